@@ -1,0 +1,308 @@
+//! Time, rate and size as types: picoseconds, bits per second, bytes.
+//!
+//! Time is an integer number of picoseconds, so 1500 bytes at 10 Gbps last
+//! exactly 1,200,000 and sums never drift. A `u64` of picoseconds reaches 213 days.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+
+/// Picoseconds in a second.
+pub const PS_PER_S: u64 = 1_000_000_000_000;
+
+/// An instant: picoseconds since the run began.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Time(u64);
+
+/// A length of time in picoseconds.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Span(u64);
+
+/// A rate in bits per second.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Rate(u64);
+
+/// A number of bytes.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Bytes(u64);
+
+impl Time {
+    /// The start of the run.
+    pub const ZERO: Time = Time(0);
+    /// Later than everything that happens.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// The instant `ps` picoseconds after the start.
+    pub const fn from_ps(ps: u64) -> Self {
+        Time(ps)
+    }
+    /// Picoseconds since the start.
+    pub const fn as_ps(self) -> u64 {
+        self.0
+    }
+    /// Seconds since the start, rounded to a double.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / PS_PER_S as f64
+    }
+    /// How long after `earlier` this is; zero if it is not after it.
+    pub const fn since(self, earlier: Time) -> Span {
+        Span(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Span = Span(0);
+    /// Longer than anything lasts.
+    pub const MAX: Span = Span(u64::MAX);
+
+    /// `ps` picoseconds.
+    pub const fn from_ps(ps: u64) -> Self {
+        Span(ps)
+    }
+    /// `ns` nanoseconds.
+    pub const fn from_ns(ns: u64) -> Self {
+        Span(ns * 1_000)
+    }
+    /// `us` microseconds.
+    pub const fn from_us(us: u64) -> Self {
+        Span(us * 1_000_000)
+    }
+    /// `ms` milliseconds.
+    pub const fn from_ms(ms: u64) -> Self {
+        Span(ms * 1_000_000_000)
+    }
+    /// `s` seconds, rounded to the nearest picosecond; negative counts as zero.
+    pub fn from_secs_f64(s: f64) -> Self {
+        Span((s * PS_PER_S as f64 + 0.5) as u64)
+    }
+    /// Picoseconds.
+    pub const fn as_ps(self) -> u64 {
+        self.0
+    }
+    /// Seconds, rounded to a double.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / PS_PER_S as f64
+    }
+    /// Microseconds, rounded to a double.
+    pub fn as_us_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+    /// Sum that stops at [`Span::MAX`].
+    pub const fn saturating_add(self, other: Span) -> Span {
+        Span(self.0.saturating_add(other.0))
+    }
+}
+
+impl Rate {
+    /// `bps` bits per second.
+    pub const fn from_bps(bps: u64) -> Self {
+        Rate(bps)
+    }
+    /// `gbps` times 10⁹ bits per second.
+    pub const fn from_gbps(gbps: u64) -> Self {
+        Rate(gbps * 1_000_000_000)
+    }
+    /// `mbps` times 10⁶ bits per second.
+    pub const fn from_mbps(mbps: u64) -> Self {
+        Rate(mbps * 1_000_000)
+    }
+    /// Bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+    /// The time that `bytes` take, rounded down to a picosecond (see [`Line`] for
+    /// the exact long run).
+    pub const fn tx_time(self, bytes: u32) -> Span {
+        Span(8 * PS_PER_S * bytes as u64 / self.0)
+    }
+    /// The bytes that pass in `span`, as a double.
+    pub fn bytes_in(self, span: Span) -> f64 {
+        self.0 as f64 / 8.0 * span.as_secs_f64()
+    }
+}
+
+impl Bytes {
+    /// Nothing.
+    pub const ZERO: Bytes = Bytes(0);
+    /// More than anything holds.
+    pub const MAX: Bytes = Bytes(u64::MAX);
+
+    /// `n` bytes.
+    pub const fn new(n: u64) -> Self {
+        Bytes(n)
+    }
+    /// The number of bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+    /// The number of bytes as a double.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+    /// Difference that stops at zero.
+    pub const fn saturating_sub(self, other: Bytes) -> Bytes {
+        Bytes(self.0.saturating_sub(other.0))
+    }
+}
+
+/// A transmitter's clock: it carries the remainder of each division, so that n
+/// packets take exactly the time that their bytes take at the rate, for any rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    rate: Rate,
+    /// Picoseconds a byte where the rate divides them evenly, else 0.
+    ps_per_byte: u64,
+    /// (8·10¹²·bytes) mod rate, carried to the next packet.
+    rest: u64,
+}
+
+impl Line {
+    /// A line of the given rate. A rate of zero is refused before it gets here.
+    pub const fn new(rate: Rate) -> Self {
+        let whole = (8 * PS_PER_S).is_multiple_of(rate.0);
+        Line { rate, ps_per_byte: if whole { 8 * PS_PER_S / rate.0 } else { 0 }, rest: 0 }
+    }
+    /// The rate.
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+    /// The time the next packet takes; the remainder is carried to the one after.
+    #[inline]
+    pub const fn transmit(&mut self, bytes: u32) -> Span {
+        if self.ps_per_byte != 0 {
+            return Span(self.ps_per_byte * bytes as u64);
+        }
+        let work = 8 * PS_PER_S * bytes as u64 + self.rest;
+        self.rest = work % self.rate.0;
+        Span(work / self.rate.0)
+    }
+}
+
+macro_rules! arithmetic {
+    ($($left:ident $op:ident $method:ident $right:ident = $out:ident;)*) => {$(
+        impl $op<$right> for $left {
+            type Output = $out;
+            #[inline]
+            fn $method(self, other: $right) -> $out {
+                $out(self.0.$method(other.0))
+            }
+        }
+    )*};
+}
+arithmetic! {
+    Time Add add Span = Time;
+    Time Sub sub Span = Time;
+    Time Sub sub Time = Span;
+    Span Add add Span = Span;
+    Span Sub sub Span = Span;
+    Bytes Add add Bytes = Bytes;
+    Bytes Sub sub Bytes = Bytes;
+}
+impl Mul<u64> for Span {
+    type Output = Span;
+    fn mul(self, n: u64) -> Span {
+        Span(self.0 * n)
+    }
+}
+impl Div<u64> for Span {
+    type Output = Span;
+    fn div(self, n: u64) -> Span {
+        Span(self.0 / n)
+    }
+}
+impl AddAssign<Span> for Time {
+    fn add_assign(&mut self, span: Span) {
+        self.0 += span.0;
+    }
+}
+impl AddAssign for Span {
+    fn add_assign(&mut self, span: Span) {
+        self.0 += span.0;
+    }
+}
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Bytes) {
+        self.0 += other.0;
+    }
+}
+impl SubAssign for Bytes {
+    fn sub_assign(&mut self, other: Bytes) {
+        self.0 -= other.0;
+    }
+}
+
+/// The largest unit in which `value` is a number of at most three decimals, as a
+/// scenario file writes it.
+fn scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt::Result {
+    for &(size, name) in units {
+        let thousandth = size / 1000;
+        if value >= size && (thousandth == 0 || value.is_multiple_of(thousandth)) {
+            return write!(f, "{}{name}", value as f64 / size as f64);
+        }
+    }
+    let (_, name) = units[units.len() - 1];
+    write!(f, "{value}{name}")
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units =
+            [(PS_PER_S, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns"), (1, "ps")];
+        scaled(f, self.0, &units)
+    }
+}
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Span(self.0).fmt(f)
+    }
+}
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "kbps"), (1, "bps")];
+        scaled(f, self.0, &units)
+    }
+}
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        scaled(f, self.0, &[(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"), (1, "B")])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_packet_at_10_gbps_lasts_1_2_us_exactly() {
+        assert_eq!(Rate::from_gbps(10).tx_time(1500).as_ps(), 1_200_000);
+    }
+
+    #[test]
+    fn a_line_is_exact_in_the_long_run() {
+        // 99.5 % of 100 Gbps: one packet is no whole number of picoseconds.
+        let rate = Rate::from_bps(99_500_000_000);
+        let mut line = Line::new(rate);
+        let total: u64 = (0..995).map(|_| line.transmit(1500).as_ps()).sum();
+        assert_eq!(total, 8 * PS_PER_S / 1000 * 1500 * 995 / 99_500_000);
+        assert!(Line::new(rate).transmit(1500) < rate.tx_time(1501));
+    }
+
+    #[test]
+    fn units_print_as_a_scenario_file_writes_them() {
+        assert_eq!(Span::from_ns(85_200).to_string(), "85.2us");
+        assert_eq!(Rate::from_gbps(10).to_string(), "10Gbps");
+        assert_eq!(Bytes::new(300_000).to_string(), "300KB");
+        assert_eq!(Bytes::new(65 * 1500).to_string(), "97.5KB");
+        assert_eq!(Bytes::new(12_187).to_string(), "12.187KB");
+        assert_eq!(Span::ZERO.to_string(), "0ps");
+    }
+}

@@ -1,0 +1,45 @@
+//! The vocabulary of scenario files, as resolved values: what a simulator or a
+//! live switch needs to know, with every unit in a type and every default filled
+//! in. Reading these from a file, with messages that name the line, is the work of
+//! `scenario`.
+
+pub mod host;
+pub mod measure;
+pub mod scheme;
+pub mod switch;
+pub mod topology;
+pub mod traffic;
+pub mod transport;
+
+pub use host::{Host, NicQueue};
+pub use measure::{FctEnd, Measure, QueueProbe, Run};
+pub use scheme::SchemeChoice;
+pub use switch::{BufferPolicy, Classify, Discipline, Switch};
+pub use topology::Topology;
+pub use traffic::{Connections, Service, Sizes, Traffic};
+pub use transport::{CongestionControl, Restart, RttSampling, Transport, Warm, WindowCut};
+
+use serde::Serialize;
+
+/// One simulation, whole: what `scenario` makes of a file and what the manifest records.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scenario {
+    /// What the scenario shows, in a line.
+    pub title: String,
+    /// Hosts, switches, links.
+    pub topology: Topology,
+    /// Queues, scheduler and buffer of every switch port.
+    pub switch: Switch,
+    /// The queue-management scheme of every switch port.
+    pub scheme: SchemeChoice,
+    /// The hosts' network cards and delays.
+    pub host: Host,
+    /// TCP.
+    pub transport: Transport,
+    /// What is sent. Never empty.
+    pub traffic: Vec<Traffic>,
+    /// What is written down.
+    pub measure: Measure,
+    /// Seed and end.
+    pub run: Run,
+}

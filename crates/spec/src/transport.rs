@@ -1,0 +1,109 @@
+//! TCP's settings. Defaults are RFC 5681, 6298, 6675, 3168 and 8257 where they give
+//! one; what the papers' simulators do otherwise is a setting each.
+
+use serde::Serialize;
+use switchbed_qdisc::units::{Bytes, Span};
+
+/// The transport of every host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Transport {
+    /// How the window answers marks.
+    pub control: CongestionControl,
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// Headers of every packet on the wire; an ACK without options is this long.
+    pub header: Bytes,
+    /// Initial window in packets (RFC 6928: 10).
+    pub initial_window: u32,
+    /// Slow start's first threshold in packets.
+    pub initial_ssthresh: u32,
+    /// The receiver's window in packets.
+    pub receive_window: u32,
+    /// RTO before the first RTT sample (RFC 6298: 1 s).
+    pub rto_initial: Span,
+    /// RTO's floor (RFC 6298: 1 s; Linux 200 ms).
+    pub rto_min: Span,
+    /// RTO's ceiling.
+    pub rto_max: Span,
+    /// Full segments an ACK may cover; 1 is an ACK a packet (RFC 5681 delayed ACKs: 2).
+    pub ack_every: u32,
+    /// The longest that an ACK is held back when `ack_every` > 1.
+    pub ack_delay: Span,
+    /// SACK blocks an ACK may carry, 0 to 3; each costs 8 bytes, and the option 2 bytes
+    /// more. 0 switches SACK off (NewReno recovery).
+    pub sack_blocks: u8,
+    /// How the RTT is sampled.
+    pub rtt_sampling: RttSampling,
+    /// What an idle sender's window becomes.
+    pub restart: Restart,
+    /// Whether the window grows while the application, not the window, limits the sender.
+    pub grow_when_app_limited: bool,
+    /// Whether a window that is cut falls to a whole number of packets.
+    pub cut: WindowCut,
+    /// Data packets are ECN-capable.
+    pub ecn: bool,
+    /// Pure ACKs are ECN-capable (they can be marked instead of dropped; the mark has no effect).
+    pub ecn_acks: bool,
+    /// ACKs travel in their flow's class; else in class 0.
+    pub ack_class_follows: bool,
+    /// A timeout right after an ECN cut leaves ssthresh (ns-2).
+    pub timeout_after_cut_keeps_ssthresh: bool,
+    /// An ACK with ECE grows the window only if the one before had ECE too (ns-2); else
+    /// an ACK with ECE never does (RFC 3168, section 6.1.2).
+    pub grow_on_repeated_ece: bool,
+    /// State in which persistent connections start, as if warmed up before the clock;
+    /// `None`: they start cold, with a handshake.
+    pub warm: Option<Warm>,
+}
+
+/// How the window answers marks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub enum CongestionControl {
+    /// RFC 3168 with NewReno's growth: halve once a window of data (the papers' ECN*).
+    EcnStar,
+    /// DCTCP (RFC 8257).
+    Dctcp {
+        /// Weight of a new sample of the marked fraction, g.
+        g: f64,
+        /// α of a new connection (RFC 8257: 1).
+        alpha_start: f64,
+    },
+}
+
+/// RTT samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum RttSampling {
+    /// One segment timed at a time, never a retransmitted one (RFC 6298 without timestamps).
+    OneAtATime,
+    /// A sample from every ACK of new data, as timestamps give (their bytes not counted).
+    EveryAck,
+}
+
+/// What an idle sender does with its window when it sends again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Restart {
+    /// Nothing.
+    Keep,
+    /// Back to the initial window after idling longer than the RTO (RFC 5681, section 4.1).
+    AfterRto,
+    /// The same after srtt + 4·rttvar, not clamped to the RTO's floor (ns-2).
+    AfterUnclampedRto,
+}
+
+/// How a window is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum WindowCut {
+    /// To the fraction that the rule gives.
+    Exact,
+    /// Down to a whole number of packets, at least 1.
+    WholePackets,
+}
+
+/// A persistent connection's state when the clock starts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Warm {
+    /// Congestion window in packets.
+    pub cwnd: f64,
+    /// Smoothed RTT; its variance is taken as half of it, as after a first sample.
+    pub srtt: Span,
+}
