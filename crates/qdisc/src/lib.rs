@@ -1,4 +1,29 @@
-//! placeholder
+//! A switch port's queue management, as a library that knows neither simulator nor
+//! wire: five seats ([`seats`]), the umbrella trait they compose into ([`scheme`]),
+//! the port that runs them in a fixed protocol ([`port`]), and every scheme, one file
+//! each ([`classifier`], [`buffer`], [`marker`], [`scheduler`]).
+//!
+//! A packet here is a small plain value; bytes stay with the caller, who finds what
+//! carries a packet by its [`SlotId`]. Time and randomness are always arguments.
+
+pub mod arena;
+pub mod buffer;
+pub mod classifier;
+pub mod marker;
+pub mod packet;
+pub mod port;
+pub mod random;
+pub mod scheduler;
+pub mod scheme;
+pub mod seats;
+pub mod set;
 pub mod units;
-/// Most queues a port may have.
-pub const MAX_QUEUES: usize = 256;
+pub mod view;
+
+pub use arena::{Arena, Note, SlotId};
+pub use packet::{Ecn, FlowId, Packet, QueueId};
+pub use port::{Cx, Dequeued, Enqueued, Outcome, Port, Qdisc};
+pub use random::Random;
+pub use scheme::{Needs, Scheme, Seats};
+pub use set::{MAX_QUEUES, QueueSet};
+pub use view::{Pool, PortState, View};

@@ -1,0 +1,147 @@
+//! MQ-ECN (Bai, Chen, Chen, Wu: NSDI 2016): per-queue step marking whose threshold follows
+//! the queue's share of the link, read off the scheduler's round time.
+//!
+//! K_i = min(quantum_i / T_round, C) · RTT · λ (eq. 5); T_round ← β·T_round + (1 − β)·sample
+//! whenever a queue ends its service (eq. 6), ← β·T_round for every T_idle the port is idle
+//! (section 3.3.1).
+//!
+//! | parameter | unit | paper's value |
+//! | --- | --- | --- |
+//! | threshold: the standard one, C · RTT · λ | bytes | 65 packets at 10 Gbps |
+//! | beta: weight of the old round time | – | 0.75 |
+//! | t_idle | time | one MTU at line rate |
+//! | mark_at | – | enqueue |
+//!
+//! Where the paper leaves a choice: the decays of an idle period are applied together at
+//! the arrival that ends it, one for each whole T_idle (as the authors' simulation does).
+
+use super::MarkAt;
+use crate::arena::{Note, SlotId};
+use crate::packet::{Packet, QueueId};
+use crate::random::Random;
+use crate::seats::{Departure, Intent, Marker, ServiceEnd};
+use crate::units::{Bytes, PS_PER_S, Span};
+use crate::view::View;
+
+/// MQ-ECN.
+#[derive(Clone, Debug)]
+pub struct MqEcn {
+    threshold_bytes: f64,
+    beta: f64,
+    t_idle: Span,
+    at: MarkAt,
+    /// T_round in picoseconds.
+    t_round_ps: f64,
+}
+
+impl MqEcn {
+    /// `threshold` is C·RTT·λ; `beta` in [0, 1); `t_idle` over zero.
+    pub fn new(threshold: Bytes, beta: f64, t_idle: Span, at: MarkAt) -> Self {
+        MqEcn { threshold_bytes: threshold.as_f64(), beta, t_idle, at, t_round_ps: 0.0 }
+    }
+
+    /// T_round as the idle period that ends now leaves it.
+    #[inline]
+    fn after_idling(&self, view: &View) -> f64 {
+        let idle = view.idle();
+        if idle < self.t_idle {
+            return self.t_round_ps;
+        }
+        self.t_round_ps * power(self.beta, idle.as_ps() / self.t_idle.as_ps())
+    }
+
+    /// Equation 5, with K_standard = C·RTT·λ taken out: min(quantum / (C·T_round), 1)·K.
+    #[inline]
+    fn threshold(&self, view: &View, queue: QueueId, t_round_ps: f64) -> f64 {
+        let quantum_ps = view.port.quantum(queue).as_f64() * (8 * PS_PER_S) as f64
+            / view.port.rate().as_bps() as f64;
+        if quantum_ps >= t_round_ps {
+            self.threshold_bytes
+        } else {
+            self.threshold_bytes * (quantum_ps / t_round_ps)
+        }
+    }
+}
+
+/// base^n by squaring.
+fn power(mut base: f64, mut n: u64) -> f64 {
+    let mut result = 1.0;
+    while n > 0 && result > 0.0 {
+        if n & 1 == 1 {
+            result *= base;
+        }
+        base *= base;
+        n >>= 1;
+    }
+    result
+}
+
+impl Marker for MqEcn {
+    #[inline]
+    fn intend(&self, view: &View, queue: QueueId, packet: &Packet, _: &mut dyn Random) -> Intent {
+        if self.at != MarkAt::Enqueue {
+            return Intent::Pass;
+        }
+        let length = (view.port.queue_bytes(queue).get() + packet.len_bytes as u64) as f64;
+        if length > self.threshold(view, queue, self.after_idling(view)) {
+            Intent::Mark
+        } else {
+            Intent::Pass
+        }
+    }
+
+    #[inline]
+    fn stored(
+        &mut self,
+        view: &View,
+        _: QueueId,
+        _: SlotId,
+        _: Intent,
+        _: &mut dyn Random,
+    ) -> Option<SlotId> {
+        self.t_round_ps = self.after_idling(view);
+        None
+    }
+
+    #[inline]
+    fn depart(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        _: SlotId,
+        _: Note,
+        _: &mut dyn Random,
+    ) -> Departure {
+        let over = || {
+            let length = view.port.queue_bytes(queue).as_f64();
+            length > self.threshold(view, queue, self.t_round_ps)
+        };
+        if self.at == MarkAt::Dequeue && over() { Departure::Mark } else { Departure::Pass }
+    }
+
+    #[inline]
+    fn service_ended(&mut self, _: &View, end: ServiceEnd) {
+        let sample = (end.ended - end.started).as_ps() as f64;
+        self.t_round_ps = self.beta * self.t_round_ps + (1.0 - self.beta) * sample;
+    }
+
+    fn threshold_bytes(&self, view: &View, queue: QueueId) -> Option<f64> {
+        Some(self.threshold(view, queue, self.t_round_ps))
+    }
+
+    fn round_time(&self) -> Option<Span> {
+        Some(Span::from_ps(self.t_round_ps as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::power;
+
+    #[test]
+    fn powers() {
+        assert_eq!(power(0.75, 0), 1.0);
+        assert_eq!(power(0.75, 3), 0.421875);
+        assert_eq!(power(0.5, 1 << 40), 0.0);
+    }
+}

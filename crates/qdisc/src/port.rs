@@ -1,0 +1,324 @@
+//! The port: runs a scheme in a fixed order, and keeps the books.
+//!
+//! **Arrival**: due ticks; `classify`; `intend` (a mark on a packet that is not ECN-capable
+//! is a drop, and what the marker drops displaces nothing); `admit`, again after each
+//! push-out; stored; `stored`. **Departure**: due ticks; `select`; `depart`; `served`, and
+//! the note becomes CE. Operations come in time order; at one instant a departure comes
+//! before an arrival, and ticks before both.
+
+use crate::arena::{Arena, Note, SlotId};
+use crate::packet::{Ecn, QueueId};
+use crate::random::Random;
+use crate::scheme::{Needs, Scheme};
+use crate::seats::{Admission, Departure, Feedback, Intent, Selection};
+use crate::units::{Line, Rate, Span, Time};
+use crate::view::{DropReason, Pool, PortState, View};
+
+/// What an operation works with besides the port itself.
+pub struct Cx<'a> {
+    /// The time of the operation; never earlier than the port's last one.
+    pub now: Time,
+    /// The packets.
+    pub arena: &'a mut Arena,
+    /// The switch's shared memory; every port of the switch counts into it.
+    pub pool: &'a mut Pool,
+    /// Randomness.
+    pub rng: &'a mut dyn Random,
+    /// What the caller must hear of besides the verdict.
+    pub out: &'a mut Outcome,
+}
+
+/// Queued packets that an operation dropped (the caller frees their slots) and messages to
+/// sources. The caller empties it.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Packets dropped that had been queued.
+    pub dropped: Vec<Dropped>,
+    /// Messages to sources.
+    pub feedback: Vec<Feedback>,
+}
+
+/// A queued packet that was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// Its slot, the caller's again.
+    pub slot: SlotId,
+    /// The queue it was in.
+    pub queue: QueueId,
+    /// Why.
+    pub why: DropReason,
+}
+
+/// The answer to an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enqueued {
+    /// Stored in this queue; the slot is the port's until it comes back.
+    In(QueueId),
+    /// Dropped; the slot stays the caller's.
+    Dropped(QueueId, DropReason),
+}
+
+/// The answer to a request for a departure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dequeued {
+    /// The packet in this slot is on the wire until `until`; the slot is the caller's.
+    Sent {
+        /// The slot; its packet's ECN field is what leaves.
+        slot: SlotId,
+        /// The queue it was in.
+        queue: QueueId,
+        /// The end of its last bit.
+        until: Time,
+        /// Whether this port marked it.
+        marked: bool,
+    },
+    /// Nothing to send.
+    Empty,
+    /// Nothing may be sent before this time.
+    NotBefore(Time),
+}
+
+/// A port whose scheme's type is forgotten.
+pub trait Qdisc: Send {
+    /// Offers the packet in a slot.
+    fn enqueue(&mut self, slot: SlotId, cx: &mut Cx) -> Enqueued;
+    /// Asks for the next packet. The line must be free: `cx.now >= busy_until`.
+    fn dequeue(&mut self, cx: &mut Cx) -> Dequeued;
+    /// Runs the ticks that are due by `cx.now`, so that probes see the state at that time.
+    fn settle(&mut self, cx: &mut Cx);
+    /// Queues and line.
+    fn state(&self) -> &PortState;
+    /// Changes the line rate; a transmission under way keeps its end.
+    fn set_rate(&mut self, rate: Rate);
+    /// Pauses a queue, or lets it go on.
+    fn set_paused(&mut self, queue: QueueId, paused: bool);
+    /// What the caller must provide.
+    fn needs(&self) -> Needs;
+    /// The threshold in force for a queue in bytes, for probes.
+    fn threshold_bytes(&self, now: Time, arena: &Arena, pool: &Pool, queue: QueueId)
+    -> Option<f64>;
+    /// The smoothed round time, for probes.
+    fn round_time(&self) -> Option<Span>;
+}
+
+/// A port and its scheme.
+pub struct Port<S> {
+    state: PortState,
+    scheme: S,
+}
+
+impl<S: Scheme> Port<S> {
+    /// An idle port.
+    pub fn new(state: PortState, scheme: S) -> Self {
+        Port { state, scheme }
+    }
+
+    /// The scheme, for tests that look at its state.
+    pub fn scheme(&self) -> &S {
+        &self.scheme
+    }
+
+    #[inline]
+    fn ticks(&mut self, cx: &Cx) {
+        if self.scheme.next_tick() <= cx.now {
+            self.scheme.tick(&view(&self.state, cx));
+        }
+    }
+
+    fn refuse(&mut self, slot: SlotId, queue: QueueId, why: DropReason, cx: &Cx) -> Enqueued {
+        let packet = *cx.arena.packet(slot);
+        self.state.counters.drops[why as usize] += 1;
+        self.state.counters.dropped_bytes += packet.len_bytes as u64;
+        self.scheme.refused(&view(&self.state, cx), queue, &packet, why);
+        self.state.idle = Span::ZERO;
+        Enqueued::Dropped(queue, why)
+    }
+
+    /// Takes a packet out of its queue and out of the books of what is queued.
+    #[inline]
+    fn unlink(&mut self, slot: SlotId, queue: QueueId, len_bytes: u32, cx: &mut Cx) {
+        let len = len_bytes as u64;
+        let q = &mut self.state.queues[queue as usize];
+        q.list.unlink(cx.arena, slot);
+        q.packets -= 1;
+        q.bytes -= len;
+        if q.packets == 0 {
+            self.state.backlogged.remove(queue);
+        }
+        self.state.packets -= 1;
+        self.state.bytes -= len;
+        cx.pool.used -= crate::units::Bytes::new(len);
+    }
+
+    /// Drops a queued packet.
+    fn drop_queued(&mut self, slot: SlotId, why: DropReason, cx: &mut Cx) {
+        let queue = cx.arena.slot(slot).queue;
+        let packet = *cx.arena.packet(slot);
+        self.unlink(slot, queue, packet.len_bytes, cx);
+        self.state.counters.drops[why as usize] += 1;
+        self.state.counters.dropped_bytes += packet.len_bytes as u64;
+        self.scheme.removed(&view(&self.state, cx), queue, &packet, why);
+        cx.out.dropped.push(Dropped { slot, queue, why });
+    }
+
+    /// Packets and bytes in = out + dropped + queued.
+    fn conserved(&self) -> bool {
+        let c = &self.state.counters;
+        c.arrived == c.sent + c.dropped() + self.state.packets as u64
+            && c.arrived_bytes == c.sent_bytes + c.dropped_bytes + self.state.bytes
+    }
+}
+
+#[inline]
+fn view<'a>(state: &'a PortState, cx: &'a Cx) -> View<'a> {
+    View { now: cx.now, port: state, pool: cx.pool, arena: cx.arena }
+}
+
+impl<S: Scheme + Send> Qdisc for Port<S> {
+    #[inline]
+    fn enqueue(&mut self, slot: SlotId, cx: &mut Cx) -> Enqueued {
+        self.ticks(cx);
+        let packet = *cx.arena.packet(slot);
+        let len = packet.len_bytes as u64;
+        self.state.counters.arrived += 1;
+        self.state.counters.arrived_bytes += len;
+        if self.state.packets == 0 {
+            self.state.idle = cx.now.since(self.state.busy_until);
+        }
+        let queue = self.scheme.classify(&view(&self.state, cx), &packet);
+        let view_of = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
+        let intent = match self.scheme.intend(&view_of, queue, &packet, cx.rng) {
+            Intent::Pass => Intent::Pass,
+            Intent::Mark if packet.ecn.capable() => Intent::Mark,
+            Intent::Mark => return self.refuse(slot, queue, DropReason::NotEcnCapable, cx),
+            Intent::Drop => return self.refuse(slot, queue, DropReason::Early, cx),
+        };
+        loop {
+            let view = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
+            match self.scheme.admit(&view, queue, &packet, cx.rng) {
+                Admission::In => break,
+                Admission::Out(why) => return self.refuse(slot, queue, why, cx),
+                Admission::PushOut(victim) => self.drop_queued(victim, DropReason::PushedOut, cx),
+            }
+        }
+        let place = cx.arena.slot_mut(slot);
+        place.queue = queue;
+        place.arrived = cx.now;
+        place.note = if intent == Intent::Mark { Note::Mark } else { Note::Clear };
+        let q = &mut self.state.queues[queue as usize];
+        q.list.push_back(cx.arena, slot);
+        q.packets += 1;
+        q.bytes += len;
+        self.state.backlogged.insert(queue);
+        self.state.packets += 1;
+        self.state.bytes += len;
+        cx.pool.used += crate::units::Bytes::new(len);
+
+        let view = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
+        let stored = self.scheme.stored(&view, queue, slot, intent, cx.rng);
+        self.state.idle = Span::ZERO;
+        if let Some(other) = stored.mark {
+            cx.arena.slot_mut(other).note = Note::Mark;
+        }
+        if let Some(feedback) = stored.feedback {
+            cx.out.feedback.push(feedback);
+        }
+        debug_assert!(self.conserved());
+        Enqueued::In(queue)
+    }
+
+    #[inline]
+    fn dequeue(&mut self, cx: &mut Cx) -> Dequeued {
+        debug_assert!(cx.now >= self.state.busy_until, "the line is busy");
+        self.ticks(cx);
+        loop {
+            let queue = match self.scheme.select(&view(&self.state, cx)) {
+                Selection::Queue(queue) => queue,
+                Selection::Empty => return Dequeued::Empty,
+                Selection::NotBefore(time) => return Dequeued::NotBefore(time),
+            };
+            debug_assert!(self.state.eligible().contains(queue), "an ineligible queue");
+            let slot = self.state.queues[queue as usize].list.head;
+            let mut note = cx.arena.note(slot);
+            let view_of = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
+            match self.scheme.depart(&view_of, queue, slot, note, cx.rng) {
+                Departure::Pass => {}
+                Departure::Mark => note = Note::Mark,
+                Departure::Unmark => note = Note::Clear,
+                Departure::Drop => {
+                    self.drop_queued(slot, DropReason::AtDeparture, cx);
+                    continue;
+                }
+            }
+            let packet = *cx.arena.packet(slot);
+            self.unlink(slot, queue, packet.len_bytes, cx);
+            let until = cx.now + self.state.line.transmit(packet.len_bytes);
+            self.state.busy_until = until;
+            self.state.counters.sent += 1;
+            self.state.counters.sent_bytes += packet.len_bytes as u64;
+            self.scheme.served(&view(&self.state, cx), queue, &packet, until);
+            let marked = note == Note::Mark && self.mark(slot, cx);
+            debug_assert!(self.conserved());
+            return Dequeued::Sent { slot, queue, until, marked };
+        }
+    }
+
+    fn settle(&mut self, cx: &mut Cx) {
+        self.ticks(cx);
+    }
+
+    #[inline]
+    fn state(&self) -> &PortState {
+        &self.state
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.state.line = Line::new(rate);
+    }
+
+    fn set_paused(&mut self, queue: QueueId, paused: bool) {
+        if paused {
+            self.state.paused.insert(queue);
+        } else {
+            self.state.paused.remove(queue);
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        self.scheme.needs()
+    }
+
+    fn threshold_bytes(
+        &self,
+        now: Time,
+        arena: &Arena,
+        pool: &Pool,
+        queue: QueueId,
+    ) -> Option<f64> {
+        self.scheme.threshold_bytes(&View { now, port: &self.state, pool, arena }, queue)
+    }
+
+    fn round_time(&self) -> Option<Span> {
+        self.scheme.round_time()
+    }
+}
+
+impl<S: Scheme> Port<S> {
+    /// Carries a note out; true if the packet got its CE here.
+    #[inline]
+    fn mark(&mut self, slot: SlotId, cx: &mut Cx) -> bool {
+        let ecn = &mut cx.arena.packet_mut(slot).ecn;
+        match *ecn {
+            Ecn::NotEct => {
+                self.state.counters.unmarkable += 1;
+                false
+            }
+            Ecn::Ce => false,
+            Ecn::Ect0 | Ecn::Ect1 => {
+                *ecn = Ecn::Ce;
+                self.state.counters.marked += 1;
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Schedulers: who goes next.
+
+mod fifo;
+mod round;
+mod round_robin;
+mod strict;
+
+pub use fifo::Fifo;
+pub use round::{Dwrr, Wrr};
+pub use round_robin::RoundRobin;
+pub use strict::Strict;

@@ -1,0 +1,33 @@
+//! First come first served over all queues of a port. Packets that arrived at the same
+//! picosecond in different queues go by queue number.
+
+use crate::packet::{Packet, QueueId};
+use crate::seats::{Scheduler, Selection, ServiceEnd};
+use crate::units::Time;
+use crate::view::{DropReason, View};
+
+/// FIFO.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fifo;
+
+impl Scheduler for Fifo {
+    #[inline]
+    fn enqueued(&mut self, _: &View, _: QueueId, _: &Packet) {}
+
+    #[inline]
+    fn select(&mut self, view: &View, _: &mut dyn FnMut(ServiceEnd)) -> Selection {
+        let eligible = view.port.eligible();
+        let Some(first) = eligible.first() else { return Selection::Empty };
+        if view.port.queues() == 1 {
+            return Selection::Queue(first);
+        }
+        let oldest = eligible.iter().min_by_key(|&q| view.arena.arrived(view.head(q)));
+        Selection::Queue(oldest.unwrap_or(first))
+    }
+
+    #[inline]
+    fn served(&mut self, _: &View, _: QueueId, _: &Packet, _: Time, _: &mut dyn FnMut(ServiceEnd)) {
+    }
+
+    fn removed(&mut self, _: &View, _: QueueId, _: &Packet, _: DropReason) {}
+}

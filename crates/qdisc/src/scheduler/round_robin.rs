@@ -1,0 +1,40 @@
+//! Round robin: a packet from each eligible queue in turn (Nagle 1987).
+
+use crate::packet::{Packet, QueueId};
+use crate::seats::{Scheduler, Selection, ServiceEnd};
+use crate::units::Time;
+use crate::view::{DropReason, View};
+
+/// Round robin by packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoundRobin {
+    /// The queue after the one served last.
+    next: QueueId,
+}
+
+impl Scheduler for RoundRobin {
+    #[inline]
+    fn enqueued(&mut self, _: &View, _: QueueId, _: &Packet) {}
+
+    #[inline]
+    fn select(&mut self, view: &View, _: &mut dyn FnMut(ServiceEnd)) -> Selection {
+        match view.port.eligible().next_from(self.next) {
+            Some(queue) => Selection::Queue(queue),
+            None => Selection::Empty,
+        }
+    }
+
+    #[inline]
+    fn served(
+        &mut self,
+        _: &View,
+        queue: QueueId,
+        _: &Packet,
+        _: Time,
+        _: &mut dyn FnMut(ServiceEnd),
+    ) {
+        self.next = queue + 1;
+    }
+
+    fn removed(&mut self, _: &View, _: QueueId, _: &Packet, _: DropReason) {}
+}

@@ -1,0 +1,237 @@
+//! The umbrella trait: all hooks of all seats, as the port calls them. Five seats compose
+//! into it ([`Seats`]); a scheme that is one policy across seats implements it itself.
+
+use crate::arena::{Note, SlotId};
+use crate::packet::{Packet, QueueId};
+use crate::random::Random;
+use crate::seats::{
+    Admission, Buffer, Classifier, Departure, Feedback, Intent, Marker, Notifier, Scheduler,
+    Selection, ServiceEnd,
+};
+use crate::units::{Span, Time};
+use crate::view::{DropReason, View};
+
+/// What a caller must provide for a scheme to be right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Decisions read the shared pool: the switch settles all its ports that are due first.
+    pub pool: bool,
+}
+
+/// What a scheme does about a packet that was stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// A queued packet of this port to note a mark on.
+    pub mark: Option<SlotId>,
+    /// A message to the source.
+    pub feedback: Option<Feedback>,
+}
+
+/// One port's queue management. Hooks are those of [`crate::seats`], which says what
+/// each means and what its view counts.
+#[allow(missing_docs)]
+pub trait Scheme {
+    fn classify(&mut self, view: &View, packet: &Packet) -> QueueId;
+    fn intend(&self, view: &View, q: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent;
+    fn admit(
+        &mut self,
+        view: &View,
+        q: QueueId,
+        packet: &Packet,
+        rng: &mut dyn Random,
+    ) -> Admission;
+    fn stored(
+        &mut self,
+        view: &View,
+        q: QueueId,
+        slot: SlotId,
+        intent: Intent,
+        rng: &mut dyn Random,
+    ) -> Stored;
+    fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
+    fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
+    fn select(&mut self, view: &View) -> Selection;
+    fn depart(
+        &mut self,
+        view: &View,
+        q: QueueId,
+        slot: SlotId,
+        note: Note,
+        rng: &mut dyn Random,
+    ) -> Departure;
+    fn served(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time);
+
+    /// When the next periodic work is due; [`Time::NEVER`] where there is none.
+    fn next_tick(&self) -> Time {
+        Time::NEVER
+    }
+    /// Periodic work that is due at or before `view.now`; moves [`Scheme::next_tick`] past it.
+    fn tick(&mut self, _view: &View) {}
+
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+    /// The threshold in force for a queue in bytes, for probes.
+    fn threshold_bytes(&self, _view: &View, _q: QueueId) -> Option<f64> {
+        None
+    }
+    /// The smoothed round time, for probes.
+    fn round_time(&self) -> Option<Span> {
+        None
+    }
+}
+
+/// A seat's lazy clock: how many intervals have ended by a time.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    period: Span,
+    next: Time,
+}
+
+impl Clock {
+    fn new(period: Option<Span>) -> Self {
+        match period {
+            Some(period) => Clock { period, next: Time::ZERO + period },
+            None => Clock { period: Span::MAX, next: Time::NEVER },
+        }
+    }
+    /// The intervals that have ended by `now` and the end of the last of them.
+    fn due(&mut self, now: Time) -> Option<(u64, Time)> {
+        if self.next > now {
+            return None;
+        }
+        let n = (now - self.next).as_ps() / self.period.as_ps() + 1;
+        let last = self.next + self.period * (n - 1);
+        self.next = last + self.period;
+        Some((n, last))
+    }
+}
+
+/// Five seats as one scheme.
+pub struct Seats<C, B, M, S, N> {
+    classifier: C,
+    buffer: B,
+    marker: M,
+    scheduler: S,
+    notifier: N,
+    buffer_clock: Clock,
+    marker_clock: Clock,
+    notifier_clock: Clock,
+}
+
+impl<C, B: Buffer, M: Marker, S, N: Notifier> Seats<C, B, M, S, N> {
+    /// Seats them.
+    pub fn new(classifier: C, buffer: B, marker: M, scheduler: S, notifier: N) -> Self {
+        Seats {
+            buffer_clock: Clock::new(buffer.period()),
+            marker_clock: Clock::new(marker.period()),
+            notifier_clock: Clock::new(notifier.period()),
+            classifier,
+            buffer,
+            marker,
+            scheduler,
+            notifier,
+        }
+    }
+}
+
+impl<C, B, M, S, N> Scheme for Seats<C, B, M, S, N>
+where
+    C: Classifier,
+    B: Buffer,
+    M: Marker,
+    S: Scheduler,
+    N: Notifier,
+{
+    #[inline]
+    fn classify(&mut self, view: &View, packet: &Packet) -> QueueId {
+        self.classifier.classify(view, packet)
+    }
+    #[inline]
+    fn intend(&self, view: &View, q: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent {
+        self.marker.intend(view, q, packet, rng)
+    }
+    #[inline]
+    fn admit(
+        &mut self,
+        view: &View,
+        q: QueueId,
+        packet: &Packet,
+        rng: &mut dyn Random,
+    ) -> Admission {
+        self.buffer.admit(view, q, packet, rng)
+    }
+    #[inline]
+    fn stored(
+        &mut self,
+        view: &View,
+        q: QueueId,
+        slot: SlotId,
+        intent: Intent,
+        rng: &mut dyn Random,
+    ) -> Stored {
+        let packet = view.arena.packet(slot);
+        self.buffer.stored(view, q, packet);
+        let mark = self.marker.stored(view, q, slot, intent, rng);
+        self.scheduler.enqueued(view, q, packet);
+        let feedback = self.notifier.stored(view, q, packet, rng);
+        Stored { mark, feedback }
+    }
+    fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
+        self.buffer.refused(view, q, packet, why);
+        self.marker.refused(view, q, packet, why);
+    }
+    fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
+        self.marker.removed(view, q, packet, why);
+        self.scheduler.removed(view, q, packet, why);
+    }
+    #[inline]
+    fn select(&mut self, view: &View) -> Selection {
+        let marker = &mut self.marker;
+        self.scheduler.select(view, &mut |end: ServiceEnd| marker.service_ended(view, end))
+    }
+    #[inline]
+    fn depart(
+        &mut self,
+        view: &View,
+        q: QueueId,
+        slot: SlotId,
+        note: Note,
+        rng: &mut dyn Random,
+    ) -> Departure {
+        self.marker.depart(view, q, slot, note, rng)
+    }
+    #[inline]
+    fn served(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time) {
+        self.buffer.sent(view, q, packet);
+        let marker = &mut self.marker;
+        self.scheduler
+            .served(view, q, packet, until, &mut |end: ServiceEnd| marker.service_ended(view, end));
+    }
+
+    #[inline]
+    fn next_tick(&self) -> Time {
+        self.buffer_clock.next.min(self.marker_clock.next).min(self.notifier_clock.next)
+    }
+    fn tick(&mut self, view: &View) {
+        if let Some((n, at)) = self.buffer_clock.due(view.now) {
+            self.buffer.tick(&View { now: at, ..*view }, n);
+        }
+        if let Some((n, at)) = self.marker_clock.due(view.now) {
+            self.marker.tick(&View { now: at, ..*view }, n);
+        }
+        if let Some((n, at)) = self.notifier_clock.due(view.now) {
+            self.notifier.tick(&View { now: at, ..*view }, n);
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { pool: self.buffer.reads_pool() || self.marker.reads_pool() }
+    }
+    fn threshold_bytes(&self, view: &View, q: QueueId) -> Option<f64> {
+        self.marker.threshold_bytes(view, q)
+    }
+    fn round_time(&self) -> Option<Span> {
+        self.marker.round_time()
+    }
+}

@@ -1,0 +1,249 @@
+//! What a scheme may see: what a switch chip could export.
+
+use crate::arena::{Arena, List, SlotId};
+use crate::packet::{Packet, QueueId};
+use crate::set::QueueSet;
+use crate::units::{Bytes, Line, Rate, Span, Time};
+
+/// Packet memory that several ports share. It belongs to the switch, which settles its
+/// ports before a scheme that reads it is asked ([`crate::Needs::pool`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Pool {
+    /// How much there is.
+    pub capacity: Bytes,
+    /// How much is taken.
+    pub used: Bytes,
+}
+
+impl Pool {
+    /// An empty pool.
+    pub const fn new(capacity: Bytes) -> Self {
+        Pool { capacity, used: Bytes::ZERO }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue {
+    pub(crate) list: List,
+    pub(crate) packets: u32,
+    pub(crate) quantum: u32,
+    pub(crate) bytes: u64,
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropReason {
+    /// No room: the arrival was refused.
+    Full,
+    /// The marker wanted to mark, and the packet was not ECN-capable (RFC 3168).
+    NotEcnCapable,
+    /// The marker or an active buffer dropped the arrival on purpose.
+    Early,
+    /// Pushed out by an arrival.
+    PushedOut,
+    /// Dropped at its departure (CoDel and the like).
+    AtDeparture,
+}
+
+impl DropReason {
+    /// Every reason, in the order of [`Counters::drops`].
+    pub const ALL: [DropReason; 5] = [
+        DropReason::Full,
+        DropReason::NotEcnCapable,
+        DropReason::Early,
+        DropReason::PushedOut,
+        DropReason::AtDeparture,
+    ];
+
+    /// The word that tables use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropReason::Full => "full",
+            DropReason::NotEcnCapable => "not-ecn-capable",
+            DropReason::Early => "early",
+            DropReason::PushedOut => "pushed-out",
+            DropReason::AtDeparture => "at-departure",
+        }
+    }
+}
+
+/// What a port has done since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets offered.
+    pub arrived: u64,
+    /// Bytes offered.
+    pub arrived_bytes: u64,
+    /// Packets sent.
+    pub sent: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Packets that left with a CE mark of this port.
+    pub marked: u64,
+    /// Notes that could not be carried out: not ECN-capable.
+    pub unmarkable: u64,
+    /// Packets dropped, by [`DropReason`].
+    pub drops: [u64; DropReason::ALL.len()],
+    /// Bytes dropped.
+    pub dropped_bytes: u64,
+}
+
+impl Counters {
+    /// Packets dropped, whatever the reason.
+    pub fn dropped(&self) -> u64 {
+        self.drops.iter().sum()
+    }
+}
+
+/// A port's queues and line.
+#[derive(Clone, Debug)]
+pub struct PortState {
+    pub(crate) queues: Box<[Queue]>,
+    pub(crate) bytes: u64,
+    pub(crate) packets: u32,
+    pub(crate) backlogged: QueueSet,
+    pub(crate) paused: QueueSet,
+    pub(crate) line: Line,
+    pub(crate) busy_until: Time,
+    /// How long the port had been idle when the packet arrived that is being handled.
+    pub(crate) idle: Span,
+    pub(crate) counters: Counters,
+}
+
+impl PortState {
+    /// An empty port: one queue for each quantum (bytes; at most [`crate::MAX_QUEUES`]).
+    pub fn new(rate: Rate, quanta: &[Bytes]) -> Self {
+        assert!((1..=crate::MAX_QUEUES).contains(&quanta.len()), "1 to 128 queues a port");
+        let queue = |quantum: &Bytes| Queue {
+            list: List::EMPTY,
+            packets: 0,
+            quantum: u32::try_from(quantum.get()).expect("a quantum under 4 GB"),
+            bytes: 0,
+        };
+        PortState {
+            queues: quanta.iter().map(queue).collect(),
+            bytes: 0,
+            packets: 0,
+            backlogged: QueueSet::EMPTY,
+            paused: QueueSet::EMPTY,
+            line: Line::new(rate),
+            busy_until: Time::ZERO,
+            idle: Span::ZERO,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Bytes queued, the packet on the wire not counted.
+    #[inline]
+    pub fn bytes(&self) -> Bytes {
+        Bytes::new(self.bytes)
+    }
+    /// Packets queued, the one on the wire not counted.
+    #[inline]
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+    /// Bytes in a queue.
+    #[inline]
+    pub fn queue_bytes(&self, queue: QueueId) -> Bytes {
+        Bytes::new(self.queues[queue as usize].bytes)
+    }
+    /// Packets in a queue.
+    #[inline]
+    pub fn queue_packets(&self, queue: QueueId) -> u32 {
+        self.queues[queue as usize].packets
+    }
+    /// A queue's quantum in bytes; for disciplines without rounds its weight.
+    #[inline]
+    pub fn quantum(&self, queue: QueueId) -> Bytes {
+        Bytes::new(self.queues[queue as usize].quantum as u64)
+    }
+    /// The number of queues.
+    #[inline]
+    pub fn queues(&self) -> usize {
+        self.queues.len()
+    }
+    /// The queues that hold packets.
+    #[inline]
+    pub fn backlogged(&self) -> QueueSet {
+        self.backlogged
+    }
+    /// The queues that may send: backlogged and not paused.
+    #[inline]
+    pub fn eligible(&self) -> QueueSet {
+        self.backlogged.without(self.paused)
+    }
+    /// The line rate.
+    #[inline]
+    pub fn rate(&self) -> Rate {
+        self.line.rate()
+    }
+    /// When the transmission under way ends, or the last one ended.
+    #[inline]
+    pub fn busy_until(&self) -> Time {
+        self.busy_until
+    }
+    /// What the port has done so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+/// A port as a scheme's hook sees it, at the hook's time.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The time of the hook.
+    pub now: Time,
+    /// Queues and line.
+    pub port: &'a PortState,
+    /// The pool that the port's switch shares out.
+    pub pool: &'a Pool,
+    /// The packets.
+    pub arena: &'a Arena,
+}
+
+impl<'a> View<'a> {
+    /// The slot at the head of a queue, or [`SlotId::NONE`].
+    #[inline]
+    pub fn head(&self, queue: QueueId) -> SlotId {
+        self.port.queues[queue as usize].list.head
+    }
+    /// The packet at the head of a queue.
+    #[inline]
+    pub fn head_packet(&self, queue: QueueId) -> Option<&'a Packet> {
+        let head = self.head(queue);
+        (!head.is_none()).then(|| self.arena.packet(head))
+    }
+    /// In the hooks of an arrival: how long the port had been idle, from the end of its
+    /// last transmission. Zero if it was busy or had packets.
+    #[inline]
+    pub fn idle(&self) -> Span {
+        self.port.idle
+    }
+    /// The slots of a queue from its head.
+    pub fn slots(&self, queue: QueueId) -> impl Iterator<Item = SlotId> + use<'a> {
+        let arena = self.arena;
+        let mut id = self.head(queue);
+        std::iter::from_fn(move || {
+            let here = id;
+            (!here.is_none()).then(|| {
+                id = arena.next(here);
+                here
+            })
+        })
+    }
+    /// The slot that holds byte `offset` of a queue, counted from its head; a victim
+    /// drawn uniformly by bytes. [`SlotId::NONE`] if the queue is no longer than that.
+    /// Walks from the head: O(packets before it).
+    pub fn slot_at_byte(&self, queue: QueueId, offset: Bytes) -> SlotId {
+        let mut left = offset.get();
+        for id in self.slots(queue) {
+            let len = self.arena.packet(id).len_bytes as u64;
+            if left < len {
+                return id;
+            }
+            left -= len;
+        }
+        SlotId::NONE
+    }
+}
