@@ -6,6 +6,7 @@
 pub mod host;
 pub mod measure;
 pub mod scheme;
+pub mod sizes;
 pub mod switch;
 pub mod topology;
 pub mod traffic;

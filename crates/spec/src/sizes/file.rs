@@ -1,0 +1,323 @@
+//! A flow-size table from a text file: on each line a size and the cumulative
+//! probability of sizes up to it, apart by blanks, commas, semicolons or tabs.
+//!
+//! ```text
+//! # packets, fraction        (or a header line, as in `bytes,percent`)
+//! 1   0
+//! 1   0.35
+//! 267 1
+//! ```
+//!
+//! A header, or the first line if it is a comment, may name the units (`bytes` or
+//! `packets`; `percent` or `fraction`). Where it does not, the last probability tells
+//! percent (100) from fraction (1), and sizes of 1,000,000 and more are bytes: no
+//! published table in packets goes so far. Anything smaller could be either, at 1460
+//! times the load, and is refused rather than guessed at.
+
+use super::SizeUnit;
+use crate::traffic::Sizes;
+use std::fmt;
+use std::path::Path;
+use switchbed_qdisc::units::Bytes;
+
+/// Tables whose sizes reach this count bytes, if they do not say.
+const SURELY_BYTES: f64 = 1e6;
+/// The largest size of a table: a terabyte.
+const LARGEST_BYTES: f64 = 1e12;
+
+/// What is wrong with a table's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableError {
+    /// The file as it was named.
+    pub file: String,
+    /// The line, from 1; `None`: the file as a whole.
+    pub line: Option<usize>,
+    /// What is wrong and what would be right.
+    pub what: String,
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.file, self.what),
+            None => write!(f, "{}: {}", self.file, self.what),
+        }
+    }
+}
+impl std::error::Error for TableError {}
+
+/// Reads a table from a file. Packets count `payload` bytes each, and sizes are then
+/// rounded up to whole packets; its `mean_bytes` is the exact mean of what is drawn.
+///
+/// # Errors
+/// The file cannot be read, or [`parse`] refuses it.
+pub fn read(path: &Path, payload: Bytes) -> Result<Sizes, TableError> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let what = format!("cannot read the flow-size table: {error}");
+        TableError { file: file.clone(), line: None, what }
+    })?;
+    let mut sizes = parse(&file, &text, payload)?;
+    if let Some(name) = path.file_name() {
+        sizes.name = name.to_string_lossy().into_owned();
+    }
+    Ok(sizes)
+}
+
+/// Reads a table from text; `file` names it in errors and is the table's name.
+///
+/// # Errors
+/// A line that is not two numbers; a negative size; sizes or probabilities that fall; a
+/// last probability that is neither 1 nor 100 %; sizes that may be bytes or packets.
+pub fn parse(file: &str, text: &str, payload: Bytes) -> Result<Sizes, TableError> {
+    let error = |line, what: String| Err(TableError { file: file.to_string(), line, what });
+    let mut said = Units::default();
+    let mut rows: Vec<(f64, f64)> = Vec::new();
+    let mut last_line = 0;
+    let mut first = true;
+    for (line, text) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let (line, text) = (line + 1, text.trim());
+        if text.is_empty() {
+            continue;
+        }
+        let comment = text.starts_with('#') || text.starts_with("//");
+        let separators = |c: char| c.is_whitespace() || c == ',' || c == ';';
+        let fields: Vec<&str> = text.split(separators).filter(|field| !field.is_empty()).collect();
+        let header = rows.is_empty() && fields[0].starts_with(|c: char| c.is_ascii_alphabetic());
+        if (comment && first) || header {
+            said = said.or(Units::named_in(text));
+        }
+        first = false;
+        if comment || header {
+            continue;
+        }
+        let &[size, probability] = &fields[..] else {
+            let what = format!(
+                "{} columns; a table has two, size and cumulative probability, as in `1460 0.5` \
+                 (of ns-2's three columns keep the first and the last)",
+                fields.len()
+            );
+            return error(Some(line), what);
+        };
+        let row = match (number(size), number(probability)) {
+            (Ok(size), Ok(probability)) => (size, probability),
+            (Err(what), _) => return error(Some(line), format!("the size {what}")),
+            (_, Err(what)) => return error(Some(line), format!("the probability {what}")),
+        };
+        if let Err(what) = follows(rows.last().copied(), row) {
+            return error(Some(line), what);
+        }
+        rows.push(row);
+        last_line = line;
+    }
+    let Some(&(largest, end)) = rows.last() else {
+        let what = "no rows; a flow-size table has lines of size and cumulative probability";
+        return error(None, what.into());
+    };
+    let whole = match said.whole(end) {
+        Ok(whole) => whole,
+        Err(what) => return error(Some(last_line), what),
+    };
+    let Some(unit) = said.size.or((largest >= SURELY_BYTES).then_some(SizeUnit::Bytes)) else {
+        let what = format!(
+            "sizes up to {largest}: bytes or packets? Say so in a first line, `# bytes` or `# packets`"
+        );
+        return error(None, what);
+    };
+    let (scale, round_up_to) = match unit {
+        SizeUnit::Bytes => (1.0, None),
+        SizeUnit::Packets => (payload.as_f64(), Some(payload)),
+    };
+    if largest == 0.0 || largest * scale > LARGEST_BYTES {
+        let what = format!(
+            "the largest size is {largest} {}; flows have 1 byte to {LARGEST_BYTES} bytes",
+            if unit == SizeUnit::Bytes { "bytes" } else { "packets" }
+        );
+        return error(Some(last_line), what);
+    }
+    let in_bytes = |size: f64| Bytes::new((size * scale).round() as u64);
+    let mut points: Vec<_> = rows.iter().map(|&(size, p)| (in_bytes(size), p / whole)).collect();
+    // A sum of shares may miss 1 by its rounding.
+    points.last_mut().expect("a table has rows").1 = 1.0;
+    let mut sizes = Sizes { name: file.to_string(), points, mean_bytes: 0.0, round_up_to };
+    sizes.mean_bytes = sizes.exact_mean();
+    Ok(sizes)
+}
+
+/// A finite number that is not negative.
+fn number(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        Ok(value) if value < 0.0 => Err(format!("{text} is negative; it is 0 or more")),
+        _ => Err(format!("`{text}` is not a number; write it as in `1460` or `0.5`")),
+    }
+}
+
+/// Whether `row` may come after `before` in a cumulative distribution.
+fn follows(before: Option<(f64, f64)>, (size, p): (f64, f64)) -> Result<(), String> {
+    match before {
+        None if size == 0.0 && p > 0.0 => {
+            Err(format!("a share of {p} has size 0; a flow has at least 1 byte: write `0 0`"))
+        }
+        Some((before, _)) if size < before => {
+            Err(format!("the size {size} comes after {before}; sizes must not fall"))
+        }
+        Some((_, before)) if p < before => Err(format!(
+            "the probability {p} comes after {before}; cumulative probabilities must not fall"
+        )),
+        Some((0.0, _)) if size == 0.0 && p > 0.0 => {
+            Err(format!("a share of {p} has size 0; a flow has at least 1 byte"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The units that a header names.
+#[derive(Clone, Copy, Default)]
+struct Units {
+    size: Option<SizeUnit>,
+    percent: Option<bool>,
+}
+
+impl Units {
+    /// A header that names both of two units (in prose, say) names neither.
+    fn named_in(text: &str) -> Units {
+        let lower = text.to_ascii_lowercase();
+        let words: Vec<&str> =
+            lower.split(|c: char| !c.is_ascii_alphabetic() && c != '%').collect();
+        let any = |names: &[&str]| words.iter().any(|word| names.contains(word));
+        let size = match (any(&["byte", "bytes"]), any(&["packet", "packets", "pkt", "pkts"])) {
+            (true, false) => Some(SizeUnit::Bytes),
+            (false, true) => Some(SizeUnit::Packets),
+            _ => None,
+        };
+        let percent = match (any(&["percent", "%"]), any(&["fraction", "fractions"])) {
+            (true, false) => Some(true),
+            (false, true) => Some(false),
+            _ => None,
+        };
+        Units { size, percent }
+    }
+
+    /// What is said here, else what `other` says.
+    fn or(self, other: Units) -> Units {
+        Units { size: self.size.or(other.size), percent: self.percent.or(other.percent) }
+    }
+
+    /// What the probabilities are parts of, 1 or 100, given the last of them.
+    fn whole(self, end: f64) -> Result<f64, String> {
+        let ends_at = |whole: f64| (end - whole).abs() <= 1e-9 * whole;
+        match self.percent {
+            None if ends_at(1.0) => Ok(1.0),
+            None if ends_at(100.0) => Ok(100.0),
+            None => Err(format!(
+                "the last probability is {end}; a cumulative distribution ends at 1, or at 100 \
+                 in percent"
+            )),
+            Some(percent) => {
+                let (whole, name) = if percent { (100.0, "percent") } else { (1.0, "fraction") };
+                if ends_at(whole) {
+                    return Ok(whole);
+                }
+                Err(format!(
+                    "the last probability is {end}, but the table says {name}: it must end at {whole}"
+                ))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PAYLOAD: Bytes = crate::sizes::PAYLOAD;
+
+    fn refused(text: &str) -> String {
+        parse("t.txt", text, PAYLOAD).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn units_are_read_from_a_header_a_first_comment_or_the_numbers() {
+        let expected = [(Bytes::new(1460), 0.25), (Bytes::new(2920), 1.0)];
+        for text in [
+            "# packets\n1 0.25\n2 1\n",
+            "# Packets, percent\n1, 25\n\n2, 100",
+            "packets,fraction\n1,0.25\n2,1\n",
+            "// size in packets\n# anything\nsize\tpercent\n1\t25\n2\t100\n",
+            "\u{feff}# in bytes\r\n1460;25\r\n# between\r\n2.92e3;100\r\n",
+        ] {
+            let sizes = parse("t", text, PAYLOAD).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(sizes.points, expected, "{text}");
+            assert_eq!(sizes.round_up_to.is_some(), !text.contains("bytes"), "{text}");
+            assert_eq!(sizes.mean_bytes, sizes.exact_mean());
+        }
+        // As HPCC's files come: no word on units, percent, up to 30 MB.
+        let bytes = parse("t", "0 0\n10000 15\n30000000 100\n", PAYLOAD).unwrap();
+        assert_eq!((bytes.round_up_to, bytes.quantile(0.15)), (None, Bytes::new(10_000)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
+        for (text, expected) in [
+            ("# bytes\n10 0.5\n20 0.4\n30 1\n", "t.txt:3: the probability 0.4 comes after 0.5"),
+            ("# bytes\n10 0.5\n5 1\n", "t.txt:3: the size 5 comes after 10"),
+            ("# bytes\n10 0.5\n20 0.97\n", "t.txt:3: the last probability is 0.97; a cumulative"),
+            ("# percent bytes\n10 0.5\n20 1\n", "t.txt:3: the last probability is 1, but"),
+            ("# bytes\n-10 0.5\n20 1\n", "t.txt:2: the size -10 is negative"),
+            ("# bytes\n10 -0.5\n20 1\n", "t.txt:2: the probability -0.5 is negative"),
+            ("# bytes\n10 0.5\n20 x\n", "t.txt:3: the probability `x` is not a number"),
+            ("# bytes\n10 0.5\ninf 1\n", "t.txt:3: the size `inf` is not a number"),
+            ("# bytes\n10 0.5\nNaN 1\n", "t.txt:3: the size `NaN` is not a number"),
+            ("6 1 0\n20 1 1\n", "t.txt:1: 3 columns; a table has two"),
+            ("# bytes\n10\n", "t.txt:2: 1 columns; a table has two"),
+            ("1 0\n20000 1\n", "t.txt: sizes up to 20000: bytes or packets? Say so"),
+            ("# packets of 1460 bytes\n1 0\n20000 1\n", "t.txt: sizes up to 20000: bytes or"),
+            ("# bytes\n0 0.5\n20 1\n", "t.txt:2: a share of 0.5 has size 0"),
+            ("# bytes\n0 0\n0 0.5\n20 1\n", "t.txt:3: a share of 0.5 has size 0"),
+            ("# bytes\n0 0\n1e30 1\n", "t.txt:3: the largest size is 1000000000000000000"),
+            ("# nothing\n\n", "t.txt: no rows"),
+            ("", "t.txt: no rows"),
+        ] {
+            assert!(refused(text).starts_with(expected), "{text:?} gives {}", refused(text));
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read(Path::new("no/such.txt"), PAYLOAD).unwrap_err();
+        assert!(error.to_string().starts_with("no/such.txt: cannot read"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(# (bytes|packets)\n)?([0-9]{1,3}[ ,][01](\\.[0-9])?\n|\\PC{0,9}\n){0,6}") {
+            if let Ok(sizes) = parse("t", &text, PAYLOAD) {
+                prop_assert!(sizes.points.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 <= w[1].1));
+                prop_assert!(sizes.mean_bytes >= 1.0);
+                prop_assert!(sizes.quantile(1.0) >= sizes.quantile(0.3));
+            }
+        }
+
+        #[test]
+        fn a_rising_table_is_read_back(steps in prop::collection::vec((0u64..5000, 0u32..100), 1..20)) {
+            let (mut size, mut share, mut rows) = (0, 0, Vec::new());
+            for (bytes, part) in steps {
+                size += bytes + 1;
+                share += part + 1;
+                rows.push((size, share));
+            }
+            let text: String = rows
+                .iter()
+                .map(|&(size, part)| format!("{size} {}\n", f64::from(part) / f64::from(share)))
+                .collect();
+            let sizes = parse("t", &format!("# bytes\n{text}"), PAYLOAD).unwrap();
+            for (&(size, part), point) in rows.iter().zip(&sizes.points) {
+                prop_assert_eq!(point.0, Bytes::new(size));
+                prop_assert_eq!(point.1, f64::from(part) / f64::from(share));
+                prop_assert_eq!(sizes.quantile(point.1), Bytes::new(size));
+            }
+        }
+    }
+}
