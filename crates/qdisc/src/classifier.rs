@@ -58,9 +58,3 @@ impl Classifier for ByHash {
         ((h as u64 * view.port.queues() as u64) >> 32) as QueueId
     }
 }
-
-impl Classifier for Box<dyn Classifier + Send> {
-    fn classify(&mut self, view: &View, packet: &Packet) -> QueueId {
-        (**self).classify(view, packet)
-    }
-}

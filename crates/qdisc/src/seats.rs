@@ -252,3 +252,61 @@ impl Notifier for Nobody {
         None
     }
 }
+
+mod boxed {
+    //! A boxed seat is a seat, for combinations that are not compiled whole.
+
+    use super::*;
+
+    impl<T: Classifier + ?Sized> Classifier for Box<T> {
+        fn classify(&mut self, view: &View, packet: &Packet) -> QueueId {
+            (**self).classify(view, packet)
+        }
+    }
+
+    impl<T: Buffer + ?Sized> Buffer for Box<T> {
+        fn admit(&mut self, v: &View, q: QueueId, p: &Packet, rng: &mut dyn Random) -> Admission {
+            (**self).admit(v, q, p, rng)
+        }
+        fn stored(&mut self, v: &View, q: QueueId, p: &Packet) {
+            (**self).stored(v, q, p)
+        }
+        fn refused(&mut self, v: &View, q: QueueId, p: &Packet, why: DropReason) {
+            (**self).refused(v, q, p, why)
+        }
+        fn sent(&mut self, v: &View, q: QueueId, p: &Packet) {
+            (**self).sent(v, q, p)
+        }
+        fn reads_pool(&self) -> bool {
+            (**self).reads_pool()
+        }
+        fn period(&self) -> Option<Span> {
+            (**self).period()
+        }
+        fn tick(&mut self, v: &View, n: u64) {
+            (**self).tick(v, n)
+        }
+    }
+
+    impl<T: Scheduler + ?Sized> Scheduler for Box<T> {
+        fn enqueued(&mut self, v: &View, q: QueueId, p: &Packet) {
+            (**self).enqueued(v, q, p)
+        }
+        fn select(&mut self, v: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection {
+            (**self).select(v, ends)
+        }
+        fn served(
+            &mut self,
+            v: &View,
+            q: QueueId,
+            p: &Packet,
+            until: Time,
+            ends: &mut dyn FnMut(ServiceEnd),
+        ) {
+            (**self).served(v, q, p, until, ends)
+        }
+        fn removed(&mut self, v: &View, q: QueueId, p: &Packet, why: DropReason) {
+            (**self).removed(v, q, p, why)
+        }
+    }
+}

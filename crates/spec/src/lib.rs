@@ -3,6 +3,7 @@
 //! in. Reading these from a file, with messages that name the line, is the work of
 //! `scenario`.
 
+pub mod build;
 pub mod host;
 pub mod measure;
 pub mod scheme;

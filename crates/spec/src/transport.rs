@@ -44,6 +44,9 @@ pub struct Transport {
     pub ecn: bool,
     /// Pure ACKs are ECN-capable (they can be marked instead of dropped; the mark has no effect).
     pub ecn_acks: bool,
+    /// SYNs and retransmissions are ECN-capable too (Linux with DCTCP, ns-2; RFC 3168 forbids
+    /// it, and they are dropped where others are marked).
+    pub ecn_control: bool,
     /// ACKs travel in their flow's class; else in class 0.
     pub ack_class_follows: bool,
     /// A timeout right after an ECN cut leaves ssthresh (ns-2).

@@ -1,0 +1,132 @@
+//! A scheme's name and parameters, made into a port.
+
+use crate::scheme::{SchemeChoice, Value};
+use crate::{BufferPolicy, Classify, Discipline, Switch};
+use switchbed_qdisc::buffer::{Shared, Static};
+use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
+use switchbed_qdisc::marker::{MarkAt, MqEcn, Step};
+use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
+use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Scheduler};
+use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_qdisc::{Port, PortState, Qdisc, Seats};
+
+/// A port of a switch, idle, with the scheme in its seats. `mtu` gives time constants that
+/// are a packet's time on this line.
+///
+/// The parameters must be those that the registry resolved: a missing one is a mistake of
+/// the caller and panics.
+pub fn port(switch: &Switch, scheme: &SchemeChoice, rate: Rate, mtu: Bytes) -> Box<dyn Qdisc> {
+    let state = PortState::new(rate, &switch.quantum);
+    let queues = state.queues();
+    let at = || match scheme.word("mark_at") {
+        "dequeue" => MarkAt::Dequeue,
+        _ => MarkAt::Enqueue,
+    };
+    let threshold = || scheme.bytes("threshold");
+    match scheme.name.as_str() {
+        "none" => seat(switch, state, Nobody),
+        "per-queue" => seat(switch, state, Step::per_queue(threshold(), queues, at())),
+        "per-queue-min" => {
+            seat(switch, state, Step::per_queue_min(threshold(), &switch.quantum, at()))
+        }
+        "per-port" => seat(switch, state, Step::per_port(threshold(), queues, at())),
+        "mq-ecn" => {
+            let t_idle = scheme.span("t_idle").unwrap_or(rate.tx_time(mtu.get() as u32));
+            seat(switch, state, MqEcn::new(threshold(), scheme.number("beta"), t_idle, at()))
+        }
+        unknown => panic!("scheme {unknown} is not in the registry"),
+    }
+}
+
+/// Puts a marker beside the switch's own classifier, buffer and scheduler. The
+/// combination that the large fabrics run is compiled whole; the rest is boxed.
+fn seat<M: Marker + Send + 'static>(
+    switch: &Switch,
+    state: PortState,
+    marker: M,
+) -> Box<dyn Qdisc> {
+    let limit = switch.buffer;
+    let queues = state.queues();
+    match (switch.classify, switch.policy, switch.discipline, switch.strict) {
+        (Classify::Class, BufferPolicy::Shared, Discipline::Dwrr, 0) => {
+            whole(state, ByClass, Shared { limit }, marker, Dwrr::new(queues))
+        }
+        (Classify::Single, BufferPolicy::Shared, Discipline::Fifo, 0) if queues == 1 => {
+            whole(state, Single, Shared { limit }, marker, Fifo)
+        }
+        _ => whole(state, classifier(switch), buffer(switch), marker, scheduler(switch)),
+    }
+}
+
+fn whole<C, B, M, S>(state: PortState, c: C, b: B, m: M, s: S) -> Box<dyn Qdisc>
+where
+    C: Classifier + Send + 'static,
+    B: Buffer + Send + 'static,
+    M: Marker + Send + 'static,
+    S: Scheduler + Send + 'static,
+{
+    Box::new(Port::new(state, Seats::new(c, b, m, s, Nobody)))
+}
+
+fn classifier(switch: &Switch) -> Box<dyn Classifier + Send> {
+    match switch.classify {
+        Classify::Single => Box::new(Single),
+        Classify::Class => Box::new(ByClass),
+        Classify::Ingress => Box::new(ByIngress),
+        Classify::Hash => Box::new(ByHash { key: 0 }),
+    }
+}
+
+fn buffer(switch: &Switch) -> Box<dyn Buffer + Send> {
+    let part = Bytes::new(switch.buffer.get() / switch.queues as u64);
+    match switch.policy {
+        BufferPolicy::Shared => Box::new(Shared { limit: switch.buffer }),
+        BufferPolicy::Static => Box::new(Static { limit: part }),
+    }
+}
+
+fn scheduler(switch: &Switch) -> Box<dyn Scheduler + Send> {
+    let queues = switch.queues as usize;
+    let base: Box<dyn Scheduler + Send> = match switch.discipline {
+        Discipline::Fifo => Box::new(Fifo),
+        Discipline::RoundRobin => Box::new(RoundRobin::default()),
+        Discipline::Wrr => Box::new(Wrr::new(queues)),
+        Discipline::Dwrr => Box::new(Dwrr::new(queues)),
+    };
+    if switch.strict == 0 { base } else { Box::new(Strict::new(switch.strict as u8, base)) }
+}
+
+impl SchemeChoice {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.params.get(name)
+    }
+    fn missing(&self, name: &str) -> ! {
+        panic!("scheme {}: parameter {name} was not resolved", self.name)
+    }
+    fn word(&self, name: &str) -> &str {
+        match self.get(name) {
+            Some(Value::Word(word)) => word,
+            _ => self.missing(name),
+        }
+    }
+    fn bytes(&self, name: &str) -> Bytes {
+        match self.get(name) {
+            Some(Value::Bytes(bytes)) => *bytes,
+            _ => self.missing(name),
+        }
+    }
+    fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Some(Value::Number(number)) => *number,
+            _ => self.missing(name),
+        }
+    }
+    /// A time, or none where its default depends on the line.
+    fn span(&self, name: &str) -> Option<Span> {
+        match self.get(name) {
+            Some(Value::Span(span)) => Some(*span),
+            None => None,
+            _ => self.missing(name),
+        }
+    }
+}
