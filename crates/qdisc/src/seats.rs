@@ -8,12 +8,15 @@
 //! | [`Buffer`] | in or out, and whom to push out |
 //! | [`Scheduler`] | who goes next; when a queue's service in a round ends |
 //! | [`Notifier`] | a message to a packet's source |
+//!
+//! A boxed seat is a seat, for combinations that are not compiled whole.
 
 use crate::arena::{Note, SlotId};
 use crate::packet::{FlowId, Packet, QueueId};
 use crate::random::Random;
 use crate::units::{Span, Time};
 use crate::view::{DropReason, View};
+use auto_impl::auto_impl;
 
 /// A marker's wish for an arrival. The port turns a mark into a drop where the packet is
 /// not ECN-capable (RFC 3168, section 5).
@@ -87,12 +90,14 @@ pub struct Feedback {
 }
 
 /// Which queue a packet joins.
+#[auto_impl(Box)]
 pub trait Classifier {
     /// The queue for an arrival (not counted by the view); below the port's queue count.
     fn classify(&mut self, view: &View, packet: &Packet) -> QueueId;
 }
 
 /// In or out.
+#[auto_impl(Box)]
 pub trait Buffer {
     /// Decides on an arrival (not counted by the view) for `queue`. Asked again after
     /// each push-out, until the arrival is in or out.
@@ -129,6 +134,7 @@ pub trait Buffer {
 }
 
 /// Marks.
+#[auto_impl(Box)]
 pub trait Marker {
     /// The wish for an arrival (not counted by the view). Takes `&self`: state changes
     /// only in [`Marker::stored`] and [`Marker::refused`], once the outcome is known.
@@ -194,6 +200,7 @@ pub trait Marker {
 }
 
 /// Who goes next.
+#[auto_impl(Box)]
 pub trait Scheduler {
     /// A packet was stored in `queue` (counted by the view).
     fn enqueued(&mut self, view: &View, queue: QueueId, packet: &Packet);
@@ -218,6 +225,7 @@ pub trait Scheduler {
 }
 
 /// Messages to sources.
+#[auto_impl(Box)]
 pub trait Notifier {
     /// A packet was stored (counted by the view); perhaps its source shall hear of it.
     fn stored(
@@ -250,63 +258,5 @@ impl Marker for Nobody {
 impl Notifier for Nobody {
     fn stored(&mut self, _: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Option<Feedback> {
         None
-    }
-}
-
-mod boxed {
-    //! A boxed seat is a seat, for combinations that are not compiled whole.
-
-    use super::*;
-
-    impl<T: Classifier + ?Sized> Classifier for Box<T> {
-        fn classify(&mut self, view: &View, packet: &Packet) -> QueueId {
-            (**self).classify(view, packet)
-        }
-    }
-
-    impl<T: Buffer + ?Sized> Buffer for Box<T> {
-        fn admit(&mut self, v: &View, q: QueueId, p: &Packet, rng: &mut dyn Random) -> Admission {
-            (**self).admit(v, q, p, rng)
-        }
-        fn stored(&mut self, v: &View, q: QueueId, p: &Packet) {
-            (**self).stored(v, q, p)
-        }
-        fn refused(&mut self, v: &View, q: QueueId, p: &Packet, why: DropReason) {
-            (**self).refused(v, q, p, why)
-        }
-        fn sent(&mut self, v: &View, q: QueueId, p: &Packet) {
-            (**self).sent(v, q, p)
-        }
-        fn reads_pool(&self) -> bool {
-            (**self).reads_pool()
-        }
-        fn period(&self) -> Option<Span> {
-            (**self).period()
-        }
-        fn tick(&mut self, v: &View, n: u64) {
-            (**self).tick(v, n)
-        }
-    }
-
-    impl<T: Scheduler + ?Sized> Scheduler for Box<T> {
-        fn enqueued(&mut self, v: &View, q: QueueId, p: &Packet) {
-            (**self).enqueued(v, q, p)
-        }
-        fn select(&mut self, v: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection {
-            (**self).select(v, ends)
-        }
-        fn served(
-            &mut self,
-            v: &View,
-            q: QueueId,
-            p: &Packet,
-            until: Time,
-            ends: &mut dyn FnMut(ServiceEnd),
-        ) {
-            (**self).served(v, q, p, until, ends)
-        }
-        fn removed(&mut self, v: &View, q: QueueId, p: &Packet, why: DropReason) {
-            (**self).removed(v, q, p, why)
-        }
     }
 }
