@@ -1,1 +1,135 @@
-//! (placeholder)
+//! The module `switchbed._native`: what Python sees of the crate `scenario`. Values that
+//! are read by people or scripts cross as JSON text, tables as Arrow columns.
+
+mod shim;
+mod table;
+
+use crate::shim as scenario;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use table::Table;
+
+create_exception!(_native, Mistake, PyValueError, "Bad input: one line that says where and what.");
+
+/// The scenarios of a file: one, or with `[compare]` each of the cross product, in order.
+#[pyfunction]
+#[pyo3(signature = (file, sets = Vec::new(), seed = None))]
+fn plans(file: PathBuf, sets: Vec<String>, seed: Option<u64>) -> PyResult<Vec<Plan>> {
+    let plans = scenario::plans(&file, &sets, seed).map_err(|m| Mistake::new_err(m.to_string()))?;
+    Ok(plans.into_iter().map(Plan).collect())
+}
+
+/// The JSON Schema of scenario files.
+#[pyfunction]
+fn schema() -> String {
+    scenario::schema()
+}
+
+/// Every scheme as JSON: name, paper, seats, parameters with units and defaults.
+#[pyfunction]
+fn schemes() -> String {
+    scenario::schemes()
+}
+
+/// One simulation, resolved and ready to run.
+#[pyclass(frozen, module = "switchbed._native")]
+struct Plan(scenario::Plan);
+
+#[pymethods]
+impl Plan {
+    /// The coordinates in `[compare]` as a JSON list of [key, value].
+    #[getter]
+    fn settings(&self) -> String {
+        json(&self.0.settings)
+    }
+    /// The scenario as resolved, as JSON.
+    #[getter]
+    fn scenario(&self) -> String {
+        json(&self.0.scenario)
+    }
+    /// Runs it without holding the interpreter; returns early once `progress` is cancelled.
+    fn run(&self, py: Python<'_>, progress: &Progress) -> PyResult<Results> {
+        let results = py.detach(|| scenario::run(&self.0, &progress.0));
+        let table = |columns| Py::new(py, Table::new(columns)?);
+        Ok(Results {
+            summary: json(&results.summary),
+            warnings: results.warnings,
+            finished: results.finished,
+            flows: table(results.flows)?,
+            queues: table(results.queues)?,
+            series: results.series.map(table).transpose()?,
+        })
+    }
+}
+
+/// How far a run is; may be read and cancelled from any thread.
+#[pyclass(frozen, module = "switchbed._native")]
+struct Progress(scenario::Progress);
+
+#[pymethods]
+impl Progress {
+    #[new]
+    fn new() -> Self {
+        Progress(scenario::Progress::default())
+    }
+    /// Ends the run soon; its results are marked unfinished.
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+    #[getter]
+    fn flows_done(&self) -> u64 {
+        self.0.flows_done.load(Relaxed)
+    }
+    #[getter]
+    fn flows_total(&self) -> u64 {
+        self.0.flows_total.load(Relaxed)
+    }
+    /// Simulated time in picoseconds.
+    #[getter]
+    fn now_ps(&self) -> u64 {
+        self.0.now_ps.load(Relaxed)
+    }
+    #[getter]
+    fn events(&self) -> u64 {
+        self.0.events.load(Relaxed)
+    }
+    #[getter]
+    fn packet_hops(&self) -> u64 {
+        self.0.packet_hops.load(Relaxed)
+    }
+}
+
+/// What a run measured.
+#[pyclass(frozen, get_all, module = "switchbed._native")]
+struct Results {
+    /// JSON.
+    summary: String,
+    warnings: Vec<String>,
+    /// Whether it ran to its end.
+    finished: bool,
+    flows: Py<Table>,
+    queues: Py<Table>,
+    series: Option<Py<Table>>,
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("resolved values are finite numbers and string keys")
+}
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{Mistake, Plan, Progress, Results, Table, plans, schema, schemes};
+    use pyo3::panic::PanicException;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("__build__", env!("SWITCHBED_BUILD"))?;
+        module.add("Panic", module.py().get_type::<PanicException>())
+    }
+}
