@@ -1,0 +1,43 @@
+"""`switchbed bench`: the simulator's speed and memory on the scenarios beside this file,
+each run in a process of its own so that processor time and peak memory are its own."""
+
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from switchbed._native import Mistake
+
+FOLDER = Path(__file__).parent
+
+
+def scenarios() -> dict[str, Path]:
+    """The built-in scenarios by name."""
+    return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def measure(only: str | None, repeat: int) -> list[dict[str, Any]]:
+    """Runs each scenario `repeat` times; the run with the median processor time counts."""
+    found = scenarios()
+    if only is not None and only not in found:
+        raise Mistake(f"--scenario {only}: no such benchmark; there is {', '.join(found)}")
+    names = [only] if only else list(found)
+    return [
+        {"scenario": name} | _median([_once(found[name]) for _ in range(repeat)]) for name in names
+    ]
+
+
+def _median(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    middle = statistics.median_low(run["cpu_s"] for run in runs)
+    return next(run for run in runs if run["cpu_s"] == middle)
+
+
+def _once(path: Path) -> dict[str, Any]:
+    child = [sys.executable, "-m", "switchbed.bench", str(path)]
+    done = subprocess.run(child, stdout=subprocess.PIPE, check=False)
+    if done.returncode != 0:
+        raise Mistake(f"the benchmark {path.stem} failed with exit code {done.returncode}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found

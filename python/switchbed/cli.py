@@ -1,0 +1,174 @@
+"""The command line. Every command is a few lines: the work is in the module it calls.
+
+Modules that take long to import (Polars, rich, matplotlib) are imported where they are used.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from switchbed._native import Mistake, Panic, __build__, __version__
+from switchbed.tables import FORMATS, Format
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+file_argument = click.Path(path_type=Path)
+
+
+@click.group(no_args_is_help=False, invoke_without_command=True)
+@click.version_option(__version__, message=f"switchbed {__version__} (build {__build__})")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """A test bed for data-centre switch queue management."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@cli.command()
+@click.argument("file", type=file_argument)
+@click.option(
+    "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value of the file."
+)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Replace the seed of the file.")
+@click.option("--json", "json_to", metavar="FILE", help="Write the summary as JSON; - is stdout.")
+@click.option(
+    "--out", type=file_argument, metavar="DIR", help="Write tables, summary and manifest."
+)
+@click.option("--force", is_flag=True, help="Replace DIR if it is a result directory.")
+@click.option(
+    "--tables",
+    "form",
+    type=click.Choice(FORMATS),
+    default="parquet",
+    show_default=True,
+    help="Format of the tables in DIR.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=lambda: len(os.sched_getaffinity(0)),
+    help="Runs at a time (default: all cores).",
+)
+def run(
+    file: Path,
+    sets: tuple[str, ...],
+    seed: int | None,
+    json_to: str | None,
+    out: Path | None,
+    force: bool,
+    form: Format,
+    jobs: int,
+) -> int:
+    """Run the scenario FILE; with [compare] in it, every combination on all cores."""
+    from switchbed.run import Request
+    from switchbed.run import run as command
+
+    return command(Request(file, sets, seed, json_to, out, force, form, jobs))
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def schemes(as_json: bool) -> None:
+    """List the schemes: seats, parameters with units and defaults, source."""
+    from switchbed import _native
+
+    found = json.loads(_native.schemes())
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        from switchbed import report
+
+        report.print_schemes(found)
+
+
+@cli.group()
+def scenario() -> None:
+    """Check scenario files, or print their schema."""
+
+
+@scenario.command()
+@click.argument("files", nargs=-1, required=True, type=file_argument, metavar="FILE...")
+def check(files: tuple[Path, ...]) -> int:
+    """Say of each FILE whether it would run."""
+    from switchbed import _native
+
+    bad = False
+    for file in files:
+        try:
+            plans = _native.plans(file)
+        except Mistake as mistake:
+            _complain(str(mistake))
+            bad = True
+        else:
+            click.echo(f"{file}: ok, {len(plans)} run{'s' * (len(plans) != 1)}")
+    return BAD_INPUT if bad else 0
+
+
+@scenario.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files."""
+    from switchbed import _native
+
+    click.echo(json.dumps(json.loads(_native.schema()), indent=2))
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--scenario", "only", metavar="NAME", help="Only this one.")
+@click.option(
+    "--repeat",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Runs of each; the median counts.",
+)
+def bench(as_json: bool, only: str | None, repeat: int) -> None:
+    """Measure the simulator's speed and memory on its built-in scenarios."""
+    from switchbed import bench as command
+
+    found = command.measure(only, repeat)
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        from switchbed import report
+
+        report.print_bench(found)
+
+
+def main() -> NoReturn:
+    """The program. Bad input gets one line and exit code 2, never a traceback."""
+    try:
+        status = cli.main(prog_name="switchbed", standalone_mode=False)
+    except click.UsageError as error:
+        status = _complain(_usage(error))
+    except (Mistake, click.ClickException) as error:
+        status = _complain(str(error) if isinstance(error, Mistake) else error.format_message())
+    except (KeyboardInterrupt, click.Abort):
+        status = INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read has read enough; the interpreter's last flush must not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    except OSError as error:
+        _complain(f"{error.filename or ''}: {error.strerror}".removeprefix(": "))
+        status = 1
+    except Panic as error:
+        _complain(f"internal error, please report it: {error}")
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _usage(error: click.UsageError) -> str:
+    command = error.ctx.command_path if error.ctx else "switchbed"
+    return f"{error.format_message().rstrip('.')}; see {command} --help"
+
+
+def _complain(text: str) -> int:
+    """One line on standard error, whatever the text holds."""
+    click.echo(f"switchbed: {' '.join(text.split())}", err=True)
+    return BAD_INPUT

@@ -1,0 +1,153 @@
+"""Comparing schemes over seeds: the same flows meet each of them, so ratios are paired."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from switchbed.runner import Outcome
+
+STATISTICS = (
+    ("all", "mean_us"),
+    ("small", "mean_us"),
+    ("small", "p99_us"),
+    ("large", "mean_us"),
+)
+"""(size class, statistic) that comparisons show, in the order of the papers' figures."""
+
+Point = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The runs of one scheme at one point, over all seeds."""
+
+    scheme: str | None
+    point: Point
+    """The settings other than scheme and seed."""
+    runs: tuple[Outcome, ...]
+
+    def mean(self, size_class: str, statistic: str) -> float | None:
+        """Mean over the seeds in which the class has flows."""
+        return _mean(v for run in self.runs if (v := fct(run, size_class, statistic)) is not None)
+
+    def total(self, counter: str) -> int:
+        """Sum over the seeds."""
+        return sum(int(run.summary[counter]) for run in self.runs)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A scheme's FCT divided by the first scheme's, paired over seeds."""
+
+    scheme: str
+    to: str
+    point: Point
+    size_class: str
+    statistic: str
+    pairs: int
+    mean: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in a sweep's summary."""
+        return {
+            "scheme": self.scheme,
+            "to": self.to,
+            "settings": dict(self.point),
+            "class": self.size_class,
+            "statistic": self.statistic,
+            "pairs": self.pairs,
+            "mean": self.mean,
+            "low": self.low,
+            "high": self.high,
+        }
+
+
+def fct(run: Outcome, size_class: str, statistic: str) -> float | None:
+    """One FCT of a run in microseconds; `None` where the class has no flows."""
+    value = run.summary["fct"][size_class][statistic]
+    return None if value is None else float(value)
+
+
+def rows(outcomes: Iterable[Outcome]) -> list[Row]:
+    """Gathers the seeds of each scheme and point, in the order of the runs."""
+    groups: dict[tuple[str | None, Point], list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault((_scheme(outcome), _point(outcome)), []).append(outcome)
+    return [Row(scheme, point, tuple(runs)) for (scheme, point), runs in groups.items()]
+
+
+def ratios(outcomes: Sequence[Outcome]) -> list[Ratio]:
+    """Every scheme against the first one, at the same other settings and seed."""
+    found = rows(outcomes)
+    first = next((row.scheme for row in found), None)
+    if first is None:
+        return []
+    base = {
+        row.point: {_seed(run): run for run in row.runs} for row in found if row.scheme == first
+    }
+    return [
+        ratio
+        for row in found
+        if row.scheme is not None and row.scheme != first and row.point in base
+        for size_class, statistic in STATISTICS
+        if (ratio := _ratio(row, base[row.point], first, size_class, statistic)) is not None
+    ]
+
+
+def _ratio(
+    row: Row, base: dict[Any, Outcome], to: str, size_class: str, statistic: str
+) -> Ratio | None:
+    values = []
+    for run in row.runs:
+        other = base.get(_seed(run))
+        above = fct(run, size_class, statistic)
+        below = other and fct(other, size_class, statistic)
+        if above is not None and below:
+            values.append(above / below)
+    mean = _mean(values)
+    if mean is None or row.scheme is None:
+        return None
+    return Ratio(
+        scheme=row.scheme,
+        to=to,
+        point=row.point,
+        size_class=size_class,
+        statistic=statistic,
+        pairs=len(values),
+        mean=mean,
+        low=min(values),
+        high=max(values),
+    )
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    listed = list(values)
+    return sum(listed) / len(listed) if listed else None
+
+
+def _scheme(outcome: Outcome) -> str | None:
+    return next((str(v) for key, v in outcome.settings.items() if is_scheme(key)), None)
+
+
+def _seed(outcome: Outcome) -> Any:
+    return outcome.summary["seed"]
+
+
+def _point(outcome: Outcome) -> Point:
+    return tuple(
+        (key, value)
+        for key, value in outcome.settings.items()
+        if not is_scheme(key) and not is_seed(key)
+    )
+
+
+def is_scheme(key: str) -> bool:
+    """Whether a setting of `[compare]` names the scheme."""
+    return key.split(".", maxsplit=1)[0] == "scheme"
+
+
+def is_seed(key: str) -> bool:
+    """Whether a setting of `[compare]` is the seed."""
+    return key.rsplit(".", maxsplit=1)[-1] == "seed"

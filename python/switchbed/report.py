@@ -1,0 +1,159 @@
+"""What `switchbed run` prints: compact tables for people; scripts read `--json`."""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from switchbed import compare
+from switchbed.runner import Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+CLASSES = ("all", "small", "medium", "large")
+FIELDS = ("mean_us", "p50_us", "p95_us", "p99_us")
+WIDE = 200
+"""Columns where the output is no terminal."""
+
+
+def print_run(outcome: Outcome) -> None:
+    """One run: FCT by class, counters, the bottleneck's queue."""
+    console, table = _table("FCT", "n", "mean", "p50", "p95", "p99")
+    for name in CLASSES:
+        row = outcome.summary["fct"][name]
+        table.add_row(name, f"{row['n']:,}", *(duration(row[field]) for field in FIELDS))
+    console.print(table)
+    console.print(_counters(outcome.summary))
+    console.print(_speed(outcome.summary, outcome.wall_s))
+
+
+def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
+    """A row a scheme and point, then the paired ratios to the first scheme."""
+    rows = compare.rows(outcomes)
+    keys = [key for key, _ in rows[0].point]
+    console, table = _table(
+        "scheme", *keys, "seeds", *map(_heading, compare.STATISTICS), "marks", "drops", "timeouts"
+    )
+    for row in rows:
+        table.add_row(
+            row.scheme or "",
+            *(str(value) for _, value in row.point),
+            str(len(row.runs)),
+            *(duration(row.mean(*statistic)) for statistic in compare.STATISTICS),
+            *(f"{row.total(counter):,}" for counter in ("marks", "drops", "timeouts")),
+        )
+    console.print(table)
+    _print_ratios(console, compare.ratios(outcomes), keys)
+    total = {key: sum(o.summary[key] for o in outcomes) for key in ("packet_hops", "events")}
+    console.print(_speed(total, sum(o.wall_s for o in outcomes)))
+    console.print(f"{len(outcomes)} runs in {wall_s:.2f} s")
+
+
+def _print_ratios(console: "Console", ratios: Sequence[compare.Ratio], keys: list[str]) -> None:
+    if not ratios:
+        return
+    console.print(
+        f"FCT divided by that of {ratios[0].to}, mean over paired seeds (lowest to highest)"
+    )
+    _, table = _table("scheme", *keys, "pairs", *map(_heading, compare.STATISTICS))
+    groups: dict[tuple[str, compare.Point], list[compare.Ratio]] = {}
+    for ratio in ratios:
+        groups.setdefault((ratio.scheme, ratio.point), []).append(ratio)
+    for (scheme, point), group in groups.items():
+        cells = {(r.size_class, r.statistic): _ratio(r) for r in group}
+        table.add_row(
+            scheme,
+            *(str(value) for _, value in point),
+            str(max(r.pairs for r in group)),
+            *(cells.get(statistic, "–") for statistic in compare.STATISTICS),
+        )
+    console.print(table)
+
+
+def print_schemes(schemes: Sequence[dict[str, Any]]) -> None:
+    """Each scheme with its source, and a line a parameter."""
+    for scheme in schemes:
+        print(f"{scheme['name']}: {scheme['paper']}")
+        for parameter in scheme["parameters"]:
+            print(f"    {parameter}")
+
+
+def print_bench(found: Sequence[dict[str, Any]]) -> None:
+    """A row a benchmark."""
+    columns = (
+        "ns/packet-hop",
+        "M packet-hops/s/core",
+        "packet-hops",
+        "events",
+        "CPU",
+        "peak memory",
+    )
+    console, table = _table("benchmark", *columns)
+    for row in found:
+        each = row["ns_per_packet_hop"]
+        table.add_row(
+            row["scenario"],
+            f"{each:.1f}",
+            f"{1e3 / each:.2f}",
+            f"{row['packet_hops']:,}",
+            f"{row['events']:,}",
+            f"{row['cpu_s']:.2f} s",
+            f"{row['peak_rss_bytes'] / 1e6:.1f} MB",
+        )
+    console.print(table)
+
+
+def print_warnings(outcomes: Sequence[Outcome]) -> None:
+    """Each warning once, on standard error, with the number of runs that gave it."""
+    counts = Counter(text for outcome in outcomes for text in outcome.warnings)
+    for text, count in counts.items():
+        runs = f" ({count} of {len(outcomes)} runs)" if len(outcomes) > 1 else ""
+        print(f"warning: {text}{runs}", file=sys.stderr)
+
+
+def duration(us: float | None) -> str:
+    """Microseconds in the unit that reads best, four digits."""
+    if us is None:
+        return "–"
+    for size, unit in ((1e6, "s"), (1e3, "ms")):
+        if us >= size:
+            return f"{us / size:.4g} {unit}"
+    return f"{us:.4g} us"
+
+
+def _ratio(ratio: compare.Ratio) -> str:
+    spread = f" ({ratio.low:.3f} to {ratio.high:.3f})" if ratio.pairs > 1 else ""
+    return f"{ratio.mean:.3f}{spread}"
+
+
+def _heading(statistic: tuple[str, str]) -> str:
+    size_class, field = statistic
+    return f"{size_class} {field.removesuffix('_us')}"
+
+
+def _counters(summary: dict[str, Any]) -> str:
+    flows = summary["flows"]
+    return (
+        f"{flows['finished']:,} of {flows['count']:,} flows finished · {summary['marks']:,} marks"
+        f" · {summary['drops']:,} drops · {summary['timeouts']:,} timeouts"
+    )
+
+
+def _speed(summary: dict[str, Any], cpu_s: float) -> str:
+    hops = summary["packet_hops"]
+    each = f" of {cpu_s * 1e9 / hops:.0f} ns" if hops else ""
+    return f"{hops:,} packet-hops{each}, {summary['events']:,} events, {cpu_s:.2f} s"
+
+
+def _table(first: str, *others: str) -> tuple["Console", Any]:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, soft_wrap=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(first)
+    for name in others:
+        table.add_column(name, justify="right")
+    return console, table

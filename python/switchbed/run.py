@@ -1,0 +1,112 @@
+"""`switchbed run`: plan, run on all cores, write, print."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from switchbed import _native, report, runner, tables
+from switchbed._native import Mistake, Plan, Results
+from switchbed.meter import Bar, Silent
+from switchbed.runner import Outcome, Sweep
+from switchbed.store import Store
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of `switchbed run`."""
+
+    file: Path
+    sets: Sequence[str] = ()
+    seed: int | None = None
+    json_to: str | None = None
+    """A path, or `-` for standard output, which then holds nothing else."""
+    out: Path | None = None
+    force: bool = False
+    form: tables.Format = "parquet"
+    jobs: int = 1
+
+
+def run(request: Request) -> int:
+    """Runs the request and returns the exit code. Bad input raises `Mistake` before
+    anything has run."""
+    plans = _native.plans(request.file, request.sets, request.seed)
+    is_sweep = len(plans) > 1 or bool(json.loads(plans[0].settings))
+    _check_json(request.json_to)
+    with ExitStack() as stack:
+        store = None
+        if request.out is not None:
+            store = Store(request.out, force=request.force, form=request.form, is_sweep=is_sweep)
+            stack.enter_context(store)
+
+        def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
+            if store is not None:
+                store.keep(plan, results, outcome)
+
+        begin = time.perf_counter()
+        with Bar(plans) if sys.stderr.isatty() else Silent() as meter:
+            sweep = runner.run_all(plans, request.jobs, keep, meter)
+        wall_s = time.perf_counter() - begin
+        # A sweep that was stopped keeps what has finished.
+        if sweep.outcomes:
+            if store is not None:
+                store.commit(sweep, wall_s, request.jobs)
+            _publish(request, sweep.outcomes, is_sweep, wall_s)
+    return _ending(sweep)
+
+
+def _publish(request: Request, outcomes: Sequence[Outcome], is_sweep: bool, wall_s: float) -> None:
+    """JSON where it was asked for; tables on standard output unless the JSON is there."""
+    if request.json_to is not None:
+        objects = [outcome.to_json() for outcome in outcomes]
+        text = json.dumps(objects if is_sweep else objects[0], indent=2, allow_nan=False) + "\n"
+        if request.json_to == "-":
+            sys.stdout.write(text)
+        else:
+            _replace(Path(request.json_to), text)
+    if request.json_to != "-":
+        if is_sweep:
+            report.print_sweep(outcomes, wall_s)
+        else:
+            report.print_run(outcomes[0])
+        if request.out is not None:
+            print(f"written to {request.out}")
+    sys.stdout.flush()
+    report.print_warnings(outcomes)
+
+
+def _ending(sweep: Sweep) -> int:
+    if sweep.stopped_by is None:
+        return 0
+    if not isinstance(sweep.stopped_by, KeyboardInterrupt):
+        raise sweep.stopped_by
+    kept = f"{len(sweep.outcomes)} of {sweep.planned} runs had finished and are kept"
+    print(f"switchbed: interrupted; {kept if sweep.outcomes else 'nothing kept'}", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _check_json(target: str | None) -> None:
+    """Refuses what could not be written once the runs are done."""
+    if target is None or target == "-":
+        return
+    path = Path(target)
+    if path.is_dir():
+        raise Mistake(f"--json {path}: is a directory; name a file, or - for standard output")
+    if not os.access(path.parent, os.W_OK):
+        raise Mistake(f"--json {path}: the directory {path.parent} does not exist or is read-only")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes a file whole or not at all."""
+    if path.exists() and not path.is_file():  # /dev/stderr, a pipe
+        path.write_text(text)
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    draft.write_text(text)
+    draft.replace(path)

@@ -1,0 +1,105 @@
+"""Many runs on many threads. A run holds no interpreter lock, so threads are enough."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from switchbed._native import Plan, Progress, Results
+
+TICK_S = 0.1
+"""How often the main thread wakes. It has to: Polars replaces the handler of SIGINT by one
+that restarts system calls, so a wait without end would not notice Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run that finished."""
+
+    index: int
+    """Its place among the plans."""
+    settings: dict[str, Any]
+    """Its coordinates in `[compare]`; empty without."""
+    summary: dict[str, Any]
+    """The same for the same seed, whatever the machine and the threads."""
+    warnings: list[str]
+    wall_s: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `--json` writes; settings only where there are any."""
+        settings = {"settings": self.settings} if self.settings else {}
+        return settings | self.summary | {"warnings": self.warnings, "wall_s": self.wall_s}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What became of the plans."""
+
+    planned: int
+    outcomes: list[Outcome]
+    """Those that finished, in the plans' order whatever the threads did."""
+    stopped_by: BaseException | None
+    """What ended the sweep early."""
+
+
+class Meter(Protocol):
+    """Shows how far the runs are."""
+
+    def show(self, tracks: Sequence[Progress]) -> None:
+        """Is given every run's progress, every `TICK_S` or sooner."""
+
+
+Keep = Callable[[Plan, Results, Outcome], None]
+"""Called on the run's own thread as soon as it has finished, to write its tables: they
+may be large and are dropped after it."""
+
+
+def run_all(plans: Sequence[Plan], jobs: int, keep: Keep, meter: Meter) -> Sweep:
+    """Runs the plans on `jobs` threads. Ctrl-C, or an error in one of them, cancels the
+    others; those that have finished are kept."""
+    tracks = [Progress() for _ in plans]
+    pool = ThreadPoolExecutor(jobs, thread_name_prefix="run")
+    futures = [
+        pool.submit(_one, index, plan, track, keep)
+        for index, (plan, track) in enumerate(zip(plans, tracks, strict=True))
+    ]
+    stopped_by: BaseException | None = None
+    try:
+        _watch(futures, tracks, meter)
+    except BaseException as error:
+        stopped_by = error
+        for track in tracks:
+            track.cancel()
+    pool.shutdown(wait=True, cancel_futures=True)
+    return Sweep(len(plans), list(_finished(futures)), stopped_by)
+
+
+def _one(index: int, plan: Plan, track: Progress, keep: Keep) -> Outcome | None:
+    begin = time.perf_counter()
+    results = plan.run(track)
+    wall_s = time.perf_counter() - begin
+    if not results.finished:
+        return None
+    settings = dict(json.loads(plan.settings))
+    outcome = Outcome(index, settings, json.loads(results.summary), results.warnings, wall_s)
+    keep(plan, results, outcome)
+    return outcome
+
+
+def _watch(futures: Iterable[Future[Outcome | None]], tracks: list[Progress], meter: Meter) -> None:
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=TICK_S, return_when=FIRST_EXCEPTION)
+        for future in done:
+            future.result()
+        meter.show(tracks)
+
+
+def _finished(futures: Iterable[Future[Outcome | None]]) -> Iterable[Outcome]:
+    for future in futures:
+        if not future.cancelled() and future.exception() is None:
+            outcome = future.result()
+            if outcome is not None:
+                yield outcome

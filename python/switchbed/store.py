@@ -1,0 +1,164 @@
+"""A result directory. It is written beside its place under a hidden name and renamed when
+it is whole: what a killed run leaves cannot be taken for a result."""
+
+import json
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from switchbed import compare, tables
+from switchbed._native import Mistake, Plan, Results, __build__, __version__
+from switchbed.runner import Outcome, Sweep
+
+MANIFEST = "manifest.json"
+FORMAT = "switchbed-results"
+SCHEMA_VERSION = 1
+"""It rises when a reader of result directories would break."""
+
+
+class Store:
+    """Writes one result directory. As a context it leaves nothing unless committed."""
+
+    def __init__(self, path: Path, *, force: bool, form: tables.Format, is_sweep: bool) -> None:
+        """Refuses a path that cannot or must not be written, before anything runs."""
+        check(path, force=force)
+        self._path = path
+        self._force = force
+        self._form = form
+        self._is_sweep = is_sweep
+        self._draft = path.parent / f".{path.name}.{os.getpid()}.partial"
+        try:
+            self._draft.mkdir(parents=True)
+        except OSError as error:
+            raise Mistake(f"--out {path}: cannot be written: {error.strerror}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._draft, ignore_errors=True)
+
+    def keep(self, plan: Plan, results: Results, outcome: Outcome) -> None:
+        """Writes one run's files: here where it is the only one, else into its folder."""
+        place = self._draft / folder(outcome) if self._is_sweep else self._draft
+        place.mkdir(exist_ok=True)
+        found = {"flows": results.flows, "queues": results.queues, "series": results.series}
+        present = {name: table for name, table in found.items() if table is not None}
+        for name, table in present.items():
+            tables.write(table, place / name, self._form)
+        manifest = {
+            "seed": outcome.summary["seed"],
+            "settings": outcome.settings,
+            "scenario": json.loads(plan.scenario),
+            "tables": {name: tables.describe(table) for name, table in present.items()},
+        }
+        _write_json(place / MANIFEST, _head() | manifest)
+        _write_json(place / "summary.json", outcome.summary | {"warnings": outcome.warnings})
+
+    def commit(self, sweep: Sweep, wall_s: float, jobs: int) -> None:
+        """Puts the directory in its place."""
+        if self._is_sweep:
+            runs = {folder(outcome): outcome.settings for outcome in sweep.outcomes}
+            _write_json(self._draft / MANIFEST, _head() | {"runs": runs})
+            _write_json(self._draft / "summary.json", summary(sweep))
+            tables.write_rows(flat(sweep.outcomes), self._draft / "runs", self._form)
+        times = {folder(outcome): outcome.wall_s for outcome in sweep.outcomes}
+        machine = _machine() | {"threads": jobs, "wall_s": wall_s, "runs_wall_s": times}
+        _write_json(self._draft / "machine.json", machine)
+        check(self._path, force=self._force)
+        old = self._draft.with_suffix(".old")
+        if self._path.exists():
+            self._path.rename(old)
+        self._draft.rename(self._path)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def summary(sweep: Sweep) -> dict[str, Any]:
+    """A sweep's summary: its runs and the paired ratios; incomplete if it was stopped."""
+    return {
+        "complete": len(sweep.outcomes) == sweep.planned,
+        "planned": sweep.planned,
+        "runs": [{"settings": o.settings} | o.summary for o in sweep.outcomes],
+        "ratios": [ratio.to_json() for ratio in compare.ratios(sweep.outcomes)],
+    }
+
+
+def flat(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
+    """A row a run: settings, then the summary with its levels joined by underscores."""
+    return [
+        {"folder": folder(o)} | dict(_leaves("", o.settings)) | dict(_leaves("", o.summary))
+        for o in outcomes
+    ]
+
+
+def _leaves(prefix: str, value: object) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(f"{prefix}_{key}" if prefix else key, inner)
+    else:
+        yield prefix, json.dumps(value) if isinstance(value, list) else value
+
+
+def check(path: Path, *, force: bool) -> None:
+    """Refuses to replace what exists without `force`, and with it what is not ours."""
+    if not path.exists() and not path.is_symlink():
+        return
+    if not path.is_dir() or path.is_symlink():
+        raise Mistake(f"--out {path}: exists and is not a directory; name another")
+    if not force:
+        raise Mistake(f"--out {path}: exists; name another, or give --force to replace it")
+    if any(path.iterdir()) and not _is_ours(path):
+        raise Mistake(
+            f"--out {path}: --force replaces only result directories of switchbed, "
+            f"and this one has no {MANIFEST} of one; name another"
+        )
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        manifest = json.loads((path / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and manifest.get("format") == FORMAT
+
+
+def folder(outcome: Outcome) -> str:
+    """A run's folder in a sweep: its place, then its settings as far as a path allows."""
+    words = (f"{key}={value}" for key, value in outcome.settings.items())
+    return re.sub(r"[^\w=.,+-]+", "_", f"{outcome.index:04}-" + ",".join(words))[:120]
+
+
+def _write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def _head() -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "version": __version__,
+        "build": __build__,
+    }
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }
+
+
+def _processor() -> str:
+    """The processor's name, which `platform` does not tell on Linux."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())

@@ -1,0 +1,48 @@
+"""Tables of results as files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from switchbed._native import Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Format = Literal["parquet", "csv", "json"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def write(table: Table, stem: Path, form: Format) -> None:
+    """Writes `stem.form`. Parquet carries each column's unit and meaning in its Arrow field."""
+    import polars as pl
+
+    path = stem.with_name(f"{stem.name}.{form}")
+    if form == "parquet":
+        pl.DataFrame(table).write_parquet(path, arrow_schema=table)
+    else:
+        _write_text(pl.DataFrame(table), path, form)
+
+
+def write_rows(rows: Sequence[dict[str, Any]], stem: Path, form: Format) -> None:
+    """The same for rows made here; a column that is null in one may be a number in another."""
+    import polars as pl
+
+    frame = pl.from_dicts(rows, infer_schema_length=None)
+    path = stem.with_name(f"{stem.name}.{form}")
+    if form == "parquet":
+        frame.write_parquet(path)
+    else:
+        _write_text(frame, path, form)
+
+
+def _write_text(frame: "pl.DataFrame", path: Path, form: Literal["csv", "json"]) -> None:
+    if form == "csv":
+        frame.write_csv(path)
+    else:
+        frame.write_json(path)
+
+
+def describe(table: Table) -> list[dict[str, Any]]:
+    """Name, unit and meaning of every column, for the manifest."""
+    return [{"name": n, "unit": u, "meaning": m} for n, u, m in table.columns]

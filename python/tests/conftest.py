@@ -1,0 +1,72 @@
+"""What the tests share: scenario files, and the program in a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+SINGLE = "flows = 100\n"
+SWEEP = "flows = 100\nseeds = 2\n[compare]\n"
+SLOW = ("--set", "pause_ms=700")
+
+Done = subprocess.CompletedProcess[str]
+
+
+class Program(Protocol):
+    """Runs `switchbed` with the arguments in the test's own directory."""
+
+    def __call__(self, *arguments: str | Path, code: int = 0) -> Done: ...
+
+
+@pytest.fixture
+def command() -> list[str]:
+    """How to start the program that belongs to the interpreter of the tests."""
+    return [str(Path(sys.executable).with_name("switchbed"))]
+
+
+@pytest.fixture
+def switchbed(command: list[str], tmp_path: Path) -> Program:
+    def program(*arguments: str | Path, code: int = 0) -> Done:
+        done = subprocess.run(
+            [*command, *map(str, arguments)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == code, (arguments, done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        return done
+
+    return program
+
+
+@pytest.fixture
+def single(tmp_path: Path) -> Path:
+    """A scenario of one run."""
+    path = tmp_path / "single.toml"
+    path.write_text(SINGLE)
+    return path
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    """A scenario with `[compare]`."""
+    path = tmp_path / "sweep.toml"
+    path.write_text(SWEEP)
+    return path
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI the machine has everything, so a skipped test is a failed one."""
+    report = yield
+    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped in CI: {report.longrepr}"
+    return report

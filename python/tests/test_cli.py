@@ -1,0 +1,94 @@
+"""The command line: exit codes, one-line errors, help, start-up."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Program
+
+
+def test_version_names_the_build(switchbed: Program) -> None:
+    assert switchbed("--version").stdout.startswith("switchbed 0.")
+    assert "(build " in switchbed("--version").stdout
+
+
+def test_without_a_command_it_prints_its_help(switchbed: Program) -> None:
+    assert "run" in switchbed().stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run"], "FILE"),
+        (["run", "missing.toml"], "missing.toml"),
+        (["run", "single.toml", "--jobs", "0"], "--jobs"),
+        (["run", "single.toml", "--seed", "-1"], "--seed"),
+        (["run", "single.toml", "--set", "no_such_key=1"], "no_such_key"),
+        (["run", "single.toml", "--tables", "xls"], "parquet"),
+        (["run", "single.toml", "--json", "no/such/folder.json"], "no/such"),
+        (["run", "single.toml", "--json", "."], "directory"),
+        (["run", "single.toml", "--out", "single.toml"], "not a directory"),
+        (["run", "single.toml", "--out", "single.toml/below"], "--out"),
+        (["frobnicate"], "frobnicate"),
+        (["scenario", "check"], "FILE"),
+        (["bench", "--scenario", "none-such"], "none-such"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(
+    switchbed: Program, single: Path, arguments: list[str], says: str
+) -> None:
+    done = switchbed(*arguments, code=2)
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("switchbed: ")
+    assert says in done.stderr
+
+
+def test_what_cannot_be_written_is_refused_before_anything_runs(
+    switchbed: Program, single: Path, tmp_path: Path
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    switchbed("run", single, "--out", "single.toml", code=2)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_schemes_as_json_have_the_fields_that_scripts_read(switchbed: Program) -> None:
+    schemes = json.loads(switchbed("schemes", "--json").stdout)
+    assert schemes
+    for scheme in schemes:
+        assert {"name", "paper", "parameters"} <= scheme.keys()
+    listing = switchbed("schemes").stdout
+    assert all(scheme["name"] in listing for scheme in schemes)
+
+
+def test_check_speaks_for_each_file(switchbed: Program, single: Path, sweep: Path) -> None:
+    assert switchbed("scenario", "check", single, sweep).stdout.count(": ok, ") == 2
+    done = switchbed("scenario", "check", single, "missing.toml", sweep, code=2)
+    assert done.stdout.count(": ok, ") == 2
+    assert "missing.toml" in done.stderr
+
+
+def test_the_schema_is_json_schema(switchbed: Program) -> None:
+    schema = json.loads(switchbed("scenario", "schema").stdout)
+    assert "json-schema.org" in schema["$schema"]
+
+
+def test_a_reader_that_leaves_early_sees_no_traceback(command: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        done = subprocess.run(
+            [*command, "scenario", "schema"], stdout=closed, stderr=subprocess.PIPE, check=False
+        )
+    assert done.stderr == b""
+
+
+def test_the_heavy_libraries_stay_out_of_start_up(command: list[str]) -> None:
+    interpreter = Path(command[0]).with_name("python")
+    probe = (
+        "import sys, switchbed.cli; print({'polars', 'rich', 'matplotlib'} & sys.modules.keys())"
+    )
+    done = subprocess.run([interpreter, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,112 @@
+"""Result directories: what is in them, that they are whole, and never overwritten by mistake."""
+
+import base64
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import Program
+
+from switchbed import Progress, plans
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below the folder but the machine's own."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(p.relative_to(folder)): p.read_bytes() for p in files if p.name != "machine.json"}
+
+
+def test_one_run_writes_manifest_tables_and_summary(
+    switchbed: Program, single: Path, tmp_path: Path
+) -> None:
+    switchbed("run", single, "--out", "out")
+    out = tmp_path / "out"
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert {"scenario", "version", "build", "schema_version", "seed"} <= manifest.keys()
+    machine = json.loads((out / "machine.json").read_text())
+    assert {"wall_s", "threads", "processor", "cores"} <= machine.keys()
+    assert "wall_s" not in json.loads((out / "summary.json").read_text())
+    flows = pl.read_parquet(out / "flows.parquet")
+    assert flows.columns == [column["name"] for column in manifest["tables"]["flows"]]
+
+
+def test_parquet_columns_say_their_unit_and_meaning(
+    switchbed: Program, single: Path, tmp_path: Path
+) -> None:
+    switchbed("run", single, "--out", "out")
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    schema = pl.read_parquet_metadata(tmp_path / "out/flows.parquet")["ARROW:schema"]
+    for column in manifest["tables"]["flows"]:
+        assert column["meaning"]
+        assert column["meaning"].encode() in base64.b64decode(schema)
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_tables_in_other_formats_hold_the_same(
+    switchbed: Program, single: Path, tmp_path: Path, form: str
+) -> None:
+    switchbed("run", single, "--out", "a")
+    switchbed("run", single, "--out", "b", "--tables", form)
+    read = pl.read_csv if form == "csv" else pl.read_json
+    flows = pl.read_parquet(tmp_path / "a/flows.parquet")
+    assert read(tmp_path / f"b/flows.{form}").cast(flows.schema).equals(flows)
+
+
+def test_the_same_bytes_whatever_the_threads(
+    switchbed: Program, sweep: Path, tmp_path: Path
+) -> None:
+    switchbed("run", sweep, "--out", "one", "--jobs", "1")
+    switchbed("run", sweep, "--out", "four", "--jobs", "4")
+    one, four = contents(tmp_path / "one"), contents(tmp_path / "four")
+    assert one.keys() == four.keys()
+    assert [name for name in one if one[name] != four[name]] == []
+
+
+def test_a_sweep_has_a_folder_a_run_and_a_table_of_them(
+    switchbed: Program, sweep: Path, tmp_path: Path
+) -> None:
+    switchbed("run", sweep, "--out", "out")
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["complete"] is True
+    runs = pl.read_parquet(tmp_path / "out/runs.parquet")
+    assert len(runs) == len(summary["runs"]) == summary["planned"]
+    assert runs["fct_all_mean_us"].to_list() == [
+        run["fct"]["all"]["mean_us"] for run in summary["runs"]
+    ]
+    for folder in runs["folder"]:
+        assert (tmp_path / "out" / folder / "flows.parquet").exists()
+
+
+def test_what_exists_is_replaced_with_force_only(
+    switchbed: Program, single: Path, tmp_path: Path
+) -> None:
+    switchbed("run", single, "--out", "out")
+    before = contents(tmp_path / "out")
+    done = switchbed("run", single, "--out", "out", "--seed", "9", code=2)
+    assert "--force" in done.stderr
+    assert contents(tmp_path / "out") == before
+    switchbed("run", single, "--out", "out", "--seed", "9", "--force")
+    assert contents(tmp_path / "out") != before
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".out")] == []
+
+
+def test_force_does_not_replace_what_is_not_ours(
+    switchbed: Program, single: Path, tmp_path: Path
+) -> None:
+    precious = tmp_path / "out/thesis.tex"
+    precious.parent.mkdir()
+    precious.write_text("years")
+    (tmp_path / "out/manifest.json").write_text('{"name": "another program"}')
+    switchbed("run", single, "--out", "out", "--force", code=2)
+    assert precious.read_text() == "years"
+    (tmp_path / "empty").mkdir()
+    switchbed("run", single, "--out", "empty", code=2)
+    switchbed("run", single, "--out", "empty", "--force")
+    assert (tmp_path / "empty/manifest.json").exists()
+
+
+def test_tables_reach_polars_without_a_file(single: Path) -> None:
+    (plan,) = plans(single)
+    results = plan.run(Progress())
+    assert len(pl.DataFrame(results.flows)) == len(results.flows) > 0
