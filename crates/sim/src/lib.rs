@@ -1,1 +1,4 @@
 //! (placeholder)
+
+pub mod random;
+pub mod traffic;

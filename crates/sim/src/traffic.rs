@@ -1,0 +1,276 @@
+//! Where flows come from: every [`Traffic`] entry of a scenario as a lazy source, and
+//! all of them merged into one sequence in canonical order.
+//!
+//! What a flow is depends on the seed, on its entry's place among the scenario's
+//! traffic and on its sender, and on nothing else: not on the scheme, the transport or
+//! the other entries. Loads share flows too: at twice the load the same flows, with the
+//! same sizes and receivers in the same rows, start at half the time (but for two that
+//! meet in one picosecond, which go by their senders).
+
+pub mod list;
+mod long_lived;
+mod offered;
+mod poisson;
+mod seconds;
+
+pub use list::ListError;
+pub use offered::{Offered, TableOffered};
+
+use list::List;
+use poisson::{Poisson, Process};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::fmt;
+use std::path::Path;
+use switchbed_qdisc::units::{Bytes, Rate, Time};
+use switchbed_spec::{Connections, Scenario, Traffic};
+
+/// A flow about to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowStart {
+    /// Its number among all flows of the run, from 0, in the order of their starts.
+    pub row: u64,
+    /// When its application hands it over.
+    pub start: Time,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Its packets' class (DSCP).
+    pub class: u8,
+    /// Payload; `None`: it sends as long as it runs.
+    pub size: Option<Bytes>,
+    /// When its application stops handing over; `None`: never.
+    pub stop: Option<Time>,
+    /// The connection that carries it.
+    pub connection: ConnectionUse,
+    /// Which of the equal paths it takes, in place of the hash; taken modulo their number.
+    pub path: Option<u32>,
+    /// Its number in the flow list that it came from, from 0, the header not counted.
+    pub list_row: Option<u64>,
+}
+
+/// The connection that carries a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionUse {
+    /// A new one, with its handshake.
+    Fresh,
+    /// A new one that starts established.
+    FreshNoHandshake,
+    /// An idle one of the pair and class, or a new one that stays ([`Connections::Persistent`]).
+    Persistent,
+    /// The pair's connection with this key, opened by its first flow; flows of one key
+    /// follow each other.
+    Keyed(u64),
+}
+
+impl From<Connections> for ConnectionUse {
+    fn from(connections: Connections) -> Self {
+        match connections {
+            Connections::Fresh => ConnectionUse::Fresh,
+            Connections::FreshNoHandshake => ConnectionUse::FreshNoHandshake,
+            Connections::Persistent => ConnectionUse::Persistent,
+        }
+    }
+}
+
+/// What traffic needs to know of the hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct Hosts {
+    /// How many there are; they are numbered from 0.
+    pub count: u32,
+    /// The rate of a host's link, which a load is a fraction of.
+    pub rate: Rate,
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// Headers of a packet on the wire.
+    pub header: Bytes,
+}
+
+impl Hosts {
+    /// The hosts of a scenario.
+    pub fn of(scenario: &Scenario) -> Self {
+        Hosts {
+            count: scenario.topology.hosts(),
+            rate: scenario.topology.host_rate(),
+            mss: scenario.transport.mss,
+            header: scenario.transport.header,
+        }
+    }
+
+    /// The hosts that an entry names under `key`, in rising order.
+    fn named(&self, key: &str, named: &[u32]) -> Result<Vec<u32>, String> {
+        let mut sorted = named.to_vec();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("host {} is in `{key}` twice; name it once", twice[0]));
+        }
+        match sorted.last() {
+            None => Err(format!("`{key}` names no host; give at least one")),
+            Some(&last) if last >= self.count => Err(format!(
+                "`{key}` names host {last}; the hosts are 0 to {}",
+                self.count.saturating_sub(1)
+            )),
+            Some(_) => Ok(sorted),
+        }
+    }
+}
+
+/// Why traffic cannot be generated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrafficError {
+    /// An entry makes no sense for these hosts.
+    Entry {
+        /// Its place among the scenario's traffic, from 0.
+        entry: usize,
+        /// What is wrong and what would be right.
+        what: String,
+    },
+    /// A flow list is wrong.
+    List(ListError),
+}
+
+impl fmt::Display for TrafficError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TrafficError::Entry { entry, what } => write!(f, "traffic entry {}: {what}", entry + 1),
+            TrafficError::List(error) => error.fmt(f),
+        }
+    }
+}
+impl std::error::Error for TrafficError {}
+
+/// All flows of a scenario, in the order of their starts; ties by the entry's place in
+/// the scenario, then by sender (a list's by row). Lazy: of the flows yet
+/// to start it holds one an entry (and a clock a sender), except for long-lived ones and
+/// for lists that are not sorted (see [`list::List`]).
+#[derive(Debug)]
+pub struct Flows {
+    sources: Vec<Source>,
+    /// Each source's next flow; its number is in `next` as long as there is one.
+    heads: Vec<Option<FlowStart>>,
+    next: BinaryHeap<Reverse<(Time, usize)>>,
+    row: u64,
+    total: u64,
+    offered: Vec<Offered>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Poisson(Poisson),
+    LongLived(std::vec::IntoIter<FlowStart>),
+    List(List),
+}
+
+impl Source {
+    fn next(&mut self) -> Option<FlowStart> {
+        match self {
+            Source::Poisson(flows) => flows.next(),
+            Source::LongLived(flows) => flows.next(),
+            Source::List(flows) => flows.next(),
+        }
+    }
+}
+
+impl Flows {
+    /// The flows of a scenario's traffic. Lists are read through once here, so that what
+    /// is wrong with them is found before anything runs.
+    ///
+    /// # Errors
+    /// An entry that names hosts that do not exist, has no receiver but the sender, or
+    /// has numbers that make no process; a list that cannot be read or has a bad row.
+    pub fn new(traffic: &[Traffic], hosts: Hosts, seed: u64) -> Result<Flows, TrafficError> {
+        let mut flows = Flows {
+            sources: Vec::new(),
+            heads: Vec::new(),
+            next: BinaryHeap::new(),
+            row: 0,
+            total: 0,
+            offered: Vec::new(),
+        };
+        for (entry, traffic) in traffic.iter().enumerate() {
+            flows.add(entry, traffic, hosts, seed)?;
+        }
+        for (source, flows_of) in flows.sources.iter_mut().enumerate() {
+            let head = flows_of.next();
+            flows.next.extend(head.map(|flow| Reverse((flow.start, source))));
+            flows.heads.push(head);
+        }
+        Ok(flows)
+    }
+
+    fn add(
+        &mut self,
+        entry: usize,
+        traffic: &Traffic,
+        hosts: Hosts,
+        seed: u64,
+    ) -> Result<(), TrafficError> {
+        let wrong = |what| TrafficError::Entry { entry, what };
+        let (source, flows) = match traffic {
+            Traffic::Poisson { load, flows, sizes, from, to, service, connections } => {
+                let senders = hosts.named("from", from).map_err(wrong)?;
+                let receivers = hosts.named("to", to).map_err(wrong)?;
+                let process = Process { load: *load, hosts, senders, receivers, sizes, service };
+                let (source, offered) =
+                    Poisson::new(&process, *flows, (*connections).into(), seed, entry)
+                        .map_err(wrong)?;
+                self.offered.push(offered);
+                (Source::Poisson(source), *flows)
+            }
+            Traffic::LongLived { .. } => {
+                let flows = long_lived::flows(traffic, hosts).map_err(wrong)?;
+                let count = flows.len() as u64;
+                (Source::LongLived(flows.into_iter()), count)
+            }
+            Traffic::List { path, connections } => {
+                let list = List::open(Path::new(path), hosts, (*connections).into())
+                    .map_err(TrafficError::List)?;
+                let count = list.flows();
+                (Source::List(list), count)
+            }
+        };
+        self.sources.push(source);
+        self.total = self.total.saturating_add(flows);
+        Ok(())
+    }
+
+    /// How many flows there are in all, those that never end counted.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// What each Poisson entry offers.
+    pub fn offered(&self) -> &[Offered] {
+        &self.offered
+    }
+
+    /// Why a list ended before its last flow: its file changed while it was being read.
+    /// To be asked once the flows have run out.
+    pub fn failure(&self) -> Option<&ListError> {
+        self.sources.iter().find_map(|source| match source {
+            Source::List(list) => list.failure(),
+            Source::Poisson(_) | Source::LongLived(_) => None,
+        })
+    }
+}
+
+impl Iterator for Flows {
+    type Item = FlowStart;
+
+    fn next(&mut self) -> Option<FlowStart> {
+        let mut top = self.next.peek_mut()?;
+        let Reverse((_, source)) = *top;
+        let following = self.sources[source].next();
+        match following {
+            Some(flow) => *top = Reverse((flow.start, source)),
+            None => {
+                PeekMut::pop(top);
+            }
+        }
+        let row = self.row;
+        self.row += 1;
+        std::mem::replace(&mut self.heads[source], following).map(|flow| FlowStart { row, ..flow })
+    }
+}

@@ -1,0 +1,315 @@
+//! Flows that arrive as Poisson processes.
+//!
+//! Every ordered pair of a sender i and a receiver j ≠ i is a process of its own, of rate
+//! load · link rate / (8 · mean size of the pair's service) / number of receivers, as in
+//! MQ-ECN's simulations. A sender's processes are drawn as their sum: exponential gaps at
+//! the summed rate, and for each flow the pair by its share of it. Receivers that are of
+//! one service whoever sends form a group and are equally likely, so a flow costs one
+//! step a group: one in all where the service does not depend on the receiver (fig9's 144
+//! hosts and 8 services), never more than there are services.
+
+use super::offered::{Offered, TableOffered};
+use super::{ConnectionUse, FlowStart, Hosts};
+use crate::random::Stream;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use switchbed_qdisc::Random;
+use switchbed_qdisc::units::{PS_PER_S, Time};
+use switchbed_spec::{Service, Sizes};
+
+/// What defines an entry's processes; hosts in rising order, no host twice.
+pub(super) struct Process<'a> {
+    pub load: f64,
+    pub hosts: Hosts,
+    pub senders: Vec<u32>,
+    pub receivers: Vec<u32>,
+    pub sizes: &'a [Sizes],
+    pub service: &'a Service,
+}
+
+/// The flows of one entry, in canonical order.
+#[derive(Debug)]
+pub(super) struct Poisson {
+    senders: Vec<Sender>,
+    /// Each sender's next start, by its place in `senders`.
+    next: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Flows yet to start.
+    left: u64,
+    pairs: Pairs,
+    /// The shares of services that are drawn for each flow; empty: the pair's service.
+    shares: Vec<f64>,
+    sizes: Vec<Sizes>,
+    connection: ConnectionUse,
+}
+
+#[derive(Debug)]
+struct Sender {
+    host: u32,
+    /// Its own group and place among the receivers, if it is one.
+    own: Option<(usize, usize)>,
+    /// Sum of its groups' weights.
+    weight: f64,
+    /// Mean time between its flows, in picoseconds.
+    gap_ps: f64,
+    /// Its next start in mean gaps. A load only scales it, so that loads share flows.
+    clock: f64,
+    // A stream for each thing drawn, so that a change to one shifts no other.
+    arrivals: Stream,
+    services: Stream,
+    receivers: Stream,
+    sizes: Stream,
+}
+
+impl Poisson {
+    /// The first `flows` flows of the processes, and what they offer.
+    ///
+    /// # Errors
+    /// Says what is wrong and what would be right.
+    pub(super) fn new(
+        process: &Process,
+        flows: u64,
+        connection: ConnectionUse,
+        seed: u64,
+        entry: usize,
+    ) -> Result<(Poisson, Offered), String> {
+        process.check()?;
+        let pairs = Pairs::new(process);
+        let bytes_per_s = process.load * process.hosts.rate.as_bps() as f64 / 8.0;
+        let mut senders = Vec::with_capacity(process.senders.len());
+        let mut next = BinaryHeap::with_capacity(process.senders.len());
+        let mut flows_per_s = vec![0.0; process.sizes.len()];
+        for &host in &process.senders {
+            let own = pairs.place(host);
+            let others = process.receivers.len() - usize::from(own.is_some());
+            if others == 0 {
+                return Err(format!("host {host} has no receiver but itself; add one to `to`"));
+            }
+            let per_weight = bytes_per_s / others as f64;
+            let mut weight = 0.0;
+            for (group, in_group) in pairs.weights(host, own).enumerate() {
+                weight += in_group;
+                process.deal(pairs.service(group, host), per_weight * in_group, &mut flows_per_s);
+            }
+            let stream = |name| Stream::new(seed, name, (entry as u64) << 32 | u64::from(host));
+            let mut sender = Sender {
+                host,
+                own,
+                weight,
+                gap_ps: PS_PER_S as f64 / (per_weight * weight),
+                clock: 0.0,
+                arrivals: stream("traffic arrivals"),
+                services: stream("traffic services"),
+                receivers: stream("traffic receivers"),
+                sizes: stream("traffic sizes"),
+            };
+            next.push(Reverse((sender.next_start(), senders.len() as u32)));
+            senders.push(sender);
+        }
+        let shares = match process.service {
+            Service::Random(shares) => shares.clone(),
+            Service::One | Service::Pair(_) => Vec::new(),
+        };
+        let sizes = process.sizes.to_vec();
+        let offered = process.offered(entry, &flows_per_s);
+        Ok((Poisson { senders, next, left: flows, pairs, shares, sizes, connection }, offered))
+    }
+}
+
+impl Iterator for Poisson {
+    type Item = FlowStart;
+
+    fn next(&mut self) -> Option<FlowStart> {
+        self.left = self.left.checked_sub(1)?;
+        let mut top = self.next.peek_mut()?;
+        let Reverse((start, place)) = *top;
+        let sender = &mut self.senders[place as usize];
+        *top = Reverse((sender.next_start(), place));
+        drop(top);
+
+        let (src, own) = (sender.host, sender.own);
+        let group = match self.pairs.groups.len() {
+            1 => 0,
+            _ => pick(sender.services.unit() * sender.weight, self.pairs.weights(src, own)),
+        };
+        let dst = self.pairs.receiver(group, own, &mut sender.receivers);
+        let service = match &self.shares[..] {
+            [] => self.pairs.service(group, src),
+            shares => pick(sender.services.unit(), shares.iter().copied()) as u8,
+        };
+        let table = &self.sizes[usize::from(service) % self.sizes.len()];
+        Some(FlowStart {
+            row: 0,
+            start,
+            src,
+            dst,
+            class: service,
+            size: Some(table.quantile(sender.sizes.unit())),
+            stop: None,
+            connection: self.connection,
+            path: None,
+            list_row: None,
+        })
+    }
+}
+
+impl Sender {
+    /// Draws the gap to its next flow.
+    fn next_start(&mut self) -> Time {
+        self.clock += self.arrivals.exponential();
+        Time::from_ps((self.clock * self.gap_ps + 0.5) as u64)
+    }
+}
+
+/// The receivers, by what makes a pair's service.
+#[derive(Debug)]
+struct Pairs {
+    hosts: u64,
+    groups: Vec<Group>,
+    /// Mean flow size in bytes of each service of a pair.
+    means: Vec<f64>,
+}
+
+/// Receivers j that share (j + 1)·hosts mod services.
+#[derive(Debug)]
+struct Group {
+    key: u64,
+    receivers: Vec<u32>,
+}
+
+impl Pairs {
+    fn new(process: &Process) -> Pairs {
+        let mean = |service: usize| process.sizes[service % process.sizes.len()].mean_bytes;
+        let means = match process.service {
+            Service::One => vec![mean(0)],
+            Service::Random(shares) => {
+                vec![shares.iter().enumerate().map(|(s, share)| share * mean(s)).sum()]
+            }
+            Service::Pair(services) => (0..usize::from(*services)).map(mean).collect(),
+        };
+        let mut pairs = Pairs { hosts: process.hosts.count.into(), groups: Vec::new(), means };
+        for &host in &process.receivers {
+            let key = pairs.key(host);
+            match pairs.groups.binary_search_by_key(&key, |group| group.key) {
+                Ok(g) => pairs.groups[g].receivers.push(host),
+                Err(g) => pairs.groups.insert(g, Group { key, receivers: vec![host] }),
+            }
+        }
+        pairs
+    }
+
+    fn key(&self, receiver: u32) -> u64 {
+        (u64::from(receiver) + 1) * self.hosts % self.means.len() as u64
+    }
+
+    /// The service of a sender's flows to a group; 0 if services are not the pairs'.
+    fn service(&self, group: usize, sender: u32) -> u8 {
+        ((self.groups[group].key + u64::from(sender) + 1) % self.means.len() as u64) as u8
+    }
+
+    /// The group and place of a host among the receivers.
+    fn place(&self, host: u32) -> Option<(usize, usize)> {
+        let group = self.groups.binary_search_by_key(&self.key(host), |group| group.key).ok()?;
+        Some((group, self.groups[group].receivers.binary_search(&host).ok()?))
+    }
+
+    /// A group's receivers but for the sender itself.
+    fn others(&self, group: usize, own: Option<(usize, usize)>) -> usize {
+        self.groups[group].receivers.len() - usize::from(own.is_some_and(|own| own.0 == group))
+    }
+
+    /// What a sender sends to each group, in proportion: receivers over mean size.
+    fn weights(&self, sender: u32, own: Option<(usize, usize)>) -> impl Iterator<Item = f64> {
+        (0..self.groups.len()).map(move |group| {
+            let mean = self.means[usize::from(self.service(group, sender))];
+            self.others(group, own) as f64 / mean
+        })
+    }
+
+    /// A receiver of the group, never the sender.
+    fn receiver(&self, group: usize, own: Option<(usize, usize)>, stream: &mut Stream) -> u32 {
+        let drawn = stream.below(self.others(group, own) as u64) as usize;
+        let skip = own.is_some_and(|own| own.0 == group && own.1 <= drawn);
+        self.groups[group].receivers[drawn + usize::from(skip)]
+    }
+}
+
+impl Process<'_> {
+    fn check(&self) -> Result<(), String> {
+        if !(self.load.is_finite() && self.load > 0.0) {
+            return Err(format!("the load {} is no load; give one over 0", self.load));
+        }
+        if self.sizes.is_empty() {
+            return Err("no flow-size table; give at least one".into());
+        }
+        for table in self.sizes {
+            if !(table.mean_bytes.is_finite() && table.mean_bytes > 0.0) {
+                let (name, mean) = (&table.name, table.mean_bytes);
+                return Err(format!("the mean of `{name}` is {mean} bytes; it must be over 0"));
+            }
+        }
+        match self.service {
+            Service::Pair(0) => Err("0 services; give at least 1".into()),
+            Service::Random(shares) if shares.len() > 256 => {
+                Err(format!("{} services; there are at most 256", shares.len()))
+            }
+            Service::Random(shares) => {
+                let sum: f64 = shares.iter().sum();
+                let sums_to_1 = (sum - 1.0).abs() < 1e-9;
+                if sums_to_1 && shares.iter().all(|&share| share >= 0.0) {
+                    return Ok(());
+                }
+                Err(format!("the services' shares are {shares:?}; they must sum to 1"))
+            }
+            Service::One | Service::Pair(_) => Ok(()),
+        }
+    }
+
+    /// Adds the flows of a pair's service to those of their tables.
+    fn deal(&self, service: u8, flows_per_s: f64, per_table: &mut [f64]) {
+        let mut add = |service: usize, flows| per_table[service % self.sizes.len()] += flows;
+        match self.service {
+            Service::Random(shares) => {
+                shares.iter().enumerate().for_each(|(s, share)| add(s, flows_per_s * share));
+            }
+            Service::One | Service::Pair(_) => add(service.into(), flows_per_s),
+        }
+    }
+
+    fn offered(&self, entry: usize, flows_per_s: &[f64]) -> Offered {
+        let (mss, header) = (self.hosts.mss, self.hosts.header);
+        let bps = |mean: &dyn Fn(&Sizes) -> f64| {
+            self.sizes.iter().zip(flows_per_s).map(|(table, flows)| 8.0 * flows * mean(table)).sum()
+        };
+        let with_headers = |t: &Sizes| t.exact_mean() + header.as_f64() * t.mean_packets(mss);
+        let tables = self.sizes.iter().zip(flows_per_s).map(|(table, &flows_per_s)| TableOffered {
+            name: table.name.clone(),
+            stated_mean_bytes: table.mean_bytes,
+            drawn_mean_bytes: table.exact_mean(),
+            flows_per_s,
+        });
+        Offered {
+            entry,
+            load: self.load,
+            senders: self.senders.len() as u32,
+            flows_per_s: flows_per_s.iter().sum(),
+            nominal_bps: bps(&|table| table.mean_bytes),
+            payload_bps: bps(&Sizes::exact_mean),
+            wire_bps: bps(&with_headers),
+            tables: tables.collect(),
+        }
+    }
+}
+
+/// The index that `drawn`, uniform below the weights' sum, falls on. Never one of weight 0.
+fn pick(mut drawn: f64, weights: impl Iterator<Item = f64>) -> usize {
+    let mut last = 0;
+    for (i, weight) in weights.enumerate().filter(|&(_, weight)| weight > 0.0) {
+        if drawn < weight {
+            return i;
+        }
+        drawn -= weight;
+        last = i;
+    }
+    // Rounding left a little over.
+    last
+}
