@@ -3,7 +3,7 @@
 //! Time is an integer number of picoseconds, so 1500 bytes at 10 Gbps last
 //! exactly 1,200,000 and sums never drift. A `u64` of picoseconds reaches 213 days.
 
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
@@ -11,27 +11,19 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 pub const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// An instant: picoseconds since the run began.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
 /// A length of time in picoseconds.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(u64);
 
 /// A rate in bits per second.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
 /// A number of bytes.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(u64);
 
 impl Time {
@@ -241,12 +233,14 @@ impl SubAssign for Bytes {
 }
 
 /// The largest unit in which `value` is a number of at most three decimals, as a
-/// scenario file writes it.
+/// scenario file writes it. Exact: reading it back gives `value`.
 fn scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt::Result {
     for &(size, name) in units {
-        let thousandth = size / 1000;
-        if value >= size && (thousandth == 0 || value.is_multiple_of(thousandth)) {
-            return write!(f, "{}{name}", value as f64 / size as f64);
+        let thousandth = (size / 1000).max(1);
+        if value >= size && value.is_multiple_of(thousandth) {
+            let decimals = format!(".{:03}", value % size / thousandth);
+            let decimals = decimals.trim_end_matches('0').trim_end_matches('.');
+            return write!(f, "{}{decimals}{name}", value / size);
         }
     }
     let (_, name) = units[units.len() - 1];
@@ -277,6 +271,18 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// Serialized as printed, so that a manifest reads like a scenario file.
+macro_rules! serialize_as_text {
+    ($($unit:ident)*) => {$(
+        impl Serialize for $unit {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )*};
+}
+serialize_as_text! { Time Span Rate Bytes }
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,5 +310,7 @@ mod tests {
         assert_eq!(Bytes::new(65 * 1500).to_string(), "97.5KB");
         assert_eq!(Bytes::new(12_187).to_string(), "12.187KB");
         assert_eq!(Span::ZERO.to_string(), "0ps");
+        assert_eq!(Bytes::new(7).to_string(), "7B");
+        assert_eq!(Bytes::MAX.to_string(), "18446744073709551.615KB");
     }
 }

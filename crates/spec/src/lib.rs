@@ -1,11 +1,14 @@
 //! The vocabulary of scenario files, as resolved values: what a simulator or a
 //! live switch needs to know, with every unit in a type and every default filled
-//! in. Reading these from a file, with messages that name the line, is the work of
-//! `scenario`.
+//! in. Beside each resolved type stands the table of its keys ([`param`]): their units,
+//! defaults and meanings. Reading a file by them, with messages that name the line, is
+//! the work of `scenario`.
 
 pub mod build;
 pub mod host;
 pub mod measure;
+pub mod param;
+pub mod quantity;
 pub mod scheme;
 pub mod sizes;
 pub mod switch;
@@ -15,6 +18,7 @@ pub mod transport;
 
 pub use host::{Host, NicQueue};
 pub use measure::{FctEnd, Measure, QueueProbe, Run};
+pub use param::{Param, ParamKind, Section};
 pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Switch};
 pub use topology::Topology;
@@ -45,3 +49,16 @@ pub struct Scenario {
     /// Seed and end.
     pub run: Run,
 }
+
+/// The tables of a scenario file, in the order in which a reader wants them. Beside
+/// these a file has `title` and `[compare]`.
+pub const SECTIONS: &[Section] = &[
+    topology::SECTION,
+    switch::SECTION,
+    scheme::SECTION,
+    host::SECTION,
+    transport::SECTION,
+    traffic::SECTION,
+    measure::MEASURE,
+    measure::RUN,
+];

@@ -1,6 +1,7 @@
 //! What a run writes down, and when it ends.
 
-use serde::Serialize;
+use crate::param::{Param, ParamKind, Section};
+use serde::{Serialize, Serializer};
 use switchbed_qdisc::units::{Bytes, Span};
 
 /// Measurement.
@@ -17,11 +18,87 @@ pub struct Measure {
     /// Queue lengths.
     pub queues: QueueProbe,
     /// Interval of the queue series; `None`: no series.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub series_every: Option<Span>,
 }
 
+/// `[measure]`.
+pub const MEASURE: Section = Section {
+    name: "measure",
+    repeated: false,
+    doc: "What is written down.",
+    keys: &[
+        Param::with_default(
+            "warmup",
+            ParamKind::Time,
+            "0us",
+            "Flows that start before this do not count, nor do queues before it.",
+        ),
+        Param::with_default(
+            "fct_end",
+            ParamKind::Word(&["acked", "received"]),
+            "acked",
+            "What ends a flow. acked: its last byte's ACK reaches the sender. received: its \
+             last byte reaches the receiver.",
+        ),
+        Param::with_default(
+            "small",
+            ParamKind::Size,
+            "100KB",
+            "Flows up to this size are small, those between small and large are medium.",
+        ),
+        Param::with_default("large", ParamKind::Size, "10MB", "Flows over this size are large."),
+        Param::with_default(
+            "queues",
+            ParamKind::Either(&[
+                ParamKind::Word(&["off", "all"]),
+                ParamKind::List(&ParamKind::Text),
+            ]),
+            "all",
+            "Whose queue lengths are measured. all: every switch port. off: none. Or a list \
+             of ports: \"leaf0:3\" is a switch and its port's number, \"host2\" that host's \
+             network card. Switches are switch0 (star), left0 and right0 (dumbbell), \
+             leaf0, leaf1, …, spine0, spine1, … Ports to hosts come first.",
+        ),
+        Param::optional(
+            "series_every",
+            ParamKind::Time,
+            "Interval of the queue lengths' time series. Default: no series.",
+        ),
+    ],
+};
+
+/// `[run]`.
+pub const RUN: Section = Section {
+    name: "run",
+    repeated: false,
+    doc: "Seed and end of a run.",
+    keys: &[
+        Param::with_default(
+            "seed",
+            ParamKind::Count { min: 0, max: i64::MAX as u64 },
+            "1",
+            "Everything random follows from it.",
+        ),
+        Param::optional(
+            "until",
+            ParamKind::Time,
+            "Stop then even if flows have not finished; needed where flows never end. \
+             Default: run until the last flow has finished.",
+        ),
+        Param::with_default(
+            "ecmp_by_row",
+            ParamKind::Flag,
+            "false",
+            "Paths are drawn by a flow's number instead of its connection, so that a flow \
+             takes the same path in every run that is compared.",
+        ),
+    ],
+};
+
 /// What ends a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FctEnd {
     /// The last byte's ACK reaches the sender.
     Acked,
@@ -30,7 +107,7 @@ pub enum FctEnd {
 }
 
 /// Which ports' queue lengths are measured (time-weighted mean, percentiles, maximum).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueueProbe {
     /// None.
     Off,
@@ -40,12 +117,23 @@ pub enum QueueProbe {
     Ports(Vec<String>),
 }
 
+impl Serialize for QueueProbe {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            QueueProbe::Off => serializer.serialize_str("off"),
+            QueueProbe::All => serializer.serialize_str("all"),
+            QueueProbe::Ports(ports) => ports.serialize(serializer),
+        }
+    }
+}
+
 /// Seed and end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// Everything random follows from it.
     pub seed: u64,
     /// Stop at this time even if flows have not finished. Needed where flows never end.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Span>,
     /// The ECMP key is the flow's row, so that paths pair between runs whose connections differ.
     pub ecmp_by_row: bool,

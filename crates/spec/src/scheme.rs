@@ -1,6 +1,6 @@
-//! The registry: every scheme by name, its seats, its parameters, its source, and how
-//! to build a port of it.
+//! The registry: every scheme by name, its seats, its parameters and its source.
 
+use crate::param::{Param, ParamKind, Section};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
@@ -12,21 +12,165 @@ pub struct SchemeChoice {
     pub name: String,
     /// What plots and tables call it.
     pub label: String,
-    /// Every parameter, those not given at their defaults.
+    /// Every parameter, those not given at their defaults; one without a default that
+    /// is not given is absent.
     pub params: BTreeMap<String, Value>,
 }
 
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Value {
     /// A number without a unit.
     Number(f64),
+    /// A whole number.
+    Count(u64),
+    /// Yes or no.
+    Flag(bool),
     /// A size.
     Bytes(Bytes),
     /// A time.
     Span(Span),
     /// A rate.
     Rate(Rate),
-    /// One of a list of words.
+    /// A word or a text.
     Word(String),
+}
+
+/// `[scheme]`.
+pub const SECTION: Section = Section {
+    name: "scheme",
+    repeated: false,
+    doc: "The queue-management scheme of every switch port.",
+    keys: &[
+        Param::required("name", ParamKind::Text, "A scheme of the registry."),
+        Param::optional(
+            "label",
+            ParamKind::Text,
+            "What plots and tables call it. Default: its name.",
+        ),
+        Param::optional("params", ParamKind::SchemeParams, "The scheme's own parameters."),
+    ],
+};
+
+/// A scheme of the registry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SchemeInfo {
+    /// Its paper's name for it, kebab-case.
+    pub name: &'static str,
+    /// The paper or RFC.
+    pub paper: &'static str,
+    /// The rule, in a line.
+    pub summary: &'static str,
+    /// Where in the paper.
+    pub source: &'static str,
+    /// Who sits in each seat: classifier, buffer, marker, scheduler, notifier; `any`
+    /// where the scenario chooses.
+    pub seats: [&'static str; 5],
+    /// It reads the scheduler's rounds, which a FIFO does not have.
+    pub needs_rounds: bool,
+    /// Its parameters.
+    pub params: &'static [Param],
+}
+
+const STANDARD_THRESHOLD: Param = Param::required(
+    "threshold",
+    ParamKind::Threshold,
+    "The standard threshold C·RTT·λ. The field's for DCTCP: 65pkt at 10 Gbps, 20pkt at 1 Gbps.",
+);
+const MARK_AT: Param = Param::with_default(
+    "mark_at",
+    ParamKind::Word(&["enqueue", "dequeue"]),
+    "enqueue",
+    "Whether a packet is marked as it arrives or as it leaves.",
+);
+
+/// Every scheme, in the order that `switchbed schemes` prints.
+const REGISTRY: &[SchemeInfo] = &[
+    SchemeInfo {
+        name: "none",
+        paper: "",
+        summary: "Nothing is marked: the buffer drops what does not fit.",
+        source: "",
+        seats: ["any", "any", "none", "any", "none"],
+        needs_rounds: false,
+        params: &[],
+    },
+    SchemeInfo {
+        name: "per-queue",
+        paper: "Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010",
+        summary: "Marks when the packet's queue is longer than the threshold.",
+        source: "section 3.1; with a queue a service: Bai et al., NSDI 2016, section 2.2.1",
+        seats: ["any", "any", "step on the queue", "any", "none"],
+        needs_rounds: false,
+        params: &[STANDARD_THRESHOLD, MARK_AT],
+    },
+    SchemeInfo {
+        name: "per-queue-min",
+        paper: "Bai et al., Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016",
+        summary: "Marks when the packet's queue is longer than its quantum's share of the \
+                  threshold.",
+        source: "section 2.2.2",
+        seats: ["any", "any", "step on the queue", "any", "none"],
+        needs_rounds: false,
+        params: &[STANDARD_THRESHOLD, MARK_AT],
+    },
+    SchemeInfo {
+        name: "per-port",
+        paper: "Bai et al., Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016",
+        summary: "Marks when the port's queues together are longer than the threshold.",
+        source: "section 2.2.3",
+        seats: ["any", "any", "step on the port", "any", "none"],
+        needs_rounds: false,
+        params: &[STANDARD_THRESHOLD, MARK_AT],
+    },
+    SchemeInfo {
+        name: "mq-ecn",
+        paper: "Bai et al., Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016",
+        summary: "Marks when the packet's queue is longer than the threshold times the share of \
+                  the line rate that the queue's quantum gets in a round.",
+        source: "equations 5 and 6, section 3.3.1",
+        seats: ["any", "any", "step on the queue, scaled by the round time", "any", "none"],
+        needs_rounds: true,
+        params: &[
+            STANDARD_THRESHOLD,
+            Param::with_default(
+                "beta",
+                ParamKind::Number { min: 0.0, max: 1.0 },
+                "0.75",
+                "Weight of the old value when the round time is smoothed.",
+            ),
+            Param::optional(
+                "t_idle",
+                ParamKind::Time,
+                "The round time decays by beta for every such time that the port is idle. \
+                 Default: the time of one MTU at the port's rate.",
+            ),
+            MARK_AT,
+        ],
+    },
+];
+
+/// Every scheme.
+pub fn schemes() -> &'static [SchemeInfo] {
+    REGISTRY
+}
+
+/// The scheme called `name`.
+pub fn find(name: &str) -> Option<&'static SchemeInfo> {
+    REGISTRY.iter().find(|scheme| scheme.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kebab_case_and_unique() {
+        for (i, scheme) in REGISTRY.iter().enumerate() {
+            assert!(scheme.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'));
+            assert!(REGISTRY[..i].iter().all(|other| other.name != scheme.name));
+            assert_eq!(find(scheme.name), Some(scheme));
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! A switch port's classifier, scheduler and buffer; the marker and whatever else is
 //! the scheme's own comes from [`crate::scheme`].
 
+use crate::param::{Param, ParamKind, Section};
 use serde::Serialize;
 use switchbed_qdisc::units::Bytes;
 
@@ -24,8 +25,60 @@ pub struct Switch {
     pub policy: BufferPolicy,
 }
 
+/// `[switch]`.
+pub const SECTION: Section = Section {
+    name: "switch",
+    repeated: false,
+    doc: "Queues, scheduler and buffer of every switch port.",
+    keys: &[
+        Param::with_default(
+            "queues",
+            ParamKind::Count { min: 1, max: switchbed_qdisc::MAX_QUEUES as u64 },
+            "1",
+            "Queues of a port.",
+        ),
+        Param::with_default(
+            "classify",
+            ParamKind::Word(&["single", "class", "ingress", "hash"]),
+            "class",
+            "Which queue a packet joins. single: queue 0. class: by its class (DSCP). \
+             ingress: by the port it came in on. hash: by a hash of its flow.",
+        ),
+        Param::with_default(
+            "discipline",
+            ParamKind::Word(&["fifo", "round-robin", "wrr", "dwrr"]),
+            "dwrr",
+            "Who goes next. fifo: first come first served over all queues. round-robin: a \
+             packet from each queue in turn. wrr: weighted round robin with a byte quantum, \
+             the deficit dropped when a service ends. dwrr: deficit weighted round robin.",
+        ),
+        Param::with_default(
+            "strict",
+            ParamKind::Count { min: 0, max: switchbed_qdisc::MAX_QUEUES as u64 },
+            "0",
+            "How many of the first queues have strict priority over the rest, queue 0 first.",
+        ),
+        Param::with_default(
+            "quantum",
+            ParamKind::Either(&[ParamKind::Size, ParamKind::List(&ParamKind::Size)]),
+            "1pkt",
+            "Bytes that a queue may send in a round, and its weight for schemes that need \
+             one: one for all queues, or a list with one for each.",
+        ),
+        Param::required("buffer", ParamKind::Size, "A port's packet memory."),
+        Param::with_default(
+            "policy",
+            ParamKind::Word(&["shared", "static"]),
+            "shared",
+            "How the queues share the memory. shared: first come first served. static: an \
+             equal part for each. Both drop what does not fit.",
+        ),
+    ],
+};
+
 /// Classifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Classify {
     /// Everything into queue 0.
     Single,
@@ -39,6 +92,7 @@ pub enum Classify {
 
 /// Scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Discipline {
     /// First come first served over all queues.
     Fifo,
@@ -52,6 +106,7 @@ pub enum Discipline {
 
 /// Buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum BufferPolicy {
     /// All queues share the port's memory, first come first served; tail drop.
     Shared,

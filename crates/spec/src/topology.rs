@@ -1,11 +1,13 @@
 //! Hosts, switches and the links between them. A link is two directions of the same
 //! rate and delay; `delay` is propagation one way.
 
+use crate::param::{Param, ParamKind, Section};
 use serde::Serialize;
 use switchbed_qdisc::units::{Rate, Span};
 
 /// The shape of the network. Hosts are numbered from 0 in the order given here.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Topology {
     /// `hosts` hosts on one switch.
     Star {
@@ -51,6 +53,73 @@ pub enum Topology {
     },
 }
 
+/// Most hosts of a topology.
+pub const MAX_HOSTS: u64 = 1_000_000;
+const SOME: ParamKind = ParamKind::Count { min: 1, max: MAX_HOSTS };
+
+/// `[topology]`.
+pub const SECTION: Section = Section {
+    name: "topology",
+    repeated: false,
+    doc: "Hosts, switches and links. Both directions of a link have its rate and its delay. \
+          Hosts are numbered from 0.",
+    keys: &[
+        Param::required(
+            "kind",
+            ParamKind::Word(&["star", "dumbbell", "leaf-spine"]),
+            "star: hosts on one switch. dumbbell: two switches joined by one link. \
+             leaf-spine: every leaf (ToR) linked to every spine.",
+        ),
+        Param::optional(
+            "hosts",
+            ParamKind::Count { min: 2, max: MAX_HOSTS },
+            "star: number of hosts.",
+        ),
+        Param::optional("left", SOME, "dumbbell: hosts on the left switch, numbered first."),
+        Param::optional("right", SOME, "dumbbell: hosts on the right switch."),
+        Param::optional("leaves", SOME, "leaf-spine: number of leaf switches."),
+        Param::optional("spines", SOME, "leaf-spine: number of spine switches."),
+        Param::optional(
+            "hosts_per_leaf",
+            SOME,
+            "leaf-spine: hosts on each leaf; host h sits on leaf h / hosts_per_leaf.",
+        ),
+        Param::optional("rate", ParamKind::Rate, "star, dumbbell: rate of each host's link."),
+        Param::optional(
+            "delay",
+            ParamKind::Time,
+            "star, dumbbell: propagation of each host's link, one way.",
+        ),
+        Param::optional(
+            "bottleneck_rate",
+            ParamKind::Rate,
+            "dumbbell: rate of the link between the switches. Default: rate.",
+        ),
+        Param::optional(
+            "bottleneck_delay",
+            ParamKind::Time,
+            "dumbbell: propagation of the link between the switches, one way. Default: delay.",
+        ),
+        Param::optional("host_rate", ParamKind::Rate, "leaf-spine: rate of each host's link."),
+        Param::optional(
+            "host_delay",
+            ParamKind::Time,
+            "leaf-spine: propagation of each host's link, one way.",
+        ),
+        Param::optional(
+            "fabric_rate",
+            ParamKind::Rate,
+            "leaf-spine: rate of each link between leaf and spine. Default: host_rate.",
+        ),
+        Param::optional(
+            "fabric_delay",
+            ParamKind::Time,
+            "leaf-spine: propagation of each link between leaf and spine, one way. \
+             Default: host_delay.",
+        ),
+    ],
+};
+
 impl Topology {
     /// The number of hosts.
     pub fn hosts(&self) -> u32 {
@@ -67,5 +136,40 @@ impl Topology {
             Topology::Star { rate, .. } | Topology::Dumbbell { rate, .. } => rate,
             Topology::LeafSpine { host_rate, .. } => host_rate,
         }
+    }
+
+    /// The kinds of switch, in the order that numbers the switches.
+    ///
+    /// A switch's ports to hosts come first, in the hosts' order; then a leaf's ports
+    /// to the spines, or a dumbbell switch's port to the other. A spine's port p leads
+    /// to leaf p.
+    pub fn switch_groups(&self) -> Vec<SwitchGroup> {
+        match *self {
+            Topology::Star { hosts, .. } => vec![SwitchGroup::one("switch", hosts)],
+            Topology::Dumbbell { left, right, .. } => {
+                vec![SwitchGroup::one("left", left + 1), SwitchGroup::one("right", right + 1)]
+            }
+            Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => vec![
+                SwitchGroup { name: "leaf", count: leaves, ports: hosts_per_leaf + spines },
+                SwitchGroup { name: "spine", count: spines, ports: leaves },
+            ],
+        }
+    }
+}
+
+/// Switches of a kind: named `name` followed by a number from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwitchGroup {
+    /// What their names begin with.
+    pub name: &'static str,
+    /// How many there are.
+    pub count: u32,
+    /// Ports of each, numbered from 0.
+    pub ports: u32,
+}
+
+impl SwitchGroup {
+    fn one(name: &'static str, ports: u32) -> Self {
+        SwitchGroup { name, count: 1, ports }
     }
 }

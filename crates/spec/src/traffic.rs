@@ -1,25 +1,32 @@
 //! What is sent: flows from generators or lists.
 
-use serde::Serialize;
+use crate::param::{FRACTION, HOSTS, Param, ParamKind, Section};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use switchbed_qdisc::units::{Bytes, Span};
 
 /// A source of flows. A scenario may have several; their flows are numbered in the
 /// order of their starts, ties by the source's place in the file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Traffic {
     /// Flows that arrive at every sending host as a Poisson process.
     Poisson {
         /// Payload bits offered by each sender, as a fraction of its link's rate.
+        #[serde(flatten, serialize_with = "load_and_overload")]
         load: f64,
         /// Flows in all: the first so many to start.
         flows: u64,
         /// Flow sizes, one table for each entry (a service takes entry `service mod n`).
         sizes: Vec<Sizes>,
         /// Sending hosts.
+        #[serde(serialize_with = "hosts")]
         from: Vec<u32>,
         /// Receiving hosts, drawn uniformly (never the sender itself).
+        #[serde(serialize_with = "hosts")]
         to: Vec<u32>,
         /// Which service, and so which class, a flow belongs to.
+        #[serde(flatten)]
         service: Service,
         /// How flows use connections.
         connections: Connections,
@@ -27,6 +34,7 @@ pub enum Traffic {
     /// Flows that send as long as they run.
     LongLived {
         /// Sending hosts.
+        #[serde(serialize_with = "hosts")]
         from: Vec<u32>,
         /// The receiving host.
         to: u32,
@@ -39,16 +47,153 @@ pub enum Traffic {
         /// How much later each next one starts.
         stagger: Span,
         /// When they stop; `None`: at the end of the run.
+        #[serde(skip_serializing_if = "Option::is_none")]
         stop: Option<Span>,
     },
     /// Flows from a CSV file.
     List {
         /// The file, as found from the scenario's folder.
+        #[serde(rename = "file")]
         path: String,
         /// How flows use connections.
         connections: Connections,
     },
 }
+
+/// `[[traffic]]`.
+pub const SECTION: Section = Section {
+    name: "traffic",
+    repeated: true,
+    doc: "A source of flows. A scenario may have several.",
+    keys: &[
+        Param::required(
+            "kind",
+            ParamKind::Word(&["poisson", "long-lived", "list"]),
+            "poisson: flows that arrive at every sender at random. long-lived: flows that \
+             send as long as they run. list: flows from a CSV file.",
+        ),
+        Param::optional(
+            "load",
+            ParamKind::Number { min: 0.0, max: 1000.0 },
+            "poisson: payload bits that each sender offers, as a fraction of its link's rate; \
+             headers come on top.",
+        ),
+        Param::with_default(
+            "overload",
+            ParamKind::Flag,
+            "false",
+            "poisson: a load over 1, which never drains, is meant.",
+        ),
+        Param::optional(
+            "flows",
+            ParamKind::Count { min: 1, max: 1_000_000_000 },
+            "poisson: flows in all, the first so many to start.",
+        ),
+        Param::optional(
+            "sizes",
+            ParamKind::Either(&[SIZES, ParamKind::List(&SIZES)]),
+            "poisson: flow sizes. A built-in table's name, a size that all flows have \
+             (\"64KB\"), or a table of name, file, points, mean, round_up_to. In a list, \
+             service s takes entry s modulo the list's length.",
+        ),
+        Param::with_default("from", HOSTS, "all", "poisson, long-lived: sending hosts."),
+        Param::with_default(
+            "to",
+            HOSTS,
+            "all",
+            "poisson: receiving hosts, drawn uniformly (never the sender itself). long-lived: \
+             the one receiving host.",
+        ),
+        Param::with_default(
+            "service",
+            ParamKind::Word(&["one", "random", "pair"]),
+            "one",
+            "poisson: which service, and so which class, a flow belongs to. one: all to \
+             service 0. random: drawn by shares. pair: ((dst + 1)·hosts + (src + 1)) modulo \
+             services, as in MQ-ECN's simulations.",
+        ),
+        Param::optional(
+            "services",
+            ParamKind::Count { min: 1, max: 255 },
+            "random, pair: number of services. Default: one for each of shares, or else one \
+             for each queue.",
+        ),
+        Param::optional(
+            "shares",
+            ParamKind::List(&FRACTION),
+            "random: each service's share of the flows; they sum to 1. Default: equal.",
+        ),
+        Param::with_default(
+            "connections",
+            ParamKind::Word(&["fresh", "fresh-no-handshake", "persistent"]),
+            "fresh",
+            "poisson, list: how flows use connections. fresh: one each, its handshake inside \
+             the flow's time. fresh-no-handshake: one each that starts established. \
+             persistent: one for each ordered pair of hosts and class, carrying flow after \
+             flow; a flow that finds all of them busy opens another, which stays.",
+        ),
+        Param::with_default(
+            "flows_each",
+            ParamKind::Count { min: 1, max: 1_000_000 },
+            "1",
+            "long-lived: flows from each sender.",
+        ),
+        Param::with_default(
+            "classes",
+            ParamKind::List(&ParamKind::Count { min: 0, max: 255 }),
+            "[0]",
+            "long-lived: classes, dealt to the flows in turn.",
+        ),
+        Param::with_default("start", ParamKind::Time, "0us", "long-lived: when the first starts."),
+        Param::with_default(
+            "stagger",
+            ParamKind::Time,
+            "0us",
+            "long-lived: how much later each next one starts.",
+        ),
+        Param::optional(
+            "stop",
+            ParamKind::Time,
+            "long-lived: when they stop. Default: at the end of the run.",
+        ),
+        Param::optional(
+            "file",
+            ParamKind::Text,
+            "list: the CSV file, found from the scenario's folder, with columns start_s, src, \
+             dst, size_bytes (or packets), and, if wanted, class, connection, path.",
+        ),
+    ],
+};
+
+/// A flow-size distribution as an entry of `sizes`.
+const SIZES: ParamKind = ParamKind::Either(&[ParamKind::Text, ParamKind::Table(SIZES_TABLE)]);
+
+/// The keys of a flow-size distribution that is written as a table.
+pub const SIZES_TABLE: &[Param] = &[
+    Param::optional("name", ParamKind::Text, "A built-in table, or what to call these points."),
+    Param::optional(
+        "file",
+        ParamKind::Text,
+        "A table from a CSV file, found from the scenario's folder.",
+    ),
+    Param::optional(
+        "points",
+        ParamKind::List(&ParamKind::List(&ParamKind::Either(&[ParamKind::Size, FRACTION]))),
+        "Points of size and cumulative probability, [[\"10KB\", 0.5], [\"1MB\", 1]]; linear \
+         between them.",
+    ),
+    Param::optional(
+        "mean",
+        ParamKind::Size,
+        "The mean that turns a load into an arrival rate. Default: the table's own.",
+    ),
+    Param::optional(
+        "round_up_to",
+        ParamKind::Size,
+        "Sizes are rounded up to whole multiples of this. Default: the table's own, or whole \
+         bytes.",
+    ),
+];
 
 /// A flow-size distribution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,13 +203,15 @@ pub struct Sizes {
     /// Points (bytes, cumulative probability), both rising, the last at 1; linear between.
     pub points: Vec<(Bytes, f64)>,
     /// The mean that turns a load into an arrival rate, in bytes.
+    #[serde(rename = "mean", serialize_with = "bytes")]
     pub mean_bytes: f64,
     /// Sizes are rounded up to whole multiples of this payload; `None`: to whole bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub round_up_to: Option<Bytes>,
 }
 
 /// How flows are dealt to services.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Service {
     /// All flows in class 0.
     One,
@@ -74,8 +221,53 @@ pub enum Service {
     Pair(u8),
 }
 
+impl Serialize for Service {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Service::One => map.serialize_entry("service", "one")?,
+            Service::Random(shares) => {
+                map.serialize_entry("service", "random")?;
+                map.serialize_entry("shares", shares)?;
+            }
+            Service::Pair(n) => {
+                map.serialize_entry("service", "pair")?;
+                map.serialize_entry("services", n)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// A load, and the word without which a load over 1 is refused.
+fn load_and_overload<S: Serializer>(load: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    map.serialize_entry("load", load)?;
+    if *load > 1.0 {
+        map.serialize_entry("overload", &true)?;
+    }
+    map.end()
+}
+
+/// Hosts in a row as a range, others as a list.
+fn hosts<S: Serializer>(hosts: &[u32], serializer: S) -> Result<S::Ok, S::Error> {
+    match hosts {
+        [first, .., last]
+            if hosts.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1])) =>
+        {
+            serializer.collect_str(&format_args!("{first}-{last}"))
+        }
+        _ => hosts.serialize(serializer),
+    }
+}
+
+fn bytes<S: Serializer>(bytes: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{bytes}B"))
+}
+
 /// How flows use connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Connections {
     /// A new connection for each flow, its handshake inside the FCT.
     Fresh,

@@ -1,6 +1,7 @@
 //! TCP's settings. Defaults are RFC 5681, 6298, 6675, 3168 and 8257 where they give
 //! one; what the papers' simulators do otherwise is a setting each.
 
+use crate::param::{FRACTION, Param, ParamKind, Section};
 use serde::Serialize;
 use switchbed_qdisc::units::{Bytes, Span};
 
@@ -8,6 +9,7 @@ use switchbed_qdisc::units::{Bytes, Span};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Transport {
     /// How the window answers marks.
+    #[serde(flatten)]
     pub control: CongestionControl,
     /// Payload of a full segment.
     pub mss: Bytes,
@@ -56,11 +58,179 @@ pub struct Transport {
     pub grow_on_repeated_ece: bool,
     /// State in which persistent connections start, as if warmed up before the clock;
     /// `None`: they start cold, with a handshake.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
 }
 
+/// `[transport]`.
+pub const SECTION: Section = Section {
+    name: "transport",
+    repeated: false,
+    doc: "TCP on every host.",
+    keys: &[
+        Param::with_default(
+            "kind",
+            ParamKind::Word(&["dctcp", "ecn-star", "ecn*"]),
+            "dctcp",
+            "How the window answers marks. dctcp: by their fraction (RFC 8257). ecn-star or \
+             ecn*: halved at most once a window of data (RFC 3168).",
+        ),
+        Param::with_default(
+            "g",
+            FRACTION,
+            "0.0625",
+            "dctcp: weight of a new sample of the marked fraction.",
+        ),
+        Param::with_default(
+            "alpha_start",
+            FRACTION,
+            "1",
+            "dctcp: α of a new connection (RFC 8257: 1).",
+        ),
+        Param::optional(
+            "mss",
+            ParamKind::Size,
+            "Payload of a full segment. Default: host.mtu less header.",
+        ),
+        Param::with_default(
+            "header",
+            ParamKind::Size,
+            "40B",
+            "Headers of every packet on the wire; an ACK without options is this long.",
+        ),
+        Param::with_default(
+            "initial_window",
+            ParamKind::Packets,
+            "10pkt",
+            "Window of a new connection, in packets (RFC 6928).",
+        ),
+        Param::optional(
+            "initial_ssthresh",
+            ParamKind::Packets,
+            "Where slow start ends at first, in packets. Default: receive_window.",
+        ),
+        Param::with_default(
+            "receive_window",
+            ParamKind::Packets,
+            "4096pkt",
+            "The receiver's window, in packets (about Linux's largest).",
+        ),
+        Param::with_default(
+            "rto_initial",
+            ParamKind::Time,
+            "1s",
+            "Retransmission timeout before the first RTT sample (RFC 6298: 1 s).",
+        ),
+        Param::with_default(
+            "rto_min",
+            ParamKind::Time,
+            "200ms",
+            "Floor of the retransmission timeout (RFC 6298: 1 s; Linux: 200 ms).",
+        ),
+        Param::with_default(
+            "rto_max",
+            ParamKind::Time,
+            "60s",
+            "Ceiling of the retransmission timeout (RFC 6298: at least 60 s).",
+        ),
+        Param::with_default(
+            "ack_every",
+            ParamKind::Count { min: 1, max: 1000 },
+            "1",
+            "Full segments that an ACK may cover; 1 is an ACK a packet.",
+        ),
+        Param::with_default(
+            "ack_delay",
+            ParamKind::Time,
+            "40ms",
+            "The longest that an ACK is held back when ack_every is over 1 (Linux: 40 ms).",
+        ),
+        Param::with_default(
+            "sack_blocks",
+            ParamKind::Count { min: 0, max: 3 },
+            "3",
+            "SACK blocks that an ACK may carry (RFC 2018), 8 bytes each and 2 more; 0 \
+             switches SACK off.",
+        ),
+        Param::with_default(
+            "rtt_sampling",
+            ParamKind::Word(&["every-ack", "one-at-a-time"]),
+            "every-ack",
+            "RTT samples. every-ack: from each ACK of new data, as timestamps give. \
+             one-at-a-time: one segment timed at a time, never a retransmitted one.",
+        ),
+        Param::with_default(
+            "restart",
+            ParamKind::Word(&["keep", "after-rto", "after-unclamped-rto"]),
+            "after-rto",
+            "What an idle sender's window becomes. keep: nothing changes. after-rto: the \
+             initial window after idling longer than the RTO (RFC 5681, section 4.1). \
+             after-unclamped-rto: the same after srtt + 4·rttvar (ns-2).",
+        ),
+        Param::with_default(
+            "grow_when_app_limited",
+            ParamKind::Flag,
+            "false",
+            "The window grows while the application, not the window, limits the sender.",
+        ),
+        Param::with_default(
+            "cut",
+            ParamKind::Word(&["exact", "whole-packets"]),
+            "exact",
+            "A cut window falls to the fraction that the rule gives (exact) or further down \
+             to whole packets (whole-packets, ns-2).",
+        ),
+        Param::with_default("ecn", ParamKind::Flag, "true", "Data packets are ECN-capable."),
+        Param::with_default(
+            "ecn_acks",
+            ParamKind::Flag,
+            "false",
+            "Pure ACKs are ECN-capable: marked instead of dropped, to no further effect.",
+        ),
+        Param::with_default(
+            "ack_class_follows",
+            ParamKind::Flag,
+            "true",
+            "ACKs travel in their flow's class; else in class 0.",
+        ),
+        Param::with_default(
+            "timeout_after_cut_keeps_ssthresh",
+            ParamKind::Flag,
+            "false",
+            "A timeout right after an ECN cut leaves ssthresh as it is (ns-2).",
+        ),
+        Param::with_default(
+            "grow_on_repeated_ece",
+            ParamKind::Flag,
+            "false",
+            "An ACK with ECE grows the window if the one before had ECE too (ns-2); else an \
+             ACK with ECE never does (RFC 3168, section 6.1.2).",
+        ),
+        Param::optional(
+            "warm",
+            ParamKind::Table(WARM),
+            "State in which persistent connections start, as if warmed up before the clock. \
+             Default: they start cold, with a handshake.",
+        ),
+    ],
+};
+
+const WARM: &[Param] = &[
+    Param::required(
+        "cwnd",
+        ParamKind::Number { min: 1.0, max: 1e9 },
+        "Congestion window in packets.",
+    ),
+    Param::required(
+        "srtt",
+        ParamKind::Time,
+        "Smoothed RTT; its variance is taken as half of it, as after a first sample.",
+    ),
+];
+
 /// How the window answers marks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum CongestionControl {
     /// RFC 3168 with NewReno's growth: halve once a window of data (the papers' ECN*).
     EcnStar,
@@ -75,6 +245,7 @@ pub enum CongestionControl {
 
 /// RTT samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum RttSampling {
     /// One segment timed at a time, never a retransmitted one (RFC 6298 without timestamps).
     OneAtATime,
@@ -84,6 +255,7 @@ pub enum RttSampling {
 
 /// What an idle sender does with its window when it sends again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Restart {
     /// Nothing.
     Keep,
@@ -95,6 +267,7 @@ pub enum Restart {
 
 /// How a window is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum WindowCut {
     /// To the fraction that the rule gives.
     Exact,

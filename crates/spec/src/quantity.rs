@@ -1,0 +1,267 @@
+//! Numbers with units as a scenario file writes them: `10Gbps`, `85.2us`, `300KB`,
+//! `65pkt`, `99.5%`. Decimals are exact: no quantity passes through a double.
+//!
+//! Every error says what is wrong and what would be right, to be put after the key
+//! and the value (`switch.buffer is "300us": …`).
+
+use switchbed_qdisc::units::{Bytes, Rate, Span};
+
+/// What a unit measures.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dimension {
+    Time,
+    Rate,
+    Size,
+}
+
+/// A unit's name, what it measures, and its size in picoseconds, bits per second or
+/// bytes; 0 stands for the packet, whose size the scenario gives.
+const UNITS: &[(&str, Dimension, u64)] = &[
+    ("ps", Dimension::Time, 1),
+    ("ns", Dimension::Time, 1_000),
+    ("us", Dimension::Time, 1_000_000),
+    ("µs", Dimension::Time, 1_000_000),
+    ("ms", Dimension::Time, 1_000_000_000),
+    ("s", Dimension::Time, 1_000_000_000_000),
+    ("bps", Dimension::Rate, 1),
+    ("kbps", Dimension::Rate, 1_000),
+    ("Mbps", Dimension::Rate, 1_000_000),
+    ("Gbps", Dimension::Rate, 1_000_000_000),
+    ("Tbps", Dimension::Rate, 1_000_000_000_000),
+    ("B", Dimension::Size, 1),
+    ("KB", Dimension::Size, 1_000),
+    ("kB", Dimension::Size, 1_000),
+    ("MB", Dimension::Size, 1_000_000),
+    ("GB", Dimension::Size, 1_000_000_000),
+    ("KiB", Dimension::Size, 1 << 10),
+    ("MiB", Dimension::Size, 1 << 20),
+    ("GiB", Dimension::Size, 1 << 30),
+    ("pkt", Dimension::Size, 0),
+];
+
+impl Dimension {
+    fn name(self) -> &'static str {
+        match self {
+            Dimension::Time => "a time",
+            Dimension::Rate => "a rate",
+            Dimension::Size => "a size",
+        }
+    }
+    fn smallest(self) -> &'static str {
+        match self {
+            Dimension::Time => "picoseconds",
+            Dimension::Rate => "bits per second",
+            Dimension::Size => "bytes",
+        }
+    }
+    fn example(self) -> &'static str {
+        match self {
+            Dimension::Time => "85.2us",
+            Dimension::Rate => "10Gbps",
+            Dimension::Size => "300KB",
+        }
+    }
+    fn units(self) -> impl Iterator<Item = &'static str> {
+        UNITS.iter().filter(move |unit| unit.1 == self).map(|unit| unit.0)
+    }
+    /// A regular expression that quantities of this dimension match.
+    fn pattern(self) -> String {
+        format!("^[0-9]+(\\.[0-9]+)? ?({})$", self.units().collect::<Vec<_>>().join("|"))
+    }
+}
+
+/// A decimal number, exactly: `digits` / 10^`decimals`.
+struct Decimal {
+    digits: u128,
+    decimals: u32,
+}
+
+impl Decimal {
+    /// Splits a quantity into its number and its unit.
+    fn split(text: &str) -> Result<(Decimal, &str), String> {
+        let text = text.trim();
+        if text.starts_with('-') {
+            return Err("it cannot be negative".to_owned());
+        }
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(end);
+        let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+        if whole.is_empty() || part.is_empty() || part.contains('.') {
+            return Err("it must begin with a number, such as 10 or 85.2".to_owned());
+        }
+        let part = part.trim_end_matches('0');
+        let digits = format!("{whole}{part}").parse();
+        let digits = digits.ok().filter(|_| part.len() <= 30).ok_or("it has too many digits")?;
+        Ok((Decimal { digits, decimals: part.len() as u32 }, unit.trim_start()))
+    }
+
+    /// The number times `unit`, if that is whole and fits.
+    fn times(&self, unit: u64, of: Dimension) -> Result<u64, String> {
+        let product = self.digits.checked_mul(unit.into()).ok_or("it is too large")?;
+        let scale = 10_u128.pow(self.decimals);
+        if product % scale != 0 {
+            return Err(format!("it must come to a whole number of {}", of.smallest()));
+        }
+        u64::try_from(product / scale).map_err(|_| "it is too large".to_owned())
+    }
+
+    /// The nearest double to the number divided by 10^`places`.
+    fn as_f64(&self, places: u32) -> f64 {
+        let text = format!("{}e-{}", self.digits, self.decimals + places);
+        text.parse().unwrap_or(f64::INFINITY)
+    }
+}
+
+/// The unit called `name`, which must measure `wanted`.
+fn unit(name: &str, wanted: Dimension) -> Result<u64, String> {
+    let known = UNITS.iter().find(|unit| unit.0 == name);
+    if let Some(&(_, dimension, size)) = known
+        && dimension == wanted
+    {
+        return Ok(size);
+    }
+    let needs = format!("{} is needed, such as \"{}\"", wanted.name(), wanted.example());
+    if let Some((_, dimension, _)) = known {
+        return Err(format!("that is {}, {needs}", dimension.name()));
+    }
+    if let Some(near) = wanted.units().find(|unit| unit.eq_ignore_ascii_case(name)) {
+        return Err(format!("there is no unit \"{name}\", did you mean \"{near}\"?"));
+    }
+    let all = wanted.units().collect::<Vec<_>>().join(", ");
+    match name {
+        "" => Err(format!("it has no unit ({all}); {needs}")),
+        _ => Err(format!("there is no unit \"{name}\" (units are {all}); {needs}")),
+    }
+}
+
+fn exact(text: &str, wanted: Dimension, packet: Option<Bytes>) -> Result<u64, String> {
+    let (number, name) = Decimal::split(text)?;
+    let size = match (unit(name, wanted)?, packet) {
+        (0, Some(packet)) => packet.get(),
+        (0, None) => return Err("a pkt is host.mtu, so it cannot be used here".to_owned()),
+        (size, _) => size,
+    };
+    number.times(size, wanted)
+}
+
+/// A length of time, such as `85.2us`.
+pub fn time(text: &str) -> Result<Span, String> {
+    exact(text, Dimension::Time, None).map(Span::from_ps)
+}
+
+/// A rate greater than zero, such as `10Gbps`.
+pub fn rate(text: &str) -> Result<Rate, String> {
+    match exact(text, Dimension::Rate, None)? {
+        0 => Err("a rate must be greater than 0".to_owned()),
+        bps => Ok(Rate::from_bps(bps)),
+    }
+}
+
+/// A size, such as `300KB`, or `65pkt` where `packet` says how large a packet is.
+pub fn size(text: &str, packet: Option<Bytes>) -> Result<Bytes, String> {
+    exact(text, Dimension::Size, packet).map(Bytes::new)
+}
+
+/// A mean size in bytes, such as `1671357.5B`: a size that need not be whole.
+pub fn mean_size(text: &str) -> Result<f64, String> {
+    let (number, name) = Decimal::split(text)?;
+    match unit(name, Dimension::Size)? {
+        0 => Err("a mean is in bytes, such as \"1.67MB\"".to_owned()),
+        size => Ok(number.as_f64(0) * size as f64),
+    }
+}
+
+/// A number of packets, such as `16pkt`.
+pub fn packets(text: &str) -> Result<u64, String> {
+    let (number, name) = Decimal::split(text)?;
+    match name {
+        "pkt" => number.times(1, Dimension::Size).map_err(|_| "packets come whole".to_owned()),
+        _ => Err("a number of packets is needed, such as \"16pkt\"".to_owned()),
+    }
+}
+
+/// A fraction written as `99.5%`.
+pub fn percent(text: &str) -> Result<f64, String> {
+    match Decimal::split(text)? {
+        (number, "%") => Ok(number.as_f64(2)),
+        _ => Err("a number is needed, such as 0.995 or \"99.5%\"".to_owned()),
+    }
+}
+
+/// Regular expressions (ECMA 262) of a time, a rate and a size, for the JSON Schema.
+pub fn patterns() -> [(&'static str, String); 3] {
+    [
+        ("time", Dimension::Time.pattern()),
+        ("rate", Dimension::Rate.pattern()),
+        ("size", Dimension::Size.pattern()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MTU: Option<Bytes> = Some(Bytes::new(1500));
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(time("85.2us"), Ok(Span::from_ps(85_200_000)));
+        assert_eq!(time("0.1 s"), Ok(Span::from_ms(100)));
+        assert_eq!(time("7.2µs"), Ok(Span::from_ns(7_200)));
+        assert_eq!(rate("99.5Gbps"), Ok(Rate::from_mbps(99_500)));
+        assert_eq!(size("1.5KB", None), Ok(Bytes::new(1500)));
+        assert_eq!(size("2KiB", None), Ok(Bytes::new(2048)));
+        assert_eq!(size("65pkt", MTU), Ok(Bytes::new(97_500)));
+        assert_eq!(size("0.5pkt", MTU), Ok(Bytes::new(750)));
+        assert_eq!(size("18446744073709551615B", None), Ok(Bytes::MAX));
+        assert_eq!(packets("16pkt"), Ok(16));
+        assert_eq!(percent("99.5%"), Ok(0.995));
+        assert_eq!(mean_size("1.6713575MB"), Ok(1_671_357.5));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_is_right() {
+        let no_unit =
+            "it has no unit (bps, kbps, Mbps, Gbps, Tbps); a rate is needed, such as \"10Gbps\"";
+        for (result, message) in [
+            (rate("10").err(), no_unit),
+            (rate("10us").err(), "that is a time, a rate is needed, such as \"10Gbps\""),
+            (rate("10gbps").err(), "there is no unit \"gbps\", did you mean \"Gbps\"?"),
+            (rate("0Gbps").err(), "a rate must be greater than 0"),
+            (rate("-1Gbps").err(), "it cannot be negative"),
+            (time("Gbps").err(), "it must begin with a number, such as 10 or 85.2"),
+            (time("1.2.3us").err(), "it must begin with a number, such as 10 or 85.2"),
+            (time("1.00005ns").err(), "it must come to a whole number of picoseconds"),
+            (time("99999999s").err(), "it is too large"),
+            (size("1pkt", None).err(), "a pkt is host.mtu, so it cannot be used here"),
+            (packets("16KB").err(), "a number of packets is needed, such as \"16pkt\""),
+            (percent("50").err(), "a number is needed, such as 0.995 or \"99.5%\""),
+        ] {
+            assert_eq!(result.as_deref(), Some(message));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_back(n: u64) {
+            prop_assert_eq!(time(&Span::from_ps(n).to_string()), Ok(Span::from_ps(n)));
+            prop_assert_eq!(size(&Bytes::new(n).to_string(), None), Ok(Bytes::new(n)));
+            let n = n.max(1);
+            prop_assert_eq!(rate(&Rate::from_bps(n).to_string()), Ok(Rate::from_bps(n)));
+        }
+
+        #[test]
+        fn short_numbers_read_back(n in 0u64..100_000_000, zeros in 0u32..8) {
+            let n = n * 10u64.pow(zeros);
+            prop_assert_eq!(time(&Span::from_ps(n).to_string()), Ok(Span::from_ps(n)));
+            prop_assert_eq!(size(&Bytes::new(n).to_string(), None), Ok(Bytes::new(n)));
+        }
+
+        #[test]
+        fn no_text_panics(text in "[-0-9.]{0,40}[ a-zA-Zµ%]{0,5}") {
+            let _ = (time(&text), rate(&text), size(&text, MTU), packets(&text), percent(&text));
+            let _ = mean_size(&text);
+        }
+    }
+}
