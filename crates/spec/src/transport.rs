@@ -187,6 +187,12 @@ pub const SECTION: Section = Section {
             "false",
             "Pure ACKs are ECN-capable: marked instead of dropped, to no further effect.",
         ),
+        Param::optional(
+            "ecn_control",
+            ParamKind::Flag,
+            "SYNs and retransmissions are ECN-capable too. Default: true with dctcp \
+             (RFC 8257, section 3.5), false with ecn-star (RFC 3168, section 6.1).",
+        ),
         Param::with_default(
             "ack_class_follows",
             ParamKind::Flag,

@@ -1,0 +1,380 @@
+//! `[compare]` and `--set`: one file becomes one plan, or the cross product of what it
+//! compares.
+//!
+//! Order: what the file says, then each compared value, then the overrides, so that
+//! what was typed last counts. An override of a compared key takes the comparison's place.
+
+use crate::mistake::{Mistake, Origin};
+use crate::resolve::resolve;
+use crate::tree::{At, Data, Node, Table, parse, parse_value};
+use serde_json::Value as Json;
+use std::path::Path;
+use switchbed_spec::Scenario;
+use switchbed_spec::scheme::{SchemeInfo, find};
+
+/// Most runs of one comparison.
+const MAX_PLANS: usize = 100_000;
+
+/// One run of a scenario file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What tells this run from the others of its comparison: key and value in the
+    /// order of the file. A scheme's value is its label.
+    pub settings: Vec<(String, Json)>,
+    /// What to run.
+    pub scenario: Scenario,
+}
+
+impl Plan {
+    /// The settings in a line: `scheme=MQ-ECN load=0.5`.
+    pub fn label(&self) -> String {
+        let setting = |(key, value): &(String, Json)| match value {
+            Json::String(text) => format!("{key}={text}"),
+            value => format!("{key}={value}"),
+        };
+        self.settings.iter().map(setting).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Every run of the scenario file at `path`, under the overrides `key=value`.
+///
+/// # Errors
+/// The first mistake found, in the file, in an override or in a file that it names.
+pub fn plans(path: &Path, overrides: &[String]) -> Result<Vec<Plan>, Mistake> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let message = format!("cannot be read: {error}");
+        Mistake { file: file.clone(), line: None, key: String::new(), message }
+    })?;
+    plans_of(&file, &text, path.parent().unwrap_or(Path::new("")), overrides)
+}
+
+/// Every run of a scenario that is given as text: `file` names it in messages, the files
+/// that it names are looked for in `folder`.
+///
+/// # Errors
+/// As [`plans`].
+pub fn plans_of(
+    file: &str,
+    text: &str,
+    folder: &Path,
+    overrides: &[String],
+) -> Result<Vec<Plan>, Mistake> {
+    let origin =
+        Origin { file: file.to_owned(), folder: folder.to_owned(), overrides: overrides.to_vec() };
+    let root = parse(text).map_err(|(line, message)| {
+        let message = format!("this is no TOML: {message}");
+        origin.mistake(At::Line(line), "", message)
+    })?;
+    Expansion::new(&origin, root)?.plans()
+}
+
+/// A key and the values that it takes in turn.
+struct Axis {
+    key: String,
+    at: At,
+    values: Vec<Node>,
+}
+
+struct Expansion<'a> {
+    origin: &'a Origin,
+    root: Table,
+    axes: Vec<Axis>,
+    /// Key, value: what is set in every run.
+    fixed: Vec<(String, Node)>,
+    /// Every scheme that the file and the overrides name.
+    schemes: Vec<&'static SchemeInfo>,
+}
+
+impl<'a> Expansion<'a> {
+    fn new(origin: &'a Origin, mut root: Table) -> Result<Self, Mistake> {
+        let mut axes = Vec::new();
+        if let Some(compare) = root.get("compare") {
+            flatten(origin, "compare", "", compare, &mut axes)?;
+        }
+        root.remove("compare");
+        let mut expansion =
+            Expansion { origin, root, axes, fixed: Vec::new(), schemes: Vec::new() };
+        for i in 0..origin.overrides.len() {
+            expansion.read_override(i)?;
+        }
+        expansion.check_axes()?;
+        expansion.schemes = expansion.named_schemes();
+        Ok(expansion)
+    }
+
+    fn read_override(&mut self, i: usize) -> Result<(), Mistake> {
+        let at = At::Override(i);
+        let Some((key, value)) = self.origin.overrides[i].split_once('=') else {
+            return Err(self.origin.mistake(at, "", "an override is written key=value"));
+        };
+        let key = key.trim();
+        let wrong = |message: String| self.origin.mistake(at, key, message);
+        let value = parse_value(value, at).map_err(wrong)?;
+        let compared = key.strip_prefix("compare.");
+        let targets = self.targets(compared.unwrap_or(key)).map_err(wrong)?;
+        let same = |axis: &Axis| self.targets(&axis.key).is_ok_and(|other| other == targets);
+        let axis = self.axes.iter().position(same);
+        match (compared, axis, value) {
+            (Some(name), axis, Node { data: Data::List(values), .. }) => {
+                let axis = axis.unwrap_or_else(|| {
+                    self.axes.push(Axis { key: name.to_owned(), at, values: Vec::new() });
+                    self.axes.len() - 1
+                });
+                self.axes[axis] = Axis { key: self.axes[axis].key.clone(), at, values };
+            }
+            (Some(_), _, value) => {
+                return Err(wrong(format!("is {value}: it must be a list of values")));
+            }
+            (None, Some(axis), value) => {
+                let chosen = self.axes[axis].values.iter();
+                let chosen: Vec<Node> = chosen.filter(|v| is_called(v, &value)).cloned().collect();
+                let values = if chosen.is_empty() { vec![value] } else { chosen };
+                self.axes[axis].values = values;
+            }
+            (None, None, value) => self.fixed.push((key.to_owned(), value)),
+        }
+        Ok(())
+    }
+
+    /// Refuses comparisons that name nothing, or the same thing twice.
+    fn check_axes(&self) -> Result<(), Mistake> {
+        let mut taken: Vec<(&str, Vec<Vec<String>>)> = Vec::new();
+        for axis in &self.axes {
+            let key = format!("compare.{}", axis.key);
+            let wrong = |at, message: String| self.origin.mistake(at, &key, message);
+            let targets = self.targets(&axis.key).map_err(|why| wrong(axis.at, why))?;
+            let overlaps = |other: &Vec<Vec<String>>| other.iter().any(|t| targets.contains(t));
+            if let Some((other, _)) = taken.iter().find(|(_, other)| overlaps(other)) {
+                return Err(wrong(axis.at, format!("sets what compare.{other} sets already")));
+            }
+            taken.push((&axis.key, targets));
+            if axis.values.is_empty() {
+                return Err(wrong(axis.at, "is []: it must list at least one value".to_owned()));
+            }
+            for (i, value) in axis.values.iter().enumerate() {
+                let setting = setting(axis, value);
+                if axis.values[..i].iter().any(|other| self::setting(axis, other) == setting) {
+                    let message = match value.data {
+                        Data::Table(_) => format!("has two called {setting}: give each a label"),
+                        _ => format!("lists {value} twice"),
+                    };
+                    return Err(wrong(value.at, message));
+                }
+            }
+        }
+        let runs = self.axes.iter().try_fold(1_usize, |n, axis| n.checked_mul(axis.values.len()));
+        match (runs, self.axes.first()) {
+            (Some(runs), _) if runs <= MAX_PLANS => Ok(()),
+            (_, axis) => {
+                let message = format!("makes more than {MAX_PLANS} runs: compare less in one file");
+                let at = axis.map_or(At::Unwritten, |axis| axis.at);
+                Err(self.origin.mistake(at, "compare", message))
+            }
+        }
+    }
+
+    fn named_schemes(&self) -> Vec<&'static SchemeInfo> {
+        let in_file = self.root.get("scheme").and_then(scheme_name);
+        let compared = self.axes.iter().filter(|axis| is_scheme(&axis.key));
+        let compared = compared.flat_map(|axis| &axis.values).filter_map(scheme_name);
+        let fixed = self.fixed.iter().filter(|(key, _)| is_scheme(key));
+        let fixed = fixed.filter_map(|(_, value)| scheme_name(value));
+        in_file.into_iter().chain(compared).chain(fixed).filter_map(find).collect()
+    }
+
+    /// The cross product, the first key slowest.
+    fn plans(&self) -> Result<Vec<Plan>, Mistake> {
+        let runs = self.axes.iter().map(|axis| axis.values.len()).product();
+        (0..runs).map(|run| self.plan(run)).collect()
+    }
+
+    fn plan(&self, mut run: usize) -> Result<Plan, Mistake> {
+        let mut chosen: Vec<(&Axis, &Node)> = Vec::new();
+        for axis in self.axes.iter().rev() {
+            chosen.push((axis, &axis.values[run % axis.values.len()]));
+            run /= axis.values.len();
+        }
+        chosen.reverse();
+        let mut root = self.root.clone();
+        for (axis, value) in &chosen {
+            self.apply(&mut root, &axis.key, value)?;
+        }
+        for (key, value) in &self.fixed {
+            self.apply(&mut root, key, value)?;
+        }
+        let settings = chosen.iter().map(|(axis, value)| (axis.key.clone(), setting(axis, value)));
+        Ok(Plan {
+            settings: settings.collect(),
+            scenario: resolve(self.origin, &root, &self.schemes)?,
+        })
+    }
+
+    fn apply(&self, root: &mut Table, key: &str, value: &Node) -> Result<(), Mistake> {
+        let wrong = |why: String| self.origin.mistake(value.at, key, why);
+        if key == "scheme" {
+            return choose_scheme(root, value).map_err(wrong);
+        }
+        for target in self.targets(key).map_err(wrong)? {
+            put(root, &target, value.clone()).map_err(wrong)?;
+        }
+        Ok(())
+    }
+
+    /// The places in the tree that a key of `[compare]` or of an override stands for.
+    fn targets(&self, key: &str) -> Result<Vec<Vec<String>>, String> {
+        let sources = self.root.get("traffic").and_then(Node::as_list).unwrap_or_default();
+        let path = |steps: &[&str]| steps.iter().map(|&step| step.to_owned()).collect();
+        match key {
+            "seed" => return Ok(vec![path(&["run", "seed"])]),
+            "load" | "flows" => {
+                let kind = |node: &Node| node.as_table()?.get("kind")?.as_text().map(str::to_owned);
+                let poisson = sources.iter().enumerate();
+                let poisson = poisson.filter(|(_, node)| kind(node).as_deref() == Some("poisson"));
+                let places: Vec<_> =
+                    poisson.map(|(i, _)| path(&["traffic", &i.to_string(), key])).collect();
+                return match places.is_empty() {
+                    true => Err(format!(
+                        "stands for the {key} of kind = \"poisson\" traffic, and there is none"
+                    )),
+                    false => Ok(places),
+                };
+            }
+            _ => {}
+        }
+        let mut steps: Vec<&str> = key.split('.').map(str::trim).collect();
+        if steps.contains(&"") {
+            return Err("is no key: write its section and name, as in switch.queues".to_owned());
+        }
+        if let ["traffic", name, ..] = steps[..]
+            && name.parse::<usize>().is_err()
+        {
+            match sources.len() {
+                0 | 1 => steps.insert(1, "0"),
+                n => return Err(format!("could be any of {n} sources: write traffic.0.{name}, …")),
+            }
+        }
+        Ok(vec![path(&steps)])
+    }
+}
+
+/// The lists of `[compare]`, whose keys may be written as dotted keys or in quotes.
+fn flatten(
+    origin: &Origin,
+    path: &str,
+    key: &str,
+    node: &Node,
+    axes: &mut Vec<Axis>,
+) -> Result<(), Mistake> {
+    match &node.data {
+        Data::Table(table) => table.entries.iter().try_for_each(|entry| {
+            let key = match key {
+                "" => entry.key.clone(),
+                key => format!("{key}.{}", entry.key),
+            };
+            flatten(origin, &format!("compare.{key}"), &key, &entry.value, axes)
+        }),
+        Data::List(values) if !key.is_empty() => {
+            axes.push(Axis { key: key.to_owned(), at: node.at, values: values.clone() });
+            Ok(())
+        }
+        _ => {
+            let form =
+                if key.is_empty() { "a table, [compare]" } else { "a list of values, [ … ]" };
+            Err(origin.mistake(node.at, path, format!("is {node}: it must be {form}")))
+        }
+    }
+}
+
+fn is_scheme(key: &str) -> bool {
+    key == "scheme" || key == "scheme.name"
+}
+
+/// The scheme's name in `"name"` or `{ name = "…" }`.
+fn scheme_name(node: &Node) -> Option<&str> {
+    node.as_text().or_else(|| node.as_table()?.get("name")?.as_text())
+}
+
+/// What a compared value is called in tables and plots.
+fn setting(axis: &Axis, value: &Node) -> Json {
+    let label = || value.as_table()?.get("label")?.as_text();
+    match label().or_else(|| scheme_name(value)) {
+        Some(name) if is_scheme(&axis.key) => Json::from(name),
+        _ => value.to_json(),
+    }
+}
+
+/// Whether an override's word names this value of a comparison.
+fn is_called(value: &Node, word: &Node) -> bool {
+    let label = || value.as_table()?.get("label")?.as_text();
+    value.as_table().is_some()
+        && word
+            .as_text()
+            .is_some_and(|word| label() == Some(word) || scheme_name(value) == Some(word))
+}
+
+/// Puts a name, or a table of name, label and parameters, in the place of `[scheme]`'s;
+/// parameters that it does not give stay as `[scheme.params]` has them.
+fn choose_scheme(root: &mut Table, value: &Node) -> Result<(), String> {
+    let Data::Table(scheme) = &mut root.get_or_insert("scheme", value.at).data else {
+        return Ok(()); // refused when the section is read
+    };
+    scheme.remove("label");
+    match &value.data {
+        Data::Text(_) => scheme.insert("name", value.clone()),
+        Data::Table(entries) if entries.get("name").is_some() => {
+            for entry in &entries.entries {
+                match (entry.key.as_str(), &entry.value.data) {
+                    ("params", Data::Table(params)) => {
+                        let shared = scheme.get_or_insert("params", entry.at);
+                        if let Data::Table(shared) = &mut shared.data {
+                            for param in &params.entries {
+                                shared.insert(&param.key, param.value.clone());
+                            }
+                        }
+                    }
+                    (key, _) => scheme.insert(key, entry.value.clone()),
+                }
+            }
+        }
+        _ => {
+            let form = "a name or a table, { name = \"mq-ecn\", params = { beta = 0.5 } }";
+            return Err(format!("is {value}: it must be {form}"));
+        }
+    }
+    Ok(())
+}
+
+/// Puts the value at a place in the tree.
+fn put(table: &mut Table, steps: &[String], value: Node) -> Result<(), String> {
+    let (step, rest) = match steps {
+        [] => return Ok(()),
+        [last] => {
+            table.insert(last, value);
+            return Ok(());
+        }
+        [step, rest @ ..] => (step, rest),
+    };
+    put_in(table.get_or_insert(step, value.at), step, rest, value)
+}
+
+fn put_in(node: &mut Node, name: &str, steps: &[String], value: Node) -> Result<(), String> {
+    let shown = node.to_string();
+    match (&mut node.data, steps) {
+        (_, []) => *node = value,
+        (Data::Table(table), steps) => return put(table, steps, value),
+        (Data::List(items), [step, rest @ ..]) => {
+            let n = items.len();
+            let item = step.parse::<usize>().ok().and_then(|i| items.get_mut(i));
+            let Some(item) = item else {
+                return Err(match n {
+                    0 => format!("cannot be set: {name} lists nothing"),
+                    _ => format!("cannot be set: {name} has 0 to {}", n - 1),
+                });
+            };
+            return put_in(item, step, rest, value);
+        }
+        _ => return Err(format!("cannot be set: {name} is {shown} and has no keys")),
+    }
+    Ok(())
+}

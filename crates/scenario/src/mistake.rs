@@ -1,0 +1,103 @@
+//! What is wrong with a scenario, where, and what would be right, in one line.
+
+use crate::tree::At;
+use std::fmt;
+use std::path::PathBuf;
+use switchbed_spec::scheme::schemes;
+use switchbed_spec::{Param, SECTIONS};
+
+/// A scenario that is refused. Displayed, it is one line, such as
+/// `fig9.toml:12: traffic.load is 1.2: a load over 1 never drains; …`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The file, or the override as it was given: `--set load=1.2`.
+    pub file: String,
+    /// The line in the file.
+    pub line: Option<u32>,
+    /// The key, dotted; empty where the text is no TOML at all.
+    pub key: String,
+    /// What is wrong and what would be right, to be read after the key.
+    pub message: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        f.write_str(": ")?;
+        if !self.key.is_empty() {
+            write!(f, "{} ", self.key)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+/// Where a scenario comes from: what its mistakes are reported against.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    /// The file as the user named it.
+    pub file: String,
+    /// The folder that the scenario's own file names start from.
+    pub folder: PathBuf,
+    /// The overrides as the user gave them.
+    pub overrides: Vec<String>,
+}
+
+impl Origin {
+    /// A mistake in what was written at `at`.
+    pub fn mistake(&self, at: At, key: &str, message: impl Into<String>) -> Mistake {
+        let (file, line) = match at {
+            At::Line(line) => (self.file.clone(), Some(line)),
+            At::Override(i) => (format!("--set {}", self.overrides[i]), None),
+            At::Unwritten => (self.file.clone(), None),
+        };
+        Mistake { file, line, key: key.to_owned(), message: message.into() }
+    }
+}
+
+/// The candidate that `word` was probably meant to be.
+pub(crate) fn near<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |s: &str| s.to_ascii_lowercase().replace('-', "_");
+    let word = plain(word);
+    candidates
+        .map(|candidate| (strsim::osa_distance(&word, &plain(candidate)), candidate))
+        .filter(|&(distance, candidate)| distance <= 1 + candidate.len() / 4)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The full name of the key that another section, or a scheme, calls `name`.
+pub(crate) fn home(name: &str) -> Option<String> {
+    let has = |keys: &[Param]| keys.iter().any(|param| param.name == name);
+    let section = SECTIONS.iter().find(|section| has(section.keys));
+    let scheme = || schemes().iter().find(|scheme| has(scheme.params));
+    let scheme = || scheme().map(|_| format!("scheme.params.{name}"));
+    section.map(|section| format!("{}.{name}", section.name)).or_else(scheme)
+}
+
+/// `a, b or c`.
+pub(crate) fn list_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words: Vec<&str> = words.collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_misses_are_found_and_far_ones_are_not() {
+        let words = || ["hosts_per_leaf", "host_rate", "leaves"].into_iter();
+        assert_eq!(near("hosts-per-leaf", words()), Some("hosts_per_leaf"));
+        assert_eq!(near("hostrate", words()), Some("host_rate"));
+        assert_eq!(near("leafs", words()), Some("leaves"));
+        assert_eq!(near("buffer", words()), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! A value of the tree read as what its key takes.
+
+use crate::mistake::{list_of, near};
+use crate::tree::{Data, Node};
+use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_spec::ParamKind;
+use switchbed_spec::quantity;
+use switchbed_spec::scheme::Value;
+
+/// The value, or what is wrong with it and what would be right, to be read after
+/// `key is value: `. `packet` is what the unit `pkt` means.
+pub(crate) fn read(kind: &ParamKind, node: &Node, packet: Option<Bytes>) -> Result<Value, String> {
+    match *kind {
+        ParamKind::Size | ParamKind::Threshold => {
+            quantity::size(&quantity_text(node, "300KB")?, packet).map(Value::Bytes)
+        }
+        ParamKind::Time => quantity::time(&quantity_text(node, "85.2us")?).map(Value::Span),
+        ParamKind::Rate => quantity::rate(&quantity_text(node, "10Gbps")?).map(Value::Rate),
+        ParamKind::Number { min, max } => number(node, min, max).map(Value::Number),
+        ParamKind::Count { min, max } => count(node, min, max).map(Value::Count),
+        ParamKind::Packets => packets(node).map(Value::Count),
+        ParamKind::Word(words) => word(node, words).map(|word| Value::Word(word.to_owned())),
+        ParamKind::Flag => match node.data {
+            Data::Flag(flag) => Ok(Value::Flag(flag)),
+            _ => Err("it must be true or false".to_owned()),
+        },
+        ParamKind::Text => match &node.data {
+            Data::Text(text) => Ok(Value::Word(text.clone())),
+            _ => Err("it must be a text in quotes".to_owned()),
+        },
+        ParamKind::Either(kinds) => {
+            let fits = |kind: &&ParamKind| match kind {
+                ParamKind::List(_) => node.as_list().is_some(),
+                ParamKind::Table(_) => node.as_table().is_some(),
+                _ => node.as_list().is_none() && node.as_table().is_none(),
+            };
+            let mut result = Err("it cannot be written so".to_owned());
+            for kind in kinds.iter().filter(fits) {
+                result = result.or_else(|_| read(kind, node, packet));
+            }
+            result
+        }
+        ParamKind::List(_) => Err("it must be a list, [ … ]".to_owned()),
+        ParamKind::Table(_) | ParamKind::SchemeParams => {
+            Err("it must be a table, { … }".to_owned())
+        }
+    }
+}
+
+/// A quantity's text; a bare number's too, which is then refused for its missing unit.
+fn quantity_text(node: &Node, example: &str) -> Result<String, String> {
+    match &node.data {
+        Data::Text(text) => Ok(text.clone()),
+        Data::Whole(n) => Ok(n.to_string()),
+        Data::Number(x) => Ok(x.to_string()),
+        _ => Err(format!("it must be a number with a unit, such as \"{example}\"")),
+    }
+}
+
+fn number(node: &Node, min: f64, max: f64) -> Result<f64, String> {
+    let x = match &node.data {
+        Data::Whole(n) => *n as f64,
+        Data::Number(x) => *x,
+        Data::Text(text) => quantity::percent(text)?,
+        _ => return Err("it must be a number, such as 0.5 or \"50%\"".to_owned()),
+    };
+    match x.is_finite() && min <= x && x <= max {
+        true => Ok(x),
+        false if max == f64::INFINITY => Err(format!("it must be at least {min}")),
+        false => Err(format!("it must be from {min} to {max}")),
+    }
+}
+
+fn count(node: &Node, min: u64, max: u64) -> Result<u64, String> {
+    match node.data {
+        Data::Whole(n) if i128::from(min) <= n && n <= i128::from(max) => Ok(n as u64),
+        _ => Err(format!("it must be a whole number from {min} to {max}")),
+    }
+}
+
+fn packets(node: &Node) -> Result<u64, String> {
+    let n = match &node.data {
+        Data::Whole(n) => u64::try_from(*n).unwrap_or(0),
+        Data::Text(text) => quantity::packets(text)?,
+        _ => 0,
+    };
+    match n {
+        1..=0xffff_ffff => Ok(n),
+        _ => Err("it must be a whole number of packets, at least 1, such as \"16pkt\"".to_owned()),
+    }
+}
+
+fn word(node: &Node, words: &[&'static str]) -> Result<&'static str, String> {
+    let text = node.as_text().unwrap_or("");
+    if let Some(word) = words.iter().find(|word| **word == text) {
+        return Ok(word);
+    }
+    let guess = near(text, words.iter().copied()).filter(|_| !text.is_empty());
+    let guess = guess.map_or(String::new(), |word| format!("; did you mean \"{word}\"?"));
+    Err(format!("it must be {}{guess}", list_of(words.iter().copied())))
+}
+
+/// What a key's value becomes.
+pub(crate) trait FromValue: Sized {
+    /// `None` only where the key's kind is another: a slip in this program.
+    fn from_value(value: Value) -> Option<Self>;
+}
+
+impl FromValue for Value {
+    fn from_value(value: Value) -> Option<Self> {
+        Some(value)
+    }
+}
+
+macro_rules! from_value {
+    ($($variant:ident($inner:ident) => $type:ty = $out:expr;)*) => {$(
+        impl FromValue for $type {
+            fn from_value(value: Value) -> Option<Self> {
+                match value {
+                    Value::$variant($inner) => $out,
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+from_value! {
+    Bytes(size) => Bytes = Some(size);
+    Span(time) => Span = Some(time);
+    Rate(rate) => Rate = Some(rate);
+    Number(x) => f64 = Some(x);
+    Count(n) => u64 = Some(n);
+    Count(n) => u32 = n.try_into().ok();
+    Count(n) => u16 = n.try_into().ok();
+    Count(n) => u8 = n.try_into().ok();
+    Flag(flag) => bool = Some(flag);
+    Word(word) => String = Some(word);
+}

@@ -1,0 +1,119 @@
+//! From the tree to a [`Scenario`]: every section read by its table of keys, then
+//! checked against the others. Each section's file holds what is its own.
+
+mod hosts;
+mod measure;
+mod scheme;
+mod sizes;
+mod switch;
+mod topology;
+mod traffic;
+mod transport;
+
+use crate::mistake::{Mistake, Origin, home, list_of, near};
+use crate::section::Section;
+use crate::tree::{At, Data, Table};
+use switchbed_spec::scheme::SchemeInfo;
+use switchbed_spec::{Host, NicQueue, SECTIONS, Scenario};
+
+/// The scenario that the tree describes. `compared` are the schemes that the file
+/// compares: they share `[scheme.params]`.
+pub(crate) fn resolve(
+    origin: &Origin,
+    root: &Table,
+    compared: &[&'static SchemeInfo],
+) -> Result<Scenario, Mistake> {
+    check_names(origin, root)?;
+    let open = |spec: switchbed_spec::Section, packet| {
+        Section::open(origin, spec.name, spec.keys, root.get(spec.name), packet)
+    };
+    let title = match root.get("title") {
+        None => String::new(),
+        Some(node) => node.as_text().map(str::to_owned).ok_or_else(|| {
+            origin.mistake(node.at, "title", format!("is {node}: it must be a text in quotes"))
+        })?,
+    };
+
+    // The unit pkt means the MTU, so that comes first.
+    let mtu = open(switchbed_spec::host::SECTION, None)?.get("mtu")?;
+    let packet = Some(mtu);
+    let host = host(open(switchbed_spec::host::SECTION, packet)?, mtu)?;
+    let topology = topology::resolve(open(switchbed_spec::topology::SECTION, packet)?)?;
+    let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, mtu)?;
+    let scheme =
+        scheme::resolve(open(switchbed_spec::scheme::SECTION, packet)?, &switch, packet, compared)?;
+    let run_section = open(switchbed_spec::measure::RUN, packet)?;
+    let run = measure::run(&run_section)?;
+    let measure =
+        measure::measure(open(switchbed_spec::measure::MEASURE, packet)?, &run, &topology)?;
+    let (transport, warm_at) =
+        transport::resolve(open(switchbed_spec::transport::SECTION, packet)?, &host)?;
+    let context =
+        traffic::Context { origin, packet, topology: &topology, switch: &switch, run: &run };
+    let traffic = context.resolve(root)?;
+    if transport.warm.is_some() && !traffic.iter().any(traffic::is_persistent) {
+        let message =
+            "warms persistent connections, and no traffic has connections = \"persistent\"";
+        return Err(origin.mistake(warm_at, "transport.warm", message));
+    }
+    Ok(Scenario { title, topology, switch, scheme, host, transport, traffic, measure, run })
+}
+
+/// Refuses what is no section, and a section that is not written as one.
+fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
+    for entry in &root.entries {
+        let name = entry.key.as_str();
+        if name == "title" || name == "compare" {
+            continue;
+        }
+        let Some(section) = SECTIONS.iter().find(|section| section.name == name) else {
+            let names = ["title", "compare"].into_iter();
+            let names = names.chain(SECTIONS.iter().map(|section| section.name));
+            let message = match near(name, names.clone()) {
+                Some(guess) => format!("is unknown: did you mean {guess}?"),
+                None => match home(name) {
+                    Some(home) => format!("is unknown: did you mean {home}?"),
+                    None => format!("is unknown: a scenario has {}", list_of(names)),
+                },
+            };
+            return Err(origin.mistake(entry.at, name, message));
+        };
+        let (fits, form) = match (&entry.value.data, section.repeated) {
+            (Data::List(_), true) | (Data::Table(_), false) => (true, String::new()),
+            (_, true) => (false, format!("[[{name}]], once for each source")),
+            (_, false) => (false, format!("[{name}]")),
+        };
+        if !fits {
+            let message = format!("must be written as {form}");
+            return Err(origin.mistake(entry.at, name, message));
+        }
+    }
+    Ok(())
+}
+
+fn host(section: Section<'_>, mtu: switchbed_qdisc::units::Bytes) -> Result<Host, Mistake> {
+    section.given("mtu");
+    if mtu.get() < 64 || mtu.get() > 65_536 {
+        return Err(section.refuse("mtu", "a packet has from 64 to 65536 bytes"));
+    }
+    let nic = match section.get::<String>("nic")?.as_str() {
+        "fifo" => {
+            let buffer = section.get("nic_buffer")?;
+            if buffer < mtu {
+                let why = format!("it must hold a packet, {mtu}");
+                return Err(section.refuse("nic_buffer", why));
+            }
+            NicQueue::Fifo { buffer }
+        }
+        "switch" => NicQueue::Switch,
+        word => unreachable!("nic {word}"),
+    };
+    let host = Host { mtu, nic, delay: section.get("delay")? };
+    section.close("nic = \"switch\"")?;
+    Ok(host)
+}
+
+/// Where a section's `what` was written, for mistakes that show only later.
+fn written(section: &Section<'_>, what: &str) -> At {
+    section.given(what).map_or(section.at, |node| node.at)
+}

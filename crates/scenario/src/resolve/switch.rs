@@ -1,0 +1,72 @@
+//! `[switch]`.
+
+use crate::mistake::Mistake;
+use crate::section::Section;
+use crate::tree::Data;
+use switchbed_qdisc::units::Bytes;
+use switchbed_spec::{BufferPolicy, Classify, Discipline, ParamKind, Switch};
+
+pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Switch, Mistake> {
+    let queues = section.get("queues")?;
+    let classify = match section.get::<String>("classify")?.as_str() {
+        "single" => Classify::Single,
+        "class" => Classify::Class,
+        "ingress" => Classify::Ingress,
+        "hash" => Classify::Hash,
+        word => unreachable!("classify {word}"),
+    };
+    let discipline = match section.get::<String>("discipline")?.as_str() {
+        "fifo" => Discipline::Fifo,
+        "round-robin" => Discipline::RoundRobin,
+        "wrr" => Discipline::Wrr,
+        "dwrr" => Discipline::Dwrr,
+        word => unreachable!("discipline {word}"),
+    };
+    let strict: u16 = section.get("strict")?;
+    if strict >= queues && strict > 0 {
+        let why = format!("of {queues} queues at least one must be below the strict ones");
+        return Err(section.refuse("strict", why));
+    }
+    let quantum = quantum(&section, queues)?;
+    for (i, &bytes) in quantum.iter().enumerate() {
+        let least = match discipline {
+            Discipline::Wrr if i >= usize::from(strict) => mtu,
+            _ => Bytes::new(1),
+        };
+        if bytes < least {
+            let why = match discipline {
+                Discipline::Wrr => format!("wrr needs at least a packet, {mtu}, for each queue"),
+                _ => "a quantum is at least 1 byte".to_owned(),
+            };
+            return Err(section.refuse("quantum", why));
+        }
+    }
+    let buffer: Bytes = section.get("buffer")?;
+    let policy = match section.get::<String>("policy")?.as_str() {
+        "shared" => BufferPolicy::Shared,
+        "static" => BufferPolicy::Static,
+        word => unreachable!("policy {word}"),
+    };
+    let parts = if policy == BufferPolicy::Static { u64::from(queues) } else { 1 };
+    if buffer.get() / parts < mtu.get() {
+        let whose = if parts > 1 { "each queue's part" } else { "it" };
+        return Err(section.refuse("buffer", format!("{whose} must hold a packet, {mtu}")));
+    }
+    section.close("this switch")?;
+    Ok(Switch { queues, classify, discipline, strict, quantum, buffer, policy })
+}
+
+/// A quantum for each queue.
+fn quantum(section: &Section<'_>, queues: u16) -> Result<Vec<Bytes>, Mistake> {
+    let node = section.node("quantum").ok_or_else(|| section.missing("quantum"))?;
+    let Data::List(_) = node.data else {
+        let one = section.read(&ParamKind::Size, &node, "quantum")?;
+        return Ok(vec![one; usize::from(queues)]);
+    };
+    let each = section.list("quantum")?.unwrap_or_default();
+    if each.len() != usize::from(queues) {
+        let why = format!("it lists {} for {queues} queues: write one for each", each.len());
+        return Err(section.refuse("quantum", why));
+    }
+    Ok(each)
+}

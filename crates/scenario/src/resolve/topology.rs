@@ -1,0 +1,71 @@
+//! `[topology]`.
+
+use crate::mistake::Mistake;
+use crate::section::Section;
+use switchbed_spec::Topology;
+use switchbed_spec::topology::MAX_HOSTS;
+
+pub(crate) fn resolve(section: Section<'_>) -> Result<Topology, Mistake> {
+    let kind: String = section.get("kind")?;
+    let (topology, sizes) = match kind.as_str() {
+        "star" => (star(&section)?, "hosts"),
+        "dumbbell" => (dumbbell(&section)?, "right"),
+        "leaf-spine" => (leaf_spine(&section)?, "hosts_per_leaf"),
+        kind => unreachable!("topology {kind}"),
+    };
+    if !fits(&topology) {
+        let why = format!("that makes more than {MAX_HOSTS} hosts or ports");
+        return Err(section.refuse(sizes, why));
+    }
+    if topology.hosts() < 2 {
+        return Err(section.refuse(sizes, "a network needs at least 2 hosts"));
+    }
+    section.close(&format!("kind = \"{kind}\""))?;
+    Ok(topology)
+}
+
+fn star(section: &Section<'_>) -> Result<Topology, Mistake> {
+    Ok(Topology::Star {
+        hosts: section.get("hosts")?,
+        rate: section.get("rate")?,
+        delay: section.get("delay")?,
+    })
+}
+
+fn dumbbell(section: &Section<'_>) -> Result<Topology, Mistake> {
+    let (rate, delay) = (section.get("rate")?, section.get("delay")?);
+    Ok(Topology::Dumbbell {
+        left: section.get("left")?,
+        right: section.get("right")?,
+        rate,
+        delay,
+        bottleneck_rate: section.get_or("bottleneck_rate", rate)?,
+        bottleneck_delay: section.get_or("bottleneck_delay", delay)?,
+    })
+}
+
+fn leaf_spine(section: &Section<'_>) -> Result<Topology, Mistake> {
+    let (host_rate, host_delay) = (section.get("host_rate")?, section.get("host_delay")?);
+    Ok(Topology::LeafSpine {
+        leaves: section.get("leaves")?,
+        spines: section.get("spines")?,
+        hosts_per_leaf: section.get("hosts_per_leaf")?,
+        host_rate,
+        host_delay,
+        fabric_rate: section.get_or("fabric_rate", host_rate)?,
+        fabric_delay: section.get_or("fabric_delay", host_delay)?,
+    })
+}
+
+/// Whether hosts and fabric links can be numbered. No product here overflows: each
+/// factor is at most `MAX_HOSTS`.
+fn fits(topology: &Topology) -> bool {
+    let product = |a: u32, b: u32| u64::from(a) * u64::from(b) <= MAX_HOSTS;
+    match *topology {
+        Topology::Star { .. } => true,
+        Topology::Dumbbell { left, right, .. } => u64::from(left) + u64::from(right) <= MAX_HOSTS,
+        Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => {
+            product(leaves, hosts_per_leaf) && product(leaves, spines)
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `[[traffic]]`.
+
+use super::hosts::hosts;
+use super::sizes;
+use crate::mistake::{Mistake, Origin};
+use crate::section::Section;
+use crate::tree::Table;
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_spec::traffic::SECTION;
+use switchbed_spec::{Classify, Connections, Run, Service, Switch, Topology, Traffic};
+
+/// What traffic is checked against.
+pub(crate) struct Context<'a> {
+    pub origin: &'a Origin,
+    pub packet: Option<Bytes>,
+    pub topology: &'a Topology,
+    pub switch: &'a Switch,
+    pub run: &'a Run,
+}
+
+impl Context<'_> {
+    /// Every source of the file.
+    pub fn resolve(&self, root: &Table) -> Result<Vec<Traffic>, Mistake> {
+        let node = root.get("traffic");
+        let sources = node.and_then(|node| node.as_list()).unwrap_or_default();
+        if sources.is_empty() {
+            let at = node.map_or(crate::tree::At::Unwritten, |node| node.at);
+            let message = "is missing: write [[traffic]] with its kind and what it needs";
+            return Err(self.origin.mistake(at, "traffic", message));
+        }
+        let source = |(i, node)| {
+            let path = match sources.len() {
+                1 => "traffic".to_owned(),
+                _ => format!("traffic.{i}"),
+            };
+            self.source(Section::open(self.origin, &path, SECTION.keys, Some(node), self.packet)?)
+        };
+        sources.iter().enumerate().map(source).collect()
+    }
+
+    fn source(&self, section: Section<'_>) -> Result<Traffic, Mistake> {
+        let kind: String = section.get("kind")?;
+        let traffic = match kind.as_str() {
+            "poisson" => self.poisson(&section)?,
+            "long-lived" => self.long_lived(&section)?,
+            "list" => list(&section)?,
+            kind => unreachable!("traffic {kind}"),
+        };
+        section.close(&format!("kind = \"{kind}\""))?;
+        Ok(traffic)
+    }
+
+    fn poisson(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
+        let load: f64 = section.get("load")?;
+        let overload: bool = section.get("overload")?;
+        if load == 0.0 {
+            return Err(section.refuse("load", "a load is greater than 0"));
+        }
+        if load > 1.0 && !overload {
+            let why = "a load over 1 never drains; write overload = true to mean it";
+            return Err(section.refuse("load", why));
+        }
+        let from = hosts(section, "from", self.topology.hosts())?;
+        let to = hosts(section, "to", self.topology.hosts())?;
+        if let [only] = to[..]
+            && from.contains(&only)
+        {
+            let why = format!("host {only} sends too and would have nobody else to send to");
+            return Err(section.refuse("to", why));
+        }
+        let service = self.service(section)?;
+        let sizes = sizes::resolve(section, services(&service))?;
+        let flows = section.get("flows")?;
+        let connections = connections(section)?;
+        Ok(Traffic::Poisson { load, flows, sizes, from, to, service, connections })
+    }
+
+    fn service(&self, section: &Section<'_>) -> Result<Service, Mistake> {
+        let service = match section.get::<String>("service")?.as_str() {
+            "one" => return Ok(Service::One),
+            "random" => Service::Random(self.shares(section)?),
+            "pair" => Service::Pair(self.count_services(section, None)?),
+            word => unreachable!("service {word}"),
+        };
+        let n = services(&service);
+        if self.switch.classify == Classify::Class && n > usize::from(self.switch.queues) {
+            let key = if section.given("services").is_some() { "services" } else { "shares" };
+            return Err(section.refuse(key, self.too_few_queues(n)));
+        }
+        Ok(service)
+    }
+
+    fn too_few_queues(&self, classes: usize) -> String {
+        let queues = self.switch.queues;
+        format!(
+            "classes 0 to {} need as many queues, and switch.queues is {queues} \
+             (or write switch.classify = \"single\")",
+            classes - 1
+        )
+    }
+
+    /// The number of services: as given, else one for each share, else one a queue.
+    fn count_services(&self, section: &Section<'_>, shares: Option<usize>) -> Result<u8, Mistake> {
+        let default = shares.unwrap_or(usize::from(self.switch.queues)).min(255) as u8;
+        section.get_or("services", default)
+    }
+
+    fn shares(&self, section: &Section<'_>) -> Result<Vec<f64>, Mistake> {
+        let shares: Option<Vec<f64>> = section.list("shares")?;
+        let n = usize::from(self.count_services(section, shares.as_ref().map(Vec::len))?);
+        let Some(shares) = shares else { return Ok(vec![1.0 / n as f64; n]) };
+        if shares.is_empty() || shares.len() != n {
+            let why = format!("it lists {} for {n} services: write one for each", shares.len());
+            return Err(section.refuse("shares", why));
+        }
+        let sum: f64 = shares.iter().sum();
+        if (sum - 1.0).abs() > 1e-9 {
+            return Err(section.refuse("shares", format!("they sum to {sum}, not to 1")));
+        }
+        Ok(shares)
+    }
+
+    fn long_lived(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
+        if section.given("to").is_none() {
+            return Err(section.missing("to"));
+        }
+        let to = match hosts(section, "to", self.topology.hosts())?[..] {
+            [to] => to,
+            _ => return Err(section.refuse("to", "long-lived flows go to one host")),
+        };
+        let mut from = hosts(section, "from", self.topology.hosts())?;
+        // "all" means all others.
+        if section.node("from").is_some_and(|node| node.as_text() == Some("all")) {
+            from.retain(|&host| host != to);
+        }
+        if from.contains(&to) {
+            let why = format!("host {to} is the receiver (traffic.to) and cannot send to itself");
+            return Err(section.refuse("from", why));
+        }
+        let flows_each: u32 = section.get("flows_each")?;
+        let classes: Vec<u8> = section.list("classes")?.unwrap_or_default();
+        match classes.iter().max() {
+            None => return Err(section.refuse("classes", "at least one class is needed")),
+            Some(&class)
+                if self.switch.classify == Classify::Class
+                    && u16::from(class) >= self.switch.queues =>
+            {
+                return Err(section.refuse("classes", self.too_few_queues(usize::from(class) + 1)));
+            }
+            _ => {}
+        }
+        let (start, stagger, stop) =
+            self.when(section, from.len() as u64 * u64::from(flows_each))?;
+        Ok(Traffic::LongLived { from, to, flows_each, classes, start, stagger, stop })
+    }
+
+    /// Start, stagger and stop of `flows` long-lived flows, all of which must get to run.
+    fn when(
+        &self,
+        section: &Section<'_>,
+        flows: u64,
+    ) -> Result<(Span, Span, Option<Span>), Mistake> {
+        let (start, stagger): (Span, Span) = (section.get("start")?, section.get("stagger")?);
+        let stop: Option<Span> = section.maybe("stop")?;
+        let Some(end) = stop.or(self.run.until) else {
+            let why =
+                "is missing: long-lived flows never end; write stop = \"1s\", or until in [run]";
+            return Err(section.origin.mistake(section.at, &section.key("stop"), why));
+        };
+        let last = u128::from(start.as_ps()) + u128::from(stagger.as_ps()) * u128::from(flows - 1);
+        if last >= u128::from(end.as_ps()) {
+            let key = if flows > 1 && start < end { "stagger" } else { "start" };
+            return Err(
+                section.refuse(key, format!("the last flow would start after the end, {end}"))
+            );
+        }
+        Ok((start, stagger, stop))
+    }
+}
+
+/// The number of services, and so of classes.
+fn services(service: &Service) -> usize {
+    match service {
+        Service::One => 1,
+        Service::Random(shares) => shares.len(),
+        Service::Pair(n) => usize::from(*n),
+    }
+}
+
+fn list(section: &Section<'_>) -> Result<Traffic, Mistake> {
+    let path = sizes::found(section, "file")?.display().to_string();
+    Ok(Traffic::List { path, connections: connections(section)? })
+}
+
+fn connections(section: &Section<'_>) -> Result<Connections, Mistake> {
+    Ok(match section.get::<String>("connections")?.as_str() {
+        "fresh" => Connections::Fresh,
+        "fresh-no-handshake" => Connections::FreshNoHandshake,
+        "persistent" => Connections::Persistent,
+        word => unreachable!("connections {word}"),
+    })
+}
+
+/// Whether the source's flows share connections.
+pub(crate) fn is_persistent(traffic: &Traffic) -> bool {
+    match traffic {
+        Traffic::Poisson { connections, .. } | Traffic::List { connections, .. } => {
+            *connections == Connections::Persistent
+        }
+        Traffic::LongLived { .. } => false,
+    }
+}

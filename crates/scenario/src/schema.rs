@@ -1,0 +1,128 @@
+//! The JSON Schema of scenario files, from the tables of keys that they are read by.
+
+use serde_json::{Map, Value as Json, json};
+use switchbed_spec::scheme::schemes;
+use switchbed_spec::{Param, ParamKind, SECTIONS, quantity};
+
+/// The JSON Schema (draft 2020-12) of a scenario file.
+pub fn schema() -> Json {
+    let mut properties = Map::new();
+    let title = json!({ "type": "string", "description": "What the scenario shows, in a line." });
+    properties.insert("title".to_owned(), title);
+    for section in SECTIONS {
+        let mut table = table(section.keys);
+        table["description"] = json!(section.doc);
+        if section.repeated {
+            table = json!({ "type": "array", "minItems": 1, "items": table });
+        }
+        properties.insert(section.name.to_owned(), table);
+    }
+    properties.insert("compare".to_owned(), compare());
+    let mut defs = Map::new();
+    for (name, pattern) in quantity::patterns() {
+        defs.insert(name.to_owned(), json!({ "type": "string", "pattern": pattern }));
+    }
+    let or_nested =
+        json!({ "anyOf": [{ "type": "array", "minItems": 1 }, { "$ref": "#/$defs/compared" }] });
+    defs.insert(
+        "compared".to_owned(),
+        json!({ "type": "object", "additionalProperties": or_nested }),
+    );
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Switchbed scenario",
+        "type": "object",
+        "properties": properties,
+        "required": ["topology", "switch", "traffic"],
+        "additionalProperties": false,
+        "$defs": defs,
+    })
+}
+
+fn table(keys: &[Param]) -> Json {
+    let properties: Map<String, Json> =
+        keys.iter().map(|param| (param.name.to_owned(), property(param))).collect();
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+fn property(param: &Param) -> Json {
+    let mut json = of_kind(&param.kind);
+    let mut doc = param.doc.to_owned();
+    if let Some(unit) = unit(&param.kind) {
+        doc.push_str(unit);
+    }
+    json["description"] = json!(doc);
+    if let Some(default) = param.default {
+        json["default"] = crate::tree::parse_value(default, crate::tree::At::Unwritten)
+            .map_or(json!(default), |node| node.to_json());
+    }
+    json
+}
+
+fn unit(kind: &ParamKind) -> Option<&'static str> {
+    match kind {
+        ParamKind::Size | ParamKind::Threshold => {
+            Some(" A size with its unit: \"300KB\", \"65pkt\" (KB = 1000 bytes, pkt = host.mtu).")
+        }
+        ParamKind::Time => Some(" A time with its unit: \"85.2us\"."),
+        ParamKind::Rate => Some(" A rate with its unit: \"10Gbps\"."),
+        _ => None,
+    }
+}
+
+fn of_kind(kind: &ParamKind) -> Json {
+    let percent = json!({ "type": "string", "pattern": "^[0-9]+(\\.[0-9]+)? ?%$" });
+    match *kind {
+        ParamKind::Size | ParamKind::Threshold => json!({ "$ref": "#/$defs/size" }),
+        ParamKind::Time => json!({ "$ref": "#/$defs/time" }),
+        ParamKind::Rate => json!({ "$ref": "#/$defs/rate" }),
+        ParamKind::Number { min, max } => {
+            let mut number = json!({ "type": "number", "minimum": min });
+            if max.is_finite() {
+                number["maximum"] = json!(max);
+            }
+            json!({ "anyOf": [number, percent] })
+        }
+        ParamKind::Count { min, max } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max })
+        }
+        ParamKind::Packets => json!({ "anyOf": [
+            { "type": "integer", "minimum": 1 },
+            { "type": "string", "pattern": "^[0-9]+(\\.0+)? ?pkt$" },
+        ] }),
+        ParamKind::Word(words) => json!({ "enum": words }),
+        ParamKind::Flag => json!({ "type": "boolean" }),
+        ParamKind::Text => json!({ "type": "string" }),
+        ParamKind::List(item) => json!({ "type": "array", "items": of_kind(item) }),
+        ParamKind::Either(kinds) => {
+            json!({ "anyOf": kinds.iter().map(of_kind).collect::<Vec<_>>() })
+        }
+        ParamKind::Table(keys) => table(keys),
+        ParamKind::SchemeParams => scheme_params(),
+    }
+}
+
+/// An open table: which parameters there are depends on the scheme.
+fn scheme_params() -> Json {
+    let of = |scheme: &switchbed_spec::scheme::SchemeInfo| {
+        let names: Vec<&str> = scheme.params.iter().map(|param| param.name).collect();
+        format!(
+            "{}: {}",
+            scheme.name,
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        )
+    };
+    let known: Vec<String> = schemes().iter().map(of).collect();
+    json!({ "type": "object", "$comment": known.join("; ") })
+}
+
+/// `[compare]`: lists under dotted keys, written plainly or as tables.
+fn compare() -> Json {
+    json!({
+        "description": "Keys and the values that each takes in turn: one run for each \
+            combination, the first key slowest. A key is dotted (switch.queues, \
+            scheme.params.threshold, traffic.0.load) or scheme, load, flows or seed. A \
+            scheme is a name or a table of name, label and params.",
+        "$ref": "#/$defs/compared",
+    })
+}

@@ -1,0 +1,201 @@
+//! A section of the file, read by its table of keys: unknown keys are refused when it
+//! is opened, keys that do not apply to what was chosen when it is closed.
+
+use crate::mistake::{Mistake, Origin, home, list_of, near};
+use crate::read::{FromValue, read};
+use crate::tree::{At, Data, Node, Table, parse_value};
+use std::cell::RefCell;
+use switchbed_qdisc::units::Bytes;
+use switchbed_spec::{Param, ParamKind};
+
+/// A section that is being read.
+pub(crate) struct Section<'a> {
+    pub origin: &'a Origin,
+    /// Its name in messages: `topology`, `traffic.1`, `transport.warm`.
+    pub path: String,
+    /// Where it begins.
+    pub at: At,
+    keys: &'static [Param],
+    table: Option<&'a Table>,
+    /// What the unit `pkt` means in it.
+    packet: Option<Bytes>,
+    /// The keys that were asked for.
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Section<'a> {
+    /// Opens the section that `node` holds, an empty one if there is none. Refuses
+    /// what is no table and keys that are not among `keys`.
+    pub fn open(
+        origin: &'a Origin,
+        path: &str,
+        keys: &'static [Param],
+        node: Option<&'a Node>,
+        packet: Option<Bytes>,
+    ) -> Result<Self, Mistake> {
+        let table = match node.map(|node| (node, node.as_table())) {
+            Some((node, None)) => {
+                let message = format!("is {node}: it must be a table, [{path}]");
+                return Err(origin.mistake(node.at, path, message));
+            }
+            Some((_, table)) => table,
+            None => None,
+        };
+        let at = node.map_or(At::Unwritten, |node| node.at);
+        let path = path.to_owned();
+        let section = Section { origin, path, at, keys, table, packet, asked: RefCell::default() };
+        for entry in table.iter().flat_map(|table| &table.entries) {
+            if keys.iter().all(|param| param.name != entry.key) {
+                let key = section.key(&entry.key);
+                return Err(origin.mistake(entry.at, &key, section.unknown(&entry.key)));
+            }
+        }
+        Ok(section)
+    }
+
+    /// The full name of one of its keys.
+    pub fn key(&self, name: &str) -> String {
+        format!("{}.{name}", self.path)
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        if let Some(guess) = near(name, self.keys.iter().map(|param| param.name)) {
+            return format!("is unknown: did you mean {guess}?");
+        }
+        if let Some(home) = home(name) {
+            return format!("is unknown: did you mean {home}?");
+        }
+        match self.keys {
+            [] => format!("is unknown: {} has no keys", self.path),
+            keys => {
+                let names = list_of(keys.iter().map(|param| param.name));
+                format!("is unknown: {} takes {names}", self.path)
+            }
+        }
+    }
+
+    fn param(&self, name: &str) -> &'static Param {
+        let param = self.keys.iter().find(|param| param.name == name);
+        let param = param.unwrap_or_else(|| unreachable!("{} is no key of {}", name, self.path));
+        self.asked.borrow_mut().push(param.name);
+        param
+    }
+
+    /// What the file gives for the key, not its default.
+    pub fn given(&self, name: &str) -> Option<&'a Node> {
+        let param = self.param(name);
+        self.table.and_then(|table| table.get(param.name))
+    }
+
+    /// The key's value as a node: what the file gives, or the default.
+    pub fn node(&self, name: &str) -> Option<Node> {
+        let default = || {
+            let default = self.param(name).default?;
+            Some(parse_value(default, At::Unwritten).unwrap_or_else(|_| Node::text(default)))
+        };
+        self.given(name).cloned().or_else(default)
+    }
+
+    /// The key's value, or its default, or `None`.
+    pub fn maybe<T: FromValue>(&self, name: &str) -> Result<Option<T>, Mistake> {
+        let kind = &self.param(name).kind;
+        self.node(name).map(|node| self.read(kind, &node, name)).transpose()
+    }
+
+    /// The key's value, or its default. Without either it is missing.
+    pub fn get<T: FromValue>(&self, name: &str) -> Result<T, Mistake> {
+        self.maybe(name)?.ok_or_else(|| self.missing(name))
+    }
+
+    /// The key's value, or another key's.
+    pub fn get_or<T: FromValue>(&self, name: &str, other: T) -> Result<T, Mistake> {
+        Ok(self.maybe(name)?.unwrap_or(other))
+    }
+
+    /// A list's items.
+    pub fn list<T: FromValue>(&self, name: &str) -> Result<Option<Vec<T>>, Mistake> {
+        let kinds = match &self.param(name).kind {
+            ParamKind::Either(kinds) => kinds,
+            kind => std::slice::from_ref(kind),
+        };
+        let item_kind = kinds.iter().find_map(|kind| match kind {
+            ParamKind::List(item) => Some(*item),
+            _ => None,
+        });
+        let Some(Node { at, data }) = self.node(name) else { return Ok(None) };
+        let (Data::List(items), Some(item_kind)) = (&data, item_kind) else {
+            return Err(self.wrong(name, &Node { at, data }, "it must be a list, [ … ]"));
+        };
+        let item = |(i, node)| self.read(item_kind, node, &format!("{name}.{i}"));
+        items.iter().enumerate().map(item).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// Reads one value of the section, called `name` in messages.
+    pub fn read<T: FromValue>(
+        &self,
+        kind: &ParamKind,
+        node: &Node,
+        name: &str,
+    ) -> Result<T, Mistake> {
+        let value = read(kind, node, self.packet).map_err(|why| self.wrong(name, node, &why))?;
+        Ok(T::from_value(value).unwrap_or_else(|| unreachable!("{name} is read as another type")))
+    }
+
+    /// The mistake that the key's value, given or default, is.
+    pub fn refuse(&self, name: &str, why: impl AsRef<str>) -> Mistake {
+        match self.node(name) {
+            Some(node) => self.wrong(name, &node, why.as_ref()),
+            None => self.missing(name),
+        }
+    }
+
+    /// The mistake that a value of the section is.
+    pub fn wrong(&self, name: &str, node: &Node, why: &str) -> Mistake {
+        let at = if node.at == At::Unwritten { self.at } else { node.at };
+        self.origin.mistake(at, &self.key(name), format!("is {node}: {why}"))
+    }
+
+    /// The mistake that a key is not given.
+    pub fn missing(&self, name: &str) -> Mistake {
+        let param = self.param(name);
+        let example = example(&param.kind);
+        let message = format!("is missing: write {name} = {example}");
+        self.origin.mistake(self.at, &self.key(name), message)
+    }
+
+    /// Closes the section: a key that was given and never asked for does not apply to
+    /// `what` the scenario chose.
+    pub fn close(self, what: &str) -> Result<(), Mistake> {
+        let asked = self.asked.borrow();
+        for entry in self.table.iter().flat_map(|table| &table.entries) {
+            if !asked.contains(&entry.key.as_str()) {
+                let applies = self.keys.iter().filter(|param| asked.contains(&param.name));
+                let applies = list_of(applies.map(|param| param.name));
+                let message = format!("does not apply to {what}, which takes {applies}");
+                return Err(self.origin.mistake(entry.at, &self.key(&entry.key), message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a key of this kind may be, as a file writes it.
+fn example(kind: &ParamKind) -> String {
+    match kind {
+        ParamKind::Size | ParamKind::Threshold => "\"300KB\"".to_owned(),
+        ParamKind::Time => "\"10us\"".to_owned(),
+        ParamKind::Rate => "\"10Gbps\"".to_owned(),
+        ParamKind::Number { .. } => "0.5".to_owned(),
+        ParamKind::Count { min, .. } => min.max(&8).to_string(),
+        ParamKind::Packets => "\"16pkt\"".to_owned(),
+        ParamKind::Word(words) => {
+            let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+            list_of(quoted.iter().map(String::as_str))
+        }
+        ParamKind::Flag => "true".to_owned(),
+        ParamKind::Text => "\"…\"".to_owned(),
+        ParamKind::List(item) => format!("[{}]", example(item)),
+        ParamKind::Either(kinds) => kinds.first().map_or(String::new(), example),
+        ParamKind::Table(_) | ParamKind::SchemeParams => "{ … }".to_owned(),
+    }
+}
