@@ -70,78 +70,99 @@ pub fn read(path: &Path, payload: Bytes) -> Result<Sizes, TableError> {
 /// A line that is not two numbers; a negative size; sizes or probabilities that fall; a
 /// last probability that is neither 1 nor 100 %; sizes that may be bytes or packets.
 pub fn parse(file: &str, text: &str, payload: Bytes) -> Result<Sizes, TableError> {
-    let error = |line, what: String| Err(TableError { file: file.to_string(), line, what });
-    let mut said = Units::default();
-    let mut rows: Vec<(f64, f64)> = Vec::new();
-    let mut last_line = 0;
-    let mut first = true;
-    for (line, text) in text.trim_start_matches('\u{feff}').lines().enumerate() {
-        let (line, text) = (line + 1, text.trim());
-        if text.is_empty() {
-            continue;
+    let sizes = Table::read(text).and_then(|table| table.sizes(file, payload));
+    sizes.map_err(|(line, what)| TableError { file: file.to_string(), line, what })
+}
+
+/// The line at fault, if it is one, and what is wrong.
+type Wrong = (Option<usize>, String);
+
+/// A table as written.
+#[derive(Default)]
+struct Table {
+    said: Units,
+    /// (size, probability), neither falling.
+    rows: Vec<(f64, f64)>,
+    /// The last row's line.
+    last_line: usize,
+}
+
+impl Table {
+    fn read(text: &str) -> Result<Table, Wrong> {
+        let mut table = Table::default();
+        let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+        let lines = (1..).zip(lines).filter(|(_, line)| !line.is_empty());
+        for (nth, (number, line)) in lines.enumerate() {
+            let comment = line.starts_with('#') || line.starts_with("//");
+            let header = table.rows.is_empty() && line.starts_with(|c: char| c.is_alphabetic());
+            if (comment && nth == 0) || header {
+                table.said = table.said.or(Units::named_in(line));
+            }
+            if !comment && !header {
+                let row = row(line).map_err(|what| (Some(number), what))?;
+                follows(table.rows.last().copied(), row).map_err(|what| (Some(number), what))?;
+                table.rows.push(row);
+                table.last_line = number;
+            }
         }
-        let comment = text.starts_with('#') || text.starts_with("//");
-        let separators = |c: char| c.is_whitespace() || c == ',' || c == ';';
-        let fields: Vec<&str> = text.split(separators).filter(|field| !field.is_empty()).collect();
-        let header = rows.is_empty() && fields[0].starts_with(|c: char| c.is_ascii_alphabetic());
-        if (comment && first) || header {
-            said = said.or(Units::named_in(text));
-        }
-        first = false;
-        if comment || header {
-            continue;
-        }
-        let &[size, probability] = &fields[..] else {
-            let what = format!(
-                "{} columns; a table has two, size and cumulative probability, as in `1460 0.5` \
-                 (of ns-2's three columns keep the first and the last)",
-                fields.len()
-            );
-            return error(Some(line), what);
-        };
-        let row = match (number(size), number(probability)) {
-            (Ok(size), Ok(probability)) => (size, probability),
-            (Err(what), _) => return error(Some(line), format!("the size {what}")),
-            (_, Err(what)) => return error(Some(line), format!("the probability {what}")),
-        };
-        if let Err(what) = follows(rows.last().copied(), row) {
-            return error(Some(line), what);
-        }
-        rows.push(row);
-        last_line = line;
+        Ok(table)
     }
-    let Some(&(largest, end)) = rows.last() else {
-        let what = "no rows; a flow-size table has lines of size and cumulative probability";
-        return error(None, what.into());
-    };
-    let whole = match said.whole(end) {
-        Ok(whole) => whole,
-        Err(what) => return error(Some(last_line), what),
-    };
-    let Some(unit) = said.size.or((largest >= SURELY_BYTES).then_some(SizeUnit::Bytes)) else {
-        let what = format!(
-            "sizes up to {largest}: bytes or packets? Say so in a first line, `# bytes` or `# packets`"
-        );
-        return error(None, what);
-    };
-    let (scale, round_up_to) = match unit {
-        SizeUnit::Bytes => (1.0, None),
-        SizeUnit::Packets => (payload.as_f64(), Some(payload)),
-    };
-    if largest == 0.0 || largest * scale > LARGEST_BYTES {
-        let what = format!(
-            "the largest size is {largest} {}; flows have 1 byte to {LARGEST_BYTES} bytes",
-            if unit == SizeUnit::Bytes { "bytes" } else { "packets" }
-        );
-        return error(Some(last_line), what);
+
+    /// The table in bytes and fractions.
+    fn sizes(&self, name: &str, payload: Bytes) -> Result<Sizes, Wrong> {
+        let Some(&(largest, end)) = self.rows.last() else {
+            let what = "no rows; a flow-size table has lines of size and cumulative probability";
+            return Err((None, what.into()));
+        };
+        let whole = self.said.whole(end).map_err(|what| (Some(self.last_line), what))?;
+        let surely = (largest >= SURELY_BYTES).then_some(SizeUnit::Bytes);
+        let (scale, round_up_to) = match self.said.size.or(surely) {
+            Some(SizeUnit::Bytes) => (1.0, None),
+            Some(SizeUnit::Packets) => (payload.as_f64(), Some(payload)),
+            None => {
+                let what = format!(
+                    "sizes up to {largest}: bytes or packets? Say so in a first line, `# bytes` \
+                     or `# packets`"
+                );
+                return Err((None, what));
+            }
+        };
+        if largest == 0.0 || largest * scale > LARGEST_BYTES {
+            let bytes = largest * scale;
+            let what = format!("the largest size is {bytes} bytes; it is 1 to {LARGEST_BYTES}");
+            return Err((Some(self.last_line), what));
+        }
+        let in_bytes = |size: f64| {
+            let bytes = (size * scale).round() as u64;
+            Bytes::new(bytes.max(u64::from(size > 0.0)))
+        };
+        let mut points: Vec<_> =
+            self.rows.iter().map(|&(size, p)| (in_bytes(size), p / whole)).collect();
+        // A sum of shares may miss 1 by its rounding.
+        for point in &mut points {
+            point.1 = point.1.min(1.0);
+        }
+        points.last_mut().expect("a table has rows").1 = 1.0;
+        let mut sizes = Sizes { name: name.to_string(), points, mean_bytes: 0.0, round_up_to };
+        sizes.mean_bytes = sizes.exact_mean();
+        Ok(sizes)
     }
-    let in_bytes = |size: f64| Bytes::new((size * scale).round() as u64);
-    let mut points: Vec<_> = rows.iter().map(|&(size, p)| (in_bytes(size), p / whole)).collect();
-    // A sum of shares may miss 1 by its rounding.
-    points.last_mut().expect("a table has rows").1 = 1.0;
-    let mut sizes = Sizes { name: file.to_string(), points, mean_bytes: 0.0, round_up_to };
-    sizes.mean_bytes = sizes.exact_mean();
-    Ok(sizes)
+}
+
+/// A line's size and probability.
+fn row(line: &str) -> Result<(f64, f64), String> {
+    let separators = |c: char| c.is_whitespace() || c == ',' || c == ';';
+    let fields: Vec<&str> = line.split(separators).filter(|field| !field.is_empty()).collect();
+    let &[size, probability] = &fields[..] else {
+        return Err(format!(
+            "{} columns; a table has two, size and cumulative probability, as in `1460 0.5` (of \
+             ns-2's three columns keep the first and the last)",
+            fields.len()
+        ));
+    };
+    let size = number(size).map_err(|what| format!("the size {what}"))?;
+    let probability = number(probability).map_err(|what| format!("the probability {what}"))?;
+    Ok((size, probability))
 }
 
 /// A finite number that is not negative.
@@ -277,6 +298,7 @@ mod tests {
             ("# bytes\n0 0.5\n20 1\n", "t.txt:2: a share of 0.5 has size 0"),
             ("# bytes\n0 0\n0 0.5\n20 1\n", "t.txt:3: a share of 0.5 has size 0"),
             ("# bytes\n0 0\n1e30 1\n", "t.txt:3: the largest size is 1000000000000000000"),
+            ("# bytes\n,\n", "t.txt:2: 0 columns"),
             ("# nothing\n\n", "t.txt: no rows"),
             ("", "t.txt: no rows"),
         ] {
@@ -292,7 +314,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "(# (bytes|packets)\n)?([0-9]{1,3}[ ,][01](\\.[0-9])?\n|\\PC{0,9}\n){0,6}") {
+        fn no_text_makes_it_panic(text in "(# (bytes|packets)\n)?([0-9]{1,3}[ ,][01](\\.[0-9])?\n|[,; ]{0,2}\n|\\PC{0,9}\n){0,6}") {
             if let Ok(sizes) = parse("t", &text, PAYLOAD) {
                 prop_assert!(sizes.points.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 <= w[1].1));
                 prop_assert!(sizes.mean_bytes >= 1.0);
