@@ -1,4 +1,5 @@
 //! (placeholder)
 
 pub mod random;
+pub mod tcp;
 pub mod traffic;

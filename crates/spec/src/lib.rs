@@ -23,7 +23,9 @@ pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Switch};
 pub use topology::Topology;
 pub use traffic::{Connections, Service, Sizes, Traffic};
-pub use transport::{CongestionControl, Restart, RttSampling, Transport, Warm, WindowCut};
+pub use transport::{
+    CongestionControl, LossHalves, Restart, RttSampling, Transport, Warm, WindowCut,
+};
 
 use serde::Serialize;
 

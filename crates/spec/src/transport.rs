@@ -40,6 +40,8 @@ pub struct Transport {
     pub restart: Restart,
     /// Whether the window grows while the application, not the window, limits the sender.
     pub grow_when_app_limited: bool,
+    /// What a loss halves.
+    pub loss_halves: LossHalves,
     /// Whether a window that is cut falls to a whole number of packets.
     pub cut: WindowCut,
     /// Data packets are ECN-capable.
@@ -267,8 +269,18 @@ pub enum Restart {
     Keep,
     /// Back to the initial window after idling longer than the RTO (RFC 5681, section 4.1).
     AfterRto,
-    /// The same after srtt + 4·rttvar, not clamped to the RTO's floor (ns-2).
+    /// To the initial window, even from below, after srtt + 4·rttvar, not clamped to the
+    /// RTO's floor (ns-2).
     AfterUnclampedRto,
+}
+
+/// What is halved when a loss is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum LossHalves {
+    /// The data in flight (RFC 5681, equation 4).
+    Flight,
+    /// The window, even where the application did not fill it (ns-2).
+    Window,
 }
 
 /// How a window is cut.

@@ -1,0 +1,137 @@
+//! A set of stream bytes as sorted, disjoint ranges.
+
+use std::collections::VecDeque;
+
+/// Byte ranges `[start, end)`, sorted, never touching each other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ranges {
+    ranges: VecDeque<(u64, u64)>,
+    /// Bytes in all of them.
+    bytes: u64,
+}
+
+impl Ranges {
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Ranges from the lowest up; can be walked from the highest down.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
+        self.ranges.iter().copied()
+    }
+
+    /// The end of the highest range.
+    pub(super) fn end(&self) -> Option<u64> {
+        self.ranges.back().map(|&(_, end)| end)
+    }
+
+    /// Adds `[start, end)`; answers how many of its bytes are new.
+    pub(super) fn insert(&mut self, start: u64, end: u64) -> u64 {
+        debug_assert!(start < end);
+        // The ranges from `first` up to `last` (excluded) touch the new one.
+        let first = self.ranges.partition_point(|&(_, e)| e < start);
+        let last = first + self.ranges.range(first..).take_while(|&&(s, _)| s <= end).count();
+        let before = self.bytes;
+        if first == last {
+            self.ranges.insert(first, (start, end));
+            self.bytes += end - start;
+        } else {
+            let merged = (start.min(self.ranges[first].0), end.max(self.ranges[last - 1].1));
+            let held: u64 = self.ranges.range(first..last).map(|(s, e)| e - s).sum();
+            self.ranges[first] = merged;
+            self.ranges.drain(first + 1..last);
+            self.bytes += merged.1 - merged.0 - held;
+        }
+        self.bytes - before
+    }
+
+    /// Forgets everything below `offset`.
+    pub(super) fn remove_below(&mut self, offset: u64) {
+        while let Some(front) = self.ranges.front_mut() {
+            if front.0 >= offset {
+                return;
+            }
+            let cut = front.1.min(offset);
+            self.bytes -= cut - front.0;
+            front.0 = cut;
+            if front.0 == front.1 {
+                self.ranges.pop_front();
+            }
+        }
+    }
+
+    /// The range that holds `offset`.
+    pub(super) fn containing(&self, offset: u64) -> Option<(u64, u64)> {
+        let i = self.ranges.partition_point(|&(_, e)| e <= offset);
+        self.ranges.get(i).copied().filter(|&(s, _)| s <= offset)
+    }
+
+    /// Bytes of the set below `offset`.
+    pub(super) fn bytes_below(&self, offset: u64) -> u64 {
+        if self.end().is_none_or(|end| end <= offset) {
+            return self.bytes;
+        }
+        self.iter().take_while(|&(s, _)| s < offset).map(|(s, e)| e.min(offset) - s).sum()
+    }
+
+    /// The first bytes outside the set from `offset` up: their start, and their end
+    /// (`u64::MAX` above the highest range).
+    pub(super) fn gap_from(&self, offset: u64) -> (u64, u64) {
+        let i = self.ranges.partition_point(|&(_, e)| e <= offset);
+        match self.ranges.get(i) {
+            Some(&(start, _)) if start > offset => (offset, start),
+            Some(&(_, end)) => (end, self.ranges.get(i + 1).map_or(u64::MAX, |next| next.0)),
+            None => (offset, u64::MAX),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ranges_merge_where_they_touch() {
+        let mut r = Ranges::default();
+        assert_eq!(r.insert(10, 20), 10);
+        assert_eq!(r.insert(30, 40), 10);
+        assert_eq!(r.insert(20, 25), 5);
+        assert_eq!(r.iter().collect::<Vec<_>>(), [(10, 25), (30, 40)]);
+        assert_eq!(r.insert(5, 50), 20);
+        assert_eq!(r.iter().collect::<Vec<_>>(), [(5, 50)]);
+        assert_eq!(r.gap_from(0), (0, 5));
+        assert_eq!(r.gap_from(7), (50, u64::MAX));
+    }
+
+    proptest! {
+        /// Against a plain array of bytes.
+        #[test]
+        fn ranges_agree_with_an_array(
+            steps in prop::collection::vec((0..64_u64, 1..12_u64, any::<bool>()), 1..40),
+            at in 0..80_u64,
+        ) {
+            let (mut r, mut array) = (Ranges::default(), [false; 80]);
+            for (start, len, remove) in steps {
+                if remove && start > 32 {
+                    r.remove_below(start - 32);
+                    array[..start as usize - 32].fill(false);
+                } else {
+                    let slots = &mut array[start as usize..(start + len) as usize];
+                    let new = slots.iter().filter(|&&held| !held).count() as u64;
+                    slots.fill(true);
+                    prop_assert_eq!(r.insert(start, start + len), new);
+                }
+                let held = |below: u64| array[..below as usize].iter().filter(|&&h| h).count();
+                prop_assert_eq!(r.bytes as usize, held(80));
+                prop_assert_eq!(r.bytes_below(at) as usize, held(at));
+                prop_assert_eq!(r.containing(at).is_some(), at < 80 && array[at as usize]);
+                let gap = (at as usize..80).find(|&i| !array[i]).unwrap_or(80);
+                let end = (gap..80).find(|&i| array[i]).map_or(u64::MAX, |i| i as u64);
+                prop_assert_eq!(r.gap_from(at), (gap as u64, end));
+                let pairs: Vec<_> = r.iter().collect();
+                prop_assert!(pairs.windows(2).all(|w| w[0].1 < w[1].0));
+            }
+        }
+    }
+}

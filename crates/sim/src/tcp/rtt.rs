@@ -1,0 +1,59 @@
+//! The round-trip estimate and the retransmission timeout (RFC 6298).
+
+use super::Config;
+use switchbed_qdisc::units::Span;
+
+/// Smoothed round-trip time and its variation; no clock granularity (G = 0).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rtt {
+    /// Zero until the first sample.
+    srtt: Span,
+    rttvar: Span,
+}
+
+impl Rtt {
+    /// Without a sample.
+    pub(super) const UNKNOWN: Rtt = Rtt { srtt: Span::ZERO, rttvar: Span::ZERO };
+
+    /// After one sample of `rtt` (equation 2.2).
+    pub(super) fn of(rtt: Span) -> Rtt {
+        Rtt { srtt: rtt, rttvar: rtt / 2 }
+    }
+
+    /// Takes a sample in (equations 2.2 and 2.3: weights 1/8 and 1/4).
+    #[inline]
+    pub(super) fn sample(&mut self, rtt: Span) {
+        if self.srtt == Span::ZERO {
+            *self = Rtt::of(rtt);
+            return;
+        }
+        let (srtt, rttvar) = (self.srtt.as_ps(), self.rttvar.as_ps());
+        let error = srtt.abs_diff(rtt.as_ps());
+        self.rttvar = Span::from_ps(rttvar - rttvar / 4 + error / 4);
+        self.srtt = Span::from_ps(srtt - srtt / 8 + rtt.as_ps() / 8);
+    }
+
+    /// The smoothed round-trip time, if there was a sample.
+    pub(super) fn srtt(&self) -> Option<Span> {
+        (self.srtt > Span::ZERO).then_some(self.srtt)
+    }
+
+    /// srtt + 4·rttvar; the initial RTO before the first sample.
+    #[inline]
+    pub(super) fn unclamped(&self, config: &Config) -> Span {
+        if self.srtt == Span::ZERO {
+            config.rto_initial
+        } else {
+            Span::from_ps(self.srtt.as_ps() + 4 * self.rttvar.as_ps())
+        }
+    }
+
+    /// The retransmission timeout after `backoff` doublings. The floor holds for what was
+    /// measured, not for the initial value.
+    #[inline]
+    pub(super) fn rto(&self, config: &Config, backoff: u8) -> Span {
+        let base = self.unclamped(config);
+        let base = if self.srtt == Span::ZERO { base } else { base.max(config.rto_min) };
+        Span::from_ps(base.as_ps().saturating_mul(1 << backoff)).min(config.rto_max)
+    }
+}

@@ -1,0 +1,195 @@
+//! Windows without losses: slow start, congestion avoidance, limits, idling.
+
+use crate::pipe::*;
+use switchbed_qdisc::units::{Span, Time};
+use switchbed_spec::transport::*;
+
+/// Segments sent at time `t`.
+fn sent_at(pipe: &Pipe, t: Time) -> usize {
+    pipe.sent.iter().filter(|&&(at, _)| at == t).count()
+}
+
+#[test]
+fn slow_start_doubles_the_window_each_round_trip() {
+    let mut pipe = Pipe::new(&transport());
+    pipe.write(150);
+    pipe.run();
+    assert_eq!([0, 1, 2, 3].map(|n| sent_at(&pipe, round_trips(n))), [10, 20, 40, 80]);
+    assert_eq!(pipe.sender.cwnd(), 160.0);
+    assert_eq!(pipe.now, round_trips(4));
+    assert_eq!(pipe.sender.srtt(), Some(Span::from_us(100)));
+    pipe.assert_delivered(150);
+}
+
+#[test]
+fn beyond_ssthresh_the_window_grows_by_one_packet_a_round_trip() {
+    let mut pipe = Pipe::new(&Transport { initial_ssthresh: 12, ..transport() });
+    pipe.write(70);
+    pipe.run();
+    assert_eq!([0, 1, 2, 3, 4].map(|n| sent_at(&pipe, round_trips(n))), [10, 12, 13, 14, 15]);
+    pipe.assert_delivered(70);
+}
+
+#[test]
+fn an_ack_of_two_segments_counts_once_in_slow_start() {
+    let mut pipe = Pipe::new(&Transport { ack_every: 2, ..transport() });
+    pipe.write(100);
+    pipe.run_until(round_trips(1));
+    assert_eq!(pipe.acks.len(), 5);
+    assert_eq!(pipe.sender.cwnd(), 15.0);
+}
+
+#[test]
+fn an_ack_of_two_segments_counts_twice_in_congestion_avoidance() {
+    let settings = Transport { ack_every: 2, initial_ssthresh: 10, ..transport() };
+    let mut pipe = Pipe::new(&settings);
+    pipe.write(100);
+    pipe.run_until(round_trips(1));
+    let expected = (0..5).fold(10.0, |c, _| c + 2.0 / c);
+    assert_eq!(pipe.sender.cwnd(), expected);
+}
+
+#[test]
+fn the_receive_window_is_never_exceeded() {
+    let mut pipe = Pipe::new(&Transport { receive_window: 25, ..transport() });
+    pipe.write(100);
+    pipe.run();
+    assert_eq!([0, 1, 2, 3].map(|n| sent_at(&pipe, round_trips(n))), [10, 20, 25, 25]);
+}
+
+#[test]
+fn a_short_tail_goes_out_at_once_and_the_next_flow_follows_it() {
+    let mut pipe = Pipe::new(&transport());
+    pipe.sender.write(2 * MSS + 100);
+    pipe.write(0);
+    let lens: Vec<_> = pipe.sent.iter().map(|(_, s)| s.len).collect();
+    assert_eq!(lens, [1460, 1460, 100]);
+    assert_eq!(pipe.sent[2].1.wire_bytes(&pipe.config), 140);
+    pipe.write(1);
+    assert_eq!((pipe.sent[3].1.offset, pipe.sent[3].1.len), (2 * MSS + 100, 1460));
+    pipe.run();
+    assert_eq!(pipe.sender.acked(), 3 * MSS + 100);
+}
+
+#[test]
+fn an_app_limited_window_grows_only_if_the_setting_says_so() {
+    // Of the second flow's 100 packets, 10 and 20 fill a window of 10; then 15 ACKs let
+    // the last 30 out, and the one that comes next still finds the window full.
+    for (grow, first, second) in [(true, 13.0, 113.0), (false, 10.0, 56.0)] {
+        let mut pipe = Pipe::new(&Transport { grow_when_app_limited: grow, ..transport() });
+        pipe.write(3);
+        pipe.run();
+        assert_eq!(pipe.sender.cwnd(), first);
+        pipe.write(100);
+        pipe.run();
+        assert_eq!(pipe.sender.cwnd(), second);
+    }
+}
+
+/// cwnd when a packet is sent `pause` after the last one of a flow of 30.
+fn cwnd_after(restart: Restart, pause: Span) -> f64 {
+    let mut pipe = Pipe::new(&Transport { restart, ..transport() });
+    pipe.write(30);
+    pipe.run();
+    assert_eq!(pipe.sender.cwnd(), 40.0);
+    // The last packet left after one round trip.
+    pipe.run_until(round_trips(1) + pause);
+    pipe.write(1);
+    pipe.sender.cwnd()
+}
+
+#[test]
+fn an_idle_window_restarts_after_the_time_that_the_setting_names() {
+    // srtt 100 us; the second sample, as large, brought rttvar from 50 to 37.5 us.
+    let us = Span::from_us;
+    assert_eq!(cwnd_after(Restart::Keep, us(1_000_000)), 40.0);
+    assert_eq!(cwnd_after(Restart::AfterRto, us(5_000)), 40.0);
+    assert_eq!(cwnd_after(Restart::AfterRto, us(5_001)), 10.0);
+    assert_eq!(cwnd_after(Restart::AfterUnclampedRto, us(250)), 40.0);
+    assert_eq!(cwnd_after(Restart::AfterUnclampedRto, us(251)), 10.0);
+}
+
+#[test]
+fn a_warm_connection_starts_with_its_window_and_rtt() {
+    let mut pipe = Pipe::new(&transport());
+    let warm = Warm { cwnd: 21.0, srtt: Span::from_us(100) };
+    pipe.sender = switchbed_sim::tcp::Sender::warm(&pipe.config, &warm);
+    pipe.write(50);
+    assert_eq!(pipe.sent.len(), 21);
+    assert_eq!(pipe.sender.next_timeout(), Some(Time::ZERO + Span::from_ms(5)));
+    pipe.run();
+    pipe.assert_delivered(50);
+}
+
+#[test]
+fn a_handshake_comes_before_data_and_gives_an_rtt_sample() {
+    let mut pipe = Pipe::fresh(&transport());
+    assert_eq!(pipe.sender.poll_transmit(&pipe.config, pipe.now), None);
+    pipe.write(3);
+    assert_eq!(pipe.sent.len(), 1);
+    assert_eq!(pipe.sender.next_timeout(), Some(Time::ZERO + Span::from_ms(10)));
+    assert_eq!(pipe.sent[0].1.wire_bytes(&pipe.config), 40);
+    pipe.run();
+    assert_eq!(sent_at(&pipe, round_trips(1)), 3);
+    assert_eq!(pipe.sender.srtt(), Some(Span::from_us(100)));
+    assert_eq!(pipe.now, round_trips(2));
+    pipe.assert_delivered(3);
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_with_doubling_timeouts() {
+    for (lost, first_round) in [(1, 3), (2, 1)] {
+        let mut pipe = Pipe::fresh(&transport())
+            .data(move |n, _| if n < lost { Fate::Drop } else { Fate::Deliver });
+        pipe.write(3);
+        pipe.run_until(Time::ZERO + Span::from_ms(40));
+        assert_eq!(pipe.sent[1].0, Time::ZERO + Span::from_ms(10));
+        if lost == 2 {
+            assert_eq!(pipe.sent[2].0, Time::ZERO + Span::from_ms(30));
+        }
+        assert_eq!(pipe.sender.counters().timeouts, lost as u32);
+        // Which SYN was answered is unclear: the first sample is data's.
+        let first_data = pipe.sent[lost + 1].0;
+        assert_eq!(sent_at(&pipe, first_data), first_round);
+        pipe.assert_delivered(3);
+    }
+}
+
+#[test]
+fn a_lost_syn_ack_makes_the_sender_ask_again() {
+    let mut pipe =
+        Pipe::fresh(&transport()).ack(|n, _| if n == 0 { Fate::Drop } else { Fate::Deliver });
+    pipe.write(3);
+    pipe.run();
+    assert_eq!(pipe.sender.counters().timeouts, 1);
+    pipe.assert_delivered(3);
+}
+
+#[test]
+fn every_ack_is_a_sample_where_the_setting_says_so() {
+    // The path gets slower: 100, 110, 120, … us. One sample a window sees fewer of them.
+    let later = |n: usize, _: &_| Fate::Late(Span::from_us(10) * n as u64);
+    let srtt = |rtt_sampling| {
+        let mut pipe = Pipe::new(&Transport { rtt_sampling, ..transport() }).data(later);
+        pipe.write(10);
+        pipe.run();
+        pipe.sender.srtt().unwrap()
+    };
+    assert_eq!(srtt(RttSampling::OneAtATime), Span::from_us(100));
+    let every =
+        (1..10).fold(100_000_000, |s: u64, n| s - s / 8 + (100_000_000 + n * 10_000_000) / 8);
+    assert_eq!(srtt(RttSampling::EveryAck), Span::from_ps(every));
+}
+
+#[test]
+fn an_early_wake_up_does_nothing() {
+    let mut pipe = Pipe::new(&Transport { ack_every: 2, ..transport() });
+    pipe.write(1);
+    pipe.sender.on_timeout(&pipe.config, Time::ZERO + Span::from_us(9_999));
+    assert_eq!(pipe.sender.counters().timeouts, 0);
+    pipe.run_until(Time::ZERO + DELAY);
+    pipe.receiver.on_timeout(&pipe.config, Time::ZERO + DELAY + Span::from_us(499));
+    assert_eq!(pipe.receiver.poll_transmit(&pipe.config, pipe.now), None);
+    pipe.run();
+    assert_eq!(pipe.acks[0].0, Time::ZERO + DELAY + Span::from_us(500));
+}

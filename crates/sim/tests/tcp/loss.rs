@@ -1,0 +1,221 @@
+//! Losses: repaired by SACK, by NewReno, by timeout; ACKs lost; segments out of order.
+
+use crate::pipe::*;
+use switchbed_qdisc::units::{Span, Time};
+use switchbed_sim::tcp::Counters;
+use switchbed_spec::transport::*;
+
+/// Sends `packets` with the first transmissions in `lost` dropped.
+fn deliver(settings: &Transport, packets: u64, lost: &'static [usize]) -> Pipe {
+    let mut pipe = Pipe::new(settings).dropping(lost);
+    pipe.write(packets);
+    pipe.run();
+    pipe.assert_delivered(packets);
+    pipe
+}
+
+fn newreno() -> Transport {
+    Transport { sack_blocks: 0, ..transport() }
+}
+
+#[test]
+fn one_loss_is_repaired_within_a_round_trip() {
+    for settings in [transport(), newreno()] {
+        let pipe = deliver(&settings, 40, &[3]);
+        assert_eq!(pipe.retransmitted(), [3]);
+        let counters = Counters { retransmits: 1, fast_recoveries: 1, ..Counters::default() };
+        assert_eq!(*pipe.sender.counters(), counters);
+        // Ten packets in a burst: three were acknowledged, so 13 are out when the third
+        // duplicate comes.
+        assert_eq!(pipe.sender.ssthresh(), 13.0 / 2.0);
+    }
+}
+
+#[test]
+fn two_losses_of_a_window_cut_it_once() {
+    for settings in [transport(), newreno()] {
+        let pipe = deliver(&settings, 60, &[3, 7]);
+        assert_eq!(pipe.retransmitted(), [3, 7]);
+        assert_eq!(pipe.sender.counters().timeouts, 0);
+        assert_eq!(pipe.sender.counters().fast_recoveries, 1);
+        assert_eq!(pipe.sender.ssthresh(), 13.0 / 2.0);
+    }
+}
+
+#[test]
+fn sack_sends_all_that_is_missing_in_one_round_trip() {
+    // Every other packet of a good part of the second round's.
+    static LOST: [usize; 8] = [22, 24, 26, 28, 30, 32, 34, 36];
+    let pipe = deliver(&transport(), 100, &LOST);
+    assert_eq!(pipe.retransmitted(), LOST.map(|n| n as u64));
+    assert_eq!(pipe.sender.counters().timeouts, 0);
+    assert_eq!(pipe.sender.counters().fast_recoveries, 1);
+    let (first, last) = (pipe.last_sent(22), pipe.last_sent(36));
+    assert!(last.since(first) <= Span::from_us(100), "{}", last.since(first));
+}
+
+#[test]
+fn newreno_repairs_one_loss_a_round_trip() {
+    let pipe = deliver(&newreno(), 100, &[22, 24, 26]);
+    assert_eq!(pipe.retransmitted(), [22, 24, 26]);
+    assert_eq!(pipe.sender.counters().timeouts, 0);
+    assert_eq!(pipe.last_sent(24).since(pipe.last_sent(22)), Span::from_us(100));
+    assert_eq!(pipe.last_sent(26).since(pipe.last_sent(24)), Span::from_us(100));
+}
+
+#[test]
+fn a_burst_of_losses_leaves_no_hole() {
+    static LOST: [usize; 12] = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21];
+    let pipe = deliver(&transport(), 100, &LOST);
+    assert_eq!(pipe.retransmitted(), LOST.map(|n| n as u64));
+    assert_eq!(pipe.sender.counters().timeouts, 0);
+}
+
+#[test]
+fn a_retransmission_that_is_lost_too_needs_a_timeout() {
+    // Six packets follow the ACKs of 0 to 2, two the first duplicates of 3's; then 3 again.
+    let pipe = deliver(&transport(), 40, &[3, 18]);
+    assert_eq!(pipe.sent[18].1.offset, 3 * MSS);
+    assert_eq!(pipe.sender.counters().timeouts, 1);
+    // What the receiver holds is not sent again.
+    assert_eq!(pipe.retransmitted(), [3, 3]);
+}
+
+#[test]
+fn a_lost_tail_waits_for_timeouts_that_double() {
+    let pipe = deliver(&transport(), 10, &[9, 10, 11]);
+    let at: Vec<_> = pipe.sent[9..].iter().map(|s| s.0.since(round_trips(1))).collect();
+    // The timer last started with the ACK of 8; RTO is at its floor of 5 ms.
+    assert_eq!(at[1..], [5, 15, 35].map(Span::from_ms));
+    assert_eq!(pipe.retransmitted(), [9, 9, 9]);
+    assert_eq!(pipe.sender.counters().timeouts, 3);
+    assert_eq!(pipe.sender.counters().fast_recoveries, 0);
+    // One packet was out: the threshold is at its floor, and stays at the later timeouts.
+    assert_eq!(pipe.sender.ssthresh(), 2.0);
+    // No sample since (Karn): the back-off stays until new data is timed.
+    assert_eq!(pipe.sender.rto(&pipe.config), Span::from_ms(40));
+}
+
+#[test]
+fn a_sample_ends_the_back_off() {
+    let mut pipe = deliver(&transport(), 10, &[9]);
+    assert_eq!(pipe.sender.rto(&pipe.config), Span::from_ms(10));
+    pipe.write(1);
+    pipe.run();
+    assert_eq!(pipe.sender.rto(&pipe.config), Span::from_ms(5));
+}
+
+#[test]
+fn the_timeout_has_a_ceiling() {
+    let settings = Transport { rto_max: Span::from_ms(12), ..transport() };
+    let pipe = deliver(&settings, 10, &[9, 10, 11, 12]);
+    let at: Vec<_> = pipe.sent[10..].iter().map(|s| s.0.since(round_trips(1))).collect();
+    assert_eq!(at, [5, 15, 27, 39].map(Span::from_ms));
+}
+
+#[test]
+fn a_window_lost_whole_is_sent_again_in_slow_start() {
+    for settings in [transport(), newreno()] {
+        let pipe = deliver(&settings, 10, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        // No sample yet: the initial RTO of 10 ms. Then 1, 2, 4 and 3 packets.
+        let ms = |ms, round| round_trips(round) + Span::from_ms(ms);
+        let rounds = [0, 1, 2, 3].map(|r| pipe.sent.iter().filter(|s| s.0 == ms(10, r)).count());
+        assert_eq!(rounds, [1, 2, 4, 3]);
+        assert_eq!(pipe.sender.ssthresh(), 5.0);
+        assert_eq!(pipe.sender.counters().retransmits, 10);
+    }
+}
+
+#[test]
+fn a_loss_halves_the_flight_or_the_window() {
+    // A window grown to 40, a flow of 4 packets whose last is lost.
+    for (loss_halves, ssthresh) in [(LossHalves::Flight, 2.0), (LossHalves::Window, 43.0 / 2.0)] {
+        let mut pipe = Pipe::new(&Transport { loss_halves, ..transport() }).dropping(&[33]);
+        pipe.write(30);
+        pipe.run();
+        pipe.write(4);
+        pipe.run();
+        assert_eq!(pipe.sender.ssthresh(), ssthresh);
+    }
+}
+
+#[test]
+fn a_cut_window_is_whole_where_the_setting_says_so() {
+    let settings = Transport { cut: WindowCut::WholePackets, ..transport() };
+    assert_eq!(deliver(&settings, 40, &[3]).sender.ssthresh(), 6.0);
+}
+
+#[test]
+fn limited_transmit_sends_new_data_on_the_first_duplicates() {
+    for settings in [transport(), newreno()] {
+        let settings = Transport { initial_window: 4, ..settings };
+        let pipe = deliver(&settings, 20, &[0]);
+        // Three duplicates: two new packets, then the missing one.
+        let offsets: Vec<_> = pipe.sent[4..7].iter().map(|s| s.1.offset / MSS).collect();
+        assert_eq!(offsets, [4, 5, 0]);
+        assert_eq!(pipe.sender.ssthresh(), 2.0);
+        assert_eq!(pipe.sender.counters().timeouts, 0);
+    }
+}
+
+#[test]
+fn lost_acks_cost_nothing_if_later_ones_come() {
+    let mut pipe =
+        Pipe::new(&transport()).ack(|n, _| if n % 3 == 0 { Fate::Drop } else { Fate::Deliver });
+    pipe.write(60);
+    pipe.run();
+    pipe.assert_delivered(60);
+    assert_eq!(*pipe.sender.counters(), Counters::default());
+}
+
+#[test]
+fn a_lost_last_ack_is_asked_for_by_timeout() {
+    let mut pipe =
+        Pipe::new(&transport()).ack(|n, _| if n == 9 { Fate::Drop } else { Fate::Deliver });
+    pipe.write(10);
+    pipe.run();
+    pipe.assert_delivered(10);
+    assert_eq!(pipe.sender.counters().timeouts, 1);
+    assert_eq!(pipe.acks.len(), 11);
+}
+
+#[test]
+fn a_segment_two_places_late_is_no_loss_and_three_places_late_is_one() {
+    // 40 packets, one round of them 1 us apart by the path's doing.
+    for (places, recoveries) in [(2, 0), (3, 1)] {
+        let us = |n: usize| Span::from_us(n as u64);
+        let mut pipe = Pipe::new(&transport()).data(move |n, _| {
+            Fate::Late(us(n) + if n == 4 { us(places) + Span::from_ns(500) } else { Span::ZERO })
+        });
+        pipe.write(10);
+        pipe.run();
+        pipe.assert_delivered(10);
+        assert_eq!(pipe.sender.counters().fast_recoveries, recoveries);
+        assert_eq!(pipe.sender.counters().timeouts, 0);
+    }
+}
+
+#[test]
+fn repeated_segments_and_acks_are_no_loss() {
+    let twice = |_: usize, _: &_| Fate::Twice(Span::from_us(7));
+    let mut pipe = Pipe::new(&transport()).data(twice).ack(twice);
+    pipe.write(50);
+    pipe.run();
+    pipe.assert_delivered(50);
+    assert_eq!(*pipe.sender.counters(), Counters::default());
+}
+
+#[test]
+fn nothing_is_sent_twice_after_a_timeout_in_the_middle() {
+    // All of the second round but its last packet is lost, and the ACK of that too.
+    let mut pipe = Pipe::new(&transport())
+        .data(|n, _| if (10..29).contains(&n) { Fate::Drop } else { Fate::Deliver })
+        .ack(|n, _| if n == 10 { Fate::Drop } else { Fate::Deliver });
+    pipe.write(30);
+    pipe.run();
+    pipe.assert_delivered(30);
+    assert_eq!(pipe.sender.counters().timeouts, 1);
+    // The timeout sends 10; its ACK tells that 29 has come.
+    assert_eq!(pipe.retransmitted(), (10..29).collect::<Vec<_>>());
+    assert!(pipe.now > Time::ZERO + Span::from_ms(5));
+}

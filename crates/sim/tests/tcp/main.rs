@@ -1,0 +1,8 @@
+//! TCP's two halves over a path that drops, marks, delays and repeats as scripted.
+
+mod pipe;
+
+mod growth;
+mod loss;
+mod marks;
+mod properties;

@@ -1,0 +1,206 @@
+//! Congestion marks: ECN* and DCTCP, from the receiver's echo to the sender's cut.
+
+use crate::pipe::*;
+use switchbed_qdisc::units::{Span, Time};
+use switchbed_sim::tcp::{Flags, Segment};
+use switchbed_spec::transport::*;
+
+const DCTCP: CongestionControl = CongestionControl::Dctcp { g: 1.0 / 16.0, alpha_start: 1.0 };
+
+fn marking(numbers: &'static [usize]) -> impl FnMut(usize, &Segment) -> Fate + 'static {
+    move |n, _| if numbers.contains(&n) { Fate::Mark } else { Fate::Deliver }
+}
+
+/// Numbers of the ACKs, or of the data segments, with `flag`.
+fn with(flag: Flags, segments: &[(Time, Segment)]) -> Vec<usize> {
+    (0..segments.len()).filter(|&n| segments[n].1.flags.contains(flag)).collect()
+}
+
+#[test]
+fn ecn_star_echoes_until_it_hears_that_the_window_was_cut() {
+    let mut pipe = Pipe::new(&marked(CongestionControl::EcnStar)).data(marking(&[4]));
+    pipe.write(40);
+    pipe.run();
+    // The ACKs of 0 to 3 let packets out up to 17 and made the window 14. The ACK of 4
+    // halves it to 7: the next new packet, 18, goes out when 11 is acknowledged.
+    assert_eq!(with(Flags::CWR, &pipe.sent), [18]);
+    let told = pipe.sent[18].1.offset / MSS;
+    let heard = pipe.acks.iter().position(|a| a.1.offset > told * MSS).unwrap();
+    assert_eq!(with(Flags::ECE, &pipe.acks), (4..heard).collect::<Vec<_>>());
+    assert_eq!(pipe.sender.counters().mark_cuts, 1);
+    assert_eq!(pipe.sender.ssthresh(), 7.0);
+    pipe.assert_delivered(40);
+}
+
+#[test]
+fn marks_cut_once_a_window_of_data() {
+    // All marked: a cut whenever an ACK of data sent after the last cut comes.
+    let mut pipe = Pipe::new(&marked(CongestionControl::EcnStar)).data(|_, _| Fate::Mark);
+    pipe.write(40);
+    pipe.run_until(round_trips(1));
+    assert_eq!((pipe.sender.counters().mark_cuts, pipe.sender.cwnd()), (1, 5.0));
+    pipe.run_until(round_trips(2));
+    assert_eq!((pipe.sender.counters().mark_cuts, pipe.sender.cwnd()), (2, 2.5));
+    pipe.run();
+    assert_eq!(pipe.sender.cwnd(), 1.0);
+    pipe.assert_delivered(40);
+}
+
+#[test]
+fn a_mark_and_a_loss_of_one_window_halve_it_once_with_ecn_star() {
+    let fate = |n: usize, _: &Segment| match n {
+        0 => Fate::Mark,
+        5 => Fate::Drop,
+        _ => Fate::Deliver,
+    };
+    let mut pipe = Pipe::new(&marked(CongestionControl::EcnStar)).data(fate);
+    pipe.write(40);
+    pipe.run();
+    assert_eq!(pipe.sender.ssthresh(), 5.0);
+    assert_eq!(pipe.sender.counters().fast_recoveries, 1);
+    pipe.assert_delivered(40);
+
+    // DCTCP's cut by α/2 (here by 1/32) does not stand for a loss's.
+    let small = CongestionControl::Dctcp { g: 1.0 / 16.0, alpha_start: 0.0 };
+    let mut pipe = Pipe::new(&marked(small)).data(fate);
+    pipe.write(40);
+    pipe.run();
+    assert!(pipe.sender.ssthresh() < 6.0, "{}", pipe.sender.ssthresh());
+}
+
+#[test]
+fn dctcp_follows_the_marked_fraction() {
+    // Rounds of ten packets in a window that never limits them. The first ACK ends the
+    // first window (RFC 8257: WindowEnd starts at SND.UNA), so α sees the packets
+    // 0, then 1 to 10, 11 to 20, 21 to 30.
+    let settings = Transport { initial_window: 100, ..marked(DCTCP) };
+    let mut pipe = Pipe::new(&settings).data(marking(&[0, 1, 2, 12, 13, 14]));
+    let mut alpha = 1.0;
+    for fraction in [1.0, 0.2, 0.3, 0.0] {
+        pipe.write(10);
+        pipe.run();
+        alpha = 15.0 / 16.0 * alpha + fraction / 16.0;
+        assert_eq!(pipe.sender.alpha(), Some(alpha));
+    }
+}
+
+#[test]
+fn dctcp_cuts_by_half_of_alpha_once_a_window() {
+    let control = CongestionControl::Dctcp { g: 1.0 / 16.0, alpha_start: 0.5 };
+    let mut pipe =
+        Pipe::new(&marked(control)).data(|n, _| if n < 10 { Fate::Mark } else { Fate::Deliver });
+    pipe.write(12);
+    pipe.run_until(round_trips(1));
+    let alpha = 15.0 / 16.0 * 0.5 + 1.0 / 16.0;
+    assert_eq!(pipe.sender.alpha(), Some(alpha));
+    assert_eq!(pipe.sender.cwnd(), 10.0 * (1.0 - alpha / 2.0));
+    assert_eq!(pipe.sender.ssthresh(), pipe.sender.cwnd());
+    assert_eq!(pipe.sender.counters().mark_cuts, 1);
+}
+
+#[test]
+fn alpha_outlives_flow_and_idleness() {
+    let mut pipe = Pipe::new(&marked(DCTCP)).data(marking(&[0]));
+    pipe.write(1);
+    pipe.run();
+    assert_eq!(pipe.sender.alpha(), Some(1.0));
+    pipe.run_until(Time::ZERO + Span::from_ms(100));
+    pipe.write(1);
+    pipe.run();
+    assert_eq!(pipe.sender.alpha(), Some(15.0 / 16.0));
+}
+
+#[test]
+fn dctcp_echoes_each_change_of_the_mark_at_once() {
+    // Six segments, an ACK every four; 2 and 3 are marked.
+    let settings = Transport { ack_every: 4, ..marked(DCTCP) };
+    let mut pipe = Pipe::new(&settings).data(marking(&[2, 3]));
+    pipe.write(6);
+    pipe.run();
+    let acks: Vec<_> = pipe
+        .acks
+        .iter()
+        .map(|(at, a)| (at.since(Time::ZERO) > DELAY, a.offset / MSS, a.flags.contains(Flags::ECE)))
+        .collect();
+    // Owed for 0 and 1; 2 at once; owed for 3; 4 at once; 5 when the delay is over.
+    let expected = [
+        (false, 2, false),
+        (false, 3, true),
+        (false, 4, true),
+        (false, 5, false),
+        (true, 6, false),
+    ];
+    assert_eq!(acks, expected);
+    pipe.assert_delivered(6);
+}
+
+#[test]
+fn an_ack_with_ece_grows_the_window_as_the_setting_says() {
+    // Congestion avoidance; 0 and 1 are marked, so their ACKs have ECE.
+    let grown = |grow_on_repeated_ece| {
+        let control = CongestionControl::Dctcp { g: 1.0 / 16.0, alpha_start: 0.0 };
+        let settings = Transport { initial_ssthresh: 2, grow_on_repeated_ece, ..marked(control) };
+        let mut pipe = Pipe::new(&settings).data(marking(&[0, 1]));
+        pipe.write(2);
+        pipe.run();
+        pipe.sender.cwnd()
+    };
+    let cut = 10.0 * (1.0 - 1.0 / 32.0);
+    assert_eq!(grown(false), cut);
+    assert_eq!(grown(true), cut + 1.0 / cut);
+}
+
+#[test]
+fn a_timeout_right_after_a_mark_cut_keeps_ssthresh_where_the_setting_says_so() {
+    // Ten packets; the first is marked and the last is lost.
+    for (keeps, ssthresh) in [(true, 5.0), (false, 2.0)] {
+        let settings = Transport {
+            timeout_after_cut_keeps_ssthresh: keeps,
+            ..marked(CongestionControl::EcnStar)
+        };
+        let mut pipe = Pipe::new(&settings).data(|n, _| match n {
+            0 => Fate::Mark,
+            9 => Fate::Drop,
+            _ => Fate::Deliver,
+        });
+        pipe.write(10);
+        pipe.run();
+        assert_eq!(pipe.sender.counters().timeouts, 1);
+        assert_eq!(pipe.sender.ssthresh(), ssthresh);
+        pipe.assert_delivered(10);
+    }
+}
+
+#[test]
+fn cuts_leave_one_packet_at_least() {
+    let settings = Transport { initial_window: 1, ..marked(CongestionControl::EcnStar) };
+    let mut pipe = Pipe::new(&settings).data(|_, _| Fate::Mark);
+    pipe.write(5);
+    pipe.run();
+    assert_eq!((pipe.sender.cwnd(), pipe.sender.ssthresh()), (1.0, 2.0));
+    pipe.assert_delivered(5);
+}
+
+#[test]
+fn what_may_be_marked_follows_the_settings() {
+    let settings = marked(DCTCP);
+    let capable = |settings: &Transport, flags| {
+        let config = switchbed_sim::tcp::Config::new(settings).unwrap();
+        Segment::data(0, 1460, flags, Time::ZERO).ecn_capable(&config)
+    };
+    for (flags, acks, control, expected) in [
+        (Flags::NONE, false, false, true),
+        (Flags::CWR, false, false, true),
+        (Flags::ACK, false, true, false),
+        (Flags::ACK, true, false, true),
+        (Flags::RETRANSMIT, true, false, false),
+        (Flags::RETRANSMIT, false, true, true),
+        (Flags::SYN, true, false, false),
+        (Flags::SYN.with(Flags::ACK), false, true, true),
+        (Flags::SYN.with(Flags::ACK), true, false, false),
+    ] {
+        let ecn = Transport { ecn_acks: acks, ecn_control: control, ..settings.clone() };
+        assert_eq!(capable(&ecn, flags), expected, "{flags:?}");
+        assert!(!capable(&Transport { ecn: false, ..ecn }, flags));
+    }
+}

@@ -1,0 +1,122 @@
+//! Whatever the path does for a while, the stream arrives whole, once and in order.
+
+use crate::pipe::*;
+use proptest::prelude::*;
+use switchbed_qdisc::units::Span;
+use switchbed_sim::tcp::Flags;
+use switchbed_spec::transport::*;
+
+/// What the path does to one segment, by how likely it is.
+fn fate() -> impl Strategy<Value = Fate> {
+    let us = |most: u64| (0..most).prop_map(Span::from_us);
+    prop_oneof![
+        6 => Just(Fate::Deliver),
+        3 => Just(Fate::Drop),
+        2 => Just(Fate::Mark),
+        // Late by less than a round trip, or by more than a timeout.
+        2 => us(90).prop_map(Fate::Late),
+        1 => us(12_000).prop_map(Fate::Late),
+        1 => us(12_000).prop_map(Fate::Twice),
+    ]
+}
+
+fn settings() -> impl Strategy<Value = Transport> {
+    let control = prop_oneof![
+        Just(CongestionControl::EcnStar),
+        Just(CongestionControl::Dctcp { g: 1.0 / 16.0, alpha_start: 1.0 }),
+    ];
+    let restart =
+        prop_oneof![Just(Restart::Keep), Just(Restart::AfterRto), Just(Restart::AfterUnclampedRto)];
+    let switches = any::<[bool; 7]>();
+    (control, restart, switches, 0..=3_u8, 1..4_u32, 1..12_u32, 1..40_u32, 2..40_u32).prop_map(
+        |(control, restart, on, sack_blocks, ack_every, iw, receive_window, ssthresh)| Transport {
+            restart,
+            sack_blocks,
+            ack_every,
+            initial_window: iw,
+            receive_window,
+            initial_ssthresh: ssthresh,
+            rtt_sampling: if on[0] { RttSampling::EveryAck } else { RttSampling::OneAtATime },
+            grow_when_app_limited: on[1],
+            loss_halves: if on[2] { LossHalves::Window } else { LossHalves::Flight },
+            cut: if on[3] { WindowCut::WholePackets } else { WindowCut::Exact },
+            ecn_control: on[4],
+            timeout_after_cut_keeps_ssthresh: on[5],
+            grow_on_repeated_ece: on[6],
+            ..marked(control)
+        },
+    )
+}
+
+/// Checks, at every segment sent, what the sender owes the path and the receiver.
+fn run_checked(pipe: &mut Pipe, receive_window: u64) -> Result<(), TestCaseError> {
+    let mut seen = pipe.sent.len();
+    let mut fresh = pipe.sent.iter().map(|(_, s)| s.offset + s.len as u64).max().unwrap_or(0);
+    for step in 0.. {
+        prop_assert!(step < 200_000, "no end");
+        if !pipe.step() {
+            return Ok(());
+        }
+        let (sender, config) = (&pipe.sender, &pipe.config);
+        let window = sender.window(config);
+        for (_, s) in &pipe.sent[seen..] {
+            let end = s.offset + s.len as u64;
+            if s.flags.contains(Flags::SYN) {
+                continue;
+            }
+            prop_assert!(s.len > 0 && s.len as u64 <= MSS);
+            if s.flags.contains(Flags::RETRANSMIT) {
+                prop_assert!(end <= fresh, "a retransmission of what was never sent");
+                let held = pipe.sacked.iter().any(|&(from, to)| s.offset < to && from < end);
+                prop_assert!(!held, "a retransmission of what the receiver reported");
+            } else {
+                prop_assert_eq!(s.offset, fresh, "new data follows the last");
+                fresh = end;
+                prop_assert!(sender.in_flight(config) <= window);
+                prop_assert!(end <= sender.acked() + receive_window);
+            }
+        }
+        seen = pipe.sent.len();
+        prop_assert_eq!(pipe.receiver.received(), pipe.arrived);
+        prop_assert!(sender.acked() <= pipe.arrived);
+        prop_assert!(sender.cwnd() >= 1.0 && sender.ssthresh() >= 2.0);
+        prop_assert!(sender.alpha().is_none_or(|a| (0.0..=1.0).contains(&a)));
+        prop_assert!(sender.idle() || sender.next_timeout().is_some(), "nothing to wake it");
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_is_delivered_once_and_in_order(
+        settings in settings(),
+        handshake in any::<bool>(),
+        flows in prop::collection::vec((1..60_000_u64, 0..20_000_u64), 1..4),
+        data in prop::collection::vec(fate(), 0..80),
+        acks in prop::collection::vec(fate(), 0..80),
+    ) {
+        let receive_window = settings.receive_window as u64 * MSS;
+        let pipe = if handshake { Pipe::fresh(&settings) } else { Pipe::new(&settings) };
+        let mut pipe = pipe
+            .data(move |n, _| data.get(n).copied().unwrap_or(Fate::Deliver))
+            .ack(move |n, _| acks.get(n).copied().unwrap_or(Fate::Deliver));
+        let mut written = 0;
+        for (bytes, pause) in flows {
+            written += bytes;
+            pipe.sender.write(bytes);
+            pipe.write(0);
+            // The next flow comes after this one, or while it is under way.
+            if pause < 10_000 {
+                pipe.run_until(pipe.now + Span::from_us(pause));
+            } else {
+                run_checked(&mut pipe, receive_window)?;
+            }
+        }
+        run_checked(&mut pipe, receive_window)?;
+        prop_assert_eq!(pipe.receiver.received(), written);
+        prop_assert_eq!(pipe.sender.acked(), written);
+        prop_assert!(pipe.sender.idle());
+    }
+}
