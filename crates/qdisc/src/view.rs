@@ -93,6 +93,20 @@ impl Counters {
     pub fn dropped(&self) -> u64 {
         self.drops.iter().sum()
     }
+
+    /// What was done since an `earlier` count of the same port.
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        Counters {
+            arrived: self.arrived - earlier.arrived,
+            arrived_bytes: self.arrived_bytes - earlier.arrived_bytes,
+            sent: self.sent - earlier.sent,
+            sent_bytes: self.sent_bytes - earlier.sent_bytes,
+            marked: self.marked - earlier.marked,
+            unmarkable: self.unmarkable - earlier.unmarkable,
+            drops: std::array::from_fn(|i| self.drops[i] - earlier.drops[i]),
+            dropped_bytes: self.dropped_bytes - earlier.dropped_bytes,
+        }
+    }
 }
 
 /// A port's queues and line.

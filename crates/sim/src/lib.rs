@@ -1,5 +1,19 @@
-//! (placeholder)
+//! The packet-level simulator: a run ([`simulation`]) moves packets through links and
+//! switch ports ([`network`], [`topology`]) between the transports of hosts ([`hosts`],
+//! [`tcp`]) that carry flows ([`traffic`]); time is integer picoseconds and everything
+//! random is keyed by the seed ([`random`]), so the same scenario gives the same bytes.
 
+mod heap;
+pub mod hosts;
+pub mod network;
+pub mod queue_stats;
 pub mod random;
+pub mod simulation;
 pub mod tcp;
+pub mod topology;
 pub mod traffic;
+
+pub use hosts::FlowRecord;
+pub use network::QueueSample;
+pub use queue_stats::Lengths;
+pub use simulation::{BuildError, PortInfo, PortReport, Simulation, Status};

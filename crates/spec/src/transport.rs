@@ -167,13 +167,21 @@ pub const SECTION: Section = Section {
             "after-rto",
             "What an idle sender's window becomes. keep: nothing changes. after-rto: the \
              initial window after idling longer than the RTO (RFC 5681, section 4.1). \
-             after-unclamped-rto: the same after srtt + 4·rttvar (ns-2).",
+             after-unclamped-rto: the same after srtt + 4·rttvar, and even from a smaller \
+             window (ns-2).",
         ),
         Param::with_default(
             "grow_when_app_limited",
             ParamKind::Flag,
             "false",
             "The window grows while the application, not the window, limits the sender.",
+        ),
+        Param::with_default(
+            "loss_halves",
+            ParamKind::Word(&["flight", "window"]),
+            "flight",
+            "What a loss halves: the data in flight (flight, RFC 5681, equation 4) or the \
+             window, even where the application did not fill it (window, ns-2).",
         ),
         Param::with_default(
             "cut",

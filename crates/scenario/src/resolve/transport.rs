@@ -6,7 +6,8 @@ use crate::tree::At;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::transport::SECTION;
 use switchbed_spec::{
-    CongestionControl, Host, ParamKind, Restart, RttSampling, Transport, Warm, WindowCut,
+    CongestionControl, Host, LossHalves, ParamKind, Restart, RttSampling, Transport, Warm,
+    WindowCut,
 };
 
 /// The transport, and where `warm` was written.
@@ -33,6 +34,11 @@ pub(crate) fn resolve(section: Section<'_>, host: &Host) -> Result<(Transport, A
         "after-unclamped-rto" => Restart::AfterUnclampedRto,
         word => unreachable!("restart {word}"),
     };
+    let loss_halves = match section.get::<String>("loss_halves")?.as_str() {
+        "flight" => LossHalves::Flight,
+        "window" => LossHalves::Window,
+        word => unreachable!("loss_halves {word}"),
+    };
     let cut = match section.get::<String>("cut")?.as_str() {
         "exact" => WindowCut::Exact,
         "whole-packets" => WindowCut::WholePackets,
@@ -54,6 +60,7 @@ pub(crate) fn resolve(section: Section<'_>, host: &Host) -> Result<(Transport, A
         rtt_sampling,
         restart,
         grow_when_app_limited: section.get("grow_when_app_limited")?,
+        loss_halves,
         cut,
         ecn: section.get("ecn")?,
         // RFC 8257, section 3.5, sets it; RFC 3168, section 6.1.1, forbids it.

@@ -120,6 +120,13 @@ impl Sender {
         self.written += bytes;
     }
 
+    /// The application takes back what has not been sent yet; returns where the stream
+    /// ends now.
+    pub fn truncate(&mut self) -> u64 {
+        self.written = self.sent;
+        self.written
+    }
+
     /// Bytes acknowledged.
     pub fn acked(&self) -> u64 {
         self.una

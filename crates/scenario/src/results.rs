@@ -1,0 +1,205 @@
+//! What a run leaves: tables of flows, queues and ports, and a summary.
+
+use crate::summary::Summary;
+use crate::table::{Table, Values};
+use switchbed_qdisc::units::Bytes;
+use switchbed_qdisc::view::DropReason;
+use switchbed_sim::{FlowRecord, PortReport, QueueSample, Simulation};
+use switchbed_spec::Scenario;
+
+/// A run's results.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The headline figures.
+    pub summary: Summary,
+    /// A row a flow, in the order of starts (or of the flow list).
+    pub flows: Table,
+    /// A row a measured queue, and one a port for all its queues together.
+    pub queues: Table,
+    /// A row a port.
+    pub ports: Table,
+    /// A row a sample and queue, if a series was asked for.
+    pub series: Table,
+    /// Whether the run reached its end (it was not stopped).
+    pub complete: bool,
+}
+
+impl Results {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        simulation: &mut Simulation,
+        flows: &[FlowRecord],
+        series: &[QueueSample],
+        complete: bool,
+    ) -> Results {
+        let reports = simulation.port_reports();
+        let summary = Summary::new(scenario, simulation, flows, &reports, complete);
+        Results {
+            summary,
+            flows: flow_table(simulation, flows),
+            queues: queue_table(&reports),
+            ports: port_table(&reports),
+            series: series_table(simulation, series),
+            complete,
+        }
+    }
+}
+
+/// The FCT in seconds and the slowdown; NaN where there is none.
+pub(crate) fn times(simulation: &Simulation, flow: &FlowRecord) -> (f64, f64) {
+    let (Some(end), Some(size)) = (flow.end, flow.size) else { return (f64::NAN, f64::NAN) };
+    let fct = end.since(flow.start).as_secs_f64();
+    (fct, fct / simulation.empty_fct(flow.src, flow.dst, size).as_secs_f64())
+}
+
+fn flow_table(simulation: &Simulation, flows: &[FlowRecord]) -> Table {
+    let f64s = |f: &dyn Fn(&FlowRecord) -> f64| Values::F64(flows.iter().map(f).collect());
+    let u64s = |f: &dyn Fn(&FlowRecord) -> u64| Values::U64(flows.iter().map(f).collect());
+    let u32s = |f: &dyn Fn(&FlowRecord) -> u32| Values::U32(flows.iter().map(f).collect());
+    let handshake = Values::Bool(flows.iter().map(|flow| flow.handshake).collect());
+    Table::new([
+        (
+            "row",
+            "",
+            "number in the order of starts, or row of the flow list, from 0",
+            u64s(&|f| f.row),
+        ),
+        ("src", "", "sending host", u32s(&|f| f.src)),
+        ("dst", "", "receiving host", u32s(&|f| f.dst)),
+        ("class", "", "class (DSCP)", u32s(&|f| f.class as u32)),
+        (
+            "size_bytes",
+            "bytes",
+            "payload; null: it sends as long as it runs",
+            f64s(&|f| f.size.map_or(f64::NAN, Bytes::as_f64)),
+        ),
+        ("start_s", "s", "when the application wrote it", f64s(&|f| f.start.as_secs_f64())),
+        (
+            "fct_s",
+            "s",
+            "flow completion time; null: not finished",
+            f64s(&|f| times(simulation, f).0),
+        ),
+        (
+            "slowdown",
+            "",
+            "fct over the time the flow takes in an empty network",
+            f64s(&|f| times(simulation, f).1),
+        ),
+        (
+            "received_bytes",
+            "bytes",
+            "payload taken in order by the receiver since the warm-up",
+            u64s(&|f| f.received.get()),
+        ),
+        ("timeouts", "", "retransmission timeouts", u32s(&|f| f.timeouts)),
+        ("retransmissions", "", "segments sent again", u32s(&|f| f.retransmissions)),
+        ("ecn_cuts", "", "window cuts for marks", u32s(&|f| f.ecn_cuts)),
+        ("handshake", "", "whether it opened its connection", handshake),
+    ])
+}
+
+fn queue_table(reports: &[PortReport]) -> Table {
+    let mut rows = Vec::new();
+    for report in reports {
+        let Some((queues, port)) = &report.lengths else { continue };
+        let name = &report.info.name;
+        rows.extend(queues.iter().enumerate().map(|(q, l)| (name, q.to_string(), l)));
+        rows.push((name, "all".to_string(), port));
+    }
+    let f64s = |f: &dyn Fn(&switchbed_sim::Lengths) -> f64| {
+        Values::F64(rows.iter().map(|(_, _, lengths)| f(lengths)).collect())
+    };
+    let names = Values::Text(rows.iter().map(|(name, ..)| name.to_string()).collect());
+    let queues = Values::Text(rows.iter().map(|(_, queue, _)| queue.clone()).collect());
+    Table::new([
+        ("port", "", "switch and port number, or host", names),
+        ("queue", "", "queue number, or `all` for the port", queues),
+        ("mean_bytes", "bytes", "time-weighted mean length", f64s(&|l| l.mean_bytes)),
+        ("p50_bytes", "bytes", "time-weighted median", f64s(&|l| l.p50_bytes)),
+        ("p95_bytes", "bytes", "95th percentile of time", f64s(&|l| l.p95_bytes)),
+        ("p99_bytes", "bytes", "99th percentile of time", f64s(&|l| l.p99_bytes)),
+        ("max_bytes", "bytes", "longest", f64s(&|l| l.max_bytes as f64)),
+    ])
+}
+
+fn port_table(reports: &[PortReport]) -> Table {
+    let u64s = |f: &dyn Fn(&PortReport) -> u64| Values::U64(reports.iter().map(f).collect());
+    let drops = |why: DropReason| u64s(&|r| r.counters.drops[why as usize]);
+    let rates = Values::F64(reports.iter().map(|r| r.info.cable.rate.as_bps() as f64).collect());
+    let utilisation = Values::F64(reports.iter().map(|r| r.utilisation).collect());
+    let names = Values::Text(reports.iter().map(|r| r.info.name.clone()).collect());
+    Table::new([
+        ("port", "", "switch and port number, or host", names),
+        ("rate_bps", "bit/s", "line rate", rates),
+        ("utilisation", "", "bits sent over what the line could send", utilisation),
+        ("sent_packets", "", "packets transmitted", u64s(&|r| r.counters.sent)),
+        ("sent_bytes", "bytes", "bytes transmitted", u64s(&|r| r.counters.sent_bytes)),
+        (
+            "marked_packets",
+            "",
+            "packets that left with a CE mark of this port",
+            u64s(&|r| r.counters.marked),
+        ),
+        (
+            "unmarkable_packets",
+            "",
+            "marks that could not be carried out: not ECN-capable",
+            u64s(&|r| r.counters.unmarkable),
+        ),
+        ("drops_full", "", "arrivals refused for want of room", drops(DropReason::Full)),
+        (
+            "drops_not_ecn_capable",
+            "",
+            "arrivals to be marked that were not ECN-capable",
+            drops(DropReason::NotEcnCapable),
+        ),
+        ("drops_early", "", "arrivals dropped on purpose", drops(DropReason::Early)),
+        (
+            "drops_pushed_out",
+            "",
+            "queued packets displaced by arrivals",
+            drops(DropReason::PushedOut),
+        ),
+        (
+            "drops_at_departure",
+            "",
+            "packets dropped instead of sent",
+            drops(DropReason::AtDeparture),
+        ),
+    ])
+}
+
+fn series_table(simulation: &Simulation, series: &[QueueSample]) -> Table {
+    let name = |s: &QueueSample| simulation.ports()[s.link as usize].name.clone();
+    let times = series.iter().map(|s| s.at.as_secs_f64()).collect();
+    let rounds = series.iter().map(|s| s.round_time.as_secs_f64()).collect();
+    Table::new([
+        ("time_s", "s", "when", Values::F64(times)),
+        (
+            "port",
+            "",
+            "switch and port number, or host",
+            Values::Text(series.iter().map(name).collect()),
+        ),
+        ("queue", "", "queue number", Values::U32(series.iter().map(|s| s.queue as u32).collect())),
+        (
+            "bytes",
+            "bytes",
+            "its length",
+            Values::U64(series.iter().map(|s| s.bytes.get()).collect()),
+        ),
+        (
+            "threshold_bytes",
+            "bytes",
+            "the marking threshold in force; null where there is none",
+            Values::F64(series.iter().map(|s| s.threshold_bytes).collect()),
+        ),
+        (
+            "round_time_s",
+            "s",
+            "the smoothed round time; 0 where the scheme has none",
+            Values::F64(rounds),
+        ),
+    ])
+}

@@ -1,0 +1,279 @@
+//! A run's headline figures. Field names are what others' scripts rely on; a change of
+//! meaning raises [`SCHEMA_VERSION`].
+
+use crate::results::times;
+use crate::warnings::warnings;
+use serde::Serialize;
+use switchbed_qdisc::view::DropReason;
+use switchbed_sim::{FlowRecord, PortReport, Simulation};
+use switchbed_spec::Scenario;
+
+/// The version of the results' form.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Flows counted and finished; those that start in the warm-up do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FlowCounts {
+    /// Flows that count.
+    pub count: u64,
+    /// Those of them that finished.
+    pub finished: u64,
+}
+
+/// A mean and percentiles. A percentile p is the sorted list's element ⌊p·n⌋, as the
+/// MQ-ECN simulations have it. Without flows all are null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Fct {
+    /// Flows behind these figures.
+    pub n: u64,
+    /// Mean in microseconds.
+    pub mean_us: Option<f64>,
+    /// Median in microseconds.
+    pub p50_us: Option<f64>,
+    /// 95th percentile in microseconds.
+    pub p95_us: Option<f64>,
+    /// 99th percentile in microseconds.
+    pub p99_us: Option<f64>,
+}
+
+/// The same of slowdowns, which have no unit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Slowdown {
+    /// Flows behind these figures.
+    pub n: u64,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+}
+
+/// A figure for each size class.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BySize<T> {
+    /// Every flow.
+    pub all: T,
+    /// Up to `measure.small`.
+    pub small: T,
+    /// Between.
+    pub medium: T,
+    /// Over `measure.large`.
+    pub large: T,
+}
+
+/// Packets dropped, by reason.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Drops {
+    /// No room.
+    pub full: u64,
+    /// To be marked, not ECN-capable.
+    pub not_ecn_capable: u64,
+    /// On purpose at arrival.
+    pub early: u64,
+    /// Pushed out.
+    pub pushed_out: u64,
+    /// At departure.
+    pub at_departure: u64,
+}
+
+/// The switch port that sent for the largest share of its time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bottleneck {
+    /// Its name.
+    pub port: String,
+    /// Bits sent over what the line could send.
+    pub utilisation: f64,
+    /// Time-weighted mean length of its queues together; null where not measured.
+    pub mean_bytes: Option<f64>,
+    /// 99th percentile of the same.
+    pub p99_bytes: Option<f64>,
+    /// Longest.
+    pub max_bytes: Option<u64>,
+}
+
+/// What a Poisson source offers: a load by both of its definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OfferedLoad {
+    /// Payload bits a sender over its link's rate: the scenario's `load`.
+    pub payload: f64,
+    /// The same with headers, as the wire has it.
+    pub wire: f64,
+}
+
+/// The summary.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Flows.
+    pub flows: FlowCounts,
+    /// Flow completion times by size class, of finished flows.
+    pub fct: BySize<Fct>,
+    /// FCT over that in an empty network.
+    pub slowdown: BySize<Slowdown>,
+    /// Payload received a second, all flows together, since the warm-up.
+    pub goodput_bps: f64,
+    /// Packets that left a port with a CE mark of that port.
+    pub marks: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// The same by reason.
+    pub drops_by_reason: Drops,
+    /// Retransmission timeouts of the flows that count.
+    pub timeouts: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Window cuts for marks.
+    pub ecn_cuts: u64,
+    /// The busiest switch port.
+    pub bottleneck: Option<Bottleneck>,
+    /// What each Poisson source offers.
+    pub offered: Vec<OfferedLoad>,
+    /// Packets transmitted by ports, ACKs and the warm-up included.
+    pub packet_hops: u64,
+    /// Events of the engine.
+    pub events: u64,
+    /// Simulated time in seconds.
+    pub simulated_s: f64,
+    /// Whether the run reached its end.
+    pub complete: bool,
+    /// What a reader must know before trusting the rest.
+    pub warnings: Vec<String>,
+    /// The seed.
+    pub seed: u64,
+    /// Switchbed's version.
+    pub version: &'static str,
+    /// A hash of the sources that this was built from.
+    pub build: &'static str,
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+}
+
+impl Summary {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        simulation: &Simulation,
+        flows: &[FlowRecord],
+        reports: &[PortReport],
+        complete: bool,
+    ) -> Summary {
+        let warmed_at = simulation.warmed_at();
+        let counted: Vec<&FlowRecord> = flows.iter().filter(|f| f.start >= warmed_at).collect();
+        let finished: Vec<(u64, f64, f64)> = counted
+            .iter()
+            .filter_map(|flow| {
+                let (fct, slowdown) = times(simulation, flow);
+                flow.size.filter(|_| !fct.is_nan()).map(|size| (size.get(), fct * 1e6, slowdown))
+            })
+            .collect();
+        let (small, large) = (scenario.measure.small.get(), scenario.measure.large.get());
+        let of = |class: &dyn Fn(u64) -> bool| {
+            let chosen = finished.iter().filter(|(size, ..)| class(*size));
+            let (fcts, slowdowns): (Vec<f64>, Vec<f64>) = chosen.map(|&(_, f, s)| (f, s)).unzip();
+            (Fct::of(fcts), Slowdown::of(slowdowns))
+        };
+        let all = of(&|_| true);
+        let small_flows = of(&|size| size <= small);
+        let medium = of(&|size| size > small && size <= large);
+        let large = of(&|size| size > large);
+        let elapsed = simulation.now().since(warmed_at).as_secs_f64();
+        let received: u64 = flows.iter().map(|flow| flow.received.get()).sum();
+        let sum = |f: &dyn Fn(&FlowRecord) -> u32| counted.iter().map(|r| f(r) as u64).sum();
+        let drops = |why: DropReason| {
+            reports.iter().map(|report| report.counters.drops[why as usize]).sum()
+        };
+        let drops_by_reason = Drops {
+            full: drops(DropReason::Full),
+            not_ecn_capable: drops(DropReason::NotEcnCapable),
+            early: drops(DropReason::Early),
+            pushed_out: drops(DropReason::PushedOut),
+            at_departure: drops(DropReason::AtDeparture),
+        };
+        let offered = simulation.offered().iter();
+        let mut summary = Summary {
+            flows: FlowCounts { count: counted.len() as u64, finished: all.0.n },
+            fct: BySize { all: all.0, small: small_flows.0, medium: medium.0, large: large.0 },
+            slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
+            goodput_bps: if elapsed > 0.0 { received as f64 * 8.0 / elapsed } else { 0.0 },
+            marks: reports.iter().map(|report| report.counters.marked).sum(),
+            drops: reports.iter().map(|report| report.counters.dropped()).sum(),
+            drops_by_reason,
+            timeouts: sum(&|flow| flow.timeouts),
+            retransmissions: sum(&|flow| flow.retransmissions),
+            ecn_cuts: sum(&|flow| flow.ecn_cuts),
+            bottleneck: bottleneck(reports),
+            offered: offered
+                .map(|o| OfferedLoad { payload: o.payload_load(), wire: o.wire_load() })
+                .collect(),
+            packet_hops: simulation.network().packet_hops(),
+            events: simulation.events(),
+            simulated_s: simulation.now().as_secs_f64(),
+            complete,
+            warnings: Vec::new(),
+            seed: scenario.run.seed,
+            version: env!("CARGO_PKG_VERSION"),
+            build: env!("SWITCHBED_BUILD"),
+            schema_version: SCHEMA_VERSION,
+        };
+        summary.warnings = warnings(scenario, simulation, &summary, reports);
+        summary
+    }
+}
+
+/// Mean and percentiles 50, 95, 99 of a list; none of an empty one.
+fn statistics(mut values: Vec<f64>) -> (u64, [Option<f64>; 4]) {
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    if n == 0 {
+        return (0, [None; 4]);
+    }
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let percentile = |p: usize| Some(values[(n * p / 100).min(n - 1)]);
+    (n as u64, [Some(mean), percentile(50), percentile(95), percentile(99)])
+}
+
+impl Fct {
+    fn of(values_us: Vec<f64>) -> Fct {
+        let (n, [mean_us, p50_us, p95_us, p99_us]) = statistics(values_us);
+        Fct { n, mean_us, p50_us, p95_us, p99_us }
+    }
+}
+
+impl Slowdown {
+    fn of(values: Vec<f64>) -> Slowdown {
+        let (n, [mean, p50, p95, p99]) = statistics(values);
+        Slowdown { n, mean, p50, p95, p99 }
+    }
+}
+
+fn bottleneck(reports: &[PortReport]) -> Option<Bottleneck> {
+    let ports = reports.iter().filter(|report| report.info.is_switch());
+    // The first of the busiest, so that equals do not depend on the iterator.
+    let busiest = ports.reduce(|a, b| if b.utilisation > a.utilisation { b } else { a })?;
+    let lengths = busiest.lengths.as_ref().map(|(_, port)| port);
+    Some(Bottleneck {
+        port: busiest.info.name.clone(),
+        utilisation: busiest.utilisation,
+        mean_bytes: lengths.map(|l| l.mean_bytes),
+        p99_bytes: lengths.map(|l| l.p99_bytes),
+        max_bytes: lengths.map(|l| l.max_bytes),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_the_element_at_p_n() {
+        let (n, [mean, p50, p95, p99]) = statistics((0..200).rev().map(f64::from).collect());
+        assert_eq!(
+            (n, mean, p50, p95, p99),
+            (200, Some(99.5), Some(100.0), Some(190.0), Some(198.0))
+        );
+        let (_, [_, p50, _, p99]) = statistics(vec![7.0]);
+        assert_eq!((p50, p99), (Some(7.0), Some(7.0)));
+        assert_eq!(statistics(vec![]), (0, [None; 4]));
+    }
+}

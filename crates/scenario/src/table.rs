@@ -1,0 +1,72 @@
+//! Tables as columns, each with its name, unit and meaning: what is handed to Python and
+//! written to files.
+
+/// A column's values, one a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Whole numbers.
+    U64(Vec<u64>),
+    /// Small whole numbers.
+    U32(Vec<u32>),
+    /// Doubles; NaN stands for a value that does not exist and is handed on as null.
+    F64(Vec<f64>),
+    /// Yes or no.
+    Bool(Vec<bool>),
+    /// Texts.
+    Text(Vec<String>),
+}
+
+impl Values {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::U64(v) => v.len(),
+            Values::U32(v) => v.len(),
+            Values::F64(v) => v.len(),
+            Values::Bool(v) => v.len(),
+            Values::Text(v) => v.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name; ends with its unit where it has one.
+    pub name: &'static str,
+    /// Its unit; empty for counts and names.
+    pub unit: &'static str,
+    /// What it says.
+    pub meaning: &'static str,
+    /// The values.
+    pub values: Values,
+}
+
+/// A table: columns of the same length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// The columns in order.
+    pub columns: Vec<Column>,
+}
+
+impl Table {
+    /// A table from (name, unit, meaning, values).
+    pub fn new<const N: usize>(
+        columns: [(&'static str, &'static str, &'static str, Values); N],
+    ) -> Table {
+        let column = |(name, unit, meaning, values)| Column { name, unit, meaning, values };
+        let columns: Vec<Column> = columns.into_iter().map(column).collect();
+        debug_assert!(columns.windows(2).all(|w| w[0].values.len() == w[1].values.len()));
+        Table { columns }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.values.len())
+    }
+}

@@ -1,0 +1,67 @@
+//! What a reader must know before trusting a run's figures: a scheme that never marked, a
+//! queue that never filled, percentiles on too few flows.
+
+use crate::summary::Summary;
+use switchbed_sim::{PortReport, Simulation};
+use switchbed_spec::Scenario;
+
+/// A 99th percentile of fewer flows than this rests on a handful.
+const FEW: u64 = 1000;
+
+pub(crate) fn warnings(
+    scenario: &Scenario,
+    simulation: &Simulation,
+    summary: &Summary,
+    reports: &[PortReport],
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !summary.complete {
+        warnings.push("the run was stopped before its end".to_string());
+    }
+    let open = summary.flows.count - summary.flows.finished;
+    let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
+    if summary.complete && open > 0 && !endless {
+        warnings.push(format!(
+            "{open} of {} flows had not finished at {} (run.until); FCTs are of the others",
+            summary.flows.count,
+            simulation.now()
+        ));
+    }
+    if scenario.scheme.name != "none" && summary.marks == 0 && summary.complete {
+        warnings.push(format!(
+            "{} marked nothing: {}",
+            scenario.scheme.label,
+            why_unmarked(scenario, summary, reports)
+        ));
+    }
+    let small = summary.fct.small.n;
+    if small > 0 && small < FEW {
+        warnings.push(format!("the 99th percentile of small flows rests on {small} flows"));
+    }
+    warnings
+}
+
+fn why_unmarked(scenario: &Scenario, summary: &Summary, reports: &[PortReport]) -> String {
+    if !scenario.transport.ecn {
+        return "transport.ecn is off, so packets to be marked are dropped".to_string();
+    }
+    let mut busy: Vec<&PortReport> = reports.iter().collect();
+    busy.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
+    let where_to = match (busy.first(), &summary.bottleneck) {
+        (Some(first), _) if !first.info.is_switch() => format!(
+            "the bottleneck is {}'s own network card, sending {:.1} % of the time",
+            first.info.name,
+            first.utilisation * 100.0
+        ),
+        (_, Some(port)) => format!(
+            "the busiest switch port is {}, sending {:.1} % of the time",
+            port.port,
+            port.utilisation * 100.0
+        ),
+        _ => "no port sent anything".to_string(),
+    };
+    match summary.bottleneck.as_ref().and_then(|port| port.max_bytes) {
+        Some(max) => format!("{where_to}; its queues never held more than {max} bytes"),
+        None => where_to,
+    }
+}

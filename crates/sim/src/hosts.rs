@@ -1,0 +1,448 @@
+//! Hosts: connections, the flows on them, and their timers.
+
+use crate::network::{Delivery, Network};
+use crate::random::Stream;
+use crate::tcp::{Config, Counters, Flags, Receiver, Segment, Sender};
+use crate::topology::Hop;
+use crate::traffic::{ConnectionUse, FlowStart};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use switchbed_qdisc::units::{Bytes, Time};
+use switchbed_qdisc::{Ecn, FlowId, Packet, Random};
+use switchbed_spec::{FctEnd, Transport, Warm};
+
+/// A flow identifier is a connection's place and, above it, how often the place was used,
+/// so that a late packet of a connection that is gone reaches no other.
+const PLACE_BITS: u32 = 24;
+/// Most connections open at a time.
+pub const MAX_CONNECTIONS: usize = 1 << PLACE_BITS;
+/// Endless flows write so much.
+const ENDLESS: u64 = 1 << 60;
+
+/// What is known of a flow when it ends, or when the run does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowRecord {
+    /// Its number in the order of starts, or its row in the list it came from.
+    pub row: u64,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Class.
+    pub class: u8,
+    /// Payload; `None` for a flow that sends as long as it runs.
+    pub size: Option<Bytes>,
+    /// When the application wrote it.
+    pub start: Time,
+    /// When it ended (see [`FctEnd`]); `None` if it had not.
+    pub end: Option<Time>,
+    /// Payload that its receiver has taken since the warm-up ended.
+    pub received: Bytes,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Segments sent again.
+    pub retransmissions: u32,
+    /// Window cuts for marks.
+    pub ecn_cuts: u32,
+    /// Whether it opened its connection with a handshake.
+    pub handshake: bool,
+}
+
+/// A flow under way on a connection.
+struct Running {
+    record: FlowRecord,
+    /// The stream offset of its first byte.
+    from: u64,
+    /// The stream offset after its last byte.
+    until: u64,
+    /// The sender's counters when it began.
+    before: Counters,
+    /// The receiver's count when it began, or when the warm-up ended.
+    received_before: u64,
+}
+
+struct Connection {
+    sender: Sender,
+    receiver: Receiver,
+    src: u32,
+    dst: u32,
+    class: u8,
+    /// It closes with its flow.
+    fresh: bool,
+    generation: u8,
+    /// ECMP keys of the data's direction and the ACKs'.
+    keys: [u32; 2],
+    /// The earliest wake-up pending for the sender and for the receiver.
+    armed: [Time; 2],
+    /// Flows, oldest first.
+    flows: VecDeque<Running>,
+}
+
+/// The half of a connection that a timer is for.
+const SENDER: u8 = 0;
+const RECEIVER: u8 = 1;
+
+/// Pairs of hosts and a class, or a key from a flow list: what shares connections.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Shared {
+    Pair(u32, u32, u8),
+    Key(u32, u32, u64),
+}
+
+/// All hosts.
+pub struct Hosts {
+    config: Config,
+    warm: Option<Warm>,
+    fct_end: FctEnd,
+    ack_class_follows: bool,
+    seed: u64,
+    ecmp_by_row: bool,
+    connections: Vec<Connection>,
+    /// Places of closed connections, the longest closed first.
+    free: VecDeque<u32>,
+    shared: HashMap<Shared, Vec<u32>>,
+    timers: BinaryHeap<Reverse<(Time, u32, u8)>>,
+    /// Flows that ended, for the caller to take.
+    pub finished: Vec<FlowRecord>,
+    running: u64,
+    timeouts: u64,
+    retransmissions: u64,
+    warmed_up: bool,
+}
+
+impl Hosts {
+    /// Hosts without connections yet.
+    pub fn new(
+        config: Config,
+        transport: &Transport,
+        fct_end: FctEnd,
+        seed: u64,
+        ecmp_by_row: bool,
+    ) -> Hosts {
+        Hosts {
+            config,
+            warm: transport.warm,
+            fct_end,
+            ack_class_follows: transport.ack_class_follows,
+            seed,
+            ecmp_by_row,
+            connections: Vec::new(),
+            free: VecDeque::new(),
+            shared: HashMap::new(),
+            timers: BinaryHeap::new(),
+            finished: Vec::new(),
+            running: 0,
+            timeouts: 0,
+            retransmissions: 0,
+            warmed_up: false,
+        }
+    }
+
+    /// Flows under way.
+    pub fn running(&self) -> u64 {
+        self.running
+    }
+
+    /// Timeouts and retransmissions of all flows that have ended.
+    pub fn losses(&self) -> (u64, u64) {
+        (self.timeouts, self.retransmissions)
+    }
+
+    /// The time of the next timer; [`Time::NEVER`] if there is none.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        self.timers.peek().map_or(Time::NEVER, |&Reverse((at, ..))| at)
+    }
+
+    /// A flow starts.
+    pub fn start(&mut self, flow: &FlowStart, net: &mut Network) {
+        let (place, handshake) = self.connection(flow);
+        let now = flow.start;
+        let connection = &mut self.connections[place as usize];
+        if self.ecmp_by_row {
+            connection.keys = keys(self.seed, flow.row, 0);
+        }
+        if let Some(path) = flow.path {
+            connection.keys[0] = Hop::PINNED | path;
+        }
+        let size = flow.size.map_or(ENDLESS, |size| size.get());
+        let from = connection.flows.back().map_or(connection.sender.acked(), |last| last.until);
+        let sender = &connection.sender;
+        connection.flows.push_back(Running {
+            record: FlowRecord {
+                row: flow.list_row.unwrap_or(flow.row),
+                src: flow.src,
+                dst: flow.dst,
+                class: flow.class,
+                size: flow.size,
+                start: now,
+                end: None,
+                received: Bytes::ZERO,
+                timeouts: 0,
+                retransmissions: 0,
+                ecn_cuts: 0,
+                handshake,
+            },
+            from,
+            until: from + size,
+            before: *sender.counters(),
+            received_before: from,
+        });
+        self.running += 1;
+        connection.sender.write(size);
+        self.pump_sender(place, net, now);
+    }
+
+    /// Endless flows send nothing more from now on; they end when what is on its way is there.
+    pub fn stop(&mut self, row: u64, now: Time) {
+        let place =
+            self.connections.iter().position(|c| c.flows.iter().any(|f| f.record.row == row));
+        if let Some(place) = place {
+            let connection = &mut self.connections[place];
+            let end = connection.sender.truncate();
+            if let Some(flow) = connection.flows.back_mut() {
+                flow.until = end;
+            }
+            self.finish(place as u32, now);
+        }
+    }
+
+    /// A packet has arrived at its host.
+    #[inline]
+    pub fn deliver(&mut self, delivery: Delivery, net: &mut Network) {
+        let Delivery { at: now, slot, .. } = delivery;
+        let packet = *net.packet(slot);
+        let segment = *net.segment(slot);
+        net.free(slot);
+        let place = packet.flow.0 & ((1 << PLACE_BITS) - 1);
+        let connection = &mut self.connections[place as usize];
+        if connection.generation != (packet.flow.0 >> PLACE_BITS) as u8 {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            connection.sender.on_segment(&self.config, &segment, now);
+            self.pump_sender(place, net, now);
+            if self.fct_end == FctEnd::Acked {
+                self.finish(place, now);
+            }
+        } else {
+            connection.receiver.on_segment(&self.config, &segment, packet.ecn == Ecn::Ce, now);
+            self.pump_receiver(place, net, now);
+            if self.fct_end == FctEnd::Received {
+                self.finish(place, now);
+            }
+        }
+    }
+
+    /// The earliest timer fires; it is due.
+    pub fn fire(&mut self, net: &mut Network) {
+        let Some(Reverse((now, flow, half))) = self.timers.pop() else { return };
+        let place = flow & ((1 << PLACE_BITS) - 1);
+        let connection = &mut self.connections[place as usize];
+        if connection.generation != (flow >> PLACE_BITS) as u8
+            || connection.armed[half as usize] != now
+        {
+            return;
+        }
+        connection.armed[half as usize] = Time::NEVER;
+        if half == SENDER {
+            connection.sender.on_timeout(&self.config, now);
+            self.pump_sender(place, net, now);
+        } else {
+            connection.receiver.on_timeout(&self.config, now);
+            self.pump_receiver(place, net, now);
+        }
+    }
+
+    /// Forgets what was received so far (the warm-up is over).
+    pub fn restart(&mut self) {
+        self.warmed_up = true;
+        for connection in &mut self.connections {
+            let received = connection.receiver.received();
+            for flow in &mut connection.flows {
+                flow.received_before = received.clamp(flow.from, flow.until);
+            }
+        }
+    }
+
+    /// The records of flows still under way, in the order of their rows.
+    pub fn unfinished(&self) -> Vec<FlowRecord> {
+        let mut records = Vec::new();
+        for connection in &self.connections {
+            records.extend(connection.flows.iter().map(|flow| connection.record(flow)));
+        }
+        records.sort_by_key(|record| record.row);
+        records
+    }
+
+    /// A connection for a flow, and whether it has to be opened first.
+    fn connection(&mut self, flow: &FlowStart) -> (u32, bool) {
+        let key = match flow.connection {
+            ConnectionUse::Fresh => return (self.open(flow, Open::Handshake, true), true),
+            ConnectionUse::FreshNoHandshake => {
+                return (self.open(flow, Open::Established, true), false);
+            }
+            ConnectionUse::Persistent => Shared::Pair(flow.src, flow.dst, flow.class),
+            ConnectionUse::Keyed(key) => Shared::Key(flow.src, flow.dst, key),
+        };
+        let known = self.shared.get(&key).map_or(&[][..], Vec::as_slice);
+        let usable = |&&place: &&u32| {
+            matches!(key, Shared::Key(..)) || self.connections[place as usize].flows.is_empty()
+        };
+        if let Some(&place) = known.iter().find(usable) {
+            return (place, false);
+        }
+        let (place, handshake) = if known.is_empty() && self.warm.is_some() {
+            (self.open(flow, Open::Warm, false), false)
+        } else {
+            (self.open(flow, Open::Handshake, false), true)
+        };
+        self.shared.entry(key).or_default().push(place);
+        (place, handshake)
+    }
+
+    fn open(&mut self, flow: &FlowStart, how: Open, fresh: bool) -> u32 {
+        let sender = match (how, &self.warm) {
+            (Open::Warm, Some(warm)) => Sender::warm(&self.config, warm),
+            (Open::Established, _) => Sender::established(&self.config),
+            _ => Sender::new(&self.config),
+        };
+        let place = match self.free.pop_front() {
+            Some(place) => place,
+            None => self.connections.len() as u32,
+        };
+        assert!((place as usize) < MAX_CONNECTIONS, "more connections than can be numbered");
+        let nth =
+            self.shared.get(&Shared::Pair(flow.src, flow.dst, flow.class)).map_or(0, Vec::len);
+        let pair = (flow.src as u64) << 32 | flow.dst as u64;
+        let connection = Connection {
+            sender,
+            receiver: Receiver::new(),
+            src: flow.src,
+            dst: flow.dst,
+            class: flow.class,
+            fresh,
+            generation: 0,
+            keys: if fresh {
+                keys(self.seed, flow.row, 0)
+            } else {
+                keys(self.seed, pair, (flow.class as u64) << 32 | nth as u64)
+            },
+            armed: [Time::NEVER; 2],
+            flows: VecDeque::new(),
+        };
+        match self.connections.get_mut(place as usize) {
+            Some(old) => {
+                let generation = old.generation.wrapping_add(1);
+                *old = Connection { generation, ..connection };
+            }
+            None => self.connections.push(connection),
+        }
+        place
+    }
+
+    /// Ends the flows whose last byte is where it ends them.
+    #[inline]
+    fn finish(&mut self, place: u32, now: Time) {
+        let connection = &mut self.connections[place as usize];
+        while let Some(flow) = connection.flows.front() {
+            let reached = match self.fct_end {
+                FctEnd::Acked => connection.sender.acked(),
+                FctEnd::Received => connection.receiver.received(),
+            };
+            if reached < flow.until {
+                return;
+            }
+            let record = FlowRecord { end: Some(now), ..connection.record(flow) };
+            self.timeouts += record.timeouts as u64;
+            self.retransmissions += record.retransmissions as u64;
+            self.finished.push(record);
+            self.running -= 1;
+            connection.flows.pop_front();
+        }
+        if connection.fresh && connection.flows.is_empty() && connection.sender.idle() {
+            connection.fresh = false;
+            self.free.push_back(place);
+        }
+    }
+
+    #[inline]
+    fn pump_sender(&mut self, place: u32, net: &mut Network, now: Time) {
+        let connection = &mut self.connections[place as usize];
+        let hop = Hop { dst: connection.dst, key: connection.keys[0] };
+        while let Some(segment) = connection.sender.poll_transmit(&self.config, now) {
+            let packet = connection.packet(&segment, connection.class, place, &self.config);
+            net.send(connection.src, packet, segment, hop, now);
+        }
+        if let Some(due) = connection.sender.next_timeout() {
+            connection.arm(SENDER, due, place, &mut self.timers);
+        }
+    }
+
+    #[inline]
+    fn pump_receiver(&mut self, place: u32, net: &mut Network, now: Time) {
+        let connection = &mut self.connections[place as usize];
+        let hop = Hop { dst: connection.src, key: connection.keys[1] };
+        let class = if self.ack_class_follows { connection.class } else { 0 };
+        while let Some(segment) = connection.receiver.poll_transmit(&self.config, now) {
+            let packet = connection.packet(&segment, class, place, &self.config);
+            net.send(connection.dst, packet, segment, hop, now);
+        }
+        if let Some(due) = connection.receiver.next_timeout() {
+            connection.arm(RECEIVER, due, place, &mut self.timers);
+        }
+    }
+}
+
+/// How a connection begins.
+enum Open {
+    Handshake,
+    Established,
+    Warm,
+}
+
+impl Connection {
+    #[inline]
+    fn packet(&self, segment: &Segment, class: u8, place: u32, config: &Config) -> Packet {
+        Packet {
+            flow: FlowId((self.generation as u32) << PLACE_BITS | place),
+            len_bytes: segment.wire_bytes(config),
+            ingress: 0,
+            class,
+            ecn: if segment.ecn_capable(config) { Ecn::Ect0 } else { Ecn::NotEct },
+        }
+    }
+
+    /// Sees to it that a half is woken by `due`; a wake-up that comes too early is harmless.
+    #[inline]
+    fn arm(
+        &mut self,
+        half: u8,
+        due: Time,
+        place: u32,
+        timers: &mut BinaryHeap<Reverse<(Time, u32, u8)>>,
+    ) {
+        if due < self.armed[half as usize] {
+            self.armed[half as usize] = due;
+            timers.push(Reverse((due, (self.generation as u32) << PLACE_BITS | place, half)));
+        }
+    }
+
+    fn record(&self, flow: &Running) -> FlowRecord {
+        let now = self.sender.counters();
+        let received = self.receiver.received().clamp(flow.from, flow.until);
+        FlowRecord {
+            received: Bytes::new(received.saturating_sub(flow.received_before)),
+            timeouts: now.timeouts - flow.before.timeouts,
+            retransmissions: now.retransmits - flow.before.retransmits,
+            ecn_cuts: now.mark_cuts - flow.before.mark_cuts,
+            ..flow.record
+        }
+    }
+}
+
+/// ECMP keys for both directions.
+fn keys(seed: u64, a: u64, b: u64) -> [u32; 2] {
+    let bits = Stream::new(seed ^ b.rotate_left(17), "ecmp", a).next_u64();
+    [bits as u32 & !Hop::PINNED, (bits >> 32) as u32 & !Hop::PINNED]
+}

@@ -1,0 +1,419 @@
+//! One run: builds the network of a scenario and moves it to its end.
+//!
+//! At one instant things happen in this order, whatever the engine's data structures:
+//! changes of the network, departures, arrivals, starts of flows, timers, probes; among
+//! alike, by rank (links: a permutation drawn from the seed) or number (connections, rows).
+
+use crate::hosts::{FlowRecord, Hosts};
+use crate::network::{LinkId, Network, QueueSample};
+use crate::queue_stats::{Lengths, QueueStats};
+use crate::random::Stream;
+use crate::tcp::{BadSetting, Config};
+use crate::topology::{Cable, Graph, Hop, Node};
+use crate::traffic::{self, FlowStart, Flows, TrafficError};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+use switchbed_qdisc::buffer::Shared;
+use switchbed_qdisc::classifier::Single;
+use switchbed_qdisc::scheduler::Fifo;
+use switchbed_qdisc::seats::Nobody;
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::view::Counters;
+use switchbed_qdisc::{Port, PortState, Qdisc, Seats};
+use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario};
+
+/// Why a scenario cannot be built.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BuildError {
+    /// Its traffic.
+    Traffic(TrafficError),
+    /// Its transport.
+    Transport(BadSetting),
+    /// A port that it names does not exist.
+    Port(String),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Traffic(error) => error.fmt(f),
+            BuildError::Transport(error) => write!(f, "transport.{error}"),
+            BuildError::Port(name) => write!(
+                f,
+                "measure.queues names `{name}`; ports are called by switch and number \
+                 (`leaf0:3`, `switch:1`) or by host (`host2`)"
+            ),
+        }
+    }
+}
+impl std::error::Error for BuildError {}
+
+/// A port's name and place.
+#[derive(Clone, Debug)]
+pub struct PortInfo {
+    /// `leaf0:3`, or `host2` for a network card.
+    pub name: String,
+    /// The cable behind it.
+    pub cable: Cable,
+}
+
+impl PortInfo {
+    /// Whether it is a switch's (else a host's network card).
+    pub fn is_switch(&self) -> bool {
+        matches!(self.cable.from, Node::Switch(_))
+    }
+}
+
+/// One port's figures at the end of a run; counts and queues since the warm-up.
+#[derive(Clone, Debug)]
+pub struct PortReport {
+    /// Name and place.
+    pub info: PortInfo,
+    /// What it did.
+    pub counters: Counters,
+    /// Share of the time that it was sending.
+    pub utilisation: f64,
+    /// Each queue's length and the port's, where they were measured.
+    pub lengths: Option<(Vec<Lengths>, Lengths)>,
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// There is more to do.
+    Running,
+    /// All flows have finished, or the time is up.
+    Finished,
+}
+
+/// A run.
+pub struct Simulation {
+    network: Network,
+    hosts: Hosts,
+    flows: std::iter::Peekable<Flows>,
+    /// Endless flows to stop: when, and their rows.
+    stops: BinaryHeap<Reverse<(Time, u64)>>,
+    ports: Vec<PortInfo>,
+    paths: Paths,
+    offered: Vec<traffic::Offered>,
+    now: Time,
+    until: Time,
+    /// The end of the warm-up; [`Time::NEVER`] once it is over.
+    warmup: Time,
+    warmed_at: Time,
+    /// Every link's counters when the warm-up ended.
+    before: Vec<Counters>,
+    series: Option<Series>,
+    started: u64,
+    total: u64,
+    /// Events that were no packet's arrival.
+    others: u64,
+}
+
+/// What is needed to tell how long a flow takes in an empty network.
+struct Paths {
+    graph: Graph,
+    mss: u64,
+    header: u64,
+    fct_end: FctEnd,
+}
+
+struct Series {
+    every: Span,
+    next: Time,
+    links: Vec<LinkId>,
+    samples: Vec<QueueSample>,
+}
+
+impl Simulation {
+    /// Builds a scenario.
+    ///
+    /// # Errors
+    /// Settings that parsing cannot judge: traffic that names hosts that do not exist, a
+    /// flow list that cannot be read, a port that does not exist.
+    pub fn new(scenario: &Scenario) -> Result<Simulation, BuildError> {
+        let Scenario { topology, switch, scheme, host, transport, measure, run, .. } = scenario;
+        let config = Config::new(transport).map_err(BuildError::Transport)?;
+        let flows = Flows::new(&scenario.traffic, traffic::Hosts::of(scenario), run.seed)
+            .map_err(BuildError::Traffic)?;
+        let graph = Graph::new(topology, host.delay);
+        let ports = port_names(&graph);
+        let ranks = Stream::new(run.seed, "ranks", 0).permutation(ports.len() as u32);
+        let rng = Stream::new(run.seed, "switches", 0);
+        let mut network = Network::new(&graph, &ranks, rng, |cable| match (cable.from, host.nic) {
+            (Node::Host(_), NicQueue::Fifo { buffer }) => plain_port(cable.rate, buffer),
+            _ => switchbed_spec::build::port(switch, scheme, cable.rate, host.mtu),
+        });
+        let measured = measured_ports(&measure.queues, &ports)?;
+        for &link in &measured {
+            let (queues, buffer) = match (ports[link as usize].cable.from, host.nic) {
+                (Node::Host(_), NicQueue::Fifo { buffer }) => (1, buffer),
+                _ => (switch.queues as usize, switch.buffer),
+            };
+            network.measure(link, QueueStats::new(queues, buffer));
+        }
+        let series = measure.series_every.map(|every| Series {
+            every,
+            next: Time::ZERO + every,
+            links: measured,
+            samples: Vec::new(),
+        });
+        let total = flows.total();
+        let flows_offered = flows.offered().to_vec();
+        Ok(Simulation {
+            network,
+            hosts: Hosts::new(config, transport, measure.fct_end, run.seed, run.ecmp_by_row),
+            flows: flows.peekable(),
+            stops: BinaryHeap::new(),
+            offered: flows_offered,
+            paths: Paths {
+                graph,
+                mss: transport.mss.get(),
+                header: transport.header.get(),
+                fct_end: measure.fct_end,
+            },
+            before: vec![Counters::default(); ports.len()],
+            ports,
+            now: Time::ZERO,
+            until: run.until.map_or(Time::NEVER, |until| Time::ZERO + until),
+            warmup: Time::ZERO + measure.warmup,
+            warmed_at: Time::ZERO,
+            series,
+            started: 0,
+            total,
+            others: 0,
+        })
+    }
+
+    /// Runs for about so many events.
+    pub fn advance(&mut self, events: u64) -> Status {
+        let stop = self.network.events() + events;
+        while self.network.events() < stop {
+            // What is not a packet's arrival comes after the arrivals of the same instant.
+            let next = self.next_other();
+            match self.network.advance(next.min(self.until)) {
+                Some(delivery) => {
+                    self.now = delivery.at;
+                    self.hosts.deliver(delivery, &mut self.network);
+                }
+                None if next <= self.until && next != Time::NEVER => {
+                    self.now = next;
+                    self.others += 1;
+                    self.other(next);
+                    if self.done() {
+                        return Status::Finished;
+                    }
+                }
+                None => {
+                    if self.until != Time::NEVER {
+                        self.now = self.until;
+                    }
+                    return Status::Finished;
+                }
+            }
+            if self.hosts.running() == 0 && self.done() {
+                return Status::Finished;
+            }
+        }
+        Status::Running
+    }
+
+    /// The time of the next event that is not a packet's arrival.
+    #[inline]
+    fn next_other(&mut self) -> Time {
+        let start = self.flows.peek().map_or(Time::NEVER, |flow| flow.start);
+        let stop = self.stops.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
+        let series = self.series.as_ref().map_or(Time::NEVER, |series| series.next);
+        start.min(stop).min(self.hosts.next_timer()).min(series).min(self.warmup)
+    }
+
+    /// All flows have ended and none is to come. A series alone keeps no run going.
+    fn done(&mut self) -> bool {
+        self.hosts.running() == 0 && self.flows.peek().is_none()
+    }
+
+    /// Handles one event of time `now`, in the order of classes.
+    fn other(&mut self, now: Time) {
+        if let Some(flow) = self.flows.next_if(|flow| flow.start <= now) {
+            return self.start(&flow);
+        }
+        if let Some(&Reverse((at, row))) = self.stops.peek()
+            && at <= now
+        {
+            self.stops.pop();
+            return self.hosts.stop(row, now);
+        }
+        if self.hosts.next_timer() <= now {
+            return self.hosts.fire(&mut self.network);
+        }
+        if self.warmup <= now {
+            return self.warm_up(now);
+        }
+        self.sample(now);
+    }
+
+    fn start(&mut self, flow: &FlowStart) {
+        self.started += 1;
+        if let Some(stop) = flow.stop {
+            self.stops.push(Reverse((stop, flow.row)));
+        }
+        self.hosts.start(flow, &mut self.network);
+    }
+
+    /// Counts begin again.
+    fn warm_up(&mut self, now: Time) {
+        self.network.touch_all(now);
+        for link in 0..self.network.links() {
+            self.before[link as usize] = *self.network.port(link).state().counters();
+            if let Some(stats) = self.network.stats(link) {
+                stats.restart(now);
+            }
+        }
+        self.hosts.restart();
+        self.warmed_at = now;
+        self.warmup = Time::NEVER;
+    }
+
+    fn sample(&mut self, now: Time) {
+        let Some(series) = &mut self.series else { return };
+        for &link in &series.links {
+            self.network.touch(link, now);
+            self.network.sample(link, now, &mut series.samples);
+        }
+        series.next = now + series.every;
+    }
+
+    /// The clock.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+    /// The network, for its counts.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+    /// Events handled: arrivals of packets, starts and stops of flows, timers, samples.
+    pub fn events(&self) -> u64 {
+        self.network.events() + self.others
+    }
+    /// Flows started, ended, and expected in all.
+    pub fn flows(&self) -> (u64, u64, u64) {
+        (self.started, self.started - self.hosts.running(), self.total)
+    }
+    /// What the traffic offers.
+    pub fn offered(&self) -> &[traffic::Offered] {
+        &self.offered
+    }
+    /// The ports by link.
+    pub fn ports(&self) -> &[PortInfo] {
+        &self.ports
+    }
+    /// When the warm-up ended.
+    pub fn warmed_at(&self) -> Time {
+        self.warmed_at
+    }
+
+    /// The flows that have ended since this was last called, in the order they ended.
+    pub fn take_finished(&mut self) -> Vec<FlowRecord> {
+        std::mem::take(&mut self.hosts.finished)
+    }
+    /// The flows still under way, by row.
+    pub fn unfinished(&self) -> Vec<FlowRecord> {
+        self.hosts.unfinished()
+    }
+    /// The samples since this was last called.
+    pub fn take_series(&mut self) -> Vec<QueueSample> {
+        self.series.as_mut().map_or_else(Vec::new, |series| std::mem::take(&mut series.samples))
+    }
+
+    /// What the ports did, counted up to now.
+    pub fn port_reports(&mut self) -> Vec<PortReport> {
+        let now = self.now;
+        self.network.touch_all(now);
+        let elapsed = now.since(self.warmed_at).as_secs_f64();
+        let mut reports = Vec::new();
+        for (link, info) in self.ports.iter().enumerate() {
+            let id = link as LinkId;
+            let lengths = self.network.stats(id).map(|stats| {
+                stats.close(now);
+                stats.lengths()
+            });
+            let counters = self.network.port(id).state().counters().since(&self.before[link]);
+            let capacity = info.cable.rate.as_bps() as f64 * elapsed;
+            let utilisation =
+                if capacity > 0.0 { counters.sent_bytes as f64 * 8.0 / capacity } else { 0.0 };
+            reports.push(PortReport { info: info.clone(), counters, utilisation, lengths });
+        }
+        reports
+    }
+
+    /// How long a flow takes in an empty network whose windows never limit it: its packets
+    /// back to back over its path (the slowest link spaces them), and, where the FCT ends
+    /// with it, the last one's ACK. A slowdown is an FCT over this.
+    pub fn empty_fct(&self, src: u32, dst: u32, size: Bytes) -> Span {
+        self.paths.empty_fct(src, dst, size)
+    }
+}
+
+impl Paths {
+    fn empty_fct(&self, src: u32, dst: u32, size: Bytes) -> Span {
+        let full = (self.mss + self.header) as u32;
+        let packets = size.get().div_ceil(self.mss).max(1);
+        let last = (size.get() - (packets - 1) * self.mss + self.header) as u32;
+        // When the last bit of the first packet, of the last but one and of the last leaves
+        // a link, which each does behind the one ahead of it.
+        let (mut first, mut ahead, mut at) = (Span::ZERO, Span::ZERO, Span::ZERO);
+        let mut slowest = Span::ZERO;
+        for cable in self.graph.path(src, Hop { dst, key: 0 }) {
+            let tx = cable.rate.tx_time(full);
+            slowest = slowest.max(tx);
+            first += tx;
+            let before = if packets > 1 { first + slowest * (packets - 2) } else { Span::ZERO };
+            at = before.max(at) + cable.rate.tx_time(last) + cable.delay;
+            first += cable.delay;
+            ahead = before + cable.delay;
+        }
+        if self.fct_end == FctEnd::Acked {
+            for cable in self.graph.path(dst, Hop { dst: src, key: 0 }) {
+                let tx = cable.rate.tx_time(self.header as u32);
+                ahead += tx;
+                at = if packets > 1 { ahead.max(at) } else { at } + tx + cable.delay;
+                ahead += cable.delay;
+            }
+        }
+        at
+    }
+}
+
+/// A network card's FIFO.
+fn plain_port(rate: Rate, buffer: Bytes) -> Box<dyn Qdisc> {
+    let state = PortState::new(rate, &[Bytes::new(1)]);
+    Box::new(Port::new(state, Seats::new(Single, Shared { limit: buffer }, Nobody, Fifo, Nobody)))
+}
+
+/// Hosts' cards first, then each switch's ports: the order of links.
+fn port_names(graph: &Graph) -> Vec<PortInfo> {
+    let hosts = graph.hosts.iter().enumerate();
+    let mut ports: Vec<PortInfo> =
+        hosts.map(|(h, &cable)| PortInfo { name: format!("host{h}"), cable }).collect();
+    for (name, cables) in &graph.switches {
+        let named = |(p, &cable)| PortInfo { name: format!("{name}:{p}"), cable };
+        ports.extend(cables.iter().enumerate().map(named));
+    }
+    ports
+}
+
+fn measured_ports(probe: &QueueProbe, ports: &[PortInfo]) -> Result<Vec<LinkId>, BuildError> {
+    let switch_port = |&i: &LinkId| ports[i as usize].is_switch();
+    match probe {
+        QueueProbe::Off => Ok(Vec::new()),
+        QueueProbe::All => Ok((0..ports.len() as LinkId).filter(switch_port).collect()),
+        QueueProbe::Ports(names) => names
+            .iter()
+            .map(|name| {
+                let found = ports.iter().position(|port| port.name == *name);
+                found.map(|i| i as LinkId).ok_or_else(|| BuildError::Port(name.clone()))
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,51 @@
+//! Leaf–spine: leaves are switches 0…, spines follow. A leaf's ports: its hosts, then the
+//! spines. A spine's ports: the leaves. ECMP over the spines.
+
+use super::{Cable, Graph, Hop, Node, Route, access, spread};
+use std::sync::Arc;
+use switchbed_qdisc::units::{Rate, Span};
+
+struct LeafSpine {
+    leaves: u32,
+    spines: u32,
+    hosts_per_leaf: u32,
+}
+
+impl Route for LeafSpine {
+    #[inline]
+    fn route(&self, hop: Hop, switch: u32) -> u32 {
+        let leaf = hop.dst / self.hosts_per_leaf;
+        if switch >= self.leaves {
+            leaf
+        } else if leaf == switch {
+            hop.dst - leaf * self.hosts_per_leaf
+        } else {
+            self.hosts_per_leaf + spread(hop.key, switch, self.spines)
+        }
+    }
+}
+
+pub(super) fn graph(
+    (leaves, spines, hosts_per_leaf): (u32, u32, u32),
+    host: (Rate, Span),
+    (rate, delay): (Rate, Span),
+) -> Graph {
+    let across = |from, to| Cable { from: Node::Switch(from), to: Node::Switch(to), rate, delay };
+    let mut hosts = Vec::new();
+    let mut switches = Vec::new();
+    for leaf in 0..leaves {
+        let mut ports = Vec::new();
+        for h in leaf * hosts_per_leaf..(leaf + 1) * hosts_per_leaf {
+            let (up, down) = access(h, leaf, host);
+            hosts.push(up);
+            ports.push(down);
+        }
+        ports.extend((0..spines).map(|spine| across(leaf, leaves + spine)));
+        switches.push((format!("leaf{leaf}"), ports));
+    }
+    for spine in 0..spines {
+        let ports = (0..leaves).map(|leaf| across(leaves + spine, leaf)).collect();
+        switches.push((format!("spine{spine}"), ports));
+    }
+    Graph { hosts, switches, route: Arc::new(LeafSpine { leaves, spines, hosts_per_leaf }) }
+}

@@ -1,0 +1,141 @@
+//! Scenarios that the tests share, built in code.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_sim::{FlowRecord, Simulation, Status};
+use switchbed_spec::scheme::Value;
+use switchbed_spec::transport::LossHalves;
+use switchbed_spec::*;
+
+pub const MTU: u64 = 1500;
+
+/// `count` packets of 1500 bytes.
+pub fn packets(count: u64) -> Bytes {
+    Bytes::new(count * MTU)
+}
+
+/// A scheme with its threshold, as the registry resolves it.
+pub fn scheme(name: &str, threshold: Bytes) -> SchemeChoice {
+    let params = BTreeMap::from([
+        ("threshold".to_string(), Value::Bytes(threshold)),
+        ("mark_at".to_string(), Value::Word("enqueue".into())),
+        ("beta".to_string(), Value::Number(0.75)),
+    ]);
+    SchemeChoice { name: name.into(), label: name.into(), params }
+}
+
+/// MQ-ECN's transport: DCTCP with the settings of its simulations, without warm connections.
+pub fn dctcp() -> Transport {
+    Transport {
+        control: CongestionControl::Dctcp { g: 1.0 / 16.0, alpha_start: 1.0 / 16.0 },
+        mss: Bytes::new(1460),
+        header: Bytes::new(40),
+        initial_window: 16,
+        initial_ssthresh: 1256,
+        receive_window: 1256,
+        rto_initial: Span::from_ms(5),
+        rto_min: Span::from_ms(5),
+        rto_max: Span::from_ms(60_000),
+        ack_every: 1,
+        ack_delay: Span::from_ms(1),
+        sack_blocks: 3,
+        rtt_sampling: RttSampling::OneAtATime,
+        restart: Restart::AfterUnclampedRto,
+        grow_when_app_limited: true,
+        cut: WindowCut::WholePackets,
+        loss_halves: LossHalves::Window,
+        ecn: true,
+        ecn_acks: true,
+        ecn_control: true,
+        ack_class_follows: true,
+        timeout_after_cut_keeps_ssthresh: true,
+        grow_on_repeated_ece: true,
+        warm: None,
+    }
+}
+
+/// A star at 10 Gbps with 1 us links, one queue a port, flows to come.
+pub fn star(hosts: u32) -> Scenario {
+    Scenario {
+        title: "test".into(),
+        topology: Topology::Star { hosts, rate: Rate::from_gbps(10), delay: Span::from_us(1) },
+        switch: Switch {
+            queues: 1,
+            classify: Classify::Single,
+            discipline: Discipline::Fifo,
+            strict: 0,
+            quantum: vec![packets(1)],
+            buffer: Bytes::new(300_000),
+            policy: BufferPolicy::Shared,
+        },
+        scheme: scheme("per-queue", packets(65)),
+        host: Host {
+            mtu: packets(1),
+            nic: NicQueue::Fifo { buffer: Bytes::new(10_000_000) },
+            delay: Span::ZERO,
+        },
+        transport: dctcp(),
+        traffic: Vec::new(),
+        measure: Measure {
+            warmup: Span::ZERO,
+            fct_end: FctEnd::Acked,
+            small: Bytes::new(102_400),
+            large: Bytes::new(10_485_760),
+            queues: QueueProbe::All,
+            series_every: None,
+        },
+        run: Run { seed: 1, until: None, ecmp_by_row: false },
+    }
+}
+
+/// MQ-ECN's figure 9: 144 hosts, 8 DWRR queues, persistent warm connections.
+pub fn fig9(name: &str, load: f64, flows: u64) -> Scenario {
+    let base = star(2);
+    let sizes = ["cache", "web-search", "hadoop", "data-mining"];
+    Scenario {
+        topology: Topology::LeafSpine {
+            leaves: 12,
+            spines: 12,
+            hosts_per_leaf: 12,
+            host_rate: Rate::from_gbps(10),
+            host_delay: Span::from_ns(20_200),
+            fabric_rate: Rate::from_gbps(10),
+            fabric_delay: Span::from_ns(200),
+        },
+        switch: Switch {
+            queues: 8,
+            classify: Classify::Class,
+            discipline: Discipline::Dwrr,
+            quantum: vec![packets(1); 8],
+            ..base.switch
+        },
+        scheme: scheme(name, packets(65)),
+        host: Host { nic: NicQueue::Switch, ..base.host },
+        transport: Transport {
+            warm: Some(Warm { cwnd: 21.0, srtt: Span::from_ns(86_528) }),
+            ..dctcp()
+        },
+        traffic: vec![Traffic::Poisson {
+            load,
+            flows,
+            sizes: sizes.iter().map(|name| sizes::named(name).expect("a known table")).collect(),
+            from: (0..144).collect(),
+            to: (0..144).collect(),
+            service: Service::Pair(8),
+            connections: Connections::Persistent,
+        }],
+        measure: Measure { queues: QueueProbe::Off, ..base.measure },
+        ..base
+    }
+}
+
+/// Runs to the end; the records by row.
+pub fn run(scenario: &Scenario) -> (Simulation, Vec<FlowRecord>) {
+    let mut simulation = Simulation::new(scenario).expect("a scenario that builds");
+    while simulation.advance(100_000) == Status::Running {}
+    let mut records = simulation.take_finished();
+    records.extend(simulation.unfinished());
+    records.sort_by_key(|record| record.row);
+    (simulation, records)
+}
