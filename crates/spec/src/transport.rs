@@ -284,6 +284,7 @@ pub enum Restart {
 
 /// What is halved when a loss is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LossHalves {
     /// The data in flight (RFC 5681, equation 4).
     Flight,
