@@ -182,6 +182,7 @@ where
         self.marker.refused(view, q, packet, why);
     }
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
+        self.buffer.removed(view, q, packet, why);
         self.marker.removed(view, q, packet, why);
         self.scheduler.removed(view, q, packet, why);
     }

@@ -115,6 +115,10 @@ pub trait Buffer {
     /// An arrival was refused, by whichever seat.
     fn refused(&mut self, _view: &View, _queue: QueueId, _packet: &Packet, _why: DropReason) {}
 
+    /// A queued packet was removed other than by departure (no longer counted), pushed out
+    /// by this buffer or dropped as it left.
+    fn removed(&mut self, _view: &View, _queue: QueueId, _packet: &Packet, _why: DropReason) {}
+
     /// A packet left by the wire (no longer counted by the view).
     fn sent(&mut self, _view: &View, _queue: QueueId, _packet: &Packet) {}
 
