@@ -88,10 +88,11 @@ pub trait Qdisc: Send {
     fn settle(&mut self, cx: &mut Cx);
     /// Queues and line.
     fn state(&self) -> &PortState;
-    /// Changes the line rate; a transmission under way keeps its end.
-    fn set_rate(&mut self, rate: Rate);
-    /// Pauses a queue, or lets it go on.
-    fn set_paused(&mut self, queue: QueueId, paused: bool);
+    /// Changes the line rate; a transmission under way keeps its end. Ticks that are due
+    /// still see the old rate.
+    fn set_rate(&mut self, rate: Rate, cx: &mut Cx);
+    /// Pauses a queue, or lets it go on. Ticks that are due see it as it was.
+    fn set_paused(&mut self, queue: QueueId, paused: bool, cx: &mut Cx);
     /// What the caller must provide.
     fn needs(&self) -> Needs;
     /// The threshold in force for a queue in bytes, for probes.
@@ -272,11 +273,13 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         &self.state
     }
 
-    fn set_rate(&mut self, rate: Rate) {
+    fn set_rate(&mut self, rate: Rate, cx: &mut Cx) {
+        self.ticks(cx);
         self.state.line = Line::new(rate);
     }
 
-    fn set_paused(&mut self, queue: QueueId, paused: bool) {
+    fn set_paused(&mut self, queue: QueueId, paused: bool, cx: &mut Cx) {
+        self.ticks(cx);
         if paused {
             self.state.paused.insert(queue);
         } else {
