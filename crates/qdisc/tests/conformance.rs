@@ -1,0 +1,91 @@
+//! Properties that hold for every scheme, on random sequences of operations. The promises
+//! that can be checked after each operation are in `conformance/` (`model` and `spy`); a
+//! sequence that breaks one names the scheme and is shrunk.
+
+#[path = "conformance/mod.rs"]
+mod suite;
+
+use proptest::prelude::*;
+use proptest::test_runner::{FileFailurePersistence, TestRunner};
+use suite::cases::{self, Case};
+use suite::driver::{Event, How, Op, PORTS, Step, refused, run};
+use switchbed_qdisc::units::{Rate, Span};
+use switchbed_qdisc::{Ecn, FlowId, Packet, QueueId};
+
+fn packet() -> impl Strategy<Value = Packet> {
+    let len = prop_oneof![2 => Just(40), 4 => Just(1500), 3 => 41..1500u32, 1 => Just(9000)];
+    let ecn = prop_oneof![
+        3 => Just(Ecn::Ect0), 1 => Just(Ecn::Ect1), 1 => Just(Ecn::NotEct), 1 => Just(Ecn::Ce),
+    ];
+    (0..50u32, len, 0..6u16, 0..5u8, ecn).prop_map(|(flow, len_bytes, ingress, class, ecn)| {
+        Packet { flow: FlowId(flow), len_bytes, ingress, class, ecn }
+    })
+}
+
+/// Ties with the step before and with departures, bursts, short and long idle times.
+fn after() -> impl Strategy<Value = Span> {
+    prop_oneof![
+        4 => Just(Span::ZERO),
+        2 => (1..4u64).prop_map(|packets| Span::from_ns(1_200) * packets),
+        6 => (0..900_000u64).prop_map(Span::from_ps),
+        1 => (0..30u64).prop_map(Span::from_us),
+    ]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let rates = [Rate::from_gbps(1), Rate::from_bps(9_950_000_000), Rate::from_gbps(40)];
+    prop_oneof![
+        20 => packet().prop_map(Op::Arrive),
+        1 => (0..4u8, any::<bool>()).prop_map(|(queue, on)| Op::Pause(queue as QueueId, on)),
+        1 => prop::sample::select(rates.to_vec()).prop_map(Op::SetRate),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = (after(), 0..PORTS, op()).prop_map(|(after, port, op)| Step { after, port, op });
+    prop::collection::vec(step, 1..250)
+}
+
+/// Few sequences for each of many schemes; `PROPTEST_CASES` asks for more.
+fn config() -> ProptestConfig {
+    let more = std::env::var_os("PROPTEST_CASES").is_some();
+    ProptestConfig {
+        source_file: Some(file!()),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..if more { ProptestConfig::default() } else { ProptestConfig::with_cases(8) }
+    }
+}
+
+/// What came out, without what a refused arrival may be seen in.
+fn visible(trace: Vec<Event>) -> Vec<Event> {
+    let stays = |event: &Event| !matches!(event, Event::Refused { .. } | Event::Probe { .. });
+    trace.into_iter().filter(stays).collect()
+}
+
+fn keeps_its_promises(case: &Case, steps: &[Step]) -> Result<(), TestCaseError> {
+    let trace = run(case, steps, &How::default());
+
+    let eager = run(case, steps, &How { eager: true, ..How::default() });
+    prop_assert!(trace == eager, "{}: lazy ticks differ from eager ones", case.name);
+
+    if !case.remembers_refused {
+        let skip = refused(&trace);
+        let without = run(case, steps, &How { skip, ..How::default() });
+        let same = visible(trace) == visible(without);
+        prop_assert!(same, "{}: a refused arrival changed what came later", case.name);
+    }
+    Ok(())
+}
+
+/// Everything that is checked after each operation; ticks left to the port do what ticks
+/// at their own times do; and a refused arrival leaves no trace in a scheme that commits
+/// on store only.
+#[test]
+fn every_scheme_keeps_every_promise() {
+    for case in cases::all() {
+        let mut runner = TestRunner::new(config());
+        if let Err(error) = runner.run(&steps(), |steps| keeps_its_promises(&case, &steps)) {
+            panic!("{}: {error}", case.name);
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The schemes under test. **To add one, add its line** to the list of its seat (it then
+//! meets every occupant of the other seats) or, if it fills them all, to [`whole`].
+
+use super::odd::*;
+use switchbed_qdisc::buffer::{Shared, Static};
+use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
+use switchbed_qdisc::marker::{MarkAt, MqEcn, Step};
+use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
+use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_qdisc::{Scheme, Seats};
+
+/// Quanta of the four queues: one under the MTU, none alike.
+pub const QUANTA: [Bytes; 4] =
+    [Bytes::new(1500), Bytes::new(3000), Bytes::new(1000), Bytes::new(4500)];
+const QUEUES: usize = QUANTA.len();
+
+/// Thresholds, limits and times that short sequences reach.
+const K: Bytes = Bytes::new(6_000);
+const PORT: Bytes = Bytes::new(20_000);
+const PART: Bytes = Bytes::new(10_000);
+const POOL: Bytes = Bytes::new(40_000);
+const T_IDLE: Span = Span::from_ns(1_200);
+
+/// What a scheme may never exceed.
+#[derive(Clone, Copy, Default)]
+pub struct Limits {
+    pub port: Option<Bytes>,
+    pub queue: Option<Bytes>,
+    pub pool: Option<Bytes>,
+}
+
+/// A scheme under test.
+pub struct Case {
+    pub name: String,
+    pub quanta: Vec<Bytes>,
+    pub make: Box<dyn Fn() -> Box<dyn Scheme + Send>>,
+    pub limits: Limits,
+    /// May answer `NotBefore`.
+    pub waits: bool,
+    /// A refused arrival may change what it does later: it draws, pushes out, or counts.
+    pub remembers_refused: bool,
+}
+
+/// An occupant of a seat, by name.
+pub struct Named<T: ?Sized> {
+    name: &'static str,
+    make: fn() -> Box<T>,
+    limits: Limits,
+    waits: bool,
+    remembers_refused: bool,
+}
+
+fn named<T: ?Sized>(name: &'static str, make: fn() -> Box<T>) -> Named<T> {
+    Named { name, make, limits: Limits::default(), waits: false, remembers_refused: false }
+}
+
+impl<T: ?Sized> Named<T> {
+    fn port_limit(mut self, limit: Bytes) -> Self {
+        self.limits.port = Some(limit);
+        self
+    }
+    fn queue_limit(mut self, limit: Bytes) -> Self {
+        self.limits.queue = Some(limit);
+        self
+    }
+    fn pool_limit(mut self, limit: Bytes) -> Self {
+        self.limits.pool = Some(limit);
+        self
+    }
+    fn waits(mut self) -> Self {
+        self.waits = true;
+        self
+    }
+    fn remembers_refused(mut self) -> Self {
+        self.remembers_refused = true;
+        self
+    }
+}
+
+type Classifiers = Named<dyn Classifier + Send>;
+type Buffers = Named<dyn Buffer + Send>;
+type Markers = Named<dyn Marker + Send>;
+type Schedulers = Named<dyn Scheduler + Send>;
+type Notifiers = Named<dyn Notifier + Send>;
+
+fn classifiers() -> Vec<Classifiers> {
+    vec![
+        named("single", || Box::new(Single)),
+        named("by class", || Box::new(ByClass)),
+        named("by ingress", || Box::new(ByIngress)),
+        named("by hash", || Box::new(ByHash { key: 5 })),
+    ]
+}
+
+fn buffers() -> Vec<Buffers> {
+    let new = named::<dyn Buffer + Send>;
+    vec![
+        new("shared", || Box::new(Shared { limit: PORT })).port_limit(PORT),
+        new("static", || Box::new(Static { limit: PART })).queue_limit(PART),
+    ]
+}
+
+fn odd_buffers() -> Vec<Buffers> {
+    let new = named::<dyn Buffer + Send>;
+    let push_out = |name, make| new(name, make).queue_limit(PART).remembers_refused();
+    vec![
+        push_out("push out the head", || Box::new(PushOut { limit: PART, victim: Victim::Head })),
+        push_out("push out inside", || Box::new(PushOut { limit: PART, victim: Victim::Middle })),
+        push_out("push out the tail", || Box::new(PushOut { limit: PART, victim: Victim::Tail })),
+        push_out("push out by lot", || Box::new(PushOut { limit: PART, victim: Victim::Lot })),
+        push_out("a buffer with books", || Box::new(Ledger::default())),
+        new("push out of the longest", || {
+            Box::new(PushOut { limit: PORT, victim: Victim::Longest })
+        })
+        .port_limit(PORT)
+        .remembers_refused(),
+        new("half of the pool's rest", || Box::new(HalfOfTheRest)).pool_limit(POOL),
+    ]
+}
+
+fn markers() -> Vec<Markers> {
+    vec![
+        named("per-queue", || Box::new(Step::per_queue(K, QUEUES, MarkAt::Enqueue))),
+        named("per-queue, dequeue", || Box::new(Step::per_queue(K, QUEUES, MarkAt::Dequeue))),
+        named("per-queue-min", || Box::new(Step::per_queue_min(K, &QUANTA, MarkAt::Enqueue))),
+        named("per-port", || Box::new(Step::per_port(K, QUEUES, MarkAt::Enqueue))),
+        named("mq-ecn", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Enqueue))),
+        named("mq-ecn, dequeue", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Dequeue))),
+    ]
+}
+
+fn odd_markers() -> Vec<Markers> {
+    let new = named::<dyn Marker + Send>;
+    vec![
+        new("marks all arrivals", || Box::new(Always { on_arrival: true })),
+        new("marks all departures", || Box::new(Always { on_arrival: false })),
+        new("marks from inside", || Box::new(MarkInside::default())),
+        new("tosses coins", || Box::new(Coin)).remembers_refused(),
+        new("drops at departure", || Box::new(DropAtDeparture::default())),
+        new("ticks", || Box::new(Ticker::new(Span::from_ns(3_700)))),
+        new("ticks amid packets", || Box::new(Ticker::new(Span::from_ns(400)))),
+    ]
+}
+
+fn schedulers() -> Vec<Schedulers> {
+    vec![
+        named("fifo", || Box::new(Fifo)),
+        named("round robin", || Box::new(RoundRobin::default())),
+        named("wrr", || Box::new(Wrr::new(QUEUES))),
+        named("dwrr", || Box::new(Dwrr::new(QUEUES))),
+        named("strict over dwrr", || Box::new(Strict::new(1, Dwrr::new(QUEUES)))),
+    ]
+}
+
+fn odd_schedulers() -> Vec<Schedulers> {
+    let new = named::<dyn Scheduler + Send>;
+    vec![
+        new("rests over fifo", || Box::new(Rest::new(Fifo))).waits(),
+        new("rests over dwrr", || Box::new(Rest::new(Dwrr::new(QUEUES)))).waits(),
+    ]
+}
+
+fn nobody() -> Vec<Notifiers> {
+    vec![named("nobody", || Box::new(Nobody))]
+}
+
+fn odd_notifiers() -> Vec<Notifiers> {
+    vec![named("sampler", || Box::new(Sampler::default()))]
+}
+
+/// Schemes that fill all seats.
+fn whole() -> Vec<Named<dyn Scheme + Send>> {
+    let new = named::<dyn Scheme + Send>;
+    vec![new("credits", || Box::new(Credits::new())).queue_limit(PART)]
+}
+
+/// Every scheme: the library's seats in every combination; each odd seat with every
+/// scheduler, under MQ-ECN where the marking is open; all odd ones together.
+pub fn all() -> Vec<Case> {
+    let by_class = || classifiers().drain(1..2).collect();
+    let shared = || buffers().drain(..1).collect();
+    let mq_ecn = || markers().drain(4..5).collect();
+    [
+        product(classifiers(), buffers(), markers(), schedulers(), nobody()),
+        product(by_class(), odd_buffers(), mq_ecn(), schedulers(), nobody()),
+        product(by_class(), shared(), odd_markers(), schedulers(), nobody()),
+        product(by_class(), buffers(), mq_ecn(), odd_schedulers(), odd_notifiers()),
+        product(by_class(), odd_buffers(), odd_markers(), odd_schedulers(), odd_notifiers()),
+        whole().into_iter().map(alone).collect(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn alone(scheme: Named<dyn Scheme + Send>) -> Case {
+    Case {
+        name: scheme.name.to_owned(),
+        quanta: QUANTA.into(),
+        make: Box::new(scheme.make),
+        limits: scheme.limits,
+        waits: scheme.waits,
+        remembers_refused: scheme.remembers_refused,
+    }
+}
+
+fn product(
+    classifiers: Vec<Classifiers>,
+    buffers: Vec<Buffers>,
+    markers: Vec<Markers>,
+    schedulers: Vec<Schedulers>,
+    notifiers: Vec<Notifiers>,
+) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (c, b) in pairs(&classifiers, &buffers) {
+        for (m, (s, n)) in pairs(&markers, &pairs(&schedulers, &notifiers)) {
+            let make = (c.make, b.make, m.make, s.make, n.make);
+            let seats = move || Seats::new(make.0(), make.1(), make.2(), make.3(), make.4());
+            cases.push(Case {
+                name: [c.name, b.name, m.name, s.name, n.name].join(" / "),
+                quanta: QUANTA.into(),
+                make: Box::new(move || Box::new(seats())),
+                limits: b.limits,
+                waits: s.waits,
+                remembers_refused: b.remembers_refused || m.remembers_refused,
+            });
+        }
+    }
+    cases
+}
+
+fn pairs<'a, A, B>(a: &'a [A], b: &'a [B]) -> Vec<(&'a A, &'a B)> {
+    a.iter().flat_map(|a| b.iter().map(move |b| (a, b))).collect()
+}

@@ -1,0 +1,264 @@
+//! Runs a sequence of operations on two ports that share an arena and a pool, as a switch
+//! would: a port sends whenever its line is free and it has something to send.
+
+use super::cases::Case;
+use super::model::Model;
+use super::spy::{Seen, Spy};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome, Port, Qdisc};
+use switchbed_qdisc::seats::Feedback;
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::view::{DropReason, Pool, PortState};
+use switchbed_qdisc::{Arena, Ecn, Packet, QueueId, Random};
+
+/// Ports of the switch.
+pub const PORTS: usize = 2;
+
+/// One operation, so long after the one before.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub after: Span,
+    pub port: usize,
+    pub op: Op,
+}
+
+/// What happens to a port besides its own departures.
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    Arrive(Packet),
+    Pause(QueueId, bool),
+    SetRate(Rate),
+}
+
+/// What came of it, in the order in which it happened. Packets are named by the step that
+/// brought them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    In { step: usize, queue: QueueId },
+    Refused { step: usize, queue: QueueId, why: DropReason },
+    Dropped { step: usize, at: Time, queue: QueueId, why: DropReason },
+    Told(Feedback),
+    Sent { step: usize, at: Time, until: Time, queue: QueueId, ecn: Ecn, marked: bool },
+    Waits { port: usize, at: Time, until: Time },
+    Probe { thresholds_bytes: [Option<f64>; 4], round_time: Option<Span> },
+}
+
+/// How to run a sequence.
+#[derive(Default)]
+pub struct How {
+    /// Settle every port at each of its tick times instead of leaving that to the port.
+    pub eager: bool,
+    /// Steps to leave out; the clock runs as if they had come.
+    pub skip: BTreeSet<usize>,
+}
+
+/// The arrivals that were refused.
+pub fn refused(trace: &[Event]) -> BTreeSet<usize> {
+    let step = |event: &Event| match *event {
+        Event::Refused { step, .. } => Some(step),
+        _ => None,
+    };
+    trace.iter().filter_map(step).collect()
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014), for schemes that draw.
+pub struct SplitMix(pub u64);
+
+impl Random for SplitMix {
+    fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+/// A port with what the test knows of it.
+struct Line {
+    port: Box<dyn Qdisc>,
+    seen: Arc<Mutex<Seen>>,
+    /// When to ask it for a packet next.
+    wake: Option<Time>,
+}
+
+struct Switch<'a> {
+    case: &'a Case,
+    lines: Vec<Line>,
+    model: Model,
+    arena: Arena,
+    pool: Pool,
+    rng: SplitMix,
+    out: Outcome,
+    trace: Vec<Event>,
+}
+
+/// Runs the steps, then lets everything drain, and checks the books after each operation.
+/// Panics, naming the case, where a promise is broken.
+pub fn run(case: &Case, steps: &[Step], how: &How) -> Vec<Event> {
+    let mut switch = Switch::new(case);
+    let mut now = Time::ZERO;
+    for (number, step) in steps.iter().enumerate() {
+        now += step.after;
+        switch.advance(now, how.eager);
+        if !how.skip.contains(&number) {
+            switch.apply(number, step, now);
+        }
+    }
+    switch.drain(now, how.eager);
+    switch.trace
+}
+
+impl<'a> Switch<'a> {
+    fn new(case: &'a Case) -> Self {
+        let line = |_| {
+            let seen = Arc::default();
+            let spy = Spy::new(case, Arc::clone(&seen));
+            let state = PortState::new(Rate::from_gbps(10), &case.quanta);
+            Line { port: Box::new(Port::new(state, spy)), seen, wake: None }
+        };
+        Switch {
+            case,
+            lines: (0..PORTS).map(line).collect(),
+            model: Model::new(&case.name, case.quanta.len()),
+            arena: Arena::new(),
+            pool: Pool::new(case.limits.pool.unwrap_or(Bytes::MAX)),
+            rng: SplitMix(7),
+            out: Outcome::default(),
+            trace: Vec::new(),
+        }
+    }
+
+    /// Lets departures (and ticks, if eager) up to and at `now` happen, in time order,
+    /// a tick before a departure.
+    fn advance(&mut self, now: Time, eager: bool) {
+        loop {
+            let tick = |line: &Line| line.seen.lock().unwrap().next_tick;
+            let ticks = (0..PORTS).map(|p| (tick(&self.lines[p]), 0, p)).filter(|_| eager);
+            let wakes = (0..PORTS).filter_map(|p| self.lines[p].wake.map(|at| (at, 1, p)));
+            match ticks.chain(wakes).min() {
+                Some((at, kind, p)) if at <= now => match kind {
+                    0 => self.with(p, at, |port, cx| port.settle(cx)),
+                    _ => self.depart(p, at),
+                },
+                _ => return,
+            }
+        }
+    }
+
+    fn apply(&mut self, number: usize, step: &Step, now: Time) {
+        let p = step.port;
+        match step.op {
+            Op::Arrive(packet) => self.arrive(number, p, packet, now),
+            Op::Pause(queue, paused) => {
+                self.with(p, now, |port, cx| port.set_paused(queue, paused, cx));
+                self.model.ports[p].pause(queue, paused);
+                self.wake(p, now);
+            }
+            Op::SetRate(rate) => self.with(p, now, |port, cx| port.set_rate(rate, cx)),
+        }
+        self.check(p, now);
+        self.advance(now, false);
+    }
+
+    fn arrive(&mut self, step: usize, p: usize, packet: Packet, now: Time) {
+        let slot = self.arena.alloc(packet);
+        let answer = self.with(p, now, |port, cx| port.enqueue(slot, cx));
+        self.model.ports[p].arrived(&packet);
+        self.take_out(p, now);
+        match answer {
+            Enqueued::In(queue) => {
+                self.model.stored(p, queue, slot, step, packet, &self.lines[p].seen);
+                self.trace.push(Event::In { step, queue });
+                self.wake(p, now);
+            }
+            Enqueued::Dropped(queue, why) => {
+                self.model.ports[p].lost(&packet, why);
+                self.arena.free(slot);
+                self.trace.push(Event::Refused { step, queue, why });
+            }
+        }
+    }
+
+    fn depart(&mut self, p: usize, now: Time) {
+        let answer = self.with(p, now, |port, cx| port.dequeue(cx));
+        self.take_out(p, now);
+        match answer {
+            Dequeued::Sent { slot, queue, until, marked } => {
+                let ecn = self.arena.packet(slot).ecn;
+                let step =
+                    self.model.sent(p, queue, slot, now, until, ecn, marked, &self.lines[p].seen);
+                self.arena.free(slot);
+                self.trace.push(Event::Sent { step, at: now, until, queue, ecn, marked });
+                self.lines[p].wake = Some(until);
+            }
+            Dequeued::Empty => {
+                self.model.must_have_nothing_to_send(p);
+                self.lines[p].wake = None;
+            }
+            Dequeued::NotBefore(until) => {
+                assert!(self.case.waits, "{}: waits, but nothing shapes", self.case.name);
+                assert!(until > now, "{}: waits for the past", self.case.name);
+                self.trace.push(Event::Waits { port: p, at: now, until });
+                self.lines[p].wake = Some(until);
+            }
+        }
+        self.check(p, now);
+    }
+
+    /// Ask the port as soon as its line is free.
+    fn wake(&mut self, p: usize, now: Time) {
+        self.lines[p].wake = Some(now.max(self.lines[p].port.state().busy_until()));
+    }
+
+    /// Takes over what an operation dropped or said.
+    fn take_out(&mut self, p: usize, now: Time) {
+        for dropped in std::mem::take(&mut self.out.dropped) {
+            let step = self.model.removed(p, dropped);
+            self.arena.free(dropped.slot);
+            let (queue, why) = (dropped.queue, dropped.why);
+            self.trace.push(Event::Dropped { step, at: now, queue, why });
+        }
+        self.trace.extend(self.out.feedback.drain(..).map(Event::Told));
+    }
+
+    /// The books and the limits, and what a probe would see.
+    fn check(&mut self, p: usize, now: Time) {
+        self.model.check(&self.lines.iter().map(|l| l.port.state()).collect::<Vec<_>>());
+        self.model.check_shared(&self.arena, &self.pool, &self.case.limits);
+        let port = &self.lines[p].port;
+        let mut thresholds_bytes = [None; 4];
+        for (queue, threshold) in (0..).zip(&mut thresholds_bytes) {
+            *threshold = port.threshold_bytes(now, &self.arena, &self.pool, queue);
+        }
+        self.trace.push(Event::Probe { thresholds_bytes, round_time: port.round_time() });
+    }
+
+    /// Lets all queues go on and waits for the last packet.
+    fn drain(&mut self, now: Time, eager: bool) {
+        for p in 0..PORTS {
+            for queue in 0..self.case.quanta.len() as QueueId {
+                self.with(p, now, |port, cx| port.set_paused(queue, false, cx));
+                self.model.ports[p].pause(queue, false);
+            }
+            self.wake(p, now);
+        }
+        while let Some(next) = self.lines.iter().filter_map(|line| line.wake).min() {
+            self.advance(next, eager);
+        }
+        assert_eq!(self.arena.live(), 0, "{}: packets stay behind", self.case.name);
+        assert_eq!(self.pool.used, Bytes::ZERO, "{}: the pool stays taken", self.case.name);
+    }
+
+    fn with<T>(&mut self, p: usize, now: Time, f: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
+        let mut cx = Cx {
+            now,
+            arena: &mut self.arena,
+            pool: &mut self.pool,
+            rng: &mut self.rng,
+            out: &mut self.out,
+        };
+        f(&mut *self.lines[p].port, &mut cx)
+    }
+}

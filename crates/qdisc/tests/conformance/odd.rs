@@ -1,0 +1,428 @@
+//! Small seats for the suite alone, each odd in one way that the port must bear. Later
+//! schemes of the library do these things for a reason.
+
+use std::cell::Cell;
+use switchbed_qdisc::scheme::Stored;
+use switchbed_qdisc::seats::{
+    Admission, Buffer, Departure, Feedback, Intent, Marker, Notifier, Scheduler, Selection,
+    ServiceEnd,
+};
+use switchbed_qdisc::units::{Bytes, Span, Time};
+use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::{Note, Packet, QueueId, Random, Scheme, SlotId, View};
+
+/// Which packet an arrival displaces.
+#[derive(Clone, Copy)]
+pub enum Victim {
+    Head,
+    Middle,
+    Tail,
+    /// Any packet of the arrival's queue, by bytes, the arrival itself among them.
+    Lot,
+    /// The tail of the longest queue.
+    Longest,
+}
+
+/// Pushes out of the arrival's queue (or the longest) until the arrival fits.
+pub struct PushOut {
+    pub limit: Bytes,
+    pub victim: Victim,
+}
+
+impl Buffer for PushOut {
+    fn admit(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        packet: &Packet,
+        rng: &mut dyn Random,
+    ) -> Admission {
+        let full = Admission::Out(DropReason::Full);
+        let queues = 0..view.port.queues() as QueueId;
+        let (from, used) = match self.victim {
+            Victim::Longest => {
+                let longest = queues.max_by_key(|&q| view.port.queue_bytes(q)).unwrap();
+                (longest, view.port.bytes())
+            }
+            _ => (queue, view.port.queue_bytes(queue)),
+        };
+        let len = packet.len_bytes as u64;
+        if used.get() + len <= self.limit.get() {
+            return Admission::In;
+        }
+        let packets = view.port.queue_packets(from) as usize;
+        let nth = |n: usize| view.slots(from).nth(n);
+        let victim = match self.victim {
+            Victim::Head => nth(0),
+            Victim::Middle => nth(packets / 2),
+            Victim::Tail | Victim::Longest => nth(packets.saturating_sub(1)),
+            Victim::Lot => {
+                let drawn = Bytes::new(rng.below(used.get() + len));
+                let slot = view.slot_at_byte(from, drawn);
+                (!slot.is_none()).then_some(slot)
+            }
+        };
+        victim.map_or(full, Admission::PushOut)
+    }
+}
+
+/// A queue may hold half of what the switch's pool has left.
+pub struct HalfOfTheRest;
+
+impl Buffer for HalfOfTheRest {
+    fn admit(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        packet: &Packet,
+        _: &mut dyn Random,
+    ) -> Admission {
+        let len = packet.len_bytes as u64;
+        let free = view.pool.capacity.saturating_sub(view.pool.used).get();
+        let over = view.port.queue_bytes(queue).get() + len > free / 2;
+        if over || len > free { Admission::Out(DropReason::Full) } else { Admission::In }
+    }
+    fn reads_pool(&self) -> bool {
+        true
+    }
+}
+
+/// Refuses by its own count of each queue, kept from its hooks alone.
+#[derive(Default)]
+pub struct Ledger {
+    bytes: [u64; 4],
+}
+
+impl Ledger {
+    fn agree(&self, view: &View) {
+        let seen = [0, 1, 2, 3].map(|q| view.port.queue_bytes(q).get());
+        assert_eq!(self.bytes, seen, "a buffer's hooks tell of every packet");
+    }
+}
+
+impl Buffer for Ledger {
+    fn admit(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        packet: &Packet,
+        _: &mut dyn Random,
+    ) -> Admission {
+        self.agree(view);
+        if self.bytes[queue as usize] + packet.len_bytes as u64 <= 10_000 {
+            return Admission::In;
+        }
+        match view.slots(queue).next() {
+            Some(head) if packet.len_bytes <= 10_000 => Admission::PushOut(head),
+            _ => Admission::Out(DropReason::Full),
+        }
+    }
+    fn stored(&mut self, view: &View, queue: QueueId, packet: &Packet) {
+        self.bytes[queue as usize] += packet.len_bytes as u64;
+        self.agree(view);
+    }
+    fn sent(&mut self, view: &View, queue: QueueId, packet: &Packet) {
+        self.bytes[queue as usize] -= packet.len_bytes as u64;
+        self.agree(view);
+    }
+    fn removed(&mut self, view: &View, queue: QueueId, packet: &Packet, _: DropReason) {
+        self.bytes[queue as usize] -= packet.len_bytes as u64;
+        self.agree(view);
+    }
+}
+
+/// Marks everything, on arrival or departure.
+pub struct Always {
+    pub on_arrival: bool,
+}
+
+impl Marker for Always {
+    fn intend(&self, _: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
+        if self.on_arrival { Intent::Mark } else { Intent::Pass }
+    }
+    fn depart(
+        &mut self,
+        _: &View,
+        _: QueueId,
+        _: SlotId,
+        _: Note,
+        _: &mut dyn Random,
+    ) -> Departure {
+        if self.on_arrival { Departure::Pass } else { Departure::Mark }
+    }
+}
+
+/// Marks, drops and passes by chance, on arrival and departure.
+pub struct Coin;
+
+impl Marker for Coin {
+    fn intend(&self, _: &View, _: QueueId, _: &Packet, rng: &mut dyn Random) -> Intent {
+        [Intent::Pass, Intent::Mark, Intent::Drop, Intent::Pass][rng.below(4) as usize]
+    }
+    fn depart(
+        &mut self,
+        _: &View,
+        _: QueueId,
+        _: SlotId,
+        _: Note,
+        rng: &mut dyn Random,
+    ) -> Departure {
+        let verdicts = [Departure::Pass, Departure::Mark, Departure::Unmark, Departure::Drop];
+        verdicts[rng.below(4) as usize]
+    }
+}
+
+/// Notes a mark on some queued packet of the port whenever one is stored, and takes the
+/// note back from every second packet that leaves.
+#[derive(Default)]
+pub struct MarkInside {
+    leaving: u64,
+}
+
+impl Marker for MarkInside {
+    fn intend(&self, _: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
+        Intent::Pass
+    }
+    fn stored(
+        &mut self,
+        view: &View,
+        _: QueueId,
+        _: SlotId,
+        _: Intent,
+        rng: &mut dyn Random,
+    ) -> Option<SlotId> {
+        let queue = view.port.backlogged().next_from(rng.below(4) as QueueId)?;
+        let packets = view.port.queue_packets(queue) as u64;
+        view.slots(queue).nth(rng.below(packets) as usize)
+    }
+    fn depart(
+        &mut self,
+        _: &View,
+        _: QueueId,
+        _: SlotId,
+        note: Note,
+        _: &mut dyn Random,
+    ) -> Departure {
+        self.leaving += (note == Note::Mark) as u64;
+        if note == Note::Mark && self.leaving.is_multiple_of(2) {
+            Departure::Unmark
+        } else {
+            Departure::Pass
+        }
+    }
+}
+
+/// Drops two of three packets as they leave, in a row and so across queues.
+#[derive(Default)]
+pub struct DropAtDeparture {
+    leaving: u64,
+}
+
+impl Marker for DropAtDeparture {
+    fn intend(&self, _: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
+        Intent::Pass
+    }
+    fn depart(
+        &mut self,
+        _: &View,
+        _: QueueId,
+        _: SlotId,
+        _: Note,
+        _: &mut dyn Random,
+    ) -> Departure {
+        self.leaving += 1;
+        if self.leaving.is_multiple_of(3) { Departure::Pass } else { Departure::Drop }
+    }
+}
+
+/// Marks when a sum, taken periodically over all that a tick may see, is over a threshold.
+pub struct Ticker {
+    pub period: Span,
+    sum: f64,
+    last: Cell<Time>,
+}
+
+impl Ticker {
+    pub fn new(period: Span) -> Self {
+        Ticker { period, sum: 0.0, last: Cell::new(Time::ZERO) }
+    }
+    fn settled(&self, view: &View) {
+        assert!(view.now.since(self.last.get()) < self.period, "a tick is overdue");
+    }
+}
+
+impl Marker for Ticker {
+    fn intend(&self, view: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
+        self.settled(view);
+        if self.sum > 8e3 { Intent::Mark } else { Intent::Pass }
+    }
+    fn depart(
+        &mut self,
+        view: &View,
+        _: QueueId,
+        _: SlotId,
+        _: Note,
+        _: &mut dyn Random,
+    ) -> Departure {
+        self.settled(view);
+        if self.sum > 12e3 { Departure::Mark } else { Departure::Unmark }
+    }
+    fn period(&self) -> Option<Span> {
+        Some(self.period)
+    }
+    fn tick(&mut self, view: &View, n: u64) {
+        assert_eq!(view.now, self.last.get() + self.period * n, "ticks at their own times");
+        self.last.set(view.now);
+        for _ in 0..n {
+            let rate = view.port.rate().as_bps() as f64 / 1e7;
+            let eligible = view.port.eligible().len() as f64 * 500.0;
+            self.sum = 0.5 * self.sum + view.port.bytes().as_f64() + eligible + rate;
+        }
+    }
+    fn threshold_bytes(&self, _: &View, _: QueueId) -> Option<f64> {
+        Some(self.sum)
+    }
+}
+
+/// Tells the source of every third packet how long the queue is, and forgets its count
+/// periodically.
+#[derive(Default)]
+pub struct Sampler {
+    stored: u64,
+}
+
+impl Notifier for Sampler {
+    fn stored(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        packet: &Packet,
+        _: &mut dyn Random,
+    ) -> Option<Feedback> {
+        self.stored += 1;
+        self.stored.is_multiple_of(3).then(|| Feedback {
+            flow: packet.flow,
+            quantized: (self.stored % 64) as u8,
+            offset_bytes: view.port.queue_bytes(queue).get() as i32,
+            delta_bytes: 0,
+        })
+    }
+    fn period(&self) -> Option<Span> {
+        Some(Span::from_us(5))
+    }
+    fn tick(&mut self, _: &View, n: u64) {
+        self.stored >>= n.min(63);
+    }
+}
+
+/// Lets the line rest after each packet before the discipline below goes on.
+pub struct Rest<S> {
+    below: S,
+    next: Time,
+}
+
+impl<S> Rest<S> {
+    pub fn new(below: S) -> Self {
+        Rest { below, next: Time::ZERO }
+    }
+}
+
+impl<S: Scheduler> Scheduler for Rest<S> {
+    fn enqueued(&mut self, view: &View, queue: QueueId, packet: &Packet) {
+        self.below.enqueued(view, queue, packet);
+    }
+    fn select(&mut self, view: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection {
+        if view.port.eligible().is_empty() {
+            Selection::Empty
+        } else if view.now < self.next {
+            Selection::NotBefore(self.next)
+        } else {
+            self.below.select(view, ends)
+        }
+    }
+    fn served(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        packet: &Packet,
+        until: Time,
+        ends: &mut dyn FnMut(ServiceEnd),
+    ) {
+        self.next = until + Span::from_ns(700);
+        self.below.served(view, queue, packet, until, ends);
+    }
+    fn removed(&mut self, view: &View, queue: QueueId, packet: &Packet, why: DropReason) {
+        self.below.removed(view, queue, packet, why);
+    }
+}
+
+/// One policy across seats, in the manner of HCF: a flow's bin has one credit for the high
+/// queue; when the high queue empties the two queues change roles and credits are renewed.
+pub struct Credits {
+    high: QueueId,
+    spent: u32,
+}
+
+impl Credits {
+    pub fn new() -> Self {
+        Credits { high: 0, spent: 0 }
+    }
+    fn low(&self) -> QueueId {
+        1 - self.high
+    }
+    fn left(&mut self, view: &View, queue: QueueId) {
+        if queue == self.high && view.port.queue_packets(queue) == 0 {
+            self.high = self.low();
+            self.spent = 0;
+        }
+    }
+}
+
+impl Scheme for Credits {
+    fn classify(&mut self, _: &View, packet: &Packet) -> QueueId {
+        let spent = self.spent >> (packet.flow.0 % 20) & 1 == 1;
+        if spent { self.low() } else { self.high }
+    }
+    fn intend(&self, _: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
+        Intent::Pass
+    }
+    fn admit(&mut self, view: &View, q: QueueId, packet: &Packet, _: &mut dyn Random) -> Admission {
+        let length = view.port.queue_bytes(q).get() + packet.len_bytes as u64;
+        if length <= 10_000 { Admission::In } else { Admission::Out(DropReason::Full) }
+    }
+    fn stored(
+        &mut self,
+        view: &View,
+        q: QueueId,
+        slot: SlotId,
+        _: Intent,
+        _: &mut dyn Random,
+    ) -> Stored {
+        if q == self.high {
+            self.spent |= 1 << (view.arena.packet(slot).flow.0 % 20);
+        }
+        Stored::default()
+    }
+    fn refused(&mut self, _: &View, _: QueueId, _: &Packet, _: DropReason) {}
+    fn removed(&mut self, view: &View, q: QueueId, _: &Packet, _: DropReason) {
+        self.left(view, q);
+    }
+    fn select(&mut self, view: &View) -> Selection {
+        let eligible = view.port.eligible();
+        let first = [self.high, self.low()].into_iter().find(|&q| eligible.contains(q));
+        first.map_or(Selection::Empty, Selection::Queue)
+    }
+    fn depart(
+        &mut self,
+        _: &View,
+        _: QueueId,
+        _: SlotId,
+        _: Note,
+        _: &mut dyn Random,
+    ) -> Departure {
+        Departure::Pass
+    }
+    fn served(&mut self, view: &View, q: QueueId, _: &Packet, _: Time) {
+        self.left(view, q);
+    }
+}

@@ -1,0 +1,265 @@
+//! A scheme around a scheme: it counts packets from the hooks alone and checks, at each
+//! hook, that the view counts what the hook's comment says, that hooks come in order, and
+//! that the answers name only what is there.
+
+use super::cases::Case;
+use std::cell::Cell;
+use std::sync::{Arc, Mutex};
+use switchbed_qdisc::scheme::Stored;
+use switchbed_qdisc::seats::{Admission, Departure, Intent, Selection};
+use switchbed_qdisc::units::{Span, Time};
+use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::{Needs, Note, Packet, QueueId, Random, Scheme, SlotId, View};
+
+/// What the driver and the model hear of the scheme's wishes.
+#[derive(Default)]
+pub struct Seen {
+    /// When periodic work is due next.
+    pub next_tick: Time,
+    /// The note that the last stored packet was to get.
+    pub arrival_note: Note,
+    /// The slot that was to be marked as the last packet was stored.
+    pub marked_inside: Option<SlotId>,
+    /// The note on the packet sent last, after the scheme's verdict on its departure.
+    pub final_note: Note,
+}
+
+/// What the port is doing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    Idle,
+    Classified(QueueId),
+    /// The wish, and whether the buffer has been asked.
+    Intended(QueueId, Intent, bool),
+    Selected(QueueId),
+    Departing(QueueId, Departure),
+}
+
+pub struct Spy {
+    name: String,
+    waits: bool,
+    inner: Box<dyn Scheme + Send>,
+    seen: Arc<Mutex<Seen>>,
+    /// Packets and bytes of each queue, by the hooks.
+    queued: Vec<(u32, u64)>,
+    last: Cell<Time>,
+    phase: Cell<Phase>,
+}
+
+impl Spy {
+    pub fn new(case: &Case, seen: Arc<Mutex<Seen>>) -> Self {
+        let inner = (case.make)();
+        seen.lock().unwrap().next_tick = inner.next_tick();
+        Spy {
+            name: case.name.clone(),
+            waits: case.waits,
+            inner,
+            seen,
+            queued: vec![(0, 0); case.quanta.len()],
+            last: Cell::new(Time::ZERO),
+            phase: Cell::new(Phase::Idle),
+        }
+    }
+
+    /// The view must show what the hooks said, and time must not run back.
+    fn look(&self, view: &View) {
+        let name = &self.name;
+        assert!(view.now >= self.last.replace(view.now), "{name}: time runs back");
+        let mut total = (0, 0);
+        for (q, &(packets, bytes)) in (0..).zip(&self.queued) {
+            let port = view.port;
+            let shown = (port.queue_packets(q), port.queue_bytes(q).get());
+            assert_eq!(shown, (packets, bytes), "{name}: the view of queue {q}");
+            assert_eq!(view.slots(q).count(), packets as usize, "{name}: the list of queue {q}");
+            total = (total.0 + packets, total.1 + bytes);
+        }
+        assert_eq!((view.port.packets(), view.port.bytes().get()), total, "{name}: the port");
+    }
+
+    fn enter(&self, phase: Phase) -> Phase {
+        self.phase.replace(phase)
+    }
+
+    fn take(&mut self, q: QueueId, packet: &Packet) {
+        let queue = &mut self.queued[q as usize];
+        *queue = (queue.0 - 1, queue.1 - packet.len_bytes as u64);
+    }
+
+    fn queued_here(&self, view: &View, slot: SlotId) {
+        let mut queues = 0..self.queued.len() as QueueId;
+        let there = queues.any(|q| view.slots(q).any(|other| other == slot));
+        assert!(there, "{}: named a slot that is not queued", self.name);
+    }
+}
+
+impl Scheme for Spy {
+    fn classify(&mut self, view: &View, packet: &Packet) -> QueueId {
+        self.look(view);
+        let q = self.inner.classify(view, packet);
+        assert!((q as usize) < self.queued.len(), "{}: no queue {q}", self.name);
+        self.enter(Phase::Classified(q));
+        q
+    }
+
+    fn intend(&self, view: &View, q: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent {
+        self.look(view);
+        let intent = self.inner.intend(view, q, packet, rng);
+        assert_eq!(self.enter(Phase::Intended(q, intent, false)), Phase::Classified(q));
+        intent
+    }
+
+    fn admit(
+        &mut self,
+        view: &View,
+        q: QueueId,
+        packet: &Packet,
+        rng: &mut dyn Random,
+    ) -> Admission {
+        self.look(view);
+        match self.phase.get() {
+            Phase::Intended(queue, intent, _) => {
+                assert_eq!(queue, q);
+                assert!(intent != Intent::Drop, "{}: dropped, yet asks for room", self.name);
+                self.enter(Phase::Intended(q, intent, true));
+            }
+            other => panic!("{}: admit in {other:?}", self.name),
+        }
+        let admission = self.inner.admit(view, q, packet, rng);
+        if let Admission::PushOut(slot) = admission {
+            self.queued_here(view, slot);
+        }
+        admission
+    }
+
+    fn stored(
+        &mut self,
+        view: &View,
+        q: QueueId,
+        slot: SlotId,
+        intent: Intent,
+        rng: &mut dyn Random,
+    ) -> Stored {
+        let packet = *view.arena.packet(slot);
+        let queue = &mut self.queued[q as usize];
+        *queue = (queue.0 + 1, queue.1 + packet.len_bytes as u64);
+        self.look(view);
+        assert_eq!(self.enter(Phase::Idle), Phase::Intended(q, intent, true), "{}", self.name);
+        assert!(intent == Intent::Pass || packet.ecn.capable(), "{}: not capable", self.name);
+        assert_eq!(view.slots(q).last(), Some(slot), "{}: not at the tail", self.name);
+        assert_eq!(view.arena.arrived(slot), view.now, "{}: arrival time", self.name);
+        let stored = self.inner.stored(view, q, slot, intent, rng);
+        stored.mark.into_iter().for_each(|other| self.queued_here(view, other));
+        let mut seen = self.seen.lock().unwrap();
+        seen.arrival_note = if intent == Intent::Mark { Note::Mark } else { Note::Clear };
+        seen.marked_inside = stored.mark;
+        stored
+    }
+
+    fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
+        self.look(view);
+        let Phase::Intended(_, intent, asked) = self.enter(Phase::Idle) else {
+            panic!("{}: refused out of turn", self.name)
+        };
+        // RFC 3168: a mark that cannot be carried is a drop; and a marker's drop displaces
+        // nothing, so the buffer was never asked.
+        let early = match intent {
+            Intent::Pass => None,
+            Intent::Mark if packet.ecn.capable() => None,
+            Intent::Mark => Some(DropReason::NotEcnCapable),
+            Intent::Drop => Some(DropReason::Early),
+        };
+        assert_eq!(asked, early.is_none(), "{}: the buffer was asked", self.name);
+        assert!(early.is_none_or(|early| early == why), "{}: refused for {why:?}", self.name);
+        self.inner.refused(view, q, packet, why);
+    }
+
+    fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
+        self.take(q, packet);
+        self.look(view);
+        match self.phase.get() {
+            Phase::Intended(_, _, true) => assert_eq!(why, DropReason::PushedOut),
+            Phase::Departing(queue, verdict) => {
+                assert_eq!((queue, verdict), (q, Departure::Drop), "{}", self.name);
+                assert_eq!(why, DropReason::AtDeparture);
+                self.enter(Phase::Idle);
+            }
+            other => panic!("{}: removed in {other:?}", self.name),
+        }
+        self.inner.removed(view, q, packet, why);
+    }
+
+    fn select(&mut self, view: &View) -> Selection {
+        self.look(view);
+        assert!(view.now >= view.port.busy_until(), "{}: the line is busy", self.name);
+        let selection = self.inner.select(view);
+        let eligible = view.port.eligible();
+        match selection {
+            Selection::Queue(q) => {
+                assert!(eligible.contains(q), "{}: {q} may not send", self.name);
+                self.enter(Phase::Selected(q));
+            }
+            Selection::Empty => assert!(eligible.is_empty(), "{}: idles", self.name),
+            Selection::NotBefore(time) => {
+                assert!(self.waits && time > view.now, "{}: waits", self.name);
+            }
+        }
+        selection
+    }
+
+    fn depart(
+        &mut self,
+        view: &View,
+        q: QueueId,
+        slot: SlotId,
+        note: Note,
+        rng: &mut dyn Random,
+    ) -> Departure {
+        self.look(view);
+        assert_eq!(view.head(q), slot, "{}: not the head", self.name);
+        assert_eq!(view.arena.note(slot), note, "{}: not its note", self.name);
+        let verdict = self.inner.depart(view, q, slot, note, rng);
+        assert_eq!(self.enter(Phase::Departing(q, verdict)), Phase::Selected(q));
+        self.seen.lock().unwrap().final_note = match verdict {
+            Departure::Mark => Note::Mark,
+            Departure::Unmark => Note::Clear,
+            Departure::Pass | Departure::Drop => note,
+        };
+        verdict
+    }
+
+    fn served(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time) {
+        self.take(q, packet);
+        self.look(view);
+        assert_eq!(until, view.port.busy_until(), "{}: until", self.name);
+        match self.enter(Phase::Idle) {
+            Phase::Departing(queue, verdict) => {
+                assert!(queue == q && verdict != Departure::Drop, "{}", self.name);
+            }
+            other => panic!("{}: served in {other:?}", self.name),
+        }
+        self.inner.served(view, q, packet, until);
+    }
+
+    fn next_tick(&self) -> Time {
+        self.inner.next_tick()
+    }
+
+    fn tick(&mut self, view: &View) {
+        self.look(view);
+        assert_eq!(self.phase.get(), Phase::Idle, "{}: ticks amid an operation", self.name);
+        self.inner.tick(view);
+        let next = self.inner.next_tick();
+        assert!(next > view.now, "{}: a tick that is due again", self.name);
+        self.seen.lock().unwrap().next_tick = next;
+    }
+
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+    fn threshold_bytes(&self, view: &View, q: QueueId) -> Option<f64> {
+        self.inner.threshold_bytes(view, q)
+    }
+    fn round_time(&self) -> Option<Span> {
+        self.inner.round_time()
+    }
+}
