@@ -313,7 +313,14 @@ impl Network {
     /// Changes a link's rate; a transmission under way keeps its end.
     pub fn set_rate(&mut self, id: LinkId, rate: Rate, now: Time) {
         self.touch(id, now);
-        self.links[id as usize].port.set_rate(rate);
+        let mut cx = Cx {
+            now,
+            arena: &mut self.arena,
+            pool: &mut self.pool,
+            rng: &mut self.rng,
+            out: &mut self.out,
+        };
+        self.links[id as usize].port.set_rate(rate, &mut cx);
     }
 
     /// Takes a link down (its port sends no more) or up again.
