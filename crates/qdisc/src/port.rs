@@ -11,7 +11,7 @@ use crate::packet::{Ecn, QueueId};
 use crate::random::Random;
 use crate::scheme::{Needs, Scheme};
 use crate::seats::{Admission, Departure, Feedback, Intent, Selection};
-use crate::units::{Line, Rate, Span, Time};
+use crate::units::{Rate, Span, Time};
 use crate::view::{DropReason, Pool, PortState, View};
 
 /// What an operation works with besides the port itself.
@@ -275,7 +275,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
 
     fn set_rate(&mut self, rate: Rate, cx: &mut Cx) {
         self.ticks(cx);
-        self.state.line = Line::new(rate);
+        self.state.set_rate(rate);
     }
 
     fn set_paused(&mut self, queue: QueueId, paused: bool, cx: &mut Cx) {

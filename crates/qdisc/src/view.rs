@@ -3,7 +3,7 @@
 use crate::arena::{Arena, List, SlotId};
 use crate::packet::{Packet, QueueId};
 use crate::set::QueueSet;
-use crate::units::{Bytes, Line, Rate, Span, Time};
+use crate::units::{Bytes, Line, PS_PER_S, Rate, Span, Time};
 
 /// Packet memory that several ports share. It belongs to the switch, which settles its
 /// ports before a scheme that reads it is asked ([`crate::Needs::pool`]).
@@ -118,6 +118,8 @@ pub struct PortState {
     pub(crate) backlogged: QueueSet,
     pub(crate) paused: QueueSet,
     pub(crate) line: Line,
+    /// Picoseconds a byte takes on the line.
+    pub(crate) ps_per_byte: f64,
     pub(crate) busy_until: Time,
     /// How long the port had been idle when the packet arrived that is being handled.
     pub(crate) idle: Span,
@@ -141,10 +143,16 @@ impl PortState {
             backlogged: QueueSet::EMPTY,
             paused: QueueSet::EMPTY,
             line: Line::new(rate),
+            ps_per_byte: ps_per_byte(rate),
             busy_until: Time::ZERO,
             idle: Span::ZERO,
             counters: Counters::default(),
         }
+    }
+
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.line = Line::new(rate);
+        self.ps_per_byte = ps_per_byte(rate);
     }
 
     /// Bytes queued, the packet on the wire not counted.
@@ -192,6 +200,11 @@ impl PortState {
     pub fn rate(&self) -> Rate {
         self.line.rate()
     }
+    /// The time that a byte takes on the line, in picoseconds.
+    #[inline]
+    pub fn ps_per_byte(&self) -> f64 {
+        self.ps_per_byte
+    }
     /// When the transmission under way ends, or the last one ended.
     #[inline]
     pub fn busy_until(&self) -> Time {
@@ -201,6 +214,10 @@ impl PortState {
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
+}
+
+fn ps_per_byte(rate: Rate) -> f64 {
+    (8 * PS_PER_S) as f64 / rate.as_bps() as f64
 }
 
 /// A port as a scheme's hook sees it, at the hook's time.

@@ -20,7 +20,7 @@ use crate::arena::{Note, SlotId};
 use crate::packet::{Packet, QueueId};
 use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker, ServiceEnd};
-use crate::units::{Bytes, PS_PER_S, Span};
+use crate::units::{Bytes, Span};
 use crate::view::View;
 
 /// MQ-ECN.
@@ -50,16 +50,28 @@ impl MqEcn {
         self.t_round_ps * power(self.beta, idle.as_ps() / self.t_idle.as_ps())
     }
 
-    /// Equation 5, with K_standard = C·RTT·λ taken out: min(quantum / (C·T_round), 1)·K.
+    /// The time that a queue's quantum takes on the line.
     #[inline]
+    fn quantum_ps(&self, view: &View, queue: QueueId) -> f64 {
+        view.port.quantum(queue).as_f64() * view.port.ps_per_byte()
+    }
+
+    /// Equation 5, with K_standard = C·RTT·λ taken out: min(quantum / (C·T_round), 1)·K.
     fn threshold(&self, view: &View, queue: QueueId, t_round_ps: f64) -> f64 {
-        let quantum_ps = view.port.quantum(queue).as_f64() * (8 * PS_PER_S) as f64
-            / view.port.rate().as_bps() as f64;
+        let quantum_ps = self.quantum_ps(view, queue);
         if quantum_ps >= t_round_ps {
             self.threshold_bytes
         } else {
-            self.threshold_bytes * (quantum_ps / t_round_ps)
+            self.threshold_bytes * quantum_ps / t_round_ps
         }
+    }
+
+    /// Whether a length is over the threshold; without the division, which every packet
+    /// would pay for.
+    #[inline]
+    fn over(&self, view: &View, queue: QueueId, bytes: u64, t_round_ps: f64) -> bool {
+        let quantum_ps = self.quantum_ps(view, queue);
+        bytes as f64 * quantum_ps.max(t_round_ps) > self.threshold_bytes * quantum_ps
     }
 }
 
@@ -82,8 +94,8 @@ impl Marker for MqEcn {
         if self.at != MarkAt::Enqueue {
             return Intent::Pass;
         }
-        let length = (view.port.queue_bytes(queue).get() + packet.len_bytes as u64) as f64;
-        if length > self.threshold(view, queue, self.after_idling(view)) {
+        let bytes = view.port.queue_bytes(queue).get() + packet.len_bytes as u64;
+        if self.over(view, queue, bytes, self.after_idling(view)) {
             Intent::Mark
         } else {
             Intent::Pass
@@ -112,11 +124,12 @@ impl Marker for MqEcn {
         _: Note,
         _: &mut dyn Random,
     ) -> Departure {
-        let over = || {
-            let length = view.port.queue_bytes(queue).as_f64();
-            length > self.threshold(view, queue, self.t_round_ps)
-        };
-        if self.at == MarkAt::Dequeue && over() { Departure::Mark } else { Departure::Pass }
+        let bytes = view.port.queue_bytes(queue).get();
+        if self.at == MarkAt::Dequeue && self.over(view, queue, bytes, self.t_round_ps) {
+            Departure::Mark
+        } else {
+            Departure::Pass
+        }
     }
 
     #[inline]
