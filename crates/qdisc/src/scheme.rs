@@ -117,21 +117,30 @@ pub struct Seats<C, B, M, S, N> {
     buffer_clock: Clock,
     marker_clock: Clock,
     notifier_clock: Clock,
+    /// The earliest of the clocks.
+    next_tick: Time,
 }
 
 impl<C, B: Buffer, M: Marker, S, N: Notifier> Seats<C, B, M, S, N> {
     /// Seats them.
     pub fn new(classifier: C, buffer: B, marker: M, scheduler: S, notifier: N) -> Self {
-        Seats {
+        let mut seats = Seats {
             buffer_clock: Clock::new(buffer.period()),
             marker_clock: Clock::new(marker.period()),
             notifier_clock: Clock::new(notifier.period()),
+            next_tick: Time::NEVER,
             classifier,
             buffer,
             marker,
             scheduler,
             notifier,
-        }
+        };
+        seats.next_tick = seats.earliest();
+        seats
+    }
+
+    fn earliest(&self) -> Time {
+        self.buffer_clock.next.min(self.marker_clock.next).min(self.notifier_clock.next)
     }
 }
 
@@ -212,7 +221,7 @@ where
 
     #[inline]
     fn next_tick(&self) -> Time {
-        self.buffer_clock.next.min(self.marker_clock.next).min(self.notifier_clock.next)
+        self.next_tick
     }
     fn tick(&mut self, view: &View) {
         if let Some((n, at)) = self.buffer_clock.due(view.now) {
@@ -224,6 +233,7 @@ where
         if let Some((n, at)) = self.notifier_clock.due(view.now) {
             self.notifier.tick(&View { now: at, ..*view }, n);
         }
+        self.next_tick = self.earliest();
     }
 
     fn needs(&self) -> Needs {

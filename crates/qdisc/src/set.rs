@@ -3,11 +3,11 @@
 use crate::packet::QueueId;
 
 /// Most queues a port may have.
-pub const MAX_QUEUES: usize = 128;
+pub const MAX_QUEUES: usize = 64;
 
 /// A set of queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueSet(u128);
+pub struct QueueSet(u64);
 
 impl QueueSet {
     /// No queue.
@@ -72,14 +72,14 @@ mod tests {
     fn next_from_wraps_round() {
         let mut set = QueueSet::EMPTY;
         assert_eq!(set.next_from(3), None);
-        for queue in [2, 5, 127] {
+        for queue in [2, 5, 63] {
             set.insert(queue);
         }
         assert_eq!(set.next_from(0), Some(2));
         assert_eq!(set.next_from(5), Some(5));
-        assert_eq!(set.next_from(6), Some(127));
-        assert_eq!(set.next_from(128), Some(2));
-        set.remove(127);
+        assert_eq!(set.next_from(6), Some(63));
+        assert_eq!(set.next_from(64), Some(2));
+        set.remove(63);
         assert_eq!(set.next_from(6), Some(2));
         assert_eq!(set.iter().collect::<Vec<_>>(), [2, 5]);
     }

@@ -28,6 +28,8 @@ pub(crate) struct Queue {
     pub(crate) packets: u32,
     pub(crate) quantum: u32,
     pub(crate) bytes: u64,
+    /// The time that the quantum takes on the line, in picoseconds.
+    pub(crate) quantum_ps: f64,
 }
 
 /// Why a packet was dropped.
@@ -118,8 +120,6 @@ pub struct PortState {
     pub(crate) backlogged: QueueSet,
     pub(crate) paused: QueueSet,
     pub(crate) line: Line,
-    /// Picoseconds a byte takes on the line.
-    pub(crate) ps_per_byte: f64,
     pub(crate) busy_until: Time,
     /// How long the port had been idle when the packet arrived that is being handled.
     pub(crate) idle: Span,
@@ -129,30 +129,35 @@ pub struct PortState {
 impl PortState {
     /// An empty port: one queue for each quantum (bytes; at most [`crate::MAX_QUEUES`]).
     pub fn new(rate: Rate, quanta: &[Bytes]) -> Self {
-        assert!((1..=crate::MAX_QUEUES).contains(&quanta.len()), "1 to 128 queues a port");
+        assert!((1..=crate::MAX_QUEUES).contains(&quanta.len()), "1 to 64 queues a port");
         let queue = |quantum: &Bytes| Queue {
             list: List::EMPTY,
             packets: 0,
             quantum: u32::try_from(quantum.get()).expect("a quantum under 4 GB"),
             bytes: 0,
+            quantum_ps: 0.0,
         };
-        PortState {
+        let mut port = PortState {
             queues: quanta.iter().map(queue).collect(),
             bytes: 0,
             packets: 0,
             backlogged: QueueSet::EMPTY,
             paused: QueueSet::EMPTY,
             line: Line::new(rate),
-            ps_per_byte: ps_per_byte(rate),
             busy_until: Time::ZERO,
             idle: Span::ZERO,
             counters: Counters::default(),
-        }
+        };
+        port.set_rate(rate);
+        port
     }
 
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.line = Line::new(rate);
-        self.ps_per_byte = ps_per_byte(rate);
+        let ps_per_byte = (8 * PS_PER_S) as f64 / rate.as_bps() as f64;
+        for queue in &mut self.queues {
+            queue.quantum_ps = queue.quantum as f64 * ps_per_byte;
+        }
     }
 
     /// Bytes queued, the packet on the wire not counted.
@@ -200,10 +205,15 @@ impl PortState {
     pub fn rate(&self) -> Rate {
         self.line.rate()
     }
-    /// The time that a byte takes on the line, in picoseconds.
+    /// The time that a queue's quantum takes on the line, in picoseconds.
     #[inline]
-    pub fn ps_per_byte(&self) -> f64 {
-        self.ps_per_byte
+    pub fn quantum_ps(&self, queue: QueueId) -> f64 {
+        self.queues[queue as usize].quantum_ps
+    }
+    /// Whether no queue is paused.
+    #[inline]
+    pub fn none_paused(&self) -> bool {
+        self.paused.is_empty()
     }
     /// When the transmission under way ends, or the last one ended.
     #[inline]
@@ -214,10 +224,6 @@ impl PortState {
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
-}
-
-fn ps_per_byte(rate: Rate) -> f64 {
-    (8 * PS_PER_S) as f64 / rate.as_bps() as f64
 }
 
 /// A port as a scheme's hook sees it, at the hook's time.

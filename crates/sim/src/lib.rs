@@ -5,6 +5,7 @@
 
 mod heap;
 pub mod hosts;
+mod link;
 pub mod network;
 pub mod queue_stats;
 pub mod random;

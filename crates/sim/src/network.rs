@@ -9,42 +9,22 @@
 //! packet cannot arrive before the one ahead of it has.
 
 use crate::heap::{LinkHeap, MAX_LINKS};
+use crate::link::{Link, Yard};
 use crate::queue_stats::QueueStats;
 use crate::random::Stream;
 use crate::tcp::Segment;
 use crate::topology::{Cable, Graph, Hop, Node, Route};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_qdisc::{
-    Arena, Cx, Dequeued, Enqueued, Outcome, Packet, Pool, Qdisc, QueueId, SlotId,
-};
+use switchbed_qdisc::{Arena, Outcome, Packet, Pool, Qdisc, QueueId, SlotId};
 
 /// A link's number: hosts' first, then each switch's ports in order.
 pub type LinkId = u32;
 
 /// The switch bit of a link's far end; below it the number of the switch or host.
 const SWITCH: u32 = 1 << 31;
-
-struct Link {
-    flight: VecDeque<(Time, SlotId)>,
-    /// The end of the transmission under way, or of the last.
-    busy_until: Time,
-    /// When the port may be asked again: now, not before a time, or ([`Time::NEVER`]) when
-    /// something has changed.
-    wake: Time,
-    delay: Span,
-    port: Box<dyn Qdisc>,
-    to: u32,
-    /// The port's number at the far end, as a crosspoint queue knows it.
-    ingress: u16,
-    up: bool,
-    rank: u32,
-    /// Packets queued.
-    queued: u32,
-    stats: Option<Box<QueueStats>>,
-}
 
 /// A packet that has reached its host.
 #[derive(Clone, Copy, Debug)]
@@ -83,17 +63,11 @@ pub struct Network {
     heap: LinkHeap,
     /// Links by rank.
     by_rank: Vec<LinkId>,
-    /// Ports to ask again at a time (shapers).
-    wakes: BinaryHeap<Reverse<(Time, LinkId)>>,
-    arena: Arena,
+    yard: Yard,
     /// By slot: what routing looks at.
     hops: Vec<Hop>,
     /// By slot: what the packet carries.
     segments: Vec<Segment>,
-    pool: Pool,
-    rng: Stream,
-    out: Outcome,
-    packet_hops: u64,
     events: u64,
 }
 
@@ -129,20 +103,10 @@ impl Network {
                     (switch | SWITCH, ingress)
                 }
             };
-            by_rank[ranks[id] as usize] = id as LinkId;
-            links.push(Link {
-                flight: VecDeque::new(),
-                busy_until: Time::ZERO,
-                wake: Time::ZERO,
-                delay: cable.delay,
-                port: port(cable),
-                to,
-                ingress,
-                up: true,
-                rank: ranks[id],
-                queued: 0,
-                stats: None,
-            });
+            let rank = ranks[id];
+            by_rank[rank as usize] = id as LinkId;
+            let id = id as LinkId;
+            links.push(Link::new(id, rank, (to, ingress), cable.delay, port(cable)));
         }
         Network {
             links,
@@ -150,14 +114,16 @@ impl Network {
             route,
             heap: LinkHeap::new(),
             by_rank,
-            wakes: BinaryHeap::new(),
-            arena: Arena::new(),
+            yard: Yard {
+                arena: Arena::new(),
+                pool: Pool::new(Bytes::MAX),
+                rng,
+                out: Outcome::default(),
+                wakes: BinaryHeap::new(),
+                packet_hops: 0,
+            },
             hops: Vec::new(),
             segments: Vec::new(),
-            pool: Pool::new(Bytes::MAX),
-            rng,
-            out: Outcome::default(),
-            packet_hops: 0,
             events: 0,
         }
     }
@@ -184,7 +150,7 @@ impl Network {
 
     /// Packets transmitted by ports so far.
     pub fn packet_hops(&self) -> u64 {
-        self.packet_hops
+        self.yard.packet_hops
     }
 
     /// Events handled so far.
@@ -201,19 +167,19 @@ impl Network {
     /// The packet in a slot.
     #[inline]
     pub fn packet(&self, slot: SlotId) -> &Packet {
-        self.arena.packet(slot)
+        self.yard.arena.packet(slot)
     }
 
     /// Gives back the slot of a packet that was delivered.
     #[inline]
     pub fn free(&mut self, slot: SlotId) {
-        self.arena.free(slot);
+        self.yard.arena.free(slot);
     }
 
     /// Hands a packet to a host's network card.
     #[inline]
     pub fn send(&mut self, host: u32, packet: Packet, segment: Segment, hop: Hop, now: Time) {
-        let slot = self.arena.alloc(packet);
+        let slot = self.yard.arena.alloc(packet);
         let i = slot.index();
         if i == self.segments.len() {
             self.segments.push(segment);
@@ -229,7 +195,7 @@ impl Network {
     #[inline]
     pub fn next(&self) -> Time {
         let arrival = self.heap.next();
-        match self.wakes.peek() {
+        match self.yard.wakes.peek() {
             Some(&Reverse((wake, _))) => arrival.min(wake),
             None => arrival,
         }
@@ -240,7 +206,7 @@ impl Network {
     pub fn advance(&mut self, limit: Time) -> Option<Delivery> {
         loop {
             let now = self.heap.next();
-            if !self.wakes.is_empty() && self.wake_before(now, limit) {
+            if !self.yard.wakes.is_empty() && self.wake_before(now, limit) {
                 continue;
             }
             if now > limit || now == Time::NEVER {
@@ -248,8 +214,8 @@ impl Network {
             }
             self.events += 1;
             let id = self.by_rank[self.heap.top_rank() as usize];
-            self.settle(id, now);
             let link = &mut self.links[id as usize];
+            link.settle(&mut self.yard, now);
             let (_, slot) = link.flight.pop_front().expect("an active link has a packet in flight");
             match link.flight.front() {
                 Some(&(at, _)) => self.heap.replace_top(at, link.rank),
@@ -259,7 +225,7 @@ impl Network {
                 return Some(Delivery { at: now, host: link.to, slot });
             }
             let switch = link.to & !SWITCH;
-            self.arena.packet_mut(slot).ingress = link.ingress;
+            self.yard.arena.packet_mut(slot).ingress = link.ingress;
             let out = self.route.route(self.hops[slot.index()], switch);
             self.enqueue(self.first_port[switch as usize] + out, slot, now);
         }
@@ -268,9 +234,9 @@ impl Network {
     /// Asks a shaped port again if that is due before the next arrival, or with it.
     #[cold]
     fn wake_before(&mut self, arrival: Time, limit: Time) -> bool {
-        match self.wakes.peek() {
+        match self.yard.wakes.peek() {
             Some(&Reverse((at, id))) if at <= arrival && at <= limit => {
-                self.wakes.pop();
+                self.yard.wakes.pop();
                 self.events += 1;
                 self.touch(id, at);
                 true
@@ -281,9 +247,10 @@ impl Network {
 
     /// Settles a port and, if that put the first packet on an idle link, arms its event.
     pub fn touch(&mut self, id: LinkId, now: Time) {
-        let was_idle = self.links[id as usize].flight.is_empty();
-        self.settle(id, now);
-        self.arm(id, was_idle, now);
+        let link = &mut self.links[id as usize];
+        let was_idle = link.flight.is_empty();
+        link.settle(&mut self.yard, now);
+        arm(link, &mut self.heap, was_idle, now);
     }
 
     /// Settles every port, so that probes see the state at `now`.
@@ -298,7 +265,7 @@ impl Network {
         let port = &self.links[id as usize].port;
         let state = port.state();
         for queue in 0..state.queues() as QueueId {
-            let threshold = port.threshold_bytes(now, &self.arena, &self.pool, queue);
+            let threshold = port.threshold_bytes(now, &self.yard.arena, &self.yard.pool, queue);
             samples.push(QueueSample {
                 at: now,
                 link: id,
@@ -313,127 +280,31 @@ impl Network {
     /// Changes a link's rate; a transmission under way keeps its end.
     pub fn set_rate(&mut self, id: LinkId, rate: Rate, now: Time) {
         self.touch(id, now);
-        let mut cx = Cx {
-            now,
-            arena: &mut self.arena,
-            pool: &mut self.pool,
-            rng: &mut self.rng,
-            out: &mut self.out,
-        };
-        self.links[id as usize].port.set_rate(rate, &mut cx);
+        self.links[id as usize].port.set_rate(rate, &mut self.yard.cx(now));
     }
 
     /// Takes a link down (its port sends no more) or up again.
     pub fn set_up(&mut self, id: LinkId, up: bool, now: Time) {
         self.touch(id, now);
-        self.links[id as usize].up = up;
-        self.links[id as usize].wake = if up { now } else { Time::NEVER };
+        self.links[id as usize].set_up(up, now);
         self.touch(id, now);
     }
 
-    /// The departures of a port that are due by `now`, each at its own time.
-    #[inline]
-    fn settle(&mut self, id: LinkId, now: Time) {
-        loop {
-            let link = &self.links[id as usize];
-            let at = link.busy_until.max(link.wake);
-            if link.queued == 0 || at > now {
-                return;
-            }
-            self.transmit(id, at);
-        }
-    }
-
-    /// Puts the port's next packet on the wire at `now`, if it gives one.
-    #[inline]
-    fn transmit(&mut self, id: LinkId, now: Time) {
-        let link = &mut self.links[id as usize];
-        let mut cx = Cx {
-            now,
-            arena: &mut self.arena,
-            pool: &mut self.pool,
-            rng: &mut self.rng,
-            out: &mut self.out,
-        };
-        match link.port.dequeue(&mut cx) {
-            Dequeued::Sent { slot, queue, until, .. } => {
-                self.packet_hops += 1;
-                link.queued -= 1;
-                link.busy_until = until;
-                link.wake = Time::ZERO;
-                link.flight.push_back((until + link.delay, slot));
-                if let Some(stats) = &mut link.stats {
-                    let state = link.port.state();
-                    stats.change(now, queue, state.queue_bytes(queue), state.bytes());
-                }
-            }
-            Dequeued::Empty => link.wake = Time::NEVER,
-            Dequeued::NotBefore(time) => {
-                link.wake = time;
-                self.wakes.push(Reverse((time, id)));
-            }
-        }
-        if !self.out.dropped.is_empty() {
-            self.lose(id, now);
-        }
-    }
-
-    /// An arrival at a port: settled up to now first, asked for a departure after if the
-    /// line is free.
+    /// An arrival at a port: settled up to now first.
     #[inline]
     fn enqueue(&mut self, id: LinkId, slot: SlotId, now: Time) {
-        let was_idle = self.links[id as usize].flight.is_empty();
-        self.settle(id, now);
         let link = &mut self.links[id as usize];
-        let mut cx = Cx {
-            now,
-            arena: &mut self.arena,
-            pool: &mut self.pool,
-            rng: &mut self.rng,
-            out: &mut self.out,
-        };
-        match link.port.enqueue(slot, &mut cx) {
-            Enqueued::In(queue) => {
-                link.queued += 1;
-                if let Some(stats) = &mut link.stats {
-                    let state = link.port.state();
-                    stats.change(now, queue, state.queue_bytes(queue), state.bytes());
-                }
-            }
-            Enqueued::Dropped(..) => self.arena.free(slot),
-        }
-        if !self.out.dropped.is_empty() {
-            self.lose(id, now);
-        }
-        let link = &self.links[id as usize];
-        if link.busy_until <= now && link.queued > 0 && link.up {
-            self.transmit(id, now);
-        }
-        self.arm(id, was_idle, now);
+        let was_idle = link.flight.is_empty();
+        link.settle(&mut self.yard, now);
+        link.enqueue(&mut self.yard, slot, now);
+        arm(link, &mut self.heap, was_idle, now);
     }
+}
 
-    #[inline]
-    fn arm(&mut self, id: LinkId, was_idle: bool, now: Time) {
-        if was_idle {
-            let link = &self.links[id as usize];
-            if let Some(&(at, _)) = link.flight.front() {
-                self.heap.push(at, link.rank, now);
-            }
-        }
-    }
-
-    /// Frees the queued packets that the last operation at a port dropped.
-    #[cold]
-    fn lose(&mut self, id: LinkId, now: Time) {
-        let link = &mut self.links[id as usize];
-        for dropped in self.out.dropped.drain(..) {
-            link.queued -= 1;
-            let queue: QueueId = dropped.queue;
-            if let Some(stats) = &mut link.stats {
-                let state = link.port.state();
-                stats.change(now, queue, state.queue_bytes(queue), state.bytes());
-            }
-            self.arena.free(dropped.slot);
-        }
+/// Makes the first packet's arrival on a link that was idle its event.
+#[inline]
+fn arm(link: &Link, heap: &mut LinkHeap, was_idle: bool, now: Time) {
+    if was_idle && let Some(&(at, _)) = link.flight.front() {
+        heap.push(at, link.rank, now);
     }
 }

@@ -50,15 +50,9 @@ impl MqEcn {
         self.t_round_ps * power(self.beta, idle.as_ps() / self.t_idle.as_ps())
     }
 
-    /// The time that a queue's quantum takes on the line.
-    #[inline]
-    fn quantum_ps(&self, view: &View, queue: QueueId) -> f64 {
-        view.port.quantum(queue).as_f64() * view.port.ps_per_byte()
-    }
-
     /// Equation 5, with K_standard = C·RTT·λ taken out: min(quantum / (C·T_round), 1)·K.
     fn threshold(&self, view: &View, queue: QueueId, t_round_ps: f64) -> f64 {
-        let quantum_ps = self.quantum_ps(view, queue);
+        let quantum_ps = view.port.quantum_ps(queue);
         if quantum_ps >= t_round_ps {
             self.threshold_bytes
         } else {
@@ -70,8 +64,8 @@ impl MqEcn {
     /// would pay for.
     #[inline]
     fn over(&self, view: &View, queue: QueueId, bytes: u64, t_round_ps: f64) -> bool {
-        let quantum_ps = self.quantum_ps(view, queue);
-        bytes as f64 * quantum_ps.max(t_round_ps) > self.threshold_bytes * quantum_ps
+        let quantum_ps = view.port.quantum_ps(queue);
+        bytes as i64 as f64 * quantum_ps.max(t_round_ps) > self.threshold_bytes * quantum_ps
     }
 }
 

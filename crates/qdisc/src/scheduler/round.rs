@@ -105,13 +105,13 @@ impl<const CARRY: bool> Round<CARRY> {
 
     #[inline]
     fn select(&mut self, view: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection {
-        let eligible = view.port.eligible();
-        if eligible.is_empty() {
+        if self.first == NONE || view.port.eligible().is_empty() {
             return Selection::Empty;
         }
+        let none_paused = view.port.none_paused();
         loop {
             let queue = self.first;
-            if !eligible.contains(queue) {
+            if !none_paused && !view.port.eligible().contains(queue) {
                 // Paused: it misses its turn; nothing of a round's end about it.
                 self.move_last(queue);
                 continue;

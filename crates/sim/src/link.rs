@@ -1,0 +1,163 @@
+//! A link: a port, the line behind it, and the packets in flight on it.
+
+use crate::network::LinkId;
+use crate::queue_stats::QueueStats;
+use crate::random::Stream;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use switchbed_qdisc::units::{Span, Time};
+use switchbed_qdisc::{Arena, Cx, Dequeued, Enqueued, Outcome, Pool, Qdisc, QueueId, SlotId};
+
+/// What all links work with.
+pub(crate) struct Yard {
+    /// The packets.
+    pub(crate) arena: Arena,
+    pub(crate) pool: Pool,
+    pub(crate) rng: Stream,
+    pub(crate) out: Outcome,
+    /// Ports to ask again at a time (shapers).
+    pub(crate) wakes: BinaryHeap<Reverse<(Time, LinkId)>>,
+    /// Packets transmitted.
+    pub(crate) packet_hops: u64,
+}
+
+impl Yard {
+    #[inline]
+    pub(crate) fn cx(&mut self, now: Time) -> Cx<'_> {
+        Cx {
+            now,
+            arena: &mut self.arena,
+            pool: &mut self.pool,
+            rng: &mut self.rng,
+            out: &mut self.out,
+        }
+    }
+}
+
+pub(crate) struct Link {
+    /// The end of the transmission under way, or of the last.
+    busy_until: Time,
+    /// When the port may be asked again: now, not before a time, or ([`Time::NEVER`]) when
+    /// something has changed.
+    wake: Time,
+    /// Packets queued.
+    queued: u32,
+    up: bool,
+    /// The port's number at the far end, as a crosspoint queue knows it.
+    pub(crate) ingress: u16,
+    pub(crate) to: u32,
+    pub(crate) rank: u32,
+    delay: Span,
+    pub(crate) flight: VecDeque<(Time, SlotId)>,
+    pub(crate) port: Box<dyn Qdisc>,
+    pub(crate) stats: Option<Box<QueueStats>>,
+    id: LinkId,
+}
+
+impl Link {
+    /// An idle link of number `id` and tie-breaking rank `rank` to a node, which knows it
+    /// as its port `ingress`.
+    pub(crate) fn new(
+        id: LinkId,
+        rank: u32,
+        (to, ingress): (u32, u16),
+        delay: Span,
+        port: Box<dyn Qdisc>,
+    ) -> Link {
+        Link {
+            busy_until: Time::ZERO,
+            wake: Time::ZERO,
+            queued: 0,
+            up: true,
+            ingress,
+            to,
+            rank,
+            delay,
+            flight: VecDeque::new(),
+            port,
+            stats: None,
+            id,
+        }
+    }
+
+    /// The departures that are due by `now`, each at its own time.
+    #[inline]
+    pub(crate) fn settle(&mut self, yard: &mut Yard, now: Time) {
+        while self.queued > 0 {
+            let at = self.busy_until.max(self.wake);
+            if at > now {
+                return;
+            }
+            self.transmit(yard, at);
+        }
+    }
+
+    /// An arrival at a settled port, which is asked for a departure after it if the line
+    /// is free.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, yard: &mut Yard, slot: SlotId, now: Time) {
+        match self.port.enqueue(slot, &mut yard.cx(now)) {
+            Enqueued::In(queue) => {
+                self.queued += 1;
+                self.count(queue, now);
+            }
+            Enqueued::Dropped(..) => yard.arena.free(slot),
+        }
+        if !yard.out.dropped.is_empty() {
+            self.lose(yard, now);
+        }
+        if self.busy_until <= now && self.queued > 0 && self.up {
+            self.transmit(yard, now);
+        }
+    }
+
+    /// Takes the link down (its port sends no more) or up again.
+    pub(crate) fn set_up(&mut self, up: bool, now: Time) {
+        self.up = up;
+        self.wake = if up { now } else { Time::NEVER };
+    }
+
+    /// Puts the port's next packet on the wire at `now`, if it gives one.
+    #[inline]
+    fn transmit(&mut self, yard: &mut Yard, now: Time) {
+        match self.port.dequeue(&mut yard.cx(now)) {
+            Dequeued::Sent { slot, queue, until, .. } => {
+                yard.packet_hops += 1;
+                self.queued -= 1;
+                self.busy_until = until;
+                self.wake = Time::ZERO;
+                self.flight.push_back((until + self.delay, slot));
+                self.count(queue, now);
+            }
+            Dequeued::Empty => self.wake = Time::NEVER,
+            Dequeued::NotBefore(time) => {
+                self.wake = time;
+                yard.wakes.push(Reverse((time, self.id)));
+            }
+        }
+        if !yard.out.dropped.is_empty() {
+            self.lose(yard, now);
+        }
+    }
+
+    /// Tells the statistics of a change.
+    #[inline]
+    fn count(&mut self, queue: QueueId, now: Time) {
+        if let Some(stats) = &mut self.stats {
+            let state = self.port.state();
+            stats.change(now, queue, state.queue_bytes(queue), state.bytes());
+        }
+    }
+
+    /// Frees the queued packets that the last operation dropped.
+    #[cold]
+    fn lose(&mut self, yard: &mut Yard, now: Time) {
+        for i in 0..yard.out.dropped.len() {
+            let dropped = yard.out.dropped[i];
+            self.queued -= 1;
+            self.count(dropped.queue, now);
+            yard.arena.free(dropped.slot);
+        }
+        yard.out.dropped.clear();
+    }
+}
