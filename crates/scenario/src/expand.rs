@@ -5,9 +5,11 @@
 //! what was typed last counts. An override of a compared key takes the comparison's place.
 
 use crate::mistake::{Mistake, Origin};
+use crate::place::{places, set};
 use crate::resolve::resolve;
 use crate::tree::{At, Data, Node, Table, parse, parse_value};
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::path::Path;
 use switchbed_spec::Scenario;
 use switchbed_spec::scheme::{SchemeInfo, find};
@@ -36,17 +38,18 @@ impl Plan {
     }
 }
 
-/// Every run of the scenario file at `path`, under the overrides `key=value`.
+/// Every run of the scenario file at `path`, under the overrides `key=value` (`--set`)
+/// and the seed (`--seed`), which stands for `seed=…`.
 ///
 /// # Errors
 /// The first mistake found, in the file, in an override or in a file that it names.
-pub fn plans(path: &Path, overrides: &[String]) -> Result<Vec<Plan>, Mistake> {
+pub fn plans(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Plan>, Mistake> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| {
-        let message = format!("cannot be read: {error}");
+        let message = format!("cannot read the scenario: {error}");
         Mistake { file: file.clone(), line: None, key: String::new(), message }
     })?;
-    plans_of(&file, &text, path.parent().unwrap_or(Path::new("")), overrides)
+    plans_of(&file, &text, path.parent().unwrap_or(Path::new("")), sets, seed)
 }
 
 /// Every run of a scenario that is given as text: `file` names it in messages, the files
@@ -58,15 +61,18 @@ pub fn plans_of(
     file: &str,
     text: &str,
     folder: &Path,
-    overrides: &[String],
+    sets: &[String],
+    seed: Option<u64>,
 ) -> Result<Vec<Plan>, Mistake> {
-    let origin =
-        Origin { file: file.to_owned(), folder: folder.to_owned(), overrides: overrides.to_vec() };
+    let seed = seed.map(|seed| (format!("seed={seed}"), format!("--seed {seed}")));
+    let sets = sets.iter().map(|set| (set.clone(), format!("--set {set}")));
+    let (overrides, shown): (Vec<_>, Vec<_>) = sets.chain(seed).unzip();
+    let origin = Origin { file: file.to_owned(), folder: folder.to_owned(), overrides: shown };
     let root = parse(text).map_err(|(line, message)| {
         let message = format!("this is no TOML: {message}");
         origin.mistake(At::Line(line), "", message)
     })?;
-    Expansion::new(&origin, root)?.plans()
+    Expansion::new(&origin, root, &overrides)?.plans()
 }
 
 /// A key and the values that it takes in turn.
@@ -87,7 +93,7 @@ struct Expansion<'a> {
 }
 
 impl<'a> Expansion<'a> {
-    fn new(origin: &'a Origin, mut root: Table) -> Result<Self, Mistake> {
+    fn new(origin: &'a Origin, mut root: Table, overrides: &[String]) -> Result<Self, Mistake> {
         let mut axes = Vec::new();
         if let Some(compare) = root.get("compare") {
             flatten(origin, "compare", "", compare, &mut axes)?;
@@ -95,33 +101,32 @@ impl<'a> Expansion<'a> {
         root.remove("compare");
         let mut expansion =
             Expansion { origin, root, axes, fixed: Vec::new(), schemes: Vec::new() };
-        for i in 0..origin.overrides.len() {
-            expansion.read_override(i)?;
+        for (i, text) in overrides.iter().enumerate() {
+            expansion.read_override(text, At::Override(i))?;
         }
         expansion.check_axes()?;
         expansion.schemes = expansion.named_schemes();
         Ok(expansion)
     }
 
-    fn read_override(&mut self, i: usize) -> Result<(), Mistake> {
-        let at = At::Override(i);
-        let Some((key, value)) = self.origin.overrides[i].split_once('=') else {
+    fn read_override(&mut self, text: &str, at: At) -> Result<(), Mistake> {
+        let Some((key, value)) = text.split_once('=') else {
             return Err(self.origin.mistake(at, "", "an override is written key=value"));
         };
         let key = key.trim();
         let wrong = |message: String| self.origin.mistake(at, key, message);
         let value = parse_value(value, at).map_err(wrong)?;
         let compared = key.strip_prefix("compare.");
-        let targets = self.targets(compared.unwrap_or(key)).map_err(wrong)?;
-        let same = |axis: &Axis| self.targets(&axis.key).is_ok_and(|other| other == targets);
+        let targets = places(&self.root, compared.unwrap_or(key)).map_err(wrong)?;
+        let same = |axis: &Axis| places(&self.root, &axis.key).is_ok_and(|other| other == targets);
         let axis = self.axes.iter().position(same);
         match (compared, axis, value) {
             (Some(name), axis, Node { data: Data::List(values), .. }) => {
-                let axis = axis.unwrap_or_else(|| {
-                    self.axes.push(Axis { key: name.to_owned(), at, values: Vec::new() });
-                    self.axes.len() - 1
-                });
-                self.axes[axis] = Axis { key: self.axes[axis].key.clone(), at, values };
+                let typed = Axis { key: name.to_owned(), at, values };
+                match axis {
+                    Some(axis) => self.axes[axis] = typed,
+                    None => self.axes.push(typed),
+                }
             }
             (Some(_), _, value) => {
                 return Err(wrong(format!("is {value}: it must be a list of values")));
@@ -143,7 +148,7 @@ impl<'a> Expansion<'a> {
         for axis in &self.axes {
             let key = format!("compare.{}", axis.key);
             let wrong = |at, message: String| self.origin.mistake(at, &key, message);
-            let targets = self.targets(&axis.key).map_err(|why| wrong(axis.at, why))?;
+            let targets = places(&self.root, &axis.key).map_err(|why| wrong(axis.at, why))?;
             let overlaps = |other: &Vec<Vec<String>>| other.iter().any(|t| targets.contains(t));
             if let Some((other, _)) = taken.iter().find(|(_, other)| overlaps(other)) {
                 return Err(wrong(axis.at, format!("sets what compare.{other} sets already")));
@@ -152,9 +157,10 @@ impl<'a> Expansion<'a> {
             if axis.values.is_empty() {
                 return Err(wrong(axis.at, "is []: it must list at least one value".to_owned()));
             }
-            for (i, value) in axis.values.iter().enumerate() {
-                let setting = setting(axis, value);
-                if axis.values[..i].iter().any(|other| self::setting(axis, other) == setting) {
+            let mut named = BTreeSet::new();
+            for value in &axis.values {
+                let setting = setting(axis, value).to_string();
+                if !named.insert(setting.clone()) {
                     let message = match value.data {
                         Data::Table(_) => format!("has two called {setting}: give each a label"),
                         _ => format!("lists {value} twice"),
@@ -196,65 +202,19 @@ impl<'a> Expansion<'a> {
             run /= axis.values.len();
         }
         chosen.reverse();
+        let wrong = |key: &str, value: &Node, why| self.origin.mistake(value.at, key, why);
         let mut root = self.root.clone();
         for (axis, value) in &chosen {
-            self.apply(&mut root, &axis.key, value)?;
+            set(&mut root, &axis.key, value).map_err(|why| wrong(&axis.key, value, why))?;
         }
         for (key, value) in &self.fixed {
-            self.apply(&mut root, key, value)?;
+            set(&mut root, key, value).map_err(|why| wrong(key, value, why))?;
         }
         let settings = chosen.iter().map(|(axis, value)| (axis.key.clone(), setting(axis, value)));
         Ok(Plan {
             settings: settings.collect(),
             scenario: resolve(self.origin, &root, &self.schemes)?,
         })
-    }
-
-    fn apply(&self, root: &mut Table, key: &str, value: &Node) -> Result<(), Mistake> {
-        let wrong = |why: String| self.origin.mistake(value.at, key, why);
-        if key == "scheme" {
-            return choose_scheme(root, value).map_err(wrong);
-        }
-        for target in self.targets(key).map_err(wrong)? {
-            put(root, &target, value.clone()).map_err(wrong)?;
-        }
-        Ok(())
-    }
-
-    /// The places in the tree that a key of `[compare]` or of an override stands for.
-    fn targets(&self, key: &str) -> Result<Vec<Vec<String>>, String> {
-        let sources = self.root.get("traffic").and_then(Node::as_list).unwrap_or_default();
-        let path = |steps: &[&str]| steps.iter().map(|&step| step.to_owned()).collect();
-        match key {
-            "seed" => return Ok(vec![path(&["run", "seed"])]),
-            "load" | "flows" => {
-                let kind = |node: &Node| node.as_table()?.get("kind")?.as_text().map(str::to_owned);
-                let poisson = sources.iter().enumerate();
-                let poisson = poisson.filter(|(_, node)| kind(node).as_deref() == Some("poisson"));
-                let places: Vec<_> =
-                    poisson.map(|(i, _)| path(&["traffic", &i.to_string(), key])).collect();
-                return match places.is_empty() {
-                    true => Err(format!(
-                        "stands for the {key} of kind = \"poisson\" traffic, and there is none"
-                    )),
-                    false => Ok(places),
-                };
-            }
-            _ => {}
-        }
-        let mut steps: Vec<&str> = key.split('.').map(str::trim).collect();
-        if steps.contains(&"") {
-            return Err("is no key: write its section and name, as in switch.queues".to_owned());
-        }
-        if let ["traffic", name, ..] = steps[..]
-            && name.parse::<usize>().is_err()
-        {
-            match sources.len() {
-                0 | 1 => steps.insert(1, "0"),
-                n => return Err(format!("could be any of {n} sources: write traffic.0.{name}, …")),
-            }
-        }
-        Ok(vec![path(&steps)])
     }
 }
 
@@ -311,70 +271,4 @@ fn is_called(value: &Node, word: &Node) -> bool {
         && word
             .as_text()
             .is_some_and(|word| label() == Some(word) || scheme_name(value) == Some(word))
-}
-
-/// Puts a name, or a table of name, label and parameters, in the place of `[scheme]`'s;
-/// parameters that it does not give stay as `[scheme.params]` has them.
-fn choose_scheme(root: &mut Table, value: &Node) -> Result<(), String> {
-    let Data::Table(scheme) = &mut root.get_or_insert("scheme", value.at).data else {
-        return Ok(()); // refused when the section is read
-    };
-    scheme.remove("label");
-    match &value.data {
-        Data::Text(_) => scheme.insert("name", value.clone()),
-        Data::Table(entries) if entries.get("name").is_some() => {
-            for entry in &entries.entries {
-                match (entry.key.as_str(), &entry.value.data) {
-                    ("params", Data::Table(params)) => {
-                        let shared = scheme.get_or_insert("params", entry.at);
-                        if let Data::Table(shared) = &mut shared.data {
-                            for param in &params.entries {
-                                shared.insert(&param.key, param.value.clone());
-                            }
-                        }
-                    }
-                    (key, _) => scheme.insert(key, entry.value.clone()),
-                }
-            }
-        }
-        _ => {
-            let form = "a name or a table, { name = \"mq-ecn\", params = { beta = 0.5 } }";
-            return Err(format!("is {value}: it must be {form}"));
-        }
-    }
-    Ok(())
-}
-
-/// Puts the value at a place in the tree.
-fn put(table: &mut Table, steps: &[String], value: Node) -> Result<(), String> {
-    let (step, rest) = match steps {
-        [] => return Ok(()),
-        [last] => {
-            table.insert(last, value);
-            return Ok(());
-        }
-        [step, rest @ ..] => (step, rest),
-    };
-    put_in(table.get_or_insert(step, value.at), step, rest, value)
-}
-
-fn put_in(node: &mut Node, name: &str, steps: &[String], value: Node) -> Result<(), String> {
-    let shown = node.to_string();
-    match (&mut node.data, steps) {
-        (_, []) => *node = value,
-        (Data::Table(table), steps) => return put(table, steps, value),
-        (Data::List(items), [step, rest @ ..]) => {
-            let n = items.len();
-            let item = step.parse::<usize>().ok().and_then(|i| items.get_mut(i));
-            let Some(item) = item else {
-                return Err(match n {
-                    0 => format!("cannot be set: {name} lists nothing"),
-                    _ => format!("cannot be set: {name} has 0 to {}", n - 1),
-                });
-            };
-            return put_in(item, step, rest, value);
-        }
-        _ => return Err(format!("cannot be set: {name} is {shown} and has no keys")),
-    }
-    Ok(())
 }

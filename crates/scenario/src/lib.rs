@@ -1,8 +1,15 @@
-//! A scenario file, from text to results: parse ([`tree`]) → resolve → expand → build →
-//! run one. What the command line and Python share.
+//! A scenario file, from text to results: parse → resolve → expand → build → run one.
+//! What the command line and Python share.
+//!
+//! `tree` parses the text and keeps every line; `expand` applies `[compare]` and the
+//! overrides (`place` finds what they point at); `resolve` reads each section (`section`,
+//! `read`) by its table of keys in `switchbed_spec` and checks it against the others;
+//! every refusal is a [`Mistake`].
 
+mod catalog;
 mod expand;
 mod mistake;
+mod place;
 mod read;
 mod resolve;
 mod results;
@@ -15,6 +22,7 @@ mod tree;
 mod warnings;
 mod write;
 
+pub use catalog::schemes;
 pub use expand::{Plan, plans, plans_of};
 pub use mistake::Mistake;
 pub use results::Results;

@@ -22,15 +22,14 @@ pub struct Mistake {
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-        }
-        f.write_str(": ")?;
-        if !self.key.is_empty() {
-            write!(f, "{} ", self.key)?;
-        }
-        f.write_str(&self.message)
+        let line = self.line.map_or(String::new(), |line| format!(":{line}"));
+        let gap = if self.key.is_empty() { "" } else { " " };
+        let text = format!("{}{line}: {}{gap}{}", self.file, self.key, self.message);
+        // Keys and names are the user's: a line break in one must not make two lines.
+        text.chars().try_for_each(|c| match c.is_control() {
+            true => write!(f, "{}", c.escape_debug()),
+            false => write!(f, "{c}"),
+        })
     }
 }
 
@@ -43,7 +42,7 @@ pub(crate) struct Origin {
     pub file: String,
     /// The folder that the scenario's own file names start from.
     pub folder: PathBuf,
-    /// The overrides as the user gave them.
+    /// The overrides as the user gave them: `--set load=1.2`.
     pub overrides: Vec<String>,
 }
 
@@ -52,7 +51,7 @@ impl Origin {
     pub fn mistake(&self, at: At, key: &str, message: impl Into<String>) -> Mistake {
         let (file, line) = match at {
             At::Line(line) => (self.file.clone(), Some(line)),
-            At::Override(i) => (format!("--set {}", self.overrides[i]), None),
+            At::Override(i) => (self.overrides[i].clone(), None),
             At::Unwritten => (self.file.clone(), None),
         };
         Mistake { file, line, key: key.to_owned(), message: message.into() }
@@ -65,7 +64,7 @@ pub(crate) fn near<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) ->
     let word = plain(word);
     candidates
         .map(|candidate| (strsim::osa_distance(&word, &plain(candidate)), candidate))
-        .filter(|&(distance, candidate)| distance <= 1 + candidate.len() / 4)
+        .filter(|&(distance, candidate)| distance <= (candidate.len() / 3).max(1))
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)
 }

@@ -62,7 +62,7 @@ fn number(node: &Node, min: f64, max: f64) -> Result<f64, String> {
         Data::Whole(n) => *n as f64,
         Data::Number(x) => *x,
         Data::Text(text) => quantity::percent(text)?,
-        _ => return Err("it must be a number, such as 0.5 or \"50%\"".to_owned()),
+        _ => return Err("a number is needed, such as 0.5 or \"50%\"".to_owned()),
     };
     match x.is_finite() && min <= x && x <= max {
         true => Ok(x),
@@ -135,4 +135,32 @@ from_value! {
     Count(n) => u8 = n.try_into().ok();
     Flag(flag) => bool = Some(flag);
     Word(word) => String = Some(word);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::{At, parse_value};
+    use switchbed_spec::scheme::schemes;
+    use switchbed_spec::{Param, SECTIONS};
+
+    #[test]
+    fn every_default_is_what_its_key_takes() {
+        let packet = Some(Bytes::new(1500));
+        let keys = SECTIONS.iter().flat_map(|section| section.keys);
+        for Param { name, kind, default, required, doc } in
+            keys.chain(schemes().iter().flat_map(|scheme| scheme.params))
+        {
+            assert!(!doc.is_empty(), "{name}");
+            assert!(!required || default.is_none(), "{name}");
+            let Some(default) = default else { continue };
+            let node = parse_value(default, At::Unwritten).unwrap();
+            match (kind, node.as_list()) {
+                (ParamKind::List(item), Some(items)) => {
+                    assert!(items.iter().all(|node| read(item, node, packet).is_ok()), "{name}");
+                }
+                _ => drop(read(kind, &node, packet).unwrap_or_else(|why| panic!("{name}: {why}"))),
+            }
+        }
+    }
 }

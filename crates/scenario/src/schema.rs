@@ -1,7 +1,7 @@
 //! The JSON Schema of scenario files, from the tables of keys that they are read by.
 
 use serde_json::{Map, Value as Json, json};
-use switchbed_spec::scheme::schemes;
+use switchbed_spec::scheme::{SchemeInfo, schemes};
 use switchbed_spec::{Param, ParamKind, SECTIONS, quantity};
 
 /// The JSON Schema (draft 2020-12) of a scenario file.
@@ -48,9 +48,8 @@ fn table(keys: &[Param]) -> Json {
 fn property(param: &Param) -> Json {
     let mut json = of_kind(&param.kind);
     let mut doc = param.doc.to_owned();
-    if let Some(unit) = unit(&param.kind) {
-        doc.push_str(unit);
-    }
+    doc.push_str(&note(&param.kind));
+
     json["description"] = json!(doc);
     if let Some(default) = param.default {
         json["default"] = crate::tree::parse_value(default, crate::tree::At::Unwritten)
@@ -59,14 +58,22 @@ fn property(param: &Param) -> Json {
     json
 }
 
-fn unit(kind: &ParamKind) -> Option<&'static str> {
+/// What a description adds about the form of its value.
+fn note(kind: &ParamKind) -> String {
     match kind {
         ParamKind::Size | ParamKind::Threshold => {
-            Some(" A size with its unit: \"300KB\", \"65pkt\" (KB = 1000 bytes, pkt = host.mtu).")
+            " A size with its unit: \"300KB\", \"65pkt\" (KB = 1000 bytes, pkt = host.mtu).".into()
         }
-        ParamKind::Time => Some(" A time with its unit: \"85.2us\"."),
-        ParamKind::Rate => Some(" A rate with its unit: \"10Gbps\"."),
-        _ => None,
+        ParamKind::Time => " A time with its unit: \"85.2us\".".into(),
+        ParamKind::Rate => " A rate with its unit: \"10Gbps\".".into(),
+        ParamKind::SchemeParams => {
+            let of = |scheme: &SchemeInfo| {
+                let names: Vec<&str> = scheme.params.iter().map(|param| param.name).collect();
+                format!(" {}: {}.", scheme.name, names.join(", "))
+            };
+            schemes().iter().filter(|scheme| !scheme.params.is_empty()).map(of).collect()
+        }
+        _ => String::new(),
     }
 }
 
@@ -98,22 +105,9 @@ fn of_kind(kind: &ParamKind) -> Json {
             json!({ "anyOf": kinds.iter().map(of_kind).collect::<Vec<_>>() })
         }
         ParamKind::Table(keys) => table(keys),
-        ParamKind::SchemeParams => scheme_params(),
+        // Open: which parameters there are depends on the scheme.
+        ParamKind::SchemeParams => json!({ "type": "object" }),
     }
-}
-
-/// An open table: which parameters there are depends on the scheme.
-fn scheme_params() -> Json {
-    let of = |scheme: &switchbed_spec::scheme::SchemeInfo| {
-        let names: Vec<&str> = scheme.params.iter().map(|param| param.name).collect();
-        format!(
-            "{}: {}",
-            scheme.name,
-            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-        )
-    };
-    let known: Vec<String> = schemes().iter().map(of).collect();
-    json!({ "type": "object", "$comment": known.join("; ") })
 }
 
 /// `[compare]`: lists under dotted keys, written plainly or as tables.

@@ -157,8 +157,11 @@ impl<'a> Section<'a> {
 
     /// The mistake that a key is not given.
     pub fn missing(&self, name: &str) -> Mistake {
-        let param = self.param(name);
-        let example = example(&param.kind);
+        self.missing_like(name, &example(&self.param(name).kind))
+    }
+
+    /// The mistake that a key is not given, which could be `example`.
+    pub fn missing_like(&self, name: &str, example: &str) -> Mistake {
         let message = format!("is missing: write {name} = {example}");
         self.origin.mistake(self.at, &self.key(name), message)
     }
@@ -170,8 +173,14 @@ impl<'a> Section<'a> {
         for entry in self.table.iter().flat_map(|table| &table.entries) {
             if !asked.contains(&entry.key.as_str()) {
                 let applies = self.keys.iter().filter(|param| asked.contains(&param.name));
-                let applies = list_of(applies.map(|param| param.name));
-                let message = format!("does not apply to {what}, which takes {applies}");
+                let applies: Vec<&str> = applies.map(|param| param.name).collect();
+                let message = match applies.len() {
+                    0..=10 => {
+                        let applies = list_of(applies.into_iter());
+                        format!("does not apply to {what}, which takes {applies}")
+                    }
+                    _ => format!("does not apply to {what}"),
+                };
                 return Err(self.origin.mistake(entry.at, &self.key(&entry.key), message));
             }
         }
@@ -182,7 +191,8 @@ impl<'a> Section<'a> {
 /// What a key of this kind may be, as a file writes it.
 fn example(kind: &ParamKind) -> String {
     match kind {
-        ParamKind::Size | ParamKind::Threshold => "\"300KB\"".to_owned(),
+        ParamKind::Size => "\"300KB\"".to_owned(),
+        ParamKind::Threshold => "\"65pkt\"".to_owned(),
         ParamKind::Time => "\"10us\"".to_owned(),
         ParamKind::Rate => "\"10Gbps\"".to_owned(),
         ParamKind::Number { .. } => "0.5".to_owned(),

@@ -137,6 +137,7 @@ impl Node {
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match &self.data {
+            Data::Whole(n) => n.to_string(),
             Data::Number(x) => format!("{x:?}"),
             Data::Table(_) => "a table".to_owned(),
             _ => self.to_json().to_string(),

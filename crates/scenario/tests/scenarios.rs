@@ -15,10 +15,10 @@ fn scenarios() -> Vec<PathBuf> {
 #[test]
 fn every_scenario_resolves_to_what_it_is_when_written_out() {
     for file in scenarios() {
-        let plans = plans(&file, &[]).unwrap_or_else(|mistake| panic!("{mistake}"));
+        let plans = plans(&file, &[], None).unwrap_or_else(|mistake| panic!("{mistake}"));
         for plan in plans {
             let text = to_toml(&plan.scenario);
-            let again = plans_of("again", &text, Path::new(""), &[]);
+            let again = plans_of("again", &text, Path::new(""), &[], None);
             let again = again.unwrap_or_else(|mistake| panic!("{mistake}\n{text}"));
             assert_eq!(again.len(), 1);
             assert_eq!(again[0].scenario, plan.scenario, "{text}");

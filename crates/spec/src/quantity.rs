@@ -182,9 +182,9 @@ pub fn packets(text: &str) -> Result<u64, String> {
 
 /// A fraction written as `99.5%`.
 pub fn percent(text: &str) -> Result<f64, String> {
-    match Decimal::split(text)? {
-        (number, "%") => Ok(number.as_f64(2)),
-        _ => Err("a number is needed, such as 0.995 or \"99.5%\"".to_owned()),
+    match Decimal::split(text) {
+        Ok((number, "%")) => Ok(number.as_f64(2)),
+        _ => Err("a number is needed, such as 0.5 or \"50%\"".to_owned()),
     }
 }
 
@@ -236,7 +236,7 @@ mod tests {
             (time("99999999s").err(), "it is too large"),
             (size("1pkt", None).err(), "a pkt is host.mtu, so it cannot be used here"),
             (packets("16KB").err(), "a number of packets is needed, such as \"16pkt\""),
-            (percent("50").err(), "a number is needed, such as 0.995 or \"99.5%\""),
+            (percent("50").err(), "a number is needed, such as 0.5 or \"50%\""),
         ] {
             assert_eq!(result.as_deref(), Some(message));
         }

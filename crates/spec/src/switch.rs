@@ -2,7 +2,7 @@
 //! the scheme's own comes from [`crate::scheme`].
 
 use crate::param::{Param, ParamKind, Section};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use switchbed_qdisc::units::Bytes;
 
 /// Every switch port of the scenario.
@@ -18,6 +18,7 @@ pub struct Switch {
     /// (queue 0 first).
     pub strict: u16,
     /// Each queue's quantum (round-robin disciplines) or weight × 1 byte (others).
+    #[serde(serialize_with = "one_or_each")]
     pub quantum: Vec<Bytes>,
     /// A port's packet memory.
     pub buffer: Bytes,
@@ -75,6 +76,16 @@ pub const SECTION: Section = Section {
         ),
     ],
 };
+
+/// What all queues have alike once, else a list.
+fn one_or_each<S: Serializer>(each: &[Bytes], serializer: S) -> Result<S::Ok, S::Error> {
+    match each {
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => {
+            first.serialize(serializer)
+        }
+        _ => each.serialize(serializer),
+    }
+}
 
 /// Classifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -74,7 +74,7 @@ pub const SECTION: Section = Section {
         ),
         Param::optional(
             "load",
-            ParamKind::Number { min: 0.0, max: 1000.0 },
+            ParamKind::Number { min: 0.0, max: f64::INFINITY },
             "poisson: payload bits that each sender offers, as a fraction of its link's rate; \
              headers come on top.",
         ),

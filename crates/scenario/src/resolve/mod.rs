@@ -67,16 +67,7 @@ fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
             continue;
         }
         let Some(section) = SECTIONS.iter().find(|section| section.name == name) else {
-            let names = ["title", "compare"].into_iter();
-            let names = names.chain(SECTIONS.iter().map(|section| section.name));
-            let message = match near(name, names.clone()) {
-                Some(guess) => format!("is unknown: did you mean {guess}?"),
-                None => match home(name) {
-                    Some(home) => format!("is unknown: did you mean {home}?"),
-                    None => format!("is unknown: a scenario has {}", list_of(names)),
-                },
-            };
-            return Err(origin.mistake(entry.at, name, message));
+            return Err(origin.mistake(entry.at, name, unknown_name(name, &[])));
         };
         let (fits, form) = match (&entry.value.data, section.repeated) {
             (Data::List(_), true) | (Data::Table(_), false) => (true, String::new()),
@@ -89,6 +80,16 @@ fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+/// What is wrong with a name that no section has; `aliases` would do too.
+pub(crate) fn unknown_name(name: &str, aliases: &[&str]) -> String {
+    let names = || ["title", "compare"].into_iter().chain(SECTIONS.iter().map(|s| s.name));
+    let near = near(name, names().chain(aliases.iter().copied()));
+    match near.map(str::to_owned).or_else(|| home(name)) {
+        Some(guess) => format!("is unknown: did you mean {guess}?"),
+        None => format!("is unknown: a scenario has {}", list_of(names())),
+    }
 }
 
 fn host(section: Section<'_>, mtu: switchbed_qdisc::units::Bytes) -> Result<Host, Mistake> {

@@ -13,7 +13,8 @@ pub(crate) fn resolve(
     packet: Option<Bytes>,
     compared: &[&'static SchemeInfo],
 ) -> Result<SchemeChoice, Mistake> {
-    let name: String = section.get("name")?;
+    let name: Option<String> = section.maybe("name")?;
+    let name = name.ok_or_else(|| section.missing_like("name", "\"mq-ecn\""))?;
     let scheme = find(&name).ok_or_else(|| section.refuse("name", unknown(&name)))?;
     if scheme.needs_rounds && switch.discipline == Discipline::Fifo {
         let why = "it needs rounds, which a fifo has not: write switch.discipline = \"dwrr\"";
@@ -25,6 +26,13 @@ pub(crate) fn resolve(
     section.close("a scheme")?;
 
     let node = given.map(|node| without_others(node, scheme, compared));
+    let entries = node.iter().filter_map(Node::as_table).flat_map(|table| &table.entries);
+    for entry in entries {
+        if !knows(scheme, &entry.key) {
+            let key = format!("scheme.params.{}", entry.key);
+            return Err(origin.mistake(entry.at, &key, no_parameter(&entry.key, scheme)));
+        }
+    }
     let mut params = Section::open(origin, "scheme.params", scheme.params, node.as_ref(), packet)?;
     if given.is_none() {
         params.at = at;
@@ -56,10 +64,24 @@ fn unknown(name: &str) -> String {
     }
 }
 
+fn knows(scheme: &SchemeInfo, key: &str) -> bool {
+    scheme.params.iter().any(|param| param.name == key)
+}
+
+/// What is wrong with a parameter that the scheme does not have.
+fn no_parameter(key: &str, scheme: &SchemeInfo) -> String {
+    let names = || scheme.params.iter().map(|param| param.name);
+    let name = scheme.name;
+    match near(key, names()) {
+        Some(guess) => format!("is no parameter of {name}: did you mean {guess}?"),
+        None if scheme.params.is_empty() => format!("is no parameter of {name}, which has none"),
+        None => format!("is no parameter of {name}, which takes {}", list_of(names())),
+    }
+}
+
 /// `[scheme.params]` are shared by the schemes of a comparison: those that this scheme
 /// does not know but another one does are not meant for it.
 fn without_others(node: &Node, scheme: &SchemeInfo, compared: &[&SchemeInfo]) -> Node {
-    let knows = |scheme: &SchemeInfo, key: &str| scheme.params.iter().any(|p| p.name == key);
     let mut node = node.clone();
     if let Data::Table(table) = &mut node.data {
         table.entries.retain(|entry| {

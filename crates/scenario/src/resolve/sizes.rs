@@ -11,7 +11,8 @@ use switchbed_spec::{ParamKind, Sizes, quantity, sizes};
 
 /// A distribution for each entry of `sizes`; `services` take them in turn.
 pub(crate) fn resolve(section: &Section<'_>, services: usize) -> Result<Vec<Sizes>, Mistake> {
-    let node = section.given("sizes").ok_or_else(|| section.missing("sizes"))?;
+    let missing = || section.missing_like("sizes", "\"web-search\"");
+    let node = section.given("sizes").ok_or_else(missing)?;
     let Data::List(items) = &node.data else {
         return Ok(vec![one(section, "sizes", node)?]);
     };
@@ -66,7 +67,8 @@ fn from_table(section: &Section<'_>, name: &str, node: &Node) -> Result<Sizes, M
     } else if table.given("points").is_some() {
         points(&table)?
     } else {
-        let name: String = table.get("name")?;
+        let name: Option<String> = table.maybe("name")?;
+        let name = name.ok_or_else(|| table.missing_like("name", "\"web-search\""))?;
         named(&name).map_err(|why| table.refuse("name", why))?
     };
     if let Some(unit) = table.maybe::<Bytes>("round_up_to")? {
@@ -137,7 +139,8 @@ fn points(table: &Section<'_>) -> Result<Sizes, Mistake> {
 
 /// The file that the key names, found from the scenario's folder.
 pub(crate) fn found(section: &Section<'_>, key: &str) -> Result<PathBuf, Mistake> {
-    let name: String = section.get(key)?;
+    let name: Option<String> = section.maybe(key)?;
+    let name = name.ok_or_else(|| section.missing_like(key, "\"flows.csv\""))?;
     let path = section.origin.folder.join(name);
     match path.is_file() {
         true => Ok(path),

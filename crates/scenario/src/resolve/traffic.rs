@@ -122,7 +122,7 @@ impl Context<'_> {
 
     fn long_lived(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
         if section.given("to").is_none() {
-            return Err(section.missing("to"));
+            return Err(section.missing_like("to", "8"));
         }
         let to = match hosts(section, "to", self.topology.hosts())?[..] {
             [to] => to,

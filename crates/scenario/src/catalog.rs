@@ -1,0 +1,61 @@
+//! The registry of schemes as JSON, for `switchbed schemes`.
+
+use crate::mistake::list_of;
+use serde_json::{Value as Json, json};
+use switchbed_spec::scheme::{SchemeInfo, schemes as registry};
+use switchbed_spec::{Param, ParamKind};
+
+/// Every scheme: its name, paper, rule, source, seats and parameters with what they
+/// take, their defaults and meanings.
+pub fn schemes() -> Json {
+    registry().iter().map(scheme).collect()
+}
+
+fn scheme(scheme: &SchemeInfo) -> Json {
+    let [classifier, buffer, marker, scheduler, notifier] = scheme.seats;
+    json!({
+        "name": scheme.name,
+        "paper": scheme.paper,
+        "summary": scheme.summary,
+        "source": scheme.source,
+        "seats": {
+            "classifier": classifier,
+            "buffer": buffer,
+            "marker": marker,
+            "scheduler": scheduler,
+            "notifier": notifier,
+        },
+        "parameters": scheme.params.iter().map(parameter).collect::<Vec<_>>(),
+    })
+}
+
+fn parameter(param: &Param) -> Json {
+    json!({
+        "name": param.name,
+        "takes": takes(&param.kind),
+        "default": param.default,
+        "required": param.required,
+        "meaning": param.doc,
+    })
+}
+
+/// What a parameter takes, with its unit.
+fn takes(kind: &ParamKind) -> String {
+    match *kind {
+        ParamKind::Size | ParamKind::Threshold => "a size, such as 300KB or 65pkt".to_owned(),
+        ParamKind::Time => "a time, such as 85.2us".to_owned(),
+        ParamKind::Rate => "a rate, such as 10Gbps".to_owned(),
+        ParamKind::Number { min, max } if max.is_finite() => {
+            format!("a number from {min} to {max}")
+        }
+        ParamKind::Number { min, .. } => format!("a number, at least {min}"),
+        ParamKind::Count { min, max } => format!("a whole number from {min} to {max}"),
+        ParamKind::Packets => "a number of packets, such as 16pkt".to_owned(),
+        ParamKind::Word(words) => list_of(words.iter().copied()),
+        ParamKind::Flag => "true or false".to_owned(),
+        ParamKind::Text => "a text".to_owned(),
+        ParamKind::List(item) => format!("a list, each {}", takes(item)),
+        ParamKind::Either(kinds) => kinds.iter().map(takes).collect::<Vec<_>>().join("; or "),
+        ParamKind::Table(_) | ParamKind::SchemeParams => "a table".to_owned(),
+    }
+}

@@ -1,0 +1,161 @@
+//! What a file, its comparison and the overrides make together.
+
+use std::path::Path;
+use switchbed_scenario::{Plan, plans_of};
+use switchbed_spec::scheme::Value;
+use switchbed_spec::{Sizes, Traffic};
+
+const FILE: &str = r#"
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+delay = "1us"
+[switch]
+buffer = "300KB"
+[scheme.params]
+threshold = "65pkt"
+[[traffic]]
+kind = "poisson"
+load = 0.5
+flows = 10
+sizes = "64KB"
+[[traffic]]
+kind = "poisson"
+load = 0.2
+flows = 20
+sizes = "1KB"
+from = [3, "0-1"]
+[compare]
+scheme = ["per-queue", { name = "mq-ecn", label = "fast", params = { beta = 0.5, threshold = "9pkt" } }]
+load = [0.1, "50%"]
+"#;
+
+fn plans(text: &str, sets: &[&str], seed: Option<u64>) -> Vec<Plan> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    plans_of("f.toml", text, Path::new(""), &sets, seed).unwrap_or_else(|m| panic!("{m}"))
+}
+
+fn labels(sets: &[&str]) -> Vec<String> {
+    plans(FILE, sets, None).iter().map(Plan::label).collect()
+}
+
+fn param(plan: &Plan, name: &str) -> String {
+    match &plan.scenario.scheme.params[name] {
+        Value::Number(x) => x.to_string(),
+        Value::Bytes(size) => size.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Each source's load, flows and sizes.
+fn sources(plan: &Plan) -> Vec<(f64, u64, &[Sizes])> {
+    let source = |traffic: &'_ Traffic| matches!(traffic, Traffic::Poisson { .. });
+    assert!(plan.scenario.traffic.iter().all(source));
+    let poisson = plan.scenario.traffic.iter().filter_map(|traffic| match traffic {
+        Traffic::Poisson { load, flows, sizes, .. } => Some((*load, *flows, sizes.as_slice())),
+        _ => None,
+    });
+    poisson.collect()
+}
+
+#[test]
+fn the_first_key_is_the_slowest() {
+    let all = plans(FILE, &[], None);
+    let labels: Vec<String> = all.iter().map(Plan::label).collect();
+    assert_eq!(
+        labels,
+        [
+            "scheme=per-queue load=0.1",
+            "scheme=per-queue load=50%",
+            "scheme=fast load=0.1",
+            "scheme=fast load=50%"
+        ]
+    );
+    // load stands for every source's.
+    let loads: Vec<f64> = sources(&all[1]).iter().map(|source| source.0).collect();
+    assert_eq!(loads, [0.5, 0.5]);
+    assert_eq!(sources(&all[0])[1].0, 0.1);
+    let scheme = &all[2].scenario.scheme;
+    assert_eq!((scheme.name.as_str(), scheme.label.as_str()), ("mq-ecn", "fast"));
+    assert_eq!(all[0].scenario.scheme.label, "per-queue");
+    assert!(all.iter().all(|plan| plan.scenario.run.seed == 1));
+}
+
+#[test]
+fn shared_parameters_hold_where_a_scheme_has_them_and_gives_none() {
+    let text = FILE.replace("threshold = \"65pkt\"", "threshold = \"65pkt\"\nt_idle = \"3us\"");
+    let all = plans(&text, &[], None);
+    assert_eq!(param(&all[0], "threshold"), "97.5KB");
+    assert!(!all[0].scenario.scheme.params.contains_key("t_idle"));
+    assert_eq!(param(&all[2], "threshold"), "13.5KB");
+    assert_eq!(param(&all[2], "beta"), "0.5");
+    assert!(all[2].scenario.scheme.params.contains_key("t_idle"));
+}
+
+#[test]
+fn what_is_typed_last_counts() {
+    let all = plans(FILE, &["scheme.params.threshold=30pkt", "traffic.1.flows=7"], None);
+    assert!(all.iter().all(|plan| param(plan, "threshold") == "45KB"));
+    assert_eq!(sources(&all[0])[1].1, 7);
+    assert_eq!(plans(FILE, &["flows=3", "flows=4"], None)[0].scenario, {
+        plans(FILE, &["flows=4"], None)[0].scenario.clone()
+    });
+    assert_eq!(plans(FILE, &["seed=5"], Some(9))[0].scenario.run.seed, 9);
+    assert_eq!(plans(FILE, &["title=one word more"], None)[0].scenario.title, "one word more");
+}
+
+#[test]
+fn an_override_of_what_is_compared_takes_its_place() {
+    assert_eq!(labels(&["load=0.3"]), ["scheme=per-queue load=0.3", "scheme=fast load=0.3"]);
+    assert_eq!(labels(&["scheme=fast", "load=1"]), ["scheme=fast load=1"]);
+    assert_eq!(labels(&["scheme=mq-ecn", "load=1"]), ["scheme=fast load=1"]);
+    assert_eq!(labels(&["scheme=per-port", "load=1"]), ["scheme=per-port load=1"]);
+    assert_eq!(
+        labels(&["compare.scheme=[mq-ecn, none]", "load=1"]),
+        ["scheme=mq-ecn load=1", "scheme=none load=1"]
+    );
+    assert_eq!(
+        labels(&["scheme=fast", "load=1", "compare.seed=[1, 2]"]),
+        ["scheme=fast load=1 seed=1", "scheme=fast load=1 seed=2"]
+    );
+    let seeds = plans(FILE, &["compare.seed=[7, 8]"], None);
+    assert_eq!(seeds.iter().map(|p| p.scenario.run.seed).collect::<Vec<_>>()[..3], [7, 8, 7]);
+}
+
+#[test]
+fn keys_may_be_dotted_quoted_or_nested() {
+    let compare = |keys: &str| {
+        let text = &FILE[..FILE.find("[compare]").unwrap()];
+        let text =
+            text.replace("[scheme.params]", "[scheme]\nname = \"per-queue\"\n[scheme.params]");
+        let all = plans(&format!("{text}{keys}"), &[], None);
+        all.iter().map(|plan| (param(plan, "threshold"), plan.label())).collect::<Vec<_>>()
+    };
+    let dotted = compare("[compare]\nscheme.params.threshold = [\"9pkt\", \"8pkt\"]");
+    assert_eq!(dotted[1], ("12KB".to_owned(), "scheme.params.threshold=8pkt".to_owned()));
+    assert_eq!(dotted, compare("[compare]\n\"scheme.params.threshold\" = [\"9pkt\", \"8pkt\"]"));
+    assert_eq!(dotted, compare("[compare.scheme.params]\nthreshold = [\"9pkt\", \"8pkt\"]"));
+}
+
+#[test]
+fn a_comparison_has_its_bounds() {
+    let numbers: Vec<String> = (0..500).map(|n| n.to_string()).collect();
+    let list = format!("[{}]", numbers.join(","));
+    let set = [format!("compare.seed={list}"), format!("compare.topology.hosts={list}")];
+    let mistake = plans_of("f.toml", FILE, Path::new(""), &set, None).unwrap_err();
+    assert_eq!(mistake.line, Some(23));
+    assert_eq!(mistake.message, "makes more than 100000 runs: compare less in one file");
+}
+
+#[test]
+fn sizes_may_be_a_name_a_size_or_points() {
+    let text = FILE.replace(
+        "sizes = \"1KB\"",
+        "sizes = { points = [[\"1KB\", 0.5], [\"2KB\", 1]], name = \"mine\", mean = \"1.5KB\" }",
+    );
+    let plan = &plans(&text, &[], None)[0];
+    let [fixed, mine] = [0, 1].map(|i| &sources(plan)[i].2[0]);
+    assert_eq!((fixed.points.len(), fixed.mean_bytes, fixed.name.as_str()), (1, 64_000.0, "64KB"));
+    assert_eq!((mine.points.len(), mine.mean_bytes, mine.name.as_str()), (2, 1500.0, "mine"));
+}

@@ -1,0 +1,436 @@
+//! What is wrong with a scenario is said in one line: file, line, key, what is wrong,
+//! what would be right.
+
+use std::path::Path;
+use switchbed_scenario::{Plan, plans_of};
+
+const STAR: &str = r#"title = "a star"
+[topology]
+kind = "star"
+hosts = 9
+rate = "10Gbps"
+delay = "25us"
+[switch]
+queues = 2
+buffer = "300KB"
+[scheme]
+name = "per-queue"
+[scheme.params]
+threshold = "65pkt"
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "long-lived"
+from = "0-7"
+to = 8
+[measure]
+queues = ["switch0:8"]
+[run]
+until = "100ms"
+"#;
+
+const FABRIC: &str = r#"[topology]
+kind = "leaf-spine"
+leaves = 4
+spines = 2
+hosts_per_leaf = 4
+host_rate = "10Gbps"
+host_delay = "1us"
+[switch]
+queues = 4
+buffer = "300KB"
+[scheme.params]
+threshold = "65pkt"
+[[traffic]]
+kind = "poisson"
+load = 0.5
+flows = 100
+service = "pair"
+sizes = ["web-search", "cache"]
+[compare]
+scheme = ["per-queue", { name = "mq-ecn", params = { beta = 0.5 } }]
+load = [0.1, 0.9]
+"#;
+
+fn read(text: &str, sets: &[&str]) -> Result<Vec<Plan>, String> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    plans_of("f.toml", text, Path::new("no-such-folder"), &sets, None)
+        .map_err(|mistake| mistake.to_string())
+}
+
+/// `cases` are pairs of lines: a change of `text` (`from -> to`, \n for a new line), and
+/// the message it must bring, which follows `f.toml:`.
+fn refused(text: &str, cases: &str) {
+    assert!(read(text, &[]).is_ok());
+    let lines: Vec<&str> = cases.trim().lines().collect();
+    for case in lines.chunks(2) {
+        let (from, to) = case[0].split_once(" -> ").unwrap();
+        let (from, to) = (from.replace("\\n", "\n"), to.replace("\\n", "\n"));
+        assert!(text.contains(&from), "{from} is not in the text");
+        let said = read(&text.replacen(&from, &to, 1), &[]).unwrap_err();
+        assert_eq!(said, format!("f.toml:{}", case[1].trim()), "{}", case[0]);
+    }
+}
+
+#[test]
+fn what_is_no_toml() {
+    refused(
+        STAR,
+        r#"
+hosts = 9 -> hosts =
+    4: this is no TOML: string values must be quoted, expected literal string
+hosts = 9 -> hosts = 9\nhosts = 8
+    5: this is no TOML: duplicate key
+"#,
+    );
+}
+
+#[test]
+fn unknown_and_misplaced_keys() {
+    refused(
+        STAR,
+        r#"
+hosts -> hots
+    4: topology.hots is unknown: did you mean hosts?
+[topology] -> [topolgy]
+    2: topolgy is unknown: did you mean topology?
+title -> buffer
+    1: buffer is unknown: did you mean switch.buffer?
+queues = 2 -> mtu = "9KB"
+    8: switch.mtu is unknown: did you mean host.mtu?
+queues = 2 -> threshold = 3
+    8: switch.threshold is unknown: did you mean scheme.params.threshold?
+queues = 2 -> colour = 3
+    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer or policy
+to = 8 -> to = 8\nload = 0.5
+    20: traffic.load does not apply to kind = "long-lived", which takes kind, from, to, flows_each, classes, start, stagger or stop
+hosts = 9 -> hosts = 9\nleaves = 3
+    5: topology.leaves does not apply to kind = "star", which takes kind, hosts, rate or delay
+"dctcp" -> "ecn*"\ng = 0.5
+    16: transport.g does not apply to kind = "ecn*"
+[run] -> [host]\nnic = "switch"\nnic_buffer = "1MB"\n[run]
+    24: host.nic_buffer does not apply to nic = "switch", which takes mtu, nic or delay
+65pkt" -> 65pkt"\nbeta = 0.5
+    14: scheme.params.beta is no parameter of per-queue, which takes threshold or mark_at
+threshold -> treshold
+    13: scheme.params.treshold is no parameter of per-queue: did you mean threshold?
+"#,
+    );
+}
+
+#[test]
+fn missing_keys_and_sections() {
+    refused(
+        STAR,
+        r#"
+hosts = 9 -> 
+    2: topology.hosts is missing: write hosts = 8
+rate = "10Gbps" -> 
+    2: topology.rate is missing: write rate = "10Gbps"
+kind = "star" -> 
+    2: topology.kind is missing: write kind = "star", "dumbbell" or "leaf-spine"
+buffer = "300KB" -> 
+    7: switch.buffer is missing: write buffer = "300KB"
+name = "per-queue" -> 
+    10: scheme.name is missing: write name = "mq-ecn"
+threshold = "65pkt" -> 
+    12: scheme.params.threshold is missing: write threshold = "65pkt"
+[scheme.params]\nthreshold = "65pkt" -> 
+    10: scheme.params.threshold is missing: write threshold = "65pkt"
+to = 8 -> 
+    16: traffic.to is missing: write to = 8
+[[traffic]] -> [traffic]
+    16: traffic must be written as [[traffic]], once for each source
+[switch] -> [[switch]]
+    7: switch must be written as [switch]
+until = "100ms" -> 
+    16: traffic.stop is missing: long-lived flows never end; write stop = "1s", or until in [run]
+"#,
+    );
+    let without = STAR.replace("[[traffic]]\nkind = \"long-lived\"\nfrom = \"0-7\"\nto = 8\n", "");
+    assert_eq!(
+        read(&without, &[]).unwrap_err(),
+        "f.toml: traffic is missing: write [[traffic]] with its kind and what it needs"
+    );
+    assert_eq!(
+        read("", &[]).unwrap_err(),
+        "f.toml: topology.kind is missing: write kind = \"star\", \"dumbbell\" or \"leaf-spine\""
+    );
+}
+
+#[test]
+fn values_of_the_wrong_type_or_unit() {
+    refused(
+        STAR,
+        r#"
+9 -> "9"
+    4: topology.hosts is "9": it must be a whole number from 2 to 1000000
+9 -> 1
+    4: topology.hosts is 1: it must be a whole number from 2 to 1000000
+9 -> 99999999999999999999999
+    4: topology.hosts is 99999999999999999999999: it must be a whole number from 2 to 1000000
+"10Gbps" -> 10
+    5: topology.rate is 10: it has no unit (bps, kbps, Mbps, Gbps, Tbps); a rate is needed, such as "10Gbps"
+10Gbps -> 10us
+    5: topology.rate is "10us": that is a time, a rate is needed, such as "10Gbps"
+10Gbps -> -1Gbps
+    5: topology.rate is "-1Gbps": it cannot be negative
+10Gbps -> 0Gbps
+    5: topology.rate is "0Gbps": a rate must be greater than 0
+10Gbps -> 10gbps
+    5: topology.rate is "10gbps": there is no unit "gbps", did you mean "Gbps"?
+"25us" -> -0.5
+    6: topology.delay is -0.5: it cannot be negative
+"25us" -> true
+    6: topology.delay is true: it must be a number with a unit, such as "85.2us"
+"star" -> "Star"
+    3: topology.kind is "Star": it must be star, dumbbell or leaf-spine; did you mean "star"?
+"star" -> 2024-01-01
+    3: topology.kind is "2024-01-01": it must be star, dumbbell or leaf-spine
+"a star" -> 1
+    1: title is 1: it must be a text in quotes
+"dctcp" -> "dctcp"\ng = 1.5
+    16: transport.g is 1.5: it must be from 0 to 1
+"dctcp" -> "dctcp"\ng = nan
+    16: transport.g is NaN: it must be from 0 to 1
+"dctcp" -> "dctcp"\ninitial_window = "9KB"
+    16: transport.initial_window is "9KB": a number of packets is needed, such as "16pkt"
+"dctcp" -> "dctcp"\ninitial_window = 0
+    16: transport.initial_window is 0: it must be a whole number of packets, at least 1, such as "16pkt"
+"dctcp" -> "dctcp"\necn = "yes"
+    16: transport.ecn is "yes": it must be true or false
+"dctcp" -> "dctcp"\nwarm = 3
+    16: transport.warm is 3: it must be a table, [transport.warm]
+65pkt" -> 65pkt"\nmark_at = 3
+    14: scheme.params.mark_at is 3: it must be enqueue or dequeue
+[scheme.params]\nthreshold = "65pkt" -> params = 3
+    12: scheme.params is 3: it must be a table, [scheme.params]
+[run] -> [host]\nmtu = "1pkt"\n[run]
+    23: host.mtu is "1pkt": a pkt is host.mtu, so it cannot be used here
+"#,
+    );
+}
+
+#[test]
+fn values_that_cannot_be() {
+    refused(
+        STAR,
+        r#"
+per-queue -> per-qeue
+    11: scheme.name is "per-qeue": there is no such scheme; did you mean "per-queue"?
+65pkt -> 201pkt
+    13: scheme.params.threshold is "201pkt": it is over the buffer, 300KB, and so never reached
+buffer = "300KB" -> buffer = "1KB"
+    9: switch.buffer is "1KB": it must hold a packet, 1.5KB
+buffer = "300KB" -> policy = "static"\nbuffer = "2KB"
+    10: switch.buffer is "2KB": each queue's part must hold a packet, 1.5KB
+queues = 2 -> queues = 0
+    8: switch.queues is 0: it must be a whole number from 1 to 128
+queues = 2 -> queues = 2\nstrict = 2
+    9: switch.strict is 2: of 2 queues at least one must be below the strict ones
+queues = 2 -> queues = 2\nquantum = ["2KB"]
+    9: switch.quantum is ["2KB"]: it lists 1 for 2 queues: write one for each
+queues = 2 -> queues = 2\nquantum = ["2KB", 3]
+    9: switch.quantum.1 is 3: it has no unit (B, KB, kB, MB, GB, KiB, MiB, GiB, pkt); a size is needed, such as "300KB"
+queues = 2 -> queues = 2\nquantum = "0KB"
+    9: switch.quantum is "0KB": a quantum is at least 1 byte
+queues = 2 -> queues = 2\ndiscipline = "wrr"\nquantum = "1KB"
+    10: switch.quantum is "1KB": wrr needs at least a packet, 1.5KB, for each queue
+name = "per-queue" -> name = "mq-ecn"\n[switch.x]
+    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer or policy
+"dctcp" -> "dctcp"\nmss = "1500B"
+    16: transport.mss is "1500B": with a header of 40B it must be at most 1.46KB (host.mtu)
+"dctcp" -> "dctcp"\nheader = "2KB"
+    16: transport.header is "2KB": it must be less than host.mtu, 1.5KB
+"dctcp" -> "dctcp"\nrto_min = "2min"
+    16: transport.rto_min is "2min": there is no unit "min" (units are ps, ns, us, µs, ms, s); a time is needed, such as "85.2us"
+"dctcp" -> "dctcp"\nrto_min = "120s"
+    16: transport.rto_min is "120s": it must be at most rto_max, 60s
+"dctcp" -> "dctcp"\nwarm = { cwnd = 9, srtt = "9us" }
+    16: transport.warm warms persistent connections, and no traffic has connections = "persistent"
+"dctcp" -> "dctcp"\nwarm = { cwnd = 0, srtt = "9us" }
+    16: transport.warm.cwnd is 0: it must be from 1 to 1000000000
+"0-7" -> "0-9"
+    18: traffic.from is "0-9": the topology has hosts 0 to 8
+"0-7" -> "0-4294967295"
+    18: traffic.from is "0-4294967295": the topology has hosts 0 to 8
+"0-7" -> "7-0"
+    18: traffic.from is "7-0": a range runs from its lesser number to its greater
+"0-7" -> [0,\n"0-2"]
+    19: traffic.from.1 is "0-2": host 0 is named twice
+"0-7" -> []
+    18: traffic.from is []: at least one host is needed
+"0-7" -> "a-b"
+    18: traffic.from is "a-b": hosts are written as "all", 3, "0-7" or a list of these
+"0-7" -> [7, 8]
+    18: traffic.from is [7,8]: host 8 is the receiver (traffic.to) and cannot send to itself
+to = 8 -> to = "all"
+    19: traffic.to is "all": long-lived flows go to one host
+to = 8 -> to = 8\nclasses = [1, 2]
+    20: traffic.classes is [1,2]: classes 0 to 2 need as many queues, and switch.queues is 2 (or write switch.classify = "single")
+to = 8 -> to = 8\nstagger = "20ms"
+    20: traffic.stagger is "20ms": the last flow would start after the end, 100ms
+to = 8 -> to = 8\nstart = "1s"
+    20: traffic.start is "1s": the last flow would start after the end, 100ms
+switch0:8 -> switch0:9
+    21: measure.queues.0 is "switch0:9": the topology has switch0:0 to switch0:8
+switch0:8 -> switch1:0
+    21: measure.queues.0 is "switch1:0": the topology has switch0:0 to switch0:8
+switch0:8 -> host9
+    21: measure.queues.0 is "host9": the topology has host0 to host8
+switch0:8 -> leaf0:8
+    21: measure.queues.0 is "leaf0:8": a port is a switch (switch0, …) and a number, such as "switch0:0", or a host such as "host0"
+[run] -> warmup = "1s"\n[run]
+    22: measure.warmup is "1s": it must be less than run.until, 100ms
+[run] -> small = "11MB"\n[run]
+    22: measure.small is "11MB": it must be at most measure.large, 10MB
+queues = ["switch0:8"] -> queues = "off"\nseries_every = "1us"
+    22: measure.series_every is "1us": with queues = "off" there is no series
+100ms -> 0ms
+    23: run.until is "0ms": a run lasts longer than 0
+"#,
+    );
+    assert_eq!(
+        read(&STAR.replace("per-queue", "mq-ecn"), &["switch.discipline=fifo"]).unwrap_err(),
+        "f.toml:11: scheme.name is \"mq-ecn\": it needs rounds, which a fifo has not: \
+         write switch.discipline = \"dwrr\""
+    );
+}
+
+#[test]
+fn fabrics_flows_and_sizes() {
+    refused(
+        FABRIC,
+        r#"
+hosts_per_leaf = 4 -> hosts_per_leaf = 1000000
+    5: topology.hosts_per_leaf is 1000000: that makes more than 1000000 hosts or ports
+leaves = 4\nspines = 2\nhosts_per_leaf = 4 -> leaves = 1\nspines = 2\nhosts_per_leaf = 1
+    5: topology.hosts_per_leaf is 1: a network needs at least 2 hosts
+flows = 100 -> flows = 0
+    16: traffic.flows is 0: it must be a whole number from 1 to 1000000000
+"pair" -> "pair"\nservices = 5
+    18: traffic.services is 5: classes 0 to 4 need as many queues, and switch.queues is 4 (or write switch.classify = "single")
+"pair" -> "random"\nshares = [0.5, 0.6]
+    18: traffic.shares is [0.5,0.6]: they sum to 1.1, not to 1
+"pair" -> "random"\nservices = 3\nshares = [0.5, 0.5]
+    19: traffic.shares is [0.5,0.5]: it lists 2 for 3 services: write one for each
+service = "pair" -> 
+    18: traffic.sizes is ["web-search","cache"]: it lists 2 for 1 services
+web-search -> websearch
+    18: traffic.sizes.0 is "websearch": there is no such table; did you mean "web-search"?
+"web-search" -> "0KB"
+    18: traffic.sizes.0 is "0KB": a flow has at least 1 byte
+"web-search" -> "64Kb"
+    18: traffic.sizes.0 is "64Kb": there is no unit "Kb", did you mean "KB"?
+"web-search" -> { name = "cache", mean = "0B" }
+    18: traffic.sizes.0.mean is "0B": a flow has at least 1 byte
+"web-search" -> { points = [["2KB", 0.5], ["1KB", 1]] }
+    18: traffic.sizes.0.points.1 is ["1KB",1]: sizes and probabilities must not fall from point to point
+"web-search" -> { points = [["2KB", 0.5]] }
+    18: traffic.sizes.0.points is [["2KB",0.5]]: the last point must have a probability of 1 and a size over 0
+"web-search" -> { file = "x.csv" }
+    18: traffic.sizes.0.file is "x.csv": there is no file no-such-folder/x.csv
+flows = 100 -> flows = 100\nto = 3
+    17: traffic.to is 3: host 3 sends too and would have nobody else to send to
+kind = "poisson"\nload = 0.5\nflows = 100\nservice = "pair"\nsizes = ["web-search", "cache"]\n[compare]\nscheme = ["per-queue", { name = "mq-ecn", params = { beta = 0.5 } }]\nload = [0.1, 0.9] -> kind = "list"\nfile = "x.csv"\n[compare]\nscheme = ["none", "mq-ecn"]
+    15: traffic.file is "x.csv": there is no file no-such-folder/x.csv
+"#,
+    );
+    let alone = FABRIC.replace("load = [0.1, 0.9]\n", "");
+    refused(
+        &alone,
+        r#"
+load = 0.5 -> load = 1.2
+    15: traffic.load is 1.2: a load over 1 never drains; write overload = true to mean it
+load = 0.5 -> load = 0
+    15: traffic.load is 0: a load is greater than 0
+load = 0.5 -> load = -0.5
+    15: traffic.load is -0.5: it must be at least 0
+load = 0.5 -> load = "half"
+    15: traffic.load is "half": a number is needed, such as 0.5 or "50%"
+"#,
+    );
+    assert!(read(&alone.replace("load = 0.5", "load = 1.2\noverload = true"), &[]).is_ok());
+}
+
+#[test]
+fn comparisons() {
+    refused(
+        FABRIC,
+        r#"
+load = [0.1 -> load = [1.1
+    21: traffic.load is 1.1: a load over 1 never drains; write overload = true to mean it
+load = [0.1, 0.9] -> load = 0.1
+    21: compare.load is 0.1: it must be a list of values, [ … ]
+load = [0.1, 0.9] -> load = []
+    21: compare.load is []: it must list at least one value
+load = [0.1, 0.9] -> load = [0.1,\n0.1]
+    22: compare.load lists 0.1 twice
+load = [0.1, 0.9] -> load = [0.1]\ntraffic.load = [0.2]
+    22: compare.traffic.load sets what compare.load sets already
+load = [0.1 -> laod = [0.1
+    21: compare.laod is unknown: did you mean load?
+load = [0.1 -> switch.qeues = [1
+    21: switch.qeues is unknown: did you mean queues?
+load = [0.1, 0.9] -> switch.buffer = ["90KB"]
+    12: scheme.params.threshold is "65pkt": it is over the buffer, 90KB, and so never reached
+"per-queue" -> "per-qeue"
+    20: scheme.name is "per-qeue": there is no such scheme; did you mean "per-queue"?
+"per-queue" -> "mq-ecn"
+    20: compare.scheme has two called "mq-ecn": give each a label
+"per-queue" -> { label = "x" }
+    20: scheme is a table: it must be a name or a table, { name = "mq-ecn", params = { beta = 0.5 } }
+beta = 0.5 -> bata = 0.5
+    20: scheme.params.bata is no parameter of mq-ecn: did you mean beta?
+threshold = -> gamma = 1\nthreshold =
+    12: scheme.params.gamma is no parameter of per-queue, which takes threshold or mark_at
+load = [0.1, 0.9] -> seed = [1.5]
+    21: run.seed is 1.5: it must be a whole number from 0 to 9223372036854775807
+"#,
+    );
+}
+
+#[test]
+fn overrides() {
+    for (set, message) in [
+        (
+            "load=1.2",
+            "traffic.load is 1.2: a load over 1 never drains; write overload = true to mean it",
+        ),
+        ("load", "an override is written key=value"),
+        ("laod=0.3", "laod is unknown: did you mean load?"),
+        ("compare.load=0.3", "compare.load is 0.3: it must be a list of values"),
+        ("compare=3", "compare names no key: write compare.load=[0.1, 0.5]"),
+        ("threshold=30pkt", "threshold is unknown: did you mean scheme.params.threshold?"),
+        (
+            "scheme.params.threshold=400KB",
+            "scheme.params.threshold is \"400KB\": it is over the buffer, 300KB, and so never reached",
+        ),
+        (
+            "scheme=red",
+            "scheme.name is \"red\": there is no such scheme; there are none, per-queue, per-queue-min, per-port or mq-ecn",
+        ),
+        ("traffic.1.load=0.3", "traffic.1.load cannot be set: traffic has 0 to 0"),
+        ("switch.queues.x=3", "switch.queues.x cannot be set: queues is 4 and has no keys"),
+        ("switch..x=3", "switch..x is no key: write its section and name, as in switch.queues"),
+        ("topology=3", "topology must be written as [topology]"),
+        ("run.seed=-1", "run.seed is -1: it must be a whole number from 0 to 9223372036854775807"),
+        ("load={x", "load is no TOML value: "),
+    ] {
+        let said = read(FABRIC, &[set]).unwrap_err();
+        let expected = format!("--set {set}: {message}");
+        assert!(
+            said == expected || message.ends_with(": ") && said.starts_with(&expected),
+            "{said}"
+        );
+    }
+    assert_eq!(
+        plans_of("f.toml", STAR, Path::new(""), &[], Some(u64::MAX)).unwrap_err().to_string(),
+        "--seed 18446744073709551615: run.seed is 18446744073709551615: it must be a whole number \
+         from 0 to 9223372036854775807"
+    );
+    assert_eq!(
+        read(STAR, &["load=0.5"]).unwrap_err(),
+        "--set load=0.5: load stands for the load of kind = \"poisson\" traffic, and there is none"
+    );
+}
