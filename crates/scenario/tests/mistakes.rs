@@ -2,6 +2,7 @@
 //! what would be right.
 
 use std::path::Path;
+use switchbed_qdisc::MAX_QUEUES;
 use switchbed_scenario::{Plan, plans_of};
 
 const STAR: &str = r#"title = "a star"
@@ -68,7 +69,8 @@ fn refused(text: &str, cases: &str) {
         let (from, to) = (from.replace("\\n", "\n"), to.replace("\\n", "\n"));
         assert!(text.contains(&from), "{from} is not in the text");
         let said = read(&text.replacen(&from, &to, 1), &[]).unwrap_err();
-        assert_eq!(said, format!("f.toml:{}", case[1].trim()), "{}", case[0]);
+        let expected = case[1].trim().replace("MAX_QUEUES", &MAX_QUEUES.to_string());
+        assert_eq!(said, format!("f.toml:{expected}"), "{}", case[0]);
     }
 }
 
@@ -225,7 +227,7 @@ buffer = "300KB" -> buffer = "1KB"
 buffer = "300KB" -> policy = "static"\nbuffer = "2KB"
     10: switch.buffer is "2KB": each queue's part must hold a packet, 1.5KB
 queues = 2 -> queues = 0
-    8: switch.queues is 0: it must be a whole number from 1 to 128
+    8: switch.queues is 0: it must be a whole number from 1 to MAX_QUEUES
 queues = 2 -> queues = 2\nstrict = 2
     9: switch.strict is 2: of 2 queues at least one must be below the strict ones
 queues = 2 -> queues = 2\nquantum = ["2KB"]
