@@ -224,7 +224,8 @@ pub trait Scheduler {
         ends: &mut dyn FnMut(ServiceEnd),
     );
 
-    /// A packet was removed from `queue` other than by service (no longer counted).
+    /// A packet was removed from `queue` other than by service (no longer counted). If it
+    /// was pushed out, `enqueued` may follow at once: the queue must keep its turn then.
     fn removed(&mut self, view: &View, queue: QueueId, packet: &Packet, why: DropReason);
 }
 

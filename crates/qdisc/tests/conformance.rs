@@ -2,6 +2,8 @@
 //! that can be checked after each operation are in `conformance/` (`model` and `spy`); a
 //! sequence that breaks one names the scheme and is shrunk.
 
+#[path = "conformance/shares.rs"]
+mod shares;
 #[path = "conformance/mod.rs"]
 mod suite;
 

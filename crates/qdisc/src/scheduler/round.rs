@@ -6,6 +6,8 @@
 //! quantum is added at its first visit in a round; it is served while its head fits the
 //! deficit; then it goes to the end of the round again, or leaves if it is empty. Both
 //! end a service, which is reported with its beginning (joined, or last put at the end).
+//! A queue whose last packet is displaced by an arrival of its own was never empty to
+//! anyone: it keeps its turn.
 
 use crate::packet::{Packet, QueueId};
 use crate::seats::{Scheduler, Selection, ServiceEnd};
@@ -18,10 +20,14 @@ const NONE: QueueId = QueueId::MAX;
 struct Entry {
     /// When it joined the round, or was last put at its end.
     started: Time,
+    /// When its last packet was pushed out, if it is in the round without any.
+    vacated: Time,
     /// Bytes it may still send in this visit.
     deficit: u64,
     prev: QueueId,
     next: QueueId,
+    /// It is in the round.
+    listed: bool,
     /// The quantum of the current visit has been added.
     visited: bool,
     /// It has sent in the current visit.
@@ -41,9 +47,11 @@ impl<const CARRY: bool> Round<CARRY> {
     fn new(queues: usize) -> Self {
         let entry = Entry {
             started: Time::ZERO,
+            vacated: Time::ZERO,
             deficit: 0,
             prev: NONE,
             next: NONE,
+            listed: false,
             visited: false,
             sent: false,
         };
@@ -93,14 +101,27 @@ impl<const CARRY: bool> Round<CARRY> {
         let entry = &mut self.entries[queue as usize];
         entry.deficit = 0;
         entry.visited = false;
+        entry.listed = false;
     }
 
     #[inline]
     fn enqueued(&mut self, view: &View, queue: QueueId) {
-        if view.port.queue_packets(queue) == 1 {
+        if view.port.queue_packets(queue) == 1 && !self.keeps_turn(queue, view.now) {
             self.push_back(queue);
-            self.entries[queue as usize].started = view.now;
+            let entry = &mut self.entries[queue as usize];
+            entry.listed = true;
+            entry.started = view.now;
         }
+    }
+
+    /// Whether a queue that gets its first packet lost its last one to a push-out just now.
+    #[inline]
+    fn keeps_turn(&mut self, queue: QueueId, now: Time) -> bool {
+        let entry = &self.entries[queue as usize];
+        if entry.listed && entry.vacated < now {
+            self.leave(queue);
+        }
+        self.entries[queue as usize].listed
     }
 
     #[inline]
@@ -116,7 +137,13 @@ impl<const CARRY: bool> Round<CARRY> {
                 self.move_last(queue);
                 continue;
             }
-            let head = view.arena.packet(view.head(queue)).len_bytes as u64;
+            let head = view.head(queue);
+            if head.is_none() {
+                // Emptied by a push-out.
+                self.leave(queue);
+                continue;
+            }
+            let head = view.arena.packet(head).len_bytes as u64;
             let entry = &mut self.entries[queue as usize];
             if !entry.visited {
                 entry.visited = true;
@@ -156,10 +183,14 @@ impl<const CARRY: bool> Round<CARRY> {
         }
     }
 
-    fn removed(&mut self, view: &View, queue: QueueId) {
+    fn removed(&mut self, view: &View, queue: QueueId, why: DropReason) {
+        if view.port.queue_packets(queue) > 0 {
+            return;
+        }
         // No service ended: nothing to report.
-        if view.port.queue_packets(queue) == 0 {
-            self.leave(queue);
+        match why {
+            DropReason::PushedOut => self.entries[queue as usize].vacated = view.now,
+            _ => self.leave(queue),
         }
     }
 }
@@ -201,8 +232,8 @@ macro_rules! discipline {
             ) {
                 self.0.served(view, queue, packet, until, ends);
             }
-            fn removed(&mut self, view: &View, queue: QueueId, _: &Packet, _: DropReason) {
-                self.0.removed(view, queue);
+            fn removed(&mut self, view: &View, queue: QueueId, _: &Packet, why: DropReason) {
+                self.0.removed(view, queue, why);
             }
         }
     };
