@@ -156,6 +156,9 @@ impl<S: Scheme> Port<S> {
         let queue = cx.arena.slot(slot).queue;
         let packet = *cx.arena.packet(slot);
         self.unlink(slot, queue, packet.len_bytes, cx);
+        if self.state.packets == 0 {
+            self.state.emptied = cx.now;
+        }
         self.state.counters.drops[why as usize] += 1;
         self.state.counters.dropped_bytes += packet.len_bytes as u64;
         self.scheme.removed(&view(&self.state, cx), queue, &packet, why);
@@ -184,7 +187,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         self.state.counters.arrived += 1;
         self.state.counters.arrived_bytes += len;
         if self.state.packets == 0 {
-            self.state.idle = cx.now.since(self.state.busy_until);
+            self.state.idle = cx.now.since(self.state.busy_until.max(self.state.emptied));
         }
         let queue = self.scheme.classify(&view(&self.state, cx), &packet);
         let view_of = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };

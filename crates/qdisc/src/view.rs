@@ -121,6 +121,8 @@ pub struct PortState {
     pub(crate) paused: QueueSet,
     pub(crate) line: Line,
     pub(crate) busy_until: Time,
+    /// When a drop last left it empty.
+    pub(crate) emptied: Time,
     /// How long the port had been idle when the packet arrived that is being handled.
     pub(crate) idle: Span,
     pub(crate) counters: Counters,
@@ -145,6 +147,7 @@ impl PortState {
             paused: QueueSet::EMPTY,
             line: Line::new(rate),
             busy_until: Time::ZERO,
+            emptied: Time::ZERO,
             idle: Span::ZERO,
             counters: Counters::default(),
         };
@@ -252,7 +255,8 @@ impl<'a> View<'a> {
         (!head.is_none()).then(|| self.arena.packet(head))
     }
     /// In the hooks of an arrival: how long the port had been idle, from the end of its
-    /// last transmission. Zero if it was busy or had packets.
+    /// last transmission (or the drop of its last packet, if that came later). Zero if it
+    /// was busy or had packets.
     #[inline]
     pub fn idle(&self) -> Span {
         self.port.idle

@@ -43,6 +43,10 @@ pub struct Spy {
     /// Packets and bytes of each queue, by the hooks.
     queued: Vec<(u32, u64)>,
     last: Cell<Time>,
+    /// Since when the port has neither held nor sent a packet.
+    empty_since: Time,
+    /// How long that was when the arrival came that is being handled.
+    idle: Span,
     phase: Cell<Phase>,
 }
 
@@ -57,6 +61,8 @@ impl Spy {
             seen,
             queued: vec![(0, 0); case.quanta.len()],
             last: Cell::new(Time::ZERO),
+            empty_since: Time::ZERO,
+            idle: Span::ZERO,
             phase: Cell::new(Phase::Idle),
         }
     }
@@ -74,15 +80,17 @@ impl Spy {
             total = (total.0 + packets, total.1 + bytes);
         }
         assert_eq!((view.port.packets(), view.port.bytes().get()), total, "{name}: the port");
+        assert_eq!(view.idle(), self.idle, "{name}: how long the port had been idle");
     }
 
     fn enter(&self, phase: Phase) -> Phase {
         self.phase.replace(phase)
     }
 
-    fn take(&mut self, q: QueueId, packet: &Packet) {
+    fn take(&mut self, view: &View, q: QueueId, packet: &Packet) {
         let queue = &mut self.queued[q as usize];
         *queue = (queue.0 - 1, queue.1 - packet.len_bytes as u64);
+        self.empty_since = view.now.max(view.port.busy_until());
     }
 
     fn queued_here(&self, view: &View, slot: SlotId) {
@@ -94,6 +102,8 @@ impl Spy {
 
 impl Scheme for Spy {
     fn classify(&mut self, view: &View, packet: &Packet) -> QueueId {
+        let empty = self.queued.iter().all(|&(packets, _)| packets == 0);
+        self.idle = if empty { view.now.since(self.empty_since) } else { Span::ZERO };
         self.look(view);
         let q = self.inner.classify(view, packet);
         assert!((q as usize) < self.queued.len(), "{}: no queue {q}", self.name);
@@ -148,6 +158,7 @@ impl Scheme for Spy {
         assert_eq!(view.slots(q).last(), Some(slot), "{}: not at the tail", self.name);
         assert_eq!(view.arena.arrived(slot), view.now, "{}: arrival time", self.name);
         let stored = self.inner.stored(view, q, slot, intent, rng);
+        self.idle = Span::ZERO;
         stored.mark.into_iter().for_each(|other| self.queued_here(view, other));
         let mut seen = self.seen.lock().unwrap();
         seen.arrival_note = if intent == Intent::Mark { Note::Mark } else { Note::Clear };
@@ -171,10 +182,11 @@ impl Scheme for Spy {
         assert_eq!(asked, early.is_none(), "{}: the buffer was asked", self.name);
         assert!(early.is_none_or(|early| early == why), "{}: refused for {why:?}", self.name);
         self.inner.refused(view, q, packet, why);
+        self.idle = Span::ZERO;
     }
 
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
-        self.take(q, packet);
+        self.take(view, q, packet);
         self.look(view);
         match self.phase.get() {
             Phase::Intended(_, _, true) => assert_eq!(why, DropReason::PushedOut),
@@ -228,7 +240,7 @@ impl Scheme for Spy {
     }
 
     fn served(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time) {
-        self.take(q, packet);
+        self.take(view, q, packet);
         self.look(view);
         assert_eq!(until, view.port.busy_until(), "{}: until", self.name);
         match self.enter(Phase::Idle) {
