@@ -32,7 +32,8 @@ pub fn port(switch: &Switch, scheme: &SchemeChoice, rate: Rate, mtu: Bytes) -> B
         "per-port" => seat(switch, state, Step::per_port(threshold(), queues, at())),
         "mq-ecn" => {
             let t_idle = scheme.span("t_idle").unwrap_or(rate.tx_time(mtu.get() as u32));
-            seat(switch, state, MqEcn::new(threshold(), scheme.number("beta"), t_idle, at()))
+            let marker = MqEcn::new(threshold(), scheme.number("beta"), t_idle, at());
+            seat(switch, state, marker.with_priority_queues(switch.strict as u8))
         }
         unknown => panic!("scheme {unknown} is not in the registry"),
     }

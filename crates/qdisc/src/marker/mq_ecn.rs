@@ -3,7 +3,7 @@
 //!
 //! K_i = min(quantum_i / T_round, C) · RTT · λ (eq. 5); T_round ← β·T_round + (1 − β)·sample
 //! whenever a queue ends its service (eq. 6), ← β·T_round for every T_idle the port is idle
-//! (section 3.3.1).
+//! (section 3.3.1). Strict-priority queues, which have no rounds, keep C · RTT · λ (section 3.4).
 //!
 //! | parameter | unit | paper's value |
 //! | --- | --- | --- |
@@ -30,6 +30,7 @@ pub struct MqEcn {
     beta: f64,
     t_idle: Span,
     at: MarkAt,
+    priority_queues: QueueId,
     /// T_round in picoseconds.
     t_round_ps: f64,
 }
@@ -37,7 +38,13 @@ pub struct MqEcn {
 impl MqEcn {
     /// `threshold` is C·RTT·λ; `beta` in [0, 1); `t_idle` over zero.
     pub fn new(threshold: Bytes, beta: f64, t_idle: Span, at: MarkAt) -> Self {
-        MqEcn { threshold_bytes: threshold.as_f64(), beta, t_idle, at, t_round_ps: 0.0 }
+        let threshold_bytes = threshold.as_f64();
+        MqEcn { threshold_bytes, beta, t_idle, at, priority_queues: 0, t_round_ps: 0.0 }
+    }
+
+    /// The first `n` queues of the port are strict-priority queues.
+    pub fn with_priority_queues(self, n: QueueId) -> Self {
+        MqEcn { priority_queues: n, ..self }
     }
 
     /// T_round as the idle period that ends now leaves it.
@@ -53,7 +60,7 @@ impl MqEcn {
     /// Equation 5, with K_standard = C·RTT·λ taken out: min(quantum / (C·T_round), 1)·K.
     fn threshold(&self, view: &View, queue: QueueId, t_round_ps: f64) -> f64 {
         let quantum_ps = view.port.quantum_ps(queue);
-        if quantum_ps >= t_round_ps {
+        if quantum_ps >= self.round_of(queue, t_round_ps) {
             self.threshold_bytes
         } else {
             self.threshold_bytes * quantum_ps / t_round_ps
@@ -65,7 +72,14 @@ impl MqEcn {
     #[inline]
     fn over(&self, view: &View, queue: QueueId, bytes: u64, t_round_ps: f64) -> bool {
         let quantum_ps = view.port.quantum_ps(queue);
-        bytes as i64 as f64 * quantum_ps.max(t_round_ps) > self.threshold_bytes * quantum_ps
+        let round_ps = quantum_ps.max(self.round_of(queue, t_round_ps));
+        bytes as i64 as f64 * round_ps > self.threshold_bytes * quantum_ps
+    }
+
+    /// The round as a queue has it: a strict-priority queue waits for none.
+    #[inline]
+    fn round_of(&self, queue: QueueId, t_round_ps: f64) -> f64 {
+        if queue < self.priority_queues { 0.0 } else { t_round_ps }
     }
 }
 
