@@ -142,6 +142,11 @@ impl<C, B: Buffer, M: Marker, S, N: Notifier> Seats<C, B, M, S, N> {
     fn earliest(&self) -> Time {
         self.buffer_clock.next.min(self.marker_clock.next).min(self.notifier_clock.next)
     }
+
+    /// The scheduler, for tests that look at its state.
+    pub fn scheduler(&self) -> &S {
+        &self.scheduler
+    }
 }
 
 impl<C, B, M, S, N> Scheme for Seats<C, B, M, S, N>

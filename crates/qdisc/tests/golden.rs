@@ -1,0 +1,220 @@
+//! Golden traces: packet sequences worked out by hand from the papers, as tables in
+//! `golden/*.txt` with the arithmetic beside them. Each row is one operation; its outcome
+//! and the state after it must come out as written. A new file is a new test case.
+//!
+//! A table opens with its setting, a word and its values a line:
+//!
+//! | word | values |
+//! | --- | --- |
+//! | `scheduler` | `fifo`, `rr`, `wrr`, `dwrr`; with `strict N` in front, N priority queues above |
+//! | `quanta` | bytes a queue |
+//! | `marker` | `none`, `per-queue`, `per-queue-min`, `per-port` or `mq-ecn`; `K=` bytes, `beta=`, `t_idle=` ns, `at=enqueue` or `dequeue` |
+//! | `buffer` | bytes that the queues share; unlimited if left out |
+//!
+//! The line runs at 8 Gbps, so that a byte takes a nanosecond. Then rows of
+//! `time in ns | operation | outcome | deficits | T_round in ns | thresholds in bytes`:
+//!
+//! | operation | outcome |
+//! | --- | --- |
+//! | `arrive QUEUE BYTES [not-ect]` | `in`, `mark` (stored with a note), or `drop REASON` |
+//! | `send` | `QUEUE BYTES [CE] until NS`, or `empty` |
+//! | `pause QUEUE`, `resume QUEUE` | `ok` |
+//!
+//! A column that the scheme does not have holds `-`; a blank line or `#` is a comment.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use switchbed_qdisc::buffer::Shared;
+use switchbed_qdisc::classifier::ByClass;
+use switchbed_qdisc::marker::{MarkAt, MqEcn, Step};
+use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
+use switchbed_qdisc::random::NoRandom;
+use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
+use switchbed_qdisc::seats::{Marker, Nobody, Scheduler};
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::{Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
+
+/// A table's setting.
+#[derive(Default)]
+struct Setting {
+    scheduler: String,
+    strict: QueueId,
+    quanta: Vec<Bytes>,
+    marker: Vec<String>,
+    buffer: Option<Bytes>,
+}
+
+#[test]
+fn every_table_comes_out_as_written() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut tables: Vec<PathBuf> =
+        fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    tables.retain(|path| path.extension().is_some_and(|ext| ext == "txt"));
+    tables.sort();
+    assert!(!tables.is_empty());
+    let wrong: Vec<String> = tables.iter().flat_map(|path| play_file(path)).collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Plays a file; the rows that come out differently.
+fn play_file(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let name = path.file_name().unwrap().to_string_lossy();
+    let mut setting = Setting::default();
+    let mut rows = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.split('#').next().unwrap().trim();
+        if line.contains('|') {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            assert_eq!(cells.len(), 6, "{name}:{number}: six columns");
+            rows.push((format!("{name}:{number}"), cells));
+        } else if let Some((word, values)) = line.split_once(char::is_whitespace) {
+            setting.read(word, values);
+        }
+    }
+    assert!(!rows.is_empty(), "{name}: no rows");
+    let queues = setting.quanta.len();
+    let n = setting.strict;
+    match (setting.scheduler.as_str(), n) {
+        ("fifo", 0) => play(&setting, &rows, Fifo, |_, _| None),
+        ("rr", 0) => play(&setting, &rows, RoundRobin::default(), |_, _| None),
+        ("wrr", 0) => play(&setting, &rows, Wrr::new(queues), |s, q| Some(s.deficit_bytes(q))),
+        ("dwrr", 0) => play(&setting, &rows, Dwrr::new(queues), |s, q| Some(s.deficit_bytes(q))),
+        ("dwrr", n) => play(&setting, &rows, Strict::new(n, Dwrr::new(queues)), |_, _| None),
+        ("rr", n) => play(&setting, &rows, Strict::new(n, RoundRobin::default()), |_, _| None),
+        other => panic!("{name}: no such scheduler: {other:?}"),
+    }
+}
+
+impl Setting {
+    fn read(&mut self, word: &str, values: &str) {
+        let values: Vec<&str> = values.split_whitespace().collect();
+        let bytes = |text: &str| Bytes::new(text.parse().unwrap());
+        match (word, values.as_slice()) {
+            ("scheduler", [name]) => self.scheduler = (*name).to_owned(),
+            ("scheduler", ["strict", n, name]) => {
+                self.strict = n.parse().unwrap();
+                self.scheduler = (*name).to_owned();
+            }
+            ("quanta", quanta) => self.quanta = quanta.iter().map(|q| bytes(q)).collect(),
+            ("marker", words) => self.marker = words.iter().map(|&w| w.to_owned()).collect(),
+            ("buffer", [limit]) => self.buffer = Some(bytes(limit)),
+            other => panic!("no such setting: {other:?}"),
+        }
+    }
+
+    fn value(&self, key: &str) -> &str {
+        let found = self.marker.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+        found.unwrap_or_else(|| panic!("the marker has no {key}"))
+    }
+
+    fn marker(&self) -> Box<dyn Marker + Send> {
+        let queues = self.quanta.len();
+        let k = || Bytes::new(self.value("K").parse().unwrap());
+        let at = || match self.value("at") {
+            "enqueue" => MarkAt::Enqueue,
+            "dequeue" => MarkAt::Dequeue,
+            other => panic!("marks at {other}?"),
+        };
+        match self.marker[0].as_str() {
+            "none" => Box::new(Nobody),
+            "per-queue" => Box::new(Step::per_queue(k(), queues, at())),
+            "per-queue-min" => Box::new(Step::per_queue_min(k(), &self.quanta, at())),
+            "per-port" => Box::new(Step::per_port(k(), queues, at())),
+            "mq-ecn" => {
+                let beta = self.value("beta").parse().unwrap();
+                let t_idle = Span::from_ns(self.value("t_idle").parse().unwrap());
+                Box::new(MqEcn::new(k(), beta, t_idle, at()).with_priority_queues(self.strict))
+            }
+            other => panic!("no such marker: {other}"),
+        }
+    }
+}
+
+fn play<S: Scheduler + Send>(
+    setting: &Setting,
+    rows: &[(String, Vec<&str>)],
+    scheduler: S,
+    deficit: fn(&S, QueueId) -> Option<u64>,
+) -> Vec<String> {
+    let limit = setting.buffer.unwrap_or(Bytes::MAX);
+    let seats = Seats::new(ByClass, Shared { limit }, setting.marker(), scheduler, Nobody);
+    let state = PortState::new(Rate::from_gbps(8), &setting.quanta);
+    let mut port = Port::new(state, seats);
+    let (mut arena, mut pool) = (Arena::new(), Pool::new(Bytes::MAX));
+    let mut out = Outcome::default();
+    let queues = || 0..setting.quanta.len() as QueueId;
+    let mut wrong = Vec::new();
+    for (place, cells) in rows {
+        let now = Time::from_ps(cells[0].parse::<u64>().expect(place) * 1_000);
+        let mut cx =
+            Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut NoRandom, out: &mut out };
+        let outcome = operate(&mut port, &mut cx, cells[1]);
+        let deficits: Vec<String> = queues()
+            .filter_map(|q| deficit(port.scheme().scheduler(), q))
+            .map(|bytes| bytes.to_string())
+            .collect();
+        let round: Vec<f64> =
+            port.round_time().iter().map(|span| span.as_ps() as f64 / 1e3).collect();
+        let thresholds: Vec<f64> =
+            queues().filter_map(|q| port.threshold_bytes(now, &arena, &pool, q)).collect();
+        let mut check = |what: &str, expected: &str, same: bool, got: String| {
+            if !same {
+                wrong.push(format!("{place}: {what} {got} instead of {expected}"));
+            }
+        };
+        check("outcome", cells[2], cells[2] == outcome, outcome.clone());
+        let deficits = if deficits.is_empty() { "-".to_owned() } else { deficits.join(" ") };
+        check("deficits", cells[3], cells[3] == deficits, deficits.clone());
+        // T_round is shown in whole picoseconds; thresholds as written to six decimals.
+        check("T_round", cells[4], close(cells[4], &round, 0.002), format!("{round:?}"));
+        check(
+            "thresholds",
+            cells[5],
+            close(cells[5], &thresholds, 1e-6),
+            format!("{thresholds:?}"),
+        );
+    }
+    wrong
+}
+
+/// Whether the numbers are those that are written, `-` for none.
+fn close(written: &str, got: &[f64], tolerance: f64) -> bool {
+    let numbers: Vec<f64> =
+        written.split_whitespace().filter(|w| *w != "-").map(|w| w.parse().unwrap()).collect();
+    numbers.len() == got.len() && numbers.iter().zip(got).all(|(a, b)| (a - b).abs() <= tolerance)
+}
+
+/// Carries an operation out; its outcome in the table's words.
+fn operate(port: &mut dyn Qdisc, cx: &mut Cx, operation: &str) -> String {
+    let words: Vec<&str> = operation.split_whitespace().collect();
+    let number = |word: &str| word.parse::<u32>().unwrap();
+    match words.as_slice() {
+        ["arrive", queue, bytes, rest @ ..] => {
+            let ecn = if rest == ["not-ect"] { Ecn::NotEct } else { Ecn::Ect0 };
+            let class = number(queue) as u8;
+            let packet = Packet { class, len_bytes: number(bytes), ecn, ..Packet::default() };
+            let slot = cx.arena.alloc(packet);
+            match port.enqueue(slot, cx) {
+                Enqueued::In(_) if cx.arena.note(slot) == Note::Mark => "mark".into(),
+                Enqueued::In(_) => "in".into(),
+                Enqueued::Dropped(_, why) => format!("drop {}", why.name()),
+            }
+        }
+        ["send"] => match port.dequeue(cx) {
+            Dequeued::Sent { slot, queue, until, marked } => {
+                let packet = cx.arena.packet(slot);
+                assert_eq!(marked, packet.ecn == Ecn::Ce);
+                let ce = if marked { " CE" } else { "" };
+                format!("{queue} {}{ce} until {}", packet.len_bytes, until.as_ps() / 1_000)
+            }
+            Dequeued::Empty => "empty".into(),
+            Dequeued::NotBefore(time) => format!("not before {}", time.as_ps() / 1_000),
+        },
+        [word @ ("pause" | "resume"), queue] => {
+            port.set_paused(number(queue) as QueueId, *word == "pause", cx);
+            "ok".into()
+        }
+        _ => panic!("no such operation: {operation}"),
+    }
+}
