@@ -4,6 +4,7 @@
 //! Order: what the file says, then each compared value, then the overrides, so that
 //! what was typed last counts. An override of a compared key takes the comparison's place.
 
+use crate::lists;
 use crate::mistake::{Mistake, Origin};
 use crate::place::{places, set};
 use crate::resolve::resolve;
@@ -72,7 +73,9 @@ pub fn plans_of(
         let message = format!("this is no TOML: {message}");
         origin.mistake(At::Line(line), "", message)
     })?;
-    Expansion::new(&origin, root, &overrides)?.plans()
+    let plans = Expansion::new(&origin, root, &overrides)?.plans()?;
+    lists::check(&plans)?;
+    Ok(plans)
 }
 
 /// A key and the values that it takes in turn.

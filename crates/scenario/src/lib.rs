@@ -8,6 +8,7 @@
 
 mod catalog;
 mod expand;
+mod lists;
 mod mistake;
 mod place;
 mod read;

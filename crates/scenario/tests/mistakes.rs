@@ -25,7 +25,7 @@ kind = "long-lived"
 from = "0-7"
 to = 8
 [measure]
-queues = ["switch0:8"]
+queues = ["switch:8"]
 [run]
 until = "100ms"
 "#;
@@ -193,6 +193,10 @@ fn values_of_the_wrong_type_or_unit() {
     1: title is 1: it must be a text in quotes
 "dctcp" -> "dctcp"\ng = 1.5
     16: transport.g is 1.5: it must be from 0 to 1
+"dctcp" -> "dctcp"\ng = 0
+    16: transport.g is 0: a weight is greater than 0
+"dctcp" -> "dctcp"\nreceive_window = "3000000pkt"
+    16: transport.receive_window is "3000000pkt": with an mss of 1.46KB it must be at most 2941758pkt
 "dctcp" -> "dctcp"\ng = nan
     16: transport.g is NaN: it must be from 0 to 1
 "dctcp" -> "dctcp"\ninitial_window = "9KB"
@@ -274,19 +278,19 @@ to = 8 -> to = 8\nstagger = "20ms"
     20: traffic.stagger is "20ms": the last flow would start after the end, 100ms
 to = 8 -> to = 8\nstart = "1s"
     20: traffic.start is "1s": the last flow would start after the end, 100ms
-switch0:8 -> switch0:9
-    21: measure.queues.0 is "switch0:9": the topology has switch0:0 to switch0:8
-switch0:8 -> switch1:0
-    21: measure.queues.0 is "switch1:0": the topology has switch0:0 to switch0:8
-switch0:8 -> host9
+switch:8 -> switch:9
+    21: measure.queues.0 is "switch:9": the topology has switch:0 to switch:8
+switch:8 -> switch0:8
+    21: measure.queues.0 is "switch0:8": the topology has switch:0 to switch:8
+switch:8 -> host9
     21: measure.queues.0 is "host9": the topology has host0 to host8
-switch0:8 -> leaf0:8
-    21: measure.queues.0 is "leaf0:8": a port is a switch (switch0, …) and a number, such as "switch0:0", or a host such as "host0"
+switch:8 -> leaf0:8
+    21: measure.queues.0 is "leaf0:8": a port is a switch and a number, or a host, such as "switch:0" or "host0"
 [run] -> warmup = "1s"\n[run]
     22: measure.warmup is "1s": it must be less than run.until, 100ms
 [run] -> small = "11MB"\n[run]
     22: measure.small is "11MB": it must be at most measure.large, 10MB
-queues = ["switch0:8"] -> queues = "off"\nseries_every = "1us"
+queues = ["switch:8"] -> queues = "off"\nseries_every = "1us"
     22: measure.series_every is "1us": with queues = "off" there is no series
 100ms -> 0ms
     23: run.until is "0ms": a run lasts longer than 0

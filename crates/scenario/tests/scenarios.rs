@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use switchbed_scenario::{plans, plans_of, to_toml};
+use switchbed_sim::Simulation;
 
 fn scenarios() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
@@ -13,9 +14,10 @@ fn scenarios() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_scenario_resolves_to_what_it_is_when_written_out() {
+fn every_scenario_builds_and_resolves_to_what_it_is_when_written_out() {
     for file in scenarios() {
         let plans = plans(&file, &[], None).unwrap_or_else(|mistake| panic!("{mistake}"));
+        Simulation::new(&plans[0].scenario).unwrap_or_else(|error| panic!("{error}"));
         for plan in plans {
             let text = to_toml(&plan.scenario);
             let again = plans_of("again", &text, Path::new(""), &[], None);
@@ -24,4 +26,59 @@ fn every_scenario_resolves_to_what_it_is_when_written_out() {
             assert_eq!(again[0].scenario, plan.scenario, "{text}");
         }
     }
+}
+
+#[test]
+fn every_port_that_is_built_can_be_measured_and_no_other() {
+    let star = "kind = \"star\"\nhosts = 3\nrate = \"1Gbps\"\ndelay = \"1us\"";
+    let dumbbell = star.replace("star", "dumbbell").replace("hosts = 3", "left = 2\nright = 1");
+    let fabric = "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 1\n\
+                  host_rate = \"1Gbps\"\nhost_delay = \"1us\"";
+    for (topology, ports) in [(star, 6), (dumbbell.as_str(), 3 + 5), (fabric, 3 + 9 + 6)] {
+        let read = |port: &str| {
+            let text = format!(
+                "topology = {{ {} }}\nswitch.buffer = \"9KB\"\nscheme.name = \"none\"\n\
+                 traffic = [{{ kind = \"long-lived\", to = 0 }}]\nrun.until = \"1ms\"\n\
+                 measure.queues = {port}",
+                topology.replace('\n', ", ")
+            );
+            plans_of("f.toml", &text, Path::new(""), &[], None)
+        };
+        let plan = &read("\"all\"").unwrap()[0];
+        let built = Simulation::new(&plan.scenario).unwrap();
+        let names: Vec<&str> = built.ports().iter().map(|port| port.name.as_str()).collect();
+        assert_eq!(names.len(), ports);
+        for name in &names {
+            let plan = &read(&format!("[\"{name}\"]")).unwrap()[0];
+            assert!(Simulation::new(&plan.scenario).is_ok());
+        }
+        let digits = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+        for name in names.iter().map(|name| digits(name)) {
+            for other in ["", "7", "00", "+0", "x", "0:0:0", "-1"] {
+                let wrong = format!("{name}{other}");
+                assert!(read(&format!("[\"{wrong}\"]")).is_err(), "{wrong}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flow_list_is_read_before_anything_runs() {
+    let folder = std::env::temp_dir().join(format!("switchbed-lists-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = std::fs::read_to_string(scenarios()[1].with_file_name("flow-list.toml")).unwrap();
+    let said = |list: &str| {
+        std::fs::write(folder.join("flow-list.csv"), list).unwrap();
+        let mistake = plans_of("f.toml", &text, &folder, &[], None).err();
+        mistake.map(|m| m.to_string().replace(folder.to_str().unwrap(), ""))
+    };
+    assert_eq!(said("start_s,src,dst,size_bytes,class\n0,0,4,9,1\n"), None);
+    assert_eq!(
+        said("start_s,src,dst,size_bytes,class\n0,0,4,9,1\n1,1,4,9,2\n").unwrap(),
+        "/flow-list.csv: flow 1 has class 2, and switch.queues is 2: classes are 0 to 1 \
+         (or write switch.classify = \"single\")"
+    );
+    let line = said("start_s,src,dst,size_bytes\n0,0,4,9\n1,1,5,9\n").unwrap();
+    assert!(line.starts_with("/flow-list.csv:3: column dst: "), "{line}");
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -57,8 +57,9 @@ pub const MEASURE: Section = Section {
             "all",
             "Whose queue lengths are measured. all: every switch port. off: none. Or a list \
              of ports: \"leaf0:3\" is a switch and its port's number, \"host2\" that host's \
-             network card. Switches are switch0 (star), left0 and right0 (dumbbell), \
-             leaf0, leaf1, …, spine0, spine1, … Ports to hosts come first.",
+             network card. A star's switch is called switch; a dumbbell's are left and \
+             right, and their port 0 leads to the other; a leaf's ports are its hosts', \
+             then the spines'.",
         ),
         Param::optional(
             "series_every",

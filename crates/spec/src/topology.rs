@@ -140,36 +140,30 @@ impl Topology {
 
     /// The kinds of switch, in the order that numbers the switches.
     ///
-    /// A switch's ports to hosts come first, in the hosts' order; then a leaf's ports
-    /// to the spines, or a dumbbell switch's port to the other. A spine's port p leads
-    /// to leaf p.
+    /// Ports are numbered from 0. A leaf's are its hosts', then one for each spine; a
+    /// spine's port p leads to leaf p; a dumbbell switch's port 0 leads to the other.
     pub fn switch_groups(&self) -> Vec<SwitchGroup> {
+        let one = |name, ports| SwitchGroup { name, count: None, ports };
+        let many = |name, count, ports| SwitchGroup { name, count: Some(count), ports };
         match *self {
-            Topology::Star { hosts, .. } => vec![SwitchGroup::one("switch", hosts)],
+            Topology::Star { hosts, .. } => vec![one("switch", hosts)],
             Topology::Dumbbell { left, right, .. } => {
-                vec![SwitchGroup::one("left", left + 1), SwitchGroup::one("right", right + 1)]
+                vec![one("left", left + 1), one("right", right + 1)]
             }
-            Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => vec![
-                SwitchGroup { name: "leaf", count: leaves, ports: hosts_per_leaf + spines },
-                SwitchGroup { name: "spine", count: spines, ports: leaves },
-            ],
+            Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => {
+                vec![many("leaf", leaves, hosts_per_leaf + spines), many("spine", spines, leaves)]
+            }
         }
     }
 }
 
-/// Switches of a kind: named `name` followed by a number from 0.
+/// Switches of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchGroup {
-    /// What their names begin with.
+    /// Their name, or what it begins with.
     pub name: &'static str,
-    /// How many there are.
-    pub count: u32,
-    /// Ports of each, numbered from 0.
+    /// How many there are, named `name` and a number from 0; `None`: one, named `name`.
+    pub count: Option<u32>,
+    /// Ports of each.
     pub ports: u32,
-}
-
-impl SwitchGroup {
-    fn one(name: &'static str, ports: u32) -> Self {
-        SwitchGroup { name, count: 1, ports }
-    }
 }

@@ -4,6 +4,7 @@ use crate::mistake::{Mistake, list_of};
 use crate::section::Section;
 use crate::tree::Data;
 use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_spec::topology::SwitchGroup;
 use switchbed_spec::{FctEnd, Measure, ParamKind, QueueProbe, Run, Topology};
 
 pub(crate) fn run(section: &Section<'_>) -> Result<Run, Mistake> {
@@ -70,33 +71,37 @@ fn queues(section: &Section<'_>, topology: &Topology) -> Result<QueueProbe, Mist
 
 /// Whether the topology has the port, else what it has.
 fn check_port(port: &str, topology: &Topology) -> Result<(), String> {
-    let (device, number) = match port.split_once(':') {
-        Some((device, number)) => (device, number.parse::<u32>().ok()),
-        None => (port, None),
-    };
-    let split = device.find(|c: char| c.is_ascii_digit()).unwrap_or(device.len());
-    let (name, index) = (&device[..split], device[split..].parse::<u32>().ok());
-    if name == "host" && !port.contains(':') {
+    // Only a number as it is printed: not `03`, not `+3`.
+    let below =
+        |text: &str, end: u32| text.parse().is_ok_and(|n: u32| n < end && n.to_string() == text);
+    if let Some(index) = port.strip_prefix("host") {
         let hosts = topology.hosts();
-        return match index {
-            Some(index) if index < hosts => Ok(()),
-            _ => Err(format!("the topology has host0 to host{}", hosts - 1)),
+        return match below(index, hosts) {
+            true => Ok(()),
+            false => Err(format!("the topology has host0 to host{}", hosts - 1)),
         };
     }
     let groups = topology.switch_groups();
-    let Some(group) = groups.iter().find(|group| group.name == name) else {
-        let devices: Vec<String> = groups.iter().map(|group| format!("{}0", group.name)).collect();
-        let devices = list_of(devices.iter().map(String::as_str));
-        return Err(format!(
-            "a port is a switch ({devices}, …) and a number, such as \"{}0:0\", or a host such as \"host0\"",
-            groups[0].name
-        ));
+    let (switch, number) = port.split_once(':').unwrap_or((port, ""));
+    let Some((group, index)) =
+        groups.iter().find_map(|group| Some((group, switch.strip_prefix(group.name)?)))
+    else {
+        let first = |group: &SwitchGroup| match group.count {
+            Some(_) => format!("\"{}0:0\"", group.name),
+            None => format!("\"{}:0\"", group.name),
+        };
+        let examples: Vec<String> =
+            groups.iter().map(first).chain(["\"host0\"".to_owned()]).collect();
+        let examples = list_of(examples.iter().map(String::as_str));
+        return Err(format!("a port is a switch and a number, or a host, such as {examples}"));
     };
-    match (index, number) {
-        (Some(index), Some(number)) if index < group.count && number < group.ports => Ok(()),
-        _ => {
-            let (last, ports) = (group.count - 1, group.ports - 1);
-            Err(format!("the topology has {name}0:0 to {name}{last}:{ports}"))
-        }
+    let named = group.count.map_or(index.is_empty(), |count| below(index, count));
+    if named && below(number, group.ports) {
+        return Ok(());
     }
+    let (name, last) = (group.name, group.ports - 1);
+    Err(match group.count {
+        Some(count) => format!("the topology has {name}0:0 to {name}{}:{last}", count - 1),
+        None => format!("the topology has {name}:0 to {name}:{last}"),
+    })
 }

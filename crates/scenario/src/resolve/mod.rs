@@ -94,8 +94,8 @@ pub(crate) fn unknown_name(name: &str, aliases: &[&str]) -> String {
 
 fn host(section: Section<'_>, mtu: switchbed_qdisc::units::Bytes) -> Result<Host, Mistake> {
     section.given("mtu");
-    if mtu.get() < 64 || mtu.get() > 65_536 {
-        return Err(section.refuse("mtu", "a packet has from 64 to 65536 bytes"));
+    if mtu.get() < 64 || mtu.get() > 65_535 {
+        return Err(section.refuse("mtu", "a packet has from 64 to 65535 bytes"));
     }
     let nic = match section.get::<String>("nic")?.as_str() {
         "fifo" => {

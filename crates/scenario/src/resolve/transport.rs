@@ -20,8 +20,17 @@ pub(crate) fn resolve(section: Section<'_>, host: &Host) -> Result<(Transport, A
         },
         _ => CongestionControl::EcnStar,
     };
+    if let CongestionControl::Dctcp { g: 0.0, .. } = control {
+        return Err(section.refuse("g", "a weight is greater than 0"));
+    }
     let (mss, header) = segment(&section, host.mtu)?;
-    let receive_window = section.get("receive_window")?;
+    let receive_window: u32 = section.get("receive_window")?;
+    // SACK blocks count their distance from the ACK in 32 bits.
+    let most = u64::from(u32::MAX) / mss.get();
+    if u64::from(receive_window) > most {
+        let why = format!("with an mss of {mss} it must be at most {most}pkt");
+        return Err(section.refuse("receive_window", why));
+    }
     let [rto_initial, rto_min, rto_max] = timeouts(&section)?;
     let rtt_sampling = match section.get::<String>("rtt_sampling")?.as_str() {
         "every-ack" => RttSampling::EveryAck,
