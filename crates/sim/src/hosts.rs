@@ -275,6 +275,23 @@ impl Hosts {
         records
     }
 
+    /// Places that connections have taken, open and closed.
+    pub fn places(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Bytes that a connection takes (its entry among its pair's too), and what a flow adds.
+    pub fn sizes() -> (usize, usize) {
+        let shared = size_of::<(Shared, Vec<u32>)>() + 4 * size_of::<u32>();
+        (size_of::<Connection>() + shared, size_of::<Running>())
+    }
+
+    /// DCTCP's α of every connection that carries a flow.
+    pub fn alphas(&self) -> Vec<f64> {
+        let busy = self.connections.iter().filter(|c| !c.flows.is_empty());
+        busy.filter_map(|c| c.sender.alpha()).collect()
+    }
+
     /// A connection for a flow, and whether it has to be opened first.
     fn connection(&mut self, flow: &FlowStart) -> (u32, bool) {
         let key = match flow.connection {

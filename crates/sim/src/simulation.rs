@@ -308,6 +308,22 @@ impl Simulation {
     pub fn ports(&self) -> &[PortInfo] {
         &self.ports
     }
+    /// Settles every port up to now; only the order of work changes, no result.
+    pub fn settle(&mut self) {
+        self.network.touch_all(self.now);
+    }
+    /// Places that connections have taken, open and closed.
+    pub fn connections(&self) -> usize {
+        self.hosts.places()
+    }
+    /// Bytes of memory that a connection takes, and what a flow under way on it adds.
+    pub fn sizes() -> (usize, usize) {
+        Hosts::sizes()
+    }
+    /// DCTCP's α of every connection that carries a flow now.
+    pub fn alphas(&self) -> Vec<f64> {
+        self.hosts.alphas()
+    }
     /// When the warm-up ended.
     pub fn warmed_at(&self) -> Time {
         self.warmed_at

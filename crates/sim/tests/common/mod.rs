@@ -139,3 +139,46 @@ pub fn run(scenario: &Scenario) -> (Simulation, Vec<FlowRecord>) {
     records.sort_by_key(|record| record.row);
     (simulation, records)
 }
+
+/// Long-lived flows into the last host of a star: one sender for each class given.
+pub fn long_lived(mut scenario: Scenario, classes: &[u8], until: Span) -> Scenario {
+    let senders = classes.len() as u32;
+    scenario.topology = match scenario.topology {
+        Topology::Star { rate, delay, .. } => Topology::Star { hosts: senders + 1, rate, delay },
+        other => other,
+    };
+    scenario.traffic = (0..senders)
+        .map(|host| Traffic::LongLived {
+            from: vec![host],
+            to: senders,
+            flows_each: 1,
+            classes: vec![classes[host as usize]],
+            start: Span::ZERO,
+            stagger: Span::ZERO,
+            stop: None,
+        })
+        .collect();
+    scenario.run.until = Some(until);
+    scenario
+}
+
+/// Bits a second of each record's flow since the warm-up.
+pub fn goodputs(simulation: &Simulation, records: &[FlowRecord]) -> Vec<f64> {
+    let elapsed = simulation.now().since(simulation.warmed_at()).as_secs_f64();
+    records.iter().map(|record| record.received.as_f64() * 8.0 / elapsed).collect()
+}
+
+/// A flow list in a file that lasts as long as the handle: rows of start_s,src,dst,size_bytes.
+pub fn list(
+    rows: &[(f64, u32, u32, u64)],
+    connections: Connections,
+) -> (tempfile::NamedTempFile, Vec<Traffic>) {
+    use std::io::Write;
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    writeln!(file, "start_s,src,dst,size_bytes").expect("written");
+    for (start, src, dst, size) in rows {
+        writeln!(file, "{start:.9},{src},{dst},{size}").expect("written");
+    }
+    let path = file.path().to_str().expect("UTF-8").into();
+    (file, vec![Traffic::List { path, connections }])
+}

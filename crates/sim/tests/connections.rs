@@ -1,0 +1,114 @@
+//! Flows on connections: persistent ones carry flow after flow, a busy pair opens another,
+//! places of closed ones are used again.
+
+mod common;
+
+use common::*;
+use switchbed_qdisc::units::{Bytes, Span, Time};
+use switchbed_sim::{FlowRecord, Simulation};
+use switchbed_spec::*;
+
+/// One packet between two hosts of the star: 2 × 1.2 us, 2 × 32 ns, 4 × 1 us.
+const ONE_PACKET: Span = Span::from_ns(2 * 1200 + 2 * 32 + 4 * 1000);
+/// A handshake before it: SYN and SYN-ACK of 40 B.
+const HANDSHAKE: Span = Span::from_ns(4 * 32 + 4 * 1000);
+
+fn flows(rows: &[(f64, u32, u32, u64)], connections: Connections) -> Vec<FlowRecord> {
+    let mut scenario = star(3);
+    let (_file, traffic) = list(rows, connections);
+    scenario.traffic = traffic;
+    run(&scenario).1
+}
+
+fn fct(record: &FlowRecord) -> Span {
+    record.end.expect("finished").since(record.start)
+}
+
+#[test]
+fn a_fresh_connection_pays_for_its_handshake() {
+    let records = flows(&[(0.0, 0, 1, 1460)], Connections::Fresh);
+    assert!(records[0].handshake);
+    assert_eq!(fct(&records[0]), ONE_PACKET + HANDSHAKE);
+    let records = flows(&[(0.0, 0, 1, 1460)], Connections::FreshNoHandshake);
+    assert_eq!((records[0].handshake, fct(&records[0])), (false, ONE_PACKET));
+}
+
+#[test]
+fn a_persistent_connection_is_opened_once_and_used_again() {
+    let rows = [(0.0, 0, 1, 1460), (0.001, 0, 1, 1460), (0.002, 0, 2, 1460)];
+    let records = flows(&rows, Connections::Persistent);
+    let handshakes: Vec<bool> = records.iter().map(|record| record.handshake).collect();
+    assert_eq!(handshakes, [true, false, true]);
+    assert_eq!(fct(&records[1]), ONE_PACKET);
+}
+
+#[test]
+fn a_flow_that_finds_its_pair_busy_opens_another_which_stays() {
+    let rows = [(0.0, 0, 1, 10_000_000), (0.001, 0, 1, 1460), (0.1, 0, 1, 1460), (0.1, 0, 1, 1460)];
+    let records = flows(&rows, Connections::Persistent);
+    let handshakes: Vec<bool> = records.iter().map(|record| record.handshake).collect();
+    assert_eq!(handshakes, [true, true, false, false]);
+}
+
+#[test]
+fn a_thousand_fresh_flows_in_turn_need_few_places() {
+    let rows: Vec<_> = (0..1000).map(|i| (i as f64 * 1e-4, 0, 1, 5000)).collect();
+    let mut scenario = star(2);
+    let (_file, traffic) = list(&rows, Connections::Fresh);
+    scenario.traffic = traffic;
+    let (simulation, records) = run(&scenario);
+    assert!(records.iter().all(|record| record.end.is_some()));
+    assert!(simulation.connections() < 10, "{} places", simulation.connections());
+}
+
+#[test]
+fn rows_of_a_list_keep_their_numbers_whatever_their_order() {
+    let records = flows(&[(0.002, 0, 1, 3000), (0.001, 1, 2, 6000)], Connections::Fresh);
+    assert_eq!(records[0].size, Some(Bytes::new(3000)));
+    assert_eq!(records[1].start, Time::ZERO + Span::from_ms(1));
+}
+
+#[test]
+fn an_fct_may_end_at_the_receiver() {
+    let mut scenario = star(2);
+    scenario.measure.fct_end = FctEnd::Received;
+    let (_file, traffic) = list(&[(0.0, 0, 1, 1460)], Connections::FreshNoHandshake);
+    scenario.traffic = traffic;
+    let (simulation, records) = run(&scenario);
+    assert_eq!(fct(&records[0]), Span::from_ns(2 * 1200 + 2 * 1000));
+    assert_eq!(simulation.empty_fct(0, 1, Bytes::new(1460)), fct(&records[0]));
+}
+
+#[test]
+fn an_endless_flow_stops_when_told_and_ends_when_it_has_arrived() {
+    let mut scenario = long_lived(star(2), &[0], Span::from_ms(20));
+    let Traffic::LongLived { stop, .. } = &mut scenario.traffic[0] else { unreachable!() };
+    *stop = Some(Span::from_ms(5));
+    let (_, records) = run(&scenario);
+    let end = records[0].end.expect("ended").as_secs_f64();
+    assert!((0.005..0.0068).contains(&end), "{end}");
+    let rate = records[0].received.as_f64() * 8.0 / end;
+    assert!(rate > 0.8e10, "{rate}");
+}
+
+#[test]
+fn what_was_before_the_warm_up_does_not_count() {
+    let goodput = |warmup| {
+        let mut scenario = long_lived(star(2), &[0, 0], Span::from_ms(20));
+        scenario.measure.warmup = warmup;
+        let (mut simulation, records) = run(&scenario);
+        let sent: u64 = simulation.port_reports().iter().map(|r| r.counters.sent_bytes).sum();
+        (goodputs(&simulation, &records).iter().sum::<f64>(), sent)
+    };
+    let (whole, sent) = goodput(Span::ZERO);
+    let (half, sent_half) = goodput(Span::from_ms(10));
+    assert!((whole / half - 1.0).abs() < 0.02, "{whole} and {half}");
+    assert!((sent_half as f64 / sent as f64 - 0.5).abs() < 0.02);
+}
+
+#[test]
+fn an_idle_connection_and_a_flow_in_flight_are_small() {
+    let (connection, flow) = Simulation::sizes();
+    assert!(connection <= 512, "{connection} bytes");
+    assert!(connection + flow <= 1024, "{} bytes", connection + flow);
+}

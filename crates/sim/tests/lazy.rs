@@ -1,0 +1,65 @@
+//! Departures are settled when their port is touched next. Touching every port at every
+//! step must change nothing.
+
+mod common;
+
+use common::*;
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_sim::{FlowRecord, PortReport, Simulation, Status};
+use switchbed_spec::*;
+
+/// Everything that a run leaves behind, as text.
+fn outcome(scenario: &Scenario, eager: bool) -> (Vec<FlowRecord>, String, u64) {
+    let mut simulation = Simulation::new(scenario).expect("builds");
+    let batch = if eager { 1 } else { 1_000_000 };
+    while simulation.advance(batch) == Status::Running {
+        if eager {
+            simulation.settle();
+        }
+    }
+    let mut records = simulation.take_finished();
+    records.extend(simulation.unfinished());
+    let reports: Vec<PortReport> = simulation.port_reports();
+    let hops = simulation.network().packet_hops();
+    (records, format!("{reports:?} {:?}", simulation.take_series()), hops)
+}
+
+fn same(scenario: &Scenario) {
+    let (lazy, eager) = (outcome(scenario, false), outcome(scenario, true));
+    assert!(lazy.2 > 1000, "too little happened: {} packet-hops", lazy.2);
+    assert_eq!(lazy.2, eager.2);
+    assert_eq!(lazy.0, eager.0);
+    assert!(lazy.1 == eager.1, "queues or counters differ");
+}
+
+#[test]
+fn on_fig9s_fabric_with_every_scheme() {
+    for name in ["per-queue", "per-queue-min", "per-port", "mq-ecn"] {
+        let mut scenario = fig9(name, 0.8, 25);
+        scenario.measure.queues = QueueProbe::All;
+        same(&scenario);
+    }
+}
+
+#[test]
+fn with_drops_timeouts_and_every_discipline() {
+    for discipline in [Discipline::Fifo, Discipline::RoundRobin, Discipline::Wrr, Discipline::Dwrr]
+    {
+        for strict in [0, 1] {
+            let mut scenario = long_lived(star(2), &[0, 1, 2, 0, 1, 2], Span::from_ms(12));
+            scenario.switch = Switch {
+                queues: 3,
+                classify: Classify::Class,
+                discipline,
+                strict,
+                quantum: vec![packets(1), packets(2), packets(3)],
+                buffer: Bytes::new(30_000),
+                ..scenario.switch
+            };
+            scenario.scheme = scheme("none", Bytes::ZERO);
+            scenario.transport.ecn = false;
+            scenario.measure.series_every = Some(Span::from_us(70));
+            same(&scenario);
+        }
+    }
+}

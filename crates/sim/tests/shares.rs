@@ -1,0 +1,107 @@
+//! Who gets how much of a link: schedulers' shares, and what marking does to them.
+
+mod common;
+
+use common::*;
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_spec::*;
+
+/// Flows of these classes through a port with these quanta.
+fn port(discipline: Discipline, quanta: &[u64], classes: &[u8]) -> Scenario {
+    let mut scenario = long_lived(star(2), classes, Span::from_ms(60));
+    scenario.switch = Switch {
+        queues: quanta.len() as u16,
+        classify: Classify::Class,
+        discipline,
+        quantum: quanta.iter().map(|&q| Bytes::new(q)).collect(),
+        ..scenario.switch
+    };
+    scenario.measure.warmup = Span::from_ms(20);
+    scenario
+}
+
+fn shares(scenario: &Scenario, queues: usize) -> Vec<f64> {
+    let (simulation, records) = run(scenario);
+    let mut by_class = vec![0.0; queues];
+    for (record, rate) in records.iter().zip(goodputs(&simulation, &records)) {
+        by_class[record.class as usize] += rate;
+    }
+    let sum: f64 = by_class.iter().sum();
+    by_class.iter().map(|rate| rate / sum).collect()
+}
+
+#[test]
+fn round_robin_by_bytes_shares_by_quantum_whatever_the_flows() {
+    // Two flows in a queue, so that no queue runs dry; one has four.
+    let classes = [0, 0, 1, 1, 2, 2, 2, 2];
+    for discipline in [Discipline::Dwrr, Discipline::Wrr] {
+        for quanta in [[1500, 1500, 1500], [1500, 3000, 6000], [4500, 1500, 3000]] {
+            let shares = shares(&port(discipline, &quanta, &classes), 3);
+            let sum: u64 = quanta.iter().sum();
+            for (share, quantum) in shares.iter().zip(quanta) {
+                let fair = quantum as f64 / sum as f64;
+                assert!((share / fair - 1.0).abs() < 0.01, "{discipline:?} {quanta:?}: {shares:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn dwrr_is_exact_for_quanta_that_packets_do_not_fill() {
+    let shares = shares(&port(Discipline::Dwrr, &[2000, 2500], &[0, 0, 1, 1]), 2);
+    assert!((shares[0] / (2000.0 / 4500.0) - 1.0).abs() < 0.01, "{shares:?}");
+}
+
+#[test]
+fn strict_priority_starves_the_rest() {
+    let mut scenario = port(Discipline::Dwrr, &[1500; 3], &[0, 0, 1, 1, 2, 2]);
+    scenario.switch.strict = 1;
+    let shares = shares(&scenario, 3);
+    assert!(shares[0] > 0.99, "{shares:?}");
+}
+
+#[test]
+fn one_threshold_for_a_port_takes_from_the_few_what_mq_ecn_does_not() {
+    // MQ-ECN, section 2.2.3: 1 flow against 8 in queues of equal quanta.
+    let of = |name| {
+        let mut scenario = port(Discipline::Dwrr, &[1500; 2], &[0, 1, 1, 1, 1, 1, 1, 1, 1]);
+        scenario.scheme = scheme(name, packets(16));
+        scenario.run.until = Some(Span::from_ms(200));
+        shares(&scenario, 2)
+    };
+    let per_port = of("per-port");
+    assert!(per_port[0] < 0.45, "{per_port:?}");
+    for name in ["mq-ecn", "per-queue"] {
+        let shares = of(name);
+        assert!((shares[0] - 0.5).abs() < 0.03, "{name}: {shares:?}");
+    }
+}
+
+#[test]
+fn mq_ecns_round_time_and_thresholds_follow_the_active_queues() {
+    for active in 1..=8u8 {
+        let classes: Vec<u8> = (0..active).flat_map(|class| [class; 2]).collect();
+        let mut scenario = port(Discipline::Dwrr, &[1500; 8], &classes);
+        scenario.scheme = scheme("mq-ecn", packets(65));
+        let receiver = classes.len();
+        scenario.measure.queues = QueueProbe::Ports(vec![format!("switch:{receiver}")]);
+        scenario.measure.series_every = Some(Span::from_us(10));
+        let mut simulation = switchbed_sim::Simulation::new(&scenario).expect("builds");
+        while simulation.advance(100_000) == switchbed_sim::Status::Running {}
+        let samples: Vec<_> = simulation
+            .take_series()
+            .into_iter()
+            .filter(|s| s.queue == 0 && s.at >= simulation.warmed_at())
+            .collect();
+        assert!(samples.len() > 1000);
+        let mean = |f: &dyn Fn(&switchbed_sim::QueueSample) -> f64| {
+            samples.iter().map(f).sum::<f64>() / samples.len() as f64
+        };
+        // Each backlogged queue sends 1500 B a round, 1.2 us; K is divided among them.
+        let round_us = mean(&|s| s.round_time.as_us_f64());
+        let k = mean(&|s| s.threshold_bytes) / MTU as f64;
+        let n = active as f64;
+        assert!((round_us / (1.2 * n) - 1.0).abs() < 0.1, "{active} queues: {round_us} us");
+        assert!((k / (65.0 / n) - 1.0).abs() < 0.1, "{active} queues: K = {k} packets");
+    }
+}
