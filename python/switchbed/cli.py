@@ -6,6 +6,7 @@ Modules that take long to import (Polars, rich, matplotlib) are imported where t
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -141,9 +142,16 @@ def bench(as_json: bool, only: str | None, repeat: int) -> None:
 
 
 def main() -> NoReturn:
-    """The program. Bad input gets one line and exit code 2, never a traceback."""
+    """The program."""
+    finish(lambda: cli.main(prog_name="switchbed", standalone_mode=False))
+
+
+def finish(work: Callable[[], object]) -> NoReturn:
+    """Exits with the code that the work returns. Bad input gets one line and exit code 2,
+    never a traceback."""
+    status: object
     try:
-        status = cli.main(prog_name="switchbed", standalone_mode=False)
+        status = work()
     except click.UsageError as error:
         status = _complain(_usage(error))
     except (Mistake, click.ClickException) as error:

@@ -74,7 +74,7 @@ def rows(outcomes: Iterable[Outcome]) -> list[Row]:
     """Gathers the seeds of each scheme and point, in the order of the runs."""
     groups: dict[tuple[str | None, Point], list[Outcome]] = {}
     for outcome in outcomes:
-        groups.setdefault((_scheme(outcome), _point(outcome)), []).append(outcome)
+        groups.setdefault((label(outcome), _point(outcome)), []).append(outcome)
     return [Row(scheme, point, tuple(runs)) for (scheme, point), runs in groups.items()]
 
 
@@ -127,7 +127,8 @@ def _mean(values: Iterable[float]) -> float | None:
     return sum(listed) / len(listed) if listed else None
 
 
-def _scheme(outcome: Outcome) -> str | None:
+def label(outcome: Outcome) -> str | None:
+    """What the run's scheme is called; `None` where schemes are not compared."""
     return next((str(v) for key, v in outcome.settings.items() if is_scheme(key)), None)
 
 
@@ -145,9 +146,9 @@ def _point(outcome: Outcome) -> Point:
 
 def is_scheme(key: str) -> bool:
     """Whether a setting of `[compare]` names the scheme."""
-    return key.split(".", maxsplit=1)[0] == "scheme"
+    return key in ("scheme", "scheme.name")
 
 
 def is_seed(key: str) -> bool:
     """Whether a setting of `[compare]` is the seed."""
-    return key.rsplit(".", maxsplit=1)[-1] == "seed"
+    return key in ("seed", "run.seed")

@@ -1,11 +1,10 @@
 """Progress on a terminal, for runs that last."""
 
-import json
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
-from switchbed._native import Plan, Progress
+from switchbed._native import Progress
 
 if TYPE_CHECKING:
     import rich.progress
@@ -30,8 +29,7 @@ class Silent:
 class Bar:
     """Flows done of all, simulated time, rate, time remaining, on standard error."""
 
-    def __init__(self, plans: Sequence[Plan]) -> None:
-        self._ends_ps = [_end_ps(plan) for plan in plans]
+    def __init__(self) -> None:
         self._begin = time.monotonic()
         self._bar: rich.progress.Progress | None = None
 
@@ -51,15 +49,15 @@ class Bar:
             self._bar = _bar()
             self._bar.add_task("", total=1.0, text="")
             self._bar.start()
-        done = sum(map(fraction, tracks, self._ends_ps)) / len(tracks)
+        done = sum(map(fraction, tracks)) / len(tracks)
         self._bar.update(self._bar.task_ids[0], completed=done, text=describe(tracks, elapsed))
         self._bar.refresh()
 
 
-def fraction(track: Progress, end_ps: int | None) -> float:
+def fraction(track: Progress) -> float:
     """How much of a run is done: of its flows, or of its time if that is more."""
     flows = track.flows_done / track.flows_total if track.flows_total else 0.0
-    clock = track.now_ps / end_ps if end_ps else 0.0
+    clock = track.now_ps / track.until_ps if track.until_ps else 0.0
     return min(1.0, max(flows, clock))
 
 
@@ -76,11 +74,6 @@ def describe(tracks: Sequence[Progress], elapsed_s: float) -> str:
     if len(tracks) > 1:
         parts.insert(0, f"{len(begun)}/{len(tracks)} runs")
     return " · ".join(parts)
-
-
-def _end_ps(plan: Plan) -> int | None:
-    end = json.loads(plan.scenario)["run"]["until"]
-    return end if end is None else int(end)
 
 
 def _bar() -> "rich.progress.Progress":

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 CLASSES = ("all", "small", "medium", "large")
 FIELDS = ("mean_us", "p50_us", "p95_us", "p99_us")
+LOAD = "load: payload bits that a sender offers over its link's rate"
 WIDE = 200
 """Columns where the output is no terminal."""
 
@@ -23,8 +24,13 @@ def print_run(outcome: Outcome) -> None:
     for name in CLASSES:
         row = outcome.summary["fct"][name]
         table.add_row(name, f"{row['n']:,}", *(duration(row[field]) for field in FIELDS))
-    console.print(table)
+    if outcome.summary["fct"]["all"]["n"]:
+        console.print(table)
     console.print(_counters(outcome.summary))
+    for offered in outcome.summary["offered"]:
+        console.print(_load(offered))
+    if outcome.summary["bottleneck"]:
+        console.print(_bottleneck(outcome.summary["bottleneck"]))
     console.print(_speed(outcome.summary, outcome.wall_s))
 
 
@@ -44,10 +50,23 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
             *(f"{row.total(counter):,}" for counter in ("marks", "drops", "timeouts")),
         )
     console.print(table)
+    _print_loads(console, rows)
     _print_ratios(console, compare.ratios(outcomes), keys)
     total = {key: sum(o.summary[key] for o in outcomes) for key in ("packet_hops", "events")}
     console.print(_speed(total, sum(o.wall_s for o in outcomes)))
     console.print(f"{len(outcomes)} runs in {wall_s:.2f} s")
+
+
+def _print_loads(console: "Console", rows: Sequence[compare.Row]) -> None:
+    """A load by both of its definitions."""
+    wire = {
+        str(value): f"{row.runs[0].summary['offered'][0]['wire']:.4g} at {value}"
+        for row in rows
+        for key, value in row.point
+        if key == "load" and row.runs[0].summary["offered"]
+    }
+    if wire:
+        console.print(f"{LOAD}; with headers {', '.join(wire.values())}")
 
 
 def _print_ratios(console: "Console", ratios: Sequence[compare.Ratio], keys: list[str]) -> None:
@@ -74,9 +93,18 @@ def _print_ratios(console: "Console", ratios: Sequence[compare.Ratio], keys: lis
 def print_schemes(schemes: Sequence[dict[str, Any]]) -> None:
     """Each scheme with its source, and a line a parameter."""
     for scheme in schemes:
-        print(f"{scheme['name']}: {scheme['paper']}")
+        seats = (f"{seat}: {who}" for seat, who in scheme["seats"].items() if who != "any")
+        source = ", ".join(filter(None, (scheme["paper"], scheme["source"])))
+        print(f"{scheme['name']}\n  {scheme['summary']}")
+        if source:
+            print(f"  {source}")
+        print(f"  {'; '.join(seats)}")
         for parameter in scheme["parameters"]:
-            print(f"    {parameter}")
+            default = parameter["default"]
+            value = "required" if parameter["required"] else default and f"default {default}"
+            takes = ", ".join(filter(None, (parameter["takes"], value)))
+            print(f"    {parameter['name']}: {parameter['meaning']} ({takes})")
+        print()
 
 
 def print_bench(found: Sequence[dict[str, Any]]) -> None:
@@ -106,7 +134,7 @@ def print_bench(found: Sequence[dict[str, Any]]) -> None:
 
 def print_warnings(outcomes: Sequence[Outcome]) -> None:
     """Each warning once, on standard error, with the number of runs that gave it."""
-    counts = Counter(text for outcome in outcomes for text in outcome.warnings)
+    counts = Counter(text for outcome in outcomes for text in outcome.summary["warnings"])
     for text, count in counts.items():
         runs = f" ({count} of {len(outcomes)} runs)" if len(outcomes) > 1 else ""
         print(f"warning: {text}{runs}", file=sys.stderr)
@@ -137,7 +165,20 @@ def _counters(summary: dict[str, Any]) -> str:
     return (
         f"{flows['finished']:,} of {flows['count']:,} flows finished · {summary['marks']:,} marks"
         f" · {summary['drops']:,} drops · {summary['timeouts']:,} timeouts"
+        f" · {summary['goodput_bps'] / 1e9:.4g} Gbps goodput"
     )
+
+
+def _load(offered: dict[str, float]) -> str:
+    return f"{LOAD}, {offered['payload']:.4g}; with headers {offered['wire']:.4g}"
+
+
+def _bottleneck(port: dict[str, Any]) -> str:
+    text = f"busiest switch port {port['port']}: {port['utilisation']:.1%} of the time sending"
+    if port["mean_bytes"] is None:
+        return text
+    mean, longest = port["mean_bytes"] / 1e3, port["max_bytes"] / 1e3
+    return f"{text}; its queues held {mean:.1f} KB on average, {longest:.1f} KB at most"
 
 
 def _speed(summary: dict[str, Any], cpu_s: float) -> str:

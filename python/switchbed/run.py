@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,46 +33,66 @@ class Request:
     jobs: int = 1
 
 
+@dataclass(frozen=True)
+class Finished:
+    """What `execute` leaves."""
+
+    sweep: Sweep
+    is_sweep: bool
+    """The file has `[compare]`, be it with one combination only."""
+    wall_s: float
+
+
 def run(request: Request) -> int:
-    """Runs the request and returns the exit code. Bad input raises `Mistake` before
-    anything has run."""
+    """`switchbed run`: returns the exit code. Bad input raises `Mistake` before anything
+    has run."""
+    _check_json(request.json_to)
+    done = execute(request)
+    if done.sweep.outcomes:
+        _publish(request, done)
+    return _ending(done.sweep)
+
+
+def execute(request: Request) -> Finished:
+    """Runs the request and writes its result directory. A sweep that was stopped keeps
+    what has finished."""
     plans = _native.plans(request.file, request.sets, request.seed)
     is_sweep = len(plans) > 1 or bool(json.loads(plans[0].settings))
-    _check_json(request.json_to)
-    with ExitStack() as stack:
-        store = None
-        if request.out is not None:
-            store = Store(request.out, force=request.force, form=request.form, is_sweep=is_sweep)
-            stack.enter_context(store)
+    with _store(request, is_sweep) as store:
 
         def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
             if store is not None:
                 store.keep(plan, results, outcome)
 
         begin = time.perf_counter()
-        with Bar(plans) if sys.stderr.isatty() else Silent() as meter:
+        with Bar() if sys.stderr.isatty() else Silent() as meter:
             sweep = runner.run_all(plans, request.jobs, keep, meter)
         wall_s = time.perf_counter() - begin
-        # A sweep that was stopped keeps what has finished.
-        if sweep.outcomes:
-            if store is not None:
-                store.commit(sweep, wall_s, request.jobs)
-            _publish(request, sweep.outcomes, is_sweep, wall_s)
-    return _ending(sweep)
+        if store is not None and sweep.outcomes:
+            store.commit(sweep, wall_s, request.jobs)
+    return Finished(sweep, is_sweep, wall_s)
 
 
-def _publish(request: Request, outcomes: Sequence[Outcome], is_sweep: bool, wall_s: float) -> None:
+def _store(request: Request, is_sweep: bool) -> AbstractContextManager[Store | None]:
+    if request.out is None:
+        return nullcontext()
+    return Store(request.out, force=request.force, form=request.form, is_sweep=is_sweep)
+
+
+def _publish(request: Request, done: Finished) -> None:
     """JSON where it was asked for; tables on standard output unless the JSON is there."""
+    outcomes = done.sweep.outcomes
     if request.json_to is not None:
         objects = [outcome.to_json() for outcome in outcomes]
-        text = json.dumps(objects if is_sweep else objects[0], indent=2, allow_nan=False) + "\n"
+        found = objects if done.is_sweep else objects[0]
+        text = json.dumps(found, indent=2, allow_nan=False) + "\n"
         if request.json_to == "-":
             sys.stdout.write(text)
         else:
             _replace(Path(request.json_to), text)
     if request.json_to != "-":
-        if is_sweep:
-            report.print_sweep(outcomes, wall_s)
+        if done.is_sweep:
+            report.print_sweep(outcomes, done.wall_s)
         else:
             report.print_run(outcomes[0])
         if request.out is not None:

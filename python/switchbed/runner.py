@@ -21,16 +21,17 @@ class Outcome:
     index: int
     """Its place among the plans."""
     settings: dict[str, Any]
-    """Its coordinates in `[compare]`; empty without."""
+    """Its coordinates in `[compare]`; empty without. A scheme's is its label."""
+    scheme: str
+    """The scheme's name in the registry."""
     summary: dict[str, Any]
     """The same for the same seed, whatever the machine and the threads."""
-    warnings: list[str]
     wall_s: float
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` writes; settings only where there are any."""
         settings = {"settings": self.settings} if self.settings else {}
-        return settings | self.summary | {"warnings": self.warnings, "wall_s": self.wall_s}
+        return settings | self.summary | {"wall_s": self.wall_s}
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,15 @@ def _one(index: int, plan: Plan, track: Progress, keep: Keep) -> Outcome | None:
     begin = time.perf_counter()
     results = plan.run(track)
     wall_s = time.perf_counter() - begin
-    if not results.finished:
+    if not results.complete:
         return None
-    settings = dict(json.loads(plan.settings))
-    outcome = Outcome(index, settings, json.loads(results.summary), results.warnings, wall_s)
+    outcome = Outcome(
+        index,
+        settings=dict(json.loads(plan.settings)),
+        scheme=json.loads(plan.scenario)["scheme"]["name"],
+        summary=json.loads(results.summary),
+        wall_s=wall_s,
+    )
     keep(plan, results, outcome)
     return outcome
 

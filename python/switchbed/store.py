@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from switchbed import compare, tables
-from switchbed._native import Mistake, Plan, Results, __build__, __version__
+from switchbed._native import SCHEMA_VERSION, Mistake, Plan, Results, __build__, __version__
 from switchbed.runner import Outcome, Sweep
 
 MANIFEST = "manifest.json"
 FORMAT = "switchbed-results"
-SCHEMA_VERSION = 1
-"""It rises when a reader of result directories would break."""
 
 
 class Store:
@@ -46,8 +44,9 @@ class Store:
         """Writes one run's files: here where it is the only one, else into its folder."""
         place = self._draft / folder(outcome) if self._is_sweep else self._draft
         place.mkdir(exist_ok=True)
-        found = {"flows": results.flows, "queues": results.queues, "series": results.series}
-        present = {name: table for name, table in found.items() if table is not None}
+        present = {"flows": results.flows, "queues": results.queues, "ports": results.ports}
+        if len(results.series):
+            present["series"] = results.series
         for name, table in present.items():
             tables.write(table, place / name, self._form)
         manifest = {
@@ -57,7 +56,7 @@ class Store:
             "tables": {name: tables.describe(table) for name, table in present.items()},
         }
         _write_json(place / MANIFEST, _head() | manifest)
-        _write_json(place / "summary.json", outcome.summary | {"warnings": outcome.warnings})
+        _write_json(place / "summary.json", outcome.summary)
 
     def commit(self, sweep: Sweep, wall_s: float, jobs: int) -> None:
         """Puts the directory in its place."""

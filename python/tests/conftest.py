@@ -9,9 +9,41 @@ from typing import Protocol
 
 import pytest
 
-SINGLE = "flows = 100\n"
-SWEEP = "flows = 100\nseeds = 2\n[compare]\n"
-SLOW = ("--set", "pause_ms=700")
+SINGLE = """
+title = "Small flows among four hosts"
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+delay = "5us"
+[switch]
+queues = 2
+discipline = "dwrr"
+buffer = "300KB"
+[scheme]
+name = "per-queue"
+params = { threshold = "20pkt" }
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "poisson"
+load = 0.6
+flows = 300
+sizes = "30KB"
+[measure]
+series_every = "100us"
+"""
+SWEEP = (
+    SINGLE
+    + """
+[compare]
+scheme = ["per-queue", { name = "mq-ecn", label = "MQ-ECN" }]
+load = [0.4, 0.8]
+seed = [1, 2]
+"""
+)
+SLOW = ("--set", "flows=100_000")
+"""Makes a run last about a second."""
 
 Done = subprocess.CompletedProcess[str]
 

@@ -49,8 +49,10 @@ def test_tables_in_other_formats_hold_the_same(
     switchbed("run", single, "--out", "a")
     switchbed("run", single, "--out", "b", "--tables", form)
     read = pl.read_csv if form == "csv" else pl.read_json
-    flows = pl.read_parquet(tmp_path / "a/flows.parquet")
-    assert read(tmp_path / f"b/flows.{form}").cast(flows.schema).equals(flows)
+    for name in ("flows", "queues", "ports", "series"):
+        table = pl.read_parquet(tmp_path / f"a/{name}.parquet")
+        assert len(table) > 0
+        assert read(tmp_path / f"b/{name}.{form}").cast(table.schema).equals(table)
 
 
 def test_the_same_bytes_whatever_the_threads(
@@ -108,5 +110,14 @@ def test_force_does_not_replace_what_is_not_ours(
 
 def test_tables_reach_polars_without_a_file(single: Path) -> None:
     (plan,) = plans(single)
-    results = plan.run(Progress())
-    assert len(pl.DataFrame(results.flows)) == len(results.flows) > 0
+    flows = pl.DataFrame(plan.run(Progress()).flows)
+    assert len(flows) == 300
+    expected = ["row", "src", "dst", "class", "size_bytes", "start_s", "fct_s", "timeouts"]
+    assert [name for name in flows.columns if name in expected] == expected
+
+
+def test_what_does_not_exist_is_null(single: Path) -> None:
+    (plan,) = plans(single, ["run.until=1ms"])
+    flows = pl.DataFrame(plan.run(Progress()).flows)
+    assert 0 < flows["fct_s"].null_count() < len(flows)
+    assert flows["fct_s"].is_nan().sum() == 0

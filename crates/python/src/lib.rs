@@ -1,15 +1,14 @@
 //! The module `switchbed._native`: what Python sees of the crate `scenario`. Values that
 //! are read by people or scripts cross as JSON text, tables as Arrow columns.
 
-mod shim;
 mod table;
 
-use crate::shim as scenario;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
+use switchbed_scenario as scenario;
 use table::Table;
 
 create_exception!(_native, Mistake, PyValueError, "Bad input: one line that says where and what.");
@@ -19,48 +18,54 @@ create_exception!(_native, Mistake, PyValueError, "Bad input: one line that says
 #[pyo3(signature = (file, sets = Vec::new(), seed = None))]
 fn plans(file: PathBuf, sets: Vec<String>, seed: Option<u64>) -> PyResult<Vec<Plan>> {
     let plans = scenario::plans(&file, &sets, seed).map_err(|m| Mistake::new_err(m.to_string()))?;
-    Ok(plans.into_iter().map(Plan).collect())
+    let file = file.display().to_string();
+    Ok(plans.into_iter().map(|plan| Plan { file: file.clone(), plan }).collect())
 }
 
 /// The JSON Schema of scenario files.
 #[pyfunction]
 fn schema() -> String {
-    scenario::schema()
+    json(&scenario::schema())
 }
 
-/// Every scheme as JSON: name, paper, seats, parameters with units and defaults.
+/// Every scheme as JSON: name, paper, seats, parameters.
 #[pyfunction]
 fn schemes() -> String {
-    scenario::schemes()
+    json(&scenario::schemes())
 }
 
 /// One simulation, resolved and ready to run.
 #[pyclass(frozen, module = "switchbed._native")]
-struct Plan(scenario::Plan);
+struct Plan {
+    file: String,
+    plan: scenario::Plan,
+}
 
 #[pymethods]
 impl Plan {
     /// The coordinates in `[compare]` as a JSON list of [key, value].
     #[getter]
     fn settings(&self) -> String {
-        json(&self.0.settings)
+        json(&self.plan.settings)
     }
     /// The scenario as resolved, as JSON.
     #[getter]
     fn scenario(&self) -> String {
-        json(&self.0.scenario)
+        json(&self.plan.scenario)
     }
     /// Runs it without holding the interpreter; returns early once `progress` is cancelled.
     fn run(&self, py: Python<'_>, progress: &Progress) -> PyResult<Results> {
-        let results = py.detach(|| scenario::run(&self.0, &progress.0));
-        let table = |columns| Py::new(py, Table::new(columns)?);
+        let results = py
+            .detach(|| scenario::run(&self.plan.scenario, &progress.0))
+            .map_err(|error| Mistake::new_err(format!("{}: {error}", self.file)))?;
+        let table = |table| Py::new(py, Table::new(table)?);
         Ok(Results {
             summary: json(&results.summary),
-            warnings: results.warnings,
-            finished: results.finished,
             flows: table(results.flows)?,
             queues: table(results.queues)?,
-            series: results.series.map(table).transpose()?,
+            ports: table(results.ports)?,
+            series: table(results.series)?,
+            complete: results.complete,
         })
     }
 }
@@ -73,9 +78,9 @@ struct Progress(scenario::Progress);
 impl Progress {
     #[new]
     fn new() -> Self {
-        Progress(scenario::Progress::default())
+        Progress(scenario::Progress::new())
     }
-    /// Ends the run soon; its results are marked unfinished.
+    /// Ends the run within milliseconds; its results are then incomplete.
     fn cancel(&self) {
         self.0.cancel();
     }
@@ -92,6 +97,11 @@ impl Progress {
     fn now_ps(&self) -> u64 {
         self.0.now_ps.load(Relaxed)
     }
+    /// When the run ends in any case, in picoseconds; 0: it ends with its flows.
+    #[getter]
+    fn until_ps(&self) -> u64 {
+        self.0.until_ps.load(Relaxed)
+    }
     #[getter]
     fn events(&self) -> u64 {
         self.0.events.load(Relaxed)
@@ -107,16 +117,16 @@ impl Progress {
 struct Results {
     /// JSON.
     summary: String,
-    warnings: Vec<String>,
-    /// Whether it ran to its end.
-    finished: bool,
     flows: Py<Table>,
     queues: Py<Table>,
-    series: Option<Py<Table>>,
+    ports: Py<Table>,
+    series: Py<Table>,
+    /// Whether it ran to its end.
+    complete: bool,
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("resolved values are finite numbers and string keys")
+    serde_json::to_string(value).expect("resolved values have string keys")
 }
 
 #[pymodule]
@@ -129,7 +139,8 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("__build__", env!("SWITCHBED_BUILD"))?;
+        module.add("__build__", switchbed_scenario::BUILD)?;
+        module.add("SCHEMA_VERSION", switchbed_scenario::SCHEMA_VERSION)?;
         module.add("Panic", module.py().get_type::<PanicException>())
     }
 }

@@ -2,7 +2,6 @@
 //! everything else that speaks Arrow take its columns without a copy. A column's unit
 //! and meaning are its field's metadata.
 
-use crate::shim::{Column, Values};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchIterator, StringViewArray,
@@ -15,6 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::collections::HashMap;
 use std::sync::Arc;
+use switchbed_scenario as scenario;
+use switchbed_scenario::{Column, Values};
 
 /// Columns of equal length with name, unit and meaning.
 #[pyclass(frozen, module = "switchbed._native")]
@@ -22,8 +23,9 @@ pub struct Table(RecordBatch);
 
 impl Table {
     /// Takes the columns over.
-    pub fn new(columns: Vec<Column>) -> PyResult<Self> {
-        let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().map(arrow).unzip();
+    pub fn new(table: scenario::Table) -> PyResult<Self> {
+        let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) =
+            table.columns.into_iter().map(arrow).unzip();
         let schema = Arc::new(Schema::new(fields));
         RecordBatch::try_new(schema, arrays).map(Table).map_err(internal)
     }
@@ -64,8 +66,7 @@ fn arrow(column: Column) -> (Field, ArrayRef) {
     let array: ArrayRef = match column.values {
         Values::U32(v) => Arc::new(UInt32Array::from(v)),
         Values::U64(v) => Arc::new(UInt64Array::from(v)),
-        Values::F64(v) => Arc::new(Float64Array::from(v)),
-        Values::MaybeF64(v) => Arc::new(Float64Array::from(v)),
+        Values::F64(v) => Arc::new(doubles(v)),
         Values::Bool(v) => Arc::new(BooleanArray::from(v)),
         Values::Text(v) => Arc::new(StringViewArray::from(v)),
     };
@@ -73,6 +74,13 @@ fn arrow(column: Column) -> (Field, ArrayRef) {
     let notes: HashMap<_, _> = notes.map(|(k, v)| (k.to_string(), v.to_string())).into();
     let field = Field::new(column.name, array.data_type().clone(), array.is_nullable());
     (field.with_metadata(notes), array)
+}
+
+/// NaN is a value that does not exist: null.
+fn doubles(values: Vec<f64>) -> Float64Array {
+    let exists = |&x: &f64| !x.is_nan();
+    let nulls = (!values.iter().all(exists)).then(|| values.iter().map(exists).collect());
+    Float64Array::new(values.into(), nulls)
 }
 
 fn internal(error: ArrowError) -> PyErr {

@@ -29,6 +29,6 @@ pub use mistake::Mistake;
 pub use results::Results;
 pub use run::{Progress, run};
 pub use schema::schema;
-pub use summary::{SCHEMA_VERSION, Summary};
+pub use summary::{BUILD, SCHEMA_VERSION, Summary};
 pub use table::{Column, Table, Values};
 pub use write::to_toml;

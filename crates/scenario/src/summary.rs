@@ -10,6 +10,8 @@ use switchbed_spec::Scenario;
 
 /// The version of the results' form.
 pub const SCHEMA_VERSION: u32 = 1;
+/// A hash of the sources that this was built from.
+pub const BUILD: &str = env!("SWITCHBED_BUILD");
 
 /// Flows counted and finished; those that start in the warm-up do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -213,7 +215,7 @@ impl Summary {
             warnings: Vec::new(),
             seed: scenario.run.seed,
             version: env!("CARGO_PKG_VERSION"),
-            build: env!("SWITCHBED_BUILD"),
+            build: BUILD,
             schema_version: SCHEMA_VERSION,
         };
         summary.warnings = warnings(scenario, simulation, &summary, reports);
