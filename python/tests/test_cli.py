@@ -92,3 +92,14 @@ def test_the_heavy_libraries_stay_out_of_start_up(command: list[str]) -> None:
     )
     done = subprocess.run([interpreter, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_bench_measures_in_a_process_of_its_own(switchbed: Program) -> None:
+    arguments = ["bench", "--json", "--scenario", "star", "--repeat", "1"]
+    (found,) = json.loads(switchbed(*arguments).stdout)
+    assert found["scenario"] == "star"
+    assert found["threads"] == 1
+    each = found["cpu_s"] * 1e9 / found["packet_hops"]
+    assert found["ns_per_packet_hop"] == pytest.approx(each)
+    assert found["events"] > 0
+    assert 1e6 < found["peak_rss_bytes"] < 500e6

@@ -1,0 +1,63 @@
+"""Paired ratios against numbers worked out by hand, and the styles of figures."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from switchbed import compare, plots
+from switchbed.demo import SCENARIO, demo
+from switchbed.runner import Outcome
+
+
+def outcome(label: str, seed: int, mean_us: float | None, scheme: str = "mq-ecn") -> Outcome:
+    fct: dict[str, Any] = {
+        name: {"n": 1, "mean_us": mean_us, "p99_us": mean_us}
+        for name in ("all", "small", "medium", "large")
+    }
+    settings = {"scheme": label, "load": 0.5, "seed": seed}
+    return Outcome(0, settings, scheme, {"fct": fct, "seed": seed}, 1.0)
+
+
+def test_ratios_pair_the_same_seeds() -> None:
+    runs = [outcome("A", 1, 100.0), outcome("A", 2, 10.0)]
+    # In another order, and with a seed that the first scheme does not have.
+    runs += [outcome("B", 2, 20.0), outcome("B", 1, 50.0), outcome("B", 3, 1.0)]
+    ratio = compare.ratios(runs)[0]
+    assert (ratio.scheme, ratio.to, ratio.pairs) == ("B", "A", 2)
+    assert (ratio.mean, ratio.low, ratio.high) == (1.25, 0.5, 2.0)
+    assert ratio.point == (("load", 0.5),)
+
+
+def test_a_class_without_flows_has_no_ratio() -> None:
+    assert compare.ratios([outcome("A", 1, None), outcome("B", 1, 1.0)]) == []
+
+
+def test_without_schemes_there_are_no_ratios() -> None:
+    run = Outcome(0, {"load": 0.5}, "mq-ecn", outcome("A", 1, 1.0).summary, 1.0)
+    assert compare.ratios([run, run]) == []
+
+
+def test_a_parameter_of_a_scheme_is_no_scheme() -> None:
+    assert compare.is_scheme("scheme")
+    assert not compare.is_scheme("scheme.params.threshold")
+
+
+def test_a_scheme_looks_the_same_in_every_figure() -> None:
+    alone = plots.styles([outcome("MQ-ECN", 1, 1.0)])
+    among = plots.styles([outcome("Standard", 1, 1.0, "per-queue"), outcome("MQ-ECN", 1, 1.0)])
+    assert alone["MQ-ECN"] == among["MQ-ECN"] != among["Standard"]
+
+
+def test_variants_of_a_scheme_look_different() -> None:
+    found = plots.styles([outcome("MQ-ECN", 1, 1.0), outcome("beta 0.5", 1, 1.0)])
+    assert found["MQ-ECN"] != found["beta 0.5"]
+
+
+def test_the_demo_draws_and_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = Path(__file__).parents[2]
+    demo(root / SCENARIO, tmp_path / "out", flows=30)
+    printed = capsys.readouterr().out
+    assert "not comparable" in printed
+    assert "0.959" in printed
+    assert (tmp_path / "out/fct-over-load.png").stat().st_size > 10_000
