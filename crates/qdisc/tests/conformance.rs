@@ -9,8 +9,8 @@ mod suite;
 
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
-use suite::cases::{self, Case};
-use suite::driver::{Event, How, Op, PORTS, Step, refused, run};
+use suite::cases;
+use suite::driver::{Op, PORTS, Step, check};
 use switchbed_qdisc::units::{Rate, Span};
 use switchbed_qdisc::{Ecn, FlowId, Packet, QueueId};
 
@@ -58,35 +58,15 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// What came out, without what a refused arrival may be seen in.
-fn visible(trace: Vec<Event>) -> Vec<Event> {
-    let stays = |event: &Event| !matches!(event, Event::Refused { .. } | Event::Probe { .. });
-    trace.into_iter().filter(stays).collect()
-}
-
-fn keeps_its_promises(case: &Case, steps: &[Step]) -> Result<(), TestCaseError> {
-    let trace = run(case, steps, &How::default());
-
-    let eager = run(case, steps, &How { eager: true, ..How::default() });
-    prop_assert!(trace == eager, "{}: lazy ticks differ from eager ones", case.name);
-
-    if !case.remembers_refused {
-        let skip = refused(&trace);
-        let without = run(case, steps, &How { skip, ..How::default() });
-        let same = visible(trace) == visible(without);
-        prop_assert!(same, "{}: a refused arrival changed what came later", case.name);
-    }
-    Ok(())
-}
-
-/// Everything that is checked after each operation; ticks left to the port do what ticks
-/// at their own times do; and a refused arrival leaves no trace in a scheme that commits
-/// on store only.
 #[test]
 fn every_scheme_keeps_every_promise() {
     for case in cases::all() {
         let mut runner = TestRunner::new(config());
-        if let Err(error) = runner.run(&steps(), |steps| keeps_its_promises(&case, &steps)) {
+        let holds = |steps: Vec<Step>| {
+            check(&case, &steps);
+            Ok(())
+        };
+        if let Err(error) = runner.run(&steps(), holds) {
             panic!("{}: {error}", case.name);
         }
     }

@@ -34,7 +34,7 @@ pub enum Op {
 /// What came of it, in the order in which it happened. Packets are named by the step that
 /// brought them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Event {
+enum Event {
     In { step: usize, queue: QueueId },
     Refused { step: usize, queue: QueueId, why: DropReason },
     Dropped { step: usize, at: Time, queue: QueueId, why: DropReason },
@@ -46,15 +46,39 @@ pub enum Event {
 
 /// How to run a sequence.
 #[derive(Default)]
-pub struct How {
+struct How {
     /// Settle every port at each of its tick times instead of leaving that to the port.
-    pub eager: bool,
+    eager: bool,
     /// Steps to leave out; the clock runs as if they had come.
-    pub skip: BTreeSet<usize>,
+    skip: BTreeSet<usize>,
+}
+
+/// The whole suite on one sequence: everything that is checked after each operation; ticks
+/// left to the port do what ticks at their own times do; and a refused arrival leaves no
+/// trace in a scheme that commits on store only. Panics, naming the case, where a promise
+/// is broken.
+pub fn check(case: &Case, steps: &[Step]) {
+    let trace = run(case, steps, &How::default());
+
+    let eager = run(case, steps, &How { eager: true, ..How::default() });
+    assert!(trace == eager, "{}: lazy ticks differ from eager ones", case.name);
+
+    if !case.remembers_refused {
+        let skip = refused(&trace);
+        let without = run(case, steps, &How { skip, ..How::default() });
+        let same = visible(trace) == visible(without);
+        assert!(same, "{}: a refused arrival changed what came later", case.name);
+    }
+}
+
+/// What came out, without what a refused arrival may be seen in.
+fn visible(trace: Vec<Event>) -> Vec<Event> {
+    let stays = |event: &Event| !matches!(event, Event::Refused { .. } | Event::Probe { .. });
+    trace.into_iter().filter(stays).collect()
 }
 
 /// The arrivals that were refused.
-pub fn refused(trace: &[Event]) -> BTreeSet<usize> {
+fn refused(trace: &[Event]) -> BTreeSet<usize> {
     let step = |event: &Event| match *event {
         Event::Refused { step, .. } => Some(step),
         _ => None,
@@ -95,8 +119,7 @@ struct Switch<'a> {
 }
 
 /// Runs the steps, then lets everything drain, and checks the books after each operation.
-/// Panics, naming the case, where a promise is broken.
-pub fn run(case: &Case, steps: &[Step], how: &How) -> Vec<Event> {
+fn run(case: &Case, steps: &[Step], how: &How) -> Vec<Event> {
     let mut switch = Switch::new(case);
     let mut now = Time::ZERO;
     for (number, step) in steps.iter().enumerate() {
