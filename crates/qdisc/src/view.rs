@@ -129,9 +129,11 @@ pub struct PortState {
 }
 
 impl PortState {
-    /// An empty port: one queue for each quantum (bytes; at most [`crate::MAX_QUEUES`]).
+    /// An empty port: one queue for each quantum (bytes, over 0; at most
+    /// [`crate::MAX_QUEUES`]).
     pub fn new(rate: Rate, quanta: &[Bytes]) -> Self {
         assert!((1..=crate::MAX_QUEUES).contains(&quanta.len()), "1 to 64 queues a port");
+        assert!(quanta.iter().all(|quantum| quantum.get() > 0), "no round ends without quanta");
         let queue = |quantum: &Bytes| Queue {
             list: List::EMPTY,
             packets: 0,

@@ -165,6 +165,21 @@ fn the_round_shrinks_as_queues_fall_silent() {
     }
 }
 
+/// Thresholds follow the quantum's part of the line as it is, K itself being a setting.
+#[test]
+fn a_faster_line_shortens_the_round_and_leaves_the_thresholds() {
+    for mut bed in both(&[Bytes::new(1500); 4]) {
+        for queue in (0..4).cycle().take(4 * 3) {
+            bed.fill(queue);
+        }
+        bed.saturate(ROUNDS * 4);
+        bed.with(|port, cx| port.set_rate(Rate::from_gbps(40), cx));
+        bed.saturate(ROUNDS * 4);
+        assert!((bed.round_time_ps() - 4.0 * 0.3e6).abs() < 2.0);
+        assert!((bed.threshold(2) - K.as_f64() / 4.0).abs() < 1e-3);
+    }
+}
+
 #[test]
 fn an_idle_port_forgets_the_round_by_whole_t_idle() {
     for mut bed in both(&[Bytes::new(1500); 8]) {
