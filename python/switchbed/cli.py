@@ -157,6 +157,7 @@ def finish(work: Callable[[], object]) -> NoReturn:
     except (Mistake, click.ClickException) as error:
         status = _complain(str(error) if isinstance(error, Mistake) else error.format_message())
     except (KeyboardInterrupt, click.Abort):
+        _complain("interrupted")
         status = INTERRUPTED
     except BrokenPipeError:
         # Whoever read has read enough; the interpreter's last flush must not complain.

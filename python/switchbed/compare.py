@@ -1,5 +1,6 @@
 """Comparing schemes over seeds: the same flows meet each of them, so ratios are paired."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -138,7 +139,7 @@ def _seed(outcome: Outcome) -> Any:
 
 def _point(outcome: Outcome) -> Point:
     return tuple(
-        (key, value)
+        (key, json.dumps(value) if isinstance(value, list | dict) else value)
         for key, value in outcome.settings.items()
         if not is_scheme(key) and not is_seed(key)
     )

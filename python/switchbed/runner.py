@@ -62,12 +62,11 @@ def run_all(plans: Sequence[Plan], jobs: int, keep: Keep, meter: Meter) -> Sweep
     others; those that have finished are kept."""
     tracks = [Progress() for _ in plans]
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="run")
-    futures = [
-        pool.submit(_one, index, plan, track, keep)
-        for index, (plan, track) in enumerate(zip(plans, tracks, strict=True))
-    ]
+    futures: list[Future[Outcome | None]] = []
     stopped_by: BaseException | None = None
     try:
+        for index, (plan, track) in enumerate(zip(plans, tracks, strict=True)):
+            futures.append(pool.submit(_one, index, plan, track, keep))
         _watch(futures, tracks, meter)
     except BaseException as error:
         stopped_by = error

@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -72,7 +72,12 @@ class Store:
         old = self._draft.with_suffix(".old")
         if self._path.exists():
             self._path.rename(old)
-        self._draft.rename(self._path)
+        try:
+            self._draft.rename(self._path)
+        except BaseException:
+            if old.exists():
+                old.rename(self._path)
+            raise
         shutil.rmtree(old, ignore_errors=True)
 
 
@@ -86,11 +91,23 @@ def summary(sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def flat(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
+def flat(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     """A row a run: settings, then the summary with its levels joined by underscores."""
     return [
-        {"folder": folder(o)} | dict(_leaves("", o.settings)) | dict(_leaves("", o.summary))
-        for o in outcomes
+        {"folder": folder(o)} | settings | dict(_leaves("", o.summary))
+        for o, settings in zip(outcomes, _columns([o.settings for o in outcomes]), strict=True)
+    ]
+
+
+def _columns(settings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Settings that one column can hold: where not all values of a key are numbers, text."""
+    keys = {key for key in settings[0] if all(type(s[key]) in (int, float) for s in settings)}
+    return [
+        {
+            key: value if key in keys or isinstance(value, str) else json.dumps(value)
+            for key, value in each.items()
+        }
+        for each in settings
     ]
 
 

@@ -42,6 +42,18 @@ def test_parquet_columns_say_their_unit_and_meaning(
         assert column["meaning"].encode() in base64.b64decode(schema)
 
 
+def test_the_documentation_has_every_column(
+    switchbed: Program, single: Path, tmp_path: Path
+) -> None:
+    switchbed("run", single, "--out", "out")
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    written = (Path(__file__).parents[2] / "docs/results.md").read_text()
+    for name, columns in manifest["tables"].items():
+        section = written.split(f"### `{name}`")[1].split("###")[0]
+        rows = [f"| `{c['name']}` | {c['unit']} | {c['meaning']} |" for c in columns]
+        assert [line for line in section.splitlines() if line.startswith("| `")] == rows
+
+
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_tables_in_other_formats_hold_the_same(
     switchbed: Program, single: Path, tmp_path: Path, form: str
@@ -78,6 +90,21 @@ def test_a_sweep_has_a_folder_a_run_and_a_table_of_them(
     ]
     for folder in runs["folder"]:
         assert (tmp_path / "out" / folder / "flows.parquet").exists()
+
+
+def test_any_value_may_be_compared(switchbed: Program, single: Path, tmp_path: Path) -> None:
+    axes = {
+        "switch.quantum": '["1500B", ["1500B", "3000B"]]',
+        "load": "[0.5, 1]",
+        "transport.ecn_acks": "[true, false]",
+    }
+    sets = [word for key, values in axes.items() for word in ("--set", f"compare.{key}={values}")]
+    printed = switchbed("run", single, *sets, "--out", "out").stdout
+    assert '["1500B", "3000B"]' in printed
+    runs = pl.read_parquet(tmp_path / "out/runs.parquet")
+    assert runs["load"].to_list() == [0.5, 0.5, 1, 1] * 2
+    assert runs["switch.quantum"][7] == '["1500B", "3000B"]'
+    assert runs["transport.ecn_acks"].to_list() == ["true", "false"] * 4
 
 
 def test_what_exists_is_replaced_with_force_only(
