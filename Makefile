@@ -8,7 +8,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
 # What tests and builds need beyond Rust and Python packages, as Debian names it.
 SYSTEM_PACKAGES := build-essential python3-venv
 
-.PHONY: setup setup-system demo test bench validate lint format lock clean
+.PHONY: setup setup-system demo test bench validate lint format docs lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -49,6 +49,10 @@ bench: setup
 
 validate: setup
 	@echo "validate: no comparison with theory or a peer exists yet; 'make test' holds the checks there are"
+
+# Writes the generated pages of docs/ anew.
+docs:
+	SWITCHBED_WRITE_DOCS=1 cargo test --locked --quiet --package switchbed-scenario reference
 
 # Pins every Python package for all platforms, with hashes.
 lock: setup

@@ -118,6 +118,14 @@ def schema() -> None:
     click.echo(json.dumps(json.loads(_native.schema()), indent=2))
 
 
+@scenario.command()
+def keys() -> None:
+    """Print every key of scenario files, with unit, default and meaning."""
+    from switchbed import _native
+
+    click.echo(_native.reference(), nl=False)
+
+
 @cli.command()
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--scenario", "only", metavar="NAME", help="Only this one.")

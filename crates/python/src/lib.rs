@@ -28,6 +28,12 @@ fn schema() -> String {
     json(&scenario::schema())
 }
 
+/// Every key of scenario files and every scheme's parameters, as Markdown.
+#[pyfunction]
+fn reference() -> String {
+    scenario::reference()
+}
+
 /// Every scheme as JSON: name, paper, seats, parameters.
 #[pyfunction]
 fn schemes() -> String {
@@ -132,7 +138,7 @@ fn json(value: &impl serde::Serialize) -> String {
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Mistake, Plan, Progress, Results, Table, plans, schema, schemes};
+    use super::{Mistake, Plan, Progress, Results, Table, plans, reference, schema, schemes};
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;
 

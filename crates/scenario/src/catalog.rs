@@ -40,7 +40,7 @@ fn parameter(param: &Param) -> Json {
 }
 
 /// What a parameter takes, with its unit.
-fn takes(kind: &ParamKind) -> String {
+pub(crate) fn takes(kind: &ParamKind) -> String {
     match *kind {
         ParamKind::Size | ParamKind::Threshold => "a size, such as 300KB or 65pkt".to_owned(),
         ParamKind::Time => "a time, such as 85.2us".to_owned(),

@@ -33,6 +33,14 @@ pub(crate) fn warnings(
             scenario.scheme.label,
             why_unmarked(scenario, summary, reports)
         ));
+    } else if let Some(max) = longest_switch_queue(reports)
+        && max <= scenario.host.mtu.get()
+        && summary.complete
+    {
+        warnings.push(format!(
+            "no switch port ever held more than {max} bytes: {}",
+            bottleneck(summary, reports)
+        ));
     }
     let small = summary.fct.small.n;
     if small > 0 && small < FEW {
@@ -45,9 +53,24 @@ fn why_unmarked(scenario: &Scenario, summary: &Summary, reports: &[PortReport]) 
     if !scenario.transport.ecn {
         return "transport.ecn is off, so packets to be marked are dropped".to_string();
     }
+    let where_to = bottleneck(summary, reports);
+    match summary.bottleneck.as_ref().and_then(|port| port.max_bytes) {
+        Some(max) => format!("{where_to}; its queues never held more than {max} bytes"),
+        None => where_to,
+    }
+}
+
+/// The longest that any switch port's queues were; none where they were not measured.
+fn longest_switch_queue(reports: &[PortReport]) -> Option<u64> {
+    let switches = reports.iter().filter(|report| report.info.is_switch());
+    switches.filter_map(|report| report.lengths.as_ref()).map(|(_, port)| port.max_bytes).max()
+}
+
+/// Where packets waited instead, as far as the ports' use of their time tells.
+fn bottleneck(summary: &Summary, reports: &[PortReport]) -> String {
     let mut busy: Vec<&PortReport> = reports.iter().collect();
     busy.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
-    let where_to = match (busy.first(), &summary.bottleneck) {
+    match (busy.first(), &summary.bottleneck) {
         (Some(first), _) if !first.info.is_switch() => format!(
             "the bottleneck is {}'s own network card, sending {:.1} % of the time",
             first.info.name,
@@ -59,9 +82,5 @@ fn why_unmarked(scenario: &Scenario, summary: &Summary, reports: &[PortReport]) 
             port.utilisation * 100.0
         ),
         _ => "no port sent anything".to_string(),
-    };
-    match summary.bottleneck.as_ref().and_then(|port| port.max_bytes) {
-        Some(max) => format!("{where_to}; its queues never held more than {max} bytes"),
-        None => where_to,
     }
 }

@@ -1,0 +1,93 @@
+//! Every key of a scenario file and every scheme's parameters as Markdown: what
+//! `switchbed scenario keys` prints and `docs/scenario.md` holds.
+
+use crate::catalog::takes;
+use std::fmt::Write;
+use switchbed_spec::scheme::schemes;
+use switchbed_spec::{Param, ParamKind, SECTIONS};
+
+const HEAD: &str = "\
+# Scenario files
+
+A scenario is one TOML file. `switchbed scenario keys` prints this page, and
+`switchbed scenario schema` the same as JSON Schema for editors. Values carry their units
+(`\"10Gbps\"`, `\"85.2us\"`, `\"300KB\"`; KB is 1000 bytes, KiB 1024, and `pkt` is `host.mtu`).
+A key that is unknown, or that does not apply to what the file chose, is refused with its
+line.
+
+`--set SECTION.KEY=VALUE` overrides a value; `load`, `flows`, `seed` and `scheme` stand for the
+keys one means. `[compare]` lists values for such keys, and every combination is a run:
+
+```toml
+[compare]
+scheme = [\"per-queue\", { name = \"mq-ecn\", label = \"MQ-ECN\", params = { beta = 0.5 } }]
+load = [0.3, 0.5, 0.8]
+seed = [1, 2, 3]
+```
+";
+
+/// The reference of scenario files.
+pub fn reference() -> String {
+    let mut text = HEAD.to_owned();
+    for section in SECTIONS {
+        let brackets = if section.repeated { ("[[", "]]") } else { ("[", "]") };
+        let _ = write!(
+            text,
+            "\n## `{}{}{}`\n\n{}\n\n",
+            brackets.0, section.name, brackets.1, section.doc
+        );
+        keys(&mut text, "key", section.keys);
+    }
+    text.push_str("\n## Schemes\n\nParameters go into `[scheme.params]`.\n");
+    for scheme in schemes() {
+        let _ = write!(text, "\n### `{}`\n\n{}", scheme.name, scheme.summary);
+        let source: Vec<&str> =
+            [scheme.paper, scheme.source].into_iter().filter(|part| !part.is_empty()).collect();
+        if !source.is_empty() {
+            let _ = write!(text, " ({})", source.join("; "));
+        }
+        text.push_str("\n\n");
+        if !scheme.params.is_empty() {
+            keys(&mut text, "parameter", scheme.params);
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+fn keys(text: &mut String, head: &str, keys: &[Param]) {
+    let _ = writeln!(text, "| {head} | takes | default | meaning |\n| --- | --- | --- | --- |");
+    rows(text, "", keys);
+}
+
+fn rows(text: &mut String, within: &str, keys: &[Param]) {
+    for key in keys {
+        let default = match (key.default, key.required) {
+            (Some(default), _) => format!("`{default}`"),
+            (None, true) => "required".to_owned(),
+            (None, false) => String::new(),
+        };
+        let name = format!("{within}{}", key.name);
+        let takes = takes(&key.kind).replace('|', "\\|");
+        let _ =
+            writeln!(text, "| `{name}` | {takes} | {default} | {} |", key.doc.replace('|', "\\|"));
+        if let ParamKind::Table(inner) = key.kind {
+            rows(text, &format!("{name}."), inner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// Set SWITCHBED_WRITE_DOCS=1 to write the page anew.
+    #[test]
+    fn the_page_in_docs_is_this_one() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario.md");
+        if std::env::var_os("SWITCHBED_WRITE_DOCS").is_some() {
+            std::fs::write(page, super::reference()).expect("docs/ is there");
+        }
+        let found = std::fs::read_to_string(page).unwrap_or_default();
+        assert!(found == super::reference(), "docs/scenario.md is out of date: `make docs`");
+    }
+}

@@ -1,0 +1,56 @@
+//! A run whose scheme had nothing to do says so, and where the bottleneck is.
+
+use std::path::Path;
+use switchbed_scenario::{Progress, plans_of, run};
+
+fn warnings(scheme: &str, hosts: u32) -> Vec<String> {
+    let text = format!(
+        r#"
+        [topology]
+        kind = "star"
+        hosts = {hosts}
+        rate = "10Gbps"
+        delay = "1us"
+        [switch]
+        buffer = "300KB"
+        [scheme]
+        name = "{scheme}"
+        [scheme.params]
+        {params}
+        [transport]
+        kind = "dctcp"
+        [[traffic]]
+        kind = "long-lived"
+        from = "1-{last}"
+        to = 0
+        [run]
+        until = "5ms"
+        "#,
+        last = hosts - 1,
+        params = if scheme == "none" { "" } else { "threshold = \"65pkt\"" },
+    );
+    let plans = plans_of("test.toml", &text, Path::new("."), &[], None).expect("a good scenario");
+    run(&plans[0].scenario, &Progress::new()).expect("builds").summary.warnings
+}
+
+#[test]
+fn one_sender_fills_no_queue_but_its_own_cards() {
+    let found = warnings("per-queue", 2);
+    assert!(
+        found[0]
+            .starts_with("per-queue marked nothing: the bottleneck is host1's own network card"),
+        "{found:?}"
+    );
+    let found = warnings("none", 2);
+    assert!(
+        found[0].starts_with(
+            "no switch port ever held more than 1500 bytes: the bottleneck is host1's"
+        ),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn two_senders_mark_and_no_warning_is_due() {
+    assert_eq!(warnings("per-queue", 3), Vec::<String>::new());
+}
