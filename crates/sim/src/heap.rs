@@ -14,7 +14,7 @@ pub const MAX_LINKS: usize = 1 << RANK_BITS;
 const REACH_PS: u64 = 1 << (63 - RANK_BITS);
 
 /// Pending events, at most one a rank.
-pub(crate) struct LinkHeap {
+pub struct LinkHeap {
     keys: Vec<u64>,
     epoch_ps: u64,
     /// The time of the last operation; nothing is pushed before it.
@@ -22,13 +22,14 @@ pub(crate) struct LinkHeap {
 }
 
 impl LinkHeap {
-    pub(crate) fn new() -> Self {
+    /// Nothing pending.
+    pub fn new() -> Self {
         LinkHeap { keys: Vec::new(), epoch_ps: 0, clock_ps: 0 }
     }
 
     /// The earliest event's time; [`Time::NEVER`] if there is none.
     #[inline]
-    pub(crate) fn next(&self) -> Time {
+    pub fn next(&self) -> Time {
         match self.keys.first() {
             Some(key) => Time::from_ps(self.epoch_ps + (key >> RANK_BITS)),
             None => Time::NEVER,
@@ -37,13 +38,13 @@ impl LinkHeap {
 
     /// The earliest event's rank. There must be one.
     #[inline]
-    pub(crate) fn top_rank(&self) -> u32 {
+    pub fn top_rank(&self) -> u32 {
         self.keys[0] as u32 & ((1 << RANK_BITS) - 1)
     }
 
     /// Adds an event for a rank that has none pending. Nothing will be pushed before `now`.
     #[inline]
-    pub(crate) fn push(&mut self, at: Time, rank: u32, now: Time) {
+    pub fn push(&mut self, at: Time, rank: u32, now: Time) {
         self.clock_ps = now.as_ps();
         let key = self.key(at, rank);
         self.keys.push(key);
@@ -52,7 +53,7 @@ impl LinkHeap {
 
     /// Moves the earliest event to a later time.
     #[inline]
-    pub(crate) fn replace_top(&mut self, at: Time, rank: u32) {
+    pub fn replace_top(&mut self, at: Time, rank: u32) {
         self.clock_ps = self.next().as_ps();
         let key = self.key(at, rank);
         self.sink(key);
@@ -60,7 +61,7 @@ impl LinkHeap {
 
     /// Takes the earliest event out.
     #[inline]
-    pub(crate) fn pop(&mut self) {
+    pub fn pop(&mut self) {
         self.clock_ps = self.next().as_ps();
         let last = self.keys.pop().expect("an event to pop");
         if !self.keys.is_empty() {

@@ -3,7 +3,7 @@
 //! [`tcp`]) that carry flows ([`traffic`]); time is integer picoseconds and everything
 //! random is keyed by the seed ([`random`]), so the same scenario gives the same bytes.
 
-mod heap;
+pub mod heap;
 pub mod hosts;
 mod link;
 pub mod network;
