@@ -16,7 +16,7 @@ SCENARIO = Path("scenarios/mqecn-fig9.toml")
 OUT = Path("demo-results")
 LOADS = (0.3, 0.5, 0.8)
 SEEDS = (1, 2, 3)
-FLOWS = 4000
+FLOWS = 2500
 """With these, half of two minutes on two cores of 2026."""
 
 PAPER = {

@@ -14,6 +14,7 @@ pub const MAX_LINKS: usize = 1 << RANK_BITS;
 const REACH_PS: u64 = 1 << (63 - RANK_BITS);
 
 /// Pending events, at most one a rank.
+#[derive(Default)]
 pub struct LinkHeap {
     keys: Vec<u64>,
     epoch_ps: u64,
@@ -24,7 +25,7 @@ pub struct LinkHeap {
 impl LinkHeap {
     /// Nothing pending.
     pub fn new() -> Self {
-        LinkHeap { keys: Vec::new(), epoch_ps: 0, clock_ps: 0 }
+        Self::default()
     }
 
     /// The earliest event's time; [`Time::NEVER`] if there is none.
