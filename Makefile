@@ -45,7 +45,7 @@ format: setup
 
 bench: setup
 	$(BIN)/switchbed bench
-	cargo bench --locked
+	cargo bench --locked --bench '*'
 
 validate: setup
 	@echo "validate: no comparison with theory or a peer exists yet; 'make test' holds the checks there are"
