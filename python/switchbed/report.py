@@ -53,8 +53,10 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     _print_loads(console, rows)
     _print_ratios(console, compare.ratios(outcomes), keys)
     total = {key: sum(o.summary[key] for o in outcomes) for key in ("packet_hops", "events")}
-    console.print(_speed(total, sum(o.wall_s for o in outcomes)))
-    console.print(f"{len(outcomes)} runs in {wall_s:.2f} s")
+    console.print(
+        f"{len(outcomes)} runs, {total['packet_hops']:,} packet-hops, {total['events']:,} events, "
+        f"{wall_s:.2f} s"
+    )
 
 
 def _print_loads(console: "Console", rows: Sequence[compare.Row]) -> None:
@@ -169,8 +171,10 @@ def _counters(summary: dict[str, Any]) -> str:
     )
 
 
-def _load(offered: dict[str, float]) -> str:
-    return f"{LOAD}, {offered['payload']:.4g}; with headers {offered['wire']:.4g}"
+def _load(offered: dict[str, Any]) -> str:
+    load = f"{LOAD}, {offered['payload']:.4g}; with headers {offered['wire']:.4g}"
+    means = (f"{table['name']} {table['mean_bytes'] / 1e3:,.1f} KB" for table in offered["sizes"])
+    return f"{load}; mean flow sizes: {', '.join(means)}"
 
 
 def _bottleneck(port: dict[str, Any]) -> str:
@@ -181,10 +185,10 @@ def _bottleneck(port: dict[str, Any]) -> str:
     return f"{text}; its queues held {mean:.1f} KB on average, {longest:.1f} KB at most"
 
 
-def _speed(summary: dict[str, Any], cpu_s: float) -> str:
+def _speed(summary: dict[str, Any], wall_s: float) -> str:
     hops = summary["packet_hops"]
-    each = f" of {cpu_s * 1e9 / hops:.0f} ns" if hops else ""
-    return f"{hops:,} packet-hops{each}, {summary['events']:,} events, {cpu_s:.2f} s"
+    each = f" of {wall_s * 1e9 / hops:.0f} ns" if hops else ""
+    return f"{hops:,} packet-hops{each}, {summary['events']:,} events, {wall_s:.2f} s"
 
 
 def _table(first: str, *others: str) -> tuple["Console", Any]:

@@ -5,6 +5,7 @@ use crate::results::times;
 use crate::warnings::warnings;
 use serde::Serialize;
 use switchbed_qdisc::view::DropReason;
+use switchbed_sim::traffic::TableOffered;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
 use switchbed_spec::Scenario;
 
@@ -96,9 +97,22 @@ pub struct Bottleneck {
     pub max_bytes: Option<u64>,
 }
 
-/// What a Poisson source offers: a load by both of its definitions.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// A flow-size table in use.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TableMean {
+    /// Its name, or its file's.
+    pub name: String,
+    /// The mean that turns the load into flows a second.
+    pub mean_bytes: f64,
+    /// The exact mean of the sizes as drawn.
+    pub drawn_mean_bytes: f64,
+}
+
+/// What a Poisson source offers: a load by both of its definitions, and its sizes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OfferedLoad {
+    /// Flow-size tables.
+    pub sizes: Vec<TableMean>,
     /// Payload bits a sender over its link's rate: the scenario's `load`.
     pub payload: f64,
     /// The same with headers, as the wire has it.
@@ -206,7 +220,11 @@ impl Summary {
             ecn_cuts: sum(&|flow| flow.ecn_cuts),
             bottleneck: bottleneck(reports),
             offered: offered
-                .map(|o| OfferedLoad { payload: o.payload_load(), wire: o.wire_load() })
+                .map(|o| OfferedLoad {
+                    sizes: o.tables.iter().map(TableMean::of).collect(),
+                    payload: o.payload_load(),
+                    wire: o.wire_load(),
+                })
                 .collect(),
             packet_hops: simulation.network().packet_hops(),
             events: simulation.events(),
@@ -233,6 +251,16 @@ fn statistics(mut values: Vec<f64>) -> (u64, [Option<f64>; 4]) {
     let mean = values.iter().sum::<f64>() / n as f64;
     let percentile = |p: usize| Some(values[(n * p / 100).min(n - 1)]);
     (n as u64, [Some(mean), percentile(50), percentile(95), percentile(99)])
+}
+
+impl TableMean {
+    fn of(table: &TableOffered) -> TableMean {
+        TableMean {
+            name: table.name.clone(),
+            mean_bytes: table.stated_mean_bytes,
+            drawn_mean_bytes: table.drawn_mean_bytes,
+        }
+    }
 }
 
 impl Fct {

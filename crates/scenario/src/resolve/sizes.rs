@@ -52,7 +52,10 @@ fn named(text: &str) -> Result<Sizes, String> {
     let names = || sizes::BUILT_IN.iter().map(|table| table.name);
     Err(match near(text, names()) {
         Some(guess) => format!("there is no such table; did you mean \"{guess}\"?"),
-        None => format!("there is no such table; there are {}", list_of(names())),
+        None => format!(
+            "there is no such table; there are {}; your own is {{ file = \"sizes.txt\" }}",
+            list_of(names())
+        ),
     })
 }
 
