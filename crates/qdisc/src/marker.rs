@@ -2,9 +2,11 @@
 //! [`MarkAt`].
 
 mod mq_ecn;
+mod red;
 mod step;
 
 pub use mq_ecn::MqEcn;
+pub use red::{Red, RedSettings, Spacing};
 pub use step::Step;
 
 /// Where a marker compares the queue with its threshold.
@@ -15,4 +17,29 @@ pub enum MarkAt {
     Enqueue,
     /// As it leaves, itself counted.
     Dequeue,
+}
+
+/// base^n by squaring.
+fn power(mut base: f64, mut n: u64) -> f64 {
+    let mut result = 1.0;
+    while n > 0 && result > 0.0 {
+        if n & 1 == 1 {
+            result *= base;
+        }
+        base *= base;
+        n >>= 1;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::power;
+
+    #[test]
+    fn powers() {
+        assert_eq!(power(0.75, 0), 1.0);
+        assert_eq!(power(0.75, 3), 0.421875);
+        assert_eq!(power(0.5, 1 << 40), 0.0);
+    }
 }

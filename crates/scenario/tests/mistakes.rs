@@ -413,8 +413,8 @@ fn overrides() {
             "scheme.params.threshold is \"400KB\": it is over the buffer, 300KB, and so never reached",
         ),
         (
-            "scheme=red",
-            "scheme.name is \"red\": there is no such scheme; there are none, per-queue, per-queue-min, per-port or mq-ecn",
+            "scheme=blue",
+            "scheme.name is \"blue\": there is no such scheme; there are none, per-queue, per-queue-min, per-port, mq-ecn or red",
         ),
         ("traffic.1.load=0.3", "traffic.1.load cannot be set: traffic has 0 to 0"),
         ("switch.queues.x=3", "switch.queues.x cannot be set: queues is 4 and has no keys"),
@@ -439,4 +439,17 @@ fn overrides() {
         read(STAR, &["load=0.5"]).unwrap_err(),
         "--set load=0.5: load stands for the load of kind = \"poisson\" traffic, and there is none"
     );
+}
+
+#[test]
+fn reds_thresholds_must_be_in_order() {
+    let red = |kmin| {
+        STAR.replace("name = \"per-queue\"", "name = \"red\"")
+            .replace("threshold = \"65pkt\"", &format!("kmin = \"{kmin}\"\nkmax = \"20pkt\""))
+    };
+    assert_eq!(
+        read(&red("40pkt"), &[]).unwrap_err(),
+        "f.toml:13: scheme.params.kmin is \"40pkt\": it must not be over kmax, 30KB"
+    );
+    assert!(read(&red("20pkt"), &[]).is_ok());
 }

@@ -4,7 +4,7 @@ use crate::scheme::{SchemeChoice, Value};
 use crate::{BufferPolicy, Classify, Discipline, Switch};
 use switchbed_qdisc::buffer::{Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
-use switchbed_qdisc::marker::{MarkAt, MqEcn, Step};
+use switchbed_qdisc::marker::{MarkAt, MqEcn, Red, RedSettings, Spacing, Step};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Scheduler};
 use switchbed_qdisc::units::{Bytes, Rate, Span};
@@ -35,6 +35,9 @@ pub fn port(switch: &Switch, scheme: &SchemeChoice, rate: Rate, mtu: Bytes) -> B
             let marker = MqEcn::new(threshold(), scheme.number("beta"), t_idle, at());
             seat(switch, state, marker.with_priority_queues(switch.strict as u8))
         }
+        "red" => {
+            seat(switch, state, Red::new(red(scheme, rate.tx_time(mtu.get() as u32), at()), queues))
+        }
         unknown => panic!("scheme {unknown} is not in the registry"),
     }
 }
@@ -56,6 +59,22 @@ fn seat<M: Marker + Send + 'static>(
             whole(state, Single, Shared { limit }, marker, Fifo)
         }
         _ => whole(state, classifier(switch), buffer(switch), marker, scheduler(switch)),
+    }
+}
+
+fn red(scheme: &SchemeChoice, packet_time: Span, at: MarkAt) -> RedSettings {
+    RedSettings {
+        kmin: scheme.bytes("kmin"),
+        kmax: scheme.bytes("kmax"),
+        pmax: scheme.number("pmax"),
+        weight: scheme.number("weight"),
+        gentle: scheme.flag("gentle"),
+        spacing: match scheme.word("spacing") {
+            "geometric" => Spacing::Geometric,
+            _ => Spacing::Uniform,
+        },
+        packet_time,
+        at,
     }
 }
 
@@ -119,6 +138,12 @@ impl SchemeChoice {
     fn number(&self, name: &str) -> f64 {
         match self.get(name) {
             Some(Value::Number(number)) => *number,
+            _ => self.missing(name),
+        }
+    }
+    fn flag(&self, name: &str) -> bool {
+        match self.get(name) {
+            Some(Value::Flag(flag)) => *flag,
             _ => self.missing(name),
         }
     }

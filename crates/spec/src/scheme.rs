@@ -149,6 +149,50 @@ const REGISTRY: &[SchemeInfo] = &[
             MARK_AT,
         ],
     },
+    SchemeInfo {
+        name: "red",
+        paper: "Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, \
+                IEEE/ACM Transactions on Networking, 1993",
+        summary: "Marks with a probability that rises with the queue's averaged length.",
+        source: "sections 4 and 7; gentle: Floyd, Recommendation on using the gentle variant of \
+                 RED, 2000",
+        seats: ["any", "any", "RED on the queue", "any", "none"],
+        needs_rounds: false,
+        params: &[
+            Param::required("kmin", ParamKind::Threshold, "Up to this average nothing is marked."),
+            Param::required(
+                "kmax",
+                ParamKind::Threshold,
+                "At this average packets are marked with probability pmax, above it all are.",
+            ),
+            Param::with_default(
+                "pmax",
+                ParamKind::Number { min: 0.0, max: 1.0 },
+                "0.1",
+                "The probability of a mark at kmax.",
+            ),
+            Param::with_default(
+                "weight",
+                ParamKind::Number { min: 0.000_001, max: 1.0 },
+                "0.002",
+                "Weight of the present length in the average; 1 is the present length itself.",
+            ),
+            Param::with_default(
+                "gentle",
+                ParamKind::Flag,
+                "false",
+                "Above kmax the probability rises from pmax to 1 at twice kmax.",
+            ),
+            Param::with_default(
+                "spacing",
+                ParamKind::Word(&["uniform", "geometric"]),
+                "uniform",
+                "How marks are spread. uniform: evenly (section 7). geometric: each packet by \
+                 itself, as chips do.",
+            ),
+            MARK_AT,
+        ],
+    },
 ];
 
 /// Every scheme.

@@ -15,7 +15,7 @@
 //! Where the paper leaves a choice: the decays of an idle period are applied together at
 //! the arrival that ends it, one for each whole T_idle (as the authors' simulation does).
 
-use super::MarkAt;
+use super::{MarkAt, power};
 use crate::arena::{Note, SlotId};
 use crate::packet::{Packet, QueueId};
 use crate::random::Random;
@@ -83,19 +83,6 @@ impl MqEcn {
     }
 }
 
-/// base^n by squaring.
-fn power(mut base: f64, mut n: u64) -> f64 {
-    let mut result = 1.0;
-    while n > 0 && result > 0.0 {
-        if n & 1 == 1 {
-            result *= base;
-        }
-        base *= base;
-        n >>= 1;
-    }
-    result
-}
-
 impl Marker for MqEcn {
     #[inline]
     fn intend(&self, view: &View, queue: QueueId, packet: &Packet, _: &mut dyn Random) -> Intent {
@@ -152,17 +139,5 @@ impl Marker for MqEcn {
 
     fn round_time(&self) -> Option<Span> {
         Some(Span::from_ps(self.t_round_ps as u64))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::power;
-
-    #[test]
-    fn powers() {
-        assert_eq!(power(0.75, 0), 1.0);
-        assert_eq!(power(0.75, 3), 0.421875);
-        assert_eq!(power(0.5, 1 << 40), 0.0);
     }
 }

@@ -4,7 +4,7 @@
 use super::odd::*;
 use switchbed_qdisc::buffer::{Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
-use switchbed_qdisc::marker::{MarkAt, MqEcn, Step};
+use switchbed_qdisc::marker::{MarkAt, MqEcn, Red, RedSettings, Spacing, Step};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use switchbed_qdisc::units::{Bytes, Span};
@@ -21,6 +21,19 @@ const PORT: Bytes = Bytes::new(20_000);
 const PART: Bytes = Bytes::new(10_000);
 const POOL: Bytes = Bytes::new(40_000);
 const T_IDLE: Span = Span::from_ns(1_200);
+
+fn red(at: MarkAt) -> RedSettings {
+    RedSettings {
+        kmin: Bytes::new(2_000),
+        kmax: K,
+        pmax: 0.5,
+        weight: 0.25,
+        gentle: at == MarkAt::Dequeue,
+        spacing: Spacing::Uniform,
+        packet_time: T_IDLE,
+        at,
+    }
+}
 
 /// What a scheme may never exceed.
 #[derive(Clone, Copy, Default)]
@@ -127,6 +140,14 @@ fn markers() -> Vec<Markers> {
         named("per-port", || Box::new(Step::per_port(K, QUEUES, MarkAt::Enqueue))),
         named("mq-ecn", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Enqueue))),
         named("mq-ecn, dequeue", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Dequeue))),
+        named("red", || -> Box<dyn Marker + Send> {
+            Box::new(Red::new(red(MarkAt::Enqueue), QUEUES))
+        })
+        .remembers_refused(),
+        named("red, dequeue", || -> Box<dyn Marker + Send> {
+            Box::new(Red::new(red(MarkAt::Dequeue), QUEUES))
+        })
+        .remembers_refused(),
     ]
 }
 

@@ -52,6 +52,12 @@ pub(crate) fn resolve(
         }
         values.insert(param.name.to_owned(), value);
     }
+    if let (Some(Value::Bytes(kmin)), Some(Value::Bytes(kmax))) =
+        (values.get("kmin"), values.get("kmax"))
+        && kmin > kmax
+    {
+        return Err(params.refuse("kmin", format!("it must not be over kmax, {kmax}")));
+    }
     Ok(SchemeChoice { name: scheme.name.to_owned(), label, params: values })
 }
 

@@ -1,0 +1,240 @@
+//! RED (Floyd and Jacobson: Random Early Detection Gateways, IEEE/ACM ToN 1993), a queue at
+//! a time: marks with a probability that rises with the averaged queue length.
+//!
+//! avg ← (1 − w)·avg + w·q at each arrival, and (1 − w)^m·avg for the m packets that could
+//! have been sent while the port was idle. p_b = 0 up to Kmin, Pmax·(avg − Kmin)/(Kmax − Kmin)
+//! up to Kmax, above it 1; gentle: from Pmax at Kmax to 1 at 2·Kmax (Floyd 2000).
+//!
+//! | parameter | unit | default |
+//! | --- | --- | --- |
+//! | kmin, kmax | bytes | – |
+//! | pmax | – | 0.1 |
+//! | weight w | – | 0.002; 1 is the instantaneous length |
+//! | gentle | – | no |
+//! | spacing | – | uniform: p = p_b / (1 − count·p_b), count packets since the last mark; geometric: p = p_b |
+//! | mark_at | – | enqueue |
+//!
+//! Departures from the paper: the packet in question is counted in q and the comparison with
+//! Kmax is strict, so that Kmin = Kmax with weight 1 is step marking; idle time is the port's,
+//! in whole packets of one MTU; at dequeue the average still follows the arrivals.
+
+use super::{MarkAt, power};
+use crate::arena::{Note, SlotId};
+use crate::packet::{Packet, QueueId};
+use crate::random::Random;
+use crate::seats::{Departure, Intent, Marker};
+use crate::units::{Bytes, Span};
+use crate::view::{DropReason, View};
+
+/// How marks are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// Evenly: the number of packets between marks is uniform (the paper's section 7).
+    Uniform,
+    /// Each packet by itself.
+    Geometric,
+}
+
+/// RED's parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct RedSettings {
+    /// Below it nothing is marked.
+    pub kmin: Bytes,
+    /// Above it everything is marked (not gentle).
+    pub kmax: Bytes,
+    /// The probability at Kmax.
+    pub pmax: f64,
+    /// Weight of a new length in the average, in (0, 1].
+    pub weight: f64,
+    /// Whether the probability rises on to 1 at 2·Kmax.
+    pub gentle: bool,
+    /// How marks are spread.
+    pub spacing: Spacing,
+    /// The time of one MTU on the line, which counts idle time in packets.
+    pub packet_time: Span,
+    /// Where it marks.
+    pub at: MarkAt,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    average_bytes: f64,
+    /// Packets since the last mark, the next one not counted.
+    count: u32,
+}
+
+/// RED.
+#[derive(Clone, Debug)]
+pub struct Red {
+    settings: RedSettings,
+    queues: Box<[Queue]>,
+}
+
+impl Red {
+    /// For a port of so many queues.
+    pub fn new(settings: RedSettings, queues: usize) -> Self {
+        Red { settings, queues: vec![Queue::default(); queues].into() }
+    }
+
+    /// A queue's averaged length in bytes.
+    pub fn average_bytes(&self, queue: QueueId) -> f64 {
+        self.queues[queue as usize].average_bytes
+    }
+
+    /// The average with an arrival that finds `before` bytes in its queue.
+    fn averaged(&self, view: &View, queue: QueueId, before: Bytes, len_bytes: u32) -> f64 {
+        let RedSettings { weight, packet_time, .. } = self.settings;
+        let average = self.queues[queue as usize].average_bytes;
+        let idle = view.idle().as_ps() / packet_time.as_ps();
+        let average = if idle > 0 { average * power(1.0 - weight, idle) } else { average };
+        (1.0 - weight) * average + weight * (before.as_f64() + len_bytes as f64)
+    }
+
+    /// p_b.
+    fn probability(&self, average_bytes: f64) -> f64 {
+        let RedSettings { kmin, kmax, pmax, gentle, .. } = self.settings;
+        let (kmin, kmax) = (kmin.as_f64(), kmax.as_f64());
+        if average_bytes <= kmin {
+            0.0
+        } else if average_bytes <= kmax {
+            pmax * (average_bytes - kmin) / (kmax - kmin)
+        } else if gentle && average_bytes < 2.0 * kmax {
+            pmax + (1.0 - pmax) * (average_bytes - kmax) / kmax
+        } else {
+            1.0
+        }
+    }
+
+    fn chosen(&self, queue: QueueId, average_bytes: f64, rng: &mut dyn Random) -> bool {
+        let p = self.probability(average_bytes);
+        if p <= 0.0 || p >= 1.0 {
+            return p >= 1.0;
+        }
+        let count = self.queues[queue as usize].count as f64;
+        let p = match self.settings.spacing {
+            Spacing::Uniform if count * p < 1.0 => p / (1.0 - count * p),
+            Spacing::Uniform => 1.0,
+            Spacing::Geometric => p,
+        };
+        rng.unit() < p
+    }
+
+    /// Counts a packet that was decided on.
+    fn decided(&mut self, queue: QueueId, average_bytes: f64, marked: bool) {
+        let below = self.probability(average_bytes) <= 0.0;
+        let count = &mut self.queues[queue as usize].count;
+        *count = if marked || below { 0 } else { count.saturating_add(1) };
+    }
+}
+
+impl Marker for Red {
+    fn intend(&self, view: &View, queue: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent {
+        let before = view.port.queue_bytes(queue);
+        let average = self.averaged(view, queue, before, packet.len_bytes);
+        let marks = self.settings.at == MarkAt::Enqueue && self.chosen(queue, average, rng);
+        if marks { Intent::Mark } else { Intent::Pass }
+    }
+
+    fn stored(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        slot: SlotId,
+        intent: Intent,
+        _: &mut dyn Random,
+    ) -> Option<SlotId> {
+        let len_bytes = view.arena.packet(slot).len_bytes;
+        let before = view.port.queue_bytes(queue).saturating_sub(Bytes::new(len_bytes as u64));
+        let average = self.averaged(view, queue, before, len_bytes);
+        self.queues[queue as usize].average_bytes = average;
+        if self.settings.at == MarkAt::Enqueue {
+            self.decided(queue, average, intent == Intent::Mark);
+        }
+        None
+    }
+
+    /// A packet that RED itself dropped, not being ECN-capable, counts like a marked one.
+    fn refused(&mut self, view: &View, queue: QueueId, packet: &Packet, why: DropReason) {
+        if why == DropReason::NotEcnCapable {
+            let before = view.port.queue_bytes(queue);
+            let average = self.averaged(view, queue, before, packet.len_bytes);
+            self.queues[queue as usize].average_bytes = average;
+            self.decided(queue, average, true);
+        }
+    }
+
+    fn depart(
+        &mut self,
+        _: &View,
+        queue: QueueId,
+        _: SlotId,
+        _: Note,
+        rng: &mut dyn Random,
+    ) -> Departure {
+        if self.settings.at != MarkAt::Dequeue {
+            return Departure::Pass;
+        }
+        let average = self.queues[queue as usize].average_bytes;
+        let marked = self.chosen(queue, average, rng);
+        self.decided(queue, average, marked);
+        if marked { Departure::Mark } else { Departure::Pass }
+    }
+
+    fn threshold_bytes(&self, _: &View, _: QueueId) -> Option<f64> {
+        Some(self.settings.kmin.as_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn red(spacing: Spacing, gentle: bool) -> Red {
+        let settings = RedSettings {
+            kmin: Bytes::new(10_000),
+            kmax: Bytes::new(30_000),
+            pmax: 0.1,
+            weight: 0.25,
+            gentle,
+            spacing,
+            packet_time: Span::from_ns(1200),
+            at: MarkAt::Enqueue,
+        };
+        Red::new(settings, 1)
+    }
+
+    #[test]
+    fn the_probability_is_the_published_line() {
+        let red = red(Spacing::Geometric, true);
+        for (average, p) in
+            [(10_000.0, 0.0), (20_000.0, 0.05), (30_000.0, 0.1), (45_000.0, 0.55), (60_000.0, 1.0)]
+        {
+            assert!((red.probability(average) - p).abs() < 1e-12, "{average}");
+        }
+        assert_eq!(super::tests::red(Spacing::Geometric, false).probability(30_001.0), 1.0);
+    }
+
+    /// Always the same number.
+    struct Always(f64);
+    impl Random for Always {
+        fn next_u64(&mut self) -> u64 {
+            (self.0 * (1u64 << 53) as f64) as u64 * (1 << 11)
+        }
+    }
+
+    #[test]
+    fn uniform_spacing_marks_after_at_most_one_over_p_packets() {
+        let mut red = red(Spacing::Uniform, false);
+        // p_b = 0.05: with the highest draw the mark comes once count reaches 1/p_b − 1.
+        let mut unmarked = 0;
+        while !red.chosen(0, 20_000.0, &mut Always(0.999_999)) {
+            red.decided(0, 20_000.0, false);
+            unmarked += 1;
+        }
+        assert_eq!(unmarked, 19);
+        // At count 10, p = 0.05 / (1 − 10·0.05) = 0.1.
+        red.queues[0].count = 10;
+        assert!(!red.chosen(0, 20_000.0, &mut Always(0.1001)));
+        assert!(red.chosen(0, 20_000.0, &mut Always(0.0999)));
+    }
+}

@@ -1,0 +1,52 @@
+//! RED in a network.
+
+mod common;
+
+use common::*;
+use std::collections::BTreeMap;
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_sim::FlowRecord;
+use switchbed_spec::scheme::Value;
+use switchbed_spec::*;
+
+fn red(kmin: u64, kmax: u64, pmax: f64, weight: f64) -> SchemeChoice {
+    let params = BTreeMap::from([
+        ("kmin".into(), Value::Bytes(packets(kmin))),
+        ("kmax".into(), Value::Bytes(packets(kmax))),
+        ("pmax".into(), Value::Number(pmax)),
+        ("weight".into(), Value::Number(weight)),
+        ("gentle".into(), Value::Flag(false)),
+        ("spacing".into(), Value::Word("uniform".into())),
+        ("mark_at".into(), Value::Word("enqueue".into())),
+    ]);
+    SchemeChoice { name: "red".into(), label: "red".into(), params }
+}
+
+fn received(scheme: SchemeChoice) -> (Vec<FlowRecord>, u64) {
+    let mut scenario = long_lived(star(2), &[0; 4], Span::from_ms(30));
+    scenario.scheme = scheme;
+    let (mut simulation, records) = run(&scenario);
+    let marks = simulation.port_reports().iter().map(|report| report.counters.marked).sum();
+    (records, marks)
+}
+
+#[test]
+fn with_one_threshold_and_no_averaging_it_is_step_marking() {
+    assert!(received(red(65, 65, 1.0, 1.0)) == received(scheme("per-queue", packets(65))));
+}
+
+#[test]
+fn a_low_probability_marks_less_and_queues_more() {
+    let mean = |pmax| {
+        let mut scenario = long_lived(star(2), &[0; 8], Span::from_ms(60));
+        scenario.scheme = red(10, 190, pmax, 1.0);
+        scenario.measure.warmup = Span::from_ms(20);
+        let (mut simulation, _) = run(&scenario);
+        let reports = simulation.port_reports();
+        let port = reports.iter().find(|report| report.info.name == "switch:8").expect("there");
+        port.lengths.as_ref().expect("measured").1.mean_bytes
+    };
+    let (often, seldom) = (mean(0.8), mean(0.05));
+    assert!(often * 1.5 < seldom, "{often} and {seldom} bytes");
+    assert!(Bytes::new(seldom as u64) < packets(190));
+}
