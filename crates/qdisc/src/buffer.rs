@@ -1,4 +1,5 @@
-//! Buffers with tail drop: a port's queues share its memory, or each has its own part.
+//! Buffers with tail drop: a port's queues share its memory, each has its own part, or the
+//! queues of all ports share the switch's pool under dynamic thresholds.
 
 use crate::packet::{Packet, QueueId};
 use crate::random::Random;
@@ -40,11 +41,64 @@ impl Buffer for Static {
     }
 }
 
+/// Dynamic thresholds (Choudhury and Hahne, IEEE/ACM ToN 1998): a queue may hold as much as
+/// α times what the switch's pool has left.
+#[derive(Clone, Copy, Debug)]
+pub struct Dynamic {
+    /// α.
+    pub alpha: f64,
+}
+
+impl Buffer for Dynamic {
+    fn admit(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        packet: &Packet,
+        _: &mut dyn Random,
+    ) -> Admission {
+        let free = view.pool.capacity.saturating_sub(view.pool.used);
+        let limit = (self.alpha * free.as_f64()) as u64;
+        if packet.len_bytes as u64 > free.get() {
+            return Admission::Out(DropReason::Full);
+        }
+        room(view.port.queue_bytes(queue), packet, Bytes::new(limit))
+    }
+
+    fn reads_pool(&self) -> bool {
+        true
+    }
+}
+
 #[inline]
 fn room(used: Bytes, packet: &Packet, limit: Bytes) -> Admission {
     if used.get() + packet.len_bytes as u64 <= limit.get() {
         Admission::In
     } else {
         Admission::Out(DropReason::Full)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Arena, Pool, PortState, random::NoRandom, units::Rate, units::Time};
+
+    #[test]
+    fn a_queue_may_hold_alpha_times_what_is_left() {
+        let port = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500)]);
+        let arena = Arena::new();
+        let admit = |alpha, used| {
+            let pool = Pool { capacity: Bytes::new(100_000), used: Bytes::new(used) };
+            let view = View { now: Time::ZERO, port: &port, pool: &pool, arena: &arena };
+            let packet = Packet { len_bytes: 1500, ..Packet::default() };
+            Dynamic { alpha }.admit(&view, 0, &packet, &mut NoRandom)
+        };
+        let full = Admission::Out(DropReason::Full);
+        // An empty queue: α·(100,000 − used) against the 1500 bytes of the arrival.
+        assert_eq!(admit(0.5, 97_000), Admission::In);
+        assert_eq!(admit(0.5, 97_001), full);
+        assert_eq!(admit(8.0, 98_500), Admission::In);
+        assert_eq!(admit(8.0, 98_501), full);
     }
 }

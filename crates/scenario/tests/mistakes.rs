@@ -103,7 +103,7 @@ queues = 2 -> mtu = "9KB"
 queues = 2 -> threshold = 3
     8: switch.threshold is unknown: did you mean scheme.params.threshold?
 queues = 2 -> colour = 3
-    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer or policy
+    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, policy, pool or alpha
 to = 8 -> to = 8\nload = 0.5
     20: traffic.load does not apply to kind = "long-lived", which takes kind, from, to, flows_each, classes, start, stagger or stop
 hosts = 9 -> hosts = 9\nleaves = 3
@@ -243,7 +243,7 @@ queues = 2 -> queues = 2\nquantum = "0KB"
 queues = 2 -> queues = 2\ndiscipline = "wrr"\nquantum = "1KB"
     10: switch.quantum is "1KB": wrr needs at least a packet, 1.5KB, for each queue
 name = "per-queue" -> name = "mq-ecn"\n[switch.x]
-    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer or policy
+    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, policy, pool or alpha
 "dctcp" -> "dctcp"\nmss = "1500B"
     16: transport.mss is "1500B": with a header of 40B it must be at most 1.46KB (host.mtu)
 "dctcp" -> "dctcp"\nheader = "2KB"
@@ -414,7 +414,7 @@ fn overrides() {
         ),
         (
             "scheme=blue",
-            "scheme.name is \"blue\": there is no such scheme; there are none, per-queue, per-queue-min, per-port, mq-ecn or red",
+            "scheme.name is \"blue\": there is no such scheme; there are none, per-queue, per-queue-min, per-port, per-pool, mq-ecn or red",
         ),
         ("traffic.1.load=0.3", "traffic.1.load cannot be set: traffic has 0 to 0"),
         ("switch.queues.x=3", "switch.queues.x cannot be set: queues is 4 and has no keys"),
@@ -452,4 +452,20 @@ fn reds_thresholds_must_be_in_order() {
         "f.toml:13: scheme.params.kmin is \"40pkt\": it must not be over kmax, 30KB"
     );
     assert!(read(&red("20pkt"), &[]).is_ok());
+}
+
+#[test]
+fn what_reads_the_pool_needs_one() {
+    let pool = STAR.replace("name = \"per-queue\"", "name = \"per-pool\"");
+    assert_eq!(
+        read(&pool, &[]).unwrap_err(),
+        "f.toml:11: scheme.name is \"per-pool\": it reads the switch's shared memory: write \
+         switch.pool"
+    );
+    assert!(read(&pool, &["switch.pool=2MB"]).is_ok());
+    assert!(read(&pool, &["switch.pool=2MB", "scheme.params.threshold=1MB"]).is_ok());
+    let dynamic = STAR.replace("queues = 2", "queues = 2\npolicy = \"dynamic\"");
+    assert!(read(&dynamic, &[]).unwrap_err().contains("switch.pool is missing"));
+    assert!(read(&dynamic, &["switch.pool=2MB", "switch.alpha=0.5"]).is_ok());
+    assert!(read(STAR, &["switch.alpha=0.5"]).unwrap_err().contains("does not apply"));
 }

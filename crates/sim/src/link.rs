@@ -12,7 +12,8 @@ use switchbed_qdisc::{Arena, Cx, Dequeued, Enqueued, Outcome, Pool, Qdisc, Queue
 pub(crate) struct Yard {
     /// The packets.
     pub(crate) arena: Arena,
-    pub(crate) pool: Pool,
+    /// The memory that ports share: one a host's card, then one a switch.
+    pub(crate) pools: Vec<Pool>,
     pub(crate) rng: Stream,
     pub(crate) out: Outcome,
     /// Ports to ask again at a time (shapers).
@@ -23,11 +24,11 @@ pub(crate) struct Yard {
 
 impl Yard {
     #[inline]
-    pub(crate) fn cx(&mut self, now: Time) -> Cx<'_> {
+    pub(crate) fn cx(&mut self, now: Time, pool: u32) -> Cx<'_> {
         Cx {
             now,
             arena: &mut self.arena,
-            pool: &mut self.pool,
+            pool: &mut self.pools[pool as usize],
             rng: &mut self.rng,
             out: &mut self.out,
         }
@@ -45,6 +46,10 @@ pub(crate) struct Link {
     up: bool,
     /// The port's number at the far end, as a crosspoint queue knows it.
     pub(crate) ingress: u16,
+    /// The scheme reads the pool: its switch is settled as one.
+    pub(crate) reads_pool: bool,
+    /// Its node's pool.
+    pub(crate) pool: u32,
     pub(crate) to: u32,
     pub(crate) rank: u32,
     delay: Span,
@@ -61,6 +66,7 @@ impl Link {
         id: LinkId,
         rank: u32,
         (to, ingress): (u32, u16),
+        pool: u32,
         delay: Span,
         port: Box<dyn Qdisc>,
     ) -> Link {
@@ -70,6 +76,8 @@ impl Link {
             queued: 0,
             up: true,
             ingress,
+            reads_pool: port.needs().pool,
+            pool,
             to,
             rank,
             delay,
@@ -83,20 +91,22 @@ impl Link {
     /// The departures that are due by `now`, each at its own time.
     #[inline]
     pub(crate) fn settle(&mut self, yard: &mut Yard, now: Time) {
-        while self.queued > 0 {
-            let at = self.busy_until.max(self.wake);
-            if at > now {
-                return;
-            }
-            self.transmit(yard, at);
+        while self.due() <= now {
+            self.transmit(yard, self.due());
         }
+    }
+
+    /// When the next departure is due; [`Time::NEVER`] without packets.
+    #[inline]
+    pub(crate) fn due(&self) -> Time {
+        if self.queued == 0 { Time::NEVER } else { self.busy_until.max(self.wake) }
     }
 
     /// An arrival at a settled port, which is asked for a departure after it if the line
     /// is free.
     #[inline]
     pub(crate) fn enqueue(&mut self, yard: &mut Yard, slot: SlotId, now: Time) {
-        match self.port.enqueue(slot, &mut yard.cx(now)) {
+        match self.port.enqueue(slot, &mut yard.cx(now, self.pool)) {
             Enqueued::In(queue) => {
                 self.queued += 1;
                 self.count(queue, now);
@@ -119,8 +129,8 @@ impl Link {
 
     /// Puts the port's next packet on the wire at `now`, if it gives one.
     #[inline]
-    fn transmit(&mut self, yard: &mut Yard, now: Time) {
-        match self.port.dequeue(&mut yard.cx(now)) {
+    pub(crate) fn transmit(&mut self, yard: &mut Yard, now: Time) {
+        match self.port.dequeue(&mut yard.cx(now, self.pool)) {
             Dequeued::Sent { slot, queue, until, .. } => {
                 yard.packet_hops += 1;
                 self.queued -= 1;

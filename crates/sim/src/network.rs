@@ -16,6 +16,7 @@ use crate::tcp::Segment;
 use crate::topology::{Cable, Graph, Hop, Node, Route};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 use std::sync::Arc;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Outcome, Packet, Pool, Qdisc, QueueId, SlotId};
@@ -59,6 +60,8 @@ pub struct Network {
     links: Vec<Link>,
     /// The first link of each switch.
     first_port: Vec<LinkId>,
+    /// The links of each pool.
+    members: Vec<Range<LinkId>>,
     route: Arc<dyn Route>,
     heap: LinkHeap,
     /// Links by rank.
@@ -73,11 +76,12 @@ pub struct Network {
 
 impl Network {
     /// Builds the links of a graph. `port` makes each one's port, `ranks` breaks ties:
-    /// a permutation of the links.
+    /// a permutation of the links; `pool` is the memory that a switch's ports share.
     pub fn new(
         graph: &Graph,
         ranks: &[u32],
         rng: Stream,
+        pool: Bytes,
         mut port: impl FnMut(&Cable) -> Box<dyn Qdisc>,
     ) -> Network {
         let Graph { hosts, switches, route } = graph;
@@ -94,7 +98,17 @@ impl Network {
         let mut arrived = vec![0u16; first_port.len()];
         let mut by_rank = vec![0; cables.len()];
         let mut links = Vec::with_capacity(cables.len());
+        let mut pools = Vec::new();
+        let mut members = Vec::new();
         for (id, cable) in cables.iter().enumerate() {
+            // A node's links follow each other: hosts' own, then switch by switch.
+            if id < hosts.len() || first_port.contains(&(id as LinkId)) {
+                pools.push(Pool::new(pool));
+                members.push(id as LinkId..id as LinkId);
+            }
+            if let Some(range) = members.last_mut() {
+                range.end += 1;
+            }
             let (to, ingress) = match cable.to {
                 Node::Host(host) => (host, 0),
                 Node::Switch(switch) => {
@@ -106,17 +120,25 @@ impl Network {
             let rank = ranks[id];
             by_rank[rank as usize] = id as LinkId;
             let id = id as LinkId;
-            links.push(Link::new(id, rank, (to, ingress), cable.delay, port(cable)));
+            links.push(Link::new(
+                id,
+                rank,
+                (to, ingress),
+                pools.len() as u32 - 1,
+                cable.delay,
+                port(cable),
+            ));
         }
         Network {
             links,
             first_port,
+            members,
             route,
             heap: LinkHeap::new(),
             by_rank,
             yard: Yard {
                 arena: Arena::new(),
-                pool: Pool::new(Bytes::MAX),
+                pools,
                 rng,
                 out: Outcome::default(),
                 wakes: BinaryHeap::new(),
@@ -214,8 +236,8 @@ impl Network {
             }
             self.events += 1;
             let id = self.by_rank[self.heap.top_rank() as usize];
+            self.settle(id, now);
             let link = &mut self.links[id as usize];
-            link.settle(&mut self.yard, now);
             let (_, slot) = link.flight.pop_front().expect("an active link has a packet in flight");
             match link.flight.front() {
                 Some(&(at, _)) => self.heap.replace_top(at, link.rank),
@@ -247,10 +269,9 @@ impl Network {
 
     /// Settles a port and, if that put the first packet on an idle link, arms its event.
     pub fn touch(&mut self, id: LinkId, now: Time) {
-        let link = &mut self.links[id as usize];
-        let was_idle = link.flight.is_empty();
-        link.settle(&mut self.yard, now);
-        arm(link, &mut self.heap, was_idle, now);
+        let was_idle = self.links[id as usize].flight.is_empty();
+        self.settle(id, now);
+        arm(&self.links[id as usize], &mut self.heap, was_idle, now);
     }
 
     /// Settles every port, so that probes see the state at `now`.
@@ -262,10 +283,11 @@ impl Network {
 
     /// Reads a settled port's queues for the series.
     pub fn sample(&self, id: LinkId, now: Time, samples: &mut Vec<QueueSample>) {
-        let port = &self.links[id as usize].port;
+        let Link { port, pool, .. } = &self.links[id as usize];
+        let pool = &self.yard.pools[*pool as usize];
         let state = port.state();
         for queue in 0..state.queues() as QueueId {
-            let threshold = port.threshold_bytes(now, &self.yard.arena, &self.yard.pool, queue);
+            let threshold = port.threshold_bytes(now, &self.yard.arena, pool, queue);
             samples.push(QueueSample {
                 at: now,
                 link: id,
@@ -280,7 +302,8 @@ impl Network {
     /// Changes a link's rate; a transmission under way keeps its end.
     pub fn set_rate(&mut self, id: LinkId, rate: Rate, now: Time) {
         self.touch(id, now);
-        self.links[id as usize].port.set_rate(rate, &mut self.yard.cx(now));
+        let link = &mut self.links[id as usize];
+        link.port.set_rate(rate, &mut self.yard.cx(now, link.pool));
     }
 
     /// Takes a link down (its port sends no more) or up again.
@@ -290,12 +313,42 @@ impl Network {
         self.touch(id, now);
     }
 
+    /// The departures of a port that are due; with those of its whole switch in the order
+    /// of their times where the scheme reads the memory that they share.
+    #[inline]
+    fn settle(&mut self, id: LinkId, now: Time) {
+        let link = &mut self.links[id as usize];
+        if link.reads_pool {
+            self.settle_node(id, now);
+        } else {
+            link.settle(&mut self.yard, now);
+        }
+    }
+
+    /// Settles all ports of a link's node in the order of their departures. Arms the other
+    /// links only: the caller arms its own.
+    #[cold]
+    fn settle_node(&mut self, id: LinkId, now: Time) {
+        let members = self.members[self.links[id as usize].pool as usize].clone();
+        let due = |links: &[Link]| {
+            let next =
+                members.clone().map(|m| (links[m as usize].due(), links[m as usize].rank, m));
+            next.min().filter(|&(at, ..)| at <= now)
+        };
+        while let Some((at, _, m)) = due(&self.links) {
+            let link = &mut self.links[m as usize];
+            let was_idle = link.flight.is_empty();
+            link.transmit(&mut self.yard, at);
+            arm(link, &mut self.heap, was_idle && m != id, now);
+        }
+    }
+
     /// An arrival at a port: settled up to now first.
     #[inline]
     fn enqueue(&mut self, id: LinkId, slot: SlotId, now: Time) {
+        let was_idle = self.links[id as usize].flight.is_empty();
+        self.settle(id, now);
         let link = &mut self.links[id as usize];
-        let was_idle = link.flight.is_empty();
-        link.settle(&mut self.yard, now);
         link.enqueue(&mut self.yard, slot, now);
         arm(link, &mut self.heap, was_idle, now);
     }

@@ -141,10 +141,12 @@ impl Simulation {
         let ports = port_names(&graph);
         let ranks = Stream::new(run.seed, "ranks", 0).permutation(ports.len() as u32);
         let rng = Stream::new(run.seed, "switches", 0);
-        let mut network = Network::new(&graph, &ranks, rng, |cable| match (cable.from, host.nic) {
-            (Node::Host(_), NicQueue::Fifo { buffer }) => plain_port(cable.rate, buffer),
-            _ => switchbed_spec::build::port(switch, scheme, cable.rate, host.mtu),
-        });
+        let pool = switch.pool.unwrap_or(Bytes::MAX);
+        let mut network =
+            Network::new(&graph, &ranks, rng, pool, |cable| match (cable.from, host.nic) {
+                (Node::Host(_), NicQueue::Fifo { buffer }) => plain_port(cable.rate, buffer),
+                _ => switchbed_spec::build::port(switch, scheme, cable.rate, host.mtu),
+            });
         let measured = measured_ports(&measure.queues, &ports)?;
         for &link in &measured {
             let (queues, buffer) = match (ports[link as usize].cable.from, host.nic) {

@@ -42,6 +42,37 @@ fn on_fig9s_fabric_with_every_scheme() {
 }
 
 #[test]
+fn where_ports_share_memory_and_marking_reads_it() {
+    for (name, mark_at) in [("per-pool", "enqueue"), ("per-pool", "dequeue"), ("mq-ecn", "enqueue")]
+    {
+        // Two receivers on one switch, so that two ports fill the pool at a time.
+        let mut scenario = long_lived(star(2), &[0, 1, 0, 1, 0, 1], Span::from_ms(8));
+        scenario.topology = match scenario.topology {
+            Topology::Star { rate, delay, .. } => Topology::Star { hosts: 8, rate, delay },
+            other => other,
+        };
+        for (i, traffic) in scenario.traffic.iter_mut().enumerate() {
+            let Traffic::LongLived { to, .. } = traffic else { unreachable!() };
+            *to = 6 + i as u32 % 2;
+        }
+        scenario.switch = Switch {
+            queues: 2,
+            classify: Classify::Class,
+            discipline: Discipline::Dwrr,
+            quantum: vec![packets(1), packets(2)],
+            policy: BufferPolicy::Dynamic,
+            pool: Some(packets(60)),
+            alpha: Some(0.7),
+            ..scenario.switch
+        };
+        scenario.scheme = scheme(name, packets(30));
+        scenario.scheme.params.insert("mark_at".into(), scheme::Value::Word(mark_at.into()));
+        scenario.transport.rto_min = Span::from_us(500);
+        same(&scenario);
+    }
+}
+
+#[test]
 fn with_drops_timeouts_and_every_discipline() {
     for discipline in [Discipline::Fifo, Discipline::RoundRobin, Discipline::Wrr, Discipline::Dwrr]
     {

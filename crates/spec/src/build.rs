@@ -2,7 +2,7 @@
 
 use crate::scheme::{SchemeChoice, Value};
 use crate::{BufferPolicy, Classify, Discipline, Switch};
-use switchbed_qdisc::buffer::{Shared, Static};
+use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::marker::{MarkAt, MqEcn, Red, RedSettings, Spacing, Step};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
@@ -30,6 +30,7 @@ pub fn port(switch: &Switch, scheme: &SchemeChoice, rate: Rate, mtu: Bytes) -> B
             seat(switch, state, Step::per_queue_min(threshold(), &switch.quantum, at()))
         }
         "per-port" => seat(switch, state, Step::per_port(threshold(), queues, at())),
+        "per-pool" => seat(switch, state, Step::per_pool(threshold(), queues, at())),
         "mq-ecn" => {
             let t_idle = scheme.span("t_idle").unwrap_or(rate.tx_time(mtu.get() as u32));
             let marker = MqEcn::new(threshold(), scheme.number("beta"), t_idle, at());
@@ -102,6 +103,7 @@ fn buffer(switch: &Switch) -> Box<dyn Buffer + Send> {
     match switch.policy {
         BufferPolicy::Shared => Box::new(Shared { limit: switch.buffer }),
         BufferPolicy::Static => Box::new(Static { limit: part }),
+        BufferPolicy::Dynamic => Box::new(Dynamic { alpha: switch.alpha.unwrap_or(1.0) }),
     }
 }
 

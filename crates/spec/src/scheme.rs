@@ -69,6 +69,8 @@ pub struct SchemeInfo {
     pub seats: [&'static str; 5],
     /// It reads the scheduler's rounds, which a FIFO does not have.
     pub needs_rounds: bool,
+    /// It reads the pool of the switch, which the scenario then must give.
+    pub needs_pool: bool,
     /// Its parameters.
     pub params: &'static [Param],
 }
@@ -94,6 +96,7 @@ const REGISTRY: &[SchemeInfo] = &[
         source: "",
         seats: ["any", "any", "none", "any", "none"],
         needs_rounds: false,
+        needs_pool: false,
         params: &[],
     },
     SchemeInfo {
@@ -103,6 +106,7 @@ const REGISTRY: &[SchemeInfo] = &[
         source: "section 3.1; with a queue a service: Bai et al., NSDI 2016, section 2.2.1",
         seats: ["any", "any", "step on the queue", "any", "none"],
         needs_rounds: false,
+        needs_pool: false,
         params: &[STANDARD_THRESHOLD, MARK_AT],
     },
     SchemeInfo {
@@ -113,6 +117,7 @@ const REGISTRY: &[SchemeInfo] = &[
         source: "section 2.2.2",
         seats: ["any", "any", "step on the queue", "any", "none"],
         needs_rounds: false,
+        needs_pool: false,
         params: &[STANDARD_THRESHOLD, MARK_AT],
     },
     SchemeInfo {
@@ -122,6 +127,17 @@ const REGISTRY: &[SchemeInfo] = &[
         source: "section 2.2.3",
         seats: ["any", "any", "step on the port", "any", "none"],
         needs_rounds: false,
+        needs_pool: false,
+        params: &[STANDARD_THRESHOLD, MARK_AT],
+    },
+    SchemeInfo {
+        name: "per-pool",
+        paper: "Bai et al., Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016",
+        summary: "Marks when all queues of the switch together are longer than the threshold.",
+        source: "section 2.2.3",
+        seats: ["any", "any", "step on the switch's pool", "any", "none"],
+        needs_rounds: false,
+        needs_pool: true,
         params: &[STANDARD_THRESHOLD, MARK_AT],
     },
     SchemeInfo {
@@ -132,6 +148,7 @@ const REGISTRY: &[SchemeInfo] = &[
         source: "equations 5 and 6, section 3.3.1",
         seats: ["any", "any", "step on the queue, scaled by the round time", "any", "none"],
         needs_rounds: true,
+        needs_pool: false,
         params: &[
             STANDARD_THRESHOLD,
             Param::with_default(
@@ -158,6 +175,7 @@ const REGISTRY: &[SchemeInfo] = &[
                  RED, 2000",
         seats: ["any", "any", "RED on the queue", "any", "none"],
         needs_rounds: false,
+        needs_pool: false,
         params: &[
             Param::required("kmin", ParamKind::Threshold, "Up to this average nothing is marked."),
             Param::required(

@@ -24,6 +24,12 @@ pub struct Switch {
     pub buffer: Bytes,
     /// How the queues share it.
     pub policy: BufferPolicy,
+    /// The memory that all ports of a switch share, where the policy or the scheme reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool: Option<Bytes>,
+    /// Dynamic thresholds' α.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
 }
 
 /// `[switch]`.
@@ -69,10 +75,23 @@ pub const SECTION: Section = Section {
         Param::required("buffer", ParamKind::Size, "A port's packet memory."),
         Param::with_default(
             "policy",
-            ParamKind::Word(&["shared", "static"]),
+            ParamKind::Word(&["shared", "static", "dynamic"]),
             "shared",
-            "How the queues share the memory. shared: first come first served. static: an \
-             equal part for each. Both drop what does not fit.",
+            "How the queues share the memory. shared: the port's, first come first served. \
+             static: an equal part of the port's for each. dynamic: a queue may hold alpha times \
+             what the switch's pool has left (Choudhury and Hahne 1998). All drop what does not \
+             fit.",
+        ),
+        Param::optional(
+            "pool",
+            ParamKind::Size,
+            "The memory that all ports of a switch share: for policy = \"dynamic\" and for \
+             per-pool marking. A host's card counts as a switch of its own.",
+        ),
+        Param::optional(
+            "alpha",
+            ParamKind::Number { min: 0.001, max: 1000.0 },
+            "dynamic: a queue's part of the free pool. Default: 1.",
         ),
     ],
 };
@@ -123,4 +142,6 @@ pub enum BufferPolicy {
     Shared,
     /// Every queue has an equal part of its own; tail drop.
     Static,
+    /// A queue may hold α times what the switch's pool has left; tail drop.
+    Dynamic,
 }

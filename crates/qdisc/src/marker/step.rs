@@ -1,5 +1,5 @@
 //! Step marking: CE when a length is strictly over a threshold, the packet in question
-//! counted. The length is a queue's or the port's; instantaneous (DCTCP, SIGCOMM 2010,
+//! counted. The length is a queue's, the port's or the pool's; instantaneous (DCTCP, SIGCOMM 2010,
 //! section 3.1; MQ-ECN, section 2).
 //!
 //! | scheme | length | parameter |
@@ -7,6 +7,7 @@
 //! | per-queue | the packet's queue | threshold K (bytes): C·RTT·λ for the "standard" one |
 //! | per-queue-min | the packet's queue | K, divided among the queues by quantum (MQ-ECN, eq. 2) |
 //! | per-port | all queues of the port | K |
+//! | per-pool | all that the switch's shared pool holds | K |
 
 use super::MarkAt;
 use crate::arena::{Note, SlotId};
@@ -20,6 +21,7 @@ use crate::view::View;
 enum Length {
     Queue,
     Port,
+    Pool,
 }
 
 /// Step marking.
@@ -51,11 +53,17 @@ impl Step {
         Step { length: Length::Port, ..Self::per_queue(threshold, queues, at) }
     }
 
+    /// All that the switch's pool holds against one threshold (MQ-ECN, section 2.2.3).
+    pub fn per_pool(threshold: Bytes, queues: usize, at: MarkAt) -> Self {
+        Step { length: Length::Pool, ..Self::per_queue(threshold, queues, at) }
+    }
+
     #[inline]
     fn length(&self, view: &View, queue: QueueId) -> Bytes {
         match self.length {
             Length::Queue => view.port.queue_bytes(queue),
             Length::Port => view.port.bytes(),
+            Length::Pool => view.pool.used,
         }
     }
 }
@@ -79,6 +87,10 @@ impl Marker for Step {
     ) -> Departure {
         let over = self.length(view, queue).as_f64() > self.thresholds_bytes[queue as usize];
         if over && self.at == MarkAt::Dequeue { Departure::Mark } else { Departure::Pass }
+    }
+
+    fn reads_pool(&self) -> bool {
+        matches!(self.length, Length::Pool)
     }
 
     fn threshold_bytes(&self, _: &View, queue: QueueId) -> Option<f64> {

@@ -2,7 +2,7 @@
 //! meets every occupant of the other seats) or, if it fills them all, to [`whole`].
 
 use super::odd::*;
-use switchbed_qdisc::buffer::{Shared, Static};
+use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::marker::{MarkAt, MqEcn, Red, RedSettings, Spacing, Step};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
@@ -111,6 +111,7 @@ fn buffers() -> Vec<Buffers> {
     vec![
         new("shared", || Box::new(Shared { limit: PORT })).port_limit(PORT),
         new("static", || Box::new(Static { limit: PART })).queue_limit(PART),
+        new("dynamic", || Box::new(Dynamic { alpha: 0.5 })).pool_limit(POOL),
     ]
 }
 
@@ -138,6 +139,8 @@ fn markers() -> Vec<Markers> {
         named("per-queue, dequeue", || Box::new(Step::per_queue(K, QUEUES, MarkAt::Dequeue))),
         named("per-queue-min", || Box::new(Step::per_queue_min(K, &QUANTA, MarkAt::Enqueue))),
         named("per-port", || Box::new(Step::per_port(K, QUEUES, MarkAt::Enqueue))),
+        named("per-pool", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Enqueue))),
+        named("per-pool, dequeue", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Dequeue))),
         named("mq-ecn", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Enqueue))),
         named("mq-ecn, dequeue", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Dequeue))),
         named("red", || -> Box<dyn Marker + Send> {
@@ -201,7 +204,7 @@ fn whole() -> Vec<Named<dyn Scheme + Send>> {
 pub fn all() -> Vec<Case> {
     let by_class = || classifiers().drain(1..2).collect();
     let shared = || buffers().drain(..1).collect();
-    let mq_ecn = || markers().drain(4..5).collect();
+    let mq_ecn = || markers().drain(6..7).collect();
     [
         product(classifiers(), buffers(), markers(), schedulers(), nobody()),
         product(by_class(), odd_buffers(), mq_ecn(), schedulers(), nobody()),

@@ -20,6 +20,12 @@ pub(crate) fn resolve(
         let why = "it needs rounds, which a fifo has not: write switch.discipline = \"dwrr\"";
         return Err(section.refuse("name", why));
     }
+    if scheme.needs_pool && switch.pool.is_none() {
+        return Err(
+            section.refuse("name", "it reads the switch's shared memory: write switch.pool")
+        );
+    }
+    let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
     let label = section.get_or("label", name)?;
     let given = section.given("params");
     let (origin, at) = (section.origin, section.at);
@@ -45,9 +51,9 @@ pub(crate) fn resolve(
             None => continue,
         };
         if let (ParamKind::Threshold, &Value::Bytes(bytes)) = (param.kind, &value)
-            && bytes > switch.buffer
+            && bytes > limit
         {
-            let why = format!("it is over the buffer, {}, and so never reached", switch.buffer);
+            let why = format!("it is over the buffer, {limit}, and so never reached");
             return Err(params.refuse(param.name, why));
         }
         values.insert(param.name.to_owned(), value);

@@ -45,6 +45,7 @@ pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Switch, Mistak
     let policy = match section.get::<String>("policy")?.as_str() {
         "shared" => BufferPolicy::Shared,
         "static" => BufferPolicy::Static,
+        "dynamic" => BufferPolicy::Dynamic,
         word => unreachable!("policy {word}"),
     };
     let parts = if policy == BufferPolicy::Static { u64::from(queues) } else { 1 };
@@ -52,8 +53,21 @@ pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Switch, Mistak
         let whose = if parts > 1 { "each queue's part" } else { "it" };
         return Err(section.refuse("buffer", format!("{whose} must hold a packet, {mtu}")));
     }
+    let pool: Option<Bytes> = section.maybe("pool")?;
+    if let Some(pool) = pool
+        && pool < mtu
+    {
+        return Err(section.refuse("pool", format!("it must hold a packet, {mtu}")));
+    }
+    let mut alpha: Option<f64> = None;
+    if policy == BufferPolicy::Dynamic {
+        if pool.is_none() {
+            return Err(section.missing("pool"));
+        }
+        alpha = Some(section.get_or("alpha", 1.0)?);
+    }
     section.close("this switch")?;
-    Ok(Switch { queues, classify, discipline, strict, quantum, buffer, policy })
+    Ok(Switch { queues, classify, discipline, strict, quantum, buffer, policy, pool, alpha })
 }
 
 /// A quantum for each queue.

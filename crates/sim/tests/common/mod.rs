@@ -68,6 +68,8 @@ pub fn star(hosts: u32) -> Scenario {
             quantum: vec![packets(1)],
             buffer: Bytes::new(300_000),
             policy: BufferPolicy::Shared,
+            pool: None,
+            alpha: None,
         },
         scheme: scheme("per-queue", packets(65)),
         host: Host {
