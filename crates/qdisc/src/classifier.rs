@@ -58,3 +58,50 @@ impl Classifier for ByHash {
         ((h as u64 * view.port.queues() as u64) >> 32) as QueueId
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::Arena;
+    use crate::packet::FlowId;
+    use crate::units::{Bytes, Rate, Time};
+    use crate::view::{Pool, PortState};
+
+    /// The queue that a packet of this flow, ingress port and class joins at a port of so
+    /// many queues.
+    fn queue(mut by: impl Classifier, queues: usize, numbers: (u32, u16, u8)) -> QueueId {
+        let (flow, ingress, class) = numbers;
+        let packet = Packet { flow: FlowId(flow), ingress, class, ..Packet::default() };
+        let port = PortState::new(Rate::from_gbps(10), &vec![Bytes::new(1500); queues]);
+        let (pool, arena) = (Pool::new(Bytes::MAX), Arena::new());
+        by.classify(&View { now: Time::ZERO, port: &port, pool: &pool, arena: &arena }, &packet)
+    }
+
+    #[test]
+    fn each_looks_at_its_own_field() {
+        for n in 0..20 {
+            assert_eq!(queue(Single, 8, (n, n as u16, n as u8)), 0);
+            assert_eq!(queue(ByClass, 8, (5, 7, n as u8)), n as u8 % 8);
+            assert_eq!(queue(ByIngress, 8, (5, n as u16, 7)), n as u8 % 8);
+        }
+        assert_eq!(queue(ByIngress, 8, (0, 300, 0)), 4);
+    }
+
+    #[test]
+    fn hashes_are_murmur3_s_finalizer() {
+        // Of 1, 2 and 3: 0x514e28b7, 0x30f4c306, 0x85f0b427; the top bits choose.
+        let at = |key, flow, queues| queue(ByHash { key }, queues, (flow, 9, 9));
+        assert_eq!([1, 2, 3].map(|flow| at(0, flow, 64)), [0x51 >> 2, 0x30 >> 2, 0x85 >> 2]);
+        assert_eq!([1, 2, 3].map(|flow| at(0, flow, 7)), [2, 1, 3]);
+        assert_eq!([1, 2, 3].map(|flow| at(7, flow ^ 7, 64)), [20, 12, 33]);
+    }
+
+    #[test]
+    fn hashes_spread_flows_evenly() {
+        let mut flows = [0; 6];
+        for flow in 0..60_000 {
+            flows[queue(ByHash { key: 1 }, 6, (flow, 0, 0)) as usize] += 1;
+        }
+        assert!(flows.iter().all(|&n: &i32| (n - 10_000).abs() < 500), "{flows:?}");
+    }
+}

@@ -139,7 +139,9 @@ impl<'a> Switch<'a> {
             let seen = Arc::default();
             let spy = Spy::new(case, Arc::clone(&seen));
             let state = PortState::new(Rate::from_gbps(10), &case.quanta);
-            Line { port: Box::new(Port::new(state, spy)), seen, wake: None }
+            let port = Port::new(state, spy);
+            assert_eq!(port.needs().pool, case.limits.pool.is_some(), "{}: needs", case.name);
+            Line { port: Box::new(port), seen, wake: None }
         };
         Switch {
             case,

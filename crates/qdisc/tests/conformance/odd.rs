@@ -1,7 +1,6 @@
 //! Small seats for the suite alone, each odd in one way that the port must bear. Later
 //! schemes of the library do these things for a reason.
 
-use std::cell::Cell;
 use switchbed_qdisc::scheme::Stored;
 use switchbed_qdisc::seats::{
     Admission, Buffer, Departure, Feedback, Intent, Marker, Notifier, Scheduler, Selection,
@@ -87,16 +86,34 @@ impl Buffer for HalfOfTheRest {
     }
 }
 
-/// Refuses by its own count of each queue, kept from its hooks alone.
+/// Refuses by its own count of each queue, kept from its hooks alone, and ticks.
 #[derive(Default)]
 pub struct Ledger {
     bytes: [u64; 4],
+    offered: u64,
+    clock: Clock,
 }
 
 impl Ledger {
     fn agree(&self, view: &View) {
         let seen = [0, 1, 2, 3].map(|q| view.port.queue_bytes(q).get());
         assert_eq!(self.bytes, seen, "a buffer's hooks tell of every packet");
+    }
+}
+
+/// Checks that ticks come at their own times, and in time.
+#[derive(Default)]
+struct Clock {
+    last: Time,
+}
+
+impl Clock {
+    fn tick(&mut self, view: &View, n: u64, period: Span) {
+        assert_eq!(view.now, self.last + period * n, "ticks at their own times");
+        self.last = view.now;
+    }
+    fn settled(&self, view: &View, period: Span) {
+        assert!(view.now.since(self.last) < period, "a tick is overdue");
     }
 }
 
@@ -109,6 +126,7 @@ impl Buffer for Ledger {
         _: &mut dyn Random,
     ) -> Admission {
         self.agree(view);
+        self.clock.settled(view, LEDGER_PERIOD);
         if self.bytes[queue as usize] + packet.len_bytes as u64 <= 10_000 {
             return Admission::In;
         }
@@ -120,6 +138,12 @@ impl Buffer for Ledger {
     fn stored(&mut self, view: &View, queue: QueueId, packet: &Packet) {
         self.bytes[queue as usize] += packet.len_bytes as u64;
         self.agree(view);
+        self.offered += 1;
+    }
+    fn refused(&mut self, view: &View, _: QueueId, _: &Packet, _: DropReason) {
+        self.agree(view);
+        self.offered += 1;
+        assert_eq!(self.offered, view.port.counters().arrived, "and of every arrival");
     }
     fn sent(&mut self, view: &View, queue: QueueId, packet: &Packet) {
         self.bytes[queue as usize] -= packet.len_bytes as u64;
@@ -129,7 +153,16 @@ impl Buffer for Ledger {
         self.bytes[queue as usize] -= packet.len_bytes as u64;
         self.agree(view);
     }
+    fn period(&self) -> Option<Span> {
+        Some(LEDGER_PERIOD)
+    }
+    fn tick(&mut self, view: &View, n: u64) {
+        self.agree(view);
+        self.clock.tick(view, n, LEDGER_PERIOD);
+    }
 }
+
+const LEDGER_PERIOD: Span = Span::from_ns(2_300);
 
 /// Marks everything, on arrival or departure.
 pub struct Always {
@@ -173,10 +206,12 @@ impl Marker for Coin {
 }
 
 /// Notes a mark on some queued packet of the port whenever one is stored, and takes the
-/// note back from every second packet that leaves.
+/// note back from every second packet that leaves. It counts packets by its hooks alone.
 #[derive(Default)]
 pub struct MarkInside {
     leaving: u64,
+    queued: u32,
+    offered: u64,
 }
 
 impl Marker for MarkInside {
@@ -191,18 +226,31 @@ impl Marker for MarkInside {
         _: Intent,
         rng: &mut dyn Random,
     ) -> Option<SlotId> {
+        self.queued += 1;
+        self.offered += 1;
+        assert_eq!(self.queued, view.port.packets(), "a marker's hooks tell of every packet");
         let queue = view.port.backlogged().next_from(rng.below(4) as QueueId)?;
         let packets = view.port.queue_packets(queue) as u64;
         view.slots(queue).nth(rng.below(packets) as usize)
     }
+    fn refused(&mut self, view: &View, _: QueueId, _: &Packet, _: DropReason) {
+        self.offered += 1;
+        assert_eq!(self.offered, view.port.counters().arrived, "and of every arrival");
+    }
+    fn removed(&mut self, view: &View, _: QueueId, _: &Packet, _: DropReason) {
+        self.queued -= 1;
+        assert_eq!(self.queued, view.port.packets());
+    }
     fn depart(
         &mut self,
-        _: &View,
+        view: &View,
         _: QueueId,
         _: SlotId,
         note: Note,
         _: &mut dyn Random,
     ) -> Departure {
+        assert_eq!(self.queued, view.port.packets());
+        self.queued -= 1;
         self.leaving += (note == Note::Mark) as u64;
         if note == Note::Mark && self.leaving.is_multiple_of(2) {
             Departure::Unmark
@@ -237,23 +285,20 @@ impl Marker for DropAtDeparture {
 
 /// Marks when a sum, taken periodically over all that a tick may see, is over a threshold.
 pub struct Ticker {
-    pub period: Span,
+    period: Span,
     sum: f64,
-    last: Cell<Time>,
+    clock: Clock,
 }
 
 impl Ticker {
     pub fn new(period: Span) -> Self {
-        Ticker { period, sum: 0.0, last: Cell::new(Time::ZERO) }
-    }
-    fn settled(&self, view: &View) {
-        assert!(view.now.since(self.last.get()) < self.period, "a tick is overdue");
+        Ticker { period, sum: 0.0, clock: Clock::default() }
     }
 }
 
 impl Marker for Ticker {
     fn intend(&self, view: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
-        self.settled(view);
+        self.clock.settled(view, self.period);
         if self.sum > 8e3 { Intent::Mark } else { Intent::Pass }
     }
     fn depart(
@@ -264,15 +309,14 @@ impl Marker for Ticker {
         _: Note,
         _: &mut dyn Random,
     ) -> Departure {
-        self.settled(view);
+        self.clock.settled(view, self.period);
         if self.sum > 12e3 { Departure::Mark } else { Departure::Unmark }
     }
     fn period(&self) -> Option<Span> {
         Some(self.period)
     }
     fn tick(&mut self, view: &View, n: u64) {
-        assert_eq!(view.now, self.last.get() + self.period * n, "ticks at their own times");
-        self.last.set(view.now);
+        self.clock.tick(view, n, self.period);
         for _ in 0..n {
             let rate = view.port.rate().as_bps() as f64 / 1e7;
             let eligible = view.port.eligible().len() as f64 * 500.0;
@@ -289,6 +333,7 @@ impl Marker for Ticker {
 #[derive(Default)]
 pub struct Sampler {
     stored: u64,
+    clock: Clock,
 }
 
 impl Notifier for Sampler {
@@ -299,6 +344,7 @@ impl Notifier for Sampler {
         packet: &Packet,
         _: &mut dyn Random,
     ) -> Option<Feedback> {
+        self.clock.settled(view, SAMPLER_PERIOD);
         self.stored += 1;
         self.stored.is_multiple_of(3).then(|| Feedback {
             flow: packet.flow,
@@ -308,12 +354,15 @@ impl Notifier for Sampler {
         })
     }
     fn period(&self) -> Option<Span> {
-        Some(Span::from_us(5))
+        Some(SAMPLER_PERIOD)
     }
-    fn tick(&mut self, _: &View, n: u64) {
+    fn tick(&mut self, view: &View, n: u64) {
+        self.clock.tick(view, n, SAMPLER_PERIOD);
         self.stored >>= n.min(63);
     }
 }
+
+const SAMPLER_PERIOD: Span = Span::from_us(5);
 
 /// Lets the line rest after each packet before the discipline below goes on.
 pub struct Rest<S> {
