@@ -81,6 +81,7 @@ mod tests {
         assert_eq!(set.next_from(64), Some(2));
         set.remove(63);
         assert_eq!(set.next_from(6), Some(2));
+        assert_eq!((set.len(), QueueSet::EMPTY.len()), (2, 0));
         assert_eq!(set.iter().collect::<Vec<_>>(), [2, 5]);
     }
 }

@@ -290,3 +290,40 @@ impl<'a> View<'a> {
         SlotId::NONE
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_of_a_queue_is_in_a_slot() {
+        let mut port = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500); 2]);
+        let (pool, mut arena) = (Pool::new(Bytes::MAX), Arena::new());
+        let slots = [100, 40, 60].map(|len_bytes| {
+            let slot = arena.alloc(Packet { len_bytes, ..Packet::default() });
+            port.queues[1].list.push_back(&mut arena, slot);
+            slot
+        });
+        let view = View { now: Time::ZERO, port: &port, pool: &pool, arena: &arena };
+        let at = |offset| view.slot_at_byte(1, Bytes::new(offset));
+        assert_eq!([0, 99, 100, 139, 140, 199].map(at), [0, 0, 1, 1, 2, 2].map(|i| slots[i]));
+        assert!(at(200).is_none() && view.slot_at_byte(0, Bytes::ZERO).is_none());
+        assert_eq!(view.head_packet(1), Some(arena.packet(slots[0])));
+        assert_eq!(view.head_packet(0), None);
+    }
+
+    #[test]
+    fn counts_are_compared_one_by_one() {
+        let count = |n| Counters {
+            arrived: 9 * n,
+            arrived_bytes: 8 * n,
+            sent: 7 * n,
+            sent_bytes: 6 * n,
+            marked: 5 * n,
+            unmarkable: 4 * n,
+            drops: [n, 2 * n, 3 * n, 4 * n, 5 * n],
+            dropped_bytes: 3 * n,
+        };
+        assert_eq!(count(5).since(&count(2)), count(3));
+    }
+}

@@ -53,6 +53,8 @@ pub struct Case {
     pub waits: bool,
     /// A refused arrival may change what it does later: it draws, pushes out, or counts.
     pub remembers_refused: bool,
+    /// Decides by the switch's pool.
+    pub reads_pool: bool,
 }
 
 /// An occupant of a seat, by name.
@@ -62,10 +64,18 @@ pub struct Named<T: ?Sized> {
     limits: Limits,
     waits: bool,
     remembers_refused: bool,
+    reads_pool: bool,
 }
 
 fn named<T: ?Sized>(name: &'static str, make: fn() -> Box<T>) -> Named<T> {
-    Named { name, make, limits: Limits::default(), waits: false, remembers_refused: false }
+    Named {
+        name,
+        make,
+        limits: Limits::default(),
+        waits: false,
+        remembers_refused: false,
+        reads_pool: false,
+    }
 }
 
 impl<T: ?Sized> Named<T> {
@@ -79,6 +89,10 @@ impl<T: ?Sized> Named<T> {
     }
     fn pool_limit(mut self, limit: Bytes) -> Self {
         self.limits.pool = Some(limit);
+        self.reads_pool()
+    }
+    fn reads_pool(mut self) -> Self {
+        self.reads_pool = true;
         self
     }
     fn waits(mut self) -> Self {
@@ -162,6 +176,7 @@ fn odd_markers() -> Vec<Markers> {
         new("marks from inside", || Box::new(MarkInside::default())),
         new("tosses coins", || Box::new(Coin)).remembers_refused(),
         new("drops at departure", || Box::new(DropAtDeparture::default())),
+        new("marks by the pool", || Box::new(ByPool)).reads_pool(),
         new("ticks", || Box::new(Ticker::new(Span::from_ns(3_700)))),
         new("ticks amid packets", || Box::new(Ticker::new(Span::from_ns(400)))),
     ]
@@ -226,6 +241,7 @@ fn alone(scheme: Named<dyn Scheme + Send>) -> Case {
         limits: scheme.limits,
         waits: scheme.waits,
         remembers_refused: scheme.remembers_refused,
+        reads_pool: scheme.reads_pool,
     }
 }
 
@@ -248,6 +264,7 @@ fn product(
                 limits: b.limits,
                 waits: s.waits,
                 remembers_refused: b.remembers_refused || m.remembers_refused,
+                reads_pool: b.reads_pool || m.reads_pool,
             });
         }
     }

@@ -14,6 +14,8 @@ use switchbed_qdisc::{Arena, Ecn, Packet, QueueId, Random};
 
 /// Ports of the switch.
 pub const PORTS: usize = 2;
+/// Their rate at the start.
+pub const RATE: Rate = Rate::from_gbps(10);
 
 /// One operation, so long after the one before.
 #[derive(Clone, Copy, Debug)]
@@ -138,9 +140,9 @@ impl<'a> Switch<'a> {
         let line = |_| {
             let seen = Arc::default();
             let spy = Spy::new(case, Arc::clone(&seen));
-            let state = PortState::new(Rate::from_gbps(10), &case.quanta);
+            let state = PortState::new(RATE, &case.quanta);
             let port = Port::new(state, spy);
-            assert_eq!(port.needs().pool, case.limits.pool.is_some(), "{}: needs", case.name);
+            assert_eq!(port.needs().pool, case.reads_pool, "{}: needs", case.name);
             Line { port: Box::new(port), seen, wake: None }
         };
         Switch {
@@ -181,7 +183,10 @@ impl<'a> Switch<'a> {
                 self.model.ports[p].pause(queue, paused);
                 self.wake(p, now);
             }
-            Op::SetRate(rate) => self.with(p, now, |port, cx| port.set_rate(rate, cx)),
+            Op::SetRate(rate) => {
+                self.with(p, now, |port, cx| port.set_rate(rate, cx));
+                self.model.ports[p].set_rate(rate);
+            }
         }
         self.check(p, now);
         self.advance(now, false);

@@ -5,7 +5,7 @@ use super::spy::Seen;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use switchbed_qdisc::port::Dropped;
-use switchbed_qdisc::units::{Bytes, Time};
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::{Counters, DropReason, Pool, PortState};
 use switchbed_qdisc::{Arena, Ecn, Note, Packet, QueueId, SlotId};
 
@@ -23,6 +23,9 @@ pub struct PortModel {
     paused: Vec<bool>,
     counters: Counters,
     busy_until: Time,
+    rate: Rate,
+    /// What whole picoseconds have not covered yet, times the rate.
+    rest: u128,
 }
 
 /// All ports of the switch.
@@ -39,7 +42,23 @@ impl PortModel {
             paused: vec![false; queues],
             counters: Counters::default(),
             busy_until: Time::ZERO,
+            rate: super::driver::RATE,
+            rest: 0,
         }
+    }
+
+    pub fn set_rate(&mut self, rate: Rate) {
+        (self.rate, self.rest) = (rate, 0);
+    }
+
+    /// The time that the next packet takes: all packets since the rate was set, rounded
+    /// down together.
+    fn takes(&mut self, bytes: u32) -> Span {
+        self.rest += 8_000_000_000_000 * bytes as u128;
+        let rate = self.rate.as_bps() as u128;
+        let whole = self.rest / rate;
+        self.rest %= rate;
+        Span::from_ps(whole as u64)
     }
 
     pub fn pause(&mut self, queue: QueueId, paused: bool) {
@@ -73,6 +92,7 @@ impl PortModel {
         assert_eq!(state.counters(), &self.counters, "{name}: counters");
         assert_eq!(state.packets() as usize, self.items().count(), "{name}: packets queued");
         assert_eq!(state.bytes().get(), self.bytes(), "{name}: bytes queued");
+        assert_eq!(state.rate(), self.rate, "{name}: rate");
         assert_eq!(state.busy_until(), self.busy_until, "{name}: busy until");
         for (q, items) in self.queues.iter().enumerate() {
             let bytes: u64 = items.iter().map(|item| item.packet.len_bytes as u64).sum();
@@ -151,7 +171,6 @@ impl Model {
         let name = &self.name;
         let port = &mut self.ports[p];
         assert!(now >= port.busy_until, "{name}: sent while the line was busy");
-        assert!(until > now, "{name}: a packet takes time");
         assert!(!port.paused_queue(queue), "{name}: a paused queue sent");
         let item = port.queues[queue as usize].pop_front();
         let item = item.unwrap_or_else(|| panic!("{name}: an empty queue sent"));
@@ -166,7 +185,8 @@ impl Model {
         port.counters.unmarkable += (note == Note::Mark && !item.packet.ecn.capable()) as u64;
         port.counters.sent += 1;
         port.counters.sent_bytes += item.packet.len_bytes as u64;
-        port.busy_until = until;
+        port.busy_until = now + port.takes(item.packet.len_bytes);
+        assert_eq!(until, port.busy_until, "{name}: the end of a transmission");
         item.step
     }
 

@@ -185,6 +185,18 @@ impl Marker for Always {
     }
 }
 
+/// Marks when the switch's pool holds much.
+pub struct ByPool;
+
+impl Marker for ByPool {
+    fn intend(&self, view: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
+        if view.pool.used > Bytes::new(12_000) { Intent::Mark } else { Intent::Pass }
+    }
+    fn reads_pool(&self) -> bool {
+        true
+    }
+}
+
 /// Marks, drops and passes by chance, on arrival and departure.
 pub struct Coin;
 
