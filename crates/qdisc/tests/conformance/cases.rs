@@ -143,28 +143,24 @@ fn odd_buffers() -> Vec<Buffers> {
         })
         .port_limit(PORT)
         .remembers_refused(),
-        new("half of the pool's rest", || Box::new(HalfOfTheRest)).pool_limit(POOL),
     ]
 }
 
 fn markers() -> Vec<Markers> {
+    let new = named::<dyn Marker + Send>;
     vec![
-        named("per-queue", || Box::new(Step::per_queue(K, QUEUES, MarkAt::Enqueue))),
-        named("per-queue, dequeue", || Box::new(Step::per_queue(K, QUEUES, MarkAt::Dequeue))),
-        named("per-queue-min", || Box::new(Step::per_queue_min(K, &QUANTA, MarkAt::Enqueue))),
-        named("per-port", || Box::new(Step::per_port(K, QUEUES, MarkAt::Enqueue))),
-        named("per-pool", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Enqueue))),
-        named("per-pool, dequeue", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Dequeue))),
-        named("mq-ecn", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Enqueue))),
-        named("mq-ecn, dequeue", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Dequeue))),
-        named("red", || -> Box<dyn Marker + Send> {
-            Box::new(Red::new(red(MarkAt::Enqueue), QUEUES))
-        })
-        .remembers_refused(),
-        named("red, dequeue", || -> Box<dyn Marker + Send> {
-            Box::new(Red::new(red(MarkAt::Dequeue), QUEUES))
-        })
-        .remembers_refused(),
+        new("per-queue", || Box::new(Step::per_queue(K, QUEUES, MarkAt::Enqueue))),
+        new("per-queue, dequeue", || Box::new(Step::per_queue(K, QUEUES, MarkAt::Dequeue))),
+        new("per-queue-min", || Box::new(Step::per_queue_min(K, &QUANTA, MarkAt::Enqueue))),
+        new("per-port", || Box::new(Step::per_port(K, QUEUES, MarkAt::Enqueue))),
+        new("per-pool", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Enqueue))).reads_pool(),
+        new("per-pool, dequeue", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Dequeue)))
+            .reads_pool(),
+        new("mq-ecn", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Enqueue))),
+        new("mq-ecn, dequeue", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Dequeue))),
+        new("red", || Box::new(Red::new(red(MarkAt::Enqueue), QUEUES))).remembers_refused(),
+        new("red, dequeue", || Box::new(Red::new(red(MarkAt::Dequeue), QUEUES)))
+            .remembers_refused(),
     ]
 }
 
@@ -176,7 +172,6 @@ fn odd_markers() -> Vec<Markers> {
         new("marks from inside", || Box::new(MarkInside::default())),
         new("tosses coins", || Box::new(Coin)).remembers_refused(),
         new("drops at departure", || Box::new(DropAtDeparture::default())),
-        new("marks by the pool", || Box::new(ByPool)).reads_pool(),
         new("ticks", || Box::new(Ticker::new(Span::from_ns(3_700)))),
         new("ticks amid packets", || Box::new(Ticker::new(Span::from_ns(400)))),
     ]
@@ -217,9 +212,9 @@ fn whole() -> Vec<Named<dyn Scheme + Send>> {
 /// Every scheme: the library's seats in every combination; each odd seat with every
 /// scheduler, under MQ-ECN where the marking is open; all odd ones together.
 pub fn all() -> Vec<Case> {
-    let by_class = || classifiers().drain(1..2).collect();
-    let shared = || buffers().drain(..1).collect();
-    let mq_ecn = || markers().drain(6..7).collect();
+    let by_class = || only("by class", classifiers());
+    let shared = || only("shared", buffers());
+    let mq_ecn = || only("mq-ecn", markers());
     [
         product(classifiers(), buffers(), markers(), schedulers(), nobody()),
         product(by_class(), odd_buffers(), mq_ecn(), schedulers(), nobody()),
@@ -231,6 +226,11 @@ pub fn all() -> Vec<Case> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+fn only<T: ?Sized>(name: &str, mut list: Vec<Named<T>>) -> Vec<Named<T>> {
+    list.retain(|named| named.name == name);
+    list
 }
 
 fn alone(scheme: Named<dyn Scheme + Send>) -> Case {

@@ -65,27 +65,6 @@ impl Buffer for PushOut {
     }
 }
 
-/// A queue may hold half of what the switch's pool has left.
-pub struct HalfOfTheRest;
-
-impl Buffer for HalfOfTheRest {
-    fn admit(
-        &mut self,
-        view: &View,
-        queue: QueueId,
-        packet: &Packet,
-        _: &mut dyn Random,
-    ) -> Admission {
-        let len = packet.len_bytes as u64;
-        let free = view.pool.capacity.saturating_sub(view.pool.used).get();
-        let over = view.port.queue_bytes(queue).get() + len > free / 2;
-        if over || len > free { Admission::Out(DropReason::Full) } else { Admission::In }
-    }
-    fn reads_pool(&self) -> bool {
-        true
-    }
-}
-
 /// Refuses by its own count of each queue, kept from its hooks alone, and ticks.
 #[derive(Default)]
 pub struct Ledger {
@@ -182,18 +161,6 @@ impl Marker for Always {
         _: &mut dyn Random,
     ) -> Departure {
         if self.on_arrival { Departure::Pass } else { Departure::Mark }
-    }
-}
-
-/// Marks when the switch's pool holds much.
-pub struct ByPool;
-
-impl Marker for ByPool {
-    fn intend(&self, view: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
-        if view.pool.used > Bytes::new(12_000) { Intent::Mark } else { Intent::Pass }
-    }
-    fn reads_pool(&self) -> bool {
-        true
     }
 }
 
