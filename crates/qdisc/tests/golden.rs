@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `scheduler` | `fifo`, `rr`, `wrr`, `dwrr`; with `strict N` in front, N priority queues above |
 //! | `quanta` | bytes a queue |
-//! | `marker` | `none`, `per-queue`, `per-queue-min`, `per-port` or `mq-ecn`; `K=` bytes, `beta=`, `t_idle=` ns, `at=enqueue` or `dequeue` |
+//! | `marker` | `none`, `per-queue`, `per-queue-min`, `per-port`, `mq-ecn` (`beta=`, `t_idle=` ns), `red` (Kmin = Kmax; `weight=`, `packet_time=` ns); `K=` bytes, `at=enqueue` or `dequeue` |
 //! | `buffer` | bytes that the queues share; unlimited if left out |
 //!
 //! The line runs at 8 Gbps, so that a byte takes a nanosecond. Then rows of
@@ -26,7 +26,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
-use switchbed_qdisc::marker::{MarkAt, MqEcn, Step};
+use switchbed_qdisc::marker::{MarkAt, MqEcn, Red, RedSettings, Spacing, Step};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
@@ -125,6 +125,15 @@ impl Setting {
                 let beta = self.value("beta").parse().unwrap();
                 let t_idle = Span::from_ns(self.value("t_idle").parse().unwrap());
                 Box::new(MqEcn::new(k(), beta, t_idle, at()).with_priority_queues(self.strict))
+            }
+            "red" => {
+                let packet_time = Span::from_ns(self.value("packet_time").parse().unwrap());
+                let weight = self.value("weight").parse().unwrap();
+                let (gentle, spacing, at) = (false, Spacing::Geometric, at());
+                let (kmin, kmax, pmax) = (k(), k(), 1.0);
+                let settings =
+                    RedSettings { kmin, kmax, pmax, weight, gentle, spacing, packet_time, at };
+                Box::new(Red::new(settings, queues))
             }
             other => panic!("no such marker: {other}"),
         }

@@ -2,7 +2,7 @@
 //! a time: marks with a probability that rises with the averaged queue length.
 //!
 //! avg ← (1 − w)·avg + w·q at each arrival, and (1 − w)^m·avg for the m packets that could
-//! have been sent while the port was idle. p_b = 0 up to Kmin, Pmax·(avg − Kmin)/(Kmax − Kmin)
+//! have been sent while the queue was empty. p_b = 0 up to Kmin, Pmax·(avg − Kmin)/(Kmax − Kmin)
 //! up to Kmax, above it 1; gentle: from Pmax at Kmax to 1 at 2·Kmax (Floyd 2000).
 //!
 //! | parameter | unit | default |
@@ -15,15 +15,17 @@
 //! | mark_at | – | enqueue |
 //!
 //! Departures from the paper: the packet in question is counted in q and the comparison with
-//! Kmax is strict, so that Kmin = Kmax with weight 1 is step marking; idle time is the port's,
-//! in whole packets of one MTU; at dequeue the average still follows the arrivals.
+//! Kmax is strict, so that Kmin = Kmax with weight 1 is step marking; a queue is empty from
+//! the end of its last packet's transmission, in whole packets of one MTU at line rate,
+//! though other queues may have had the line; at dequeue the average still follows the
+//! arrivals.
 
 use super::{MarkAt, power};
 use crate::arena::{Note, SlotId};
 use crate::packet::{Packet, QueueId};
 use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker};
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
 
 /// How marks are spread.
@@ -59,6 +61,8 @@ pub struct RedSettings {
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     average_bytes: f64,
+    /// While the queue is empty: up to when the average has decayed.
+    decayed: Time,
     /// Packets since the last mark, the next one not counted.
     count: u32,
 }
@@ -84,10 +88,12 @@ impl Red {
     /// The average with an arrival that finds `before` bytes in its queue.
     fn averaged(&self, view: &View, queue: QueueId, before: Bytes, len_bytes: u32) -> f64 {
         let RedSettings { weight, packet_time, .. } = self.settings;
-        let average = self.queues[queue as usize].average_bytes;
-        let idle = view.idle().as_ps() / packet_time.as_ps();
-        let average = if idle > 0 { average * power(1.0 - weight, idle) } else { average };
-        (1.0 - weight) * average + weight * (before.as_f64() + len_bytes as f64)
+        let Queue { mut average_bytes, decayed, .. } = self.queues[queue as usize];
+        if before == Bytes::ZERO {
+            let missed = view.now.since(decayed).as_ps() / packet_time.as_ps();
+            average_bytes *= power(1.0 - weight, missed);
+        }
+        (1.0 - weight) * average_bytes + weight * (before.as_f64() + len_bytes as f64)
     }
 
     /// p_b.
@@ -158,19 +164,30 @@ impl Marker for Red {
         if why == DropReason::NotEcnCapable {
             let before = view.port.queue_bytes(queue);
             let average = self.averaged(view, queue, before, packet.len_bytes);
-            self.queues[queue as usize].average_bytes = average;
+            let state = &mut self.queues[queue as usize];
+            (state.average_bytes, state.decayed) = (average, state.decayed.max(view.now));
             self.decided(queue, average, true);
+        }
+    }
+
+    fn removed(&mut self, view: &View, queue: QueueId, _: &Packet, _: DropReason) {
+        if view.port.queue_packets(queue) == 0 {
+            self.queues[queue as usize].decayed = view.now;
         }
     }
 
     fn depart(
         &mut self,
-        _: &View,
+        view: &View,
         queue: QueueId,
-        _: SlotId,
+        slot: SlotId,
         _: Note,
         rng: &mut dyn Random,
     ) -> Departure {
+        if view.port.queue_packets(queue) == 1 {
+            let takes = view.port.rate().tx_time(view.arena.packet(slot).len_bytes);
+            self.queues[queue as usize].decayed = view.now + takes;
+        }
         if self.settings.at != MarkAt::Dequeue {
             return Departure::Pass;
         }
