@@ -4,8 +4,10 @@ mod fifo;
 mod round;
 mod round_robin;
 mod strict;
+mod wfq;
 
 pub use fifo::Fifo;
 pub use round::{Dwrr, Wrr};
 pub use round_robin::RoundRobin;
 pub use strict::Strict;
+pub use wfq::Wfq;

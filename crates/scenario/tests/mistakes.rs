@@ -298,7 +298,7 @@ queues = ["switch:8"] -> queues = "off"\nseries_every = "1us"
     );
     assert_eq!(
         read(&STAR.replace("per-queue", "mq-ecn"), &["switch.discipline=fifo"]).unwrap_err(),
-        "f.toml:11: scheme.name is \"mq-ecn\": it needs rounds, which a fifo has not: \
+        "f.toml:11: scheme.name is \"mq-ecn\": it reads rounds, which wrr and dwrr have: \
          write switch.discipline = \"dwrr\""
     );
 }

@@ -5,7 +5,7 @@ use crate::{BufferPolicy, Classify, Discipline, Switch};
 use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::marker::{MarkAt, MqEcn, Red, RedSettings, Spacing, Step};
-use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
+use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Scheduler};
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_qdisc::{Port, PortState, Qdisc, Seats};
@@ -114,6 +114,7 @@ fn scheduler(switch: &Switch) -> Box<dyn Scheduler + Send> {
         Discipline::RoundRobin => Box::new(RoundRobin::default()),
         Discipline::Wrr => Box::new(Wrr::new(queues)),
         Discipline::Dwrr => Box::new(Dwrr::new(queues)),
+        Discipline::Wfq => Box::new(Wfq::new(queues)),
     };
     if switch.strict == 0 { base } else { Box::new(Strict::new(switch.strict as u8, base)) }
 }

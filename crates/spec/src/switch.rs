@@ -53,11 +53,12 @@ pub const SECTION: Section = Section {
         ),
         Param::with_default(
             "discipline",
-            ParamKind::Word(&["fifo", "round-robin", "wrr", "dwrr"]),
+            ParamKind::Word(&["fifo", "round-robin", "wrr", "dwrr", "wfq"]),
             "dwrr",
             "Who goes next. fifo: first come first served over all queues. round-robin: a \
              packet from each queue in turn. wrr: weighted round robin with a byte quantum, \
-             the deficit dropped when a service ends. dwrr: deficit weighted round robin.",
+             the deficit dropped when a service ends. dwrr: deficit weighted round robin. wfq: \
+             weighted fair queueing, self-clocked (Golestani 1994), weights from the quanta.",
         ),
         Param::with_default(
             "strict",
@@ -132,6 +133,8 @@ pub enum Discipline {
     Wrr,
     /// Deficit weighted round robin (Shreedhar and Varghese 1996).
     Dwrr,
+    /// Weighted fair queueing, self-clocked (Golestani 1994).
+    Wfq,
 }
 
 /// Buffer.

@@ -5,7 +5,7 @@ use super::odd::*;
 use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::marker::{MarkAt, MqEcn, Red, RedSettings, Spacing, Step};
-use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
+use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::{Scheme, Seats};
@@ -183,6 +183,7 @@ fn schedulers() -> Vec<Schedulers> {
         named("round robin", || Box::new(RoundRobin::default())),
         named("wrr", || Box::new(Wrr::new(QUEUES))),
         named("dwrr", || Box::new(Dwrr::new(QUEUES))),
+        named("wfq", || Box::new(Wfq::new(QUEUES))),
         named("strict over dwrr", || Box::new(Strict::new(1, Dwrr::new(QUEUES)))),
     ]
 }

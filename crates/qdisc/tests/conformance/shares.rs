@@ -6,7 +6,7 @@ use super::suite::odd::{DropAtDeparture, PushOut, Victim};
 use switchbed_qdisc::buffer::Static;
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::scheduler::{Dwrr, RoundRobin, Strict, Wrr};
+use switchbed_qdisc::scheduler::{Dwrr, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Buffer, Marker, Nobody, Scheduler};
 use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, Seats};
@@ -32,6 +32,7 @@ fn sharers() -> Vec<Sharer> {
         sharer("round robin", || Box::new(RoundRobin::default()), &[1500], equal),
         sharer("wrr", || Box::new(Wrr::new(QUEUES)), &[500], by_quantum),
         sharer("dwrr", || Box::new(Dwrr::new(QUEUES)), &[1500, 64, 700, 1000, 333], by_quantum),
+        sharer("wfq", || Box::new(Wfq::new(QUEUES)), &[1500, 64, 700, 1000, 333], by_quantum),
         sharer(
             "dwrr under priority",
             || Box::new(Strict::new(1, Dwrr::new(QUEUES))),

@@ -16,8 +16,9 @@ pub(crate) fn resolve(
     let name: Option<String> = section.maybe("name")?;
     let name = name.ok_or_else(|| section.missing_like("name", "\"mq-ecn\""))?;
     let scheme = find(&name).ok_or_else(|| section.refuse("name", unknown(&name)))?;
-    if scheme.needs_rounds && switch.discipline == Discipline::Fifo {
-        let why = "it needs rounds, which a fifo has not: write switch.discipline = \"dwrr\"";
+    let rounds = matches!(switch.discipline, Discipline::Wrr | Discipline::Dwrr);
+    if scheme.needs_rounds && !rounds {
+        let why = "it reads rounds, which wrr and dwrr have: write switch.discipline = \"dwrr\"";
         return Err(section.refuse("name", why));
     }
     if scheme.needs_pool && switch.pool.is_none() {

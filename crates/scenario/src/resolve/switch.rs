@@ -20,6 +20,7 @@ pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Switch, Mistak
         "round-robin" => Discipline::RoundRobin,
         "wrr" => Discipline::Wrr,
         "dwrr" => Discipline::Dwrr,
+        "wfq" => Discipline::Wfq,
         word => unreachable!("discipline {word}"),
     };
     let strict: u16 = section.get("strict")?;
