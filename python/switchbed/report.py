@@ -163,12 +163,20 @@ def _heading(statistic: tuple[str, str]) -> str:
 
 
 def _counters(summary: dict[str, Any]) -> str:
-    flows = summary["flows"]
     return (
-        f"{flows['finished']:,} of {flows['count']:,} flows finished · {summary['marks']:,} marks"
+        f"{_flows(summary)} · {summary['marks']:,} marks"
         f" · {summary['drops']:,} drops · {summary['timeouts']:,} timeouts"
         f" · {summary['goodput_bps'] / 1e9:.4g} Gbps goodput"
     )
+
+
+def _flows(summary: dict[str, Any]) -> str:
+    flows, endless = summary["flows"], summary["endless"]
+    finished = f"{flows['finished']:,} of {flows['count']:,} flows finished"
+    if endless is None:
+        return finished
+    shared = f"{endless['n']:,} endless flows, Jain's index {endless['jain']:.4f}"
+    return f"{finished} · {shared}" if flows["finished"] else shared
 
 
 def _load(offered: dict[str, Any]) -> str:

@@ -97,6 +97,29 @@ pub struct Bottleneck {
     pub max_bytes: Option<u64>,
 }
 
+/// Flows that send as long as they run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Endless {
+    /// How many there are.
+    pub n: u64,
+    /// Jain's index of their goodputs since the warm-up, (Σx)² / (n·Σx²): 1 is even, 1/n is
+    /// one flow alone (Jain, Chiu and Hawe 1984).
+    pub jain: f64,
+}
+
+impl Endless {
+    fn of(flows: &[FlowRecord]) -> Option<Endless> {
+        let endless = flows.iter().filter(|flow| flow.size.is_none());
+        let received: Vec<f64> = endless.map(|flow| flow.received.as_f64()).collect();
+        let n = received.len() as f64;
+        let sum: f64 = received.iter().sum();
+        let squares: f64 = received.iter().map(|x| x * x).sum();
+        // Flows that have received nothing share it evenly.
+        let jain = if squares > 0.0 { sum * sum / (n * squares) } else { 1.0 };
+        (n > 0.0).then_some(Endless { n: n as u64, jain })
+    }
+}
+
 /// A flow-size table in use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TableMean {
@@ -130,6 +153,8 @@ pub struct Summary {
     pub slowdown: BySize<Slowdown>,
     /// Payload received a second, all flows together, since the warm-up.
     pub goodput_bps: f64,
+    /// Flows that send as long as they run, and how evenly they shared; null without any.
+    pub endless: Option<Endless>,
     /// Packets that left a port with a CE mark of that port.
     pub marks: u64,
     /// Packets dropped.
@@ -212,6 +237,7 @@ impl Summary {
             fct: BySize { all: all.0, small: small_flows.0, medium: medium.0, large: large.0 },
             slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
             goodput_bps: if elapsed > 0.0 { received as f64 * 8.0 / elapsed } else { 0.0 },
+            endless: Endless::of(flows),
             marks: reports.iter().map(|report| report.counters.marked).sum(),
             drops: reports.iter().map(|report| report.counters.dropped()).sum(),
             drops_by_reason,
@@ -294,6 +320,32 @@ fn bottleneck(reports: &[PortReport]) -> Option<Bottleneck> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use switchbed_qdisc::units::{Bytes, Time};
+
+    #[test]
+    fn jains_index_of_a_lone_flow_among_four_is_a_quarter() {
+        let flow = |received| FlowRecord {
+            row: 0,
+            src: 0,
+            dst: 1,
+            class: 0,
+            size: None,
+            start: Time::ZERO,
+            end: None,
+            received: Bytes::new(received),
+            timeouts: 0,
+            retransmissions: 0,
+            ecn_cuts: 0,
+            handshake: false,
+        };
+        let jain = |received: &[u64]| {
+            Endless::of(&received.iter().map(|&r| flow(r)).collect::<Vec<_>>())
+                .map(|e| (e.n, e.jain))
+        };
+        assert_eq!(jain(&[1000, 0, 0, 0]), Some((4, 0.25)));
+        assert_eq!(jain(&[700, 700]), Some((2, 1.0)));
+        assert_eq!(jain(&[]), None);
+    }
 
     #[test]
     fn percentiles_are_the_element_at_p_n() {
