@@ -57,3 +57,25 @@ impl Rtt {
         Span::from_ps(base.as_ps().saturating_mul(1 << backoff)).min(config.rto_max)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_smoothed_as_rfc_6298_says() {
+        let mut rtt = Rtt::UNKNOWN;
+        assert_eq!(rtt.srtt(), None);
+        let us = Span::from_us;
+        for (sample, srtt, rttvar) in [
+            (us(1000), us(1000), us(500)),
+            // 3/4·500 + 1/4·1000 and 7/8·1000 + 1/8·2000.
+            (us(2000), us(1125), us(625)),
+            // A smaller one: 3/4·625 + 1/4·325 and 7/8·1125 + 1/8·800.
+            (us(800), Span::from_ns(1_084_375), us(550)),
+        ] {
+            rtt.sample(sample);
+            assert_eq!((rtt.srtt(), rtt.rttvar), (Some(srtt), rttvar));
+        }
+    }
+}

@@ -233,6 +233,9 @@ impl Sender {
             self.repair_after_timeout(config);
         } else {
             self.state = State::Closed;
+            if self.written == 0 {
+                self.deadline = Time::NEVER;
+            }
         }
     }
 

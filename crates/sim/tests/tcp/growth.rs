@@ -166,6 +166,18 @@ fn a_lost_syn_ack_makes_the_sender_ask_again() {
 }
 
 #[test]
+fn a_handshake_is_given_up_when_there_is_nothing_to_send_any_more() {
+    let mut pipe = Pipe::fresh(&transport()).dropping(&[0]);
+    pipe.write(3);
+    assert_eq!(pipe.sender.truncate(), 0);
+    pipe.run();
+    assert_eq!((pipe.sent.len(), pipe.sender.next_timeout()), (1, None));
+    pipe.write(2);
+    pipe.run();
+    pipe.assert_delivered(2);
+}
+
+#[test]
 fn every_ack_is_a_sample_where_the_setting_says_so() {
     // The path gets slower: 100, 110, 120, … us. One sample a window sees fewer of them.
     let later = |n: usize, _: &_| Fate::Late(Span::from_us(10) * n as u64);

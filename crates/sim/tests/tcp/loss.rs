@@ -55,6 +55,24 @@ fn sack_sends_all_that_is_missing_in_one_round_trip() {
 }
 
 #[test]
+fn recovery_sends_when_the_pipe_is_below_the_halved_window() {
+    // Twenty in flight, the first lost: 19 duplicates. The first two let new data out
+    // (limited transmit), the third the missing packet. 22 less k are in flight after the
+    // kth, so that from the thirteenth on the halved window of 10 has room for one more.
+    for settings in [transport(), newreno()] {
+        let mut pipe = Pipe::new(&Transport { initial_window: 20, ..settings }).dropping(&[0]);
+        pipe.write(60);
+        pipe.run_until(round_trips(1));
+        let sent: Vec<_> = pipe.sent[20..].iter().map(|s| s.1.offset / MSS).collect();
+        assert_eq!(sent, [20, 21, 0, 22, 23, 24, 25, 26, 27, 28]);
+        assert_eq!(pipe.sender.cwnd(), 10.0);
+        assert_eq!(pipe.sender.in_flight(&pipe.config), 10 * MSS);
+        pipe.run();
+        pipe.assert_delivered(60);
+    }
+}
+
+#[test]
 fn newreno_repairs_one_loss_a_round_trip() {
     let pipe = deliver(&newreno(), 100, &[22, 24, 26]);
     assert_eq!(pipe.retransmitted(), [22, 24, 26]);

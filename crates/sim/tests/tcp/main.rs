@@ -6,3 +6,5 @@ mod growth;
 mod loss;
 mod marks;
 mod properties;
+mod receiver;
+mod settings;

@@ -1,0 +1,38 @@
+//! Settings that TCP cannot work with are refused by name.
+
+use crate::pipe::*;
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_sim::tcp::Config;
+use switchbed_spec::transport::*;
+
+#[test]
+fn impossible_settings_are_refused_by_name() {
+    let t = transport;
+    let dctcp = |g, alpha_start| marked(CongestionControl::Dctcp { g, alpha_start });
+    let warm = |cwnd, us| Some(Warm { cwnd, srtt: Span::from_us(us) });
+    for (settings, key) in [
+        (Transport { mss: Bytes::ZERO, ..t() }, "mss"),
+        (Transport { mss: Bytes::new(65_536), ..t() }, "mss"),
+        (Transport { header: Bytes::new(65_536), ..t() }, "header"),
+        (Transport { initial_window: 0, ..t() }, "initial_window"),
+        (Transport { initial_ssthresh: 0, ..t() }, "initial_ssthresh"),
+        (Transport { receive_window: 0, ..t() }, "receive_window"),
+        (Transport { receive_window: 2_941_759, ..t() }, "receive_window"),
+        (Transport { ack_every: 0, ..t() }, "ack_every"),
+        (Transport { rto_initial: Span::ZERO, ..t() }, "rto_initial"),
+        (Transport { rto_min: Span::ZERO, ..t() }, "rto_min"),
+        (Transport { rto_max: Span::from_ms(4), ..t() }, "rto_max"),
+        (Transport { sack_blocks: 4, ..t() }, "sack_blocks"),
+        (dctcp(0.0, 1.0), "g"),
+        (dctcp(f64::NAN, 1.0), "g"),
+        (dctcp(0.1, 1.5), "alpha_start"),
+        (Transport { warm: warm(0.5, 100), ..t() }, "cwnd"),
+        (Transport { warm: warm(10.0, 0), ..t() }, "srtt"),
+    ] {
+        let refusal = Config::new(&settings).expect_err(key);
+        assert_eq!(refusal.key, key, "{refusal}");
+    }
+    assert!(Config::new(&Transport { receive_window: 2_941_758, ..t() }).is_ok());
+    let refusal = Config::new(&Transport { sack_blocks: 4, ..t() }).unwrap_err();
+    assert_eq!(refusal.to_string(), "sack_blocks: 4 blocks, an ACK has room for 0 to 3");
+}
