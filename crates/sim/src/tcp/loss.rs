@@ -69,11 +69,11 @@ impl Loss {
         new > 0
     }
 
-    /// A duplicate ACK, while data from `una` to `sent` is out.
-    pub(super) fn duplicate(&mut self, config: &Config, una: u64, sent: u64) {
+    /// A duplicate ACK.
+    pub(super) fn duplicate(&mut self, config: &Config) {
         self.dup_acks += 1;
         if !config.sack() && self.phase != Phase::Holdoff {
-            self.left = (self.left + config.mss as u64).min(sent - una);
+            self.left += config.mss as u64;
         }
     }
 
@@ -103,8 +103,8 @@ impl Loss {
         first
     }
 
-    /// An ACK of `acked` new bytes, up to `una`, while data up to `sent` is out.
-    pub(super) fn advance(&mut self, config: &Config, acked: u64, una: u64, sent: u64) {
+    /// An ACK of `acked` new bytes, up to `una`.
+    pub(super) fn advance(&mut self, config: &Config, acked: u64, una: u64) {
         self.sacked.remove_below(una);
         self.dup_acks = 0;
         match self.phase {
@@ -121,7 +121,7 @@ impl Loss {
                 // what was acknowledged less one packet.
                 let mss = config.mss as u64;
                 let deflated = self.left.saturating_sub(acked);
-                self.left = (deflated + if acked >= mss { mss } else { 0 }).min(sent - una);
+                self.left = deflated + if acked >= mss { mss } else { 0 };
                 self.retransmit_first = true;
             }
             Phase::Holdoff => {}

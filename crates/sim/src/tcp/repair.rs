@@ -14,7 +14,7 @@ impl Sender {
     pub(super) fn repair(&mut self, config: &Config, ack: &Segment, acked: u64) -> bool {
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
         let recovering = loss.phase == Phase::Recovery;
-        loss.advance(config, acked, self.una, self.sent);
+        loss.advance(config, acked, self.una);
         loss.record(ack, self.una);
         if loss.over() {
             self.loss = None;
@@ -27,14 +27,11 @@ impl Sender {
     /// An ACK of nothing new while data is out.
     #[cold]
     pub(super) fn repair_duplicate(&mut self, config: &Config, ack: &Segment) {
-        if config.sack() && ack.sacks == 0 {
-            return;
-        }
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
         // With SACK, only an ACK that tells something new counts (RFC 6675, section 2).
         let told = !config.sack() || loss.record(ack, self.una);
         if told && ack.offset == self.una {
-            loss.duplicate(config, self.una, self.sent);
+            loss.duplicate(config);
         }
         if loss.found(config, self.una) {
             self.begin_recovery(config);

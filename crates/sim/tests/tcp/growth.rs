@@ -86,6 +86,17 @@ fn an_app_limited_window_grows_only_if_the_setting_says_so() {
     }
 }
 
+#[test]
+fn a_window_is_full_when_no_full_segment_fits() {
+    let settings = Transport { grow_when_app_limited: false, initial_window: 3, ..transport() };
+    let mut pipe = Pipe::new(&settings);
+    pipe.sender.write(2 * MSS + 100);
+    pipe.write(0);
+    pipe.run();
+    // The first ACK finds the window full, the others do not.
+    assert_eq!(pipe.sender.cwnd(), 4.0);
+}
+
 /// cwnd when a packet is sent `pause` after the last one of a flow of 30.
 fn cwnd_after(restart: Restart, pause: Span) -> f64 {
     let mut pipe = Pipe::new(&Transport { restart, ..transport() });
@@ -107,6 +118,21 @@ fn an_idle_window_restarts_after_the_time_that_the_setting_names() {
     assert_eq!(cwnd_after(Restart::AfterRto, us(5_001)), 10.0);
     assert_eq!(cwnd_after(Restart::AfterUnclampedRto, us(250)), 40.0);
     assert_eq!(cwnd_after(Restart::AfterUnclampedRto, us(251)), 10.0);
+}
+
+#[test]
+fn a_window_below_the_initial_one_is_raised_only_as_ns_2_does() {
+    // The flow's one packet is lost: cwnd falls to 1, and grows to 2 with its ACK.
+    let cwnd = |restart| {
+        let mut pipe = Pipe::new(&Transport { restart, ..transport() }).dropping(&[0]);
+        pipe.write(1);
+        pipe.run();
+        pipe.run_until(Time::ZERO + Span::from_ms(1000));
+        pipe.write(1);
+        pipe.sender.cwnd()
+    };
+    assert_eq!(cwnd(Restart::AfterRto), 2.0);
+    assert_eq!(cwnd(Restart::AfterUnclampedRto), 10.0);
 }
 
 #[test]
@@ -148,11 +174,22 @@ fn a_lost_syn_is_sent_again_with_doubling_timeouts() {
             assert_eq!(pipe.sent[2].0, Time::ZERO + Span::from_ms(30));
         }
         assert_eq!(pipe.sender.counters().timeouts, lost as u32);
-        // Which SYN was answered is unclear: the first sample is data's.
         let first_data = pipe.sent[lost + 1].0;
         assert_eq!(sent_at(&pipe, first_data), first_round);
         pipe.assert_delivered(3);
     }
+}
+
+#[test]
+fn no_sample_is_taken_when_it_is_unclear_which_syn_was_answered() {
+    let mut pipe = Pipe::fresh(&transport()).dropping(&[0]);
+    pipe.write(3);
+    while pipe.sent.len() < 3 {
+        pipe.step();
+    }
+    assert_eq!(pipe.sender.srtt(), None);
+    pipe.run();
+    assert_eq!(pipe.sender.srtt(), Some(Span::from_us(100)));
 }
 
 #[test]

@@ -28,6 +28,8 @@ fn one_loss_is_repaired_within_a_round_trip() {
         // Ten packets in a burst: three were acknowledged, so 13 are out when the third
         // duplicate comes.
         assert_eq!(pipe.sender.ssthresh(), 13.0 / 2.0);
+        // The time until the repair is no RTT sample.
+        assert_eq!(pipe.sender.srtt(), Some(Span::from_us(100)));
     }
 }
 
@@ -67,6 +69,11 @@ fn recovery_sends_when_the_pipe_is_below_the_halved_window() {
         assert_eq!(sent, [20, 21, 0, 22, 23, 24, 25, 26, 27, 28]);
         assert_eq!(pipe.sender.cwnd(), 10.0);
         assert_eq!(pipe.sender.in_flight(&pipe.config), 10 * MSS);
+        // The ACK that ends the recovery does not grow the window.
+        while pipe.sender.acked() == 0 {
+            pipe.step();
+        }
+        assert_eq!(pipe.sender.cwnd(), 10.0);
         pipe.run();
         pipe.assert_delivered(60);
     }
@@ -90,6 +97,56 @@ fn a_burst_of_losses_leaves_no_hole() {
 }
 
 #[test]
+fn what_is_missing_but_not_yet_lost_is_sent_when_nothing_else_is() {
+    // Only 18 and 19 follow 17: too few to take it for lost, but the window has room.
+    let settings = Transport { initial_window: 20, ..transport() };
+    let pipe = deliver(&settings, 20, &[0, 17]);
+    assert_eq!(pipe.retransmitted(), [0, 17]);
+    assert_eq!(pipe.last_sent(17), round_trips(1));
+}
+
+#[test]
+fn one_ack_that_reports_enough_begins_the_recovery() {
+    // All duplicates but the last are lost; it reports nine segments.
+    let fate = |n: usize, _: &_| if n < 8 { Fate::Drop } else { Fate::Deliver };
+    let mut pipe = Pipe::new(&transport()).dropping(&[0]).ack(fate);
+    pipe.write(10);
+    pipe.run();
+    let counters = Counters { retransmits: 1, fast_recoveries: 1, ..Counters::default() };
+    assert_eq!(*pipe.sender.counters(), counters);
+}
+
+#[test]
+fn three_blocks_begin_the_recovery_however_small() {
+    // Segments of 100 bytes, every other lost; of the duplicates the third comes.
+    let fate = |n: usize, _: &_| if n < 2 { Fate::Drop } else { Fate::Deliver };
+    let mut pipe = Pipe::new(&transport()).dropping(&[0, 2, 4]).ack(fate);
+    for _ in 0..6 {
+        pipe.sender.write(100);
+        pipe.write(0);
+    }
+    pipe.run();
+    assert_eq!(pipe.sender.acked(), 600);
+    assert_eq!(pipe.sender.counters().fast_recoveries, 1);
+    assert_eq!(pipe.sender.counters().timeouts, 0);
+}
+
+#[test]
+fn a_timeout_in_a_recovery_starts_with_one_packet() {
+    // The fast retransmission, the eighth segment after the ten, is lost too.
+    for settings in [transport(), newreno()] {
+        let mut pipe = Pipe::new(&settings).dropping(&[3, 18]);
+        pipe.write(100);
+        while pipe.sender.counters().timeouts == 0 {
+            pipe.step();
+        }
+        assert_eq!(pipe.sent.iter().filter(|s| s.0 == pipe.now).count(), 1);
+        pipe.run();
+        pipe.assert_delivered(100);
+    }
+}
+
+#[test]
 fn a_retransmission_that_is_lost_too_needs_a_timeout() {
     // Six packets follow the ACKs of 0 to 2, two the first duplicates of 3's; then 3 again.
     let pipe = deliver(&transport(), 40, &[3, 18]);
@@ -101,17 +158,17 @@ fn a_retransmission_that_is_lost_too_needs_a_timeout() {
 
 #[test]
 fn a_lost_tail_waits_for_timeouts_that_double() {
-    let pipe = deliver(&transport(), 10, &[9, 10, 11]);
+    let pipe = deliver(&transport(), 10, &[9, 10, 11, 12, 13]);
     let at: Vec<_> = pipe.sent[9..].iter().map(|s| s.0.since(round_trips(1))).collect();
     // The timer last started with the ACK of 8; RTO is at its floor of 5 ms.
-    assert_eq!(at[1..], [5, 15, 35].map(Span::from_ms));
-    assert_eq!(pipe.retransmitted(), [9, 9, 9]);
-    assert_eq!(pipe.sender.counters().timeouts, 3);
+    assert_eq!(at[1..], [5, 15, 35, 75, 155].map(Span::from_ms));
+    assert_eq!(pipe.retransmitted(), [9; 5]);
+    assert_eq!(pipe.sender.counters().timeouts, 5);
     assert_eq!(pipe.sender.counters().fast_recoveries, 0);
-    // One packet was out: the threshold is at its floor, and stays at the later timeouts.
+    // One packet was out: the threshold is at its floor.
     assert_eq!(pipe.sender.ssthresh(), 2.0);
     // No sample since (Karn): the back-off stays until new data is timed.
-    assert_eq!(pipe.sender.rto(&pipe.config), Span::from_ms(40));
+    assert_eq!(pipe.sender.rto(&pipe.config), Span::from_ms(160));
 }
 
 #[test]
@@ -142,6 +199,21 @@ fn a_window_lost_whole_is_sent_again_in_slow_start() {
         assert_eq!(pipe.sender.ssthresh(), 5.0);
         assert_eq!(pipe.sender.counters().retransmits, 10);
     }
+}
+
+#[test]
+fn a_second_timeout_of_a_segment_leaves_ssthresh() {
+    static LOST: [usize; 11] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+    let pipe = deliver(&transport(), 10, &LOST);
+    assert_eq!(pipe.sender.counters().timeouts, 2);
+    assert_eq!(pipe.sender.ssthresh(), 5.0);
+}
+
+#[test]
+fn the_initial_timeout_is_not_raised_to_the_floor() {
+    let settings = Transport { rto_initial: Span::from_ms(2), ..transport() };
+    let pipe = deliver(&settings, 1, &[0]);
+    assert_eq!(pipe.sent[1].0, Time::ZERO + Span::from_ms(2));
 }
 
 #[test]
@@ -210,6 +282,19 @@ fn a_segment_two_places_late_is_no_loss_and_three_places_late_is_one() {
         pipe.assert_delivered(10);
         assert_eq!(pipe.sender.counters().fast_recoveries, recoveries);
         assert_eq!(pipe.sender.counters().timeouts, 0);
+    }
+}
+
+#[test]
+fn late_acks_are_no_loss() {
+    for settings in [transport(), newreno()] {
+        let late =
+            |n: usize, _: &_| if n < 5 { Fate::Late(Span::from_us(9)) } else { Fate::Deliver };
+        let mut pipe = Pipe::new(&settings).ack(late);
+        pipe.write(20);
+        pipe.run();
+        pipe.assert_delivered(20);
+        assert_eq!(*pipe.sender.counters(), Counters::default());
     }
 }
 

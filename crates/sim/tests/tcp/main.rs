@@ -7,4 +7,5 @@ mod loss;
 mod marks;
 mod properties;
 mod receiver;
+mod sender;
 mod settings;

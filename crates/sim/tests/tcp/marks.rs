@@ -69,6 +69,49 @@ fn a_mark_and_a_loss_of_one_window_halve_it_once_with_ecn_star() {
 }
 
 #[test]
+fn a_mark_of_a_window_that_a_loss_has_cut_does_not_cut_it_again() {
+    // The second round: 12 is lost, then 20 is marked and its echo comes in the recovery.
+    let mut pipe = Pipe::new(&marked(CongestionControl::EcnStar)).data(|n, _| match n {
+        12 => Fate::Drop,
+        20 => Fate::Mark,
+        _ => Fate::Deliver,
+    });
+    pipe.write(60);
+    pipe.run();
+    assert_eq!(pipe.sender.counters().fast_recoveries, 1);
+    assert_eq!(pipe.sender.counters().mark_cuts, 0);
+    pipe.assert_delivered(60);
+}
+
+#[test]
+fn a_mark_from_before_a_timeout_does_not_cut_after_it() {
+    // The second round is lost but for 15, which is marked; so is its ACK.
+    let mut pipe = Pipe::new(&marked(CongestionControl::EcnStar))
+        .data(|n, _| match n {
+            15 => Fate::Mark,
+            10..30 => Fate::Drop,
+            _ => Fate::Deliver,
+        })
+        .ack(|n, _| if n == 10 { Fate::Drop } else { Fate::Deliver });
+    pipe.write(60);
+    pipe.run();
+    assert_eq!(pipe.sender.counters().timeouts, 1);
+    assert!(pipe.acks[11].1.flags.contains(Flags::ECE));
+    assert_eq!(pipe.sender.counters().mark_cuts, 0);
+    pipe.assert_delivered(60);
+}
+
+#[test]
+fn a_mark_halves_no_more_than_the_receive_window() {
+    let settings =
+        Transport { initial_window: 20, receive_window: 8, ..marked(CongestionControl::EcnStar) };
+    let mut pipe = Pipe::new(&settings).data(marking(&[0]));
+    pipe.write(1);
+    pipe.run();
+    assert_eq!(pipe.sender.cwnd(), 4.0);
+}
+
+#[test]
 fn dctcp_follows_the_marked_fraction() {
     // Rounds of ten packets in a window that never limits them. The first ACK ends the
     // first window (RFC 8257: WindowEnd starts at SND.UNA), so α sees the packets

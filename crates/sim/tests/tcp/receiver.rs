@@ -62,13 +62,15 @@ fn the_block_that_changed_last_comes_first() {
     assert_eq!(get(6), (1, vec![(6, 7), (4, 5), (2, 3)]));
     // Three blocks at most: the one that changed longest ago is left out.
     assert_eq!(get(8), (1, vec![(8, 9), (6, 7), (4, 5)]));
-    // A block that grows is news, one that two grow together into is one.
-    assert_eq!(get(5), (1, vec![(4, 7), (8, 9), (2, 3)]));
+    // One that grows stays at the front, and the others where they are.
+    assert_eq!(get(9), (1, vec![(8, 10), (6, 7), (4, 5)]));
+    // Two that grow together are one.
+    assert_eq!(get(5), (1, vec![(4, 7), (8, 10), (2, 3)]));
     // The hole is filled: what follows it counts, and goes.
-    assert_eq!(get(1), (3, vec![(4, 7), (8, 9)]));
-    assert_eq!(get(3), (7, vec![(8, 9)]));
-    assert_eq!(get(7), (9, vec![]));
-    assert_eq!(b.receiver.received(), 9 * MSS);
+    assert_eq!(get(1), (3, vec![(4, 7), (8, 10)]));
+    assert_eq!(get(3), (7, vec![(8, 10)]));
+    assert_eq!(get(7), (10, vec![]));
+    assert_eq!(b.receiver.received(), 10 * MSS);
 }
 
 #[test]
@@ -83,13 +85,13 @@ fn blocks_are_as_many_as_the_setting_says() {
 #[test]
 fn an_ack_covers_as_many_segments_as_the_setting_says() {
     let mut b = Bench::new(&Transport { ack_every: 3, ..transport() });
-    let acks = [0, 1, 2, 3].map(|n| plain(b.get(n)));
-    assert_eq!(acks, [vec![], vec![], vec![(3, vec![])], vec![]]);
-    // The last waits from its own arrival on, 4 us.
+    let acks = [0, 1, 2, 3, 4].map(|n| plain(b.get(n)));
+    assert_eq!(acks, [vec![], vec![], vec![(3, vec![])], vec![], vec![]]);
+    // The delay runs from the first that waits, which came at 4 us.
     assert_eq!(b.receiver.next_timeout(), Some(Time::ZERO + Span::from_us(4 + 500)));
     b.now = Time::ZERO + Span::from_us(504);
     b.receiver.on_timeout(&b.config, b.now);
-    assert_eq!(plain(b.acks()), [(4, vec![])]);
+    assert_eq!(plain(b.acks()), [(5, vec![])]);
     assert_eq!(b.receiver.next_timeout(), None);
 }
 
