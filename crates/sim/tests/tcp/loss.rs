@@ -28,7 +28,14 @@ fn one_loss_is_repaired_within_a_round_trip() {
         // Ten packets in a burst: three were acknowledged, so 13 are out when the third
         // duplicate comes.
         assert_eq!(pipe.sender.ssthresh(), 13.0 / 2.0);
-        // The time until the repair is no RTT sample.
+    }
+}
+
+#[test]
+fn a_timed_segment_that_is_sent_again_is_no_rtt_sample() {
+    // Packet 10, the first of the second round, is timed.
+    for settings in [transport(), newreno()] {
+        let pipe = deliver(&settings, 40, &[10]);
         assert_eq!(pipe.sender.srtt(), Some(Span::from_us(100)));
     }
 }
