@@ -262,7 +262,7 @@ impl Summary {
             build: BUILD,
             schema_version: SCHEMA_VERSION,
         };
-        summary.warnings = warnings(scenario, simulation, &summary, reports);
+        summary.warnings = warnings(scenario, simulation, &summary, flows, reports);
         summary
     }
 }

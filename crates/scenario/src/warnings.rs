@@ -2,7 +2,8 @@
 //! queue that never filled, percentiles on too few flows.
 
 use crate::summary::Summary;
-use switchbed_sim::{PortReport, Simulation};
+use switchbed_qdisc::units::Bytes;
+use switchbed_sim::{FlowRecord, PortReport, Simulation};
 use switchbed_spec::Scenario;
 
 /// A 99th percentile of fewer flows than this rests on a handful.
@@ -12,6 +13,7 @@ pub(crate) fn warnings(
     scenario: &Scenario,
     simulation: &Simulation,
     summary: &Summary,
+    flows: &[FlowRecord],
     reports: &[PortReport],
 ) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -40,6 +42,14 @@ pub(crate) fn warnings(
         warnings.push(format!(
             "no switch port ever held more than {max} bytes: {}",
             bottleneck(summary, reports)
+        ));
+    }
+    let silent = flows.iter().filter(|f| f.size.is_none() && f.received == Bytes::ZERO).count();
+    if silent > 0 {
+        warnings.push(format!(
+            "{silent} endless flows received nothing since the warm-up (a lost SYN waits for \
+             transport.rto_initial, {})",
+            scenario.transport.rto_initial
         ));
     }
     let small = summary.fct.small.n;

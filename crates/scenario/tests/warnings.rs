@@ -4,6 +4,11 @@ use std::path::Path;
 use switchbed_scenario::{Progress, plans_of, run};
 
 fn warnings(scheme: &str, hosts: u32) -> Vec<String> {
+    warnings_with(scheme, hosts, &[])
+}
+
+fn warnings_with(scheme: &str, hosts: u32, sets: &[&str]) -> Vec<String> {
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     let text = format!(
         r#"
         [topology]
@@ -29,7 +34,7 @@ fn warnings(scheme: &str, hosts: u32) -> Vec<String> {
         last = hosts - 1,
         params = if scheme == "none" { "" } else { "threshold = \"65pkt\"" },
     );
-    let plans = plans_of("test.toml", &text, Path::new("."), &[], None).expect("a good scenario");
+    let plans = plans_of("test.toml", &text, Path::new("."), &sets, None).expect("a good scenario");
     run(&plans[0].scenario, &Progress::new()).expect("builds").summary.warnings
 }
 
@@ -53,4 +58,11 @@ fn one_sender_fills_no_queue_but_its_own_cards() {
 #[test]
 fn two_senders_mark_and_no_warning_is_due() {
     assert_eq!(warnings("per-queue", 3), Vec::<String>::new());
+}
+
+#[test]
+fn a_flow_that_never_got_going_is_named() {
+    // It starts with the end of the run.
+    let found = warnings_with("per-queue", 3, &["traffic.stagger=4999us"]);
+    assert!(found.iter().any(|w| w.starts_with("1 endless flows received nothing")), "{found:?}");
 }
