@@ -55,7 +55,8 @@ impl Progress {
 /// Runs a scenario.
 ///
 /// # Errors
-/// What parsing could not judge: a flow list with a bad row, a port that does not exist.
+/// What parsing could not judge: a flow list with a bad row or one that changes during the
+/// run, a port that does not exist.
 pub fn run(scenario: &Scenario, progress: &Progress) -> Result<Results, BuildError> {
     let mut simulation = Simulation::new(scenario)?;
     progress.until_ps.store(scenario.run.until.map_or(0, |until| until.as_ps()), Relaxed);
@@ -65,6 +66,9 @@ pub fn run(scenario: &Scenario, progress: &Progress) -> Result<Results, BuildErr
     let mut complete = false;
     while !complete && !progress.cancelled() {
         complete = simulation.advance(BATCH) == Status::Finished;
+        if let Some(error) = simulation.failure() {
+            return Err(error);
+        }
         flows.extend(simulation.take_finished());
         series.extend(simulation.take_series());
         progress.update(&simulation);

@@ -23,7 +23,7 @@ use switchbed_qdisc::view::Counters;
 use switchbed_qdisc::{Port, PortState, Qdisc, Seats};
 use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario};
 
-/// Why a scenario cannot be built.
+/// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BuildError {
     /// Its traffic.
@@ -91,7 +91,9 @@ pub enum Status {
 pub struct Simulation {
     network: Network,
     hosts: Hosts,
-    flows: std::iter::Peekable<Flows>,
+    flows: Flows,
+    /// The flow that starts next.
+    upcoming: Option<FlowStart>,
     /// Endless flows to stop: when, and their rows.
     stops: BinaryHeap<Reverse<(Time, u64)>>,
     ports: Vec<PortInfo>,
@@ -135,7 +137,7 @@ impl Simulation {
     pub fn new(scenario: &Scenario) -> Result<Simulation, BuildError> {
         let Scenario { topology, switch, scheme, host, transport, measure, run, .. } = scenario;
         let config = Config::new(transport).map_err(BuildError::Transport)?;
-        let flows = Flows::new(&scenario.traffic, traffic::Hosts::of(scenario), run.seed)
+        let mut flows = Flows::new(&scenario.traffic, traffic::Hosts::of(scenario), run.seed)
             .map_err(BuildError::Traffic)?;
         let graph = Graph::new(topology, host.delay);
         let ports = port_names(&graph);
@@ -166,7 +168,8 @@ impl Simulation {
         Ok(Simulation {
             network,
             hosts: Hosts::new(config, transport, measure.fct_end, run.seed, run.ecmp_by_row),
-            flows: flows.peekable(),
+            upcoming: flows.next(),
+            flows,
             stops: BinaryHeap::new(),
             offered: flows_offered,
             paths: Paths {
@@ -223,21 +226,22 @@ impl Simulation {
 
     /// The time of the next event that is not a packet's arrival.
     #[inline]
-    fn next_other(&mut self) -> Time {
-        let start = self.flows.peek().map_or(Time::NEVER, |flow| flow.start);
+    fn next_other(&self) -> Time {
+        let start = self.upcoming.map_or(Time::NEVER, |flow| flow.start);
         let stop = self.stops.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
         let series = self.series.as_ref().map_or(Time::NEVER, |series| series.next);
         start.min(stop).min(self.hosts.next_timer()).min(series).min(self.warmup)
     }
 
     /// All flows have ended and none is to come. A series alone keeps no run going.
-    fn done(&mut self) -> bool {
-        self.hosts.running() == 0 && self.flows.peek().is_none()
+    fn done(&self) -> bool {
+        self.hosts.running() == 0 && self.upcoming.is_none()
     }
 
     /// Handles one event of time `now`, in the order of classes.
     fn other(&mut self, now: Time) {
-        if let Some(flow) = self.flows.next_if(|flow| flow.start <= now) {
+        if let Some(flow) = self.upcoming.take_if(|flow| flow.start <= now) {
+            self.upcoming = self.flows.next();
             return self.start(&flow);
         }
         if let Some(&Reverse((at, row))) = self.stops.peek()
@@ -301,6 +305,12 @@ impl Simulation {
     /// Flows started, ended, and expected in all.
     pub fn flows(&self) -> (u64, u64, u64) {
         (self.started, self.started - self.hosts.running(), self.total)
+    }
+    /// Why not all flows came: a list's file changed during the run, whose results are then
+    /// of other traffic than the scenario's.
+    pub fn failure(&self) -> Option<BuildError> {
+        let error = self.flows.failure()?;
+        Some(BuildError::Traffic(TrafficError::List(error.clone())))
     }
     /// What the traffic offers.
     pub fn offered(&self) -> &[traffic::Offered] {

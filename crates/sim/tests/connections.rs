@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use switchbed_qdisc::units::{Bytes, Span, Time};
-use switchbed_sim::{FlowRecord, Simulation};
+use switchbed_sim::{FlowRecord, Simulation, Status};
 use switchbed_spec::*;
 
 /// One packet between two hosts of the star: 2 × 1.2 us, 2 × 32 ns, 4 × 1 us.
@@ -111,4 +111,22 @@ fn an_idle_connection_and_a_flow_in_flight_are_small() {
     let (connection, flow) = Simulation::sizes();
     assert!(connection <= 512, "{connection} bytes");
     assert!(connection + flow <= 1024, "{} bytes", connection + flow);
+}
+
+#[test]
+fn a_list_that_changes_during_the_run_is_noticed() {
+    // More than the reader's buffer, so that the end is read after the change.
+    let rows: Vec<_> = (0..20_000).map(|i| (i as f64 * 1e-5, 0, 1, 100)).collect();
+    let mut scenario = star(2);
+    let (file, traffic) = list(&rows, Connections::Persistent);
+    scenario.traffic = traffic;
+    let (whole, records) = run(&scenario);
+    assert_eq!((records.len(), whole.failure()), (rows.len(), None));
+
+    let mut simulation = Simulation::new(&scenario).expect("builds");
+    file.as_file().set_len(150_000).expect("cut");
+    while simulation.advance(100_000) == Status::Running {}
+    assert!(simulation.flows().0 < rows.len() as u64);
+    let failure = simulation.failure().expect("noticed").to_string();
+    assert!(failure.contains("changed while it was being read"), "{failure}");
 }
