@@ -8,8 +8,8 @@ use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::scheduler::{Dwrr, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Buffer, Marker, Nobody, Scheduler};
-use switchbed_qdisc::units::{Bytes, Rate, Time};
-use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
 
 const QUEUES: usize = 4;
 
@@ -42,39 +42,85 @@ fn sharers() -> Vec<Sharer> {
     ]
 }
 
-/// Each queue's part of the bytes sent: `rounds` departures, before each of which every
-/// queue but the first is offered `offered` packets.
-fn measured<B, M>(sharer: &Sharer, buffer: B, marker: M, offered: usize) -> [f64; QUEUES]
-where
-    B: Buffer + Send,
-    M: Marker + Send,
-{
-    let quanta = sharer.quanta.map(Bytes::new);
-    let seats = Seats::new(ByClass, buffer, marker, (sharer.make)(), Nobody);
-    let mut port = Port::new(PortState::new(Rate::from_gbps(10), &quanta), seats);
-    let mut arena = Arena::new();
-    let (mut pool, mut rng, mut out) = (Pool::new(Bytes::MAX), SplitMix(1), Outcome::default());
-    let mut sent = [0u64; QUEUES];
-    let mut lens = sharer.lens.iter().cycle();
-    let mut now = Time::ZERO;
-    for _ in 0..30_000 {
-        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut rng, out: &mut out };
-        for class in (1..QUEUES as u8).cycle().take((QUEUES - 1) * offered) {
-            let len_bytes = *lens.next().unwrap();
-            let packet = Packet { class, len_bytes, ecn: Ecn::Ect0, ..Packet::default() };
+/// A port and what an operation needs.
+struct Bed {
+    port: Box<dyn Qdisc>,
+    arena: Arena,
+    pool: Pool,
+    rng: SplitMix,
+    out: Outcome,
+    now: Time,
+}
+
+impl Bed {
+    fn new<B, M>(
+        quanta: [u64; QUEUES],
+        buffer: B,
+        marker: M,
+        scheduler: Box<dyn Scheduler + Send>,
+    ) -> Self
+    where
+        B: Buffer + Send + 'static,
+        M: Marker + Send + 'static,
+    {
+        let seats = Seats::new(ByClass, buffer, marker, scheduler, Nobody);
+        let state = PortState::new(Rate::from_gbps(10), &quanta.map(Bytes::new));
+        Bed {
+            port: Box::new(Port::new(state, seats)),
+            arena: Arena::new(),
+            pool: Pool::new(Bytes::MAX),
+            rng: SplitMix(1),
+            out: Outcome::default(),
+            now: Time::ZERO,
+        }
+    }
+
+    fn with<T>(&mut self, f: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
+        let Bed { arena, pool, rng, out, now, .. } = self;
+        let answer = f(&mut *self.port, &mut Cx { now: *now, arena, pool, rng, out });
+        self.out.dropped.drain(..).for_each(|dropped| self.arena.free(dropped.slot));
+        answer
+    }
+
+    fn offer(&mut self, class: u8, len_bytes: u32) {
+        let packet = Packet { class, len_bytes, ecn: Ecn::Ect0, ..Packet::default() };
+        self.with(|port, cx| {
             let slot = cx.arena.alloc(packet);
-            if let Enqueued::Dropped(..) = port.enqueue(slot, &mut cx) {
+            if let Enqueued::Dropped(..) = port.enqueue(slot, cx) {
                 cx.arena.free(slot);
             }
+        });
+    }
+
+    /// Sends a packet and waits for its end; its queue and length.
+    fn send(&mut self) -> (QueueId, u32) {
+        let Dequeued::Sent { slot, queue, until, .. } = self.with(|port, cx| port.dequeue(cx))
+        else {
+            panic!("a backlogged port sends")
+        };
+        self.now = until;
+        let bytes = self.arena.packet(slot).len_bytes;
+        self.arena.free(slot);
+        (queue, bytes)
+    }
+}
+
+/// Each queue's part of the bytes sent in a long run: before each departure every queue but
+/// the first is offered some packets.
+fn measured<B, M>(sharer: &Sharer, buffer: B, marker: M, offered: usize) -> [f64; QUEUES]
+where
+    B: Buffer + Send + 'static,
+    M: Marker + Send + 'static,
+{
+    let mut bed = Bed::new(sharer.quanta, buffer, marker, (sharer.make)());
+    let mut sent = [0u64; QUEUES];
+    let mut lens = sharer.lens.iter().cycle();
+    for _ in 0..30_000 {
+        for class in (1..QUEUES as u8).cycle().take((QUEUES - 1) * offered) {
+            bed.offer(class, *lens.next().unwrap());
         }
-        if let Dequeued::Sent { slot, queue, until, .. } = port.dequeue(&mut cx) {
-            sent[queue as usize] += cx.arena.packet(slot).len_bytes as u64;
-            cx.arena.free(slot);
-            now = until;
-        } else {
-            panic!("{}: a backlogged port sends", sharer.name);
-        }
-        cx.out.dropped.drain(..).for_each(|dropped| cx.arena.free(dropped.slot));
+        let (queue, bytes) = bed.send();
+        sent[queue as usize] += bytes as u64;
     }
     let all: u64 = sent.iter().sum();
     sent.map(|bytes| bytes as f64 / all as f64)
@@ -137,4 +183,17 @@ fn a_push_out_of_the_only_packet_keeps_the_turn() {
             assert_shares(&sharer, "a packet a queue", measured);
         }
     }
+}
+
+/// Displaced by another queue's arrival it was empty: it joins anew, at the end.
+#[test]
+fn a_queue_that_stayed_empty_after_a_push_out_joins_at_the_end() {
+    let buffer = PushOut { limit: Bytes::new(3_000), victim: Victim::Longest };
+    let mut bed = Bed::new([1500; QUEUES], buffer, Nobody, Box::new(Dwrr::new(QUEUES)));
+    // The third arrival displaces the first; then that one's queue gets another.
+    for (class, len_bytes) in [(1, 2_000), (2, 500), (3, 1_500), (1, 500)] {
+        bed.now += Span::from_ps(1);
+        bed.offer(class, len_bytes);
+    }
+    assert_eq!([(); 3].map(|()| bed.send()), [(2, 500), (3, 1_500), (1, 500)]);
 }
