@@ -3,7 +3,7 @@
 use std::path::Path;
 use switchbed_scenario::{Plan, plans_of};
 use switchbed_spec::scheme::Value;
-use switchbed_spec::{Sizes, Traffic};
+use switchbed_spec::{Arrivals, Sizes, Traffic};
 
 const FILE: &str = r#"
 [topology]
@@ -50,10 +50,12 @@ fn param(plan: &Plan, name: &str) -> String {
 
 /// Each source's load, flows and sizes.
 fn sources(plan: &Plan) -> Vec<(f64, u64, &[Sizes])> {
-    let source = |traffic: &'_ Traffic| matches!(traffic, Traffic::Poisson { .. });
+    let source = |traffic: &'_ Traffic| matches!(traffic, Traffic::Poisson(_));
     assert!(plan.scenario.traffic.iter().all(source));
     let poisson = plan.scenario.traffic.iter().filter_map(|traffic| match traffic {
-        Traffic::Poisson { load, flows, sizes, .. } => Some((*load, *flows, sizes.as_slice())),
+        Traffic::Poisson(Arrivals { load, flows, sizes, .. }) => {
+            Some((*load, *flows, sizes.as_slice()))
+        }
         _ => None,
     });
     poisson.collect()

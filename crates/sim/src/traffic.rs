@@ -17,7 +17,7 @@ pub use list::ListError;
 pub use offered::{Offered, TableOffered};
 
 use list::List;
-use poisson::{Poisson, Process};
+use poisson::Poisson;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -209,15 +209,11 @@ impl Flows {
     ) -> Result<(), TrafficError> {
         let wrong = |what| TrafficError::Entry { entry, what };
         let (source, flows) = match traffic {
-            Traffic::Poisson { load, flows, sizes, from, to, service, connections } => {
-                let senders = hosts.named("from", from).map_err(wrong)?;
-                let receivers = hosts.named("to", to).map_err(wrong)?;
-                let process = Process { load: *load, hosts, senders, receivers, sizes, service };
+            Traffic::Poisson(arrivals) => {
                 let (source, offered) =
-                    Poisson::new(&process, *flows, (*connections).into(), seed, entry)
-                        .map_err(wrong)?;
+                    Poisson::new(arrivals, hosts, seed, entry).map_err(wrong)?;
                 self.offered.push(offered);
-                (Source::Poisson(source), *flows)
+                (Source::Poisson(source), arrivals.flows)
             }
             Traffic::LongLived { .. } => {
                 let flows = long_lived::flows(traffic, hosts).map_err(wrong)?;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_sim::traffic::{ConnectionUse, FlowStart, Flows, Hosts, list};
-use switchbed_spec::{Connections, Service, Sizes, Traffic, sizes};
+use switchbed_spec::{Arrivals, Connections, Service, Sizes, Traffic, sizes};
 
 fn hosts(count: u32) -> Hosts {
     Hosts { count, rate: Rate::from_gbps(10), mss: Bytes::new(1460), header: Bytes::new(40) }
@@ -13,7 +13,7 @@ fn hosts(count: u32) -> Hosts {
 /// MQ-ECN's fig9: 144 hosts, 8 services, two to a workload.
 fn fig9(load: f64, flows: u64) -> Traffic {
     let workloads = ["cache", "web-search", "hadoop", "data-mining"];
-    Traffic::Poisson {
+    Traffic::Poisson(Arrivals {
         load,
         flows,
         sizes: workloads.iter().map(|name| sizes::named(name).unwrap()).collect(),
@@ -21,7 +21,7 @@ fn fig9(load: f64, flows: u64) -> Traffic {
         to: (0..144).collect(),
         service: Service::Pair(8),
         connections: Connections::Persistent,
-    }
+    })
 }
 
 /// Every flow has one size, so that counts of flows are exact in the rates.
@@ -101,7 +101,7 @@ fn fig9s_small_flows_are_mostly_under_24_kb() {
 fn mean_sizes_as_drawn_are_the_exact_means() {
     for table in &sizes::BUILT_IN {
         let table = table.sizes();
-        let entry = Traffic::Poisson {
+        let entry = Traffic::Poisson(Arrivals {
             load: 0.3,
             flows: 200_000,
             sizes: vec![table.clone()],
@@ -109,7 +109,7 @@ fn mean_sizes_as_drawn_are_the_exact_means() {
             to: vec![0, 1, 2],
             service: Service::One,
             connections: Connections::Fresh,
-        };
+        });
         let drawn: Vec<f64> =
             flows(&[entry], hosts(3), 3).map(|flow| flow.size.unwrap().as_f64()).collect();
         let n = drawn.len() as f64;
@@ -154,7 +154,7 @@ fn every_pair_has_its_own_rate_where_services_depend_on_the_receiver() {
     // receivers overlap in part.
     let (from, to) = ([0, 1, 2, 3, 7], [9, 3, 1, 4, 5, 6]);
     let n = 300_000;
-    let entry = Traffic::Poisson {
+    let entry = Traffic::Poisson(Arrivals {
         load: 0.8,
         flows: n,
         sizes: vec![constant("a", 1000), constant("b", 3000)],
@@ -162,7 +162,7 @@ fn every_pair_has_its_own_rate_where_services_depend_on_the_receiver() {
         to: to.to_vec(),
         service: Service::Pair(4),
         connections: Connections::Fresh,
-    };
+    });
     let flows = flows(&[entry], hosts(10), 5);
     let offered = flows.offered()[0].clone();
     let mut count: BTreeMap<(u32, u32), u64> = BTreeMap::new();
@@ -193,7 +193,7 @@ fn every_pair_has_its_own_rate_where_services_depend_on_the_receiver() {
 #[test]
 fn random_services_are_drawn_by_their_shares_at_the_same_load() {
     let n = 100_000;
-    let entry = Traffic::Poisson {
+    let entry = Traffic::Poisson(Arrivals {
         load: 0.2,
         flows: n,
         sizes: vec![constant("a", 1000), constant("b", 3000)],
@@ -201,7 +201,7 @@ fn random_services_are_drawn_by_their_shares_at_the_same_load() {
         to: vec![1, 2, 3],
         service: Service::Random(vec![0.1, 0.2, 0.0, 0.7]),
         connections: Connections::FreshNoHandshake,
-    };
+    });
     let flows = flows(&[entry], hosts(4), 6);
     let offered = flows.offered()[0].clone();
     assert!((offered.nominal_bps / 4e9 - 1.0).abs() < 1e-12);
@@ -252,7 +252,7 @@ fn a_seed_gives_the_same_flows_and_two_loads_share_them() {
 #[test]
 fn a_senders_flows_do_not_change_with_the_other_senders() {
     let of_host_5 = |from: Vec<u32>, flows_in_all| -> Vec<FlowStart> {
-        let entry = Traffic::Poisson {
+        let entry = Traffic::Poisson(Arrivals {
             load: 0.5,
             flows: flows_in_all,
             sizes: vec![sizes::named("web-search").unwrap()],
@@ -260,7 +260,7 @@ fn a_senders_flows_do_not_change_with_the_other_senders() {
             to: (0..10).collect(),
             service: Service::One,
             connections: Connections::Fresh,
-        };
+        });
         let drawn = flows(&[entry], hosts(10), 9).filter(|flow| flow.src == 5);
         drawn.map(|flow| FlowStart { row: 0, ..flow }).take(300).collect()
     };
@@ -271,14 +271,16 @@ fn a_senders_flows_do_not_change_with_the_other_senders() {
 
 #[test]
 fn entries_that_make_no_process_are_refused() {
-    let entry = |load, from: &[u32], to: &[u32], service, table: Option<Sizes>| Traffic::Poisson {
-        load,
-        flows: 10,
-        sizes: table.into_iter().collect(),
-        from: from.to_vec(),
-        to: to.to_vec(),
-        service,
-        connections: Connections::Fresh,
+    let entry = |load, from: &[u32], to: &[u32], service, table: Option<Sizes>| {
+        Traffic::Poisson(Arrivals {
+            load,
+            flows: 10,
+            sizes: table.into_iter().collect(),
+            from: from.to_vec(),
+            to: to.to_vec(),
+            service,
+            connections: Connections::Fresh,
+        })
     };
     let table = || Some(constant("a", 1000));
     let one = Service::One;
@@ -333,7 +335,7 @@ fn long_lived(from: Vec<u32>, to: u32, stagger: Span) -> Traffic {
 }
 
 fn poisson(flows: u64, load: f64) -> Traffic {
-    Traffic::Poisson {
+    Traffic::Poisson(Arrivals {
         load,
         flows,
         sizes: vec![constant("a", 1460)],
@@ -341,7 +343,7 @@ fn poisson(flows: u64, load: f64) -> Traffic {
         to: vec![0, 1, 2, 3],
         service: Service::One,
         connections: Connections::Fresh,
-    }
+    })
 }
 
 #[test]

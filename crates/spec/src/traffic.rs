@@ -11,26 +11,7 @@ use switchbed_qdisc::units::{Bytes, Span};
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Traffic {
     /// Flows that arrive at every sending host as a Poisson process.
-    Poisson {
-        /// Payload bits offered by each sender, as a fraction of its link's rate.
-        #[serde(flatten, serialize_with = "load_and_overload")]
-        load: f64,
-        /// Flows in all: the first so many to start.
-        flows: u64,
-        /// Flow sizes, one table for each entry (a service takes entry `service mod n`).
-        sizes: Vec<Sizes>,
-        /// Sending hosts.
-        #[serde(serialize_with = "hosts")]
-        from: Vec<u32>,
-        /// Receiving hosts, drawn uniformly (never the sender itself).
-        #[serde(serialize_with = "hosts")]
-        to: Vec<u32>,
-        /// Which service, and so which class, a flow belongs to.
-        #[serde(flatten)]
-        service: Service,
-        /// How flows use connections.
-        connections: Connections,
-    },
+    Poisson(Arrivals),
     /// Flows that send as long as they run.
     LongLived {
         /// Sending hosts.
@@ -58,6 +39,29 @@ pub enum Traffic {
         /// How flows use connections.
         connections: Connections,
     },
+}
+
+/// Flows that arrive at random at a load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Arrivals {
+    /// Payload bits offered by each sender, as a fraction of its link's rate.
+    #[serde(flatten, serialize_with = "load_and_overload")]
+    pub load: f64,
+    /// Flows in all: the first so many to start.
+    pub flows: u64,
+    /// Flow sizes, one table for each entry (a service takes entry `service mod n`).
+    pub sizes: Vec<Sizes>,
+    /// Sending hosts.
+    #[serde(serialize_with = "hosts")]
+    pub from: Vec<u32>,
+    /// Receiving hosts, drawn uniformly (never the sender itself).
+    #[serde(serialize_with = "hosts")]
+    pub to: Vec<u32>,
+    /// Which service, and so which class, a flow belongs to.
+    #[serde(flatten)]
+    pub service: Service,
+    /// How flows use connections.
+    pub connections: Connections,
 }
 
 /// `[[traffic]]`.

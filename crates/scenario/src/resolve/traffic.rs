@@ -7,7 +7,7 @@ use crate::section::Section;
 use crate::tree::Table;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::traffic::SECTION;
-use switchbed_spec::{Classify, Connections, Run, Service, Switch, Topology, Traffic};
+use switchbed_spec::{Arrivals, Classify, Connections, Run, Service, Switch, Topology, Traffic};
 
 /// What traffic is checked against.
 pub(crate) struct Context<'a> {
@@ -41,7 +41,7 @@ impl Context<'_> {
     fn source(&self, section: Section<'_>) -> Result<Traffic, Mistake> {
         let kind: String = section.get("kind")?;
         let traffic = match kind.as_str() {
-            "poisson" => self.poisson(&section)?,
+            "poisson" => Traffic::Poisson(self.arrivals(&section)?),
             "long-lived" => self.long_lived(&section)?,
             "list" => list(&section)?,
             kind => unreachable!("traffic {kind}"),
@@ -50,7 +50,7 @@ impl Context<'_> {
         Ok(traffic)
     }
 
-    fn poisson(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
+    fn arrivals(&self, section: &Section<'_>) -> Result<Arrivals, Mistake> {
         let load: f64 = section.get("load")?;
         let overload: bool = section.get("overload")?;
         if load == 0.0 {
@@ -72,7 +72,7 @@ impl Context<'_> {
         let sizes = sizes::resolve(section, services(&service))?;
         let flows = section.get("flows")?;
         let connections = connections(section)?;
-        Ok(Traffic::Poisson { load, flows, sizes, from, to, service, connections })
+        Ok(Arrivals { load, flows, sizes, from, to, service, connections })
     }
 
     fn service(&self, section: &Section<'_>) -> Result<Service, Mistake> {
@@ -204,7 +204,7 @@ fn connections(section: &Section<'_>) -> Result<Connections, Mistake> {
 /// Whether the source's flows share connections.
 pub(crate) fn is_persistent(traffic: &Traffic) -> bool {
     match traffic {
-        Traffic::Poisson { connections, .. } | Traffic::List { connections, .. } => {
+        Traffic::Poisson(Arrivals { connections, .. }) | Traffic::List { connections, .. } => {
             *connections == Connections::Persistent
         }
         Traffic::LongLived { .. } => false,

@@ -15,16 +15,16 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_qdisc::Random;
 use switchbed_qdisc::units::{PS_PER_S, Time};
-use switchbed_spec::{Service, Sizes};
+use switchbed_spec::{Arrivals, Service, Sizes};
 
 /// What defines an entry's processes; hosts in rising order, no host twice.
-pub(super) struct Process<'a> {
-    pub load: f64,
-    pub hosts: Hosts,
-    pub senders: Vec<u32>,
-    pub receivers: Vec<u32>,
-    pub sizes: &'a [Sizes],
-    pub service: &'a Service,
+struct Process<'a> {
+    load: f64,
+    hosts: Hosts,
+    senders: Vec<u32>,
+    receivers: Vec<u32>,
+    sizes: &'a [Sizes],
+    service: &'a Service,
 }
 
 /// The flows of one entry, in canonical order.
@@ -66,13 +66,12 @@ impl Poisson {
     /// # Errors
     /// Says what is wrong and what would be right.
     pub(super) fn new(
-        process: &Process,
-        flows: u64,
-        connection: ConnectionUse,
+        arrivals: &Arrivals,
+        hosts: Hosts,
         seed: u64,
         entry: usize,
     ) -> Result<(Poisson, Offered), String> {
-        process.check()?;
+        let process = &Process::of(arrivals, hosts)?;
         let pairs = Pairs::new(process);
         let bytes_per_s = process.load * process.hosts.rate.as_bps() as f64 / 8.0;
         let mut senders = Vec::with_capacity(process.senders.len());
@@ -111,7 +110,8 @@ impl Poisson {
         };
         let sizes = process.sizes.to_vec();
         let offered = process.offered(entry, &flows_per_s);
-        Ok((Poisson { senders, next, left: flows, pairs, shares, sizes, connection }, offered))
+        let (left, connection) = (arrivals.flows, arrivals.connections.into());
+        Ok((Poisson { senders, next, left, pairs, shares, sizes, connection }, offered))
     }
 }
 
@@ -234,6 +234,19 @@ impl Pairs {
 }
 
 impl Process<'_> {
+    fn of(arrivals: &Arrivals, hosts: Hosts) -> Result<Process<'_>, String> {
+        let process = Process {
+            load: arrivals.load,
+            hosts,
+            senders: hosts.named("from", &arrivals.from)?,
+            receivers: hosts.named("to", &arrivals.to)?,
+            sizes: &arrivals.sizes,
+            service: &arrivals.service,
+        };
+        process.check()?;
+        Ok(process)
+    }
+
     fn check(&self) -> Result<(), String> {
         if !(self.load.is_finite() && self.load > 0.0) {
             return Err(format!("the load {} is no load; give one over 0", self.load));

@@ -118,7 +118,7 @@ pub fn fig9(name: &str, load: f64, flows: u64) -> Scenario {
             warm: Some(Warm { cwnd: 21.0, srtt: Span::from_ns(86_528) }),
             ..dctcp()
         },
-        traffic: vec![Traffic::Poisson {
+        traffic: vec![Traffic::Poisson(Arrivals {
             load,
             flows,
             sizes: sizes.iter().map(|name| sizes::named(name).expect("a known table")).collect(),
@@ -126,7 +126,7 @@ pub fn fig9(name: &str, load: f64, flows: u64) -> Scenario {
             to: (0..144).collect(),
             service: Service::Pair(8),
             connections: Connections::Persistent,
-        }],
+        })],
         measure: Measure { queues: QueueProbe::Off, ..base.measure },
         ..base
     }
