@@ -1,12 +1,19 @@
-//! Markers, one scheme a file. Those that work on arrival or departure alike take a
+//! Markers, one scheme a file (`growth` is what E-ECN and S-ECN share). Those that work on arrival or departure alike take a
 //! [`MarkAt`].
 
+mod cedm;
+mod e_ecn;
+mod growth;
 mod mq_ecn;
 mod red;
+mod s_ecn;
 mod step;
 
+pub use cedm::{Cedm, CedmSettings};
+pub use e_ecn::EEcn;
 pub use mq_ecn::MqEcn;
 pub use red::{Red, RedSettings, Spacing};
+pub use s_ecn::SEcn;
 pub use step::Step;
 
 /// Where a marker compares the queue with its threshold.

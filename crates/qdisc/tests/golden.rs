@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `scheduler` | `fifo`, `rr`, `wrr`, `dwrr`; with `strict N` in front, N priority queues above |
 //! | `quanta` | bytes a queue |
-//! | `marker` | `none`, `per-queue`, `per-queue-min`, `per-port`, `mq-ecn` (`beta=`, `t_idle=` ns), `red` (Kmin = Kmax; `weight=`, `packet_time=` ns); `K=` bytes, `at=enqueue` or `dequeue` |
+//! | `marker` | `none`, `per-queue`, `per-queue-min`, `per-port`, `mq-ecn` (`beta=`, `t_idle=` ns), `red` (Kmin = Kmax; `weight=`, `packet_time=` ns), each with `K=` bytes and `at=enqueue` or `dequeue`; `cedm` (`K=`, `K2=`, `w_s=`, `header=` bytes), `e-ecn` (`K=`, `t_i=`, `t_a=` ns), `s-ecn` (`t_i=`, `slope=` bit/s) |
 //! | `buffer` | bytes that the queues share; unlimited if left out |
 //!
 //! The line runs at 8 Gbps, so that a byte takes a nanosecond. Then rows of
@@ -16,8 +16,8 @@
 //!
 //! | operation | outcome |
 //! | --- | --- |
-//! | `arrive QUEUE BYTES [not-ect]` | `in`, `mark` (stored with a note), or `drop REASON` |
-//! | `send` | `QUEUE BYTES [CE] until NS`, or `empty` |
+//! | `arrive QUEUE BYTES [not-ect]`, `[ce]` marked upstream | `in`, `mark` (stored with a note), or `drop REASON` |
+//! | `send` | `QUEUE BYTES [CE] until NS` (`ce`: an upstream mark alone), or `empty` |
 //! | `pause QUEUE`, `resume QUEUE` | `ok` |
 //!
 //! A column that the scheme does not have holds `-`; a blank line or `#` is a comment.
@@ -26,7 +26,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
-use switchbed_qdisc::marker::{MarkAt, MqEcn, Red, RedSettings, Spacing, Step};
+use switchbed_qdisc::marker::{
+    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, SEcn, Spacing, Step,
+};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
@@ -110,7 +112,9 @@ impl Setting {
 
     fn marker(&self) -> Box<dyn Marker + Send> {
         let queues = self.quanta.len();
-        let k = || Bytes::new(self.value("K").parse().unwrap());
+        let bytes = |key| Bytes::new(self.value(key).parse().unwrap());
+        let ns = |key| Span::from_ns(self.value(key).parse().unwrap());
+        let k = || bytes("K");
         let at = || match self.value("at") {
             "enqueue" => MarkAt::Enqueue,
             "dequeue" => MarkAt::Dequeue,
@@ -123,17 +127,28 @@ impl Setting {
             "per-port" => Box::new(Step::per_port(k(), queues, at())),
             "mq-ecn" => {
                 let beta = self.value("beta").parse().unwrap();
-                let t_idle = Span::from_ns(self.value("t_idle").parse().unwrap());
-                Box::new(MqEcn::new(k(), beta, t_idle, at()).with_priority_queues(self.strict))
+                Box::new(
+                    MqEcn::new(k(), beta, ns("t_idle"), at()).with_priority_queues(self.strict),
+                )
             }
             "red" => {
-                let packet_time = Span::from_ns(self.value("packet_time").parse().unwrap());
+                let packet_time = ns("packet_time");
                 let weight = self.value("weight").parse().unwrap();
                 let (gentle, spacing, at) = (false, Spacing::Geometric, at());
                 let (kmin, kmax, pmax) = (k(), k(), 1.0);
                 let settings =
                     RedSettings { kmin, kmax, pmax, weight, gentle, spacing, packet_time, at };
                 Box::new(Red::new(settings, queues))
+            }
+            "cedm" => {
+                let (k2, header) = (bytes("K2"), bytes("header"));
+                let weight = self.value("w_s").parse().unwrap();
+                Box::new(Cedm::new(CedmSettings { k1: k(), k2, weight, header }, queues))
+            }
+            "e-ecn" => Box::new(EEcn::new(k(), ns("t_i"), ns("t_a"), queues)),
+            "s-ecn" => {
+                let slope = Rate::from_bps(self.value("slope").parse().unwrap());
+                Box::new(SEcn::new(ns("t_i"), Some(slope), queues))
             }
             other => panic!("no such marker: {other}"),
         }
@@ -200,7 +215,12 @@ fn operate(port: &mut dyn Qdisc, cx: &mut Cx, operation: &str) -> String {
     let number = |word: &str| word.parse::<u32>().unwrap();
     match words.as_slice() {
         ["arrive", queue, bytes, rest @ ..] => {
-            let ecn = if rest == ["not-ect"] { Ecn::NotEct } else { Ecn::Ect0 };
+            let ecn = match rest {
+                [] => Ecn::Ect0,
+                ["not-ect"] => Ecn::NotEct,
+                ["ce"] => Ecn::Ce,
+                other => panic!("no such packet: {other:?}"),
+            };
             let class = number(queue) as u8;
             let packet = Packet { class, len_bytes: number(bytes), ecn, ..Packet::default() };
             let slot = cx.arena.alloc(packet);
@@ -213,8 +233,11 @@ fn operate(port: &mut dyn Qdisc, cx: &mut Cx, operation: &str) -> String {
         ["send"] => match port.dequeue(cx) {
             Dequeued::Sent { slot, queue, until, marked } => {
                 let packet = cx.arena.packet(slot);
-                assert_eq!(marked, packet.ecn == Ecn::Ce);
-                let ce = if marked { " CE" } else { "" };
+                let ce = match (marked, packet.ecn) {
+                    (true, Ecn::Ce) => " CE",
+                    (false, Ecn::Ce) => " ce",
+                    (marked, _) => ["", " without its CE"][marked as usize],
+                };
                 format!("{queue} {}{ce} until {}", packet.len_bytes, until.as_ps() / 1_000)
             }
             Dequeued::Empty => "empty".into(),

@@ -3,7 +3,9 @@
 
 use std::path::Path;
 use switchbed_qdisc::MAX_QUEUES;
-use switchbed_scenario::{Plan, plans_of};
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_scenario::{Plan, plans_of, to_toml};
+use switchbed_spec::scheme::Value;
 
 const STAR: &str = r#"title = "a star"
 [topology]
@@ -414,7 +416,7 @@ fn overrides() {
         ),
         (
             "scheme=blue",
-            "scheme.name is \"blue\": there is no such scheme; there are none, per-queue, per-queue-min, per-port, per-pool, mq-ecn or red",
+            "scheme.name is \"blue\": there is no such scheme; there are none, per-queue, per-queue-min, per-port, per-pool, mq-ecn, red, per-queue-dq, cedm, e-ecn or s-ecn",
         ),
         ("traffic.1.load=0.3", "traffic.1.load cannot be set: traffic has 0 to 0"),
         ("switch.queues.x=3", "switch.queues.x cannot be set: queues is 4 and has no keys"),
@@ -452,6 +454,116 @@ fn reds_thresholds_must_be_in_order() {
         "f.toml:13: scheme.params.kmin is \"40pkt\": it must not be over kmax, 30KB"
     );
     assert!(read(&red("20pkt"), &[]).is_ok());
+    let plan = read(&red("20pkt").replace("kmin = \"20pkt\"\n", ""), &[]).unwrap().remove(0);
+    assert_eq!(plan.scenario.scheme.params["kmin"], Value::Bytes(Bytes::new(15_000)));
+}
+
+/// The star with this scheme and these parameters, which begin on line 13.
+fn with_scheme(name: &str, params: &str) -> String {
+    STAR.replace("name = \"per-queue\"", &format!("name = \"{name}\""))
+        .replace("threshold = \"65pkt\"", params)
+}
+
+#[test]
+fn cedms_thresholds_and_weight() {
+    refused(
+        &with_scheme("cedm", "k1 = \"20pkt\"\nk2 = \"40pkt\""),
+        r#"
+k1 = "20pkt" -> 
+    12: scheme.params.k1 is missing: write k1 = "65pkt"
+k2 = "40pkt" -> 
+    12: scheme.params.k2 is missing: write k2 = "65pkt"
+40pkt -> 19pkt
+    14: scheme.params.k2 is "19pkt": it must not be under k1, 30KB
+20pkt -> 201pkt
+    13: scheme.params.k1 is "201pkt": it is over the buffer, 300KB, and so never reached
+40pkt -> 201pkt
+    14: scheme.params.k2 is "201pkt": it is over the buffer, 300KB, and so never reached
+k2 -> senders = 1\nk2
+    14: scheme.params.senders is 1: it must be a whole number from 2 to 1000000
+k2 -> w_s = 0\nk2
+    14: scheme.params.w_s is 0: it must be from 0.000001 to 1
+k2 -> burst = "64KB"\nk2
+    14: scheme.params.burst is "64KB": it is for k2, which is given: write one of them
+k2 = "40pkt" -> senders = 6\nburst = "64KB"
+    15: scheme.params.burst is "64KB": k2 = k1 + (senders - 1) times burst comes to 350KB, over the buffer, 300KB, and so is never reached
+"#,
+    );
+}
+
+#[test]
+fn cedms_settings_follow_from_the_bursts() {
+    let params = |sets: &[&str]| {
+        let text = with_scheme("cedm", "k1 = \"20pkt\"\nburst = \"28333B\"");
+        read(&text, sets).unwrap().remove(0).scenario.scheme.params
+    };
+    // Section IV-C: N = 2 and five packets of decrease give 0.129, and K2 = K1 + (N - 1)·B.
+    let two = params(&[]);
+    assert_eq!(two["k2"], Value::Bytes(Bytes::new(30_000 + 28_333)));
+    assert!(matches!(two["w_s"], Value::Number(w) if (w - 0.129_449).abs() < 1e-6), "{two:?}");
+    let four = params(&["scheme.params.senders=4", "scheme.params.decrease=2"]);
+    assert_eq!(four["k2"], Value::Bytes(Bytes::new(30_000 + 3 * 28_333)));
+    assert_eq!(four["w_s"], Value::Number(0.5));
+}
+
+#[test]
+fn e_ecn_needs_to_know_how_far_ahead() {
+    let text = with_scheme("e-ecn", "threshold = \"60pkt\"\nt_a = \"300us\"");
+    refused(
+        &text,
+        r#"
+t_a = "300us" -> 
+    12: scheme.params.t_a is missing: write t_a = "10us"
+t_a -> base_rtt = "100us"\nt_a
+    14: scheme.params.base_rtt is "100us": it is for t_a, which is given: write one of them
+t_a -> t_i = "1pkt"\nt_a
+    14: scheme.params.t_i is "1pkt": that is a size, a time is needed, such as "85.2us"
+t_a -> t_i_packets = 0\nt_a
+    14: scheme.params.t_i_packets is 0: it must be from 0.001 to 1000000
+60pkt -> 201pkt
+    13: scheme.params.threshold is "201pkt": it is over the buffer, 300KB, and so never reached
+"#,
+    );
+    let rtts = text.replace("t_a = \"300us\"", "base_rtt = \"85.2us\"\nt_a_rtts = 5");
+    let choice = read(&rtts, &[]).unwrap().remove(0).scenario.scheme;
+    assert_eq!(choice.params["t_a"], Value::Span(Span::from_us(426)));
+}
+
+#[test]
+fn s_ecns_slope_is_a_rate() {
+    let text = with_scheme("s-ecn", "slope = \"5Gbps\"");
+    refused(
+        &text,
+        r#"
+5Gbps -> 5KB
+    13: scheme.params.slope is "5KB": that is a size, a rate is needed, such as "10Gbps"
+5Gbps -> 0Gbps
+    13: scheme.params.slope is "0Gbps": a rate must be greater than 0
+slope = -> threshold = "65pkt"\nslope =
+    13: scheme.params.threshold is no parameter of s-ecn, which takes slope, t_i or t_i_packets
+"#,
+    );
+    assert!(read(&text.replace("slope = \"5Gbps\"", ""), &[]).is_ok());
+    let dequeue = with_scheme("per-queue-dq", "threshold = \"65pkt\"\nmark_at = \"enqueue\"");
+    assert_eq!(
+        read(&dequeue, &[]).unwrap_err(),
+        "f.toml:14: scheme.params.mark_at is no parameter of per-queue-dq, which takes threshold"
+    );
+}
+
+/// What a file leaves to be worked out is written out as its result, and read again as that.
+#[test]
+fn settings_that_were_worked_out_are_read_again_as_such() {
+    for (name, params) in [
+        ("cedm", "k1 = \"20pkt\"\nburst = \"28333B\"\nsenders = 3"),
+        ("e-ecn", "threshold = \"60pkt\"\nbase_rtt = \"85.2us\""),
+        ("s-ecn", ""),
+        ("red", "kmax = \"50pkt\""),
+    ] {
+        let scenario = read(&with_scheme(name, params), &[]).unwrap().remove(0).scenario;
+        let text = to_toml(&scenario);
+        assert_eq!(read(&text, &[]).unwrap()[0].scenario, scenario, "{text}");
+    }
 }
 
 #[test]

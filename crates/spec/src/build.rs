@@ -1,10 +1,12 @@
 //! A scheme's name and parameters, made into a port.
 
-use crate::scheme::{SchemeChoice, Value};
+use crate::scheme::SchemeChoice;
 use crate::{BufferPolicy, Classify, Discipline, Switch};
 use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
-use switchbed_qdisc::marker::{MarkAt, MqEcn, Red, RedSettings, Spacing, Step};
+use switchbed_qdisc::marker::{
+    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, SEcn, Spacing, Step,
+};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Scheduler};
 use switchbed_qdisc::units::{Bytes, Rate, Span};
@@ -18,6 +20,7 @@ use switchbed_qdisc::{Port, PortState, Qdisc, Seats};
 pub fn port(switch: &Switch, scheme: &SchemeChoice, rate: Rate, mtu: Bytes) -> Box<dyn Qdisc> {
     let state = PortState::new(rate, &switch.quantum);
     let queues = state.queues();
+    let packet_time = rate.tx_time(mtu.get() as u32);
     let at = || match scheme.word("mark_at") {
         "dequeue" => MarkAt::Dequeue,
         _ => MarkAt::Enqueue,
@@ -32,12 +35,22 @@ pub fn port(switch: &Switch, scheme: &SchemeChoice, rate: Rate, mtu: Bytes) -> B
         "per-port" => seat(switch, state, Step::per_port(threshold(), queues, at())),
         "per-pool" => seat(switch, state, Step::per_pool(threshold(), queues, at())),
         "mq-ecn" => {
-            let t_idle = scheme.span("t_idle").unwrap_or(rate.tx_time(mtu.get() as u32));
+            let t_idle = scheme.span("t_idle").unwrap_or(packet_time);
             let marker = MqEcn::new(threshold(), scheme.number("beta"), t_idle, at());
             seat(switch, state, marker.with_priority_queues(switch.strict as u8))
         }
-        "red" => {
-            seat(switch, state, Red::new(red(scheme, rate.tx_time(mtu.get() as u32), at()), queues))
+        "red" => seat(switch, state, Red::new(red(scheme, packet_time, at()), queues)),
+        "per-queue-dq" => {
+            seat(switch, state, Step::per_queue(threshold(), queues, MarkAt::Dequeue))
+        }
+        "cedm" => seat(switch, state, Cedm::new(cedm(scheme), queues)),
+        "e-ecn" => {
+            let (t_i, t_a) = (t_i(scheme, packet_time), scheme.span("t_a").expect("resolved"));
+            seat(switch, state, EEcn::new(threshold(), t_i, t_a, queues))
+        }
+        "s-ecn" => {
+            let slope = scheme.rate("slope");
+            seat(switch, state, SEcn::new(t_i(scheme, packet_time), slope, queues))
         }
         unknown => panic!("scheme {unknown} is not in the registry"),
     }
@@ -60,6 +73,21 @@ fn seat<M: Marker + Send + 'static>(
             whole(state, Single, Shared { limit }, marker, Fifo)
         }
         _ => whole(state, classifier(switch), buffer(switch), marker, scheduler(switch)),
+    }
+}
+
+/// E-ECN's and S-ECN's window.
+fn t_i(scheme: &SchemeChoice, packet_time: Span) -> Span {
+    let packets = || packet_time.as_secs_f64() * scheme.number("t_i_packets");
+    scheme.span("t_i").unwrap_or_else(|| Span::from_secs_f64(packets()))
+}
+
+fn cedm(scheme: &SchemeChoice) -> CedmSettings {
+    CedmSettings {
+        k1: scheme.bytes("k1"),
+        k2: scheme.bytes("k2"),
+        weight: scheme.number("w_s"),
+        header: scheme.bytes("header"),
     }
 }
 
@@ -117,45 +145,4 @@ fn scheduler(switch: &Switch) -> Box<dyn Scheduler + Send> {
         Discipline::Wfq => Box::new(Wfq::new(queues)),
     };
     if switch.strict == 0 { base } else { Box::new(Strict::new(switch.strict as u8, base)) }
-}
-
-impl SchemeChoice {
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.params.get(name)
-    }
-    fn missing(&self, name: &str) -> ! {
-        panic!("scheme {}: parameter {name} was not resolved", self.name)
-    }
-    fn word(&self, name: &str) -> &str {
-        match self.get(name) {
-            Some(Value::Word(word)) => word,
-            _ => self.missing(name),
-        }
-    }
-    fn bytes(&self, name: &str) -> Bytes {
-        match self.get(name) {
-            Some(Value::Bytes(bytes)) => *bytes,
-            _ => self.missing(name),
-        }
-    }
-    fn number(&self, name: &str) -> f64 {
-        match self.get(name) {
-            Some(Value::Number(number)) => *number,
-            _ => self.missing(name),
-        }
-    }
-    fn flag(&self, name: &str) -> bool {
-        match self.get(name) {
-            Some(Value::Flag(flag)) => *flag,
-            _ => self.missing(name),
-        }
-    }
-    /// A time, or none where its default depends on the line.
-    fn span(&self, name: &str) -> Option<Span> {
-        match self.get(name) {
-            Some(Value::Span(span)) => Some(*span),
-            None => None,
-            _ => self.missing(name),
-        }
-    }
 }

@@ -1,5 +1,12 @@
 //! The registry: every scheme by name, its seats, its parameters and its source.
 
+mod cedm;
+mod complete;
+mod eecn;
+mod values;
+
+pub use complete::Unfit;
+
 use crate::param::{Param, ParamKind, Section};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -177,7 +184,11 @@ const REGISTRY: &[SchemeInfo] = &[
         needs_rounds: false,
         needs_pool: false,
         params: &[
-            Param::required("kmin", ParamKind::Threshold, "Up to this average nothing is marked."),
+            Param::optional(
+                "kmin",
+                ParamKind::Threshold,
+                "Up to this average nothing is marked. Default: half of kmax.",
+            ),
             Param::required(
                 "kmax",
                 ParamKind::Threshold,
@@ -211,6 +222,10 @@ const REGISTRY: &[SchemeInfo] = &[
             MARK_AT,
         ],
     },
+    eecn::PER_QUEUE_DQ,
+    cedm::CEDM,
+    eecn::E_ECN,
+    eecn::S_ECN,
 ];
 
 /// Every scheme.

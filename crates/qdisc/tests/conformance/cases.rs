@@ -4,7 +4,9 @@
 use super::odd::*;
 use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
-use switchbed_qdisc::marker::{MarkAt, MqEcn, Red, RedSettings, Spacing, Step};
+use switchbed_qdisc::marker::{
+    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, SEcn, Spacing, Step,
+};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use switchbed_qdisc::units::{Bytes, Span};
@@ -34,6 +36,13 @@ fn red(at: MarkAt) -> RedSettings {
         at,
     }
 }
+
+const CEDM: CedmSettings = CedmSettings {
+    k1: Bytes::new(4_000),
+    k2: Bytes::new(8_000),
+    weight: 0.5,
+    header: Bytes::new(66),
+};
 
 /// What a scheme may never exceed.
 #[derive(Clone, Copy, Default)]
@@ -161,6 +170,9 @@ fn markers() -> Vec<Markers> {
         new("red", || Box::new(Red::new(red(MarkAt::Enqueue), QUEUES))).remembers_refused(),
         new("red, dequeue", || Box::new(Red::new(red(MarkAt::Dequeue), QUEUES)))
             .remembers_refused(),
+        new("cedm", || Box::new(Cedm::new(CEDM, QUEUES))),
+        new("e-ecn", || Box::new(EEcn::new(K, T_IDLE, T_IDLE * 10, QUEUES))).remembers_refused(),
+        new("s-ecn", || Box::new(SEcn::new(T_IDLE, None, QUEUES))).remembers_refused(),
     ]
 }
 

@@ -59,13 +59,9 @@ pub(crate) fn resolve(
         }
         values.insert(param.name.to_owned(), value);
     }
-    if let (Some(Value::Bytes(kmin)), Some(Value::Bytes(kmax))) =
-        (values.get("kmin"), values.get("kmax"))
-        && kmin > kmax
-    {
-        return Err(params.refuse("kmin", format!("it must not be over kmax, {kmax}")));
-    }
-    Ok(SchemeChoice { name: scheme.name.to_owned(), label, params: values })
+    let mut choice = SchemeChoice { name: scheme.name.to_owned(), label, params: values };
+    choice.complete(limit).map_err(|unfit| params.refuse(unfit.param, unfit.why))?;
+    Ok(choice)
 }
 
 /// What is wrong with a name that no scheme has.

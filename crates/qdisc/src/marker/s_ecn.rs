@@ -1,0 +1,103 @@
+//! S-ECN, as the E-ECN paper describes it (Wang, Han, Zhuang, Xue, Sun, Lu, section II-A): marks
+//! with a probability that is linear in the queue's growth, whatever its length.
+//!
+//! p = rate / slope, from 0 where the queue does not grow to 1 where it grows by `slope` or faster.
+//!
+//! | parameter | unit | default |
+//! | --- | --- | --- |
+//! | t_i | time | 1.25 packets' times, as E-ECN's |
+//! | slope at which p reaches 1 | bit/s | the line rate |
+//!
+//! **The paper leaves open** the slope at which p reaches 1 and how the growth is measured;
+//! with the line rate, two senders at line rate each have every packet marked. The growth is
+//! E-ECN's, so that the two differ in the rule alone.
+
+use super::growth::Growth;
+use crate::arena::SlotId;
+use crate::packet::{Packet, QueueId};
+use crate::random::Random;
+use crate::seats::{Intent, Marker};
+use crate::units::{PS_PER_S, Rate, Span};
+use crate::view::{DropReason, View};
+
+/// S-ECN.
+#[derive(Clone, Debug)]
+pub struct SEcn {
+    growth: Growth,
+    /// Bytes a picosecond at which p reaches 1; none is the line rate.
+    slope: Option<f64>,
+}
+
+impl SEcn {
+    /// For a port of so many queues; without a `slope` the line rate, as it is at the time.
+    pub fn new(t_i: Span, slope: Option<Rate>, queues: usize) -> Self {
+        SEcn { growth: Growth::new(t_i, queues), slope: slope.map(bytes_per_ps) }
+    }
+}
+
+fn bytes_per_ps(rate: Rate) -> f64 {
+    rate.as_bps() as f64 / (8.0 * PS_PER_S as f64)
+}
+
+impl Marker for SEcn {
+    fn intend(&self, view: &View, queue: QueueId, _: &Packet, rng: &mut dyn Random) -> Intent {
+        let slope = self.slope.unwrap_or_else(|| bytes_per_ps(view.port.rate()));
+        let p = self.growth.found(view, queue) / slope;
+        let marks = p >= 1.0 || p > 0.0 && rng.unit() < p;
+        if marks { Intent::Mark } else { Intent::Pass }
+    }
+
+    fn stored(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        slot: SlotId,
+        _: Intent,
+        _: &mut dyn Random,
+    ) -> Option<SlotId> {
+        self.growth.stored(view, queue, slot);
+        None
+    }
+
+    fn refused(&mut self, view: &View, queue: QueueId, _: &Packet, why: DropReason) {
+        if why == DropReason::NotEcnCapable {
+            self.growth.refused(view, queue);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::NoRandom;
+    use crate::units::{Bytes, Time};
+    use crate::{Arena, Pool, PortState};
+
+    /// Always the same number.
+    struct Always(f64);
+    impl Random for Always {
+        fn next_u64(&mut self) -> u64 {
+            (self.0 * (1u64 << 53) as f64) as u64 * (1 << 11)
+        }
+    }
+
+    /// The wish for an arrival that finds `bytes` at 1 µs in a queue that was empty at 0.
+    fn wish(slope: Option<Rate>, bytes: u64, rng: &mut dyn Random) -> Intent {
+        let mut port = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500)]);
+        port.queues[0].bytes = bytes;
+        let (pool, arena) = (Pool::new(Bytes::MAX), Arena::new());
+        let view = View { now: Time::from_ps(1_000_000), port: &port, pool: &pool, arena: &arena };
+        SEcn::new(Span::from_ns(500), slope, 1).intend(&view, 0, &Packet::default(), rng)
+    }
+
+    #[test]
+    fn the_probability_is_linear_in_the_growth_up_to_the_slope() {
+        // The line rate is 1250 bytes a µs: 250 of them are a fifth.
+        for (slope, p) in [(None, 0.2), (Some(Rate::from_gbps(4)), 0.5)] {
+            assert_eq!(wish(slope, 250, &mut Always(p - 1e-6)), Intent::Mark);
+            assert_eq!(wish(slope, 250, &mut Always(p + 1e-6)), Intent::Pass);
+        }
+        assert_eq!(wish(None, 1250, &mut NoRandom), Intent::Mark);
+        assert_eq!(wish(None, 0, &mut NoRandom), Intent::Pass);
+    }
+}
