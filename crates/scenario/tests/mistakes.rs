@@ -112,6 +112,10 @@ hosts = 9 -> hosts = 9\nleaves = 3
     5: topology.leaves does not apply to kind = "star", which takes kind, hosts, rate or delay
 "dctcp" -> "ecn*"\ng = 0.5
     16: transport.g does not apply to kind = "ecn*"
+"dctcp" -> "reno"\nc = 0.5
+    16: transport.c does not apply to kind = "reno"
+"dctcp" -> "cubic"\nalpha_start = 0.5
+    16: transport.alpha_start does not apply to kind = "cubic"
 [run] -> [host]\nnic = "switch"\nnic_buffer = "1MB"\n[run]
     24: host.nic_buffer does not apply to nic = "switch", which takes mtu, nic or delay
 65pkt" -> 65pkt"\nbeta = 0.5
@@ -197,6 +201,10 @@ fn values_of_the_wrong_type_or_unit() {
     16: transport.g is 1.5: it must be from 0 to 1
 "dctcp" -> "dctcp"\ng = 0
     16: transport.g is 0: a weight is greater than 0
+"dctcp" -> "cubic"\nc = 0
+    16: transport.c is 0: with a steepness of 0 the window would not grow
+"dctcp" -> "cubic"\nbeta = "100%"
+    16: transport.beta is "100%": a cut leaves more than 0 and less than 1 of the window
 "dctcp" -> "dctcp"\nreceive_window = "3000000pkt"
     16: transport.receive_window is "3000000pkt": with an mss of 1.46KB it must be at most 2941758pkt
 "dctcp" -> "dctcp"\ng = nan

@@ -1,4 +1,4 @@
-//! TCP's settings. Defaults are RFC 5681, 6298, 6675, 3168 and 8257 where they give
+//! TCP's settings. Defaults are RFC 5681, 6298, 6675, 3168, 8257 and 9438 where they give
 //! one; what the papers' simulators do otherwise is a setting each.
 
 use crate::param::{FRACTION, Param, ParamKind, Section};
@@ -72,10 +72,12 @@ pub const SECTION: Section = Section {
     keys: &[
         Param::with_default(
             "kind",
-            ParamKind::Word(&["dctcp", "ecn-star", "ecn*"]),
+            ParamKind::Word(&["dctcp", "ecn-star", "ecn*", "reno", "cubic"]),
             "dctcp",
-            "How the window answers marks. dctcp: by their fraction (RFC 8257). ecn-star or \
-             ecn*: halved at most once a window of data (RFC 3168).",
+            "How the window grows and answers marks, at most once a window of data. dctcp: \
+             cut by the marked fraction (RFC 8257). ecn-star or ecn*: halved. reno: as for \
+             a loss (RFC 3168), which halves what loss_halves names; NewReno with \
+             sack_blocks = 0. cubic: RFC 9438, marks as losses.",
         ),
         Param::with_default(
             "g",
@@ -88,6 +90,32 @@ pub const SECTION: Section = Section {
             FRACTION,
             "1",
             "dctcp: α of a new connection (RFC 8257: 1).",
+        ),
+        Param::with_default(
+            "c",
+            ParamKind::Number { min: 0.0, max: 1e18 },
+            "0.4",
+            "cubic: how steeply the window grows, C, in packets/s³ (RFC 9438: 0.4).",
+        ),
+        Param::with_default(
+            "beta",
+            FRACTION,
+            "0.7",
+            "cubic: what a cut leaves of the window, β (RFC 9438: 0.7).",
+        ),
+        Param::with_default(
+            "fast_convergence",
+            ParamKind::Flag,
+            "true",
+            "cubic: a flow whose window has stopped growing gives way to newer ones (RFC \
+             9438, section 4.7).",
+        ),
+        Param::with_default(
+            "reno_friendly",
+            ParamKind::Flag,
+            "true",
+            "cubic: the window is never below that of an AIMD as fair as Reno (RFC 9438, \
+             section 4.3), which rules where RTTs are short.",
         ),
         Param::optional(
             "mss",
@@ -180,8 +208,9 @@ pub const SECTION: Section = Section {
             "loss_halves",
             ParamKind::Word(&["flight", "window"]),
             "flight",
-            "What a loss halves: the data in flight (flight, RFC 5681, equation 4) or the \
-             window, even where the application did not fill it (window, ns-2).",
+            "What a loss halves (cubic: cuts to β): the data in flight (flight, RFC 5681, \
+             equation 4) or the window, even where the application did not fill it (window, \
+             ns-2, Linux).",
         ),
         Param::with_default(
             "cut",
@@ -201,7 +230,7 @@ pub const SECTION: Section = Section {
             "ecn_control",
             ParamKind::Flag,
             "SYNs and retransmissions are ECN-capable too. Default: true with dctcp \
-             (RFC 8257, section 3.5), false with ecn-star (RFC 3168, section 6.1).",
+             (RFC 8257, section 3.5), false with the others (RFC 3168, section 6.1).",
         ),
         Param::with_default(
             "ack_class_follows",
@@ -244,10 +273,23 @@ const WARM: &[Param] = &[
     ),
 ];
 
-/// How the window answers marks.
+/// How the window grows and answers marks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum CongestionControl {
+    /// RFC 5681, with RFC 3168's classic ECN: a mark is answered as a loss.
+    Reno,
+    /// CUBIC (RFC 9438), with classic ECN.
+    Cubic {
+        /// How steeply the window grows, C, in packets/s³ (RFC 9438: 0.4).
+        c: f64,
+        /// What a cut leaves of the window, β (RFC 9438: 0.7).
+        beta: f64,
+        /// A flow whose window has stopped growing gives way (section 4.7).
+        fast_convergence: bool,
+        /// Never below an AIMD as fair as Reno (section 4.3).
+        reno_friendly: bool,
+    },
     /// RFC 3168 with NewReno's growth: halve once a window of data (the papers' ECN*).
     EcnStar,
     /// DCTCP (RFC 8257).

@@ -18,10 +18,28 @@ pub(crate) fn resolve(section: Section<'_>, host: &Host) -> Result<(Transport, A
             g: section.get("g")?,
             alpha_start: section.get("alpha_start")?,
         },
-        _ => CongestionControl::EcnStar,
+        "cubic" => CongestionControl::Cubic {
+            c: section.get("c")?,
+            beta: section.get("beta")?,
+            fast_convergence: section.get("fast_convergence")?,
+            reno_friendly: section.get("reno_friendly")?,
+        },
+        "reno" => CongestionControl::Reno,
+        "ecn-star" | "ecn*" => CongestionControl::EcnStar,
+        word => unreachable!("kind {word}"),
     };
-    if let CongestionControl::Dctcp { g: 0.0, .. } = control {
-        return Err(section.refuse("g", "a weight is greater than 0"));
+    match control {
+        CongestionControl::Dctcp { g: 0.0, .. } => {
+            return Err(section.refuse("g", "a weight is greater than 0"));
+        }
+        CongestionControl::Cubic { c: 0.0, .. } => {
+            return Err(section.refuse("c", "with a steepness of 0 the window would not grow"));
+        }
+        CongestionControl::Cubic { beta, .. } if beta == 0.0 || beta == 1.0 => {
+            let why = "a cut leaves more than 0 and less than 1 of the window";
+            return Err(section.refuse("beta", why));
+        }
+        _ => {}
     }
     let (mss, header) = segment(&section, host.mtu)?;
     let receive_window: u32 = section.get("receive_window")?;

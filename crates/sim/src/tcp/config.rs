@@ -98,6 +98,12 @@ impl Config {
                 format!("{alpha_start}, a fraction must be 0 to 1")
             })?;
         }
+        if let CongestionControl::Cubic { c, beta, .. } = t.control {
+            require(c > 0.0 && c.is_finite(), "c", || format!("{c}, must be above 0"))?;
+            require(beta > 0.0 && beta < 1.0, "beta", || {
+                format!("{beta}, a cut leaves more than 0 and less than 1 of the window")
+            })?;
+        }
         if let Some(warm) = &t.warm {
             require(warm.cwnd >= 1.0 && warm.cwnd.is_finite(), "cwnd", || {
                 format!("a warm window of {} packets, must be at least 1", warm.cwnd)

@@ -1,11 +1,14 @@
 //! The congestion window, and how it answers ACKs, marks, losses and timeouts.
 //!
-//! Growth and loss are RFC 5681's; what a mark does is the control's: ECN* halves
-//! (RFC 3168), DCTCP cuts by the marked fraction (RFC 8257). A further control is a
-//! variant of [`State`] with an arm in each `match` here; it decides how far, the
-//! sender when (a cut at most once a window of data).
+//! Growth and loss are RFC 5681's, with CUBIC RFC 9438's; what a mark does is the
+//! control's: Reno and CUBIC answer it as a loss and ECN* halves the window (RFC 3168),
+//! DCTCP cuts by the marked fraction (RFC 8257). A further control is a variant of
+//! [`State`] with an arm in each `match` here; it decides how far, the sender when (a cut
+//! at most once a window of data).
 
 use super::Config;
+use super::cubic::{self, Cubic};
+use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::{CongestionControl, Restart};
 
 /// The congestion window of one connection, in packets as a fraction.
@@ -19,8 +22,11 @@ pub(super) struct Window {
 /// What a control remembers; its parameters are in the [`Config`].
 #[derive(Clone, Debug)]
 enum State {
+    Reno,
     EcnStar,
     Dctcp(Dctcp),
+    /// Apart: it is larger than the others and touched less.
+    Cubic(Box<Cubic>),
 }
 
 /// DCTCP's estimate of the marked fraction (RFC 8257, section 3.3).
@@ -36,7 +42,9 @@ struct Dctcp {
 impl Window {
     pub(super) fn new(config: &Config, cwnd: f64) -> Window {
         let state = match config.control {
+            CongestionControl::Reno => State::Reno,
             CongestionControl::EcnStar => State::EcnStar,
+            CongestionControl::Cubic { .. } => State::Cubic(Box::new(Cubic::new())),
             CongestionControl::Dctcp { alpha_start, .. } => {
                 State::Dctcp(Dctcp { alpha: alpha_start, window_end: 0, acked: 0, marked: 0 })
             }
@@ -52,8 +60,8 @@ impl Window {
     }
     pub(super) fn alpha(&self) -> Option<f64> {
         match &self.state {
-            State::EcnStar => None,
             State::Dctcp(dctcp) => Some(dctcp.alpha),
+            _ => None,
         }
     }
 
@@ -73,28 +81,45 @@ impl Window {
     /// Counts an ACK of `acked` new bytes, up to offset `ack`; data up to `sent` is out.
     #[inline]
     pub(super) fn count(&mut self, config: &Config, acked: u64, ece: bool, ack: u64, sent: u64) {
-        match &mut self.state {
-            State::EcnStar => {}
-            State::Dctcp(dctcp) => dctcp.count(config, acked as u32, ece, ack, sent),
+        if let State::Dctcp(dctcp) = &mut self.state {
+            dctcp.count(config, acked as u32, ece, ack, sent);
         }
     }
 
     /// Grows for an ACK of `acked` new bytes: slow start by at most a packet an ACK
-    /// (RFC 5681, equation 2), else by a packet a window of acknowledged bytes.
+    /// (RFC 5681, equation 2), else by a packet a window of acknowledged bytes, or as CUBIC.
     #[inline]
-    pub(super) fn grow(&mut self, config: &Config, acked: u64) {
+    pub(super) fn grow(&mut self, config: &Config, acked: u64, now: Time, srtt: Option<Span>) {
         let packets =
             if acked == config.mss as u64 { 1.0 } else { acked as f64 / config.mss as f64 };
         if self.cwnd < self.ssthresh {
             self.cwnd += packets.min(1.0);
+        } else if let State::Cubic(cubic) = &mut self.state {
+            self.cwnd = cubic.grown(config, self.cwnd, packets, now, srtt.unwrap_or(Span::ZERO));
         } else {
             self.cwnd += (packets / self.cwnd).min(1.0);
         }
     }
 
-    /// Cuts for a mark: ECN* by half, DCTCP by α/2.
-    pub(super) fn cut_for_mark(&mut self, config: &Config) {
+    /// The application, not the window, limited the sender until now.
+    #[inline]
+    pub(super) fn pause(&mut self, now: Time) {
+        if let State::Cubic(cubic) = &mut self.state {
+            cubic.pause(now);
+        }
+    }
+
+    /// Cuts for a mark that an ACK echoed, with `flight` bytes out before that ACK.
+    pub(super) fn cut_for_mark(&mut self, config: &Config, flight: u64) {
         let kept = match &self.state {
+            State::Reno => return self.cut_for_loss(config, flight),
+            State::Cubic(_) => {
+                // As a loss, but down to one packet (RFC 9438, section 4.6).
+                let cut = self.after_loss(config, flight);
+                self.remember_cut(config);
+                (self.cwnd, self.ssthresh) = (cut.max(1.0), cut.max(2.0));
+                return;
+            }
             State::EcnStar => 0.5,
             State::Dctcp(dctcp) => 1.0 - dctcp.alpha / 2.0,
         };
@@ -105,15 +130,13 @@ impl Window {
     /// Whether a loss in a window that a mark has cut already cuts it again: not where
     /// the mark's cut was as deep as a loss's.
     pub(super) fn loss_adds_to_mark(&self) -> bool {
-        match &self.state {
-            State::EcnStar => false,
-            State::Dctcp(_) => true,
-        }
+        matches!(self.state, State::Dctcp(_))
     }
 
-    /// Halves for a loss found by duplicate ACKs, with `flight` bytes out.
+    /// Cuts for a loss found by duplicate ACKs, with `flight` bytes out.
     pub(super) fn cut_for_loss(&mut self, config: &Config, flight: u64) {
-        self.ssthresh = self.halved(config, flight);
+        self.ssthresh = self.after_loss(config, flight).max(2.0);
+        self.remember_cut(config);
         self.cwnd = self.ssthresh;
     }
 
@@ -121,18 +144,28 @@ impl Window {
     /// threshold.
     pub(super) fn collapse(&mut self, config: &Config, flight: Option<u64>) {
         if let Some(flight) = flight {
-            self.ssthresh = self.halved(config, flight);
+            self.ssthresh = self.after_loss(config, flight).max(2.0);
+            self.remember_cut(config);
+        }
+        if let State::Cubic(cubic) = &mut self.state {
+            cubic.leave();
         }
         self.cwnd = 1.0;
     }
 
     /// Starts again after the connection was idle (RFC 5681, section 4.1).
     pub(super) fn restart(&mut self, config: &Config) {
+        let before = self.cwnd;
         self.cwnd = match config.restart {
             Restart::Keep => self.cwnd,
             Restart::AfterRto => self.cwnd.min(config.initial_window),
             Restart::AfterUnclampedRto => config.initial_window,
         };
+        if let State::Cubic(cubic) = &mut self.state
+            && self.cwnd < before
+        {
+            cubic.leave();
+        }
     }
 
     /// One packet to begin with: the SYN was lost more than once (RFC 6928, section 2).
@@ -140,8 +173,9 @@ impl Window {
         self.cwnd = 1.0;
     }
 
-    /// Half of what the setting names, at least two packets (RFC 5681, equation 4).
-    fn halved(&self, config: &Config, flight: u64) -> f64 {
+    /// What a loss leaves of what the setting names: half (RFC 5681, equation 4), or
+    /// CUBIC's β (RFC 9438, section 4.6). The least window is the caller's.
+    fn after_loss(&self, config: &Config, flight: u64) -> f64 {
         let window = self.packets(config);
         let base = if config.loss_halves_window {
             window
@@ -149,7 +183,19 @@ impl Window {
             // What limited transmit sent beyond the window does not count (RFC 5681).
             window.min(flight as f64 / config.mss as f64)
         };
-        whole(config, base / 2.0).max(2.0)
+        let kept = match &self.state {
+            State::Cubic(_) => cubic::kept(config),
+            _ => 0.5,
+        };
+        whole(config, base * kept)
+    }
+
+    /// CUBIC aims at the window that is about to be cut.
+    fn remember_cut(&mut self, config: &Config) {
+        let window = self.packets(config);
+        if let State::Cubic(cubic) = &mut self.state {
+            cubic.cut(config, window);
+        }
     }
 }
 

@@ -13,7 +13,8 @@
 //! | `sender` | the sending half: stream, timer, marks |
 //! | `repair` | the sending half while segments are missing |
 //! | `loss` | the scoreboard and the phase of a repair (RFC 6675, RFC 6582) |
-//! | `control` | the congestion window: growth, ECN*, DCTCP |
+//! | `control` | the congestion window: Reno, ECN*, DCTCP |
+//! | `cubic` | CUBIC's window |
 //! | `rtt` | RFC 6298's estimate and timeout |
 //! | `receiver` | the receiving half: order, delayed ACKs, SACK blocks, ECN echo |
 //! | `ranges` | sets of stream bytes |
@@ -23,6 +24,7 @@
 
 mod config;
 mod control;
+mod cubic;
 mod loss;
 mod ranges;
 mod receiver;

@@ -196,11 +196,13 @@ impl Sender {
         self.window.count(config, acked, ece, self.una, self.sent);
         let repairing = (self.loss.is_some() || ack.sacks > 0) && self.repair(config, ack, acked);
         if ece {
-            self.on_mark(config);
+            self.on_mark(config, self.sent - self.una + acked);
         }
         let may_grow = !ece || (config.grow_on_repeated_ece && self.ece_before);
         if may_grow && limited && !repairing {
-            self.window.grow(config, acked);
+            self.window.grow(config, acked, now, self.rtt.srtt());
+        } else if !limited {
+            self.window.pause(now);
         }
         self.ece_before = ece;
         self.deadline = if self.una == self.sent { Time::NEVER } else { now + self.rto(config) };
@@ -309,11 +311,11 @@ impl Sender {
         self.backoff = 0;
     }
 
-    /// An ACK with ECE: the window is cut at most once a window of data, and not in a
-    /// recovery (RFC 3168, section 6.1.2).
-    fn on_mark(&mut self, config: &Config) {
+    /// An ACK with ECE, before which `flight` bytes were out: the window is cut at most once
+    /// a window of data, and not in a recovery (RFC 3168, section 6.1.2).
+    fn on_mark(&mut self, config: &Config, flight: u64) {
         if self.una > self.cut_end {
-            self.window.cut_for_mark(config);
+            self.window.cut_for_mark(config, flight);
             self.cut_end = self.sent;
             (self.tell_cut, self.cut_by_mark) = (true, true);
             self.counters.mark_cuts += 1;
@@ -327,7 +329,7 @@ impl Sender {
             return;
         }
         if config.ecn && ack.flags.contains(Flags::ECE) {
-            self.on_mark(config);
+            self.on_mark(config, self.sent - self.una);
         }
         self.repair_duplicate(config, ack);
     }
@@ -335,6 +337,7 @@ impl Sender {
     /// New data after a pause: the window may be out of date (RFC 5681, section 4.1).
     #[cold]
     fn restart_if_idle(&mut self, config: &Config, now: Time) {
+        self.window.pause(now);
         let pause = match config.restart {
             Restart::Keep => return,
             Restart::AfterRto => self.rto(config),

@@ -9,3 +9,4 @@ mod properties;
 mod receiver;
 mod sender;
 mod settings;
+mod windows;

@@ -9,6 +9,10 @@ use switchbed_spec::transport::*;
 fn impossible_settings_are_refused_by_name() {
     let t = transport;
     let dctcp = |g, alpha_start| marked(CongestionControl::Dctcp { g, alpha_start });
+    let cubic = |c, beta| {
+        let (fast_convergence, reno_friendly) = (true, true);
+        marked(CongestionControl::Cubic { c, beta, fast_convergence, reno_friendly })
+    };
     let warm = |cwnd, us| Some(Warm { cwnd, srtt: Span::from_us(us) });
     for (settings, key) in [
         (Transport { mss: Bytes::ZERO, ..t() }, "mss"),
@@ -26,6 +30,8 @@ fn impossible_settings_are_refused_by_name() {
         (dctcp(0.0, 1.0), "g"),
         (dctcp(f64::NAN, 1.0), "g"),
         (dctcp(0.1, 1.5), "alpha_start"),
+        (cubic(0.0, 0.7), "c"),
+        (cubic(0.4, 1.0), "beta"),
         (Transport { warm: warm(0.5, 100), ..t() }, "cwnd"),
         (Transport { warm: warm(10.0, 0), ..t() }, "srtt"),
     ] {
