@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from switchbed import stats
 from switchbed.runner import Outcome
 
 STATISTICS = (
@@ -27,9 +28,10 @@ class Row:
     """The settings other than scheme and seed."""
     runs: tuple[Outcome, ...]
 
-    def mean(self, size_class: str, statistic: str) -> float | None:
-        """Mean over the seeds in which the class has flows."""
-        return _mean(v for run in self.runs if (v := fct(run, size_class, statistic)) is not None)
+    def mean(self, size_class: str, statistic: str) -> stats.Interval | None:
+        """Mean over the seeds in which the class has flows, with its interval."""
+        found = [v for run in self.runs if (v := fct(run, size_class, statistic)) is not None]
+        return stats.mean(found) if found else None
 
     def total(self, counter: str) -> int:
         """Sum over the seeds."""
@@ -45,10 +47,24 @@ class Ratio:
     point: Point
     size_class: str
     statistic: str
-    pairs: int
+    change: stats.Change
+    """The headline: geometric mean over the seeds, with its interval."""
     mean: float
+    """Arithmetic mean of the seeds' ratios."""
     low: float
+    """The lowest ratio of a seed."""
     high: float
+    """The highest."""
+
+    @property
+    def pairs(self) -> int:
+        """Seeds that both schemes have."""
+        return self.change.ratio.n
+
+    @property
+    def ratio(self) -> float:
+        """Geometric mean over the seeds."""
+        return self.change.ratio.estimate
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in a sweep's summary."""
@@ -59,6 +75,10 @@ class Ratio:
             "class": self.size_class,
             "statistic": self.statistic,
             "pairs": self.pairs,
+            "ratio": self.ratio,
+            "ci_low": self.change.ratio.low,
+            "ci_high": self.change.ratio.high,
+            "text": str(self.change),
             "mean": self.mean,
             "low": self.low,
             "high": self.high,
@@ -100,32 +120,27 @@ def ratios(outcomes: Sequence[Outcome]) -> list[Ratio]:
 def _ratio(
     row: Row, base: dict[Any, Outcome], to: str, size_class: str, statistic: str
 ) -> Ratio | None:
-    values = []
+    pairs = []
     for run in row.runs:
         other = base.get(_seed(run))
         above = fct(run, size_class, statistic)
         below = other and fct(other, size_class, statistic)
         if above is not None and below:
-            values.append(above / below)
-    mean = _mean(values)
-    if mean is None or row.scheme is None:
+            pairs.append((above, below))
+    if not pairs or row.scheme is None:
         return None
+    ratios = [above / below for above, below in pairs]
     return Ratio(
         scheme=row.scheme,
         to=to,
         point=row.point,
         size_class=size_class,
         statistic=statistic,
-        pairs=len(values),
-        mean=mean,
-        low=min(values),
-        high=max(values),
+        change=stats.paired([above for above, _ in pairs], [below for _, below in pairs]),
+        mean=sum(ratios) / len(ratios),
+        low=min(ratios),
+        high=max(ratios),
     )
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    listed = list(values)
-    return sum(listed) / len(listed) if listed else None
 
 
 def label(outcome: Outcome) -> str | None:

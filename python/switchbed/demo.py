@@ -53,7 +53,7 @@ def print_paper(outcomes: Sequence[Outcome], flows: int) -> None:
     print("MQ-ECN's lowest FCT ratio to the standard threshold over the loads, and the paper's")
     print(f"(not comparable: FCTs depend on the number of flows, here {flows:,}, there 50,000):")
     for statistic, paper in PAPER.items():
-        here = [r.mean for r in ratios if (r.size_class, r.statistic) == statistic]
+        here = [r.ratio for r in ratios if (r.size_class, r.statistic) == statistic]
         lowest = f"{min(here):.3f}" if here else "    –"
         print(f"  {plots.PANELS[statistic]:30} {lowest}   paper {paper}")
 

@@ -1,12 +1,12 @@
 """Figures. A scheme has the same colour, marker and dashes in every one of them, which
 differ in grey and for readers who confuse red and green."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from switchbed import compare
+from switchbed import compare, stats
 from switchbed.runner import Outcome
 
 if TYPE_CHECKING:
@@ -57,13 +57,15 @@ def styles(outcomes: Sequence[Outcome]) -> dict[str, Style]:
 
 def fct_over_load(outcomes: Sequence[Outcome], title: str, path: Path) -> None:
     """FCT of every scheme divided by the first one's against load, a panel a statistic:
-    mean over paired seeds, with bars from the lowest to the highest."""
+    geometric mean over paired seeds, with bars for the confidence interval."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 6.5), layout="constrained", dpi=150)
     ratios = compare.ratios(outcomes)
     pairs = max(ratio.pairs for ratio in ratios)
-    spread = f"\nmean of {pairs} paired seeds, bars from the lowest to the highest"
+    spread = (
+        f"\ngeometric mean of {pairs} paired seeds, {100 * stats.LEVEL:g} % confidence intervals"
+    )
     figure.suptitle(title + (spread if pairs > 1 else ""), fontsize="medium")
     base = ratios[0].to
     looks = styles(outcomes)
@@ -91,8 +93,8 @@ def _panel(
         look = looks[scheme]
         axes.errorbar(
             [_load(r) for r in line],
-            [r.mean for r in line],
-            yerr=[[_gap(r.low, r.mean) for r in line], [_gap(r.mean, r.high) for r in line]],
+            [r.ratio for r in line],
+            yerr=_bars(r.change.ratio for r in line),
             color=look.colour,
             marker=look.marker,
             linestyle=look.dashes,
@@ -103,9 +105,10 @@ def _panel(
     axes.set_xticks(loads)
 
 
-def _gap(low: float, high: float) -> float:
-    """A mean may leave its range by a rounding error, which error bars refuse."""
-    return max(0.0, high - low)
+def _bars(intervals: Iterable[stats.Interval]) -> list[list[float]]:
+    """How far each interval reaches below and above its estimate; nowhere without one."""
+    known = [(i.estimate, i.low or i.estimate, i.high or i.estimate) for i in intervals]
+    return [[e - low for e, low, _ in known], [high - e for e, _, high in known]]
 
 
 def _load(ratio: compare.Ratio) -> float:

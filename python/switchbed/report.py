@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from switchbed import compare
+from switchbed import compare, stats
 from switchbed.runner import Outcome
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
             row.scheme or "",
             *(str(value) for _, value in row.point),
             str(len(row.runs)),
-            *(duration(row.mean(*statistic)) for statistic in compare.STATISTICS),
+            *(_estimate(row.mean(*statistic)) for statistic in compare.STATISTICS),
             *(f"{row.total(counter):,}" for counter in ("marks", "drops", "timeouts")),
         )
     console.print(table)
@@ -75,14 +75,15 @@ def _print_ratios(console: "Console", ratios: Sequence[compare.Ratio], keys: lis
     if not ratios:
         return
     console.print(
-        f"FCT divided by that of {ratios[0].to}, mean over paired seeds (lowest to highest)"
+        f"FCT against that of {ratios[0].to}: geometric mean over paired seeds"
+        f" ({100 * stats.LEVEL:g} % confidence interval, in %)"
     )
     _, table = _table("scheme", *keys, "pairs", *map(_heading, compare.STATISTICS))
     groups: dict[tuple[str, compare.Point], list[compare.Ratio]] = {}
     for ratio in ratios:
         groups.setdefault((ratio.scheme, ratio.point), []).append(ratio)
     for (scheme, point), group in groups.items():
-        cells = {(r.size_class, r.statistic): _ratio(r) for r in group}
+        cells = {(r.size_class, r.statistic): _change(r) for r in group}
         table.add_row(
             scheme,
             *(str(value) for _, value in point),
@@ -152,9 +153,16 @@ def duration(us: float | None) -> str:
     return f"{us:.4g} us"
 
 
-def _ratio(ratio: compare.Ratio) -> str:
-    spread = f" ({ratio.low:.3f} to {ratio.high:.3f})" if ratio.pairs > 1 else ""
-    return f"{ratio.mean:.3f}{spread}"
+def _estimate(mean: stats.Interval | None) -> str:
+    """The mean over seeds, with half of its interval where there are several."""
+    if mean is None or mean.n == 1:
+        return duration(None if mean is None else mean.estimate)
+    return f"{duration(mean.estimate)} ±{100 * mean.relative:.2g}%"
+
+
+def _change(ratio: compare.Ratio) -> str:
+    bounds = ratio.change.bounds
+    return ratio.change.words + (f" ({bounds})" if bounds else "")
 
 
 def _heading(statistic: tuple[str, str]) -> str:

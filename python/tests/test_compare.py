@@ -26,6 +26,8 @@ def test_ratios_pair_the_same_seeds() -> None:
     ratio = compare.ratios(runs)[0]
     assert (ratio.scheme, ratio.to, ratio.pairs) == ("B", "A", 2)
     assert (ratio.mean, ratio.low, ratio.high) == (1.25, 0.5, 2.0)
+    # Twice as fast once and half as fast once is no difference, which the mean hides.
+    assert ratio.ratio == pytest.approx(1)
     assert ratio.point == (("load", 0.5),)
 
 

@@ -1,10 +1,10 @@
 //! What a reader must know before trusting a run's figures: a scheme that never marked, a
 //! queue that never filled, percentiles on too few flows.
 
-use crate::summary::Summary;
-use switchbed_qdisc::units::Bytes;
+use crate::summary::{BySize, Fct, Summary};
+use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
-use switchbed_spec::Scenario;
+use switchbed_spec::{Scenario, Traffic};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
 const FEW: u64 = 1000;
@@ -52,11 +52,30 @@ pub(crate) fn warnings(
             scenario.transport.rto_initial
         ));
     }
-    let small = summary.fct.small.n;
-    if small > 0 && small < FEW {
-        warnings.push(format!("the 99th percentile of small flows rests on {small} flows"));
+    warnings.extend(few(&summary.fct));
+    if scenario.measure.warmup == Span::ZERO && scenario.traffic.iter().any(goes_on) {
+        warnings.push(
+            "measure.warmup is 0: flows and queues of the time when the network was still \
+             filling count"
+                .to_string(),
+        );
     }
     warnings
+}
+
+/// The classes whose 99th percentile says little.
+fn few(fct: &BySize<Fct>) -> Option<String> {
+    let classes = [("small", fct.small.n), ("medium", fct.medium.n), ("large", fct.large.n)];
+    let few = classes.into_iter().filter(|(_, n)| (1..FEW).contains(n));
+    let few: Vec<&str> = few.map(|(class, _)| class).collect();
+    let message = || format!("99th percentiles rest on fewer than {FEW} flows: {}", few.join(", "));
+    (!few.is_empty()).then(message)
+}
+
+/// Whether the traffic stands for what has been going on for long; what a list holds is a
+/// case of its own.
+fn goes_on(traffic: &Traffic) -> bool {
+    matches!(traffic, Traffic::Poisson { .. } | Traffic::LongLived { .. })
 }
 
 fn why_unmarked(scenario: &Scenario, summary: &Summary, reports: &[PortReport]) -> String {

@@ -57,7 +57,26 @@ fn one_sender_fills_no_queue_but_its_own_cards() {
 
 #[test]
 fn two_senders_mark_and_no_warning_is_due() {
-    assert_eq!(warnings("per-queue", 3), Vec::<String>::new());
+    let warmed = warnings_with("per-queue", 3, &["measure.warmup=1ms"]);
+    assert_eq!(warmed, Vec::<String>::new());
+}
+
+#[test]
+fn a_start_that_counts_is_named() {
+    let found = warnings("per-queue", 3);
+    assert!(found[0].starts_with("measure.warmup is 0"), "{found:?}");
+}
+
+#[test]
+fn classes_with_few_flows_are_named() {
+    let sets = [
+        r#"traffic=[{kind="poisson", load=0.5, flows=1200, sizes="90KB", from="1", to="0"},
+            {kind="poisson", load=0.2, flows=7, sizes="200KB", from="2", to="0"}]"#,
+        "run.until=500ms",
+    ];
+    let found = warnings_with("per-queue", 3, &sets);
+    let few = "99th percentiles rest on fewer than 1000 flows: medium";
+    assert!(found.iter().any(|w| w == few), "{found:?}");
 }
 
 #[test]

@@ -1,0 +1,214 @@
+"""What seeds tell: means and tails with their intervals, paired comparisons, convergence.
+
+Seeds are independent repetitions, so an interval over seeds needs no assumption about what
+happens inside a run. Flows and samples of one run are not independent (a queue hits them
+together): an interval over them is too narrow, and its users must say so. SciPy does the
+sums; docs/statistics.md says which method stands where and why.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+LEVEL = 0.95
+"""Confidence of an interval unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and its confidence interval; bounds are `None` where the data give none."""
+
+    estimate: float
+    low: float | None
+    high: float | None
+    n: int
+    """Values behind it."""
+    level: float = LEVEL
+
+    @property
+    def relative(self) -> float:
+        """Half of the width over the estimate; infinite without bounds."""
+        if self.low is None or self.high is None or not self.estimate:
+            return math.inf
+        return (self.high - self.low) / 2 / abs(self.estimate)
+
+
+@dataclass(frozen=True)
+class Change:
+    """How much lower or higher one scheme is than another, over seeds that both have."""
+
+    ratio: Interval
+    """Geometric mean of the seeds' ratios."""
+
+    @property
+    def words(self) -> str:
+        """`4.1 % lower`."""
+        percent = self._lower(self.ratio.estimate)
+        return f"{abs(percent):.1f} % {'lower' if percent >= 0 else 'higher'}"
+
+    @property
+    def bounds(self) -> str | None:
+        """`1.2–7.0`, in percent and in the direction of `words`."""
+        if self.ratio.low is None or self.ratio.high is None:
+            return None
+        sign = 1 if self._lower(self.ratio.estimate) >= 0 else -1
+        ends = (sign * self._lower(end) for end in (self.ratio.low, self.ratio.high))
+        low, high = sorted(round(end, 1) + 0.0 for end in ends)
+        if low >= 0:
+            return f"{low:.1f}–{high:.1f}"
+        return f"{low:.1f} to {high:.1f}".replace("-", "−")
+
+    @staticmethod
+    def _lower(ratio: float) -> float:
+        return 100 * (1 - ratio)
+
+    def __str__(self) -> str:
+        """`4.1 % lower (95 % CI 1.2–7.0 %, 5 seeds)`."""
+        if self.bounds is None:
+            return f"{self.words} ({seeds(self.ratio.n)}, no interval)"
+        level = f"{100 * self.ratio.level:g} % CI"
+        return f"{self.words} ({level} {self.bounds} %, {seeds(self.ratio.n)})"
+
+
+def seeds(n: int) -> str:
+    """`1 seed`, `3 seeds`."""
+    return f"{n} seed{'s' * (n != 1)}"
+
+
+def mean(values: Sequence[float], level: float = LEVEL) -> Interval:
+    """The mean of independent values with Student's interval: exact for normal ones, and
+    for others the better the more there are. One value has no interval."""
+    from scipy.stats import t
+
+    n = _some(values)
+    middle = math.fsum(values) / n
+    if n == 1:
+        return Interval(middle, None, None, 1, level)
+    error = math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (n - 1) / n)
+    reach = float(t.ppf((1 + level) / 2, n - 1)) * error
+    return Interval(middle, middle - reach, middle + reach, n, level)
+
+
+def paired(values: Sequence[float], base: Sequence[float], level: float = LEVEL) -> Change:
+    """`values` against `base`, seed by seed: both schemes met the same flows, so what a seed
+    does to both cancels in its ratio. The interval is Student's on the ratios' logarithms,
+    so that a halving and a doubling weigh the same and comparing the other way round gives
+    the reciprocal.
+
+    Raises `ValueError` for values that are not positive or lists of different lengths.
+    """
+    if any(not v > 0 for v in (*values, *base)):
+        raise ValueError("ratios need positive values")
+    logs = [math.log(v / b) for v, b in zip(values, base, strict=True)]
+    found = mean(logs, level)
+    low, high = (None if end is None else math.exp(end) for end in (found.low, found.high))
+    return Change(Interval(math.exp(found.estimate), low, high, found.n, level))
+
+
+def percentile(values: Sequence[float], p: float) -> float:
+    """The sorted list's element ⌊p·n⌋, as summaries have it."""
+    n = _some(values)
+    return sorted(values)[min(math.floor(round(p * n, 9)), n - 1)]
+
+
+def tail(values: Sequence[float], p: float, level: float = LEVEL) -> Interval:
+    """The percentile with the interval between two of the values that holds for any
+    distribution (Conover, Practical Nonparametric Statistics, section 3.2). Where there are
+    too few values beyond the percentile a bound does not exist: a 95 % interval of a 99th
+    percentile needs 368 values."""
+    import numpy as np
+    from scipy.stats import quantile_test
+
+    n = _some(values)
+    bounds: Any = quantile_test(np.asarray(values), p=p).confidence_interval(level)
+    low, high = (None if math.isnan(end) else float(end) for end in (bounds.low, bounds.high))
+    return Interval(percentile(values, p), low, high, n, level)
+
+
+def bootstrap(
+    values: Sequence[float],
+    statistic: "Callable[[NDArray[float64]], float]",
+    level: float = LEVEL,
+    resamples: int = 9999,
+) -> Interval:
+    """Any statistic of independent values with its bootstrap interval, bias-corrected and
+    accelerated (Efron 1987). Random, but the same for the same values."""
+    import numpy as np
+    from scipy.stats import bootstrap as resample
+
+    n = _some(values)
+    data = np.asarray(values, dtype=float)
+    middle = float(statistic(data))
+    if n == 1:
+        return Interval(middle, None, None, 1, level)
+    if np.ptp(data) == 0:
+        return Interval(middle, middle, middle, n, level)
+    found = resample(
+        (data,),
+        statistic,
+        n_resamples=resamples,
+        confidence_level=level,
+        vectorized=False,
+        method="BCa",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    return Interval(middle, float(found.low), float(found.high), n, level)
+
+
+def jain(values: Sequence[float]) -> float:
+    """Jain's index (Σx)² / (n·Σx²) of what each got: 1 is even, 1/n is one alone. Where
+    nobody got anything they share it evenly."""
+    n = _some(values)
+    squares = math.fsum(v * v for v in values)
+    return math.fsum(values) ** 2 / (n * squares) if squares else 1.0
+
+
+def settling_time(
+    times: Sequence[float], values: Sequence[float], target: float, tolerance: float
+) -> float | None:
+    """Convergence: the first of `times` from which every value stays within `tolerance` (a
+    fraction) of `target`, such as a joining flow's rate of its fair share. `None` if the last
+    value is outside."""
+    settled = None
+    for time, value in zip(times, values, strict=True):
+        inside = abs(value - target) <= tolerance * abs(target)
+        settled = (time if settled is None else settled) if inside else None
+    return settled
+
+
+def seeds_needed(values: Sequence[float], relative: float, level: float = LEVEL) -> int:
+    """How many seeds bring the mean's interval within `relative` of it on either side, as far
+    as these tell: the smallest n with t(n - 1)·s / √n at most that. At least two values."""
+    from scipy.stats import t
+
+    n = _some(values)
+    if n == 1:
+        raise ValueError("one value does not tell how much values vary")
+    middle = math.fsum(values) / n
+    spread = math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (n - 1))
+    goal = relative * abs(middle)
+    if not goal > 0:
+        raise ValueError("no number of seeds brings an interval within nothing")
+
+    def enough(count: int) -> bool:
+        return float(t.ppf((1 + level) / 2, count - 1)) * spread <= goal * math.sqrt(count)
+
+    high = 2
+    while not enough(high):
+        high *= 2
+    low = max(2, high // 2)
+    while low < high:
+        half = (low + high) // 2
+        low, high = (low, half) if enough(half) else (half + 1, high)
+    return low
+
+
+def _some(values: Sequence[float]) -> int:
+    if len(values) == 0:
+        raise ValueError("no values")
+    return len(values)

@@ -1,0 +1,169 @@
+"""Intervals against numbers worked out by hand, and their coverage on synthetic data."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from switchbed import stats
+
+SEEDS = st.integers(0, 2**32 - 1)
+POSITIVE = st.floats(1e-3, 1e6)
+coverage = settings(max_examples=4, derandomize=True, deadline=None)
+"""The experiments of a coverage test are many already, and must come out the same each time."""
+
+
+def holds(intervals: Sequence[stats.Interval], truth: float) -> float:
+    """The share of the intervals that contain the truth."""
+    inside = sum(
+        i.low is not None and i.high is not None and i.low <= truth <= i.high for i in intervals
+    )
+    return inside / len(intervals)
+
+
+def within(share: float, level: float, experiments: int) -> bool:
+    """Whether a share may come from that level: 4.5 standard errors."""
+    return abs(share - level) < 4.5 * math.sqrt(level * (1 - level) / experiments)
+
+
+def test_the_mean_of_four_has_students_interval() -> None:
+    # s = √(5/3), t(0.975; 3) = 3.18245, so ± 3.18245·√(5/12) = 2.05426.
+    found = stats.mean([1.0, 2.0, 3.0, 4.0])
+    assert (found.estimate, found.n) == (2.5, 4)
+    assert found.low == pytest.approx(2.5 - 2.05426, abs=1e-5)
+    assert found.high == pytest.approx(2.5 + 2.05426, abs=1e-5)
+    assert found.relative == pytest.approx(2.05426 / 2.5, abs=1e-5)
+
+
+def test_one_seed_has_no_interval() -> None:
+    found = stats.mean([3.0])
+    assert (found.estimate, found.low, found.high, found.relative) == (3.0, None, None, math.inf)
+    assert str(stats.paired([3.0], [4.0])) == "25.0 % lower (1 seed, no interval)"
+
+
+@coverage
+@given(SEEDS, st.integers(2, 12), st.sampled_from([0.8, 0.95]))
+def test_students_interval_covers_the_mean_as_often_as_it_says(
+    seed: int, n: int, level: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    found = [stats.mean(list(row), level) for row in rng.normal(7.0, 2.0, (800, n))]
+    assert within(holds(found, 7.0), level, 800)
+
+
+@coverage
+@given(SEEDS, st.integers(2, 8), st.floats(0.3, 3.0))
+def test_the_paired_interval_covers_the_ratio_whatever_the_seeds_do_to_both(
+    seed: int, n: int, truth: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(800):
+        base = rng.lognormal(3.0, 1.5, n)
+        values = base * truth * rng.lognormal(0.0, 0.1, n)
+        found.append(stats.paired(list(values), list(base)).ratio)
+    assert within(holds(found, truth), stats.LEVEL, 800)
+
+
+@settings(max_examples=2, derandomize=True, deadline=None)
+@given(SEEDS, st.sampled_from([30, 80]))
+def test_the_bootstrap_interval_covers_a_median_and_a_mean(seed: int, n: int) -> None:
+    # BCa is right to order 1/n, and a little short of the level at these n.
+    rng = np.random.default_rng(seed)
+    data = rng.gamma(4.0, 1.0, (250, n))
+    for statistic, truth in ((np.mean, 4.0), (np.median, 3.67206)):
+        found = [stats.bootstrap(list(row), statistic, resamples=499) for row in data]
+        assert 0.87 <= holds(found, truth) <= 0.995
+
+
+@coverage
+@given(SEEDS, st.sampled_from([(40, 0.5), (600, 0.99), (200, 0.95)]))
+def test_a_tail_is_covered_at_least_as_often_as_it_says(seed: int, case: tuple[int, float]) -> None:
+    n, p = case
+    rng = np.random.default_rng(seed)
+    truth = -math.log(1 - p)
+    found = [stats.tail(list(row), p) for row in rng.exponential(1.0, (400, n))]
+    share = holds(found, truth)
+    assert share > 0.95 or within(share, 0.95, 400)
+    assert share < 0.995
+
+
+def test_a_tail_of_few_has_no_upper_bound() -> None:
+    # 1 - 0.99ⁿ ≥ 0.975 from n = 368 on bounds it on one side; both sides need 0.99ⁿ ≤ 0.025.
+    values = [float(v) for v in range(367)]
+    assert stats.tail(values, 0.99).high is None
+    assert stats.tail([*values, 367.0], 0.99).high == 367.0
+
+
+def test_a_percentile_is_the_summarys_element() -> None:
+    values = [float(v) for v in range(200)]
+    assert [stats.percentile(values, p) for p in (0.5, 0.95, 0.99)] == [100, 190, 198]
+    # In doubles 0.29 · 100 is 28.999999999999996.
+    assert stats.percentile(values[:100], 0.29) == 29
+    assert stats.percentile([7.0], 0.99) == 7
+
+
+@given(st.lists(st.tuples(POSITIVE, POSITIVE), min_size=2, max_size=9))
+def test_comparing_the_other_way_round_gives_the_reciprocal(
+    pairs: list[tuple[float, float]],
+) -> None:
+    above, below = zip(*pairs, strict=True)
+    there, back = stats.paired(above, below).ratio, stats.paired(below, above).ratio
+    assert there.low is not None
+    assert there.high is not None
+    assert back.estimate == pytest.approx(1 / there.estimate)
+    assert back.low == pytest.approx(1 / there.high if there.high < math.inf else 0)
+    assert there.low <= there.estimate * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("values", "base", "text"),
+    [
+        # log-ratios ln 0.9 and ln 0.8: mean -0.16425, half width 12.7062·0.058892 = 0.74829.
+        ([9.0, 8.0], [10.0, 10.0], "15.1 % lower (95 % CI −79.3 to 59.8 %, 2 seeds)"),
+        ([8.0, 8.0, 8.0], [10.0, 10.0, 10.0], "20.0 % lower (95 % CI 20.0–20.0 %, 3 seeds)"),
+        ([12.0, 12.0], [10.0, 10.0], "20.0 % higher (95 % CI 20.0–20.0 %, 2 seeds)"),
+    ],
+)
+def test_a_change_in_words(values: list[float], base: list[float], text: str) -> None:
+    assert str(stats.paired(values, base)) == text
+
+
+def test_what_has_no_ratio_is_refused() -> None:
+    with pytest.raises(ValueError, match="positive"):
+        stats.paired([0.0], [1.0])
+    with pytest.raises(ValueError, match="no values"):
+        stats.mean([])
+
+
+def test_equal_values_have_a_bootstrap_interval_of_no_width() -> None:
+    found = stats.bootstrap([2.0, 2.0, 2.0], np.mean)
+    assert (found.low, found.estimate, found.high) == (2.0, 2.0, 2.0)
+
+
+def test_the_bootstrap_gives_the_same_twice() -> None:
+    values = list(np.random.default_rng(1).normal(size=20))
+    assert stats.bootstrap(values, np.mean) == stats.bootstrap(values, np.mean)
+
+
+def test_jain() -> None:
+    assert stats.jain([1.0, 0.0, 0.0, 0.0]) == 0.25
+    assert stats.jain([3.0, 3.0]) == 1
+    assert stats.jain([0.0, 0.0]) == 1
+
+
+def test_a_series_has_settled_where_it_stays() -> None:
+    times = [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert stats.settling_time(times, [0.0, 1.0, 0.5, 0.95, 1.05], 1.0, 0.1) == 3.0
+    assert stats.settling_time(times, [1.0, 1.0, 1.0, 1.0, 0.5], 1.0, 0.1) is None
+
+
+def test_seeds_needed_is_the_smallest_number_that_is_enough() -> None:
+    # s = 1, mean 10: 0.05 needs t(n-1)/√n ≤ 0.5; n = 18 gives 0.4973, 17 gives 0.5142.
+    assert stats.seeds_needed([9.0, 10.0, 11.0], 0.05) == 18
+    assert stats.seeds_needed([10.0, 10.0], 0.05) == 2
+    with pytest.raises(ValueError, match="one value"):
+        stats.seeds_needed([10.0], 0.05)
