@@ -8,7 +8,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
 # What tests and builds need beyond Rust and Python packages, as Debian names it.
 SYSTEM_PACKAGES := build-essential python3-venv
 
-.PHONY: setup setup-system demo test bench validate lint format docs lock clean
+.PHONY: setup setup-system demo test bench validate lint format docs pictures lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -53,6 +53,10 @@ validate: setup
 # Writes the generated pages of docs/ anew.
 docs:
 	SWITCHBED_WRITE_DOCS=1 cargo test --locked --quiet --package switchbed-scenario reference
+
+# Draws the pictures of docs/schemes anew.
+pictures: setup
+	$(BIN)/python -m switchbed.pictures
 
 # Pins every Python package for all platforms, with hashes.
 lock: setup
