@@ -6,7 +6,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::{ByClass, Single};
-use switchbed_qdisc::marker::{MarkAt, MqEcn, Step};
+use switchbed_qdisc::marker::{MarkAt, MqEcn, Rounds, Step};
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
 use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::{Dwrr, Fifo};
@@ -96,7 +96,7 @@ fn measure(c: &mut Criterion, name: &str, mut bed: Bed<impl Qdisc>) {
 
 fn ports(c: &mut Criterion) {
     let step = || Step::per_queue(K, 1, MarkAt::Enqueue);
-    let mq_ecn = || MqEcn::new(K, 0.75, RATE.tx_time(MTU), MarkAt::Enqueue);
+    let mq_ecn = || MqEcn::new(K, Rounds::new(0.75, RATE.tx_time(MTU), 0), MarkAt::Enqueue);
 
     measure(c, "per-queue on FIFO, whole", Bed::new(whole(1, Single, step(), Fifo), 1));
     let port = boxed(1, Box::new(Single), Box::new(step()), Box::new(Fifo));

@@ -7,6 +7,7 @@ mod growth;
 mod mq_ecn;
 mod red;
 mod s_ecn;
+mod share;
 mod step;
 
 pub use cedm::{Cedm, CedmSettings};
@@ -14,6 +15,7 @@ pub use e_ecn::EEcn;
 pub use mq_ecn::MqEcn;
 pub use red::{Red, RedSettings, Spacing};
 pub use s_ecn::SEcn;
+pub use share::{Rounds, Share, Timed, Weights, Whole};
 pub use step::Step;
 
 /// Where a marker compares the queue with its threshold.

@@ -4,7 +4,7 @@
 
 use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
-use switchbed_qdisc::marker::{MarkAt, MqEcn};
+use switchbed_qdisc::marker::{MarkAt, MqEcn, Rounds};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::{Dwrr, Wrr};
@@ -30,7 +30,7 @@ struct Bed {
 
 impl Bed {
     fn new(scheduler: impl Scheduler + Send + 'static, quanta: &[Bytes]) -> Self {
-        let marker = MqEcn::new(K, 0.75, RATE.tx_time(MTU), MarkAt::Enqueue);
+        let marker = MqEcn::new(K, Rounds::new(0.75, RATE.tx_time(MTU), 0), MarkAt::Enqueue);
         let seats = Seats::new(ByClass, Shared { limit: Bytes::MAX }, marker, scheduler, Nobody);
         Bed {
             port: Box::new(Port::new(PortState::new(RATE, quanta), seats)),

@@ -6,9 +6,14 @@
 //!
 //! | word | values |
 //! | --- | --- |
-//! | `scheduler` | `fifo`, `rr`, `wrr`, `dwrr`; with `strict N` in front, N priority queues above |
+//! | `scheduler` | `fifo`, `rr`, `wrr`, `dwrr`, `wfq`; with `strict N` in front, N priority queues above |
 //! | `quanta` | bytes a queue |
-//! | `marker` | `none`, `per-queue`, `per-queue-min`, `per-port`, `mq-ecn` (`beta=`, `t_idle=` ns), `red` (Kmin = Kmax; `weight=`, `packet_time=` ns), each with `K=` bytes and `at=enqueue` or `dequeue`; `cedm` (`K=`, `K2=`, `w_s=`, `header=` bytes), `e-ecn` (`K=`, `t_i=`, `t_a=` ns), `s-ecn` (`t_i=`, `slope=` bit/s) |
+//! | `marker` | `none`, `per-queue`, `per-queue-min`, `per-port`, `mq-ecn`, `red`; `K=` bytes, `at=enqueue` or `dequeue` |
+//! | … `mq-ecn` | `beta=`, `t_idle=` ns or `clock=` ns; `share=weights`; what `red` takes |
+//! | … `red` | `kmax=` bytes (K is Kmin; equal if left out), `pmax=`, `weight=`, `packet_time=` ns |
+//! | … `cedm` | `K2=`, `w_s=`, `header=` bytes |
+//! | … `e-ecn`, `s-ecn` | `t_i=` ns; `t_a=` ns, `slope=` bit/s |
+//! | `draws` | the number that every random draw gives; none is drawn if left out |
 //! | `buffer` | bytes that the queues share; unlimited if left out |
 //!
 //! The line runs at 8 Gbps, so that a byte takes a nanosecond. Then rows of
@@ -24,14 +29,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::marker::{
-    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, SEcn, Spacing, Step,
+    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, Rounds, SEcn, Share, Spacing, Step,
+    Timed, Weights,
 };
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::random::NoRandom;
-use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wrr};
+use switchbed_qdisc::random::{NoRandom, Random};
+use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Marker, Nobody, Scheduler};
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
@@ -44,6 +51,16 @@ struct Setting {
     quanta: Vec<Bytes>,
     marker: Vec<String>,
     buffer: Option<Bytes>,
+    draws: Option<f64>,
+}
+
+/// The same number at every draw.
+struct Fixed(f64);
+
+impl Random for Fixed {
+    fn next_u64(&mut self) -> u64 {
+        (self.0 * (1u64 << 53) as f64) as u64 * (1 << 11)
+    }
 }
 
 #[test]
@@ -67,7 +84,7 @@ fn play_file(path: &Path) -> Vec<String> {
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.split('#').next().unwrap().trim();
         if line.contains('|') {
-            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let cells: Vec<String> = line.split('|').map(|cell| cell.trim().to_owned()).collect();
             assert_eq!(cells.len(), 6, "{name}:{number}: six columns");
             rows.push((format!("{name}:{number}"), cells));
         } else if let Some((word, values)) = line.split_once(char::is_whitespace) {
@@ -75,16 +92,24 @@ fn play_file(path: &Path) -> Vec<String> {
         }
     }
     assert!(!rows.is_empty(), "{name}: no rows");
+    setting.markers().into_iter().flat_map(|m| play_with(&setting, &rows, m)).collect()
+}
+
+type Rows = [(String, Vec<String>)];
+type AnyMarker = Box<dyn Marker + Send>;
+
+fn play_with(setting: &Setting, rows: &Rows, m: AnyMarker) -> Vec<String> {
     let queues = setting.quanta.len();
-    let n = setting.strict;
-    match (setting.scheduler.as_str(), n) {
-        ("fifo", 0) => play(&setting, &rows, Fifo, |_, _| None),
-        ("rr", 0) => play(&setting, &rows, RoundRobin::default(), |_, _| None),
-        ("wrr", 0) => play(&setting, &rows, Wrr::new(queues), |s, q| Some(s.deficit_bytes(q))),
-        ("dwrr", 0) => play(&setting, &rows, Dwrr::new(queues), |s, q| Some(s.deficit_bytes(q))),
-        ("dwrr", n) => play(&setting, &rows, Strict::new(n, Dwrr::new(queues)), |_, _| None),
-        ("rr", n) => play(&setting, &rows, Strict::new(n, RoundRobin::default()), |_, _| None),
-        other => panic!("{name}: no such scheduler: {other:?}"),
+    match (setting.scheduler.as_str(), setting.strict) {
+        ("fifo", 0) => play(setting, rows, m, Fifo, |_, _| None),
+        ("rr", 0) => play(setting, rows, m, RoundRobin::default(), |_, _| None),
+        ("wfq", 0) => play(setting, rows, m, Wfq::new(queues), |_, _| None),
+        ("wrr", 0) => play(setting, rows, m, Wrr::new(queues), |s, q| Some(s.deficit_bytes(q))),
+        ("dwrr", 0) => play(setting, rows, m, Dwrr::new(queues), |s, q| Some(s.deficit_bytes(q))),
+        ("dwrr", n) => play(setting, rows, m, Strict::new(n, Dwrr::new(queues)), |_, _| None),
+        ("wfq", n) => play(setting, rows, m, Strict::new(n, Wfq::new(queues)), |_, _| None),
+        ("rr", n) => play(setting, rows, m, Strict::new(n, RoundRobin::default()), |_, _| None),
+        other => panic!("no such scheduler: {other:?}"),
     }
 }
 
@@ -101,68 +126,109 @@ impl Setting {
             ("quanta", quanta) => self.quanta = quanta.iter().map(|q| bytes(q)).collect(),
             ("marker", words) => self.marker = words.iter().map(|&w| w.to_owned()).collect(),
             ("buffer", [limit]) => self.buffer = Some(bytes(limit)),
+            ("draws", [number]) => self.draws = number.parse().ok(),
             other => panic!("no such setting: {other:?}"),
         }
     }
 
-    fn value(&self, key: &str) -> &str {
-        let found = self.marker.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
-        found.unwrap_or_else(|| panic!("the marker has no {key}"))
+    fn maybe(&self, key: &str) -> Option<&str> {
+        self.marker.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
     }
 
-    fn marker(&self) -> Box<dyn Marker + Send> {
-        let queues = self.quanta.len();
-        let bytes = |key| Bytes::new(self.value(key).parse().unwrap());
-        let ns = |key| Span::from_ns(self.value(key).parse().unwrap());
-        let k = || bytes("K");
-        let at = || match self.value("at") {
+    fn value<T: FromStr>(&self, key: &str) -> T {
+        let value = self.maybe(key).unwrap_or_else(|| panic!("the marker has no {key}"));
+        value.parse().ok().unwrap_or_else(|| panic!("{key} = {value}"))
+    }
+
+    fn k(&self) -> Bytes {
+        Bytes::new(self.value("K"))
+    }
+
+    fn ns(&self, key: &str) -> Span {
+        Span::from_ns(self.value(key))
+    }
+
+    fn at(&self) -> MarkAt {
+        match self.value::<String>("at").as_str() {
             "enqueue" => MarkAt::Enqueue,
             "dequeue" => MarkAt::Dequeue,
             other => panic!("marks at {other}?"),
-        };
-        match self.marker[0].as_str() {
+        }
+    }
+
+    /// The markers that must all do what the table says.
+    fn markers(&self) -> Vec<AnyMarker> {
+        let queues = self.quanta.len();
+        let marker: AnyMarker = match self.marker[0].as_str() {
             "none" => Box::new(Nobody),
-            "per-queue" => Box::new(Step::per_queue(k(), queues, at())),
-            "per-queue-min" => Box::new(Step::per_queue_min(k(), &self.quanta, at())),
-            "per-port" => Box::new(Step::per_port(k(), queues, at())),
-            "mq-ecn" => {
-                let beta = self.value("beta").parse().unwrap();
-                Box::new(
-                    MqEcn::new(k(), beta, ns("t_idle"), at()).with_priority_queues(self.strict),
-                )
-            }
-            "red" => {
-                let packet_time = ns("packet_time");
-                let weight = self.value("weight").parse().unwrap();
-                let (gentle, spacing, at) = (false, Spacing::Geometric, at());
-                let (kmin, kmax, pmax) = (k(), k(), 1.0);
-                let settings =
-                    RedSettings { kmin, kmax, pmax, weight, gentle, spacing, packet_time, at };
-                Box::new(Red::new(settings, queues))
-            }
+            "per-queue" => Box::new(Step::per_queue(self.k(), queues, self.at())),
+            "per-queue-min" => Box::new(Step::per_queue_min(self.k(), &self.quanta, self.at())),
+            "per-port" => Box::new(Step::per_port(self.k(), queues, self.at())),
+            "mq-ecn" => return self.mq_ecn(),
+            "red" => Box::new(Red::new(self.red(self.ns("packet_time")), queues)),
             "cedm" => {
-                let (k2, header) = (bytes("K2"), bytes("header"));
-                let weight = self.value("w_s").parse().unwrap();
-                Box::new(Cedm::new(CedmSettings { k1: k(), k2, weight, header }, queues))
+                let (k2, header) = (Bytes::new(self.value("K2")), Bytes::new(self.value("header")));
+                let weight = self.value("w_s");
+                Box::new(Cedm::new(CedmSettings { k1: self.k(), k2, weight, header }, queues))
             }
-            "e-ecn" => Box::new(EEcn::new(k(), ns("t_i"), ns("t_a"), queues)),
+            "e-ecn" => Box::new(EEcn::new(self.k(), self.ns("t_i"), self.ns("t_a"), queues)),
             "s-ecn" => {
-                let slope = Rate::from_bps(self.value("slope").parse().unwrap());
-                Box::new(SEcn::new(ns("t_i"), Some(slope), queues))
+                let slope = Rate::from_bps(self.value("slope"));
+                Box::new(SEcn::new(self.ns("t_i"), Some(slope), queues))
             }
             other => panic!("no such marker: {other}"),
+        };
+        vec![marker]
+    }
+
+    /// The general form, and before it the common one where that is the same.
+    fn mq_ecn(&self) -> Vec<AnyMarker> {
+        let (beta, strict) = (self.value("beta"), self.strict);
+        let general = |packet_time, share: Box<dyn Share + Send>| -> AnyMarker {
+            Box::new(Red::scaled(self.red(packet_time), share, self.quanta.len()))
+        };
+        let by_weights = self.maybe("share") == Some("weights");
+        if self.maybe("clock").is_some() {
+            let clock = self.ns("clock");
+            let share = if by_weights { Timed::weights } else { Timed::rounds };
+            return vec![general(clock, Box::new(share(beta, clock, strict)))];
+        }
+        let t_idle = self.ns("t_idle");
+        if by_weights {
+            return vec![general(t_idle, Box::new(Weights::new(beta, t_idle, strict)))];
+        }
+        let rounds = Rounds::new(beta, t_idle, strict);
+        let mut markers = vec![general(t_idle, Box::new(rounds))];
+        if self.maybe("kmax").is_none() && self.maybe("weight").is_none() {
+            markers.insert(0, Box::new(MqEcn::new(self.k(), rounds, self.at())));
+        }
+        markers
+    }
+
+    fn red(&self, packet_time: Span) -> RedSettings {
+        let kmax = self.maybe("kmax").map_or(self.k(), |_| Bytes::new(self.value("kmax")));
+        RedSettings {
+            kmin: self.k(),
+            kmax,
+            pmax: self.maybe("pmax").map_or(1.0, |_| self.value("pmax")),
+            weight: self.maybe("weight").map_or(1.0, |_| self.value("weight")),
+            gentle: false,
+            spacing: Spacing::Geometric,
+            packet_time,
+            at: self.at(),
         }
     }
 }
 
 fn play<S: Scheduler + Send>(
     setting: &Setting,
-    rows: &[(String, Vec<&str>)],
+    rows: &Rows,
+    marker: AnyMarker,
     scheduler: S,
     deficit: fn(&S, QueueId) -> Option<u64>,
 ) -> Vec<String> {
     let limit = setting.buffer.unwrap_or(Bytes::MAX);
-    let seats = Seats::new(ByClass, Shared { limit }, setting.marker(), scheduler, Nobody);
+    let seats = Seats::new(ByClass, Shared { limit }, marker, scheduler, Nobody);
     let state = PortState::new(Rate::from_gbps(8), &setting.quanta);
     let mut port = Port::new(state, seats);
     let (mut arena, mut pool) = (Arena::new(), Pool::new(Bytes::MAX));
@@ -171,9 +237,13 @@ fn play<S: Scheduler + Send>(
     let mut wrong = Vec::new();
     for (place, cells) in rows {
         let now = Time::from_ps(cells[0].parse::<u64>().expect(place) * 1_000);
-        let mut cx =
-            Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut NoRandom, out: &mut out };
-        let outcome = operate(&mut port, &mut cx, cells[1]);
+        let mut fixed = setting.draws.map(Fixed);
+        let rng: &mut dyn Random = match &mut fixed {
+            Some(fixed) => fixed,
+            None => &mut NoRandom,
+        };
+        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng, out: &mut out };
+        let outcome = operate(&mut port, &mut cx, &cells[1]);
         let deficits: Vec<String> = queues()
             .filter_map(|q| deficit(port.scheme().scheduler(), q))
             .map(|bytes| bytes.to_string())
@@ -187,15 +257,15 @@ fn play<S: Scheduler + Send>(
                 wrong.push(format!("{place}: {what} {got} instead of {expected}"));
             }
         };
-        check("outcome", cells[2], cells[2] == outcome, outcome.clone());
+        check("outcome", &cells[2], cells[2] == outcome, outcome.clone());
         let deficits = if deficits.is_empty() { "-".to_owned() } else { deficits.join(" ") };
-        check("deficits", cells[3], cells[3] == deficits, deficits.clone());
+        check("deficits", &cells[3], cells[3] == deficits, deficits.clone());
         // T_round is shown in whole picoseconds; thresholds as written to six decimals.
-        check("T_round", cells[4], close(cells[4], &round, 0.002), format!("{round:?}"));
+        check("T_round", &cells[4], close(&cells[4], &round, 0.002), format!("{round:?}"));
         check(
             "thresholds",
-            cells[5],
-            close(cells[5], &thresholds, 1e-6),
+            &cells[5],
+            close(&cells[5], &thresholds, 1e-6),
             format!("{thresholds:?}"),
         );
     }

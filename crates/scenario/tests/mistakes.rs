@@ -314,6 +314,47 @@ queues = ["switch:8"] -> queues = "off"\nseries_every = "1us"
 }
 
 #[test]
+fn forms_of_mq_ecn() {
+    let star = STAR.replace("per-queue", "mq-ecn");
+    refused(
+        &star,
+        r#"
+[scheme.params] -> [scheme.params]\nbeta = 1.0
+    13: scheme.params.beta is 1.0: the round time would never change: it must be below 1
+[scheme.params] -> [scheme.params]\nbeta = 1.1
+    13: scheme.params.beta is 1.1: it must be from 0 to 1
+[scheme.params] -> [scheme.params]\nt_idle = "0us"
+    13: scheme.params.t_idle is "0us": it must be over 0
+[scheme.params] -> [scheme.params]\nclock = "0us"
+    13: scheme.params.clock is "0us": it must be over 0
+[scheme.params] -> [scheme.params]\nclock = "1us"\nt_idle = "1us"
+    14: scheme.params.t_idle is "1us": a clock sees by itself that the port is idle: leave it out
+[scheme.params] -> [scheme.params]\npmax = 0.5
+    13: scheme.params.pmax is 0.5: it is the probability at kmax: write kmax too
+[scheme.params] -> [scheme.params]\nkmax = "64pkt"
+    14: scheme.params.threshold is "65pkt": it must not be over kmax, 96KB
+[scheme.params] -> [scheme.params]\nkmax = "301KB"
+    13: scheme.params.kmax is "301KB": it is over the buffer, 300KB, and so never reached
+[scheme.params] -> [scheme.params]\nshare = "weight"
+    13: scheme.params.share is "weight": it must be rounds or weights; did you mean "weights"?
+"#,
+    );
+    let with = |overrides: &[&str]| read(&star, overrides);
+    assert_eq!(
+        with(&["switch.discipline=wfq"]).unwrap_err(),
+        "f.toml:11: scheme.name is \"mq-ecn\": it reads rounds, which wfq does not have: write \
+         scheme.params.share = \"weights\", or switch.discipline = \"dwrr\""
+    );
+    assert_eq!(
+        with(&["switch.discipline=round-robin", "scheme.params.share=weights"]).unwrap_err(),
+        "--set scheme.params.share=weights: scheme.params.share is \"weights\": queues have weights \
+         with wfq, wrr and dwrr: write switch.discipline = \"wfq\""
+    );
+    assert!(with(&["switch.discipline=wfq", "scheme.params.share=weights"]).is_ok());
+    assert!(with(&["scheme.params.kmax=100pkt", "scheme.params.clock=7.2us"]).is_ok());
+}
+
+#[test]
 fn fabrics_flows_and_sizes() {
     refused(
         FABRIC,

@@ -42,6 +42,17 @@ fn on_fig9s_fabric_with_every_scheme() {
 }
 
 #[test]
+fn with_a_clock_at_every_port() {
+    for share in ["rounds", "weights"] {
+        let mut scenario = fig9("mq-ecn", 0.8, 25);
+        scenario.scheme.params.insert("share".into(), scheme::Value::Word(share.into()));
+        scenario.scheme.params.insert("clock".into(), scheme::Value::Span(Span::from_ns(1_700)));
+        scenario.measure.queues = QueueProbe::All;
+        same(&scenario);
+    }
+}
+
+#[test]
 fn where_ports_share_memory_and_marking_reads_it() {
     for (name, mark_at) in [("per-pool", "enqueue"), ("per-pool", "dequeue"), ("mq-ecn", "enqueue")]
     {

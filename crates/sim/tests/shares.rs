@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
 
 /// Flows of these classes through a port with these quanta.
@@ -77,31 +78,61 @@ fn one_threshold_for_a_port_takes_from_the_few_what_mq_ecn_does_not() {
     }
 }
 
+/// MQ-ECN's mean round time in microseconds and threshold in packets at a port where so many
+/// of eight equal queues are backlogged.
+fn round_and_threshold(active: u8, discipline: Discipline, form: &[(&str, Value)]) -> (f64, f64) {
+    let classes: Vec<u8> = (0..active).flat_map(|class| [class; 2]).collect();
+    let mut scenario = port(discipline, &[1500; 8], &classes);
+    scenario.scheme = scheme("mq-ecn", packets(65));
+    let form = form.iter().map(|(name, value)| (name.to_string(), value.clone()));
+    scenario.scheme.params.extend(form);
+    let receiver = classes.len();
+    scenario.measure.queues = QueueProbe::Ports(vec![format!("switch:{receiver}")]);
+    scenario.measure.series_every = Some(Span::from_us(10));
+    let mut simulation = switchbed_sim::Simulation::new(&scenario).expect("builds");
+    while simulation.advance(100_000) == switchbed_sim::Status::Running {}
+    let samples: Vec<_> = simulation
+        .take_series()
+        .into_iter()
+        .filter(|s| s.queue == 0 && s.at >= simulation.warmed_at())
+        .collect();
+    assert!(samples.len() > 1000);
+    let mean = |f: &dyn Fn(&switchbed_sim::QueueSample) -> f64| {
+        samples.iter().map(f).sum::<f64>() / samples.len() as f64
+    };
+    (mean(&|s| s.round_time.as_us_f64()), mean(&|s| s.threshold_bytes) / MTU as f64)
+}
+
 #[test]
 fn mq_ecns_round_time_and_thresholds_follow_the_active_queues() {
-    for active in 1..=8u8 {
-        let classes: Vec<u8> = (0..active).flat_map(|class| [class; 2]).collect();
-        let mut scenario = port(Discipline::Dwrr, &[1500; 8], &classes);
-        scenario.scheme = scheme("mq-ecn", packets(65));
-        let receiver = classes.len();
-        scenario.measure.queues = QueueProbe::Ports(vec![format!("switch:{receiver}")]);
-        scenario.measure.series_every = Some(Span::from_us(10));
-        let mut simulation = switchbed_sim::Simulation::new(&scenario).expect("builds");
-        while simulation.advance(100_000) == switchbed_sim::Status::Running {}
-        let samples: Vec<_> = simulation
-            .take_series()
-            .into_iter()
-            .filter(|s| s.queue == 0 && s.at >= simulation.warmed_at())
-            .collect();
-        assert!(samples.len() > 1000);
-        let mean = |f: &dyn Fn(&switchbed_sim::QueueSample) -> f64| {
-            samples.iter().map(f).sum::<f64>() / samples.len() as f64
-        };
+    for active in 1..=8 {
         // Each backlogged queue sends 1500 B a round, 1.2 us; K is divided among them.
-        let round_us = mean(&|s| s.round_time.as_us_f64());
-        let k = mean(&|s| s.threshold_bytes) / MTU as f64;
+        let (round_us, k) = round_and_threshold(active, Discipline::Dwrr, &[]);
         let n = active as f64;
         assert!((round_us / (1.2 * n) - 1.0).abs() < 0.1, "{active} queues: {round_us} us");
         assert!((k / (65.0 / n) - 1.0).abs() < 0.1, "{active} queues: K = {k} packets");
+    }
+}
+
+#[test]
+fn mq_ecns_other_forms_divide_the_threshold_alike() {
+    let weights = || ("share", Value::Word("weights".into()));
+    let clock = || ("clock", Value::Span(Span::from_ns(7_200)));
+    let forms = [
+        (Discipline::Dwrr, vec![clock()]),
+        (
+            Discipline::Dwrr,
+            vec![("kmax", Value::Bytes(packets(130))), ("pmax", Value::Number(0.5))],
+        ),
+        (Discipline::Dwrr, vec![("weight", Value::Number(0.25))]),
+        (Discipline::Wfq, vec![weights()]),
+        (Discipline::Wfq, vec![weights(), clock()]),
+    ];
+    for (discipline, form) in &forms {
+        for active in [1, 2, 8] {
+            let (_, k) = round_and_threshold(active, *discipline, form);
+            let fair = 65.0 / active as f64;
+            assert!((k / fair - 1.0).abs() < 0.1, "{form:?}, {active} queues: K = {k} packets");
+        }
     }
 }

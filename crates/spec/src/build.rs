@@ -5,12 +5,13 @@ use crate::{BufferPolicy, Classify, Discipline, Switch};
 use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::marker::{
-    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, SEcn, Spacing, Step,
+    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, Rounds, SEcn, Share, Spacing, Step,
+    Timed, Weights,
 };
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Scheduler};
 use switchbed_qdisc::units::{Bytes, Rate, Span};
-use switchbed_qdisc::{Port, PortState, Qdisc, Seats};
+use switchbed_qdisc::{Port, PortState, Qdisc, QueueId, Seats};
 
 /// A port of a switch, idle, with the scheme in its seats. `mtu` gives time constants that
 /// are a packet's time on this line.
@@ -34,11 +35,7 @@ pub fn port(switch: &Switch, scheme: &SchemeChoice, rate: Rate, mtu: Bytes) -> B
         }
         "per-port" => seat(switch, state, Step::per_port(threshold(), queues, at())),
         "per-pool" => seat(switch, state, Step::per_pool(threshold(), queues, at())),
-        "mq-ecn" => {
-            let t_idle = scheme.span("t_idle").unwrap_or(packet_time);
-            let marker = MqEcn::new(threshold(), scheme.number("beta"), t_idle, at());
-            seat(switch, state, marker.with_priority_queues(switch.strict as u8))
-        }
+        "mq-ecn" => mq_ecn(switch, state, scheme, packet_time, at()),
         "red" => seat(switch, state, Red::new(red(scheme, packet_time, at()), queues)),
         "per-queue-dq" => {
             seat(switch, state, Step::per_queue(threshold(), queues, MarkAt::Dequeue))
@@ -89,6 +86,46 @@ fn cedm(scheme: &SchemeChoice) -> CedmSettings {
         weight: scheme.number("w_s"),
         header: scheme.bytes("header"),
     }
+}
+
+/// The paper's main form is compiled whole; the others are RED with a share of the line.
+fn mq_ecn(
+    switch: &Switch,
+    state: PortState,
+    scheme: &SchemeChoice,
+    packet_time: Span,
+    at: MarkAt,
+) -> Box<dyn Qdisc> {
+    let (kmin, strict) = (scheme.bytes("threshold"), switch.strict as QueueId);
+    let beta = scheme.number("beta");
+    let t_idle = scheme.span("t_idle").unwrap_or(packet_time);
+    let by_weights = scheme.word("share") == "weights";
+    let weight = scheme.number("weight");
+    let share: Box<dyn Share + Send> = match (scheme.span("clock"), by_weights) {
+        (None, false) => {
+            let rounds = Rounds::new(beta, t_idle, strict);
+            if weight == 1.0 && scheme.size("kmax").is_none() {
+                return seat(switch, state, MqEcn::new(kmin, rounds, at));
+            }
+            Box::new(rounds)
+        }
+        (None, true) => Box::new(Weights::new(beta, t_idle, strict)),
+        (Some(clock), false) => Box::new(Timed::rounds(beta, clock, strict)),
+        (Some(clock), true) => Box::new(Timed::weights(beta, clock, strict)),
+    };
+    let settings = RedSettings {
+        kmin,
+        kmax: scheme.size("kmax").unwrap_or(kmin),
+        pmax: scheme.size("kmax").map_or(1.0, |_| scheme.number("pmax")),
+        weight,
+        gentle: false,
+        spacing: Spacing::Geometric,
+        packet_time,
+        at,
+    };
+    let queues = state.queues();
+    let marker: Box<dyn Marker + Send> = Box::new(Red::scaled(settings, share, queues));
+    seat(switch, state, marker)
 }
 
 fn red(scheme: &SchemeChoice, packet_time: Span, at: MarkAt) -> RedSettings {

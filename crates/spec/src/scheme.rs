@@ -3,6 +3,7 @@
 mod cedm;
 mod complete;
 mod eecn;
+mod mq_ecn;
 mod values;
 
 pub use complete::Unfit;
@@ -74,7 +75,7 @@ pub struct SchemeInfo {
     /// Who sits in each seat: classifier, buffer, marker, scheduler, notifier; `any`
     /// where the scenario chooses.
     pub seats: [&'static str; 5],
-    /// It reads the scheduler's rounds, which a FIFO does not have.
+    /// It reads the rounds or the weights of the scheduler, which a FIFO does not have.
     pub needs_rounds: bool,
     /// It reads the pool of the switch, which the scenario then must give.
     pub needs_pool: bool,
@@ -147,32 +148,7 @@ const REGISTRY: &[SchemeInfo] = &[
         needs_pool: true,
         params: &[STANDARD_THRESHOLD, MARK_AT],
     },
-    SchemeInfo {
-        name: "mq-ecn",
-        paper: "Bai et al., Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016",
-        summary: "Marks when the packet's queue is longer than the threshold times the share of \
-                  the line rate that the queue's quantum gets in a round.",
-        source: "equations 5 and 6, section 3.3.1",
-        seats: ["any", "any", "step on the queue, scaled by the round time", "any", "none"],
-        needs_rounds: true,
-        needs_pool: false,
-        params: &[
-            STANDARD_THRESHOLD,
-            Param::with_default(
-                "beta",
-                ParamKind::Number { min: 0.0, max: 1.0 },
-                "0.75",
-                "Weight of the old value when the round time is smoothed.",
-            ),
-            Param::optional(
-                "t_idle",
-                ParamKind::Time,
-                "The round time decays by beta for every such time that the port is idle. \
-                 Default: the time of one MTU at the port's rate.",
-            ),
-            MARK_AT,
-        ],
-    },
+    mq_ecn::MQ_ECN,
     SchemeInfo {
         name: "red",
         paper: "Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, \

@@ -12,10 +12,14 @@
 //! | t_idle | time | one MTU at line rate |
 //! | mark_at | – | enqueue |
 //!
+//! The paper's other forms are [`super::Red`] with a [`super::Share`]: marks by probability
+//! between two thresholds (section 3.4), an averaged queue length, shares by weight for WFQ
+//! (section 3.4), updates by a clock (section 4.1).
+//!
 //! Where the paper leaves a choice: the decays of an idle period are applied together at
 //! the arrival that ends it, one for each whole T_idle (as the authors' simulation does).
 
-use super::{MarkAt, power};
+use super::{MarkAt, Rounds, Share};
 use crate::arena::{Note, SlotId};
 use crate::packet::{Packet, QueueId};
 use crate::random::Random;
@@ -27,59 +31,22 @@ use crate::view::View;
 #[derive(Clone, Debug)]
 pub struct MqEcn {
     threshold_bytes: f64,
-    beta: f64,
-    t_idle: Span,
+    rounds: Rounds,
     at: MarkAt,
-    priority_queues: QueueId,
-    /// T_round in picoseconds.
-    t_round_ps: f64,
 }
 
 impl MqEcn {
-    /// `threshold` is C·RTT·λ; `beta` in [0, 1); `t_idle` over zero.
-    pub fn new(threshold: Bytes, beta: f64, t_idle: Span, at: MarkAt) -> Self {
-        let threshold_bytes = threshold.as_f64();
-        MqEcn { threshold_bytes, beta, t_idle, at, priority_queues: 0, t_round_ps: 0.0 }
+    /// `threshold` is C·RTT·λ.
+    pub fn new(threshold: Bytes, rounds: Rounds, at: MarkAt) -> Self {
+        MqEcn { threshold_bytes: threshold.as_f64(), rounds, at }
     }
 
-    /// The first `n` queues of the port are strict-priority queues.
-    pub fn with_priority_queues(self, n: QueueId) -> Self {
-        MqEcn { priority_queues: n, ..self }
-    }
-
-    /// T_round as the idle period that ends now leaves it.
+    /// Whether a length is over K_i; without the division, which every packet would pay for.
     #[inline]
-    fn after_idling(&self, view: &View) -> f64 {
-        let idle = view.idle();
-        if idle < self.t_idle {
-            return self.t_round_ps;
-        }
-        self.t_round_ps * power(self.beta, idle.as_ps() / self.t_idle.as_ps())
-    }
-
-    /// Equation 5, with K_standard = C·RTT·λ taken out: min(quantum / (C·T_round), 1)·K.
-    fn threshold(&self, view: &View, queue: QueueId, t_round_ps: f64) -> f64 {
+    fn over(&self, view: &View, queue: QueueId, bytes: u64) -> bool {
         let quantum_ps = view.port.quantum_ps(queue);
-        if quantum_ps >= self.round_of(queue, t_round_ps) {
-            self.threshold_bytes
-        } else {
-            self.threshold_bytes * quantum_ps / t_round_ps
-        }
-    }
-
-    /// Whether a length is over the threshold; without the division, which every packet
-    /// would pay for.
-    #[inline]
-    fn over(&self, view: &View, queue: QueueId, bytes: u64, t_round_ps: f64) -> bool {
-        let quantum_ps = view.port.quantum_ps(queue);
-        let round_ps = quantum_ps.max(self.round_of(queue, t_round_ps));
+        let round_ps = self.rounds.round_ps(view, queue);
         bytes as i64 as f64 * round_ps > self.threshold_bytes * quantum_ps
-    }
-
-    /// The round as a queue has it: a strict-priority queue waits for none.
-    #[inline]
-    fn round_of(&self, queue: QueueId, t_round_ps: f64) -> f64 {
-        if queue < self.priority_queues { 0.0 } else { t_round_ps }
     }
 }
 
@@ -90,11 +57,7 @@ impl Marker for MqEcn {
             return Intent::Pass;
         }
         let bytes = view.port.queue_bytes(queue).get() + packet.len_bytes as u64;
-        if self.over(view, queue, bytes, self.after_idling(view)) {
-            Intent::Mark
-        } else {
-            Intent::Pass
-        }
+        if self.over(view, queue, bytes) { Intent::Mark } else { Intent::Pass }
     }
 
     #[inline]
@@ -106,7 +69,7 @@ impl Marker for MqEcn {
         _: Intent,
         _: &mut dyn Random,
     ) -> Option<SlotId> {
-        self.t_round_ps = self.after_idling(view);
+        self.rounds.stored(view);
         None
     }
 
@@ -120,7 +83,7 @@ impl Marker for MqEcn {
         _: &mut dyn Random,
     ) -> Departure {
         let bytes = view.port.queue_bytes(queue).get();
-        if self.at == MarkAt::Dequeue && self.over(view, queue, bytes, self.t_round_ps) {
+        if self.at == MarkAt::Dequeue && self.over(view, queue, bytes) {
             Departure::Mark
         } else {
             Departure::Pass
@@ -129,15 +92,14 @@ impl Marker for MqEcn {
 
     #[inline]
     fn service_ended(&mut self, _: &View, end: ServiceEnd) {
-        let sample = (end.ended - end.started).as_ps() as f64;
-        self.t_round_ps = self.beta * self.t_round_ps + (1.0 - self.beta) * sample;
+        self.rounds.service_ended(end);
     }
 
     fn threshold_bytes(&self, view: &View, queue: QueueId) -> Option<f64> {
-        Some(self.threshold(view, queue, self.t_round_ps))
+        Some(self.threshold_bytes / self.rounds.divisor(view, queue))
     }
 
     fn round_time(&self) -> Option<Span> {
-        Some(Span::from_ps(self.t_round_ps as u64))
+        self.rounds.round_time()
     }
 }

@@ -18,13 +18,16 @@
 //! Kmax is strict, so that Kmin = Kmax with weight 1 is step marking; a queue is empty from
 //! the end of its last packet's transmission, in whole packets of one MTU at line rate,
 //! though other queues may have had the line; at dequeue the average still follows the
-//! arrivals.
+//! arrivals, but for weight 1, which takes the length that the packet leaves.
+//!
+//! With a [`Share`] both thresholds follow the queue's share of the line and Pmax stays:
+//! MQ-ECN's probabilistic form (NSDI 2016, section 3.4).
 
-use super::{MarkAt, power};
+use super::{MarkAt, Share, Whole, power};
 use crate::arena::{Note, SlotId};
 use crate::packet::{Packet, QueueId};
 use crate::random::Random;
-use crate::seats::{Departure, Intent, Marker};
+use crate::seats::{Departure, Intent, Marker, ServiceEnd};
 use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
 
@@ -69,15 +72,24 @@ struct Queue {
 
 /// RED.
 #[derive(Clone, Debug)]
-pub struct Red {
+pub struct Red<S = Whole> {
     settings: RedSettings,
+    share: S,
     queues: Box<[Queue]>,
 }
 
 impl Red {
     /// For a port of so many queues.
     pub fn new(settings: RedSettings, queues: usize) -> Self {
-        Red { settings, queues: vec![Queue::default(); queues].into() }
+        Red::scaled(settings, Whole, queues)
+    }
+}
+
+impl<S: Share> Red<S> {
+    /// The thresholds are those of a queue that has the line to itself; each queue has them
+    /// in proportion to its share of the line.
+    pub fn scaled(settings: RedSettings, share: S, queues: usize) -> Self {
+        Red { settings, share, queues: vec![Queue::default(); queues].into() }
     }
 
     /// A queue's averaged length in bytes.
@@ -96,8 +108,12 @@ impl Red {
         (1.0 - weight) * average_bytes + weight * (before.as_f64() + len_bytes as f64)
     }
 
-    /// p_b.
-    fn probability(&self, average_bytes: f64) -> f64 {
+    /// p_b. Thresholds that are divided by so much compare as a length that is multiplied.
+    fn probability(&self, view: &View, queue: QueueId, average_bytes: f64) -> f64 {
+        self.line(average_bytes * self.share.divisor(view, queue))
+    }
+
+    fn line(&self, average_bytes: f64) -> f64 {
         let RedSettings { kmin, kmax, pmax, gentle, .. } = self.settings;
         let (kmin, kmax) = (kmin.as_f64(), kmax.as_f64());
         if average_bytes <= kmin {
@@ -111,8 +127,8 @@ impl Red {
         }
     }
 
-    fn chosen(&self, queue: QueueId, average_bytes: f64, rng: &mut dyn Random) -> bool {
-        let p = self.probability(average_bytes);
+    /// Whether a packet for which the probability is `p` is marked.
+    fn chosen(&self, queue: QueueId, p: f64, rng: &mut dyn Random) -> bool {
         if p <= 0.0 || p >= 1.0 {
             return p >= 1.0;
         }
@@ -126,18 +142,18 @@ impl Red {
     }
 
     /// Counts a packet that was decided on.
-    fn decided(&mut self, queue: QueueId, average_bytes: f64, marked: bool) {
-        let below = self.probability(average_bytes) <= 0.0;
+    fn decided(&mut self, queue: QueueId, p: f64, marked: bool) {
         let count = &mut self.queues[queue as usize].count;
-        *count = if marked || below { 0 } else { count.saturating_add(1) };
+        *count = if marked || p <= 0.0 { 0 } else { count.saturating_add(1) };
     }
 }
 
-impl Marker for Red {
+impl<S: Share> Marker for Red<S> {
     fn intend(&self, view: &View, queue: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent {
         let before = view.port.queue_bytes(queue);
         let average = self.averaged(view, queue, before, packet.len_bytes);
-        let marks = self.settings.at == MarkAt::Enqueue && self.chosen(queue, average, rng);
+        let marks = self.settings.at == MarkAt::Enqueue
+            && self.chosen(queue, self.probability(view, queue, average), rng);
         if marks { Intent::Mark } else { Intent::Pass }
     }
 
@@ -154,8 +170,10 @@ impl Marker for Red {
         let average = self.averaged(view, queue, before, len_bytes);
         self.queues[queue as usize].average_bytes = average;
         if self.settings.at == MarkAt::Enqueue {
-            self.decided(queue, average, intent == Intent::Mark);
+            let p = self.probability(view, queue, average);
+            self.decided(queue, p, intent == Intent::Mark);
         }
+        self.share.stored(view);
         None
     }
 
@@ -166,7 +184,8 @@ impl Marker for Red {
             let average = self.averaged(view, queue, before, packet.len_bytes);
             let state = &mut self.queues[queue as usize];
             (state.average_bytes, state.decayed) = (average, state.decayed.max(view.now));
-            self.decided(queue, average, true);
+            let p = self.probability(view, queue, average);
+            self.decided(queue, p, true);
         }
     }
 
@@ -188,17 +207,41 @@ impl Marker for Red {
             let takes = view.port.rate().tx_time(view.arena.packet(slot).len_bytes);
             self.queues[queue as usize].decayed = view.now + takes;
         }
-        if self.settings.at != MarkAt::Dequeue {
-            return Departure::Pass;
+        let mut verdict = Departure::Pass;
+        if self.settings.at == MarkAt::Dequeue {
+            let present = self.settings.weight == 1.0;
+            let average = if present {
+                view.port.queue_bytes(queue).as_f64()
+            } else {
+                self.queues[queue as usize].average_bytes
+            };
+            let p = self.probability(view, queue, average);
+            let marked = self.chosen(queue, p, rng);
+            self.decided(queue, p, marked);
+            verdict = if marked { Departure::Mark } else { Departure::Pass };
         }
-        let average = self.queues[queue as usize].average_bytes;
-        let marked = self.chosen(queue, average, rng);
-        self.decided(queue, average, marked);
-        if marked { Departure::Mark } else { Departure::Pass }
+        self.share.departs(view, queue);
+        verdict
     }
 
-    fn threshold_bytes(&self, _: &View, _: QueueId) -> Option<f64> {
-        Some(self.settings.kmin.as_f64())
+    fn service_ended(&mut self, _: &View, end: ServiceEnd) {
+        self.share.service_ended(end);
+    }
+
+    fn period(&self) -> Option<Span> {
+        self.share.period()
+    }
+
+    fn tick(&mut self, view: &View, n: u64) {
+        self.share.tick(view, n);
+    }
+
+    fn threshold_bytes(&self, view: &View, queue: QueueId) -> Option<f64> {
+        Some(self.settings.kmin.as_f64() / self.share.divisor(view, queue))
+    }
+
+    fn round_time(&self) -> Option<Span> {
+        self.share.round_time()
     }
 }
 
@@ -226,9 +269,9 @@ mod tests {
         for (average, p) in
             [(10_000.0, 0.0), (20_000.0, 0.05), (30_000.0, 0.1), (45_000.0, 0.55), (60_000.0, 1.0)]
         {
-            assert!((red.probability(average) - p).abs() < 1e-12, "{average}");
+            assert!((red.line(average) - p).abs() < 1e-12, "{average}");
         }
-        assert_eq!(super::tests::red(Spacing::Geometric, false).probability(30_001.0), 1.0);
+        assert_eq!(super::tests::red(Spacing::Geometric, false).line(30_001.0), 1.0);
     }
 
     /// Always the same number.
@@ -244,14 +287,14 @@ mod tests {
         let mut red = red(Spacing::Uniform, false);
         // p_b = 0.05: with the highest draw the mark comes once count reaches 1/p_b − 1.
         let mut unmarked = 0;
-        while !red.chosen(0, 20_000.0, &mut Always(0.999_999)) {
-            red.decided(0, 20_000.0, false);
+        while !red.chosen(0, 0.05, &mut Always(0.999_999)) {
+            red.decided(0, 0.05, false);
             unmarked += 1;
         }
         assert_eq!(unmarked, 19);
         // At count 10, p = 0.05 / (1 − 10·0.05) = 0.1.
         red.queues[0].count = 10;
-        assert!(!red.chosen(0, 20_000.0, &mut Always(0.1001)));
-        assert!(red.chosen(0, 20_000.0, &mut Always(0.0999)));
+        assert!(!red.chosen(0, 0.05, &mut Always(0.1001)));
+        assert!(red.chosen(0, 0.05, &mut Always(0.0999)));
     }
 }

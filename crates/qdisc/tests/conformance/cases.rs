@@ -5,7 +5,8 @@ use super::odd::*;
 use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::marker::{
-    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, SEcn, Spacing, Step,
+    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, Rounds, SEcn, Share, Spacing, Step,
+    Timed, Weights,
 };
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
@@ -23,6 +24,7 @@ const PORT: Bytes = Bytes::new(20_000);
 const PART: Bytes = Bytes::new(10_000);
 const POOL: Bytes = Bytes::new(40_000);
 const T_IDLE: Span = Span::from_ns(1_200);
+const CLOCK: Span = Span::from_ns(900);
 
 fn red(at: MarkAt) -> RedSettings {
     RedSettings {
@@ -43,6 +45,16 @@ const CEDM: CedmSettings = CedmSettings {
     weight: 0.5,
     header: Bytes::new(66),
 };
+
+/// MQ-ECN as the library's users run it.
+fn mq_ecn(at: MarkAt) -> Box<dyn Marker + Send> {
+    Box::new(MqEcn::new(K, Rounds::new(0.75, T_IDLE, 0), at))
+}
+
+/// MQ-ECN's other forms: RED with a share of the line.
+fn scaled(at: MarkAt, share: impl Share + Send + 'static) -> Box<dyn Marker + Send> {
+    Box::new(Red::scaled(red(at), share, QUEUES))
+}
 
 /// What a scheme may never exceed.
 #[derive(Clone, Copy, Default)]
@@ -165,8 +177,18 @@ fn markers() -> Vec<Markers> {
         new("per-pool", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Enqueue))).reads_pool(),
         new("per-pool, dequeue", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Dequeue)))
             .reads_pool(),
-        new("mq-ecn", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Enqueue))),
-        new("mq-ecn, dequeue", || Box::new(MqEcn::new(K, 0.75, T_IDLE, MarkAt::Dequeue))),
+        new("mq-ecn", || mq_ecn(MarkAt::Enqueue)),
+        new("mq-ecn, dequeue", || mq_ecn(MarkAt::Dequeue)),
+        new("mq-ecn, RED", || scaled(MarkAt::Enqueue, Rounds::new(0.75, T_IDLE, 1)))
+            .remembers_refused(),
+        new("mq-ecn, weights", || scaled(MarkAt::Dequeue, Weights::new(0.5, T_IDLE, 1)))
+            .remembers_refused(),
+        new("mq-ecn, clock", || scaled(MarkAt::Enqueue, Timed::rounds(0.75, CLOCK, 0)))
+            .remembers_refused(),
+        new("mq-ecn, clock and weights", || {
+            scaled(MarkAt::Dequeue, Timed::weights(0.75, CLOCK, 1))
+        })
+        .remembers_refused(),
         new("red", || Box::new(Red::new(red(MarkAt::Enqueue), QUEUES))).remembers_refused(),
         new("red, dequeue", || Box::new(Red::new(red(MarkAt::Dequeue), QUEUES)))
             .remembers_refused(),

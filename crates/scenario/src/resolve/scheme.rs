@@ -16,17 +16,13 @@ pub(crate) fn resolve(
     let name: Option<String> = section.maybe("name")?;
     let name = name.ok_or_else(|| section.missing_like("name", "\"mq-ecn\""))?;
     let scheme = find(&name).ok_or_else(|| section.refuse("name", unknown(&name)))?;
-    let rounds = matches!(switch.discipline, Discipline::Wrr | Discipline::Dwrr);
-    if scheme.needs_rounds && !rounds {
-        let why = "it reads rounds, which wrr and dwrr have: write switch.discipline = \"dwrr\"";
-        return Err(section.refuse("name", why));
-    }
     if scheme.needs_pool && switch.pool.is_none() {
         return Err(
             section.refuse("name", "it reads the switch's shared memory: write switch.pool")
         );
     }
     let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
+    let no_rounds = section.refuse("name", no_rounds(switch.discipline));
     let label = section.get_or("label", name)?;
     let given = section.given("params");
     let (origin, at) = (section.origin, section.at);
@@ -61,7 +57,26 @@ pub(crate) fn resolve(
     }
     let mut choice = SchemeChoice { name: scheme.name.to_owned(), label, params: values };
     choice.complete(limit).map_err(|unfit| params.refuse(unfit.param, unfit.why))?;
+    let rounds = matches!(switch.discipline, Discipline::Wrr | Discipline::Dwrr);
+    if choice.reads_rounds() && !rounds {
+        return Err(no_rounds);
+    }
+    if scheme.needs_rounds && !rounds && switch.discipline != Discipline::Wfq {
+        let why = "queues have weights with wfq, wrr and dwrr: write switch.discipline = \"wfq\"";
+        return Err(params.refuse("share", why));
+    }
     Ok(choice)
+}
+
+/// What is wrong with a scheme that reads rounds on a discipline without them.
+fn no_rounds(discipline: Discipline) -> &'static str {
+    match discipline {
+        Discipline::Wfq => {
+            "it reads rounds, which wfq does not have: write scheme.params.share = \"weights\", \
+             or switch.discipline = \"dwrr\""
+        }
+        _ => "it reads rounds, which wrr and dwrr have: write switch.discipline = \"dwrr\"",
+    }
 }
 
 /// What is wrong with a name that no scheme has.

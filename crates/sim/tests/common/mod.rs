@@ -21,6 +21,8 @@ pub fn scheme(name: &str, threshold: Bytes) -> SchemeChoice {
         ("threshold".to_string(), Value::Bytes(threshold)),
         ("mark_at".to_string(), Value::Word("enqueue".into())),
         ("beta".to_string(), Value::Number(0.75)),
+        ("share".to_string(), Value::Word("rounds".into())),
+        ("weight".to_string(), Value::Number(1.0)),
     ]);
     SchemeChoice { name: name.into(), label: name.into(), params }
 }

@@ -1,7 +1,7 @@
 //! Parameters against each other: some follow from others where a scenario leaves them
 //! out, and some do not go together.
 
-use super::{SchemeChoice, Value, cedm, eecn};
+use super::{SchemeChoice, Value, cedm, eecn, mq_ecn};
 use switchbed_qdisc::units::Bytes;
 
 /// A parameter that does not fit the others, and why; without a reason it is missing.
@@ -28,6 +28,7 @@ impl SchemeChoice {
     pub fn complete(&mut self, limit: Bytes) -> Result<(), Unfit> {
         match self.name.as_str() {
             "red" => thresholds_of_red(self),
+            "mq-ecn" => mq_ecn::complete(self),
             "cedm" => cedm::complete(self, limit),
             "e-ecn" => eecn::complete(self),
             _ => Ok(()),
