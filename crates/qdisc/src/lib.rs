@@ -22,7 +22,7 @@ pub mod view;
 
 pub use arena::{Arena, Note, SlotId};
 pub use packet::{Ecn, FlowId, Packet, QueueId};
-pub use port::{Cx, Dequeued, Enqueued, Outcome, Port, Qdisc};
+pub use port::{Cx, Dequeued, Enqueued, Outcome, Passed, Port, Qdisc};
 pub use random::Random;
 pub use scheme::{Needs, Scheme, Seats};
 pub use set::{MAX_QUEUES, QueueSet};

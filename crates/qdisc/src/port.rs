@@ -5,9 +5,13 @@
 //! push-out; stored; `stored`. **Departure**: due ticks; `select`; `depart`; `served`, and
 //! the note becomes CE. Operations come in time order; at one instant a departure comes
 //! before an arrival, and ticks before both.
+//!
+//! **Passing through**: a packet that finds the port empty and its line free is its only
+//! candidate, so the scheduler need not be asked, if it says so ([`Scheme::passes`]): most
+//! packets of a fabric at half load pass through. All other hooks come as ever.
 
 use crate::arena::{Arena, Note, SlotId};
-use crate::packet::{Ecn, QueueId};
+use crate::packet::{Ecn, Packet, QueueId};
 use crate::random::Random;
 use crate::scheme::{Needs, Scheme};
 use crate::seats::{Admission, Departure, Feedback, Intent, Selection};
@@ -78,12 +82,40 @@ pub enum Dequeued {
     NotBefore(Time),
 }
 
+/// The answer to a packet that finds its port idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// On the wire, as [`Dequeued::Sent`] has it.
+    Sent {
+        /// The queue it went through.
+        queue: QueueId,
+        /// The end of its last bit.
+        until: Time,
+        /// Whether this port marked it.
+        marked: bool,
+    },
+    /// Refused, or dropped as it left; the slot stays the caller's.
+    Dropped(QueueId, DropReason),
+    /// Stored in this queue, and nothing more: the caller asks for a departure.
+    Stored(QueueId),
+}
+
+/// A packet that a port lets in.
+struct Arrival {
+    packet: Packet,
+    queue: QueueId,
+    intent: Intent,
+}
+
 /// A port whose scheme's type is forgotten.
 pub trait Qdisc: Send {
     /// Offers the packet in a slot.
     fn enqueue(&mut self, slot: SlotId, cx: &mut Cx) -> Enqueued;
     /// Asks for the next packet. The line must be free: `cx.now >= busy_until`.
     fn dequeue(&mut self, cx: &mut Cx) -> Dequeued;
+    /// Offers a packet to a port that is empty and whose line is free, and sends it on if
+    /// that needs no scheduling: what `enqueue` and then `dequeue` would do, in one.
+    fn pass(&mut self, slot: SlotId, cx: &mut Cx) -> Passed;
     /// Runs the ticks that are due by `cx.now`, so that probes see the state at that time.
     fn settle(&mut self, cx: &mut Cx);
     /// Queues and line.
@@ -126,85 +158,53 @@ impl<S: Scheme> Port<S> {
         }
     }
 
-    fn refuse(&mut self, slot: SlotId, queue: QueueId, why: DropReason, cx: &Cx) -> Enqueued {
-        let packet = *cx.arena.packet(slot);
+    fn refuse(
+        &mut self,
+        packet: &Packet,
+        queue: QueueId,
+        why: DropReason,
+        cx: &Cx,
+    ) -> (QueueId, DropReason) {
         self.state.counters.drops[why as usize] += 1;
         self.state.counters.dropped_bytes += packet.len_bytes as u64;
-        self.scheme.refused(&view(&self.state, cx), queue, &packet, why);
+        self.scheme.refused(&view(&self.state, cx), queue, packet, why);
         self.state.idle = Span::ZERO;
-        Enqueued::Dropped(queue, why)
+        (queue, why)
     }
 
-    /// Takes a packet out of its queue and out of the books of what is queued.
-    #[inline]
-    fn unlink(&mut self, slot: SlotId, queue: QueueId, len_bytes: u32, cx: &mut Cx) {
-        let len = len_bytes as u64;
-        let q = &mut self.state.queues[queue as usize];
-        q.list.unlink(cx.arena, slot);
-        q.packets -= 1;
-        q.bytes -= len;
-        if q.packets == 0 {
-            self.state.backlogged.remove(queue);
-        }
-        self.state.packets -= 1;
-        self.state.bytes -= len;
-        cx.pool.used -= crate::units::Bytes::new(len);
-    }
-
-    /// Drops a queued packet.
-    fn drop_queued(&mut self, slot: SlotId, why: DropReason, cx: &mut Cx) {
-        let queue = cx.arena.slot(slot).queue;
-        let packet = *cx.arena.packet(slot);
-        self.unlink(slot, queue, packet.len_bytes, cx);
-        if self.state.packets == 0 {
-            self.state.emptied = cx.now;
-        }
-        self.state.counters.drops[why as usize] += 1;
-        self.state.counters.dropped_bytes += packet.len_bytes as u64;
-        self.scheme.removed(&view(&self.state, cx), queue, &packet, why);
-        cx.out.dropped.push(Dropped { slot, queue, why });
-    }
-
-    /// Packets and bytes in = out + dropped + queued.
-    fn conserved(&self) -> bool {
-        let c = &self.state.counters;
-        c.arrived == c.sent + c.dropped() + self.state.packets as u64
-            && c.arrived_bytes == c.sent_bytes + c.dropped_bytes + self.state.bytes
-    }
-}
-
-#[inline]
-fn view<'a>(state: &'a PortState, cx: &'a Cx) -> View<'a> {
-    View { now: cx.now, port: state, pool: cx.pool, arena: cx.arena }
-}
-
-impl<S: Scheme + Send> Qdisc for Port<S> {
-    #[inline]
-    fn enqueue(&mut self, slot: SlotId, cx: &mut Cx) -> Enqueued {
+    /// Everything about an arrival up to the decision to store it.
+    #[inline(always)]
+    fn arrive(&mut self, slot: SlotId, cx: &mut Cx) -> Result<Arrival, (QueueId, DropReason)> {
         self.ticks(cx);
         let packet = *cx.arena.packet(slot);
-        let len = packet.len_bytes as u64;
         self.state.counters.arrived += 1;
-        self.state.counters.arrived_bytes += len;
+        self.state.counters.arrived_bytes += packet.len_bytes as u64;
         if self.state.packets == 0 {
             self.state.idle = cx.now.since(self.state.busy_until.max(self.state.emptied));
         }
         let queue = self.scheme.classify(&view(&self.state, cx), &packet);
-        let view_of = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
-        let intent = match self.scheme.intend(&view_of, queue, &packet, cx.rng) {
+        let view = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
+        let intent = match self.scheme.intend(&view, queue, &packet, cx.rng) {
             Intent::Pass => Intent::Pass,
             Intent::Mark if packet.ecn.capable() => Intent::Mark,
-            Intent::Mark => return self.refuse(slot, queue, DropReason::NotEcnCapable, cx),
-            Intent::Drop => return self.refuse(slot, queue, DropReason::Early, cx),
+            Intent::Mark => return Err(self.refuse(&packet, queue, DropReason::NotEcnCapable, cx)),
+            Intent::Drop => return Err(self.refuse(&packet, queue, DropReason::Early, cx)),
         };
         loop {
             let view = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
             match self.scheme.admit(&view, queue, &packet, cx.rng) {
-                Admission::In => break,
-                Admission::Out(why) => return self.refuse(slot, queue, why, cx),
+                Admission::In => return Ok(Arrival { packet, queue, intent }),
+                Admission::Out(why) => return Err(self.refuse(&packet, queue, why, cx)),
                 Admission::PushOut(victim) => self.drop_queued(victim, DropReason::PushedOut, cx),
             }
         }
+    }
+
+    /// Puts an arrival at the tail of its queue; the scheduler has not heard of it yet.
+    #[inline(always)]
+    fn store(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
+        let Arrival { packet, queue, intent } = *arrival;
+        let len = packet.len_bytes as u64;
         let place = cx.arena.slot_mut(slot);
         place.queue = queue;
         place.arrived = cx.now;
@@ -227,8 +227,92 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         if let Some(feedback) = stored.feedback {
             cx.out.feedback.push(feedback);
         }
+    }
+
+    /// The note that a packet leaves with; none if it is to be dropped.
+    #[inline(always)]
+    fn verdict(&mut self, slot: SlotId, queue: QueueId, cx: &mut Cx) -> Option<Note> {
+        let note = cx.arena.note(slot);
+        let view = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
+        match self.scheme.depart(&view, queue, slot, note, cx.rng) {
+            Departure::Pass => Some(note),
+            Departure::Mark => Some(Note::Mark),
+            Departure::Unmark => Some(Note::Clear),
+            Departure::Drop => None,
+        }
+    }
+
+    /// Takes a packet out of its queue and onto the wire, until the time returned.
+    #[inline(always)]
+    fn send(&mut self, slot: SlotId, queue: QueueId, packet: &Packet, cx: &mut Cx) -> Time {
+        self.unlink(slot, queue, packet.len_bytes, cx);
+        let until = cx.now + self.state.line.transmit(packet.len_bytes);
+        self.state.busy_until = until;
+        self.state.counters.sent += 1;
+        self.state.counters.sent_bytes += packet.len_bytes as u64;
+        until
+    }
+
+    /// Takes a packet out of its queue and out of the books of what is queued.
+    #[inline(always)]
+    fn unlink(&mut self, slot: SlotId, queue: QueueId, len_bytes: u32, cx: &mut Cx) {
+        let len = len_bytes as u64;
+        let q = &mut self.state.queues[queue as usize];
+        q.list.unlink(cx.arena, slot);
+        q.packets -= 1;
+        q.bytes -= len;
+        if q.packets == 0 {
+            self.state.backlogged.remove(queue);
+        }
+        self.state.packets -= 1;
+        self.state.bytes -= len;
+        cx.pool.used -= crate::units::Bytes::new(len);
+    }
+
+    /// Drops a queued packet.
+    fn drop_queued(&mut self, slot: SlotId, why: DropReason, cx: &mut Cx) {
+        let queue = self.remove(slot, why, cx);
+        cx.out.dropped.push(Dropped { slot, queue, why });
+    }
+
+    /// Removes a packet from its queue other than by sending it.
+    fn remove(&mut self, slot: SlotId, why: DropReason, cx: &mut Cx) -> QueueId {
+        let queue = cx.arena.slot(slot).queue;
+        let packet = *cx.arena.packet(slot);
+        self.unlink(slot, queue, packet.len_bytes, cx);
+        if self.state.packets == 0 {
+            self.state.emptied = cx.now;
+        }
+        self.state.counters.drops[why as usize] += 1;
+        self.state.counters.dropped_bytes += packet.len_bytes as u64;
+        self.scheme.removed(&view(&self.state, cx), queue, &packet, why);
+        queue
+    }
+
+    /// Packets and bytes in = out + dropped + queued.
+    fn conserved(&self) -> bool {
+        let c = &self.state.counters;
+        c.arrived == c.sent + c.dropped() + self.state.packets as u64
+            && c.arrived_bytes == c.sent_bytes + c.dropped_bytes + self.state.bytes
+    }
+}
+
+#[inline]
+fn view<'a>(state: &'a PortState, cx: &'a Cx) -> View<'a> {
+    View { now: cx.now, port: state, pool: cx.pool, arena: cx.arena }
+}
+
+impl<S: Scheme + Send> Qdisc for Port<S> {
+    #[inline]
+    fn enqueue(&mut self, slot: SlotId, cx: &mut Cx) -> Enqueued {
+        let arrival = match self.arrive(slot, cx) {
+            Ok(arrival) => arrival,
+            Err((queue, why)) => return Enqueued::Dropped(queue, why),
+        };
+        self.store(slot, &arrival, cx);
+        self.scheme.enqueued(&view(&self.state, cx), arrival.queue, &arrival.packet);
         debug_assert!(self.conserved());
-        Enqueued::In(queue)
+        Enqueued::In(arrival.queue)
     }
 
     #[inline]
@@ -243,28 +327,46 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
             };
             debug_assert!(self.state.eligible().contains(queue), "an ineligible queue");
             let slot = self.state.queues[queue as usize].list.head;
-            let mut note = cx.arena.note(slot);
-            let view_of = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
-            match self.scheme.depart(&view_of, queue, slot, note, cx.rng) {
-                Departure::Pass => {}
-                Departure::Mark => note = Note::Mark,
-                Departure::Unmark => note = Note::Clear,
-                Departure::Drop => {
-                    self.drop_queued(slot, DropReason::AtDeparture, cx);
-                    continue;
-                }
-            }
+            let Some(note) = self.verdict(slot, queue, cx) else {
+                self.drop_queued(slot, DropReason::AtDeparture, cx);
+                continue;
+            };
             let packet = *cx.arena.packet(slot);
-            self.unlink(slot, queue, packet.len_bytes, cx);
-            let until = cx.now + self.state.line.transmit(packet.len_bytes);
-            self.state.busy_until = until;
-            self.state.counters.sent += 1;
-            self.state.counters.sent_bytes += packet.len_bytes as u64;
+            let until = self.send(slot, queue, &packet, cx);
             self.scheme.served(&view(&self.state, cx), queue, &packet, until);
             let marked = note == Note::Mark && self.mark(slot, cx);
             debug_assert!(self.conserved());
             return Dequeued::Sent { slot, queue, until, marked };
         }
+    }
+
+    #[inline]
+    fn pass(&mut self, slot: SlotId, cx: &mut Cx) -> Passed {
+        debug_assert!(self.state.packets == 0, "packets wait");
+        debug_assert!(cx.now >= self.state.busy_until, "the line is busy");
+        let arrival = match self.arrive(slot, cx) {
+            Ok(arrival) => arrival,
+            Err((queue, why)) => return Passed::Dropped(queue, why),
+        };
+        let Arrival { packet, queue, .. } = arrival;
+        let passes = self.scheme.passes(&view(&self.state, cx), queue, &packet)
+            && !self.state.paused.contains(queue);
+        self.store(slot, &arrival, cx);
+        if !passes {
+            self.scheme.enqueued(&view(&self.state, cx), queue, &packet);
+            return Passed::Stored(queue);
+        }
+        let Some(note) = self.verdict(slot, queue, cx) else {
+            // The scheduler hears of no removal that it heard of no arrival for.
+            self.scheme.enqueued(&view(&self.state, cx), queue, &packet);
+            self.remove(slot, DropReason::AtDeparture, cx);
+            return Passed::Dropped(queue, DropReason::AtDeparture);
+        };
+        let until = self.send(slot, queue, &packet, cx);
+        self.scheme.passed(&view(&self.state, cx), queue, &packet, until);
+        let marked = note == Note::Mark && self.mark(slot, cx);
+        debug_assert!(self.conserved());
+        Passed::Sent { queue, until, marked }
     }
 
     fn settle(&mut self, cx: &mut Cx) {

@@ -48,6 +48,8 @@ pub trait Scheme {
         intent: Intent,
         rng: &mut dyn Random,
     ) -> Stored;
+    /// The packet was stored (counted by the view), for the scheduler; after `stored`.
+    fn enqueued(&mut self, _view: &View, _q: QueueId, _packet: &Packet) {}
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
     fn select(&mut self, view: &View) -> Selection;
@@ -60,6 +62,13 @@ pub trait Scheme {
         rng: &mut dyn Random,
     ) -> Departure;
     fn served(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time);
+
+    /// [`Scheduler::passes`].
+    fn passes(&self, _view: &View, _q: QueueId, _packet: &Packet) -> bool {
+        false
+    }
+    /// [`Scheduler::passed`], and what `served` does for the other seats.
+    fn passed(&mut self, _view: &View, _q: QueueId, _packet: &Packet, _until: Time) {}
 
     /// When the next periodic work is due; [`Time::NEVER`] where there is none.
     fn next_tick(&self) -> Time {
@@ -187,9 +196,12 @@ where
         let packet = view.arena.packet(slot);
         self.buffer.stored(view, q, packet);
         let mark = self.marker.stored(view, q, slot, intent, rng);
-        self.scheduler.enqueued(view, q, packet);
         let feedback = self.notifier.stored(view, q, packet, rng);
         Stored { mark, feedback }
+    }
+    #[inline]
+    fn enqueued(&mut self, view: &View, q: QueueId, packet: &Packet) {
+        self.scheduler.enqueued(view, q, packet);
     }
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
         self.buffer.refused(view, q, packet, why);
@@ -222,6 +234,17 @@ where
         let marker = &mut self.marker;
         self.scheduler
             .served(view, q, packet, until, &mut |end: ServiceEnd| marker.service_ended(view, end));
+    }
+    #[inline]
+    fn passes(&self, view: &View, q: QueueId, packet: &Packet) -> bool {
+        self.scheduler.passes(view, q, packet)
+    }
+    #[inline]
+    fn passed(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time) {
+        self.buffer.sent(view, q, packet);
+        let marker = &mut self.marker;
+        self.scheduler
+            .passed(view, q, packet, until, &mut |end: ServiceEnd| marker.service_ended(view, end));
     }
 
     #[inline]

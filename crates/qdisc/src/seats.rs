@@ -227,6 +227,25 @@ pub trait Scheduler {
     /// A packet was removed from `queue` other than by service (no longer counted). If it
     /// was pushed out, `enqueued` may follow at once: the queue must keep its turn then.
     fn removed(&mut self, view: &View, queue: QueueId, packet: &Packet, why: DropReason);
+
+    /// Whether an arrival (not counted by the view) that finds the port empty and its line
+    /// free may go straight on: [`Scheduler::passed`] then stands for `enqueued`, `select`
+    /// and `served`, and must leave the scheduler as those would.
+    fn passes(&self, _view: &View, _queue: QueueId, _packet: &Packet) -> bool {
+        false
+    }
+
+    /// The packet went straight on (not counted by the view) and is being sent until
+    /// `until`. Called only where `passes` said so.
+    fn passed(
+        &mut self,
+        _view: &View,
+        _queue: QueueId,
+        _packet: &Packet,
+        _until: Time,
+        _ends: &mut dyn FnMut(ServiceEnd),
+    ) {
+    }
 }
 
 /// Messages to sources.

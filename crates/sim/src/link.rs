@@ -6,7 +6,7 @@ use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use switchbed_qdisc::units::{Span, Time};
-use switchbed_qdisc::{Arena, Cx, Dequeued, Enqueued, Outcome, Pool, Qdisc, QueueId, SlotId};
+use switchbed_qdisc::{Arena, Cx, Dequeued, Enqueued, Outcome, Passed, Pool, Qdisc, QueueId, SlotId};
 
 /// What all links work with.
 pub(crate) struct Yard {
@@ -106,6 +106,17 @@ impl Link {
     /// is free.
     #[inline]
     pub(crate) fn enqueue(&mut self, yard: &mut Yard, slot: SlotId, now: Time) {
+        if self.queued == 0 && self.busy_until <= now && self.up && self.stats.is_none() {
+            match self.port.pass(slot, &mut yard.cx(now, self.pool)) {
+                Passed::Sent { until, .. } => self.sent(yard, slot, until),
+                Passed::Dropped(..) => yard.arena.free(slot),
+                Passed::Stored(_) => {
+                    self.queued = 1;
+                    self.transmit(yard, now);
+                }
+            }
+            return;
+        }
         match self.port.enqueue(slot, &mut yard.cx(now, self.pool)) {
             Enqueued::In(queue) => {
                 self.queued += 1;
@@ -132,11 +143,8 @@ impl Link {
     pub(crate) fn transmit(&mut self, yard: &mut Yard, now: Time) {
         match self.port.dequeue(&mut yard.cx(now, self.pool)) {
             Dequeued::Sent { slot, queue, until, .. } => {
-                yard.packet_hops += 1;
                 self.queued -= 1;
-                self.busy_until = until;
-                self.wake = Time::ZERO;
-                self.flight.push_back((until + self.delay, slot));
+                self.sent(yard, slot, until);
                 self.count(queue, now);
             }
             Dequeued::Empty => self.wake = Time::NEVER,
@@ -148,6 +156,15 @@ impl Link {
         if !yard.out.dropped.is_empty() {
             self.lose(yard, now);
         }
+    }
+
+    /// The packet is on the wire until `until`.
+    #[inline]
+    fn sent(&mut self, yard: &mut Yard, slot: SlotId, until: Time) {
+        yard.packet_hops += 1;
+        self.busy_until = until;
+        self.wake = Time::ZERO;
+        self.flight.push_back((until + self.delay, slot));
     }
 
     /// Tells the statistics of a change.

@@ -30,4 +30,9 @@ impl Scheduler for Fifo {
     }
 
     fn removed(&mut self, _: &View, _: QueueId, _: &Packet, _: DropReason) {}
+
+    #[inline]
+    fn passes(&self, _: &View, _: QueueId, _: &Packet) -> bool {
+        true
+    }
 }

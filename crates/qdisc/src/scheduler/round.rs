@@ -183,6 +183,12 @@ impl<const CARRY: bool> Round<CARRY> {
         }
     }
 
+    /// A round of one packet: it joins, is served within its quantum and leaves.
+    #[inline]
+    fn passes(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
+        self.first == NONE && packet.len_bytes as u64 <= view.port.quantum(queue).get()
+    }
+
     fn removed(&mut self, view: &View, queue: QueueId, why: DropReason) {
         if view.port.queue_packets(queue) > 0 {
             return;
@@ -234,6 +240,21 @@ macro_rules! discipline {
             }
             fn removed(&mut self, view: &View, queue: QueueId, _: &Packet, why: DropReason) {
                 self.0.removed(view, queue, why);
+            }
+            #[inline]
+            fn passes(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
+                self.0.passes(view, queue, packet)
+            }
+            #[inline]
+            fn passed(
+                &mut self,
+                view: &View,
+                queue: QueueId,
+                _: &Packet,
+                until: Time,
+                ends: &mut dyn FnMut(ServiceEnd),
+            ) {
+                ends(ServiceEnd { queue, started: view.now, ended: until });
             }
         }
     };

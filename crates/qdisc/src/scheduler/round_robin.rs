@@ -37,4 +37,21 @@ impl Scheduler for RoundRobin {
     }
 
     fn removed(&mut self, _: &View, _: QueueId, _: &Packet, _: DropReason) {}
+
+    #[inline]
+    fn passes(&self, _: &View, _: QueueId, _: &Packet) -> bool {
+        true
+    }
+
+    #[inline]
+    fn passed(
+        &mut self,
+        _: &View,
+        queue: QueueId,
+        _: &Packet,
+        _: Time,
+        _: &mut dyn FnMut(ServiceEnd),
+    ) {
+        self.next = queue + 1;
+    }
 }

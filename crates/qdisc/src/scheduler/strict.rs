@@ -54,4 +54,21 @@ impl<S: Scheduler> Scheduler for Strict<S> {
             self.below.removed(view, queue, packet, why);
         }
     }
+
+    fn passes(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
+        queue < self.levels || self.below.passes(view, queue, packet)
+    }
+
+    fn passed(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        packet: &Packet,
+        until: Time,
+        ends: &mut dyn FnMut(ServiceEnd),
+    ) {
+        if queue >= self.levels {
+            self.below.passed(view, queue, packet, until, ends);
+        }
+    }
 }

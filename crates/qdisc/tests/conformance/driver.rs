@@ -6,11 +6,11 @@ use super::model::Model;
 use super::spy::{Seen, Spy};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome, Port, Qdisc};
+use switchbed_qdisc::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Port, Qdisc};
 use switchbed_qdisc::seats::Feedback;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::{DropReason, Pool, PortState};
-use switchbed_qdisc::{Arena, Ecn, Packet, QueueId, Random};
+use switchbed_qdisc::{Arena, Ecn, Packet, QueueId, Random, SlotId};
 
 /// Ports of the switch.
 pub const PORTS: usize = 2;
@@ -51,13 +51,16 @@ enum Event {
 struct How {
     /// Settle every port at each of its tick times instead of leaving that to the port.
     eager: bool,
+    /// Offer what finds an idle port to pass through.
+    straight: bool,
     /// Steps to leave out; the clock runs as if they had come.
     skip: BTreeSet<usize>,
 }
 
 /// The whole suite on one sequence: everything that is checked after each operation; ticks
-/// left to the port do what ticks at their own times do; and a refused arrival leaves no
-/// trace in a scheme that commits on store only. Panics, naming the case, where a promise
+/// left to the port do what ticks at their own times do; a packet that passes through does
+/// what one does that is stored and sent; and a refused arrival leaves no trace in a scheme
+/// that commits on store only. Panics, naming the case, where a promise
 /// is broken.
 pub fn check(case: &Case, steps: &[Step]) {
     let trace = run(case, steps, &How::default());
@@ -65,12 +68,21 @@ pub fn check(case: &Case, steps: &[Step]) {
     let eager = run(case, steps, &How { eager: true, ..How::default() });
     assert!(trace == eager, "{}: lazy ticks differ from eager ones", case.name);
 
+    let straight = run(case, steps, &How { straight: true, ..How::default() });
+    let same = events(&trace).eq(events(&straight));
+    assert!(same, "{}: passing through differs from waiting for no time", case.name);
+
     if !case.remembers_refused {
         let skip = refused(&trace);
         let without = run(case, steps, &How { skip, ..How::default() });
         let same = visible(trace) == visible(without);
         assert!(same, "{}: a refused arrival changed what came later", case.name);
     }
+}
+
+/// What happened, without what probes saw between: an idle port's arrival has one fewer.
+fn events(trace: &[Event]) -> impl Iterator<Item = &Event> {
+    trace.iter().filter(|event| !matches!(event, Event::Probe { .. }))
 }
 
 /// What came out, without what a refused arrival may be seen in.
@@ -128,7 +140,7 @@ fn run(case: &Case, steps: &[Step], how: &How) -> Vec<Event> {
         now += step.after;
         switch.advance(now, how.eager);
         if !how.skip.contains(&number) {
-            switch.apply(number, step, now);
+            switch.apply(number, step, now, how.straight);
         }
     }
     switch.drain(now, how.eager);
@@ -174,9 +186,12 @@ impl<'a> Switch<'a> {
         }
     }
 
-    fn apply(&mut self, number: usize, step: &Step, now: Time) {
+    fn apply(&mut self, number: usize, step: &Step, now: Time, straight: bool) {
         let p = step.port;
         match step.op {
+            Op::Arrive(packet) if straight && self.idle(p, now) => {
+                self.pass(number, p, packet, now);
+            }
             Op::Arrive(packet) => self.arrive(number, p, packet, now),
             Op::Pause(queue, paused) => {
                 self.with(p, now, |port, cx| port.set_paused(queue, paused, cx));
@@ -199,16 +214,75 @@ impl<'a> Switch<'a> {
         self.take_out(p, now);
         match answer {
             Enqueued::In(queue) => {
-                self.model.stored(p, queue, slot, step, packet, &self.lines[p].seen);
-                self.trace.push(Event::In { step, queue });
+                self.stored(step, p, queue, slot, packet);
                 self.wake(p, now);
             }
-            Enqueued::Dropped(queue, why) => {
-                self.model.ports[p].lost(&packet, why);
-                self.arena.free(slot);
-                self.trace.push(Event::Refused { step, queue, why });
-            }
+            Enqueued::Dropped(queue, why) => self.refused(step, p, queue, slot, packet, why),
         }
+    }
+
+    fn idle(&self, p: usize, now: Time) -> bool {
+        let state = self.lines[p].port.state();
+        state.packets() == 0 && state.busy_until() <= now
+    }
+
+    fn pass(&mut self, step: usize, p: usize, packet: Packet, now: Time) {
+        let slot = self.arena.alloc(packet);
+        let answer = self.with(p, now, |port, cx| port.pass(slot, cx));
+        self.model.ports[p].arrived(&packet);
+        self.take_out(p, now);
+        match answer {
+            Passed::Sent { queue, until, marked } => {
+                self.stored(step, p, queue, slot, packet);
+                self.sent(p, queue, slot, now, until, marked);
+            }
+            Passed::Stored(queue) => {
+                self.stored(step, p, queue, slot, packet);
+                self.wake(p, now);
+            }
+            Passed::Dropped(queue, why @ DropReason::AtDeparture) => {
+                self.stored(step, p, queue, slot, packet);
+                self.out.dropped.push(Dropped { slot, queue, why });
+                self.take_out(p, now);
+            }
+            Passed::Dropped(queue, why) => self.refused(step, p, queue, slot, packet, why),
+        }
+    }
+
+    fn stored(&mut self, step: usize, p: usize, queue: QueueId, slot: SlotId, packet: Packet) {
+        self.model.stored(p, queue, slot, step, packet, &self.lines[p].seen);
+        self.trace.push(Event::In { step, queue });
+    }
+
+    fn refused(
+        &mut self,
+        step: usize,
+        p: usize,
+        queue: QueueId,
+        slot: SlotId,
+        packet: Packet,
+        why: DropReason,
+    ) {
+        self.model.ports[p].lost(&packet, why);
+        self.arena.free(slot);
+        self.trace.push(Event::Refused { step, queue, why });
+    }
+
+    fn sent(
+        &mut self,
+        p: usize,
+        queue: QueueId,
+        slot: SlotId,
+        now: Time,
+        until: Time,
+        marked: bool,
+    ) {
+        let ecn = self.arena.packet(slot).ecn;
+        let seen = &self.lines[p].seen;
+        let step = self.model.sent(p, queue, slot, now, until, ecn, marked, seen);
+        self.arena.free(slot);
+        self.trace.push(Event::Sent { step, at: now, until, queue, ecn, marked });
+        self.lines[p].wake = Some(until);
     }
 
     fn depart(&mut self, p: usize, now: Time) {
@@ -216,12 +290,7 @@ impl<'a> Switch<'a> {
         self.take_out(p, now);
         match answer {
             Dequeued::Sent { slot, queue, until, marked } => {
-                let ecn = self.arena.packet(slot).ecn;
-                let step =
-                    self.model.sent(p, queue, slot, now, until, ecn, marked, &self.lines[p].seen);
-                self.arena.free(slot);
-                self.trace.push(Event::Sent { step, at: now, until, queue, ecn, marked });
-                self.lines[p].wake = Some(until);
+                self.sent(p, queue, slot, now, until, marked);
             }
             Dequeued::Empty => {
                 self.model.must_have_nothing_to_send(p);

@@ -31,6 +31,8 @@ enum Phase {
     Classified(QueueId),
     /// The wish, and whether the buffer has been asked.
     Intended(QueueId, Intent, bool),
+    /// In its queue, and the scheduler has not heard of it.
+    Stored(QueueId),
     Selected(QueueId),
     Departing(QueueId, Departure),
 }
@@ -153,7 +155,8 @@ impl Scheme for Spy {
         let queue = &mut self.queued[q as usize];
         *queue = (queue.0 + 1, queue.1 + packet.len_bytes as u64);
         self.look(view);
-        assert_eq!(self.enter(Phase::Idle), Phase::Intended(q, intent, true), "{}", self.name);
+        let before = self.enter(Phase::Stored(q));
+        assert_eq!(before, Phase::Intended(q, intent, true), "{}", self.name);
         assert!(intent == Intent::Pass || packet.ecn.capable(), "{}: not capable", self.name);
         assert_eq!(view.slots(q).last(), Some(slot), "{}: not at the tail", self.name);
         assert_eq!(view.arena.arrived(slot), view.now, "{}: arrival time", self.name);
@@ -164,6 +167,20 @@ impl Scheme for Spy {
         seen.arrival_note = if intent == Intent::Mark { Note::Mark } else { Note::Clear };
         seen.marked_inside = stored.mark;
         stored
+    }
+
+    fn enqueued(&mut self, view: &View, q: QueueId, packet: &Packet) {
+        self.look(view);
+        match self.phase.get() {
+            Phase::Stored(queue) => {
+                assert_eq!(queue, q, "{}", self.name);
+                self.enter(Phase::Idle);
+            }
+            // It would have passed through, and is dropped as it leaves.
+            Phase::Departing(queue, Departure::Drop) => assert_eq!(queue, q, "{}", self.name),
+            other => panic!("{}: enqueued in {other:?}", self.name),
+        }
+        self.inner.enqueued(view, q, packet);
     }
 
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
@@ -230,7 +247,8 @@ impl Scheme for Spy {
         assert_eq!(view.head(q), slot, "{}: not the head", self.name);
         assert_eq!(view.arena.note(slot), note, "{}: not its note", self.name);
         let verdict = self.inner.depart(view, q, slot, note, rng);
-        assert_eq!(self.enter(Phase::Departing(q, verdict)), Phase::Selected(q));
+        let before = self.enter(Phase::Departing(q, verdict));
+        assert!(before == Phase::Selected(q) || before == Phase::Stored(q), "{}", self.name);
         self.seen.lock().unwrap().final_note = match verdict {
             Departure::Mark => Note::Mark,
             Departure::Unmark => Note::Clear,
@@ -250,6 +268,25 @@ impl Scheme for Spy {
             other => panic!("{}: served in {other:?}", self.name),
         }
         self.inner.served(view, q, packet, until);
+    }
+
+    fn passes(&self, view: &View, q: QueueId, packet: &Packet) -> bool {
+        self.look(view);
+        assert!(matches!(self.phase.get(), Phase::Intended(queue, _, true) if queue == q));
+        self.inner.passes(view, q, packet)
+    }
+
+    fn passed(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time) {
+        self.take(view, q, packet);
+        self.look(view);
+        assert_eq!(until, view.port.busy_until(), "{}: until", self.name);
+        match self.enter(Phase::Idle) {
+            Phase::Departing(queue, verdict) => {
+                assert!(queue == q && verdict != Departure::Drop, "{}", self.name);
+            }
+            other => panic!("{}: passed in {other:?}", self.name),
+        }
+        self.inner.passed(view, q, packet, until);
     }
 
     fn next_tick(&self) -> Time {
