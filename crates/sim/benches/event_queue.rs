@@ -19,7 +19,7 @@ fn scattered(i: u64) -> u64 {
 }
 
 fn filled() -> LinkHeap {
-    let mut heap = LinkHeap::new();
+    let mut heap = LinkHeap::new(LINKS as usize);
     for rank in 0..LINKS {
         heap.push(Time::from_ps(scattered(rank as u64) % (10 * TX_PS)), rank, Time::ZERO);
     }
@@ -39,7 +39,7 @@ fn event_queue(c: &mut Criterion) {
         });
     });
     group.bench_function("bare loop: and a FIFO a link", |b| {
-        let mut heap = LinkHeap::new();
+        let mut heap = LinkHeap::new(LINKS as usize);
         let mut links: Vec<Line> = (0..LINKS).map(|_| Line::default()).collect();
         for packet in 0..LINKS * IN_FLIGHT {
             let rank = packet % LINKS;

@@ -3,15 +3,35 @@
 use crate::network::LinkId;
 use crate::queue_stats::QueueStats;
 use crate::random::Stream;
+use crate::topology::Hop;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{Arena, Cx, Dequeued, Enqueued, Outcome, Passed, Pool, Qdisc, QueueId, SlotId};
+
+/// A packet on its way, by slot.
+#[derive(Clone, Copy)]
+pub(crate) struct Transit {
+    /// What routing looks at.
+    pub(crate) hop: Hop,
+    /// The packet behind it on the same line.
+    next: SlotId,
+    /// Its arrival at the far end.
+    at: Time,
+}
+
+impl Transit {
+    pub(crate) fn new(hop: Hop) -> Transit {
+        Transit { hop, next: SlotId::NONE, at: Time::ZERO }
+    }
+}
 
 /// What all links work with.
 pub(crate) struct Yard {
     /// The packets.
     pub(crate) arena: Arena,
+    /// By slot: the way ahead, and the packets in flight on each link as a list.
+    pub(crate) transits: Vec<Transit>,
     /// The memory that ports share: one a host's card, then one a switch.
     pub(crate) pools: Vec<Pool>,
     pub(crate) rng: Stream,
@@ -53,7 +73,9 @@ pub(crate) struct Link {
     pub(crate) to: u32,
     pub(crate) rank: u32,
     delay: Span,
-    pub(crate) flight: VecDeque<(Time, SlotId)>,
+    /// The packets in flight, in the order of their arrival.
+    first: SlotId,
+    last: SlotId,
     pub(crate) port: Box<dyn Qdisc>,
     pub(crate) stats: Option<Box<QueueStats>>,
     id: LinkId,
@@ -81,7 +103,8 @@ impl Link {
             to,
             rank,
             delay,
-            flight: VecDeque::new(),
+            first: SlotId::NONE,
+            last: SlotId::NONE,
             port,
             stats: None,
             id,
@@ -164,7 +187,35 @@ impl Link {
         yard.packet_hops += 1;
         self.busy_until = until;
         self.wake = Time::ZERO;
-        self.flight.push_back((until + self.delay, slot));
+        let transit = &mut yard.transits[slot.index()];
+        transit.at = until + self.delay;
+        transit.next = SlotId::NONE;
+        if self.first.is_none() {
+            self.first = slot;
+        } else {
+            yard.transits[self.last.index()].next = slot;
+        }
+        self.last = slot;
+    }
+
+    /// Whether no packet is in flight.
+    #[inline]
+    pub(crate) fn idle(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// When the first packet in flight arrives; [`Time::NEVER`] without one.
+    #[inline]
+    pub(crate) fn arrival(&self, yard: &Yard) -> Time {
+        if self.idle() { Time::NEVER } else { yard.transits[self.first.index()].at }
+    }
+
+    /// Takes the first packet in flight, which there must be, off the line.
+    #[inline]
+    pub(crate) fn arrive(&mut self, yard: &Yard) -> SlotId {
+        let slot = self.first;
+        self.first = yard.transits[slot.index()].next;
+        slot
     }
 
     /// Tells the statistics of a change.

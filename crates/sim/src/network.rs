@@ -9,7 +9,7 @@
 //! packet cannot arrive before the one ahead of it has.
 
 use crate::heap::{LinkHeap, MAX_LINKS};
-use crate::link::{Link, Yard};
+use crate::link::{Link, Transit, Yard};
 use crate::queue_stats::QueueStats;
 use crate::random::Stream;
 use crate::tcp::Segment;
@@ -67,8 +67,6 @@ pub struct Network {
     /// Links by rank.
     by_rank: Vec<LinkId>,
     yard: Yard,
-    /// By slot: what routing looks at.
-    hops: Vec<Hop>,
     /// By slot: what the packet carries.
     segments: Vec<Segment>,
     events: u64,
@@ -134,17 +132,17 @@ impl Network {
             first_port,
             members,
             route,
-            heap: LinkHeap::new(),
+            heap: LinkHeap::new(ranks.len()),
             by_rank,
             yard: Yard {
                 arena: Arena::new(),
+                transits: Vec::new(),
                 pools,
                 rng,
                 out: Outcome::default(),
                 wakes: BinaryHeap::new(),
                 packet_hops: 0,
             },
-            hops: Vec::new(),
             segments: Vec::new(),
             events: 0,
         }
@@ -205,10 +203,10 @@ impl Network {
         let i = slot.index();
         if i == self.segments.len() {
             self.segments.push(segment);
-            self.hops.push(hop);
+            self.yard.transits.push(Transit::new(hop));
         } else {
             self.segments[i] = segment;
-            self.hops[i] = hop;
+            self.yard.transits[i].hop = hop;
         }
         self.enqueue(host, slot, now);
     }
@@ -238,17 +236,17 @@ impl Network {
             let id = self.by_rank[self.heap.top_rank() as usize];
             self.settle(id, now);
             let link = &mut self.links[id as usize];
-            let (_, slot) = link.flight.pop_front().expect("an active link has a packet in flight");
-            match link.flight.front() {
-                Some(&(at, _)) => self.heap.replace_top(at, link.rank),
-                None => self.heap.pop(),
+            let slot = link.arrive(&self.yard);
+            match link.arrival(&self.yard) {
+                Time::NEVER => self.heap.pop(),
+                at => self.heap.replace_top(at, link.rank),
             }
             if link.to & SWITCH == 0 {
                 return Some(Delivery { at: now, host: link.to, slot });
             }
             let switch = link.to & !SWITCH;
             self.yard.arena.packet_mut(slot).ingress = link.ingress;
-            let out = self.route.route(self.hops[slot.index()], switch);
+            let out = self.route.route(self.yard.transits[slot.index()].hop, switch);
             self.enqueue(self.first_port[switch as usize] + out, slot, now);
         }
     }
@@ -269,9 +267,9 @@ impl Network {
 
     /// Settles a port and, if that put the first packet on an idle link, arms its event.
     pub fn touch(&mut self, id: LinkId, now: Time) {
-        let was_idle = self.links[id as usize].flight.is_empty();
+        let was_idle = self.links[id as usize].idle();
         self.settle(id, now);
-        arm(&self.links[id as usize], &mut self.heap, was_idle, now);
+        arm(&self.links[id as usize], &self.yard, &mut self.heap, was_idle, now);
     }
 
     /// Settles every port, so that probes see the state at `now`.
@@ -337,27 +335,27 @@ impl Network {
         };
         while let Some((at, _, m)) = due(&self.links) {
             let link = &mut self.links[m as usize];
-            let was_idle = link.flight.is_empty();
+            let was_idle = link.idle();
             link.transmit(&mut self.yard, at);
-            arm(link, &mut self.heap, was_idle && m != id, now);
+            arm(link, &self.yard, &mut self.heap, was_idle && m != id, now);
         }
     }
 
     /// An arrival at a port: settled up to now first.
     #[inline]
     fn enqueue(&mut self, id: LinkId, slot: SlotId, now: Time) {
-        let was_idle = self.links[id as usize].flight.is_empty();
+        let was_idle = self.links[id as usize].idle();
         self.settle(id, now);
         let link = &mut self.links[id as usize];
         link.enqueue(&mut self.yard, slot, now);
-        arm(link, &mut self.heap, was_idle, now);
+        arm(link, &self.yard, &mut self.heap, was_idle, now);
     }
 }
 
 /// Makes the first packet's arrival on a link that was idle its event.
 #[inline]
-fn arm(link: &Link, heap: &mut LinkHeap, was_idle: bool, now: Time) {
-    if was_idle && let Some(&(at, _)) = link.flight.front() {
-        heap.push(at, link.rank, now);
+fn arm(link: &Link, yard: &Yard, heap: &mut LinkHeap, was_idle: bool, now: Time) {
+    if was_idle && !link.idle() {
+        heap.push(link.arrival(yard), link.rank, now);
     }
 }
