@@ -7,7 +7,9 @@ use crate::topology::Hop;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_qdisc::units::{Span, Time};
-use switchbed_qdisc::{Arena, Cx, Dequeued, Enqueued, Outcome, Passed, Pool, Qdisc, QueueId, SlotId};
+use switchbed_qdisc::{
+    Arena, Cx, Dequeued, Enqueued, Outcome, Passed, Pool, Qdisc, QueueId, SlotId,
+};
 
 /// A packet on its way, by slot.
 #[derive(Clone, Copy)]

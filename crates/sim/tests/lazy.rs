@@ -105,3 +105,18 @@ fn with_drops_timeouts_and_every_discipline() {
         }
     }
 }
+
+/// A measured port stores every packet and takes it out again; one that nobody looks at lets
+/// packets pass straight through.
+#[test]
+fn measuring_queues_changes_no_packet() {
+    for name in ["per-queue", "per-port", "mq-ecn"] {
+        let mut scenario = fig9(name, 0.8, 60);
+        scenario.measure.queues = QueueProbe::Off;
+        let through = outcome(&scenario, false);
+        scenario.measure.queues = QueueProbe::All;
+        let measured = outcome(&scenario, false);
+        assert_eq!(through.0, measured.0, "{name}");
+        assert_eq!(through.2, measured.2, "{name}");
+    }
+}
