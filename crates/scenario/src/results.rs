@@ -47,9 +47,11 @@ impl Results {
 
 /// The FCT in seconds and the slowdown; NaN where there is none.
 pub(crate) fn times(simulation: &Simulation, flow: &FlowRecord) -> (f64, f64) {
-    let (Some(end), Some(size)) = (flow.end, flow.size) else { return (f64::NAN, f64::NAN) };
+    let (Some(end), Some(empty)) = (flow.end, simulation.empty_fct_of(flow)) else {
+        return (f64::NAN, f64::NAN);
+    };
     let fct = end.since(flow.start).as_secs_f64();
-    (fct, fct / simulation.empty_fct(flow.src, flow.dst, size).as_secs_f64())
+    (fct, fct / empty.as_secs_f64())
 }
 
 fn flow_table(simulation: &Simulation, flows: &[FlowRecord]) -> Table {
@@ -73,7 +75,12 @@ fn flow_table(simulation: &Simulation, flows: &[FlowRecord]) -> Table {
             "payload; null: it sends as long as it runs",
             f64s(&|f| f.size.map_or(f64::NAN, Bytes::as_f64)),
         ),
-        ("start_s", "s", "when the application wrote it", f64s(&|f| f.start.as_secs_f64())),
+        (
+            "start_s",
+            "s",
+            "when the application wrote it, or asked for it",
+            f64s(&|f| f.start.as_secs_f64()),
+        ),
         (
             "fct_s",
             "s",

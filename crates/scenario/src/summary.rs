@@ -332,6 +332,7 @@ mod tests {
             size: None,
             start: Time::ZERO,
             end: None,
+            request: None,
             received: Bytes::new(received),
             timeouts: 0,
             retransmissions: 0,

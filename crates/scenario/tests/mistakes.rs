@@ -630,3 +630,93 @@ fn what_reads_the_pool_needs_one() {
     assert!(read(&dynamic, &["switch.pool=2MB", "switch.alpha=0.5"]).is_ok());
     assert!(read(STAR, &["switch.alpha=0.5"]).unwrap_err().contains("does not apply"));
 }
+
+/// The star with its one source in this place, from its `[[traffic]]` (line 16) on.
+fn with_source(source: &str) -> String {
+    STAR.replace("kind = \"long-lived\"\nfrom = \"0-7\"\nto = 8\n", source)
+}
+
+#[test]
+fn requests() {
+    refused(
+        &with_source(
+            "kind = \"request-response\"\nload = 0.5\nflows = 10\nsizes = \"cache\"\n\
+             from = \"0-7\"\nto = 8\nrequest = \"100B\"\n",
+        ),
+        r#"
+to = 8 -> 
+    16: traffic.to is missing: write to = 8 (the clients)
+load = 0.5 -> load = 1.5
+    18: traffic.load is 1.5: a load over 1 never drains; write overload = true to mean it
+"0-7"\nto = 8 -> [8]\nto = "all"
+    21: traffic.from is [8]: host 8 asks too (traffic.to) and could only ask itself
+"100B" -> "0B"
+    23: traffic.request is "0B": a request has at least 1 byte
+"100B" -> "100B"\nservice = "pair"\nservices = 2
+    24: traffic.service is "pair": services of requests are "one" or "random"
+"100B" -> "100B"\nservice = "random"\nshares = [0.5, 0.25, 0.25]
+    25: traffic.shares is [0.5,0.25,0.25]: classes 0 to 2 need as many queues, and switch.queues is 2 (or write switch.classify = "single")
+"100B" -> "100B"\nconnections = "one"
+    24: traffic.connections is "one": it must be fresh, fresh-no-handshake, persistent or single
+"100B" -> "100B"\nstop = "1s"
+    24: traffic.stop does not apply to kind = "request-response", which takes kind, load, overload, flows, sizes, from, to, service, connections or request
+"request-response" -> "poisson"
+    23: traffic.request does not apply to kind = "poisson", which takes kind, load, overload, flows, sizes, from, to, service or connections
+"#,
+    );
+}
+
+#[test]
+fn incast() {
+    refused(
+        &with_source(
+            "kind = \"incast\"\nsizes = \"64KB\"\nfrom = \"0-7\"\nto = 8\nrounds = 3\n\
+             every = \"10ms\"\n",
+        ),
+        r#"
+to = 8 -> to = "7-8"
+    20: traffic.to is "7-8": incast goes to one host
+every = "10ms" -> 
+    16: traffic.every is missing: write every = "10us"
+"10ms" -> "0us"
+    22: traffic.every is "0us": rounds are some time apart
+"10ms" -> "50ms"
+    21: traffic.rounds is 3: the last round would start after the end, 100ms
+"10ms" -> "10ms"\nstart = "1s"
+    23: traffic.start is "1s": the last round would start after the end, 100ms
+sizes = "64KB" -> 
+    16: traffic.sizes is missing: write sizes = "web-search"
+"64KB" -> ["64KB", "1KB"]
+    18: traffic.sizes is ["64KB","1KB"]: it lists 2 for 1 services
+"10ms" -> "10ms"\nclasses = [2]
+    23: traffic.classes is [2]: classes 0 to 2 need as many queues, and switch.queues is 2 (or write switch.classify = "single")
+"#,
+    );
+}
+
+#[test]
+fn on_off() {
+    refused(
+        &with_source(
+            "kind = \"on-off\"\nburst = \"10KB\"\nrate = \"1Gbps\"\nfrom = \"0-7\"\nto = 8\n",
+        ),
+        r#"
+burst = "10KB" -> 
+    16: traffic.burst is missing: write burst = "300KB"
+"10KB" -> "0B"
+    18: traffic.burst is "0B": a burst has at least 1 byte
+rate = "1Gbps" -> 
+    16: traffic.rate is missing: write rate = "10Gbps"
+"1Gbps" -> "11Gbps"
+    19: traffic.rate is "11Gbps": it is an average, and a host's link carries 10Gbps
+to = 8 -> to = 8\noff = "none"
+    22: traffic.off is "none": it must be constant or exponential
+to = 8 -> to = 7
+    20: traffic.from is "0-7": host 7 is the receiver (traffic.to) and cannot send to itself
+to = 8 -> to = 8\nstagger = "20ms"
+    22: traffic.stagger is "20ms": the last flow would start after the end, 100ms
+until = "100ms" -> 
+    16: traffic.stop is missing: on-off sources never end; write stop = "1s", or until in [run]
+"#,
+    );
+}

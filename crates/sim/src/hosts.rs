@@ -36,19 +36,21 @@ pub struct FlowRecord {
     pub start: Time,
     /// When it ended (see [`FctEnd`]); `None` if it had not.
     pub end: Option<Time>,
+    /// Payload of the request for it; `None`: it came unasked.
+    pub request: Option<Bytes>,
     /// Payload that its receiver has taken since the warm-up ended.
     pub received: Bytes,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts, its request's too.
     pub timeouts: u32,
-    /// Segments sent again.
+    /// Segments sent again, its request's too.
     pub retransmissions: u32,
-    /// Window cuts for marks.
+    /// Window cuts for marks, its request's too.
     pub ecn_cuts: u32,
     /// Whether it opened its connection with a handshake.
     pub handshake: bool,
 }
 
-/// A flow under way on a connection.
+/// A flow, or the request for it, under way on a connection.
 struct Running {
     record: FlowRecord,
     /// The stream offset of its first byte.
@@ -70,6 +72,10 @@ struct Connection {
     /// It closes with its flow.
     fresh: bool,
     generation: u8,
+    /// What ends its flows.
+    ends: FctEnd,
+    /// Its flows are requests, and the connection at this place answers them; or [`NOBODY`].
+    answers: u32,
     /// ECMP keys of the data's direction and the ACKs'.
     keys: [u32; 2],
     /// The earliest wake-up pending for the sender and for the receiver.
@@ -78,15 +84,29 @@ struct Connection {
     flows: VecDeque<Running>,
 }
 
+/// No connection's place.
+const NOBODY: u32 = u32::MAX;
+
 /// The half of a connection that a timer is for.
 const SENDER: u8 = 0;
 const RECEIVER: u8 = 1;
 
-/// Pairs of hosts and a class, or a key from a flow list: what shares connections.
+/// What shares connections, between hosts in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Shared {
-    Pair(u32, u32, u8),
-    Key(u32, u32, u64),
+struct Shared(u32, u32, By);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum By {
+    /// A class's flows; a flow takes an idle connection.
+    Class(u8),
+    /// A client's requests, whatever the class of their answers; likewise.
+    Requests,
+    /// A class's flows, on one connection.
+    Single(u8),
+    /// A class's requests, on one connection.
+    SingleRequests(u8),
+    /// A flow list's key, on one connection.
+    Key(u64),
 }
 
 /// All hosts.
@@ -102,6 +122,8 @@ pub struct Hosts {
     free: VecDeque<u32>,
     shared: HashMap<Shared, Vec<u32>>,
     timers: BinaryHeap<Reverse<(Time, u32, u8)>>,
+    /// Requests that have arrived: the connection to answer on, and the flow.
+    asked: Vec<(u32, FlowRecord)>,
     /// Flows that ended, for the caller to take.
     pub finished: Vec<FlowRecord>,
     running: u64,
@@ -130,6 +152,7 @@ impl Hosts {
             free: VecDeque::new(),
             shared: HashMap::new(),
             timers: BinaryHeap::new(),
+            asked: Vec::new(),
             finished: Vec::new(),
             running: 0,
             timeouts: 0,
@@ -154,10 +177,9 @@ impl Hosts {
         self.timers.peek().map_or(Time::NEVER, |&Reverse((at, ..))| at)
     }
 
-    /// A flow starts.
+    /// A flow starts, or the request for it.
     pub fn start(&mut self, flow: &FlowStart, net: &mut Network) {
         let (place, handshake) = self.connection(flow);
-        let now = flow.start;
         let connection = &mut self.connections[place as usize];
         if self.ecmp_by_row {
             connection.keys = keys(self.seed, flow.row, 0);
@@ -165,32 +187,57 @@ impl Hosts {
         if let Some(path) = flow.path {
             connection.keys[0] = Hop::PINNED | path;
         }
-        let size = flow.size.map_or(ENDLESS, |size| size.get());
-        let from = connection.flows.back().map_or(connection.sender.acked(), |last| last.until);
-        let sender = &connection.sender;
+        let record = FlowRecord {
+            row: flow.list_row.unwrap_or(flow.row),
+            src: flow.src,
+            dst: flow.dst,
+            class: flow.class,
+            size: flow.size,
+            start: flow.start,
+            end: None,
+            request: flow.request,
+            received: Bytes::ZERO,
+            timeouts: 0,
+            retransmissions: 0,
+            ecn_cuts: 0,
+            handshake,
+        };
+        self.running += 1;
+        self.write(place, record, flow.request.or(flow.size), net, flow.start);
+    }
+
+    /// A host writes a flow, or the request for it, to a connection.
+    fn write(
+        &mut self,
+        place: u32,
+        record: FlowRecord,
+        size: Option<Bytes>,
+        net: &mut Network,
+        now: Time,
+    ) {
+        let size = size.map_or(ENDLESS, Bytes::get);
+        let connection = &mut self.connections[place as usize];
+        let from = connection.sender.written();
+        if connection.flows.is_empty() {
+            connection.class = record.class;
+        }
         connection.flows.push_back(Running {
-            record: FlowRecord {
-                row: flow.list_row.unwrap_or(flow.row),
-                src: flow.src,
-                dst: flow.dst,
-                class: flow.class,
-                size: flow.size,
-                start: now,
-                end: None,
-                received: Bytes::ZERO,
-                timeouts: 0,
-                retransmissions: 0,
-                ecn_cuts: 0,
-                handshake,
-            },
+            record,
             from,
             until: from + size,
-            before: *sender.counters(),
+            before: *connection.sender.counters(),
             received_before: from,
         });
-        self.running += 1;
         connection.sender.write(size);
         self.pump_sender(place, net, now);
+    }
+
+    /// Answers the requests that have arrived.
+    #[cold]
+    fn answer(&mut self, net: &mut Network, now: Time) {
+        for (place, record) in std::mem::take(&mut self.asked) {
+            self.write(place, record, record.size, net, now);
+        }
     }
 
     /// Endless flows send nothing more from now on; they end when what is on its way is there.
@@ -221,15 +268,21 @@ impl Hosts {
         }
         if segment.flags.contains(Flags::ACK) {
             connection.sender.on_segment(&self.config, &segment, now);
+            // A connection of one flow closes with the last ACK, whatever ended its flow.
+            let closes = connection.ends == FctEnd::Acked || connection.fresh;
             self.pump_sender(place, net, now);
-            if self.fct_end == FctEnd::Acked {
+            if closes {
                 self.finish(place, now);
             }
         } else {
             connection.receiver.on_segment(&self.config, &segment, packet.ecn == Ecn::Ce, now);
+            let ends = connection.ends == FctEnd::Received;
             self.pump_receiver(place, net, now);
-            if self.fct_end == FctEnd::Received {
+            if ends {
                 self.finish(place, now);
+                if !self.asked.is_empty() {
+                    self.answer(net, now);
+                }
             }
         }
     }
@@ -294,67 +347,105 @@ impl Hosts {
 
     /// A connection for a flow, and whether it has to be opened first.
     fn connection(&mut self, flow: &FlowStart) -> (u32, bool) {
-        let key = match flow.connection {
-            ConnectionUse::Fresh => return (self.open(flow, Open::Handshake, true), true),
+        let asked = flow.request.is_some();
+        let by = match flow.connection {
+            ConnectionUse::Fresh => return (self.open(flow, Open::Handshake, None), true),
             ConnectionUse::FreshNoHandshake => {
-                return (self.open(flow, Open::Established, true), false);
+                return (self.open(flow, Open::Established, None), false);
             }
-            ConnectionUse::Persistent => Shared::Pair(flow.src, flow.dst, flow.class),
-            ConnectionUse::Keyed(key) => Shared::Key(flow.src, flow.dst, key),
+            ConnectionUse::Persistent if asked => By::Requests,
+            ConnectionUse::Persistent => By::Class(flow.class),
+            ConnectionUse::Single if asked => By::SingleRequests(flow.class),
+            ConnectionUse::Single => By::Single(flow.class),
+            ConnectionUse::Keyed(key) => By::Key(key),
         };
+        let key = Shared(flow.src, flow.dst, by);
         let known = self.shared.get(&key).map_or(&[][..], Vec::as_slice);
-        let usable = |&&place: &&u32| {
-            matches!(key, Shared::Key(..)) || self.connections[place as usize].flows.is_empty()
-        };
+        let usable =
+            |&&place: &&u32| !matches!(by, By::Class(_) | By::Requests) || self.is_idle(place);
         if let Some(&place) = known.iter().find(usable) {
             return (place, false);
         }
-        let (place, handshake) = if known.is_empty() && self.warm.is_some() {
-            (self.open(flow, Open::Warm, false), false)
-        } else {
-            (self.open(flow, Open::Handshake, false), true)
+        let nth = known.len() as u64;
+        let (how, handshake) = match known.is_empty() && self.warm.is_some() {
+            true => (Open::Warm, false),
+            false => (Open::Handshake, true),
         };
+        let salt = match by {
+            By::Class(class) | By::Single(class) | By::SingleRequests(class) => {
+                u64::from(class) << 32 | nth
+            }
+            By::Requests => nth,
+            By::Key(key) => !key,
+        };
+        let place = self.open(flow, how, Some(salt));
         self.shared.entry(key).or_default().push(place);
         (place, handshake)
     }
 
-    fn open(&mut self, flow: &FlowStart, how: Open, fresh: bool) -> u32 {
-        let sender = match (how, &self.warm) {
+    /// Whether a connection carries nothing, nor the one that answers its requests.
+    fn is_idle(&self, place: u32) -> bool {
+        let connection = &self.connections[place as usize];
+        let answers = self.connections.get(connection.answers as usize);
+        connection.flows.is_empty() && answers.is_none_or(|answers| answers.flows.is_empty())
+    }
+
+    /// Opens a connection for a flow; for one that is asked for, one in each direction, and
+    /// returns the requests'. `salt` tells what stays from the pair's others; `None`: it
+    /// closes with the flow.
+    fn open(&mut self, flow: &FlowStart, how: Open, salt: Option<u64>) -> u32 {
+        let fresh = salt.is_none();
+        let keys = match salt {
+            None => keys(self.seed, flow.row, 0),
+            Some(salt) => keys(self.seed, u64::from(flow.src) << 32 | u64::from(flow.dst), salt),
+        };
+        let data = Connection {
+            src: flow.src,
+            dst: flow.dst,
+            fresh,
+            ends: self.fct_end,
+            keys,
+            ..Connection::new(self.sender(how))
+        };
+        if flow.request.is_none() {
+            return self.place(data);
+        }
+        // One TCP connection: the handshake opens both directions, and each data's path is
+        // that of the other's ACKs.
+        let answers_how = if matches!(how, Open::Handshake) { Open::Established } else { how };
+        let data = Connection { sender: self.sender(answers_how), ..data };
+        let answers = self.place(data);
+        let requests = Connection {
+            src: flow.dst,
+            dst: flow.src,
+            fresh,
+            ends: FctEnd::Received,
+            answers,
+            keys: [keys[1], keys[0]],
+            ..Connection::new(self.sender(how))
+        };
+        self.place(requests)
+    }
+
+    fn sender(&self, how: Open) -> Sender {
+        match (how, &self.warm) {
             (Open::Warm, Some(warm)) => Sender::warm(&self.config, warm),
             (Open::Established, _) => Sender::established(&self.config),
             _ => Sender::new(&self.config),
-        };
-        let place = match self.free.pop_front() {
-            Some(place) => place,
-            None => self.connections.len() as u32,
-        };
-        assert!((place as usize) < MAX_CONNECTIONS, "more connections than can be numbered");
-        let nth =
-            self.shared.get(&Shared::Pair(flow.src, flow.dst, flow.class)).map_or(0, Vec::len);
-        let pair = (flow.src as u64) << 32 | flow.dst as u64;
-        let connection = Connection {
-            sender,
-            receiver: Receiver::new(),
-            src: flow.src,
-            dst: flow.dst,
-            class: flow.class,
-            fresh,
-            generation: 0,
-            keys: if fresh {
-                keys(self.seed, flow.row, 0)
-            } else {
-                keys(self.seed, pair, (flow.class as u64) << 32 | nth as u64)
-            },
-            armed: [Time::NEVER; 2],
-            flows: VecDeque::new(),
-        };
-        match self.connections.get_mut(place as usize) {
-            Some(old) => {
-                let generation = old.generation.wrapping_add(1);
-                *old = Connection { generation, ..connection };
-            }
-            None => self.connections.push(connection),
         }
+    }
+
+    /// Gives a connection a place.
+    fn place(&mut self, connection: Connection) -> u32 {
+        let Some(place) = self.free.pop_front() else {
+            let place = self.connections.len();
+            assert!(place < MAX_CONNECTIONS, "more connections than can be numbered");
+            self.connections.push(connection);
+            return place as u32;
+        };
+        let old = &mut self.connections[place as usize];
+        let generation = old.generation.wrapping_add(1);
+        *old = Connection { generation, ..connection };
         place
     }
 
@@ -363,7 +454,7 @@ impl Hosts {
     fn finish(&mut self, place: u32, now: Time) {
         let connection = &mut self.connections[place as usize];
         while let Some(flow) = connection.flows.front() {
-            let reached = match self.fct_end {
+            let reached = match connection.ends {
                 FctEnd::Acked => connection.sender.acked(),
                 FctEnd::Received => connection.receiver.received(),
             };
@@ -371,6 +462,11 @@ impl Hosts {
                 return;
             }
             let record = FlowRecord { end: Some(now), ..connection.record(flow) };
+            if connection.answers != NOBODY {
+                self.asked.push((connection.answers, FlowRecord { end: None, ..record }));
+                connection.flows.pop_front();
+                continue;
+            }
             self.timeouts += record.timeouts as u64;
             self.retransmissions += record.retransmissions as u64;
             self.finished.push(record);
@@ -412,6 +508,7 @@ impl Hosts {
 }
 
 /// How a connection begins.
+#[derive(Clone, Copy)]
 enum Open {
     Handshake,
     Established,
@@ -419,6 +516,24 @@ enum Open {
 }
 
 impl Connection {
+    /// Without hosts yet.
+    fn new(sender: Sender) -> Connection {
+        Connection {
+            sender,
+            receiver: Receiver::new(),
+            src: 0,
+            dst: 0,
+            class: 0,
+            fresh: false,
+            generation: 0,
+            ends: FctEnd::Acked,
+            answers: NOBODY,
+            keys: [0; 2],
+            armed: [Time::NEVER; 2],
+            flows: VecDeque::new(),
+        }
+    }
+
     #[inline]
     fn packet(&self, segment: &Segment, class: u8, place: u32, config: &Config) -> Packet {
         Packet {
@@ -447,13 +562,18 @@ impl Connection {
 
     fn record(&self, flow: &Running) -> FlowRecord {
         let now = self.sender.counters();
-        let received = self.receiver.received().clamp(flow.from, flow.until);
+        let received = match self.answers {
+            NOBODY => self.receiver.received().clamp(flow.from, flow.until),
+            // What has arrived is of the request, not of the flow.
+            _ => flow.received_before,
+        };
+        let record = &flow.record;
         FlowRecord {
             received: Bytes::new(received.saturating_sub(flow.received_before)),
-            timeouts: now.timeouts - flow.before.timeouts,
-            retransmissions: now.retransmits - flow.before.retransmits,
-            ecn_cuts: now.mark_cuts - flow.before.mark_cuts,
-            ..flow.record
+            timeouts: record.timeouts + now.timeouts - flow.before.timeouts,
+            retransmissions: record.retransmissions + now.retransmits - flow.before.retransmits,
+            ecn_cuts: record.ecn_cuts + now.mark_cuts - flow.before.mark_cuts,
+            ..*record
         }
     }
 }

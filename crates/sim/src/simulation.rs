@@ -377,14 +377,23 @@ impl Simulation {
 
     /// How long a flow takes in an empty network whose windows never limit it: its packets
     /// back to back over its path (the slowest link spaces them), and, where the FCT ends
-    /// with it, the last one's ACK. A slowdown is an FCT over this.
+    /// with it, the last one's ACK.
     pub fn empty_fct(&self, src: u32, dst: u32, size: Bytes) -> Span {
-        self.paths.empty_fct(src, dst, size)
+        self.paths.flow(src, dst, size, self.paths.fct_end)
+    }
+
+    /// The same of a flow with the request for it, if there was one; `None` for a flow that
+    /// never ends. A slowdown is an FCT over this.
+    pub fn empty_fct_of(&self, flow: &FlowRecord) -> Option<Span> {
+        let request = flow.request.map_or(Span::ZERO, |request| {
+            self.paths.flow(flow.dst, flow.src, request, FctEnd::Received)
+        });
+        flow.size.map(|size| request + self.empty_fct(flow.src, flow.dst, size))
     }
 }
 
 impl Paths {
-    fn empty_fct(&self, src: u32, dst: u32, size: Bytes) -> Span {
+    fn flow(&self, src: u32, dst: u32, size: Bytes, end: FctEnd) -> Span {
         let full = (self.mss + self.header) as u32;
         let packets = size.get().div_ceil(self.mss).max(1);
         let last = (size.get() - (packets - 1) * self.mss + self.header) as u32;
@@ -401,7 +410,7 @@ impl Paths {
             first += cable.delay;
             ahead = before + cable.delay;
         }
-        if self.fct_end == FctEnd::Acked {
+        if end == FctEnd::Acked {
             for cable in self.graph.path(dst, Hop { dst: src, key: 0 }) {
                 let tx = cable.rate.tx_time(self.header as u32);
                 ahead += tx;

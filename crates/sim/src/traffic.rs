@@ -7,16 +7,20 @@
 //! same sizes and receivers in the same rows, start at half the time (but for two that
 //! meet in one picosecond, which go by their senders).
 
+mod incast;
 pub mod list;
 mod long_lived;
 mod offered;
+mod on_off;
 mod poisson;
 mod seconds;
 
 pub use list::ListError;
 pub use offered::{Offered, TableOffered};
 
+use incast::Incast;
 use list::List;
+use on_off::OnOff;
 use poisson::Poisson;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -41,6 +45,9 @@ pub struct FlowStart {
     pub class: u8,
     /// Payload; `None`: it sends as long as it runs.
     pub size: Option<Bytes>,
+    /// Payload of the request for it, which its receiver sends at `start`: the flow is the
+    /// answer; `None`: it comes unasked.
+    pub request: Option<Bytes>,
     /// When its application stops handing over; `None`: never.
     pub stop: Option<Time>,
     /// The connection that carries it.
@@ -49,6 +56,25 @@ pub struct FlowStart {
     pub path: Option<u32>,
     /// Its number in the flow list that it came from, from 0, the header not counted.
     pub list_row: Option<u64>,
+}
+
+impl FlowStart {
+    /// An endless flow of class 0 on a connection of its own.
+    fn new(start: Time, src: u32, dst: u32) -> FlowStart {
+        FlowStart {
+            row: 0,
+            start,
+            src,
+            dst,
+            class: 0,
+            size: None,
+            request: None,
+            stop: None,
+            connection: ConnectionUse::Fresh,
+            path: None,
+            list_row: None,
+        }
+    }
 }
 
 /// The connection that carries a flow.
@@ -63,6 +89,8 @@ pub enum ConnectionUse {
     /// The pair's connection with this key, opened by its first flow; flows of one key
     /// follow each other.
     Keyed(u64),
+    /// The pair's and class's only one of this kind; flows follow each other.
+    Single,
 }
 
 impl From<Connections> for ConnectionUse {
@@ -71,6 +99,7 @@ impl From<Connections> for ConnectionUse {
             Connections::Fresh => ConnectionUse::Fresh,
             Connections::FreshNoHandshake => ConnectionUse::FreshNoHandshake,
             Connections::Persistent => ConnectionUse::Persistent,
+            Connections::Single => ConnectionUse::Single,
         }
     }
 }
@@ -113,6 +142,15 @@ impl Hosts {
                 self.count.saturating_sub(1)
             )),
             Some(_) => Ok(sorted),
+        }
+    }
+
+    /// Checks the senders `from` and the one receiver of an entry.
+    fn many_to_one(&self, from: &[u32], to: u32) -> Result<(), String> {
+        self.named("to", &[to])?;
+        match self.named("from", from)?.binary_search(&to) {
+            Ok(_) => Err(format!("host {to} is both in `from` and `to`; a flow has two ends")),
+            Err(_) => Ok(()),
         }
     }
 }
@@ -159,6 +197,8 @@ pub struct Flows {
 #[derive(Debug)]
 enum Source {
     Poisson(Poisson),
+    Incast(Incast),
+    OnOff(OnOff),
     LongLived(std::vec::IntoIter<FlowStart>),
     List(List),
 }
@@ -167,6 +207,8 @@ impl Source {
     fn next(&mut self) -> Option<FlowStart> {
         match self {
             Source::Poisson(flows) => flows.next(),
+            Source::Incast(flows) => flows.next(),
+            Source::OnOff(flows) => flows.next(),
             Source::LongLived(flows) => flows.next(),
             Source::List(flows) => flows.next(),
         }
@@ -209,11 +251,25 @@ impl Flows {
     ) -> Result<(), TrafficError> {
         let wrong = |what| TrafficError::Entry { entry, what };
         let (source, flows) = match traffic {
-            Traffic::Poisson(arrivals) => {
+            Traffic::Poisson(arrivals) | Traffic::RequestResponse { arrivals, .. } => {
+                let request = match traffic {
+                    Traffic::RequestResponse { request, .. } => Some(*request),
+                    _ => None,
+                };
                 let (source, offered) =
-                    Poisson::new(arrivals, hosts, seed, entry).map_err(wrong)?;
+                    Poisson::new(arrivals, request, hosts, seed, entry).map_err(wrong)?;
                 self.offered.push(offered);
                 (Source::Poisson(source), arrivals.flows)
+            }
+            Traffic::Incast { .. } => {
+                let flows = Incast::new(traffic, hosts, seed, entry).map_err(wrong)?;
+                let count = flows.flows();
+                (Source::Incast(flows), count)
+            }
+            Traffic::OnOff { .. } => {
+                let bursts = OnOff::new(traffic, hosts, seed, entry).map_err(wrong)?;
+                let count = bursts.expected();
+                (Source::OnOff(bursts), count)
             }
             Traffic::LongLived { .. } => {
                 let flows = long_lived::flows(traffic, hosts).map_err(wrong)?;
@@ -232,12 +288,13 @@ impl Flows {
         Ok(())
     }
 
-    /// How many flows there are in all, those that never end counted.
+    /// How many flows there are in all, those that never end counted (of on–off sources as
+    /// many as are to be expected).
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// What each Poisson entry offers.
+    /// What each entry with a load offers.
     pub fn offered(&self) -> &[Offered] {
         &self.offered
     }
@@ -247,7 +304,7 @@ impl Flows {
     pub fn failure(&self) -> Option<&ListError> {
         self.sources.iter().find_map(|source| match source {
             Source::List(list) => list.failure(),
-            Source::Poisson(_) | Source::LongLived(_) => None,
+            _ => None,
         })
     }
 }

@@ -80,6 +80,21 @@ fn an_fct_may_end_at_the_receiver() {
 }
 
 #[test]
+fn flows_that_end_at_the_receiver_follow_each_other_whole() {
+    // The second starts when the first has arrived (4.4 us), but not its ACK (6.464 us).
+    let mut scenario = star(2);
+    scenario.measure.fct_end = FctEnd::Received;
+    let rows = [(0.0, 0, 1, 1460), (0.001, 0, 1, 1460), (0.001_005, 0, 1, 2920)];
+    let (_file, traffic) = list(&rows, Connections::Persistent);
+    scenario.traffic = traffic;
+    let (simulation, records) = run(&scenario);
+    assert_eq!(simulation.connections(), 1);
+    assert_eq!(fct(&records[1]), Span::from_ns(2 * 1200 + 2000));
+    assert_eq!(fct(&records[2]), Span::from_ns(3 * 1200 + 2000));
+    assert_eq!(records[2].received, Bytes::new(2920));
+}
+
+#[test]
 fn an_endless_flow_stops_when_told_and_ends_when_it_has_arrived() {
     let mut scenario = long_lived(star(2), &[0], Span::from_ms(20));
     let Traffic::LongLived { stop, .. } = &mut scenario.traffic[0] else { unreachable!() };

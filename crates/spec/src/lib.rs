@@ -22,7 +22,7 @@ pub use param::{Param, ParamKind, Section};
 pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Switch};
 pub use topology::Topology;
-pub use traffic::{Arrivals, Connections, Service, Sizes, Traffic};
+pub use traffic::{Arrivals, Connections, Off, Service, Sizes, Traffic};
 pub use transport::{
     CongestionControl, LossHalves, Restart, RttSampling, Transport, Warm, WindowCut,
 };

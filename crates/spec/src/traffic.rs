@@ -3,7 +3,7 @@
 use crate::param::{FRACTION, HOSTS, Param, ParamKind, Section};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_qdisc::units::{Bytes, Rate, Span};
 
 /// A source of flows. A scenario may have several; their flows are numbered in the
 /// order of their starts, ties by the source's place in the file.
@@ -12,6 +12,61 @@ use switchbed_qdisc::units::{Bytes, Span};
 pub enum Traffic {
     /// Flows that arrive at every sending host as a Poisson process.
     Poisson(Arrivals),
+    /// Hosts (`to`, the clients) that ask others (`from`, the servers) for data as a
+    /// Poisson process: a flow begins with its request and ends with its answer.
+    RequestResponse {
+        /// Payload of a request.
+        request: Bytes,
+        /// The answers; their load is what each client asks for.
+        #[serde(flatten)]
+        arrivals: Arrivals,
+    },
+    /// All senders at once to one receiver, round after round.
+    Incast {
+        /// Sending hosts.
+        #[serde(serialize_with = "hosts")]
+        from: Vec<u32>,
+        /// The receiving host.
+        to: u32,
+        /// Flow sizes.
+        sizes: Sizes,
+        /// Flows from each sender in a round.
+        flows_each: u32,
+        /// How often.
+        rounds: u64,
+        /// From the start of a round to that of the next; none where there is one round.
+        #[serde(skip_serializing_if = "is_zero")]
+        every: Span,
+        /// Classes, dealt to the flows of a round in turn.
+        classes: Vec<u8>,
+        /// When the first round starts.
+        start: Span,
+        /// How flows use connections.
+        connections: Connections,
+    },
+    /// Sources that hand over a burst, are silent, and so on; a flow is a burst, and a
+    /// source's follow each other on one connection.
+    OnOff {
+        /// Sending hosts, a source each.
+        #[serde(serialize_with = "hosts")]
+        from: Vec<u32>,
+        /// The receiving host.
+        to: u32,
+        /// Payload of a burst.
+        burst: Bytes,
+        /// Payload that a source offers, bursts and silences taken together.
+        rate: Rate,
+        /// How long a source is silent.
+        off: Off,
+        /// Classes, dealt to the sources in turn.
+        classes: Vec<u8>,
+        /// When the first source's first burst starts.
+        start: Span,
+        /// How much later each next source's does.
+        stagger: Span,
+        /// No burst starts from then on.
+        stop: Span,
+    },
     /// Flows that send as long as they run.
     LongLived {
         /// Sending hosts.
@@ -72,49 +127,66 @@ pub const SECTION: Section = Section {
     keys: &[
         Param::required(
             "kind",
-            ParamKind::Word(&["poisson", "long-lived", "list"]),
-            "poisson: flows that arrive at every sender at random. long-lived: flows that \
-             send as long as they run. list: flows from a CSV file.",
+            ParamKind::Word(&[
+                "poisson",
+                "request-response",
+                "incast",
+                "on-off",
+                "long-lived",
+                "list",
+            ]),
+            "poisson: flows that arrive at every sender at random. request-response: clients \
+             ask servers for data at random; a flow begins with its request and ends with \
+             its answer. incast: all senders at once to one receiver. on-off: bursts with \
+             silences between. long-lived: flows that send as long as they run. list: flows \
+             from a CSV file.",
         ),
         Param::optional(
             "load",
             ParamKind::Number { min: 0.0, max: f64::INFINITY },
             "poisson: payload bits that each sender offers, as a fraction of its link's rate; \
-             headers come on top.",
+             headers come on top. request-response: payload bits that each client asks for.",
         ),
         Param::with_default(
             "overload",
             ParamKind::Flag,
             "false",
-            "poisson: a load over 1, which never drains, is meant.",
+            "poisson, request-response: a load over 1, which never drains, is meant.",
         ),
         Param::optional(
             "flows",
             ParamKind::Count { min: 1, max: 1_000_000_000 },
-            "poisson: flows in all, the first so many to start.",
+            "poisson, request-response: flows in all, the first so many to start.",
         ),
         Param::optional(
             "sizes",
             ParamKind::Either(&[SIZES, ParamKind::List(&SIZES)]),
-            "poisson: flow sizes. A built-in table's name, a size that all flows have \
+            "poisson, request-response, incast: flow sizes. A built-in table's name, a size \
+             that all flows have \
              (\"64KB\"), or a table of name, file, points, mean, round_up_to. In a list, \
              service s takes entry s modulo the list's length.",
         ),
-        Param::with_default("from", HOSTS, "all", "poisson, long-lived: sending hosts."),
+        Param::with_default(
+            "from",
+            HOSTS,
+            "all",
+            "All but list: sending hosts (request-response: the servers).",
+        ),
         Param::with_default(
             "to",
             HOSTS,
             "all",
-            "poisson: receiving hosts, drawn uniformly (never the sender itself). long-lived: \
-             the one receiving host.",
+            "poisson: receiving hosts, drawn uniformly (never the sender itself). \
+             request-response: the clients, who draw a server uniformly. incast, on-off, \
+             long-lived: the one receiving host.",
         ),
         Param::with_default(
             "service",
             ParamKind::Word(&["one", "random", "pair"]),
             "one",
-            "poisson: which service, and so which class, a flow belongs to. one: all to \
-             service 0. random: drawn by shares. pair: ((dst + 1)·hosts + (src + 1)) modulo \
-             services, as in MQ-ECN's simulations.",
+            "poisson, request-response: which service, and so which class, a flow belongs to. \
+             one: all to service 0. random: drawn by shares. pair (poisson only): \
+             ((dst + 1)·hosts + (src + 1)) modulo services, as in MQ-ECN's simulations.",
         ),
         Param::optional(
             "services",
@@ -127,38 +199,77 @@ pub const SECTION: Section = Section {
             ParamKind::List(&FRACTION),
             "random: each service's share of the flows; they sum to 1. Default: equal.",
         ),
-        Param::with_default(
+        Param::optional(
             "connections",
-            ParamKind::Word(&["fresh", "fresh-no-handshake", "persistent"]),
-            "fresh",
-            "poisson, list: how flows use connections. fresh: one each, its handshake inside \
-             the flow's time. fresh-no-handshake: one each that starts established. \
-             persistent: one for each ordered pair of hosts and class, carrying flow after \
-             flow; a flow that finds all of them busy opens another, which stays.",
+            ParamKind::Word(&["fresh", "fresh-no-handshake", "persistent", "single"]),
+            "poisson, request-response, incast, list: how flows use connections. fresh: one \
+             each, its handshake inside the flow's time. fresh-no-handshake: one each that \
+             starts established. persistent: one for each ordered pair of hosts and class (of \
+             client and server, whatever the class), carrying flow after flow; a flow that \
+             finds all of them busy opens another, which stays. single: one for each ordered \
+             pair and class, on which flows wait for each other. Default: fresh; \
+             request-response: persistent.",
+        ),
+        Param::with_default(
+            "request",
+            ParamKind::Size,
+            "100B",
+            "request-response: payload of a request, which goes in the flow's class.",
         ),
         Param::with_default(
             "flows_each",
             ParamKind::Count { min: 1, max: 1_000_000 },
             "1",
-            "long-lived: flows from each sender.",
+            "long-lived: flows from each sender. incast: in each round.",
+        ),
+        Param::with_default(
+            "rounds",
+            ParamKind::Count { min: 1, max: 1_000_000_000 },
+            "1",
+            "incast: how often all senders send.",
+        ),
+        Param::optional(
+            "every",
+            ParamKind::Time,
+            "incast: from the start of a round to that of the next, whether or not it has \
+             ended; needed where rounds is over 1.",
+        ),
+        Param::optional("burst", ParamKind::Size, "on-off: payload handed over at once."),
+        Param::optional(
+            "rate",
+            ParamKind::Rate,
+            "on-off: payload that a source offers, bursts and silences taken together.",
+        ),
+        Param::with_default(
+            "off",
+            ParamKind::Word(&["constant", "exponential"]),
+            "exponential",
+            "on-off: how long a source is silent after the time that its burst takes on its \
+             link: always as long as rate asks for, or drawn with that mean.",
         ),
         Param::with_default(
             "classes",
             ParamKind::List(&ParamKind::Count { min: 0, max: 255 }),
             "[0]",
-            "long-lived: classes, dealt to the flows in turn.",
+            "incast, on-off, long-lived: classes, dealt in turn to the flows of a round, the \
+             sources, the flows.",
         ),
-        Param::with_default("start", ParamKind::Time, "0us", "long-lived: when the first starts."),
+        Param::with_default(
+            "start",
+            ParamKind::Time,
+            "0us",
+            "incast, on-off, long-lived: when the first starts.",
+        ),
         Param::with_default(
             "stagger",
             ParamKind::Time,
             "0us",
-            "long-lived: how much later each next one starts.",
+            "on-off, long-lived: how much later each next one starts.",
         ),
         Param::optional(
             "stop",
             ParamKind::Time,
-            "long-lived: when they stop. Default: at the end of the run.",
+            "on-off, long-lived: when they stop. Default: at the end of the run.",
         ),
         Param::optional(
             "file",
@@ -265,6 +376,10 @@ fn hosts<S: Serializer>(hosts: &[u32], serializer: S) -> Result<S::Ok, S::Error>
     }
 }
 
+fn is_zero(span: &Span) -> bool {
+    *span == Span::ZERO
+}
+
 fn bytes<S: Serializer>(bytes: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{bytes}B"))
 }
@@ -280,4 +395,16 @@ pub enum Connections {
     /// One for each ordered pair (and class), carrying flow after flow; a flow that finds
     /// all of its pair's connections busy opens another, which stays.
     Persistent,
+    /// One for each ordered pair and class, on which flows wait for each other.
+    Single,
+}
+
+/// How long an on–off source is silent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Off {
+    /// Always as long.
+    Constant,
+    /// Exponentially distributed.
+    Exponential,
 }

@@ -5,9 +5,11 @@ use super::sizes;
 use crate::mistake::{Mistake, Origin};
 use crate::section::Section;
 use crate::tree::Table;
-use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::traffic::SECTION;
-use switchbed_spec::{Arrivals, Classify, Connections, Run, Service, Switch, Topology, Traffic};
+use switchbed_spec::{
+    Arrivals, Classify, Connections, Off, Run, Service, Switch, Topology, Traffic,
+};
 
 /// What traffic is checked against.
 pub(crate) struct Context<'a> {
@@ -41,7 +43,10 @@ impl Context<'_> {
     fn source(&self, section: Section<'_>) -> Result<Traffic, Mistake> {
         let kind: String = section.get("kind")?;
         let traffic = match kind.as_str() {
-            "poisson" => Traffic::Poisson(self.arrivals(&section)?),
+            "poisson" => Traffic::Poisson(self.arrivals(&section, false)?),
+            "request-response" => self.request_response(&section)?,
+            "incast" => self.incast(&section)?,
+            "on-off" => self.on_off(&section)?,
             "long-lived" => self.long_lived(&section)?,
             "list" => list(&section)?,
             kind => unreachable!("traffic {kind}"),
@@ -50,7 +55,8 @@ impl Context<'_> {
         Ok(traffic)
     }
 
-    fn arrivals(&self, section: &Section<'_>) -> Result<Arrivals, Mistake> {
+    /// What random arrivals have in common; `asked`: `to` asks `from`.
+    fn arrivals(&self, section: &Section<'_>, asked: bool) -> Result<Arrivals, Mistake> {
         let load: f64 = section.get("load")?;
         let overload: bool = section.get("overload")?;
         if load == 0.0 {
@@ -62,17 +68,38 @@ impl Context<'_> {
         }
         let from = hosts(section, "from", self.topology.hosts())?;
         let to = hosts(section, "to", self.topology.hosts())?;
-        if let [only] = to[..]
-            && from.contains(&only)
-        {
-            let why = format!("host {only} sends too and would have nobody else to send to");
-            return Err(section.refuse("to", why));
+        match (&from[..], &to[..]) {
+            (_, [only]) if !asked && from.contains(only) => {
+                let why = format!("host {only} sends too and would have nobody else to send to");
+                return Err(section.refuse("to", why));
+            }
+            ([only], _) if asked && to.contains(only) => {
+                let why = format!("host {only} asks too (traffic.to) and could only ask itself");
+                return Err(section.refuse("from", why));
+            }
+            _ => {}
         }
         let service = self.service(section)?;
+        if asked && matches!(service, Service::Pair(_)) {
+            let why = "services of requests are \"one\" or \"random\"";
+            return Err(section.refuse("service", why));
+        }
         let sizes = sizes::resolve(section, services(&service))?;
         let flows = section.get("flows")?;
-        let connections = connections(section)?;
+        let default = if asked { Connections::Persistent } else { Connections::Fresh };
+        let connections = connections(section, default)?;
         Ok(Arrivals { load, flows, sizes, from, to, service, connections })
+    }
+
+    fn request_response(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
+        if section.given("to").is_none() {
+            return Err(section.missing_like("to", "8 (the clients)"));
+        }
+        let request: Bytes = section.get("request")?;
+        if request == Bytes::ZERO {
+            return Err(section.refuse("request", "a request has at least 1 byte"));
+        }
+        Ok(Traffic::RequestResponse { request, arrivals: self.arrivals(section, true)? })
     }
 
     fn service(&self, section: &Section<'_>) -> Result<Service, Mistake> {
@@ -120,13 +147,70 @@ impl Context<'_> {
         Ok(shares)
     }
 
-    fn long_lived(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
+    fn incast(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
+        let (from, to) = self.many_to_one(section, "incast goes to one host")?;
+        let mut sizes = sizes::resolve(section, 1)?;
+        let (Some(sizes), true) = (sizes.pop(), sizes.is_empty()) else {
+            return Err(section.refuse("sizes", "incast takes one table"));
+        };
+        let rounds = section.get("rounds")?;
+        let every: Option<Span> = section.maybe("every")?;
+        let every = match every {
+            Some(Span::ZERO) => return Err(section.refuse("every", "rounds are some time apart")),
+            None if rounds > 1 => return Err(section.missing("every")),
+            every => every.unwrap_or(Span::ZERO),
+        };
+        let start: Span = section.get("start")?;
+        let last = u128::from(start.as_ps()) + u128::from(every.as_ps()) * u128::from(rounds - 1);
+        let end = self.run.until.unwrap_or(Span::MAX);
+        if last >= u128::from(end.as_ps()) {
+            let key = if rounds > 1 && start < end { "rounds" } else { "start" };
+            let what = format!("the last round would start after the end, {end}");
+            return Err(section.refuse(key, what));
+        }
+        Ok(Traffic::Incast {
+            from,
+            to,
+            sizes,
+            flows_each: section.get("flows_each")?,
+            rounds,
+            every,
+            classes: self.classes(section)?,
+            start,
+            connections: connections(section, Connections::Fresh)?,
+        })
+    }
+
+    fn on_off(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
+        let (from, to) = self.many_to_one(section, "on-off sources send to one host")?;
+        let burst: Bytes = section.get("burst")?;
+        if burst == Bytes::ZERO {
+            return Err(section.refuse("burst", "a burst has at least 1 byte"));
+        }
+        let (rate, line): (Rate, Rate) = (section.get("rate")?, self.topology.host_rate());
+        if rate > line {
+            let why = format!("it is an average, and a host's link carries {line}");
+            return Err(section.refuse("rate", why));
+        }
+        let off = match section.get::<String>("off")?.as_str() {
+            "constant" => Off::Constant,
+            "exponential" => Off::Exponential,
+            word => unreachable!("off {word}"),
+        };
+        let classes = self.classes(section)?;
+        let (start, stagger, stop) = self.when(section, from.len() as u64, "on-off sources")?;
+        let stop = stop.or(self.run.until).unwrap_or(Span::MAX);
+        Ok(Traffic::OnOff { from, to, burst, rate, off, classes, start, stagger, stop })
+    }
+
+    /// Senders and the one receiver.
+    fn many_to_one(&self, section: &Section<'_>, one: &str) -> Result<(Vec<u32>, u32), Mistake> {
         if section.given("to").is_none() {
             return Err(section.missing_like("to", "8"));
         }
         let to = match hosts(section, "to", self.topology.hosts())?[..] {
             [to] => to,
-            _ => return Err(section.refuse("to", "long-lived flows go to one host")),
+            _ => return Err(section.refuse("to", one)),
         };
         let mut from = hosts(section, "from", self.topology.hosts())?;
         // "all" means all others.
@@ -137,34 +221,46 @@ impl Context<'_> {
             let why = format!("host {to} is the receiver (traffic.to) and cannot send to itself");
             return Err(section.refuse("from", why));
         }
-        let flows_each: u32 = section.get("flows_each")?;
+        Ok((from, to))
+    }
+
+    /// The classes that are dealt in turn.
+    fn classes(&self, section: &Section<'_>) -> Result<Vec<u8>, Mistake> {
         let classes: Vec<u8> = section.list("classes")?.unwrap_or_default();
         match classes.iter().max() {
-            None => return Err(section.refuse("classes", "at least one class is needed")),
+            None => Err(section.refuse("classes", "at least one class is needed")),
             Some(&class)
                 if self.switch.classify == Classify::Class
                     && u16::from(class) >= self.switch.queues =>
             {
-                return Err(section.refuse("classes", self.too_few_queues(usize::from(class) + 1)));
+                Err(section.refuse("classes", self.too_few_queues(usize::from(class) + 1)))
             }
-            _ => {}
+            _ => Ok(classes),
         }
-        let (start, stagger, stop) =
-            self.when(section, from.len() as u64 * u64::from(flows_each))?;
+    }
+
+    fn long_lived(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
+        let (from, to) = self.many_to_one(section, "long-lived flows go to one host")?;
+        let flows_each: u32 = section.get("flows_each")?;
+        let classes = self.classes(section)?;
+        let flows = from.len() as u64 * u64::from(flows_each);
+        let (start, stagger, stop) = self.when(section, flows, "long-lived flows")?;
         Ok(Traffic::LongLived { from, to, flows_each, classes, start, stagger, stop })
     }
 
-    /// Start, stagger and stop of `flows` long-lived flows, all of which must get to run.
+    /// Start, stagger and stop of `flows` of these that never end, all of which must get to
+    /// run.
     fn when(
         &self,
         section: &Section<'_>,
         flows: u64,
+        these: &str,
     ) -> Result<(Span, Span, Option<Span>), Mistake> {
         let (start, stagger): (Span, Span) = (section.get("start")?, section.get("stagger")?);
         let stop: Option<Span> = section.maybe("stop")?;
         let Some(end) = stop.or(self.run.until) else {
             let why =
-                "is missing: long-lived flows never end; write stop = \"1s\", or until in [run]";
+                format!("is missing: {these} never end; write stop = \"1s\", or until in [run]");
             return Err(section.origin.mistake(section.at, &section.key("stop"), why));
         };
         let last = u128::from(start.as_ps()) + u128::from(stagger.as_ps()) * u128::from(flows - 1);
@@ -189,14 +285,16 @@ fn services(service: &Service) -> usize {
 
 fn list(section: &Section<'_>) -> Result<Traffic, Mistake> {
     let path = sizes::found(section, "file")?.display().to_string();
-    Ok(Traffic::List { path, connections: connections(section)? })
+    Ok(Traffic::List { path, connections: connections(section, Connections::Fresh)? })
 }
 
-fn connections(section: &Section<'_>) -> Result<Connections, Mistake> {
-    Ok(match section.get::<String>("connections")?.as_str() {
+fn connections(section: &Section<'_>, default: Connections) -> Result<Connections, Mistake> {
+    let Some(word) = section.maybe::<String>("connections")? else { return Ok(default) };
+    Ok(match word.as_str() {
         "fresh" => Connections::Fresh,
         "fresh-no-handshake" => Connections::FreshNoHandshake,
         "persistent" => Connections::Persistent,
+        "single" => Connections::Single,
         word => unreachable!("connections {word}"),
     })
 }
@@ -204,9 +302,13 @@ fn connections(section: &Section<'_>) -> Result<Connections, Mistake> {
 /// Whether the source's flows share connections.
 pub(crate) fn is_persistent(traffic: &Traffic) -> bool {
     match traffic {
-        Traffic::Poisson(Arrivals { connections, .. }) | Traffic::List { connections, .. } => {
-            *connections == Connections::Persistent
+        Traffic::Poisson(Arrivals { connections, .. })
+        | Traffic::RequestResponse { arrivals: Arrivals { connections, .. }, .. }
+        | Traffic::Incast { connections, .. }
+        | Traffic::List { connections, .. } => {
+            matches!(connections, Connections::Persistent | Connections::Single)
         }
+        Traffic::OnOff { .. } => true,
         Traffic::LongLived { .. } => false,
     }
 }

@@ -127,6 +127,11 @@ impl Sender {
         self.written
     }
 
+    /// Where the stream ends: bytes written.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
     /// Bytes acknowledged.
     pub fn acked(&self) -> u64 {
         self.una

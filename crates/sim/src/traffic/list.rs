@@ -143,7 +143,8 @@ impl Iterator for List {
 /// of a list.
 ///
 /// # Errors
-/// Writing fails, or a flow has no size: a list cannot say that a flow never ends.
+/// Writing fails, or a flow has no size or is asked for: a list cannot say that a flow never
+/// ends, nor that it begins with a request.
 pub fn write(out: impl io::Write, flows: impl IntoIterator<Item = FlowStart>) -> io::Result<u64> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(["start_s", "src", "dst", "size_bytes", "class", "connection", "path"])?;
@@ -153,6 +154,10 @@ pub fn write(out: impl io::Write, flows: impl IntoIterator<Item = FlowStart>) ->
             let what = format!("flow {} never ends; a flow list holds sizes", flow.row);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         };
+        if flow.request.is_some() {
+            let what = format!("flow {} is asked for; a flow list holds no requests", flow.row);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
         let key = match flow.connection {
             ConnectionUse::Keyed(key) => key.to_string(),
             _ => String::new(),
@@ -211,16 +216,12 @@ mod tests {
         )
         .unwrap();
         let first = FlowStart {
-            row: 0,
-            start: Time::from_ps(1_000_000),
-            src: 5,
-            dst: 4,
             class: 3,
             size: Some(Bytes::new(2920)),
-            stop: None,
             connection: ConnectionUse::Keyed(99),
             path: Some(7),
             list_row: Some(0),
+            ..FlowStart::new(Time::from_ps(1_000_000), 5, 4)
         };
         let second = FlowStart {
             src: 9,
@@ -306,11 +307,15 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_never_ends_is_not_written() {
+    fn a_flow_that_never_ends_or_is_asked_for_is_not_written() {
         let mut flow = read("start_s,src,dst,packets\n0,1,2,3\n").unwrap()[0];
         flow.size = None;
         let error = write(Vec::new(), [flow]).unwrap_err();
         assert_eq!(error.to_string(), "flow 0 never ends; a flow list holds sizes");
+        flow.size = Some(Bytes::new(1));
+        flow.request = Some(Bytes::new(1));
+        let error = write(Vec::new(), [flow]).unwrap_err();
+        assert_eq!(error.to_string(), "flow 0 is asked for; a flow list holds no requests");
     }
 
     prop_compose! {
@@ -323,16 +328,11 @@ mod tests {
             path in any::<Option<u32>>(),
         ) -> FlowStart {
             FlowStart {
-                row: 0,
-                start: Time::from_ps(ps),
-                src,
-                dst: (src + apart) % 10,
                 class,
                 size: Some(Bytes::new(bytes)),
-                stop: None,
                 connection: key.map_or(ConnectionUse::Persistent, ConnectionUse::Keyed),
                 path,
-                list_row: None,
+                ..FlowStart::new(Time::from_ps(ps), src, (src + apart) % 10)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Flows that send as long as they run.
 
-use super::{ConnectionUse, FlowStart, Hosts};
+use super::{FlowStart, Hosts};
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::Traffic;
 
@@ -16,11 +16,7 @@ pub(super) fn flows(entry: &Traffic, hosts: Hosts) -> Result<Vec<FlowStart>, Str
         unreachable!("only called for long-lived traffic");
     };
     let (to, flows_each) = (*to, *flows_each);
-    let senders = hosts.named("from", from)?;
-    hosts.named("to", &[to])?;
-    if senders.contains(&to) {
-        return Err(format!("host {to} is both in `from` and `to`; a flow has two ends"));
-    }
+    hosts.many_to_one(from, to)?;
     if flows_each == 0 {
         return Err("`flows_each` is 0; give at least 1".into());
     }
@@ -34,16 +30,9 @@ pub(super) fn flows(entry: &Traffic, hosts: Hosts) -> Result<Vec<FlowStart>, Str
         let later = stagger.as_ps().checked_mul(k as u64).map(Span::from_ps);
         let ps = later.and_then(|later| start.as_ps().checked_add(later.as_ps()));
         flows.push(FlowStart {
-            row: 0,
-            start: Time::from_ps(ps.ok_or_else(too_late)?),
-            src,
-            dst: to,
             class: classes[k % classes.len()],
-            size: None,
             stop: stop.map(|stop| Time::from_ps(stop.as_ps())),
-            connection: ConnectionUse::Fresh,
-            path: None,
-            list_row: None,
+            ..FlowStart::new(Time::from_ps(ps.ok_or_else(too_late)?), src, to)
         });
     }
     if let (Some(stop), Some(last)) = (stop, flows.last())

@@ -1,4 +1,4 @@
-//! Flows that arrive as Poisson processes.
+//! Flows that arrive, or are asked for, as Poisson processes.
 //!
 //! Every ordered pair of a sender i and a receiver j ≠ i is a process of its own, of rate
 //! load · link rate / (8 · mean size of the pair's service) / number of receivers, as in
@@ -14,7 +14,7 @@ use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_qdisc::Random;
-use switchbed_qdisc::units::{PS_PER_S, Time};
+use switchbed_qdisc::units::{Bytes, PS_PER_S, Time};
 use switchbed_spec::{Arrivals, Service, Sizes};
 
 /// What defines an entry's processes; hosts in rising order, no host twice.
@@ -39,6 +39,8 @@ pub(super) struct Poisson {
     /// The shares of services that are drawn for each flow; empty: the pair's service.
     shares: Vec<f64>,
     sizes: Vec<Sizes>,
+    /// Senders ask receivers for the flows, with requests of this payload.
+    request: Option<Bytes>,
     connection: ConnectionUse,
 }
 
@@ -67,11 +69,12 @@ impl Poisson {
     /// Says what is wrong and what would be right.
     pub(super) fn new(
         arrivals: &Arrivals,
+        request: Option<Bytes>,
         hosts: Hosts,
         seed: u64,
         entry: usize,
     ) -> Result<(Poisson, Offered), String> {
-        let process = &Process::of(arrivals, hosts)?;
+        let process = &Process::of(arrivals, request.is_some(), hosts)?;
         let pairs = Pairs::new(process);
         let bytes_per_s = process.load * process.hosts.rate.as_bps() as f64 / 8.0;
         let mut senders = Vec::with_capacity(process.senders.len());
@@ -81,7 +84,10 @@ impl Poisson {
             let own = pairs.place(host);
             let others = process.receivers.len() - usize::from(own.is_some());
             if others == 0 {
-                return Err(format!("host {host} has no receiver but itself; add one to `to`"));
+                return Err(match request {
+                    None => format!("host {host} has no receiver but itself; add one to `to`"),
+                    Some(_) => format!("host {host} has nobody but itself to ask; add to `from`"),
+                });
             }
             let per_weight = bytes_per_s / others as f64;
             let mut weight = 0.0;
@@ -111,7 +117,7 @@ impl Poisson {
         let sizes = process.sizes.to_vec();
         let offered = process.offered(entry, &flows_per_s);
         let (left, connection) = (arrivals.flows, arrivals.connections.into());
-        Ok((Poisson { senders, next, left, pairs, shares, sizes, connection }, offered))
+        Ok((Poisson { senders, next, left, pairs, shares, sizes, request, connection }, offered))
     }
 }
 
@@ -137,17 +143,14 @@ impl Iterator for Poisson {
             shares => pick(sender.services.unit(), shares.iter().copied()) as u8,
         };
         let table = &self.sizes[usize::from(service) % self.sizes.len()];
+        // Who asks is at the flow's other end.
+        let (src, dst) = if self.request.is_some() { (dst, src) } else { (src, dst) };
         Some(FlowStart {
-            row: 0,
-            start,
-            src,
-            dst,
             class: service,
             size: Some(table.quantile(sender.sizes.unit())),
-            stop: None,
+            request: self.request,
             connection: self.connection,
-            path: None,
-            list_row: None,
+            ..FlowStart::new(start, src, dst)
         })
     }
 }
@@ -234,12 +237,16 @@ impl Pairs {
 }
 
 impl Process<'_> {
-    fn of(arrivals: &Arrivals, hosts: Hosts) -> Result<Process<'_>, String> {
+    /// The processes of senders, or of clients that ask them.
+    fn of(arrivals: &Arrivals, asked: bool, hosts: Hosts) -> Result<Process<'_>, String> {
+        let from = hosts.named("from", &arrivals.from)?;
+        let to = hosts.named("to", &arrivals.to)?;
+        let (senders, receivers) = if asked { (to, from) } else { (from, to) };
         let process = Process {
             load: arrivals.load,
             hosts,
-            senders: hosts.named("from", &arrivals.from)?,
-            receivers: hosts.named("to", &arrivals.to)?,
+            senders,
+            receivers,
             sizes: &arrivals.sizes,
             service: &arrivals.service,
         };

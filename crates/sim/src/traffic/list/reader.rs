@@ -169,16 +169,12 @@ impl Reader {
         let key = self.optional("connection key", columns.connection, u64::MAX)?;
         let path = self.optional("path", columns.path, u32::MAX.into())?;
         Ok(FlowStart {
-            row: 0,
-            start,
-            src,
-            dst,
             class: class.unwrap_or(0) as u8,
             size: Some(Bytes::new(size)),
-            stop: None,
             connection: key.map_or(self.connection, ConnectionUse::Keyed),
             path: path.map(|path| path as u32),
             list_row: Some(self.rows),
+            ..FlowStart::new(start, src, dst)
         })
     }
 
