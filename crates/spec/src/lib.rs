@@ -6,6 +6,7 @@
 
 pub mod build;
 pub mod host;
+pub mod live;
 pub mod measure;
 pub mod param;
 pub mod quantity;
@@ -17,6 +18,7 @@ pub mod traffic;
 pub mod transport;
 
 pub use host::{Host, NicQueue};
+pub use live::{Attach, Faults, Live, LivePort};
 pub use measure::{FctEnd, Measure, QueueProbe, Run};
 pub use param::{Param, ParamKind, Section};
 pub use scheme::SchemeChoice;

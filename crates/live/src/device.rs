@@ -1,0 +1,66 @@
+//! What frames come from and go to. Middleware ([`Recorder`], [`Faulty`]) is a device
+//! around a device.
+
+mod faulty;
+mod memory;
+mod recorder;
+
+#[cfg(target_os = "linux")]
+mod packet;
+#[cfg(target_os = "linux")]
+mod tap;
+
+pub use faulty::Faulty;
+pub use memory::{Memory, Port};
+pub use recorder::Recorder;
+
+#[cfg(target_os = "linux")]
+pub use packet::PacketSocket;
+#[cfg(target_os = "linux")]
+pub use tap::Tap;
+
+use auto_impl::auto_impl;
+use std::io;
+use std::os::fd::BorrowedFd;
+use switchbed_qdisc::units::Time;
+
+/// What became of an attempt to read a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// It is in the buffer.
+    Frame,
+    /// There was one, too long for the buffer that devices read into.
+    Oversized,
+    /// None waits.
+    Nothing,
+}
+
+/// A frame is read into this many bytes; longer ones are [`Received::Oversized`].
+pub const LONGEST: usize = 1 << 14;
+
+/// Frames in and out.
+#[auto_impl(Box)]
+pub trait Device {
+    /// Reads the next frame that waits into `frame`, whose contents are replaced. Does not
+    /// wait.
+    ///
+    /// # Errors
+    /// What the operating system says; the device may recover.
+    fn receive(&mut self, now: Time, frame: &mut Vec<u8>) -> io::Result<Received>;
+
+    /// Writes a frame. Does not wait.
+    ///
+    /// # Errors
+    /// What the operating system says; the frame is lost, the device may recover.
+    fn send(&mut self, now: Time, frame: &[u8]) -> io::Result<()>;
+
+    /// What becomes readable when a frame waits; `None`: ask at [`Device::due`].
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// When a frame will wait without the descriptor telling.
+    fn due(&self) -> Time {
+        Time::NEVER
+    }
+}

@@ -1,0 +1,48 @@
+//! A TAP interface: what its host sends comes in here, and what is sent here its host
+//! receives. It may be put in another network namespace while it is open, and is gone when
+//! the switch is, however that ends. Offloads are off: frames are those on a wire.
+
+use super::{Device, LONGEST, Received};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, BorrowedFd};
+use switchbed_qdisc::units::Time;
+use tun_rs::{DeviceBuilder, Layer, SyncDevice};
+
+/// An open TAP interface.
+pub struct Tap {
+    device: SyncDevice,
+}
+
+impl Tap {
+    /// Makes the interface, down and without addresses.
+    ///
+    /// # Errors
+    /// It exists, `/dev/net/tun` cannot be opened, or `CAP_NET_ADMIN` is missing.
+    pub fn create(name: &str) -> io::Result<Tap> {
+        let builder = DeviceBuilder::new().name(name).layer(Layer::L2).enable(false);
+        let device = builder.build_sync()?;
+        device.set_nonblocking(true)?;
+        Ok(Tap { device })
+    }
+}
+
+impl Device for Tap {
+    fn receive(&mut self, _now: Time, frame: &mut Vec<u8>) -> io::Result<Received> {
+        frame.resize(LONGEST + 1, 0);
+        match self.device.recv(frame) {
+            Ok(length) if length > LONGEST => Ok(Received::Oversized),
+            Ok(length) => {
+                frame.truncate(length);
+                Ok(Received::Frame)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Received::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+    fn send(&mut self, _now: Time, frame: &[u8]) -> io::Result<()> {
+        self.device.send(frame).map(drop)
+    }
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.device.as_fd())
+    }
+}

@@ -1,0 +1,67 @@
+//! The bytes of the packets in the switch, found by their slots; memory is used again.
+
+use switchbed_qdisc::{Arena, Packet, SlotId};
+use switchbed_wire::Ip;
+
+/// Every frame in the switch.
+#[derive(Default)]
+pub struct Frames {
+    arena: Arena,
+    carried: Vec<Carried>,
+}
+
+#[derive(Default)]
+struct Carried {
+    bytes: Vec<u8>,
+    ip: Option<Ip>,
+}
+
+impl Frames {
+    /// What schemes see of them.
+    pub fn arena(&mut self) -> &mut Arena {
+        &mut self.arena
+    }
+    /// What schemes see of them, to read.
+    pub fn packets(&self) -> &Arena {
+        &self.arena
+    }
+    /// Takes a frame in.
+    pub fn store(&mut self, packet: Packet, bytes: &[u8], ip: Option<Ip>) -> SlotId {
+        let slot = self.arena.alloc(packet);
+        if slot.index() >= self.carried.len() {
+            self.carried.resize_with(slot.index() + 1, Carried::default);
+        }
+        let carried = &mut self.carried[slot.index()];
+        carried.bytes.clear();
+        carried.bytes.extend_from_slice(bytes);
+        carried.ip = ip;
+        slot
+    }
+    /// The bytes of a frame.
+    pub fn bytes(&self, slot: SlotId) -> &[u8] {
+        &self.carried[slot.index()].bytes
+    }
+    /// Sets CE on a frame.
+    pub fn mark(&mut self, slot: SlotId) {
+        let carried = &mut self.carried[slot.index()];
+        if let Some(ip) = &carried.ip {
+            let set = switchbed_wire::set_ce(&mut carried.bytes, ip);
+            debug_assert!(set, "a packet that is not ECN-capable was marked");
+        }
+    }
+    /// Moves a frame to a slot that is in no queue.
+    pub fn renew(&mut self, slot: SlotId) -> SlotId {
+        let carried = std::mem::take(&mut self.carried[slot.index()]);
+        let packet = *self.arena.packet(slot);
+        self.arena.free(slot);
+        self.store(packet, &carried.bytes, carried.ip)
+    }
+    /// Lets a frame go.
+    pub fn free(&mut self, slot: SlotId) {
+        self.arena.free(slot);
+    }
+    /// Frames in the switch.
+    pub fn live(&self) -> usize {
+        self.arena.live()
+    }
+}

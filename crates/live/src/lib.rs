@@ -1,0 +1,24 @@
+//! A live software switch: Linux interfaces in and out, and at each of its ports a scheme
+//! of `qdisc`, unchanged, on real frames.
+//!
+//! [`switch`] is the switch itself, without input or output and without a clock: frames and
+//! times go in, frames come out. [`device`] is what frames come from and go to, [`clock`]
+//! is time, and [`forward`] is the loop that joins the three.
+
+#![forbid(unsafe_code)]
+
+pub mod clock;
+pub mod device;
+pub mod egress;
+pub mod forward;
+pub mod frames;
+pub mod random;
+pub mod stations;
+pub mod stats;
+pub mod switch;
+
+pub use clock::{Clock, Fake};
+pub use device::Device;
+pub use forward::Forwarder;
+pub use stats::Stats;
+pub use switch::Switch;

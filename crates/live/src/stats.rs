@@ -1,0 +1,277 @@
+//! What the switch has done and how it is, for `stats` and for tables. Fields are named as
+//! the simulator's tables name theirs.
+
+use serde::Serialize;
+use switchbed_qdisc::QueueId;
+use switchbed_qdisc::units::{Span, Time};
+use switchbed_qdisc::view::{Counters, DropReason, PortState};
+
+/// The switch at a time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stats {
+    /// Since the switch began.
+    pub time_s: f64,
+    /// The scheme's label.
+    pub scheme: String,
+    /// Frames in the switch, links included.
+    pub frames: usize,
+    /// Frames that went to all ports, their station being unknown or a group.
+    pub flooded: u64,
+    /// Frames that reached no port, by reason.
+    pub refused: Refused,
+    /// How punctual the switch is.
+    pub wakes: Wakes,
+    /// The ports in the file's order.
+    pub ports: Vec<PortStats>,
+}
+
+/// A port at a time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "docs/live.md has them all, with docs/results.md")]
+pub struct PortStats {
+    pub port: String,
+    pub rate_bps: u64,
+    pub received_packets: u64,
+    pub received_bytes: u64,
+    pub sent_packets: u64,
+    pub sent_bytes: u64,
+    pub marked_packets: u64,
+    pub unmarkable_packets: u64,
+    pub drops_full: u64,
+    pub drops_not_ecn_capable: u64,
+    pub drops_early: u64,
+    pub drops_pushed_out: u64,
+    pub drops_at_departure: u64,
+    pub device_errors: u64,
+    pub round_time_s: f64,
+    pub mean_bytes: f64,
+    pub max_bytes: u64,
+    pub queues: Vec<QueueStats>,
+}
+
+/// A queue at a time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueueStats {
+    /// From 0.
+    pub queue: QueueId,
+    /// Its length.
+    pub bytes: u64,
+    /// Its packets.
+    pub packets: u32,
+    /// The marking threshold in force.
+    pub threshold_bytes: Option<f64>,
+    /// Time-weighted mean length, since the switch began or was last set.
+    pub mean_bytes: f64,
+    /// Longest, likewise.
+    pub max_bytes: u64,
+}
+
+/// A row of the series: the simulator's table `series`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// When.
+    pub at: Time,
+    /// The port's number.
+    pub port: u16,
+    /// The queue.
+    pub queue: QueueId,
+    /// Its length.
+    pub bytes: u64,
+    /// The marking threshold in force.
+    pub threshold_bytes: Option<f64>,
+    /// The smoothed round time, if the scheme has one.
+    pub round_time: Option<Span>,
+}
+
+/// Frames that reached no port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Refused {
+    /// Shorter than an Ethernet header.
+    pub truncated: u64,
+    /// Longer than the MTU allows.
+    pub oversized: u64,
+    /// To addresses that no bridge forwards (IEEE 802.1D, table 7-10): pause, spanning tree.
+    pub reserved: u64,
+    /// Their station is behind the port that they came from.
+    pub here: u64,
+}
+
+/// How late the switch woke for what it slept for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Wakes {
+    /// Times it slept for a departure, a delivery or a sample.
+    pub count: u64,
+    /// Half of the times it was no later than this.
+    pub p50_late_ns: u64,
+    /// 99 of 100 times.
+    pub p99_late_ns: u64,
+    /// Ever.
+    pub max_late_ns: u64,
+}
+
+/// Counts of lateness by powers of two.
+#[derive(Clone, Debug)]
+pub struct Lateness {
+    bins: [u64; 64],
+    max_ns: u64,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Lateness { bins: [0; 64], max_ns: 0 }
+    }
+}
+
+impl Lateness {
+    /// It woke so late.
+    pub fn count(&mut self, late: Span) {
+        let ns = late.as_ps() / 1000;
+        self.bins[(u64::BITS - ns.leading_zeros()).min(63) as usize] += 1;
+        self.max_ns = self.max_ns.max(ns);
+    }
+    /// Percentiles, to the next power of two.
+    pub fn wakes(&self) -> Wakes {
+        let count: u64 = self.bins.iter().sum();
+        let percentile = |part: f64| {
+            let target = (part * count as f64).ceil() as u64;
+            let mut passed = 0;
+            let bin = self.bins.iter().position(|&n| {
+                passed += n;
+                passed >= target && n > 0
+            });
+            bin.map_or(0, |bin| ((1u64 << bin) - 1).min(self.max_ns))
+        };
+        Wakes {
+            count,
+            p50_late_ns: percentile(0.5),
+            p99_late_ns: percentile(0.99),
+            max_late_ns: self.max_ns,
+        }
+    }
+}
+
+/// Time-weighted lengths of a port's queues, and of the port.
+#[derive(Clone, Debug)]
+pub struct Lengths {
+    queues: Vec<Length>,
+    port: Length,
+    began: Option<Time>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Length {
+    bytes: u64,
+    since: Time,
+    area_byte_ps: u128,
+    max_bytes: u64,
+}
+
+impl Length {
+    fn pass(&mut self, now: Time) {
+        self.area_byte_ps += u128::from(self.bytes) * u128::from(now.since(self.since).as_ps());
+        self.since = self.since.max(now);
+    }
+    fn change(&mut self, now: Time, bytes: u64) {
+        self.pass(now);
+        self.bytes = bytes;
+        self.max_bytes = self.max_bytes.max(bytes);
+    }
+}
+
+impl Lengths {
+    /// Of a port with so many queues, from its first packet on.
+    pub fn new(queues: usize) -> Lengths {
+        Lengths { queues: vec![Length::default(); queues], port: Length::default(), began: None }
+    }
+    /// A queue has changed.
+    pub fn change(&mut self, now: Time, queue: QueueId, state: &PortState) {
+        self.begin(now);
+        self.queues[queue as usize].change(now, state.queue_bytes(queue).get());
+        self.port.change(now, state.bytes().get());
+    }
+    fn begin(&mut self, now: Time) {
+        if self.began.is_none() {
+            self.began = Some(now);
+            self.queues.iter_mut().chain([&mut self.port]).for_each(|length| length.since = now);
+        }
+    }
+    /// Counts the time up to `now`.
+    pub fn close(&mut self, now: Time) {
+        if self.began.is_some() {
+            self.queues.iter_mut().chain([&mut self.port]).for_each(|length| length.pass(now));
+        }
+    }
+    fn of(&self, length: &Length, now: Time) -> (f64, u64) {
+        let mut length = *length;
+        length.pass(now);
+        let ps = self.began.map_or(0, |began| now.since(began).as_ps());
+        let mean = if ps == 0 { 0.0 } else { length.area_byte_ps as f64 / ps as f64 };
+        (mean, length.max_bytes)
+    }
+    /// A queue's mean and greatest length up to `now`, in bytes.
+    pub fn queue(&self, queue: QueueId, now: Time) -> (f64, u64) {
+        self.of(&self.queues[queue as usize], now)
+    }
+    /// The same of all queues together.
+    pub fn port(&self, now: Time) -> (f64, u64) {
+        self.of(&self.port, now)
+    }
+}
+
+/// What two ports, one after the other, have done.
+pub fn total(a: &Counters, b: &Counters) -> Counters {
+    Counters {
+        arrived: a.arrived + b.arrived,
+        arrived_bytes: a.arrived_bytes + b.arrived_bytes,
+        sent: a.sent + b.sent,
+        sent_bytes: a.sent_bytes + b.sent_bytes,
+        marked: a.marked + b.marked,
+        unmarkable: a.unmarkable + b.unmarkable,
+        drops: std::array::from_fn(|i| a.drops[i] + b.drops[i]),
+        dropped_bytes: a.dropped_bytes + b.dropped_bytes,
+    }
+}
+
+impl PortStats {
+    /// The counters under their names; what the switch knows beside them is zero.
+    pub(crate) fn counted(port: String, rate_bps: u64, counters: &Counters) -> PortStats {
+        let drops = |why: DropReason| counters.drops[why as usize];
+        PortStats {
+            port,
+            rate_bps,
+            received_packets: 0,
+            received_bytes: 0,
+            sent_packets: counters.sent,
+            sent_bytes: counters.sent_bytes,
+            marked_packets: counters.marked,
+            unmarkable_packets: counters.unmarkable,
+            drops_full: drops(DropReason::Full),
+            drops_not_ecn_capable: drops(DropReason::NotEcnCapable),
+            drops_early: drops(DropReason::Early),
+            drops_pushed_out: drops(DropReason::PushedOut),
+            drops_at_departure: drops(DropReason::AtDeparture),
+            device_errors: 0,
+            round_time_s: 0.0,
+            mean_bytes: 0.0,
+            max_bytes: 0,
+            queues: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lateness_is_counted_to_the_next_power_of_two() {
+        let mut lateness = Lateness::default();
+        assert_eq!(lateness.wakes(), Wakes::default());
+        (0..90).for_each(|_| lateness.count(Span::from_ns(1000)));
+        (0..9).for_each(|_| lateness.count(Span::from_ns(5000)));
+        lateness.count(Span::from_us(100));
+        let wakes = lateness.wakes();
+        assert_eq!((wakes.count, wakes.p50_late_ns, wakes.p99_late_ns), (100, 1023, 8191));
+        assert_eq!(wakes.max_late_ns, 100_000);
+    }
+}

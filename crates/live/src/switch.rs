@@ -1,0 +1,236 @@
+//! The switch itself: frames in, frames out, time as an argument.
+
+use crate::egress::{Egress, Pace, Yard};
+use crate::random::Stream;
+use crate::stations::Stations;
+use crate::stats::{PortStats, QueueStats, Refused, Sample, Stats, Wakes};
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::{Ecn, FlowId, Packet, Pool, QueueId};
+use switchbed_spec::{Live, LivePort, build};
+use switchbed_wire::{Frame, Mac};
+
+/// Bytes before the IP header: Ethernet's header and two VLAN tags.
+const HEADERS: u64 = 14 + 2 * 4;
+/// A bucket that nothing is said of holds what a line sends in this time: the timers of a
+/// shared machine are seldom later.
+const BUCKET: Span = Span::from_us(1200);
+
+/// A switch with its ports.
+pub struct Switch {
+    live: Live,
+    yard: Yard,
+    ports: Vec<Egress>,
+    received: Vec<(u64, u64)>,
+    stations: Stations,
+    flooded: u64,
+    refused: Refused,
+    /// A scheme reads the pool: the ports are settled together.
+    reads_pool: bool,
+}
+
+impl Switch {
+    /// A switch in which nothing is known and nothing queued.
+    pub fn new(live: Live) -> Switch {
+        let pool = Pool::new(live.switch.pool.unwrap_or(Bytes::MAX));
+        let ports: Vec<Egress> = live
+            .port
+            .iter()
+            .map(|port| Egress::new(qdisc(&live, port), pace(&live, port)))
+            .collect();
+        Switch {
+            yard: Yard::new(pool, Stream::new(live.live.seed, 0)),
+            received: vec![(0, 0); ports.len()],
+            stations: stations(&live),
+            flooded: 0,
+            refused: Refused::default(),
+            reads_pool: ports.iter().any(|port| port.qdisc().needs().pool),
+            ports,
+            live,
+        }
+    }
+
+    /// What it is set to.
+    pub fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// Sets it to something else; the ports and their interfaces must be the same. What is
+    /// queued and what was counted stays.
+    pub fn set(&mut self, now: Time, live: Live) {
+        assert_eq!(live.port.len(), self.ports.len(), "ports cannot come or go");
+        self.yard.pool.capacity = live.switch.pool.unwrap_or(Bytes::MAX);
+        for (egress, port) in self.ports.iter_mut().zip(&live.port) {
+            egress.replace(&mut self.yard, now, qdisc(&live, port), pace(&live, port));
+        }
+        self.reads_pool = self.ports.iter().any(|port| port.qdisc().needs().pool);
+        if (&live.live.routes, live.live.learn) != (&self.live.live.routes, self.live.live.learn) {
+            self.stations = stations(&live);
+        }
+        self.live = live;
+    }
+
+    /// A frame has come in by a port.
+    pub fn receive(&mut self, now: Time, ingress: u16, bytes: &[u8]) {
+        let (packets, received) = &mut self.received[ingress as usize];
+        *packets += 1;
+        *received += bytes.len() as u64;
+        let Ok(frame) = Frame::parse(bytes) else {
+            self.refused.truncated += 1;
+            return;
+        };
+        if bytes.len() as u64 > self.live.live.mtu.get() + HEADERS {
+            self.refused.oversized += 1;
+            return;
+        }
+        if reserved(frame.destination) {
+            self.refused.reserved += 1;
+            return;
+        }
+        self.stations.heard(now, frame.source, ingress);
+        let packet = self.packet(&frame, ingress, bytes.len());
+        let known = match frame.destination.is_group() {
+            true => None,
+            false => self.stations.port(now, frame.destination),
+        };
+        match known {
+            Some(port) if port == ingress => self.refused.here += 1,
+            Some(port) => self.enqueue(now, port, packet, bytes, &frame),
+            None => {
+                self.flooded += 1;
+                for port in (0..self.ports.len() as u16).filter(|&port| port != ingress) {
+                    self.enqueue(now, port, packet, bytes, &frame);
+                }
+            }
+        }
+    }
+
+    /// A frame came in that was too long to be read whole.
+    pub fn receive_oversized(&mut self) {
+        self.refused.oversized += 1;
+    }
+
+    fn packet(&self, frame: &Frame, ingress: u16, length: usize) -> Packet {
+        let (class, ecn) = match frame.ip {
+            Some(ip) => (self.live.live.classes[ip.dscp() as usize], ip.ecn()),
+            None => (0, 0),
+        };
+        let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][ecn as usize];
+        Packet { flow: FlowId(frame.flow), len_bytes: length as u32, ingress, class, ecn }
+    }
+
+    fn enqueue(&mut self, now: Time, port: u16, packet: Packet, bytes: &[u8], frame: &Frame) {
+        match self.reads_pool {
+            true => self.settle(now),
+            false => self.ports[port as usize].settle(&mut self.yard, now),
+        }
+        let slot = self.yard.frames.store(packet, bytes, frame.ip);
+        self.ports[port as usize].enqueue(&mut self.yard, slot, now);
+    }
+
+    /// The departures that are due by `now`.
+    pub fn settle(&mut self, now: Time) {
+        for port in &mut self.ports {
+            port.settle(&mut self.yard, now);
+        }
+    }
+
+    /// Hands over what has reached the far end of the links by `now`: port and frame.
+    pub fn deliver(&mut self, now: Time, mut to: impl FnMut(u16, &[u8])) {
+        for (i, port) in self.ports.iter_mut().enumerate() {
+            while let Some(slot) = port.landed(now) {
+                to(i as u16, self.yard.frames.bytes(slot));
+                self.yard.frames.free(slot);
+            }
+        }
+    }
+
+    /// When there is something to settle or deliver next.
+    pub fn next(&self) -> Time {
+        self.ports.iter().map(Egress::next).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Every queue at `now`.
+    pub fn sample(&mut self, now: Time, into: &mut Vec<Sample>) {
+        self.settle(now);
+        for (i, egress) in self.ports.iter().enumerate() {
+            let port = egress.qdisc();
+            for queue in 0..port.state().queues() as QueueId {
+                let (arena, pool) = (self.yard.frames.packets(), &self.yard.pool);
+                into.push(Sample {
+                    at: now,
+                    port: i as u16,
+                    queue,
+                    bytes: port.state().queue_bytes(queue).get(),
+                    threshold_bytes: port.threshold_bytes(now, arena, pool, queue),
+                    round_time: port.round_time(),
+                });
+            }
+        }
+    }
+
+    /// The switch at `now`. Wakes and device errors are the loop's to fill in.
+    pub fn stats(&mut self, now: Time) -> Stats {
+        self.settle(now);
+        let ports =
+            self.ports.iter().enumerate().map(|(i, egress)| self.port_stats(now, i, egress));
+        Stats {
+            time_s: now.as_secs_f64(),
+            scheme: self.live.scheme.label.clone(),
+            frames: self.yard.frames.live(),
+            flooded: self.flooded,
+            refused: self.refused,
+            wakes: Wakes::default(),
+            ports: ports.collect(),
+        }
+    }
+
+    fn port_stats(&self, now: Time, i: usize, egress: &Egress) -> PortStats {
+        let (port, lengths) = (egress.qdisc(), egress.lengths());
+        let (mean_bytes, max_bytes) = lengths.port(now);
+        let queue = |queue| {
+            let (arena, pool) = (self.yard.frames.packets(), &self.yard.pool);
+            let (mean_bytes, max_bytes) = lengths.queue(queue, now);
+            QueueStats {
+                queue,
+                bytes: port.state().queue_bytes(queue).get(),
+                packets: port.state().queue_packets(queue),
+                threshold_bytes: port.threshold_bytes(now, arena, pool, queue),
+                mean_bytes,
+                max_bytes,
+            }
+        };
+        let name = self.live.port[i].name.clone();
+        PortStats {
+            received_packets: self.received[i].0,
+            received_bytes: self.received[i].1,
+            round_time_s: port.round_time().map_or(0.0, Span::as_secs_f64),
+            mean_bytes,
+            max_bytes,
+            queues: (0..port.state().queues() as QueueId).map(queue).collect(),
+            ..PortStats::counted(name, egress.pace().rate.as_bps(), &egress.counters())
+        }
+    }
+}
+
+/// Whether no bridge forwards frames to this address (IEEE 802.1D, table 7-10).
+fn reserved(destination: Mac) -> bool {
+    matches!(destination.0, [0x01, 0x80, 0xc2, 0, 0, last] if last < 0x10)
+}
+
+fn stations(live: &Live) -> Stations {
+    let set = live.live.routes.iter().map(|&(mac, port)| (Mac(mac), port as u16));
+    Stations::new(set, live.live.learn)
+}
+
+fn pace(live: &Live, port: &LivePort) -> Pace {
+    let rate = Rate::from_bps((port.rate.as_bps() as f64 * live.live.fraction) as u64);
+    let bucket = live
+        .live
+        .bucket
+        .map_or(BUCKET, |bytes| Span::from_secs_f64(bytes.as_f64() * 8.0 / rate.as_bps() as f64));
+    Pace { rate, bucket, delay: port.delay }
+}
+
+fn qdisc(live: &Live, port: &LivePort) -> Box<dyn switchbed_qdisc::Qdisc> {
+    build::port(&live.switch, &live.scheme, pace(live, port).rate, live.live.mtu)
+}

@@ -1,0 +1,117 @@
+//! A switch between devices in memory.
+
+#![allow(dead_code, reason = "each test file uses what it needs")]
+
+use std::collections::BTreeMap;
+use switchbed_live::device::{Memory, Port};
+use switchbed_live::forward::AnyDevice;
+use switchbed_live::{Clock, Fake, Forwarder, Switch};
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_spec::live::{Attach, Faults, LivePort, Settings};
+use switchbed_spec::scheme::Value;
+use switchbed_spec::{BufferPolicy, Classify, Discipline, Live, SchemeChoice, Switch as Ports};
+
+pub const MBPS: u64 = 1_000_000;
+
+/// A scheme by name with its parameters.
+pub fn scheme(name: &str, params: &[(&str, Value)]) -> SchemeChoice {
+    let params: BTreeMap<String, Value> =
+        params.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
+    SchemeChoice { name: name.to_owned(), label: name.to_owned(), params }
+}
+
+/// Step marking on each queue.
+pub fn step(threshold: u64) -> SchemeChoice {
+    let at = Value::Word("enqueue".to_owned());
+    scheme("per-queue", &[("threshold", Value::Bytes(Bytes::new(threshold))), ("mark_at", at)])
+}
+
+/// So many ports of 100 Mbps, with DWRR over two queues.
+pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
+    let port = |i: usize| LivePort {
+        name: format!("p{i}"),
+        attach: Attach::Interface,
+        rate: Rate::from_bps(100 * MBPS),
+        delay: Span::ZERO,
+        pcap: None,
+        faults: Faults::default(),
+    };
+    Live {
+        title: String::new(),
+        switch: Ports {
+            queues: 2,
+            classify: Classify::Class,
+            discipline: Discipline::Dwrr,
+            strict: 0,
+            quantum: vec![Bytes::new(1500); 2],
+            buffer: Bytes::new(100_000),
+            policy: BufferPolicy::Shared,
+            pool: None,
+            alpha: None,
+        },
+        scheme,
+        live: Settings {
+            mtu: Bytes::new(1500),
+            fraction: 1.0,
+            bucket: None,
+            classes: std::array::from_fn(|dscp| dscp as u8),
+            routes: (0..ports).map(|i| (station(i), i)).collect(),
+            learn: true,
+            realtime: false,
+            socket: None,
+            series_every: None,
+            seed: 1,
+        },
+        port: (0..ports).map(port).collect(),
+    }
+}
+
+/// A forwarder over devices in memory, and their other sides.
+pub fn forwarder<C: Clock>(live: Live, clock: C) -> (Forwarder<C>, Vec<Port>) {
+    let devices: Vec<Memory> = live.port.iter().map(|_| Memory::new()).collect();
+    let sides = devices.iter().map(Memory::port).collect();
+    let devices = devices.into_iter().map(|device| Box::new(device) as AnyDevice).collect();
+    (Forwarder::new(Switch::new(live), devices, clock), sides)
+}
+
+/// The same with a clock that is always punctual.
+pub fn punctual(live: Live) -> (Forwarder<Fake>, Vec<Port>) {
+    forwarder(live, Fake::default())
+}
+
+/// The station behind a port.
+pub fn station(port: usize) -> [u8; 6] {
+    [2, 0, 0, 0, 0, port as u8 + 1]
+}
+
+/// A UDP frame of so many bytes, with a number in its payload.
+pub fn frame(from: usize, to: usize, dscp: u8, ecn: u8, length: usize, number: u32) -> Vec<u8> {
+    use etherparse::{IpDscp, IpEcn, IpHeaders, Ipv4Extensions, Ipv4Header, PacketBuilder};
+    let mut ip = Ipv4Header::new(0, 64, etherparse::ip_number::UDP, [10, 0, 0, 1], [10, 0, 0, 2])
+        .expect("a short payload");
+    ip.dscp = IpDscp::try_new(dscp).expect("under 64");
+    ip.ecn = IpEcn::try_new(ecn).expect("under 4");
+    let headers = IpHeaders::Ipv4(ip, Ipv4Extensions::default());
+    let mut payload = number.to_be_bytes().to_vec();
+    payload.resize(length - 42, 0);
+    let mut frame = Vec::new();
+    let builder = PacketBuilder::ethernet2(station(from), station(to)).ip(headers);
+    builder.udp(1000, 2000).write(&mut frame, &payload).expect("memory");
+    frame
+}
+
+/// The number in a frame's payload.
+pub fn number(frame: &[u8]) -> u32 {
+    u32::from_be_bytes(frame[42..46].try_into().expect("four bytes"))
+}
+
+/// A frame's ECN codepoint, its checksum checked.
+pub fn ecn(frame: &[u8]) -> u8 {
+    let header = etherparse::Ipv4Header::from_slice(&frame[14..]).expect("IPv4").0;
+    assert_eq!(header.header_checksum, header.calc_header_checksum());
+    header.ecn.value()
+}
+
+pub fn us(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}

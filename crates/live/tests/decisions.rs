@@ -1,0 +1,180 @@
+//! The switch decides as the simulator does: what it sends, when, and with which marks is
+//! what the same port gives when it is driven by an event for each departure.
+
+mod common;
+
+use common::{MBPS, ecn, frame, live, number, punctual, scheme, step};
+use proptest::prelude::*;
+use switchbed_live::random::Stream;
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::{Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Pool, SlotId};
+use switchbed_spec::scheme::Value;
+use switchbed_spec::{Discipline, Live, build};
+
+#[derive(Clone, Debug)]
+struct Arrival {
+    at: Time,
+    dscp: u8,
+    ecn: u8,
+    length: usize,
+}
+
+/// A frame that left: the end of its last bit, its number, its ECN codepoint.
+type Left = (Time, u32, u8);
+
+/// Every scheme that the registry has, at thresholds that these arrivals reach.
+fn cases() -> Vec<Live> {
+    let bytes = |n| Value::Bytes(Bytes::new(n));
+    let word = |word: &str| Value::Word(word.to_owned());
+    let mut cases = Vec::new();
+    for info in switchbed_spec::scheme::schemes().iter().filter(|info| info.seats[4] == "none") {
+        let mut params = Vec::new();
+        for param in info.params {
+            let value = match (param.name, param.default) {
+                ("threshold" | "kmin", _) => bytes(6_000),
+                ("kmax", _) => bytes(20_000),
+                ("weight", _) => Value::Number(0.2),
+                ("mark_at", _) => word("enqueue"),
+                ("spacing", _) => word("uniform"),
+                ("gentle", _) => Value::Flag(false),
+                ("pmax" | "beta", Some(number)) => Value::Number(number.parse().unwrap()),
+                ("t_idle", _) => continue,
+                // A scheme with parameters that this test does not know.
+                _ => {
+                    params.clear();
+                    break;
+                }
+            };
+            params.push((param.name, value));
+        }
+        if params.is_empty() && !info.params.is_empty() {
+            continue;
+        }
+        let mut case = live(3, scheme(info.name, &params));
+        case.switch.pool = info.needs_pool.then_some(Bytes::new(60_000));
+        cases.push(case);
+    }
+    let mut wfq = live(3, step(6_000));
+    wfq.switch.discipline = Discipline::Wfq;
+    wfq.switch.quantum = vec![Bytes::new(3000), Bytes::new(1000)];
+    let mut strict = live(3, step(6_000));
+    strict.switch.strict = 1;
+    let mut small = live(3, step(6_000));
+    small.switch.buffer = Bytes::new(12_000);
+    let mut odd_rate = live(3, step(6_000));
+    odd_rate.live.fraction = 0.995;
+    odd_rate.port[2].rate = Rate::from_bps(97 * MBPS + 13);
+    cases.extend([wfq, strict, small, odd_rate]);
+    cases
+}
+
+/// The port alone: an arrival is offered at its time, a departure takes place when the line
+/// is free, and departures come first.
+fn reference(live: &Live, arrivals: &[Arrival]) -> Vec<Left> {
+    let rate = (live.port[2].rate.as_bps() as f64 * live.live.fraction) as u64;
+    let mut port = build::port(&live.switch, &live.scheme, Rate::from_bps(rate), live.live.mtu);
+    let mut arena = Arena::new();
+    let mut pool = Pool::new(live.switch.pool.unwrap_or(Bytes::MAX));
+    let mut rng = Stream::new(live.live.seed, 0);
+    let mut out = Outcome::default();
+    let mut numbers: Vec<(SlotId, u32)> = Vec::new();
+    let mut left = Vec::new();
+    let mut free_at = Time::ZERO;
+    let mut coming = arrivals.iter().enumerate().peekable();
+    loop {
+        let arrival = coming.peek().map_or(Time::NEVER, |(_, arrival)| arrival.at);
+        let departure = match port.state().packets() {
+            0 => Time::NEVER,
+            _ => free_at,
+        };
+        let now = arrival.min(departure);
+        if now == Time::NEVER {
+            return left;
+        }
+        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut rng, out: &mut out };
+        if departure > now {
+            let (i, arrival) = coming.next().expect("it was there");
+            let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][arrival.ecn as usize];
+            let frame = frame(0, 2, arrival.dscp, arrival.ecn, arrival.length, i as u32);
+            let flow = switchbed_wire::Frame::parse(&frame).unwrap().flow;
+            let slot = cx.arena.alloc(Packet {
+                flow: FlowId(flow),
+                len_bytes: arrival.length as u32,
+                ingress: 0,
+                class: arrival.dscp,
+                ecn,
+            });
+            if let Enqueued::In(_) = port.enqueue(slot, &mut cx) {
+                numbers.push((slot, i as u32));
+            }
+            free_at = free_at.max(now);
+        } else if let Dequeued::Sent { slot, until, .. } = port.dequeue(&mut cx) {
+            free_at = until;
+            let place = numbers.iter().position(|&(other, _)| other == slot).expect("queued");
+            let (_, number) = numbers.swap_remove(place);
+            left.push((until, number, arena.packet(slot).ecn as u8));
+            arena.free(slot);
+        }
+    }
+}
+
+/// The same arrivals at the live switch's port 0, for the station behind port 2.
+fn forwarded(live: &Live, arrivals: &[Arrival]) -> Vec<Left> {
+    let (mut forwarder, sides) = punctual(live.clone());
+    for (i, arrival) in arrivals.iter().enumerate() {
+        let frame = frame(0, 2, arrival.dscp, arrival.ecn, arrival.length, i as u32);
+        sides[0].arrive(arrival.at, frame);
+    }
+    let end = arrivals.last().map_or(Time::ZERO, |last| last.at) + Span::from_ms(100);
+    forwarder.run_until(end).unwrap();
+    assert!(sides[1].sent().is_empty());
+    sides[2].sent().iter().map(|(at, frame)| (*at, number(frame), ecn(frame))).collect()
+}
+
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    let lengths = prop_oneof![Just(60usize), Just(1514), 60usize..1515];
+    // Ties, a packet's time or less, idle times.
+    let gaps = prop_oneof![4 => Just(0u64), 4 => 1u64..150, 1 => 1000u64..3000];
+    let one = (gaps, 0u8..2, 0u8..4, lengths);
+    prop::collection::vec(one, 1..120).prop_map(|list| {
+        let mut at = Time::ZERO;
+        let mut arrival = |(gap, dscp, ecn, length)| {
+            at += Span::from_us(gap);
+            Arrival { at, dscp, ecn, length }
+        };
+        list.into_iter().map(&mut arrival).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn the_same_decisions_as_a_port_with_an_event_for_each_departure(arrivals in arrivals()) {
+        for case in cases() {
+            let label = (&case.scheme.name, case.switch.discipline);
+            prop_assert_eq!(forwarded(&case, &arrivals), reference(&case, &arrivals), "{:?}", label);
+        }
+    }
+}
+
+#[test]
+fn the_arrivals_bring_about_what_they_should() {
+    let burst = |n: u64, gap| {
+        let one = |i: u64| Arrival {
+            at: common::us(gap * i),
+            dscp: (i % 2) as u8,
+            ecn: if i % 5 == 0 { 0 } else { 2 },
+            length: 1514,
+        };
+        (0..n).map(one).collect::<Vec<_>>()
+    };
+    let marks = |left: &[Left]| left.iter().filter(|&&(_, _, ecn)| ecn == 3).count();
+    assert!(cases().len() >= 10, "{}", cases().len());
+    for case in cases().iter().filter(|case| case.scheme.name != "none") {
+        let left = forwarded(case, &burst(60, 20));
+        assert!((1..60).contains(&marks(&left)), "{}: {} marks", case.scheme.name, marks(&left));
+        assert!(left.len() < 60, "{}: what is not ECN-capable is dropped", case.scheme.name);
+        // One packet at a time is never marked.
+        assert_eq!(marks(&forwarded(case, &burst(20, 200))), 0);
+    }
+}

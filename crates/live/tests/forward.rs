@@ -1,0 +1,288 @@
+//! The forwarding loop over devices in memory: where frames go, how fast, what is set while
+//! it runs, and that no frame can harm it.
+
+mod common;
+
+use common::{ecn, forwarder, frame, live, number, punctual, scheme, station, step, us};
+use proptest::prelude::*;
+use std::io;
+use std::os::fd::BorrowedFd;
+use switchbed_live::device::{Device, Memory, Received};
+use switchbed_live::forward::AnyDevice;
+use switchbed_live::random::Stream;
+use switchbed_live::{Clock, Fake, Forwarder, Stats, Switch};
+use switchbed_qdisc::Random;
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_spec::Live;
+
+fn none() -> switchbed_spec::SchemeChoice {
+    scheme("none", &[])
+}
+
+fn learning(ports: usize) -> Live {
+    let mut live = live(ports, none());
+    live.live.routes.clear();
+    live
+}
+
+#[test]
+fn stations_are_learnt_and_others_flooded() {
+    let (mut forwarder, sides) = punctual(learning(4));
+    sides[0].arrive(us(0), frame(0, 1, 0, 0, 100, 1));
+    sides[1].arrive(us(1000), frame(1, 0, 0, 0, 100, 2));
+    sides[0].arrive(us(2000), frame(0, 1, 0, 0, 100, 3));
+    sides[2].arrive(us(3000), [&[0xff; 6][..], &station(2), &[8, 6], &[0; 46]].concat());
+    sides[0].arrive(us(4000), frame(2, 0, 0, 0, 100, 5));
+    forwarder.run_until(us(5000)).unwrap();
+    let counts: Vec<usize> = sides.iter().map(|side| side.sent().len()).collect();
+    // 1 to all; 2 to port 0 alone; 3 to port 1 alone; the broadcast to all; the last is at home.
+    assert_eq!(counts, [2, 3, 1, 2]);
+    let stats = forwarder.stats();
+    assert_eq!((stats.flooded, stats.refused.here, stats.frames), (2, 1, 0));
+}
+
+#[test]
+fn a_link_delivers_after_the_last_bit_and_its_delay() {
+    let mut live = live(2, none());
+    live.port[1].delay = Span::from_us(250);
+    let (mut forwarder, sides) = punctual(live);
+    (0..3).for_each(|i| sides[0].arrive(us(10), frame(0, 1, 0, 0, 1250, i)));
+    forwarder.run_until(us(1000)).unwrap();
+    // 1250 bytes at 100 Mbps are 100 us.
+    let times: Vec<Time> = sides[1].sent().iter().map(|&(at, _)| at).collect();
+    assert_eq!(times, [us(360), us(460), us(560)]);
+}
+
+#[test]
+fn classes_follow_the_map() {
+    let mut live = live(2, none());
+    live.live.classes = [0; 64];
+    live.live.classes[46] = 1;
+    let (mut forwarder, sides) = punctual(live);
+    for i in 0..6 {
+        sides[0].arrive(us(0), frame(0, 1, if i < 3 { 10 } else { 46 }, 0, 1514, i));
+    }
+    forwarder.run_until(us(1)).unwrap();
+    let queued: Vec<u32> = forwarder.stats().ports[1].queues.iter().map(|q| q.packets).collect();
+    assert_eq!(queued, [2, 3]);
+}
+
+#[test]
+fn what_is_no_frame_for_others_is_refused_with_its_reason() {
+    let (mut forwarder, sides) = punctual(live(2, none()));
+    let pause = [&[1, 0x80, 0xc2, 0, 0, 1][..], &station(0), &[0x88, 8], &[0; 46]].concat();
+    sides[0].arrive(us(0), pause);
+    sides[0].arrive(us(0), vec![0; 13]);
+    sides[0].arrive(us(0), frame(0, 1, 0, 0, 1523, 1));
+    sides[0].arrive(us(0), vec![0; 60_000]);
+    sides[0].arrive(us(0), frame(0, 1, 0, 0, 1522, 1));
+    forwarder.run_until(us(1000)).unwrap();
+    let refused = forwarder.stats().refused;
+    assert_eq!((refused.reserved, refused.truncated, refused.oversized), (1, 1, 2));
+    assert_eq!(sides[1].sent().len(), 1);
+}
+
+/// A clock that wakes late by up to a time.
+struct Late {
+    now: Time,
+    most: Span,
+    rng: Stream,
+}
+
+impl Clock for Late {
+    fn now(&mut self) -> Time {
+        self.now
+    }
+    fn wait(&mut self, _: &[BorrowedFd<'_>], until: Time, ready: &mut Vec<bool>) -> io::Result<()> {
+        ready.clear();
+        self.now = until + Span::from_ps(self.rng.below(self.most.as_ps()));
+        Ok(())
+    }
+}
+
+/// A second of a source that always has more, through a switch that wakes late by up to
+/// 400 us: the frames' times.
+fn late(bucket: Bytes) -> (Vec<Time>, Stats) {
+    let mut live = live(2, none());
+    live.live.bucket = Some(bucket);
+    live.live.fraction = 0.995;
+    let clock = Late { now: Time::ZERO, most: Span::from_us(400), rng: Stream::new(7, 0) };
+    let (mut forwarder, sides) = forwarder(live, clock);
+    for i in 0..10_000 {
+        sides[0].arrive(us(100 * i), frame(0, 1, 0, 0, 1514, i as u32));
+    }
+    forwarder.run_until(us(1_000_000)).unwrap();
+    (sides[1].sent().iter().map(|&(at, _)| at).collect(), forwarder.stats())
+}
+
+#[test]
+fn late_wakes_cost_no_rate_while_the_bucket_holds_them_and_never_exceed_it() {
+    let rate = 99_500_000.0 / 8.0;
+    let (times, stats) = late(Bytes::new(15_000));
+    let sent = times.len() as f64 * 1514.0;
+    assert!((0.995..=1.0001).contains(&(sent / rate)), "{sent}");
+    assert!((200_000..400_000).contains(&stats.wakes.max_late_ns), "{:?}", stats.wakes);
+    // In any window: the rate, what the bucket held, and the frame under way.
+    for window in [Span::from_ms(1), Span::from_ms(10), Span::from_ms(100)] {
+        let most = rate * window.as_secs_f64() + 15_000.0 + 1514.0;
+        for (i, &from) in times.iter().enumerate() {
+            let n = times[i..].iter().take_while(|&&at| at.since(from) < window).count();
+            assert!(n as f64 * 1514.0 <= most + rate * 400e-6, "{n} frames in {window} at {from}");
+        }
+    }
+    // A bucket smaller than what is missed loses rate.
+    let (times, _) = late(Bytes::new(2500));
+    assert!((times.len() as f64) * 1514.0 < 0.97 * rate, "{}", times.len());
+}
+
+#[test]
+fn an_idle_port_saves_nothing_up() {
+    let mut live = live(2, none());
+    live.live.bucket = Some(Bytes::new(50_000));
+    let (mut forwarder, sides) = punctual(live);
+    (0..10).for_each(|i| sides[0].arrive(us(500_000), frame(0, 1, 0, 0, 1250, i)));
+    forwarder.run_until(us(600_000)).unwrap();
+    let times: Vec<Time> = sides[1].sent().iter().map(|&(at, _)| at).collect();
+    assert_eq!(times, (1..=10).map(|i| us(500_000 + 100 * i)).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_queued_survives_a_change_of_scheme_in_order_and_with_its_marks() {
+    let before = live(2, step(6_000));
+    let (mut forwarder, sides) = punctual(before.clone());
+    (0..20).for_each(|i| sides[0].arrive(us(i), frame(0, 1, 0, 2, 1250, i as u32)));
+    forwarder.run_until(us(250)).unwrap();
+    let marked = |sides: &[switchbed_live::device::Port]| {
+        sides[1].sent().iter().filter(|(_, frame)| ecn(frame) == 3).count()
+    };
+    assert_eq!((sides[1].sent().len(), marked(&sides)), (2, 0));
+    let mut after = live(2, none());
+    after.switch.queues = 1;
+    after.switch.quantum = vec![Bytes::new(1500)];
+    after.port[1].rate = Rate::from_mbps(1000);
+    forwarder.set(after);
+    assert_eq!(forwarder.stats().ports[1].queues.len(), 1);
+    forwarder.run_until(us(10_000)).unwrap();
+    let numbers: Vec<u32> = sides[1].sent().iter().map(|(_, frame)| number(frame)).collect();
+    assert_eq!(numbers, (0..20).collect::<Vec<_>>());
+    // The first leaves at once; four more find room under 6000 bytes; the others were marked.
+    assert_eq!(marked(&sides), 15);
+    let stats = forwarder.stats();
+    assert_eq!((stats.ports[1].sent_packets, stats.ports[1].marked_packets), (20, 15));
+    assert_eq!(stats.frames, 0);
+    // The third was on the wire at the change, the rest take 10 us each.
+    assert_eq!(sides[1].sent()[2].0, us(300));
+    assert_eq!(sides[1].sent()[19].0, us(300 + 17 * 10));
+}
+
+#[test]
+fn the_series_has_every_queue_at_every_interval() {
+    let mut live = live(2, step(6_000));
+    live.live.series_every = Some(Span::from_us(100));
+    let (mut forwarder, sides) = punctual(live);
+    (0..5).for_each(|i| sides[0].arrive(us(50), frame(0, 1, 1, 2, 1250, i)));
+    forwarder.run_until(us(1_000)).unwrap();
+    let samples = forwarder.take_samples();
+    assert_eq!(samples.len(), 11 * 2 * 2);
+    let queue = |n: usize| samples.iter().filter(|s| (s.port, s.queue) == (1, 1)).nth(n).unwrap();
+    assert_eq!((queue(1).at, queue(1).bytes), (us(100), 4 * 1250));
+    assert_eq!((queue(2).at, queue(2).bytes), (us(200), 3 * 1250));
+    assert_eq!(queue(3).threshold_bytes, Some(6_000.0));
+}
+
+/// A device that fails when it is read.
+struct Broken;
+
+impl Device for Broken {
+    fn receive(&mut self, _: Time, _: &mut Vec<u8>) -> io::Result<Received> {
+        Err(io::Error::other("unplugged"))
+    }
+    fn send(&mut self, _: Time, _: &[u8]) -> io::Result<()> {
+        Err(io::Error::other("unplugged"))
+    }
+    fn due(&self) -> Time {
+        Time::ZERO
+    }
+}
+
+#[test]
+fn a_broken_device_is_counted_and_holds_nobody_up() {
+    let memory = Memory::new();
+    let side = memory.port();
+    let devices: Vec<AnyDevice> = vec![Box::new(memory), Box::new(Broken)];
+    let mut forwarder = Forwarder::new(Switch::new(live(2, none())), devices, Fake::default());
+    side.arrive(us(0), frame(0, 1, 0, 0, 100, 0));
+    forwarder.run_until(us(1_000_000)).unwrap();
+    let stats = forwarder.stats();
+    // A reading every 100 ms, and one frame that could not be sent.
+    assert!((9..=12).contains(&stats.ports[1].device_errors), "{:?}", stats.ports[1]);
+}
+
+#[test]
+fn a_flood_of_small_frames_leaves_the_other_ports_their_rate() {
+    let (mut forwarder, sides) = punctual(live(4, none()));
+    for i in 0..20_000u64 {
+        sides[0].arrive(us(i), frame(0, 1, 0, 0, 60, i as u32));
+        if i % 200 == 0 {
+            sides[2].arrive(us(i), frame(2, 3, 0, 0, 1514, i as u32));
+        }
+    }
+    forwarder.run_until(us(100_000)).unwrap();
+    assert_eq!(sides[3].sent().len(), 100);
+    let flooded = &forwarder.stats().ports[1];
+    assert!(flooded.drops_full > 10_000 && flooded.sent_packets > 4_000, "{flooded:?}");
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    let noise = prop::collection::vec(any::<u8>(), 0..200);
+    let good = (0u8..4, 46usize..1600).prop_map(|(ecn, length)| frame(0, 1, 0, ecn, length, 0));
+    let spoilt = (good.clone(), any::<prop::sample::Index>(), any::<u8>());
+    let spoilt = spoilt.prop_map(|(mut frame, at, byte)| {
+        *at.get_mut(&mut frame) = byte;
+        frame
+    });
+    prop_oneof![noise, good, spoilt]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever comes in, nothing panics; what goes out is what came in but for marks; every
+    /// frame is sent, dropped or refused.
+    #[test]
+    fn nothing_that_arrives_does_harm(
+        frames in prop::collection::vec((0usize..3, 0u64..50, bytes()), 1..100),
+    ) {
+        let mut live = live(3, step(6_000));
+        live.live.routes.truncate(2);
+        live.switch.buffer = Bytes::new(20_000);
+        let (mut forwarder, sides) = punctual(live);
+        let mut at = Time::ZERO;
+        for (port, gap, bytes) in &frames {
+            at += Span::from_us(*gap);
+            sides[*port].arrive(at, bytes.clone());
+        }
+        forwarder.run_until(at + Span::from_ms(100)).unwrap();
+        let stats = forwarder.stats();
+        prop_assert_eq!(stats.frames, 0);
+        let sent: Vec<Vec<u8>> =
+            sides.iter().flat_map(|side| side.sent()).map(|(_, frame)| frame).collect();
+        for frame in &sent {
+            let same = |(_, _, came): &(usize, u64, Vec<u8>)| {
+                let differs = |i: usize| frame[i] != came[i];
+                came.len() == frame.len() && (0..came.len()).filter(|&i| differs(i)).count() <= 3
+            };
+            prop_assert!(frames.iter().any(same));
+        }
+        let refused = stats.refused.truncated + stats.refused.oversized + stats.refused.reserved
+            + stats.refused.here;
+        let dropped: u64 = stats
+            .ports
+            .iter()
+            .map(|port| port.drops_full + port.drops_not_ecn_capable)
+            .sum();
+        // A flooded frame leaves by two ports.
+        let copies = frames.len() as u64 + stats.flooded;
+        prop_assert_eq!(copies, sent.len() as u64 + dropped + refused);
+    }
+}

@@ -1,0 +1,236 @@
+//! A live switch: its ports on Linux interfaces, and what holds for all of them. Its file
+//! has `[live]` and `[[port]]` beside a scenario's `[switch]` and `[scheme]`.
+
+use crate::param::{Param, ParamKind, Section};
+use crate::{SchemeChoice, Switch};
+use serde::Serialize;
+use switchbed_qdisc::units::{Bytes, Rate, Span};
+
+/// A live switch, whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Live {
+    /// What it is for, in a line.
+    pub title: String,
+    /// Queues, scheduler and buffer of every port.
+    pub switch: Switch,
+    /// The queue-management scheme of every port.
+    pub scheme: SchemeChoice,
+    /// What holds for all ports.
+    pub live: Settings,
+    /// The ports, from 0.
+    pub port: Vec<LivePort>,
+}
+
+/// `[live]`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Settings {
+    /// The largest packet, IP header and what is behind it; `pkt` as a unit means this.
+    pub mtu: Bytes,
+    /// What a port sends, as a part of its line rate.
+    pub fraction: f64,
+    /// The token bucket: what a port may send late at once. `None`: 1.2 ms of its rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<Bytes>,
+    /// Each DSCP's class.
+    #[serde(skip)]
+    pub classes: [u8; 64],
+    /// Station and port, which are not learnt.
+    #[serde(skip)]
+    pub routes: Vec<([u8; 6], usize)>,
+    /// Stations are learnt from what they send.
+    pub learn: bool,
+    /// The switch's thread has real-time priority (`SCHED_FIFO`).
+    pub realtime: bool,
+    /// The control socket; `None`: one named after the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket: Option<String>,
+    /// Interval of the queue series; `None`: no series.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series_every: Option<Span>,
+    /// What random schemes and faults draw from.
+    pub seed: u64,
+}
+
+/// `[[port]]`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LivePort {
+    /// Its name in statistics, and its interface's.
+    pub name: String,
+    /// How it is attached.
+    pub attach: Attach,
+    /// The line rate.
+    pub rate: Rate,
+    /// Time from the end of a frame to its delivery: the link behind the port.
+    pub delay: Span,
+    /// Where to write what passes, as pcap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pcap: Option<String>,
+    /// What goes wrong on purpose.
+    #[serde(skip_serializing_if = "Faults::none")]
+    pub faults: Faults,
+}
+
+/// How a port is attached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attach {
+    /// A TAP interface of its name, made for it and gone with it.
+    Tap {
+        /// The network namespace that it is put in.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        netns: Option<String>,
+        /// Its address there, with a prefix length.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        address: Option<String>,
+    },
+    /// An interface that exists (`AF_PACKET`).
+    Interface,
+}
+
+/// What goes wrong on purpose, as probabilities for each frame that comes in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Faults {
+    /// Frames lost.
+    pub drop: f64,
+    /// Frames with a bit flipped.
+    pub corrupt: f64,
+    /// Frames that come twice.
+    pub duplicate: f64,
+}
+
+impl Faults {
+    /// Whether nothing goes wrong.
+    pub fn none(&self) -> bool {
+        *self == Faults::default()
+    }
+}
+
+/// `[live]`'s keys.
+pub const LIVE: Section = Section {
+    name: "live",
+    repeated: false,
+    doc: "What holds for all ports of a live switch.",
+    keys: &[
+        Param::with_default(
+            "mtu",
+            ParamKind::Size,
+            "1500B",
+            "The largest packet, from its IP header on; the unit pkt means this. Longer \
+             frames are dropped.",
+        ),
+        Param::with_default(
+            "rate",
+            ParamKind::Rate,
+            "100Mbps",
+            "The ports' line rate, where a port does not say otherwise. The Ethernet header \
+             counts (14 bytes), preamble, check sequence and gap do not.",
+        ),
+        Param::with_default(
+            "fraction",
+            ParamKind::Number { min: 0.01, max: 1.0 },
+            "99.5%",
+            "What a port sends, as a part of its line rate, so that the queue is here and \
+             not in a device below. The schemes see this rate.",
+        ),
+        Param::optional(
+            "bucket",
+            ParamKind::Size,
+            "The token bucket: what a port that was woken late may send at once to make up \
+             for it. An idle port saves nothing up. Default: 1.2 ms of its rate.",
+        ),
+        Param::with_default(
+            "delay",
+            ParamKind::Time,
+            "0us",
+            "Time from the end of a frame to its delivery, where a port does not say otherwise.",
+        ),
+        Param::optional(
+            "classes",
+            ParamKind::List(&ParamKind::Text),
+            "Which class a DSCP is: \"46=7\" or \"8-15=1\". Default: the DSCP itself. What is \
+             no IP has class 0.",
+        ),
+        Param::optional(
+            "routes",
+            ParamKind::List(&ParamKind::Text),
+            "Where stations are that shall not be learnt: \"02:00:00:00:00:01=left\".",
+        ),
+        Param::with_default(
+            "learn",
+            ParamKind::Flag,
+            "true",
+            "Stations are learnt from what they send; frames to others go to all ports.",
+        ),
+        Param::with_default(
+            "realtime",
+            ParamKind::Flag,
+            "false",
+            "The switch's thread runs with real-time priority (SCHED_FIFO): waking is \
+             more punctual.",
+        ),
+        Param::optional(
+            "socket",
+            ParamKind::Text,
+            "The control socket's path. Default: /run/switchbed/ and the file's name, .sock.",
+        ),
+        Param::optional(
+            "series_every",
+            ParamKind::Time,
+            "Interval of the queue lengths' time series. Default: no series.",
+        ),
+        Param::with_default(
+            "seed",
+            ParamKind::Count { min: 0, max: i64::MAX as u64 },
+            "1",
+            "What random schemes and faults draw from.",
+        ),
+    ],
+};
+
+/// `[[port]]`'s keys.
+pub const PORT: Section = Section {
+    name: "port",
+    repeated: true,
+    doc: "A port of a live switch and the Linux interface it is attached to.",
+    keys: &[
+        Param::required(
+            "name",
+            ParamKind::Text,
+            "The interface, 1 to 15 characters; also the port's name in statistics.",
+        ),
+        Param::with_default(
+            "device",
+            ParamKind::Word(&["tap", "interface"]),
+            "tap",
+            "tap: a TAP interface of this name, made for the port and gone with it. \
+             interface: one that exists, a veth or a network card.",
+        ),
+        Param::optional("netns", ParamKind::Text, "tap: the network namespace to put it in."),
+        Param::optional(
+            "address",
+            ParamKind::Text,
+            "tap: its address there, with a prefix length: \"10.0.0.1/24\".",
+        ),
+        Param::optional("rate", ParamKind::Rate, "Its line rate. Default: live.rate."),
+        Param::optional("delay", ParamKind::Time, "Its link's delay. Default: live.delay."),
+        Param::optional("pcap", ParamKind::Text, "A file for all that passes, as pcap."),
+        Param::with_default(
+            "drop",
+            ParamKind::Number { min: 0.0, max: 1.0 },
+            "0",
+            "A fault: the part of arriving frames that is lost.",
+        ),
+        Param::with_default(
+            "corrupt",
+            ParamKind::Number { min: 0.0, max: 1.0 },
+            "0",
+            "A fault: the part of arriving frames that has a bit flipped.",
+        ),
+        Param::with_default(
+            "duplicate",
+            ParamKind::Number { min: 0.0, max: 1.0 },
+            "0",
+            "A fault: the part of arriving frames that comes twice.",
+        ),
+    ],
+};
