@@ -1,7 +1,7 @@
 //! A switch port's queue management, as a library that knows neither simulator nor
 //! wire: five seats ([`seats`]), the umbrella trait they compose into ([`scheme`]),
 //! the port that runs them in a fixed protocol ([`port`]), and every scheme, one file
-//! each ([`classifier`], [`buffer`], [`marker`], [`scheduler`]).
+//! each ([`classifier`], [`buffer`], [`marker`], [`scheduler`], [`notifier`]).
 //!
 //! A packet here is a small plain value; bytes stay with the caller, who finds what
 //! carries a packet by its [`SlotId`]. Time and randomness are always arguments.
@@ -9,7 +9,9 @@
 pub mod arena;
 pub mod buffer;
 pub mod classifier;
+pub mod fairness;
 pub mod marker;
+pub mod notifier;
 pub mod packet;
 pub mod port;
 pub mod random;

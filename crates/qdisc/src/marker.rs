@@ -1,6 +1,7 @@
 //! Markers, one scheme a file (`growth` is what E-ECN and S-ECN share). Those that work on arrival or departure alike take a
 //! [`MarkAt`].
 
+mod afd;
 mod cedm;
 mod e_ecn;
 mod growth;
@@ -10,6 +11,7 @@ mod s_ecn;
 mod share;
 mod step;
 
+pub use afd::{Afd, AfdSettings};
 pub use cedm::{Cedm, CedmSettings};
 pub use e_ecn::EEcn;
 pub use mq_ecn::MqEcn;
@@ -29,7 +31,7 @@ pub enum MarkAt {
 }
 
 /// base^n by squaring.
-fn power(mut base: f64, mut n: u64) -> f64 {
+pub(crate) fn power(mut base: f64, mut n: u64) -> f64 {
     let mut result = 1.0;
     while n > 0 && result > 0.0 {
         if n & 1 == 1 {

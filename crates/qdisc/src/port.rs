@@ -11,6 +11,7 @@
 //! packets of a fabric at half load pass through. All other hooks come as ever.
 
 use crate::arena::{Arena, Note, SlotId};
+use crate::fairness::Share;
 use crate::packet::{Ecn, Packet, QueueId};
 use crate::random::Random;
 use crate::scheme::{Needs, Scheme};
@@ -125,6 +126,8 @@ pub trait Qdisc: Send {
     fn set_rate(&mut self, rate: Rate, cx: &mut Cx);
     /// Pauses a queue, or lets it go on. Ticks that are due see it as it was.
     fn set_paused(&mut self, queue: QueueId, paused: bool, cx: &mut Cx);
+    /// Changes a class's weight and cap. Ticks that are due see them as they were.
+    fn set_share(&mut self, class: u8, share: Share, cx: &mut Cx);
     /// What the caller must provide.
     fn needs(&self) -> Needs;
     /// The threshold in force for a queue in bytes, for probes.
@@ -390,6 +393,11 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         } else {
             self.state.paused.remove(queue);
         }
+    }
+
+    fn set_share(&mut self, class: u8, share: Share, cx: &mut Cx) {
+        self.ticks(cx);
+        self.scheme.set_share(class, share);
     }
 
     fn needs(&self) -> Needs {

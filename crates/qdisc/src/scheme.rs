@@ -2,6 +2,7 @@
 //! into it ([`Seats`]); a scheme that is one policy across seats implements it itself.
 
 use crate::arena::{Note, SlotId};
+use crate::fairness::Share;
 use crate::packet::{Packet, QueueId};
 use crate::random::Random;
 use crate::seats::{
@@ -76,6 +77,9 @@ pub trait Scheme {
     }
     /// Periodic work that is due at or before `view.now`; moves [`Scheme::next_tick`] past it.
     fn tick(&mut self, _view: &View) {}
+
+    /// A class's weight and cap are others from now on.
+    fn set_share(&mut self, _class: u8, _share: Share) {}
 
     fn needs(&self) -> Needs {
         Needs::default()
@@ -206,6 +210,7 @@ where
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
         self.buffer.refused(view, q, packet, why);
         self.marker.refused(view, q, packet, why);
+        self.notifier.refused(view, q, packet, why);
     }
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
         self.buffer.removed(view, q, packet, why);
@@ -262,6 +267,11 @@ where
             self.notifier.tick(&View { now: at, ..*view }, n);
         }
         self.next_tick = self.earliest();
+    }
+
+    fn set_share(&mut self, class: u8, share: Share) {
+        self.marker.set_share(class, share);
+        self.notifier.set_share(class, share);
     }
 
     fn needs(&self) -> Needs {

@@ -12,6 +12,7 @@
 //! A boxed seat is a seat, for combinations that are not compiled whole.
 
 use crate::arena::{Note, SlotId};
+use crate::fairness::Share;
 use crate::packet::{FlowId, Packet, QueueId};
 use crate::random::Random;
 use crate::units::{Span, Time};
@@ -192,6 +193,10 @@ pub trait Marker {
     /// Periodic work, as [`Buffer::tick`].
     fn tick(&mut self, _view: &View, _n: u64) {}
 
+    /// A class's weight and cap are others from now on. Schemes that share a link by weights
+    /// follow; the others ignore it.
+    fn set_share(&mut self, _class: u8, _share: Share) {}
+
     /// The threshold in force for a queue in bytes, for probes; `None` where there is none.
     fn threshold_bytes(&self, _view: &View, _queue: QueueId) -> Option<f64> {
         None
@@ -260,6 +265,9 @@ pub trait Notifier {
         rng: &mut dyn Random,
     ) -> Option<Feedback>;
 
+    /// An arrival was refused, by whichever seat.
+    fn refused(&mut self, _view: &View, _queue: QueueId, _packet: &Packet, _why: DropReason) {}
+
     /// Interval of periodic work, if there is any.
     fn period(&self) -> Option<Span> {
         None
@@ -267,6 +275,10 @@ pub trait Notifier {
 
     /// Periodic work, as [`Buffer::tick`].
     fn tick(&mut self, _view: &View, _n: u64) {}
+
+    /// A class's weight and cap are others from now on. Schemes that share a link by weights
+    /// follow; the others ignore it.
+    fn set_share(&mut self, _class: u8, _share: Share) {}
 }
 
 /// A seat left empty: no marks, no messages.

@@ -4,13 +4,14 @@
 use super::odd::*;
 use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
+use switchbed_qdisc::fairness::{Party, Share, Shares};
 use switchbed_qdisc::marker::{
-    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, Rounds, SEcn, Share, Spacing, Step,
-    Timed, Weights,
+use switchbed_qdisc::marker::{};
 };
+use switchbed_qdisc::notifier::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
-use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_qdisc::{Scheme, Seats};
 
 /// Quanta of the four queues: one under the MTU, none alike.
@@ -45,6 +46,41 @@ const CEDM: CedmSettings = CedmSettings {
     weight: 0.5,
     header: Bytes::new(66),
 };
+/// Class 1 has three times the others' weight and a cap.
+fn shares() -> Shares {
+    let second = Share { weight: 3.0, cap: Some(Rate::from_gbps(1)) };
+    Shares::new(vec![Share::default(), second])
+}
+
+fn afd(party: Party, marks: bool) -> Box<Afd> {
+    let settings = AfdSettings {
+        reference: Bytes::new(4_000),
+        interval: Span::from_us(5),
+        a1: 1.8,
+        a2: 1.7,
+        beta: 0.5,
+        party,
+        shares: shares(),
+        marks,
+    };
+    Box::new(Afd::new(settings, QUEUES))
+}
+
+fn qcn() -> QcnSettings {
+    QcnSettings { set_point: Bytes::new(3_000), ..QcnSettings::default() }
+}
+
+fn af_qcn(party: Party) -> Box<AfQcn> {
+    let settings = AfQcnSettings {
+        qcn: qcn(),
+        interval: Span::from_us(5),
+        active_threshold: Bytes::new(1_000),
+        party,
+        shares: shares(),
+        ..AfQcnSettings::default()
+    };
+    Box::new(AfQcn::new(settings, QUEUES))
+}
 
 /// MQ-ECN as the library's users run it.
 fn mq_ecn(at: MarkAt) -> Box<dyn Marker + Send> {
@@ -195,6 +231,8 @@ fn markers() -> Vec<Markers> {
         new("cedm", || Box::new(Cedm::new(CEDM, QUEUES))),
         new("e-ecn", || Box::new(EEcn::new(K, T_IDLE, T_IDLE * 10, QUEUES))).remembers_refused(),
         new("s-ecn", || Box::new(SEcn::new(T_IDLE, None, QUEUES))).remembers_refused(),
+        new("afd", || afd(Party::Flow, false)).remembers_refused(),
+        new("afd, marking classes", || afd(Party::Class, true)).remembers_refused(),
     ]
 }
 
@@ -234,6 +272,15 @@ fn nobody() -> Vec<Notifiers> {
     vec![named("nobody", || Box::new(Nobody))]
 }
 
+fn notifiers() -> Vec<Notifiers> {
+    let new = named::<dyn Notifier + Send>;
+    vec![
+        new("qcn", || Box::new(Qcn::new(qcn(), QUEUES))),
+        new("af-qcn", || af_qcn(Party::Flow)).remembers_refused(),
+        new("af-qcn by class", || af_qcn(Party::Class)).remembers_refused(),
+    ]
+}
+
 fn odd_notifiers() -> Vec<Notifiers> {
     vec![named("sampler", || Box::new(Sampler::default()))]
 }
@@ -252,6 +299,7 @@ pub fn all() -> Vec<Case> {
     let mq_ecn = || only("mq-ecn", markers());
     [
         product(classifiers(), buffers(), markers(), schedulers(), nobody()),
+        product(classifiers(), buffers(), mq_ecn(), schedulers(), notifiers()),
         product(by_class(), odd_buffers(), mq_ecn(), schedulers(), nobody()),
         product(by_class(), shared(), odd_markers(), schedulers(), nobody()),
         product(by_class(), buffers(), mq_ecn(), odd_schedulers(), odd_notifiers()),
@@ -298,7 +346,9 @@ fn product(
                 make: Box::new(move || Box::new(seats())),
                 limits: b.limits,
                 waits: s.waits,
-                remembers_refused: b.remembers_refused || m.remembers_refused,
+                remembers_refused: b.remembers_refused
+                    || m.remembers_refused
+                    || n.remembers_refused,
                 reads_pool: b.reads_pool || m.reads_pool,
             });
         }

@@ -1,0 +1,7 @@
+//! Notifiers, one scheme a file: what tells a packet's source of congestion.
+
+mod af_qcn;
+mod qcn;
+
+pub use af_qcn::{AfQcn, AfQcnSettings, Rounding};
+pub use qcn::{Qcn, QcnSettings};
