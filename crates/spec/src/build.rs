@@ -1,15 +1,20 @@
 //! A scheme's name and parameters, made into a port.
 
+mod afqcn;
+
+pub use afqcn::shares;
+
 use crate::scheme::SchemeChoice;
 use crate::{BufferPolicy, Classify, Discipline, Switch};
 use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::marker::{
-    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, Rounds, SEcn, Share, Spacing, Step,
-    Timed, Weights,
+    Afd, Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, Rounds, SEcn, Share, Spacing,
+    Step, Timed, Weights,
 };
+use switchbed_qdisc::notifier::{AfQcn, Qcn};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
-use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Scheduler};
+use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_qdisc::{Port, PortState, Qdisc, QueueId, Seats};
 
@@ -49,6 +54,9 @@ pub fn port(switch: &Switch, scheme: &SchemeChoice, rate: Rate, mtu: Bytes) -> B
             let slope = scheme.rate("slope");
             seat(switch, state, SEcn::new(t_i(scheme, packet_time), slope, queues))
         }
+        "qcn" => notify(switch, state, Qcn::new(afqcn::qcn(scheme), queues)),
+        "af-qcn" => notify(switch, state, AfQcn::new(afqcn::af_qcn(scheme), queues)),
+        "afd" => seat(switch, state, Afd::new(afqcn::afd(scheme), queues)),
         unknown => panic!("scheme {unknown} is not in the registry"),
     }
 }
@@ -71,6 +79,16 @@ fn seat<M: Marker + Send + 'static>(
         }
         _ => whole(state, classifier(switch), buffer(switch), marker, scheduler(switch)),
     }
+}
+
+/// Puts a notifier beside the switch's own classifier, buffer and scheduler.
+fn notify<N: Notifier + Send + 'static>(
+    switch: &Switch,
+    state: PortState,
+    notifier: N,
+) -> Box<dyn Qdisc> {
+    let seats = Seats::new(classifier(switch), buffer(switch), Nobody, scheduler(switch), notifier);
+    Box::new(Port::new(state, seats))
 }
 
 /// E-ECN's and S-ECN's window.

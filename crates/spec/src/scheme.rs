@@ -1,5 +1,6 @@
 //! The registry: every scheme by name, its seats, its parameters and its source.
 
+mod afqcn;
 mod cedm;
 mod complete;
 mod eecn;
@@ -43,6 +44,8 @@ pub enum Value {
     Rate(Rate),
     /// A word or a text.
     Word(String),
+    /// Several.
+    List(Vec<Value>),
 }
 
 /// `[scheme]`.
@@ -202,6 +205,9 @@ const REGISTRY: &[SchemeInfo] = &[
     cedm::CEDM,
     eecn::E_ECN,
     eecn::S_ECN,
+    afqcn::QCN,
+    afqcn::AFD,
+    afqcn::AF_QCN,
 ];
 
 /// Every scheme.

@@ -4,9 +4,10 @@
 use super::odd::*;
 use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
-use switchbed_qdisc::fairness::{Party, Share, Shares};
+use switchbed_qdisc::fairness::{self, Party, Shares};
 use switchbed_qdisc::marker::{
-use switchbed_qdisc::marker::{};
+    Afd, AfdSettings, Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, Rounds, SEcn,
+    Share, Spacing, Step, Timed, Weights,
 };
 use switchbed_qdisc::notifier::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
@@ -48,8 +49,8 @@ const CEDM: CedmSettings = CedmSettings {
 };
 /// Class 1 has three times the others' weight and a cap.
 fn shares() -> Shares {
-    let second = Share { weight: 3.0, cap: Some(Rate::from_gbps(1)) };
-    Shares::new(vec![Share::default(), second])
+    let second = fairness::Share { weight: 3.0, cap: Some(Rate::from_gbps(1)) };
+    Shares::new(vec![fairness::Share::default(), second])
 }
 
 fn afd(party: Party, marks: bool) -> Box<Afd> {

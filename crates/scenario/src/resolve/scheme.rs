@@ -43,6 +43,9 @@ pub(crate) fn resolve(
     let mut values = std::collections::BTreeMap::new();
     for param in scheme.params {
         let value = match params.node(param.name) {
+            Some(_) if matches!(param.kind, ParamKind::List(_)) => {
+                Value::List(params.list(param.name)?.unwrap_or_default())
+            }
             Some(node) => params.read::<Value>(&param.kind, &node, param.name)?,
             None if param.required => return Err(params.missing(param.name)),
             None => continue,

@@ -1,7 +1,7 @@
 //! Parameters against each other: some follow from others where a scenario leaves them
 //! out, and some do not go together.
 
-use super::{SchemeChoice, Value, cedm, eecn, mq_ecn};
+use super::{SchemeChoice, Value, afqcn, cedm, eecn, mq_ecn};
 use switchbed_qdisc::units::Bytes;
 
 /// A parameter that does not fit the others, and why; without a reason it is missing.
@@ -31,6 +31,7 @@ impl SchemeChoice {
             "mq-ecn" => mq_ecn::complete(self),
             "cedm" => cedm::complete(self, limit),
             "e-ecn" => eecn::complete(self),
+            "qcn" | "afd" | "af-qcn" => afqcn::check(self),
             _ => Ok(()),
         }
     }

@@ -29,6 +29,13 @@ impl SchemeChoice {
             _ => self.missing(name),
         }
     }
+    /// A list's items.
+    pub(crate) fn list(&self, name: &str) -> &[Value] {
+        match self.get(name) {
+            Some(Value::List(items)) => items,
+            _ => self.missing(name),
+        }
+    }
     pub(crate) fn flag(&self, name: &str) -> bool {
         match self.get(name) {
             Some(Value::Flag(flag)) => *flag,
