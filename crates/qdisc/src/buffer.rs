@@ -1,5 +1,10 @@
 //! Buffers with tail drop: a port's queues share its memory, each has its own part, or the
-//! queues of all ports share the switch's pool under dynamic thresholds.
+//! queues of all ports share the switch's pool under dynamic thresholds. `crosspoint` has
+//! parts in cells, and random drop.
+
+mod crosspoint;
+
+pub use crosspoint::{Crosspoint, Overflow};
 
 use crate::packet::{Packet, QueueId};
 use crate::random::Random;

@@ -1,6 +1,6 @@
 //! Classifiers: which queue a packet joins.
 
-use crate::packet::{Packet, QueueId};
+use crate::packet::{FlowId, Packet, QueueId};
 use crate::seats::Classifier;
 use crate::view::View;
 
@@ -51,19 +51,24 @@ pub struct ByHash {
 impl Classifier for ByHash {
     #[inline]
     fn classify(&mut self, view: &View, packet: &Packet) -> QueueId {
-        let mut h = packet.flow.0 ^ self.key;
-        h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
-        h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
-        h ^= h >> 16;
-        ((h as u64 * view.port.queues() as u64) >> 32) as QueueId
+        hashed(packet.flow, self.key, view.port.queues()) as QueueId
     }
+}
+
+/// One of `n` by a hash of the flow under a key.
+#[inline]
+pub(crate) fn hashed(flow: FlowId, key: u32, n: usize) -> usize {
+    let mut h = flow.0 ^ key;
+    h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
+    h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
+    h ^= h >> 16;
+    ((h as u64 * n as u64) >> 32) as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::arena::Arena;
-    use crate::packet::FlowId;
     use crate::units::{Bytes, Rate, Time};
     use crate::view::{Pool, PortState};
 

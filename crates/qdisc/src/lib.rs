@@ -1,7 +1,8 @@
 //! A switch port's queue management, as a library that knows neither simulator nor
 //! wire: five seats ([`seats`]), the umbrella trait they compose into ([`scheme`]),
 //! the port that runs them in a fixed protocol ([`port`]), and every scheme, one file
-//! each ([`classifier`], [`buffer`], [`marker`], [`scheduler`], [`notifier`]).
+//! each ([`classifier`], [`buffer`], [`marker`], [`scheduler`], [`notifier`]; over several
+//! seats: [`hcf`]).
 //!
 //! A packet here is a small plain value; bytes stay with the caller, who finds what
 //! carries a packet by its [`SlotId`]. Time and randomness are always arguments.
@@ -10,6 +11,7 @@ pub mod arena;
 pub mod buffer;
 pub mod classifier;
 pub mod fairness;
+pub mod hcf;
 pub mod marker;
 pub mod notifier;
 pub mod packet;

@@ -13,33 +13,36 @@
 //! | … `red` | `kmax=` bytes (K is Kmin; equal if left out), `pmax=`, `weight=`, `packet_time=` ns |
 //! | … `cedm` | `K2=`, `w_s=`, `header=` bytes |
 //! | … `e-ecn`, `s-ecn` | `t_i=` ns; `t_a=` ns, `slope=` bit/s |
+//! | … `random-mark` | `K=` |
 //! | `draws` | the number that every random draw gives; none is drawn if left out |
-//! | `buffer` | bytes that the queues share; unlimited if left out |
+//! | `picks` | what draws below an n give, in order |
+//! | `buffer` | bytes that the queues share; unlimited if left out; or `tail` or `random`, bytes of each queue, bytes of a cell |
 //!
 //! The line runs at 8 Gbps, so that a byte takes a nanosecond. Then rows of
 //! `time in ns | operation | outcome | deficits | T_round in ns | thresholds in bytes`:
 //!
 //! | operation | outcome |
 //! | --- | --- |
-//! | `arrive QUEUE BYTES [not-ect]`, `[ce]` marked upstream | `in`, `mark` (stored with a note), or `drop REASON` |
+//! | `arrive QUEUE BYTES [not-ect]`, `[ce]` marked upstream | `in`, `mark` (stored with a note), or `drop REASON`; before it `out BYTES,` for each packet that it pushed out |
 //! | `send` | `QUEUE BYTES [CE] until NS` (`ce`: an upstream mark alone), or `empty` |
 //! | `pause QUEUE`, `resume QUEUE` | `ok` |
 //!
 //! A column that the scheme does not have holds `-`; a blank line or `#` is a comment.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use switchbed_qdisc::buffer::Shared;
+use switchbed_qdisc::buffer::{Crosspoint, Overflow, Shared};
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::marker::{
-    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, Rounds, SEcn, Share, Spacing, Step,
-    Timed, Weights,
+    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, RandomMark, Red, RedSettings, Rounds, SEcn, Share,
+    Spacing, Step, Timed, Weights,
 };
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::random::{NoRandom, Random};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
-use switchbed_qdisc::seats::{Marker, Nobody, Scheduler};
+use switchbed_qdisc::seats::{Buffer, Marker, Nobody, Scheduler};
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
 
@@ -50,8 +53,24 @@ struct Setting {
     strict: QueueId,
     quanta: Vec<Bytes>,
     marker: Vec<String>,
-    buffer: Option<Bytes>,
+    buffer: Vec<String>,
     draws: Option<f64>,
+    picks: Picks,
+}
+
+/// Draws below an n give what is written.
+#[derive(Clone, Default)]
+struct Picks(VecDeque<u64>);
+
+impl Random for Picks {
+    fn next_u64(&mut self) -> u64 {
+        NoRandom.next_u64()
+    }
+    fn below(&mut self, n: u64) -> u64 {
+        let pick = self.0.pop_front().expect("one more draw than is written");
+        assert!(pick < n, "{pick} is written where a number below {n} is drawn");
+        pick
+    }
 }
 
 /// The same number at every draw.
@@ -125,7 +144,10 @@ impl Setting {
             }
             ("quanta", quanta) => self.quanta = quanta.iter().map(|q| bytes(q)).collect(),
             ("marker", words) => self.marker = words.iter().map(|&w| w.to_owned()).collect(),
-            ("buffer", [limit]) => self.buffer = Some(bytes(limit)),
+            ("buffer", words) => self.buffer = words.iter().map(|&w| w.to_owned()).collect(),
+            ("picks", picks) => {
+                self.picks = Picks(picks.iter().map(|pick| pick.parse().unwrap()).collect());
+            }
             ("draws", [number]) => self.draws = number.parse().ok(),
             other => panic!("no such setting: {other:?}"),
         }
@@ -138,6 +160,19 @@ impl Setting {
     fn value<T: FromStr>(&self, key: &str) -> T {
         let value = self.maybe(key).unwrap_or_else(|| panic!("the marker has no {key}"));
         value.parse().ok().unwrap_or_else(|| panic!("{key} = {value}"))
+    }
+
+    fn buffer(&self) -> Box<dyn Buffer + Send> {
+        let bytes = |text: &str| Bytes::new(text.parse().unwrap());
+        let words: Vec<&str> = self.buffer.iter().map(String::as_str).collect();
+        let overflow = match words.as_slice() {
+            [] => return Box::new(Shared { limit: Bytes::MAX }),
+            [limit] => return Box::new(Shared { limit: bytes(limit) }),
+            ["tail", ..] => Overflow::Tail,
+            ["random", ..] => Overflow::Random,
+            other => panic!("no such buffer: {other:?}"),
+        };
+        Box::new(Crosspoint::new(bytes(words[1]), bytes(words[2]), overflow, self.quanta.len()))
     }
 
     fn k(&self) -> Bytes {
@@ -171,6 +206,7 @@ impl Setting {
                 let weight = self.value("w_s");
                 Box::new(Cedm::new(CedmSettings { k1: self.k(), k2, weight, header }, queues))
             }
+            "random-mark" => Box::new(RandomMark { threshold: self.k() }),
             "e-ecn" => Box::new(EEcn::new(self.k(), self.ns("t_i"), self.ns("t_a"), queues)),
             "s-ecn" => {
                 let slope = Rate::from_bps(self.value("slope"));
@@ -227,8 +263,8 @@ fn play<S: Scheduler + Send>(
     scheduler: S,
     deficit: fn(&S, QueueId) -> Option<u64>,
 ) -> Vec<String> {
-    let limit = setting.buffer.unwrap_or(Bytes::MAX);
-    let seats = Seats::new(ByClass, Shared { limit }, marker, scheduler, Nobody);
+    let seats = Seats::new(ByClass, setting.buffer(), marker, scheduler, Nobody);
+    let mut picks = setting.picks.clone();
     let state = PortState::new(Rate::from_gbps(8), &setting.quanta);
     let mut port = Port::new(state, seats);
     let (mut arena, mut pool) = (Arena::new(), Pool::new(Bytes::MAX));
@@ -240,7 +276,7 @@ fn play<S: Scheduler + Send>(
         let mut fixed = setting.draws.map(Fixed);
         let rng: &mut dyn Random = match &mut fixed {
             Some(fixed) => fixed,
-            None => &mut NoRandom,
+            None => &mut picks,
         };
         let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng, out: &mut out };
         let outcome = operate(&mut port, &mut cx, &cells[1]);
@@ -269,6 +305,9 @@ fn play<S: Scheduler + Send>(
             format!("{thresholds:?}"),
         );
     }
+    if !picks.0.is_empty() {
+        wrong.push(format!("{}: picks are left: {:?}", rows[0].0, picks.0));
+    }
     wrong
 }
 
@@ -294,11 +333,17 @@ fn operate(port: &mut dyn Qdisc, cx: &mut Cx, operation: &str) -> String {
             let class = number(queue) as u8;
             let packet = Packet { class, len_bytes: number(bytes), ecn, ..Packet::default() };
             let slot = cx.arena.alloc(packet);
-            match port.enqueue(slot, cx) {
+            let answer = port.enqueue(slot, cx);
+            let out = cx.out.dropped.drain(..);
+            let mut words: Vec<String> = out
+                .map(|dropped| format!("out {},", cx.arena.packet(dropped.slot).len_bytes))
+                .collect();
+            words.push(match answer {
                 Enqueued::In(_) if cx.arena.note(slot) == Note::Mark => "mark".into(),
                 Enqueued::In(_) => "in".into(),
                 Enqueued::Dropped(_, why) => format!("drop {}", why.name()),
-            }
+            });
+            words.join(" ")
         }
         ["send"] => match port.dequeue(cx) {
             Dequeued::Sent { slot, queue, until, marked } => {

@@ -2,12 +2,13 @@
 //! meets every occupant of the other seats) or, if it fills them all, to [`whole`].
 
 use super::odd::*;
-use switchbed_qdisc::buffer::{Dynamic, Shared, Static};
+use switchbed_qdisc::buffer::{Crosspoint, Dynamic, Overflow, Shared, Static};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::fairness::{self, Party, Shares};
+use switchbed_qdisc::hcf::{Hcf, HcfSettings};
 use switchbed_qdisc::marker::{
-    Afd, AfdSettings, Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Red, RedSettings, Rounds, SEcn,
-    Share, Spacing, Step, Timed, Weights,
+    Afd, AfdSettings, Cedm, CedmSettings, EEcn, MarkAt, MqEcn, RandomMark, Red, RedSettings,
+    Rounds, SEcn, Share, Spacing, Step, Timed, Weights,
 };
 use switchbed_qdisc::notifier::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
@@ -91,6 +92,16 @@ fn mq_ecn(at: MarkAt) -> Box<dyn Marker + Send> {
 /// MQ-ECN's other forms: RED with a share of the line.
 fn scaled(at: MarkAt, share: impl Share + Send + 'static) -> Box<dyn Marker + Send> {
     Box::new(Red::scaled(red(at), share, QUEUES))
+}
+
+fn crosspoint(overflow: Overflow) -> Crosspoint {
+    Crosspoint::new(PART, Bytes::new(40), overflow, QUEUES)
+}
+
+fn hcf(credits: u32, period: Span) -> Hcf<Step> {
+    let settings = HcfSettings { bins: 3, credits, period };
+    let buffer = Crosspoint::new(PART, Bytes::new(1), Overflow::Tail, 2);
+    Hcf::new(settings, buffer, Step::per_queue(K, QUEUES, MarkAt::Enqueue))
 }
 
 /// What a scheme may never exceed.
@@ -187,6 +198,16 @@ fn buffers() -> Vec<Buffers> {
     ]
 }
 
+fn crosspoints() -> Vec<Buffers> {
+    let new = named::<dyn Buffer + Send>;
+    vec![
+        new("crosspoints", || Box::new(crosspoint(Overflow::Tail))).queue_limit(PART),
+        new("random drop", || Box::new(crosspoint(Overflow::Random)))
+            .queue_limit(PART)
+            .remembers_refused(),
+    ]
+}
+
 fn odd_buffers() -> Vec<Buffers> {
     let new = named::<dyn Buffer + Send>;
     let push_out = |name, make| new(name, make).queue_limit(PART).remembers_refused();
@@ -231,6 +252,7 @@ fn markers() -> Vec<Markers> {
             .remembers_refused(),
         new("cedm", || Box::new(Cedm::new(CEDM, QUEUES))),
         new("e-ecn", || Box::new(EEcn::new(K, T_IDLE, T_IDLE * 10, QUEUES))).remembers_refused(),
+        new("random mark", || Box::new(RandomMark { threshold: K })).remembers_refused(),
         new("s-ecn", || Box::new(SEcn::new(T_IDLE, None, QUEUES))).remembers_refused(),
         new("afd", || afd(Party::Flow, false)).remembers_refused(),
         new("afd, marking classes", || afd(Party::Class, true)).remembers_refused(),
@@ -289,10 +311,13 @@ fn odd_notifiers() -> Vec<Notifiers> {
 /// Schemes that fill all seats.
 fn whole() -> Vec<Named<dyn Scheme + Send>> {
     let new = named::<dyn Scheme + Send>;
-    vec![new("credits", || Box::new(Credits::new())).queue_limit(PART)]
+    vec![
+        new("hcf", || Box::new(hcf(1, T_IDLE * 20))).queue_limit(PART),
+        new("hcf of more credits", || Box::new(hcf(3, Span::MAX))).queue_limit(PART),
+    ]
 }
 
-/// Every scheme: the library's seats in every combination; each odd seat with every
+/// Every scheme: the library's seats in every combination; crosspoints and each odd seat with every
 /// scheduler, under MQ-ECN where the marking is open; all odd ones together.
 pub fn all() -> Vec<Case> {
     let by_class = || only("by class", classifiers());
@@ -301,6 +326,7 @@ pub fn all() -> Vec<Case> {
     [
         product(classifiers(), buffers(), markers(), schedulers(), nobody()),
         product(classifiers(), buffers(), mq_ecn(), schedulers(), notifiers()),
+        product(by_class(), crosspoints(), mq_ecn(), schedulers(), nobody()),
         product(by_class(), odd_buffers(), mq_ecn(), schedulers(), nobody()),
         product(by_class(), shared(), odd_markers(), schedulers(), nobody()),
         product(by_class(), buffers(), mq_ecn(), odd_schedulers(), odd_notifiers()),

@@ -1,14 +1,13 @@
 //! Small seats for the suite alone, each odd in one way that the port must bear. Later
 //! schemes of the library do these things for a reason.
 
-use switchbed_qdisc::scheme::Stored;
 use switchbed_qdisc::seats::{
     Admission, Buffer, Departure, Feedback, Intent, Marker, Notifier, Scheduler, Selection,
     ServiceEnd,
 };
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
-use switchbed_qdisc::{Note, Packet, QueueId, Random, Scheme, SlotId, View};
+use switchbed_qdisc::{Note, Packet, QueueId, Random, SlotId, View};
 
 /// Which packet an arrival displaces.
 #[derive(Clone, Copy)]
@@ -381,76 +380,5 @@ impl<S: Scheduler> Scheduler for Rest<S> {
     }
     fn removed(&mut self, view: &View, queue: QueueId, packet: &Packet, why: DropReason) {
         self.below.removed(view, queue, packet, why);
-    }
-}
-
-/// One policy across seats, in the manner of HCF: a flow's bin has one credit for the high
-/// queue; when the high queue empties the two queues change roles and credits are renewed.
-pub struct Credits {
-    high: QueueId,
-    spent: u32,
-}
-
-impl Credits {
-    pub fn new() -> Self {
-        Credits { high: 0, spent: 0 }
-    }
-    fn low(&self) -> QueueId {
-        1 - self.high
-    }
-    fn left(&mut self, view: &View, queue: QueueId) {
-        if queue == self.high && view.port.queue_packets(queue) == 0 {
-            self.high = self.low();
-            self.spent = 0;
-        }
-    }
-}
-
-impl Scheme for Credits {
-    fn classify(&mut self, _: &View, packet: &Packet) -> QueueId {
-        let spent = self.spent >> (packet.flow.0 % 20) & 1 == 1;
-        if spent { self.low() } else { self.high }
-    }
-    fn intend(&self, _: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
-        Intent::Pass
-    }
-    fn admit(&mut self, view: &View, q: QueueId, packet: &Packet, _: &mut dyn Random) -> Admission {
-        let length = view.port.queue_bytes(q).get() + packet.len_bytes as u64;
-        if length <= 10_000 { Admission::In } else { Admission::Out(DropReason::Full) }
-    }
-    fn stored(
-        &mut self,
-        view: &View,
-        q: QueueId,
-        slot: SlotId,
-        _: Intent,
-        _: &mut dyn Random,
-    ) -> Stored {
-        if q == self.high {
-            self.spent |= 1 << (view.arena.packet(slot).flow.0 % 20);
-        }
-        Stored::default()
-    }
-    fn refused(&mut self, _: &View, _: QueueId, _: &Packet, _: DropReason) {}
-    fn removed(&mut self, view: &View, q: QueueId, _: &Packet, _: DropReason) {
-        self.left(view, q);
-    }
-    fn select(&mut self, view: &View) -> Selection {
-        let eligible = view.port.eligible();
-        let first = [self.high, self.low()].into_iter().find(|&q| eligible.contains(q));
-        first.map_or(Selection::Empty, Selection::Queue)
-    }
-    fn depart(
-        &mut self,
-        _: &View,
-        _: QueueId,
-        _: SlotId,
-        _: Note,
-        _: &mut dyn Random,
-    ) -> Departure {
-        Departure::Pass
-    }
-    fn served(&mut self, view: &View, q: QueueId, _: &Packet, _: Time) {
-        self.left(view, q);
     }
 }
