@@ -14,6 +14,7 @@ import click
 
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.tables import FORMATS, Format
+from switchbed.theory.command import theory
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -147,6 +148,9 @@ def bench(as_json: bool, only: str | None, repeat: int) -> None:
         from switchbed import report
 
         report.print_bench(found)
+
+
+cli.add_command(theory)
 
 
 def main() -> NoReturn:

@@ -135,6 +135,24 @@ def print_bench(found: Sequence[dict[str, Any]]) -> None:
     console.print(table)
 
 
+def print_rows(rows: Sequence[dict[str, Any]]) -> None:
+    """Rows with the same keys, as a table."""
+    console, table = _table(*rows[0])
+    for row in rows:
+        table.add_row(*map(_cell, row.values()))
+    console.print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return str(value)
+
+
 def print_warnings(outcomes: Sequence[Outcome]) -> None:
     """Each warning once, on standard error, with the number of runs that gave it."""
     counts = Counter(text for outcome in outcomes for text in outcome.summary["warnings"])

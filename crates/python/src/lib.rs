@@ -40,6 +40,26 @@ fn schemes() -> String {
     json(&scenario::schemes())
 }
 
+/// A length of time such as `85.2us`, in picoseconds.
+#[pyfunction]
+fn time_ps(text: &str) -> PyResult<u64> {
+    scenario::quantity::time(text).map(|time| time.as_ps()).map_err(Mistake::new_err)
+}
+
+/// A rate such as `10Gbps`, in bits per second.
+#[pyfunction]
+fn rate_bps(text: &str) -> PyResult<u64> {
+    scenario::quantity::rate(text).map(|rate| rate.as_bps()).map_err(Mistake::new_err)
+}
+
+/// A size such as `300KB`, in bytes; `65pkt` where a packet's size is given.
+#[pyfunction]
+#[pyo3(signature = (text, packet_bytes = None))]
+fn size_bytes(text: &str, packet_bytes: Option<u64>) -> PyResult<u64> {
+    let packet = packet_bytes.map(scenario::Bytes::new);
+    scenario::quantity::size(text, packet).map(|size| size.get()).map_err(Mistake::new_err)
+}
+
 /// One simulation, resolved and ready to run.
 #[pyclass(frozen, module = "switchbed._native")]
 struct Plan {
@@ -138,7 +158,10 @@ fn json(value: &impl serde::Serialize) -> String {
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Mistake, Plan, Progress, Results, Table, plans, reference, schema, schemes};
+    use super::{
+        Mistake, Plan, Progress, Results, Table, plans, rate_bps, reference, schema, schemes,
+        size_bytes, time_ps,
+    };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;
 

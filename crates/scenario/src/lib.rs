@@ -34,3 +34,6 @@ pub use schema::schema;
 pub use summary::{BUILD, SCHEMA_VERSION, Summary};
 pub use table::{Column, Table, Values};
 pub use write::to_toml;
+
+pub use switchbed_qdisc::units::Bytes;
+pub use switchbed_spec::quantity;
