@@ -136,7 +136,7 @@ hosts = 9 ->
 rate = "10Gbps" -> 
     2: topology.rate is missing: write rate = "10Gbps"
 kind = "star" -> 
-    2: topology.kind is missing: write kind = "star", "dumbbell" or "leaf-spine"
+    2: topology.kind is missing: write kind = "star", "dumbbell", "leaf-spine" or "fat-tree"
 buffer = "300KB" -> 
     7: switch.buffer is missing: write buffer = "300KB"
 name = "per-queue" -> 
@@ -162,7 +162,7 @@ until = "100ms" ->
     );
     assert_eq!(
         read("", &[]).unwrap_err(),
-        "f.toml: topology.kind is missing: write kind = \"star\", \"dumbbell\" or \"leaf-spine\""
+        "f.toml: topology.kind is missing: write kind = \"star\", \"dumbbell\", \"leaf-spine\" or \"fat-tree\""
     );
 }
 
@@ -192,9 +192,9 @@ fn values_of_the_wrong_type_or_unit() {
 "25us" -> true
     6: topology.delay is true: it must be a number with a unit, such as "85.2us"
 "star" -> "Star"
-    3: topology.kind is "Star": it must be star, dumbbell or leaf-spine; did you mean "star"?
+    3: topology.kind is "Star": it must be star, dumbbell, leaf-spine or fat-tree; did you mean "star"?
 "star" -> 2024-01-01
-    3: topology.kind is "2024-01-01": it must be star, dumbbell or leaf-spine
+    3: topology.kind is "2024-01-01": it must be star, dumbbell, leaf-spine or fat-tree
 "a star" -> 1
     1: title is 1: it must be a text in quotes
 "dctcp" -> "dctcp"\ng = 1.5
@@ -361,6 +361,14 @@ fn fabrics_flows_and_sizes() {
         r#"
 hosts_per_leaf = 4 -> hosts_per_leaf = 1000000
     5: topology.hosts_per_leaf is 1000000: that makes more than 1000000 hosts or ports
+"leaf-spine"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4 -> "fat-tree"\nk = 5
+    3: topology.k is 5: a fat-tree's switches have an even number of ports
+"leaf-spine"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4 -> "fat-tree"\nk = 160
+    3: topology.k is 160: it must be a whole number from 2 to 158
+"leaf-spine"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4 -> "fat-tree"
+    1: topology.k is missing: write k = 8
+kind = "leaf-spine" -> kind = "leaf-spine"\nk = 4
+    3: topology.k does not apply to kind = "leaf-spine", which takes kind, leaves, spines, hosts_per_leaf, host_rate, host_delay, fabric_rate or fabric_delay
 leaves = 4\nspines = 2\nhosts_per_leaf = 4 -> leaves = 1\nspines = 2\nhosts_per_leaf = 1
     5: topology.hosts_per_leaf is 1: a network needs at least 2 hosts
 flows = 100 -> flows = 0

@@ -34,7 +34,9 @@ fn every_port_that_is_built_can_be_measured_and_no_other() {
     let dumbbell = star.replace("star", "dumbbell").replace("hosts = 3", "left = 2\nright = 1");
     let fabric = "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 1\n\
                   host_rate = \"1Gbps\"\nhost_delay = \"1us\"";
-    for (topology, ports) in [(star, 6), (dumbbell.as_str(), 3 + 5), (fabric, 3 + 9 + 6)] {
+    let tree = "kind = \"fat-tree\"\nk = 4\nhost_rate = \"1Gbps\"\nhost_delay = \"1us\"";
+    let all = [(star, 6), (dumbbell.as_str(), 3 + 5), (fabric, 3 + 9 + 6), (tree, 16 + 20 * 4)];
+    for (topology, ports) in all {
         let read = |port: &str| {
             let text = format!(
                 "topology = {{ {} }}\nswitch.buffer = \"9KB\"\nscheme.name = \"none\"\n\
@@ -54,7 +56,7 @@ fn every_port_that_is_built_can_be_measured_and_no_other() {
         }
         let digits = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
         for name in names.iter().map(|name| digits(name)) {
-            for other in ["", "7", "00", "+0", "x", "0:0:0", "-1"] {
+            for other in ["", "99", "00", "+0", "x", "0:0:0", "-1"] {
                 let wrong = format!("{name}{other}");
                 assert!(read(&format!("[\"{wrong}\"]")).is_err(), "{wrong}");
             }

@@ -1,6 +1,7 @@
 //! The network as a graph of directed links, and the way through it.
 
 mod dumbbell;
+mod fat_tree;
 mod leaf_spine;
 mod star;
 
@@ -83,6 +84,20 @@ impl Graph {
                 (host_rate, host_delay),
                 (fabric_rate, fabric_delay),
             ),
+            Topology::FatTree {
+                k,
+                host_rate,
+                host_delay,
+                aggregation_rate,
+                aggregation_delay,
+                core_rate,
+                core_delay,
+            } => fat_tree::graph(
+                k,
+                (host_rate, host_delay),
+                (aggregation_rate, aggregation_delay),
+                (core_rate, core_delay),
+            ),
         };
         let at_host = |cable: &&mut Cable| {
             matches!(cable.from, Node::Host(_)) || matches!(cable.to, Node::Host(_))
@@ -112,11 +127,12 @@ fn access(host: u32, switch: u32, (rate, delay): (Rate, Span)) -> (Cable, Cable)
 }
 
 /// One of `n` by a hash of the key that differs from switch to switch, so that tiers do
-/// not choose alike.
+/// not choose alike. A pinned path's number is read in mixed radix: `below` is how many
+/// choices the tiers below have made among.
 #[inline]
-fn spread(key: u32, switch: u32, n: u32) -> u32 {
+fn spread(key: u32, switch: u32, (below, n): (u32, u32)) -> u32 {
     if key & Hop::PINNED != 0 {
-        return (key & !Hop::PINNED) % n;
+        return (key & !Hop::PINNED) / below % n;
     }
     let mut h = (key ^ switch.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 15)).wrapping_mul(0xc2b2_ae35);

@@ -105,3 +105,38 @@ fn the_window_costs_round_trips_as_slow_start_says() {
     let (fct, _) = alone(fig9("mq-ecn", 0.5, 0), 0, 143, 32 * 1460);
     assert_eq!(fct, Span::from_ns(86_528 * 2 + 15 * 1200));
 }
+
+/// 128 hosts at 1, 10 and 100 Gbps.
+fn fat_tree() -> Scenario {
+    let topology = Topology::FatTree {
+        k: 8,
+        host_rate: Rate::from_gbps(1),
+        host_delay: Span::from_us(3),
+        aggregation_rate: Rate::from_gbps(10),
+        aggregation_delay: Span::from_us(2),
+        core_rate: Rate::from_gbps(100),
+        core_delay: Span::from_us(1),
+    };
+    unlimited(Scenario { topology, ..star(2) })
+}
+
+#[test]
+fn a_fat_trees_tiers_have_their_own_rates_and_delays() {
+    // 1500 B take 12 us, 1.2 us and 120 ns, 40 B take 320, 32 and 3.2 ns.
+    for (dst, there_ns, acks_ps, way_us) in [
+        (1, 24_000, 640_000, 6),          // under the same edge
+        (4, 24_000 + 2_400, 704_000, 10), // in the same pod
+        (127, 24_000 + 2_400 + 240, 710_400, 12),
+    ] {
+        let expected = there_ns * 1_000 + acks_ps + 2 * way_us * 1_000_000;
+        let (fct, formula) = alone(fat_tree(), 0, dst, 1460);
+        assert_eq!(fct.as_ps(), expected, "to host {dst}");
+        assert_eq!(formula, fct);
+        // More of them wait at the host's own link alone.
+        for packets in [2, 50] {
+            let (fct, formula) = alone(fat_tree(), 0, dst, packets * 1460);
+            assert_eq!(fct.as_ps(), expected + (packets - 1) * 12_000_000, "{packets} to {dst}");
+            assert_eq!(formula, fct);
+        }
+    }
+}

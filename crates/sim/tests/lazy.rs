@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::{FlowRecord, PortReport, Simulation, Status};
 use switchbed_spec::*;
 
@@ -39,6 +39,25 @@ fn on_fig9s_fabric_with_every_scheme() {
         scenario.measure.queues = QueueProbe::All;
         same(&scenario);
     }
+}
+
+#[test]
+fn on_a_fat_tree_with_a_rate_a_tier() {
+    let mut scenario = fig9("per-queue", 0.8, 40);
+    let (host_delay, rate) = (Span::from_us(2), Rate::from_gbps);
+    scenario.topology = Topology::FatTree {
+        k: 4,
+        host_rate: rate(1),
+        host_delay,
+        aggregation_rate: rate(2),
+        aggregation_delay: host_delay,
+        core_rate: rate(4),
+        core_delay: host_delay,
+    };
+    let Traffic::Poisson(arrivals) = &mut scenario.traffic[0] else { unreachable!() };
+    (arrivals.from, arrivals.to) = ((0..16).collect(), (0..16).collect());
+    scenario.measure.queues = QueueProbe::All;
+    same(&scenario);
 }
 
 #[test]

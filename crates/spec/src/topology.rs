@@ -51,10 +51,30 @@ pub enum Topology {
         /// Propagation of each link between leaf and spine, one way.
         fabric_delay: Span,
     },
+    /// k pods of k/2 edge and k/2 aggregation switches under (k/2)² cores (Al-Fares et al.,
+    /// SIGCOMM 2008); host h sits on edge h / (k/2), which is in pod h / (k/2)².
+    FatTree {
+        /// Ports of each switch: even.
+        k: u32,
+        /// Rate of each host's link.
+        host_rate: Rate,
+        /// Propagation of each host's link, one way.
+        host_delay: Span,
+        /// Rate of each link between edge and aggregation.
+        aggregation_rate: Rate,
+        /// Propagation of each link between edge and aggregation, one way.
+        aggregation_delay: Span,
+        /// Rate of each link between aggregation and core.
+        core_rate: Rate,
+        /// Propagation of each link between aggregation and core, one way.
+        core_delay: Span,
+    },
 }
 
 /// Most hosts of a topology.
 pub const MAX_HOSTS: u64 = 1_000_000;
+/// Most ports of a fat-tree's switches: k³/4 hosts.
+pub const MAX_K: u64 = 158;
 const SOME: ParamKind = ParamKind::Count { min: 1, max: MAX_HOSTS };
 
 /// `[topology]`.
@@ -66,9 +86,10 @@ pub const SECTION: Section = Section {
     keys: &[
         Param::required(
             "kind",
-            ParamKind::Word(&["star", "dumbbell", "leaf-spine"]),
+            ParamKind::Word(&["star", "dumbbell", "leaf-spine", "fat-tree"]),
             "star: hosts on one switch. dumbbell: two switches joined by one link. \
-             leaf-spine: every leaf (ToR) linked to every spine.",
+             leaf-spine: every leaf (ToR) linked to every spine. fat-tree: k pods of k/2 edge \
+             and k/2 aggregation switches under (k/2)² cores, k³/4 hosts.",
         ),
         Param::optional(
             "hosts",
@@ -83,6 +104,11 @@ pub const SECTION: Section = Section {
             "hosts_per_leaf",
             SOME,
             "leaf-spine: hosts on each leaf; host h sits on leaf h / hosts_per_leaf.",
+        ),
+        Param::optional(
+            "k",
+            ParamKind::Count { min: 2, max: MAX_K },
+            "fat-tree: ports of each switch, an even number; host h sits on edge h / (k/2).",
         ),
         Param::optional("rate", ParamKind::Rate, "star, dumbbell: rate of each host's link."),
         Param::optional(
@@ -100,11 +126,15 @@ pub const SECTION: Section = Section {
             ParamKind::Time,
             "dumbbell: propagation of the link between the switches, one way. Default: delay.",
         ),
-        Param::optional("host_rate", ParamKind::Rate, "leaf-spine: rate of each host's link."),
+        Param::optional(
+            "host_rate",
+            ParamKind::Rate,
+            "leaf-spine, fat-tree: rate of each host's link.",
+        ),
         Param::optional(
             "host_delay",
             ParamKind::Time,
-            "leaf-spine: propagation of each host's link, one way.",
+            "leaf-spine, fat-tree: propagation of each host's link, one way.",
         ),
         Param::optional(
             "fabric_rate",
@@ -117,6 +147,29 @@ pub const SECTION: Section = Section {
             "leaf-spine: propagation of each link between leaf and spine, one way. \
              Default: host_delay.",
         ),
+        Param::optional(
+            "aggregation_rate",
+            ParamKind::Rate,
+            "fat-tree: rate of each link between edge and aggregation. Default: host_rate.",
+        ),
+        Param::optional(
+            "aggregation_delay",
+            ParamKind::Time,
+            "fat-tree: propagation of each link between edge and aggregation, one way. \
+             Default: host_delay.",
+        ),
+        Param::optional(
+            "core_rate",
+            ParamKind::Rate,
+            "fat-tree: rate of each link between aggregation and core. Default: \
+             aggregation_rate.",
+        ),
+        Param::optional(
+            "core_delay",
+            ParamKind::Time,
+            "fat-tree: propagation of each link between aggregation and core, one way. \
+             Default: aggregation_delay.",
+        ),
     ],
 };
 
@@ -127,6 +180,7 @@ impl Topology {
             Topology::Star { hosts, .. } => hosts,
             Topology::Dumbbell { left, right, .. } => left + right,
             Topology::LeafSpine { leaves, hosts_per_leaf, .. } => leaves * hosts_per_leaf,
+            Topology::FatTree { k, .. } => k * k * k / 4,
         }
     }
 
@@ -134,14 +188,18 @@ impl Topology {
     pub fn host_rate(&self) -> Rate {
         match *self {
             Topology::Star { rate, .. } | Topology::Dumbbell { rate, .. } => rate,
-            Topology::LeafSpine { host_rate, .. } => host_rate,
+            Topology::LeafSpine { host_rate, .. } | Topology::FatTree { host_rate, .. } => {
+                host_rate
+            }
         }
     }
 
     /// The kinds of switch, in the order that numbers the switches.
     ///
     /// Ports are numbered from 0. A leaf's are its hosts', then one for each spine; a
-    /// spine's port p leads to leaf p; a dumbbell switch's port 0 leads to the other.
+    /// spine's port p leads to leaf p; a dumbbell switch's port 0 leads to the other. An
+    /// edge's are its hosts', then its pod's aggregations'; an aggregation's its pod's edges',
+    /// then its cores'; a core's port p leads to pod p.
     pub fn switch_groups(&self) -> Vec<SwitchGroup> {
         let one = |name, ports| SwitchGroup { name, count: None, ports };
         let many = |name, count, ports| SwitchGroup { name, count: Some(count), ports };
@@ -152,6 +210,10 @@ impl Topology {
             }
             Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => {
                 vec![many("leaf", leaves, hosts_per_leaf + spines), many("spine", spines, leaves)]
+            }
+            Topology::FatTree { k, .. } => {
+                let (edges, cores) = (k * k / 2, k * k / 4);
+                vec![many("edge", edges, k), many("aggregation", edges, k), many("core", cores, k)]
             }
         }
     }

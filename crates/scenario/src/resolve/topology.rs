@@ -11,6 +11,7 @@ pub(crate) fn resolve(section: Section<'_>) -> Result<Topology, Mistake> {
         "star" => (star(&section)?, "hosts"),
         "dumbbell" => (dumbbell(&section)?, "right"),
         "leaf-spine" => (leaf_spine(&section)?, "hosts_per_leaf"),
+        "fat-tree" => (fat_tree(&section)?, "k"),
         kind => unreachable!("topology {kind}"),
     };
     if !fits(&topology) {
@@ -57,12 +58,32 @@ fn leaf_spine(section: &Section<'_>) -> Result<Topology, Mistake> {
     })
 }
 
+fn fat_tree(section: &Section<'_>) -> Result<Topology, Mistake> {
+    let k: u32 = section.get("k")?;
+    if !k.is_multiple_of(2) {
+        return Err(section.refuse("k", "a fat-tree's switches have an even number of ports"));
+    }
+    let (host_rate, host_delay) = (section.get("host_rate")?, section.get("host_delay")?);
+    let aggregation_rate = section.get_or("aggregation_rate", host_rate)?;
+    let aggregation_delay = section.get_or("aggregation_delay", host_delay)?;
+    Ok(Topology::FatTree {
+        k,
+        host_rate,
+        host_delay,
+        aggregation_rate,
+        aggregation_delay,
+        core_rate: section.get_or("core_rate", aggregation_rate)?,
+        core_delay: section.get_or("core_delay", aggregation_delay)?,
+    })
+}
+
 /// Whether hosts and fabric links can be numbered. No product here overflows: each
 /// factor is at most `MAX_HOSTS`.
 fn fits(topology: &Topology) -> bool {
     let product = |a: u32, b: u32| u64::from(a) * u64::from(b) <= MAX_HOSTS;
     match *topology {
-        Topology::Star { .. } => true,
+        // The most that `k` may be is chosen so.
+        Topology::Star { .. } | Topology::FatTree { .. } => true,
         Topology::Dumbbell { left, right, .. } => u64::from(left) + u64::from(right) <= MAX_HOSTS,
         Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => {
             product(leaves, hosts_per_leaf) && product(leaves, spines)

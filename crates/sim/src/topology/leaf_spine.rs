@@ -20,7 +20,7 @@ impl Route for LeafSpine {
         } else if leaf == switch {
             hop.dst - leaf * self.hosts_per_leaf
         } else {
-            self.hosts_per_leaf + spread(hop.key, switch, self.spines)
+            self.hosts_per_leaf + spread(hop.key, switch, (1, self.spines))
         }
     }
 }

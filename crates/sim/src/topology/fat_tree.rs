@@ -1,0 +1,206 @@
+//! Fat-tree (Al-Fares, Loukissas, Vahdat: SIGCOMM 2008) of k-port switches: k pods of k/2 edge
+//! and k/2 aggregation switches, (k/2)² cores, k/2 hosts on each edge. Edges are switches 0…
+//! in the order of their pods, aggregations follow likewise, then the cores. Ports: an edge's
+//! are its hosts, then its pod's aggregations; an aggregation's its pod's edges, then its k/2
+//! cores, j·k/2… for the j-th of every pod; a core's the pods. ECMP on the way up, at both
+//! tiers; one way down. A pinned path p goes by its pod's aggregation p mod k/2 and that one's
+//! core p / (k/2).
+
+use super::{Cable, Graph, Hop, Node, Route, access, spread};
+use std::sync::Arc;
+use switchbed_qdisc::units::{Rate, Span};
+
+struct FatTree {
+    /// k/2.
+    half: u32,
+    /// The first aggregation's number: k²/2, the number of edges.
+    edges: u32,
+}
+
+impl Route for FatTree {
+    #[inline]
+    fn route(&self, hop: Hop, switch: u32) -> u32 {
+        let FatTree { half, edges } = *self;
+        let edge = hop.dst / half;
+        if switch < edges {
+            if edge == switch {
+                hop.dst - edge * half
+            } else {
+                half + spread(hop.key, switch, (1, half))
+            }
+        } else if switch < 2 * edges {
+            if edge / half == (switch - edges) / half {
+                edge % half
+            } else {
+                half + spread(hop.key, switch, (half, half))
+            }
+        } else {
+            edge / half
+        }
+    }
+}
+
+/// `k` even. A rate and a delay a tier: hosts, edge to aggregation, aggregation to core.
+pub(super) fn graph(
+    k: u32,
+    host: (Rate, Span),
+    aggregation: (Rate, Span),
+    core: (Rate, Span),
+) -> Graph {
+    let half = k / 2;
+    let edges = k * half;
+    let across = |from, to, (rate, delay)| {
+        let (from, to) = (Node::Switch(from), Node::Switch(to));
+        Cable { from, to, rate, delay }
+    };
+    let mut hosts = Vec::new();
+    let mut switches = Vec::new();
+    for edge in 0..edges {
+        let mut ports = Vec::new();
+        for h in edge * half..(edge + 1) * half {
+            let (up, down) = access(h, edge, host);
+            hosts.push(up);
+            ports.push(down);
+        }
+        let first = edges + edge / half * half;
+        ports.extend((first..first + half).map(|to| across(edge, to, aggregation)));
+        switches.push((format!("edge{edge}"), ports));
+    }
+    for a in 0..edges {
+        let (from, pod, j) = (edges + a, a / half, a % half);
+        let mut ports = Vec::new();
+        ports.extend((pod * half..(pod + 1) * half).map(|to| across(from, to, aggregation)));
+        let first = 2 * edges + j * half;
+        ports.extend((first..first + half).map(|to| across(from, to, core)));
+        switches.push((format!("aggregation{a}"), ports));
+    }
+    for c in 0..half * half {
+        let j = c / half;
+        let ports = (0..k).map(|pod| across(2 * edges + c, edges + pod * half + j, core));
+        switches.push((format!("core{c}"), ports.collect()));
+    }
+    Graph { hosts, switches, route: Arc::new(FatTree { half, edges }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const TIERS: [(Rate, Span); 3] = [
+        (Rate::from_gbps(1), Span::from_us(3)),
+        (Rate::from_gbps(10), Span::from_us(2)),
+        (Rate::from_gbps(100), Span::from_us(1)),
+    ];
+
+    fn tree(k: u32) -> Graph {
+        graph(k, TIERS[0], TIERS[1], TIERS[2])
+    }
+
+    fn cables(graph: &Graph) -> Vec<Cable> {
+        let ports = graph.switches.iter().flat_map(|(_, cables)| cables);
+        graph.hosts.iter().chain(ports).copied().collect()
+    }
+
+    #[test]
+    fn counts_are_the_published_ones() {
+        for k in [2, 4, 6, 8] {
+            let tree = tree(k);
+            let half = k / 2;
+            assert_eq!(tree.hosts.len() as u32, k * k * k / 4);
+            assert_eq!(tree.switches.len() as u32, 5 * k * k / 4);
+            assert!(tree.switches.iter().all(|(_, ports)| ports.len() as u32 == k));
+            let cores = tree.switches.iter().filter(|(name, _)| name.starts_with("core"));
+            assert_eq!(cores.count() as u32, half * half);
+        }
+        assert_eq!(tree(8).hosts.len(), 128);
+    }
+
+    #[test]
+    fn a_cable_leads_back_at_the_rate_and_delay_of_its_tier() {
+        let tree = tree(6);
+        let cables = cables(&tree);
+        for cable in &cables {
+            let back =
+                cables.iter().filter(|other| (other.from, other.to) == (cable.to, cable.from));
+            let back: Vec<_> = back.collect();
+            assert_eq!(back.len(), 1, "{cable:?}");
+            assert_eq!((back[0].rate, back[0].delay), (cable.rate, cable.delay));
+            let tier = |node| match node {
+                Node::Host(_) => 0,
+                Node::Switch(switch) if switch < 18 => 1,
+                Node::Switch(switch) if switch < 36 => 2,
+                Node::Switch(_) => 3,
+            };
+            let (low, high) =
+                (tier(cable.from).min(tier(cable.to)), tier(cable.from).max(tier(cable.to)));
+            assert_eq!(high, low + 1);
+            assert_eq!((cable.rate, cable.delay), TIERS[low]);
+        }
+    }
+
+    #[test]
+    fn every_way_is_as_long_as_its_tier_and_ends_at_its_host() {
+        let k = 6;
+        let tree = tree(k);
+        let half = k / 2;
+        for (src, dst) in (0..54).flat_map(|src| (0..54).map(move |dst| (src, dst))) {
+            if src == dst {
+                continue;
+            }
+            let (same_edge, same_pod) =
+                (src / half == dst / half, src / half / half == dst / half / half);
+            let links = if same_edge {
+                2
+            } else if same_pod {
+                4
+            } else {
+                6
+            };
+            for key in [0, 7, 1 << 20, Hop::PINNED | 5] {
+                let path = tree.path(src, Hop { dst, key });
+                assert_eq!(path.len(), links);
+                assert!(path.windows(2).all(|pair| pair[0].to == pair[1].from));
+                assert_eq!(path.last().map(|cable| cable.to), Some(Node::Host(dst)));
+            }
+        }
+    }
+
+    /// The switches of the ways from host 0 that these keys take.
+    fn ways(tree: &Graph, dst: u32, keys: impl Iterator<Item = u32>) -> Vec<Vec<String>> {
+        let name = |cable: &Cable| format!("{:?}", cable.to);
+        keys.map(|key| tree.path(0, Hop { dst, key }).iter().map(name).collect()).collect()
+    }
+
+    #[test]
+    fn there_are_as_many_ways_as_published_and_a_pin_takes_each_once() {
+        for k in [2, 4, 6, 8] {
+            let tree = tree(k);
+            let half = k / 2;
+            // Under the edge, in the pod, in another pod.
+            let cases =
+                [(1, 1, half > 1), (half, half, half > 1), (half * half, half * half, true)];
+            for (dst, count, there) in cases {
+                if !there {
+                    continue;
+                }
+                let hashed: BTreeSet<_> = ways(&tree, dst, 0..2_000).into_iter().collect();
+                assert_eq!(hashed.len() as u32, count, "k = {k}, host {dst}");
+                let pins = (0..count).map(|path| Hop::PINNED | path);
+                let pinned: BTreeSet<_> = ways(&tree, dst, pins).into_iter().collect();
+                assert_eq!(pinned, hashed, "k = {k}, host {dst}");
+            }
+        }
+    }
+
+    #[test]
+    fn ecmp_spreads_evenly_over_both_tiers_together() {
+        let tree = tree(8);
+        let mut hits = std::collections::BTreeMap::new();
+        for way in ways(&tree, 127, 0..16_000) {
+            *hits.entry(way).or_insert(0u32) += 1;
+        }
+        assert_eq!(hits.len(), 16);
+        assert!(hits.values().all(|&n| (850..1150).contains(&n)), "{hits:?}");
+    }
+}
