@@ -117,7 +117,7 @@ hosts = 9 -> hosts = 9\nleaves = 3
 "dctcp" -> "cubic"\nalpha_start = 0.5
     16: transport.alpha_start does not apply to kind = "cubic"
 [run] -> [host]\nnic = "switch"\nnic_buffer = "1MB"\n[run]
-    24: host.nic_buffer does not apply to nic = "switch", which takes mtu, nic or delay
+    24: host.nic_buffer does not apply to nic = "switch", which takes mtu, nic, delay, lso, lso_max, lso_beta, coalesce_frames, coalesce_time, merge_packets or merge_time
 65pkt" -> 65pkt"\nbeta = 0.5
     14: scheme.params.beta is no parameter of per-queue, which takes threshold or mark_at
 threshold -> treshold
@@ -201,6 +201,14 @@ fn values_of_the_wrong_type_or_unit() {
     16: transport.g is 1.5: it must be from 0 to 1
 "dctcp" -> "dctcp"\ng = 0
     16: transport.g is 0: a weight is greater than 0
+[run] -> [host]\nlso_beta = 0\n[run]
+    23: host.lso_beta is 0: a share is greater than 0
+[run] -> [host]\nlso_max = "1KB"\n[run]
+    23: host.lso_max is "1KB": it must hold a packet, 1.5KB
+[run] -> [host]\ncoalesce_frames = 8\n[run]
+    23: host.coalesce_frames is 8: fewer frames would wait for ever: give coalesce_time, too
+[run] -> [host]\nmerge_packets = 5\nmerge_time = "0us"\n[run]
+    24: host.merge_time is "0us": a packet would not wait for the next: it must be longer, or coalesce_time
 "dctcp" -> "cubic"\nc = 0
     16: transport.c is 0: with a steepness of 0 the window would not grow
 "dctcp" -> "cubic"\nbeta = "100%"

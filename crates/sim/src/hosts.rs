@@ -1,15 +1,18 @@
 //! Hosts: connections, the flows on them, and their timers.
 
+mod offload;
+
 use crate::network::{Delivery, Network};
 use crate::random::Stream;
 use crate::tcp::{Config, Counters, Flags, Receiver, Segment, Sender};
 use crate::topology::Hop;
 use crate::traffic::{ConnectionUse, FlowStart};
+use offload::Offload;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use switchbed_qdisc::units::{Bytes, Time};
 use switchbed_qdisc::{Ecn, FlowId, Packet, Random};
-use switchbed_spec::{FctEnd, Transport, Warm};
+use switchbed_spec::{FctEnd, Host, Transport, Warm};
 
 /// A flow identifier is a connection's place and, above it, how often the place was used,
 /// so that a late packet of a connection that is gone reaches no other.
@@ -90,6 +93,8 @@ const NOBODY: u32 = u32::MAX;
 /// The half of a connection that a timer is for.
 const SENDER: u8 = 0;
 const RECEIVER: u8 = 1;
+/// What else a timer may be for: a host's card, whose number takes the connection's place.
+const CARD: u8 = 2;
 
 /// What shares connections, between hosts in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -124,6 +129,8 @@ pub struct Hosts {
     timers: BinaryHeap<Reverse<(Time, u32, u8)>>,
     /// Requests that have arrived: the connection to answer on, and the flow.
     asked: Vec<(u32, FlowRecord)>,
+    /// What cards do to arrived frames; `None`: each goes up as it comes.
+    offload: Option<Box<Offload>>,
     /// Flows that ended, for the caller to take.
     pub finished: Vec<FlowRecord>,
     running: u64,
@@ -153,12 +160,19 @@ impl Hosts {
             shared: HashMap::new(),
             timers: BinaryHeap::new(),
             asked: Vec::new(),
+            offload: None,
             finished: Vec::new(),
             running: 0,
             timeouts: 0,
             retransmissions: 0,
             warmed_up: false,
         }
+    }
+
+    /// The same, `hosts` of them, with cards that coalesce interrupts and merge packets as
+    /// `host` says.
+    pub fn with_offload(self, host: &Host, hosts: usize) -> Hosts {
+        Hosts { offload: Offload::new(host, hosts), ..self }
     }
 
     /// Flows under way.
@@ -257,17 +271,22 @@ impl Hosts {
     /// A packet has arrived at its host.
     #[inline]
     pub fn deliver(&mut self, delivery: Delivery, net: &mut Network) {
-        let Delivery { at: now, slot, .. } = delivery;
-        let packet = *net.packet(slot);
-        let segment = *net.segment(slot);
-        net.free(slot);
-        let place = packet.flow.0 & ((1 << PLACE_BITS) - 1);
-        let connection = &mut self.connections[place as usize];
-        if connection.generation != (packet.flow.0 >> PLACE_BITS) as u8 {
-            return;
+        if self.offload.is_some() {
+            return self.take_in(delivery, net);
         }
+        let Delivery { at: now, slot, .. } = delivery;
+        let (packet, segment) = (*net.packet(slot), *net.segment(slot));
+        net.free(slot);
+        self.hand_up(&packet, &segment, now, net);
+    }
+
+    /// TCP gets a segment.
+    #[inline]
+    fn hand_up(&mut self, packet: &Packet, segment: &Segment, now: Time, net: &mut Network) {
+        let Some(place) = self.place_of(packet.flow) else { return };
+        let connection = &mut self.connections[place as usize];
         if segment.flags.contains(Flags::ACK) {
-            connection.sender.on_segment(&self.config, &segment, now);
+            connection.sender.on_segment(&self.config, segment, now);
             // A connection of one flow closes with the last ACK, whatever ended its flow.
             let closes = connection.ends == FctEnd::Acked || connection.fresh;
             self.pump_sender(place, net, now);
@@ -275,21 +294,38 @@ impl Hosts {
                 self.finish(place, now);
             }
         } else {
-            connection.receiver.on_segment(&self.config, &segment, packet.ecn == Ecn::Ce, now);
-            let ends = connection.ends == FctEnd::Received;
-            self.pump_receiver(place, net, now);
-            if ends {
-                self.finish(place, now);
-                if !self.asked.is_empty() {
-                    self.answer(net, now);
-                }
+            connection.receiver.on_segment(&self.config, segment, packet.ecn == Ecn::Ce, now);
+            self.received(place, now, net);
+        }
+    }
+
+    /// A connection's receiver has got something.
+    #[inline]
+    fn received(&mut self, place: u32, now: Time, net: &mut Network) {
+        let ends = self.connections[place as usize].ends == FctEnd::Received;
+        self.pump_receiver(place, net, now);
+        if ends {
+            self.finish(place, now);
+            if !self.asked.is_empty() {
+                self.answer(net, now);
             }
         }
+    }
+
+    /// The place of a flow's connection, unless that is gone.
+    #[inline]
+    fn place_of(&self, flow: FlowId) -> Option<u32> {
+        let place = flow.0 & ((1 << PLACE_BITS) - 1);
+        let generation = (flow.0 >> PLACE_BITS) as u8;
+        (self.connections[place as usize].generation == generation).then_some(place)
     }
 
     /// The earliest timer fires; it is due.
     pub fn fire(&mut self, net: &mut Network) {
         let Some(Reverse((now, flow, half))) = self.timers.pop() else { return };
+        if half == CARD {
+            return self.card_due(flow, now, net);
+        }
         let place = flow & ((1 << PLACE_BITS) - 1);
         let connection = &mut self.connections[place as usize];
         if connection.generation != (flow >> PLACE_BITS) as u8

@@ -30,6 +30,8 @@ pub enum BuildError {
     Traffic(TrafficError),
     /// Its transport.
     Transport(BadSetting),
+    /// Its hosts.
+    Host(BadSetting),
     /// A port that it names does not exist.
     Port(String),
 }
@@ -39,6 +41,7 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::Traffic(error) => error.fmt(f),
             BuildError::Transport(error) => write!(f, "transport.{error}"),
+            BuildError::Host(error) => write!(f, "host.{error}"),
             BuildError::Port(name) => write!(
                 f,
                 "measure.queues names `{name}`; ports are called by switch and number \
@@ -137,6 +140,7 @@ impl Simulation {
     pub fn new(scenario: &Scenario) -> Result<Simulation, BuildError> {
         let Scenario { topology, switch, scheme, host, transport, measure, run, .. } = scenario;
         let config = Config::new(transport).map_err(BuildError::Transport)?;
+        let config = config.with_lso(&host.lso).map_err(BuildError::Host)?;
         let mut flows = Flows::new(&scenario.traffic, traffic::Hosts::of(scenario), run.seed)
             .map_err(BuildError::Traffic)?;
         let graph = Graph::new(topology, host.delay);
@@ -167,7 +171,8 @@ impl Simulation {
         let flows_offered = flows.offered().to_vec();
         Ok(Simulation {
             network,
-            hosts: Hosts::new(config, transport, measure.fct_end, run.seed, run.ecmp_by_row),
+            hosts: Hosts::new(config, transport, measure.fct_end, run.seed, run.ecmp_by_row)
+                .with_offload(host, graph.hosts.len()),
             upcoming: flows.next(),
             flows,
             stops: BinaryHeap::new(),

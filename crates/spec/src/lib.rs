@@ -17,7 +17,7 @@ pub mod topology;
 pub mod traffic;
 pub mod transport;
 
-pub use host::{Host, NicQueue};
+pub use host::{Coalesce, Host, Lso, Merge, NicQueue};
 pub use live::{Attach, Faults, Live, LivePort};
 pub use measure::{FctEnd, Measure, QueueProbe, Run};
 pub use param::{Param, ParamKind, Section};

@@ -13,8 +13,9 @@ mod transport;
 use crate::mistake::{Mistake, Origin, home, list_of, near};
 use crate::section::Section;
 use crate::tree::{At, Data, Table};
+use switchbed_qdisc::units::Span;
 use switchbed_spec::scheme::SchemeInfo;
-use switchbed_spec::{Host, NicQueue, SECTIONS, Scenario};
+use switchbed_spec::{Coalesce, Host, Lso, Merge, NicQueue, SECTIONS, Scenario};
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
 /// compares: they share `[scheme.params]`.
@@ -109,7 +110,35 @@ fn host(section: Section<'_>, mtu: switchbed_qdisc::units::Bytes) -> Result<Host
         "switch" => NicQueue::Switch,
         word => unreachable!("nic {word}"),
     };
-    let host = Host { mtu, nic, delay: section.get("delay")? };
+    let host = Host {
+        mtu,
+        nic,
+        delay: section.get("delay")?,
+        lso: Lso {
+            on: section.get("lso")?,
+            max: section.get("lso_max")?,
+            beta: section.get("lso_beta")?,
+        },
+        coalesce: Coalesce {
+            frames: section.get("coalesce_frames")?,
+            time: section.get("coalesce_time")?,
+        },
+        merge: Merge { packets: section.get("merge_packets")?, time: section.get("merge_time")? },
+    };
+    if host.lso.max < mtu {
+        return Err(section.refuse("lso_max", format!("it must hold a packet, {mtu}")));
+    }
+    if host.lso.beta == 0.0 {
+        return Err(section.refuse("lso_beta", "a share is greater than 0"));
+    }
+    if host.coalesce.frames > 0 && host.coalesce.time == Span::ZERO {
+        let why = "fewer frames would wait for ever: give coalesce_time, too";
+        return Err(section.refuse("coalesce_frames", why));
+    }
+    if host.merge.packets > 1 && host.merge.time + host.coalesce.time == Span::ZERO {
+        let why = "a packet would not wait for the next: it must be longer, or coalesce_time";
+        return Err(section.refuse("merge_time", why));
+    }
     section.close("nic = \"switch\"")?;
     Ok(host)
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_spec::Lso;
 use switchbed_spec::transport::{
     CongestionControl, LossHalves, Restart, RttSampling, Transport, WindowCut,
 };
@@ -36,6 +37,10 @@ pub struct Config {
     pub(super) ecn: bool,
     pub(super) ecn_acks: bool,
     pub(super) ecn_control: bool,
+    /// Large segment offload's largest segment in bytes, in whole packets; 0 is off.
+    pub(super) lso_max: u64,
+    /// The share of the window that is worth a segment.
+    pub(super) lso_beta: f64,
 }
 
 /// A setting that TCP cannot work with.
@@ -135,7 +140,24 @@ impl Config {
             ecn: t.ecn,
             ecn_acks: t.ecn_acks,
             ecn_control: t.ecn_control,
+            lso_max: 0,
+            lso_beta: 1.0,
         })
+    }
+
+    /// The same on hosts with this large segment offload.
+    pub fn with_lso(self, lso: &Lso) -> Result<Config, BadSetting> {
+        if !lso.on {
+            return Ok(self);
+        }
+        require(lso.beta > 0.0 && lso.beta <= 1.0, "lso_beta", || {
+            format!("{}, a share of the window must be above 0 and at most 1", lso.beta)
+        })?;
+        let mss = self.mss as u64;
+        require(lso.max.get() >= mss, "lso_max", || {
+            format!("{}, must hold a packet's payload, {mss}B", lso.max)
+        })?;
+        Ok(Config { lso_max: lso.max.get() / mss * mss, lso_beta: lso.beta, ..self })
     }
 
     /// Payload of a full segment in bytes.

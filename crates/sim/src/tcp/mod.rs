@@ -13,6 +13,7 @@
 //! | `sender` | the sending half: stream, timer, marks |
 //! | `repair` | the sending half while segments are missing |
 //! | `loss` | the scoreboard and the phase of a repair (RFC 6675, RFC 6582) |
+//! | `lso` | the sending half where the host offloads large segments |
 //! | `control` | the congestion window: Reno, ECN*, DCTCP |
 //! | `cubic` | CUBIC's window |
 //! | `rtt` | RFC 6298's estimate and timeout |
@@ -26,6 +27,7 @@ mod config;
 mod control;
 mod cubic;
 mod loss;
+mod lso;
 mod ranges;
 mod receiver;
 mod repair;

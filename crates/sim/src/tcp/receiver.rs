@@ -94,6 +94,12 @@ impl Receiver {
         }
     }
 
+    /// Several segments came as one: they are acknowledged at once, with one ACK.
+    pub fn on_merged(&mut self, config: &Config, segment: &Segment, ce: bool, now: Time) {
+        self.on_segment(config, segment, ce, now);
+        self.ack_now = true;
+    }
+
     /// The next ACK to send.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, _now: Time) -> Option<Segment> {

@@ -5,6 +5,7 @@
 use super::Config;
 use super::control::Window;
 use super::loss::Loss;
+use super::lso::Lso;
 use super::rtt::Rtt;
 use super::segment::{Flags, Segment};
 use switchbed_qdisc::units::{Span, Time};
@@ -36,6 +37,8 @@ pub struct Sender {
     pub(super) cut_end: u64,
     /// The repair of losses, if there are any.
     pub(super) loss: Option<Box<Loss>>,
+    /// Large segment offload, where the host has it.
+    pub(super) lso: Option<Box<Lso>>,
     pub(super) counters: Counters,
     state: State,
     /// Doublings of the RTO.
@@ -96,6 +99,7 @@ impl Sender {
             last_sent: Time::ZERO,
             cut_end: 0,
             loss: None,
+            lso: Lso::new(config),
             counters: Counters::default(),
             state: State::Established,
             backoff: 0,
@@ -176,6 +180,18 @@ impl Sender {
         self.window.bytes(config)
     }
 
+    /// Bytes written and not sent yet.
+    #[inline]
+    pub(super) fn unsent(&self) -> u64 {
+        self.written - self.nxt
+    }
+
+    /// So much room in the window is used at once: a packet, or LSO's segment.
+    #[inline]
+    fn least_burst(&self, config: &Config) -> u64 {
+        if self.lso.is_some() { self.lso_segment(config) } else { config.mss as u64 }
+    }
+
     /// When [`Sender::on_timeout`] is due.
     pub fn next_timeout(&self) -> Option<Time> {
         (self.deadline != Time::NEVER).then_some(self.deadline)
@@ -193,7 +209,7 @@ impl Sender {
             return self.on_duplicate(config, ack);
         }
         let limited = config.grow_when_app_limited
-            || self.sent - self.una + config.mss as u64 > self.window.bytes(config);
+            || self.sent - self.una + self.least_burst(config) > self.window.bytes(config);
         self.una = ack.offset;
         self.nxt = self.nxt.max(self.una);
         self.sample_rtt(config, ack, now);
@@ -257,7 +273,10 @@ impl Sender {
         if self.una == self.sent {
             self.restart_if_idle(config, now);
         }
-        let len = (self.written - self.nxt).min(config.mss as u64);
+        if self.lso.is_some() && self.defers(config, in_flight, now) {
+            return None;
+        }
+        let len = self.unsent().min(config.mss as u64);
         let fits = in_flight + len <= self.window.bytes(config)
             && self.nxt + len - self.una <= config.receive_bytes;
         (len > 0 && fits).then(|| self.send_new(config, len as u32, now))

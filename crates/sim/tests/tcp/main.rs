@@ -4,6 +4,7 @@ mod pipe;
 
 mod growth;
 mod loss;
+mod lso;
 mod marks;
 mod properties;
 mod receiver;

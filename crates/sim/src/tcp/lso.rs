@@ -1,0 +1,66 @@
+//! Large segment offload: new data waits until a large segment may be sent, which then
+//! goes out packet by packet at line rate (Shan and Ren, INFOCOM 2017, section II-A).
+//!
+//! Waiting ends under the conditions of the paper's table I, as Linux has them: a share β
+//! of the window may be sent (1), or the largest segment L (2); waiting would not bring more
+//! data, as all that is written may be sent (3 and 5); losses are being repaired, or the
+//! window has just been cut (4); or two clock ticks have passed (6). Linux looks at the
+//! conditions when an ACK comes or the application writes, and sets no timer; no more does
+//! this: data waits only while other data is on its way.
+
+use super::Config;
+use super::sender::Sender;
+use switchbed_qdisc::units::{Span, Time};
+
+/// Two clock ticks of 1 ms (condition 6).
+const LONGEST: Span = Span::from_ms(2);
+
+/// What a sender with LSO remembers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lso {
+    /// The end of the segment that is being handed over.
+    end: u64,
+    /// Since when new data has waited; [`Time::NEVER`] if none waits.
+    since: Time,
+}
+
+impl Lso {
+    pub(super) fn new(config: &Config) -> Option<Box<Lso>> {
+        (config.lso_max > 0).then(|| Box::new(Lso { end: 0, since: Time::NEVER }))
+    }
+}
+
+impl Sender {
+    /// What is worth sending at once: min(L, β·window), in whole packets.
+    pub(super) fn lso_segment(&self, config: &Config) -> u64 {
+        let mss = config.mss as u64;
+        let packets = self.window(config) / mss;
+        let share = (config.lso_beta * packets as f64).ceil() as u64;
+        (share.max(1) * mss).min(config.lso_max)
+    }
+
+    /// Whether new data is held back, with `in_flight` bytes in the network.
+    #[cold]
+    pub(super) fn defers(&mut self, config: &Config, in_flight: u64, now: Time) -> bool {
+        let segment = self.lso_segment(config);
+        let allowed = self.window(config).saturating_sub(in_flight);
+        let open = self.loss.is_none() && self.una >= self.cut_end;
+        let left = self.unsent();
+        let nxt = self.nxt;
+        let Some(lso) = &mut self.lso else { return false };
+        if nxt < lso.end || left == 0 {
+            return false;
+        }
+        let late = lso.since != Time::NEVER && now.since(lso.since) >= LONGEST;
+        if open && !late && allowed < segment.min(left) {
+            // A full window holds data back by itself.
+            if lso.since == Time::NEVER && allowed >= config.mss as u64 {
+                lso.since = now;
+            }
+            return true;
+        }
+        lso.since = Time::NEVER;
+        lso.end = nxt + segment.min(allowed);
+        false
+    }
+}
