@@ -281,7 +281,7 @@ impl Hosts {
     }
 
     /// TCP gets a segment.
-    #[inline]
+    #[inline(always)]
     fn hand_up(&mut self, packet: &Packet, segment: &Segment, now: Time, net: &mut Network) {
         let Some(place) = self.place_of(packet.flow) else { return };
         let connection = &mut self.connections[place as usize];
@@ -300,7 +300,7 @@ impl Hosts {
     }
 
     /// A connection's receiver has got something.
-    #[inline]
+    #[inline(always)]
     fn received(&mut self, place: u32, now: Time, net: &mut Network) {
         let ends = self.connections[place as usize].ends == FctEnd::Received;
         self.pump_receiver(place, net, now);

@@ -70,6 +70,7 @@ impl Offload {
 
 impl Hosts {
     /// A frame has arrived at its host's card.
+    #[cold]
     pub(super) fn take_in(&mut self, delivery: Delivery, net: &mut Network) {
         let Delivery { at: now, host, slot } = delivery;
         let Some(offload) = &mut self.offload else { return };

@@ -189,7 +189,7 @@ impl Sender {
     /// So much room in the window is used at once: a packet, or LSO's segment.
     #[inline]
     fn least_burst(&self, config: &Config) -> u64 {
-        if self.lso.is_some() { self.lso_segment(config) } else { config.mss as u64 }
+        if config.lso_max > 0 { self.lso_segment(config) } else { config.mss as u64 }
     }
 
     /// When [`Sender::on_timeout`] is due.
@@ -273,7 +273,7 @@ impl Sender {
         if self.una == self.sent {
             self.restart_if_idle(config, now);
         }
-        if self.lso.is_some() && self.defers(config, in_flight, now) {
+        if config.lso_max > 0 && self.defers(config, in_flight, now) {
             return None;
         }
         let len = self.unsent().min(config.mss as u64);
