@@ -9,6 +9,7 @@
 mod catalog;
 mod expand;
 mod lists;
+mod live;
 mod mistake;
 mod place;
 mod read;
@@ -26,6 +27,7 @@ mod write;
 
 pub use catalog::schemes;
 pub use expand::{Plan, plans, plans_of};
+pub use live::{live, live_of};
 pub use mistake::Mistake;
 pub use reference::reference;
 pub use results::Results;

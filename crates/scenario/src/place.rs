@@ -92,7 +92,7 @@ fn choose_scheme(root: &mut Table, value: &Node) -> Result<(), String> {
 }
 
 /// Puts the value at a place in the tree.
-fn put(table: &mut Table, steps: &[String], value: Node) -> Result<(), String> {
+pub(crate) fn put(table: &mut Table, steps: &[String], value: Node) -> Result<(), String> {
     let (step, rest) = match steps {
         [] => return Ok(()),
         [last] => {

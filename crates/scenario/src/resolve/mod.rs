@@ -3,9 +3,9 @@
 
 mod hosts;
 mod measure;
-mod scheme;
+pub(crate) mod scheme;
 mod sizes;
-mod switch;
+pub(crate) mod switch;
 mod topology;
 mod traffic;
 mod transport;

@@ -1,0 +1,54 @@
+//! The devices that a live switch's file names, and the end of the rights to open more.
+
+use crate::device::{Faulty, PacketSocket, Recorder, Tap};
+use crate::forward::AnyDevice;
+use crate::random::Stream;
+use caps::Capability;
+use std::io;
+use std::path::Path;
+use switchbed_spec::live::{Attach, LivePort};
+
+/// Opens a port's device, with what stands around it. `entity` tells its faults from the
+/// others' under `seed`.
+///
+/// # Errors
+/// The system's, with what was to be opened.
+pub fn device(port: &LivePort, seed: u64, entity: u64) -> io::Result<AnyDevice> {
+    let named =
+        |what: &str, error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
+    let name = &port.name;
+    let mut device: AnyDevice = match port.attach {
+        Attach::Tap { .. } => {
+            Box::new(Tap::create(name).map_err(|error| named(&format!("TAP {name}"), error))?)
+        }
+        Attach::Interface => {
+            let opened = PacketSocket::open(name);
+            Box::new(opened.map_err(|error| named(&format!("interface {name}"), error))?)
+        }
+    };
+    if let Some(pcap) = &port.pcap {
+        let recorder = Recorder::create(device, Path::new(pcap));
+        device = Box::new(recorder.map_err(|error| named(pcap, error))?);
+    }
+    if !port.faults.none() {
+        device = Box::new(Faulty::new(device, port.faults, Stream::new(seed, 1 + entity)));
+    }
+    Ok(device)
+}
+
+/// Gives up every capability of this thread and of those it starts, for good: open devices
+/// stay open, but no more can be opened.
+///
+/// # Errors
+/// The system's.
+pub fn drop_capabilities() -> io::Result<()> {
+    use caps::CapSet::{Ambient, Bounding, Effective, Inheritable, Permitted};
+    // The bounding set first: to empty it takes a capability.
+    if caps::has_cap(None, Effective, Capability::CAP_SETPCAP).map_err(io::Error::other)? {
+        caps::clear(None, Bounding).map_err(io::Error::other)?;
+    }
+    for set in [Ambient, Inheritable, Effective, Permitted] {
+        caps::clear(None, set).map_err(io::Error::other)?;
+    }
+    Ok(())
+}

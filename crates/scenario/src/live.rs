@@ -1,0 +1,283 @@
+//! The file of a live switch: `[switch]` and `[scheme]` as a scenario has them, beside
+//! `[live]` and `[[port]]`.
+
+use crate::mistake::{Mistake, Origin, list_of, near};
+use crate::place;
+use crate::resolve::{scheme, switch};
+use crate::section::Section;
+use crate::tree::{At, Data, Node, Table, parse, parse_value};
+use std::net::IpAddr;
+use std::path::Path;
+use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_spec::live::{Attach, Faults, LIVE, Live, LivePort, PORT, Settings};
+
+/// The tables of a live switch's file.
+pub const SECTIONS: [switchbed_spec::Section; 4] =
+    [LIVE, PORT, switchbed_spec::switch::SECTION, switchbed_spec::scheme::SECTION];
+
+/// Least and greatest line rate: below, a packet takes a second; above, no thread follows.
+const RATES: (Rate, Rate) = (Rate::from_bps(10_000), Rate::from_gbps(100));
+
+/// The live switch of the file at `path`, under the overrides `key=value`.
+///
+/// # Errors
+/// The first mistake found, in the file or in an override.
+pub fn live(path: &Path, sets: &[String]) -> Result<Live, Mistake> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let message = format!("cannot read the live switch's file: {error}");
+        Mistake { file: file.clone(), line: None, key: String::new(), message }
+    })?;
+    live_of(&file, &text, sets)
+}
+
+/// The same of a text; `file` names it in messages.
+///
+/// # Errors
+/// As [`live`].
+pub fn live_of(file: &str, text: &str, sets: &[String]) -> Result<Live, Mistake> {
+    let overrides = sets.iter().map(|set| format!("set {set}")).collect();
+    let origin = Origin { file: file.to_owned(), folder: Default::default(), overrides };
+    let mut root = parse(text).map_err(|(line, message)| {
+        origin.mistake(At::Line(line), "", format!("this is no TOML: {message}"))
+    })?;
+    for (i, text) in sets.iter().enumerate() {
+        set(&origin, &mut root, text, At::Override(i))?;
+    }
+    resolve(&origin, &root)
+}
+
+/// Applies an override.
+fn set(origin: &Origin, root: &mut Table, text: &str, at: At) -> Result<(), Mistake> {
+    let Some((key, value)) = text.split_once('=') else {
+        return Err(origin.mistake(at, "", "an override is written key=value"));
+    };
+    let key = key.trim();
+    let wrong = |message: String| origin.mistake(at, key, message);
+    let value = parse_value(value, at).map_err(wrong)?;
+    let mut steps: Vec<String> = key.split('.').map(|step| step.trim().to_owned()).collect();
+    match steps[0].as_str() {
+        "switch" | "scheme" => return place::set(root, key, &value).map_err(wrong),
+        "live" if steps.len() == 2 => {}
+        "port" if steps.len() == 3 => {
+            let ports = root.get("port").and_then(Node::as_list).unwrap_or_default();
+            let name = |port: &Node| port.as_table()?.get("name")?.as_text().map(str::to_owned);
+            let names: Vec<String> = ports.iter().filter_map(name).collect();
+            let Some(i) = names.iter().position(|name| *name == steps[1]) else {
+                let names = list_of(names.iter().map(String::as_str));
+                return Err(wrong(format!("names no port: there are {names}")));
+            };
+            steps[1] = i.to_string();
+        }
+        _ => {
+            let form = "switch.KEY, scheme, scheme.params.KEY, live.KEY or port.NAME.KEY";
+            return Err(wrong(format!("cannot be set: write {form}")));
+        }
+    }
+    place::put(root, &steps, value).map_err(wrong)
+}
+
+fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
+    check_names(origin, root)?;
+    let title = match root.get("title") {
+        None => String::new(),
+        Some(node) => node.as_text().map(str::to_owned).ok_or_else(|| {
+            origin.mistake(node.at, "title", format!("is {node}: it must be a text in quotes"))
+        })?,
+    };
+    let open = |spec: switchbed_spec::Section, packet| {
+        Section::open(origin, spec.name, spec.keys, root.get(spec.name), packet)
+    };
+    let section = open(LIVE, None)?;
+    let mtu: Bytes = section.get("mtu")?;
+    if mtu.get() < 64 || mtu.get() > 9_216 {
+        return Err(section.refuse("mtu", "an interface takes from 64 to 9216 bytes"));
+    }
+    let packet = Some(mtu);
+    let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, mtu)?;
+    let scheme =
+        scheme::resolve(open(switchbed_spec::scheme::SECTION, packet)?, &switch, packet, &[])?;
+    let section = open(LIVE, packet)?;
+    let port = ports(origin, root, &section)?;
+    Ok(Live { title, switch, scheme, live: settings(section, mtu, &port)?, port })
+}
+
+fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
+    for entry in &root.entries {
+        let name = entry.key.as_str();
+        let names = || ["title"].into_iter().chain(SECTIONS.iter().map(|section| section.name));
+        if names().all(|known| known != name) {
+            let message = match near(name, names()) {
+                Some(guess) => format!("is unknown: did you mean {guess}?"),
+                None => format!("is unknown: a live switch's file has {}", list_of(names())),
+            };
+            return Err(origin.mistake(entry.at, name, message));
+        }
+    }
+    Ok(())
+}
+
+fn settings(section: Section<'_>, mtu: Bytes, ports: &[LivePort]) -> Result<Settings, Mistake> {
+    section.given("mtu");
+    let bucket: Option<Bytes> = section.maybe("bucket")?;
+    if bucket.is_some_and(|bucket| bucket < mtu) {
+        return Err(section.refuse("bucket", format!("it must hold a packet, {mtu}")));
+    }
+    let series_every: Option<Span> = section.maybe("series_every")?;
+    if series_every.is_some_and(|every| every < Span::from_us(10)) {
+        return Err(section.refuse("series_every", "no thread wakes more often than every 10us"));
+    }
+    let settings = Settings {
+        mtu,
+        fraction: section.get("fraction")?,
+        bucket,
+        classes: classes(&section)?,
+        routes: routes(&section, ports)?,
+        learn: section.get("learn")?,
+        realtime: section.get("realtime")?,
+        socket: section.maybe("socket")?,
+        series_every,
+        seed: section.get("seed")?,
+    };
+    section.close("a live switch")?;
+    Ok(settings)
+}
+
+/// The mistake that an item of a list is.
+fn wrong_item(section: &Section<'_>, key: &str, i: usize, why: &str) -> Mistake {
+    let items = section.given(key).and_then(Node::as_list).unwrap_or_default();
+    match items.get(i) {
+        Some(item) => section.wrong(&format!("{key}.{i}"), item, why),
+        None => section.refuse(key, why),
+    }
+}
+
+/// Each DSCP's class: itself where the file says nothing.
+fn classes(section: &Section<'_>) -> Result<[u8; 64], Mistake> {
+    let mut classes = std::array::from_fn(|dscp| dscp as u8);
+    for (i, text) in section.list::<String>("classes")?.unwrap_or_default().iter().enumerate() {
+        let Some((range, class)) = class_of(text) else {
+            let why = "it must be a DSCP or a range of them, and a class: \"46=7\", \"8-15=1\"";
+            return Err(wrong_item(section, "classes", i, why));
+        };
+        classes[range].fill(class);
+    }
+    Ok(classes)
+}
+
+fn class_of(text: &str) -> Option<(std::ops::RangeInclusive<usize>, u8)> {
+    let (range, class) = text.split_once('=')?;
+    let number = |text: &str| text.trim().parse().ok().filter(|&n: &u8| n < 64);
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    let (first, last) = (number(first)?, number(last)?);
+    (first <= last).then_some((usize::from(first)..=usize::from(last), number(class)?))
+}
+
+/// Stations that are set.
+fn routes(section: &Section<'_>, ports: &[LivePort]) -> Result<Vec<([u8; 6], usize)>, Mistake> {
+    let mut routes = Vec::new();
+    for (i, text) in section.list::<String>("routes")?.unwrap_or_default().iter().enumerate() {
+        let wrong = |why: &str| wrong_item(section, "routes", i, why);
+        let station = text.split_once('=').and_then(|(mac, port)| Some((mac_of(mac)?, port)));
+        let Some((mac, name)) = station else {
+            return Err(wrong("it must be a station and a port: \"02:00:00:00:00:01=left\""));
+        };
+        let port = ports.iter().position(|port| port.name == name.trim());
+        routes.push((mac, port.ok_or_else(|| wrong("there is no such port"))?));
+    }
+    Ok(routes)
+}
+
+fn mac_of(text: &str) -> Option<[u8; 6]> {
+    let parts: Vec<&str> = text.trim().split(':').collect();
+    let bytes: Option<Vec<u8>> = parts
+        .iter()
+        .map(|part| u8::from_str_radix(part, 16).ok().filter(|_| part.len() == 2))
+        .collect();
+    bytes?.try_into().ok()
+}
+
+fn ports(origin: &Origin, root: &Table, all: &Section<'_>) -> Result<Vec<LivePort>, Mistake> {
+    let (rate, delay): (Rate, Span) = (all.get("rate")?, all.get("delay")?);
+    let nodes = match root.get("port") {
+        Some(Node { data: Data::List(nodes), .. }) => nodes.as_slice(),
+        Some(node) => return Err(origin.mistake(node.at, "port", "must be written as [[port]]")),
+        None => &[],
+    };
+    let mut ports: Vec<LivePort> = Vec::new();
+    for (i, node) in nodes.iter().enumerate() {
+        let section = Section::open(origin, &format!("port.{i}"), PORT.keys, Some(node), None)?;
+        let port = port(section, rate, delay)?;
+        if ports.iter().any(|other| other.name == port.name) {
+            let message = format!("is \"{}\": two ports have this name", port.name);
+            return Err(origin.mistake(node.at, &format!("port.{i}.name"), message));
+        }
+        ports.push(port);
+    }
+    match ports.len() {
+        0 | 1 => {
+            let message = "a switch joins at least two: write [[port]] for each interface";
+            Err(origin.mistake(
+                root.get("port").map_or(At::Unwritten, |node| node.at),
+                "port",
+                message,
+            ))
+        }
+        n if n > usize::from(u16::MAX) => {
+            Err(origin.mistake(At::Unwritten, "port", "a switch has at most 65535 ports"))
+        }
+        _ => Ok(ports),
+    }
+}
+
+fn port(section: Section<'_>, rate: Rate, delay: Span) -> Result<LivePort, Mistake> {
+    let name: String = section.get("name")?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.len() > 15 || !name.chars().all(fits) || name.starts_with(['-', '.'])
+    {
+        let why = "an interface's name has 1 to 15 letters, digits, -, _ or .";
+        return Err(section.refuse("name", why));
+    }
+    let attach = match section.get::<String>("device")?.as_str() {
+        "interface" => Attach::Interface,
+        _ => {
+            let netns: Option<String> = section.maybe("netns")?;
+            if netns.as_ref().is_some_and(|netns| netns.is_empty() || !netns.chars().all(fits)) {
+                let why = "a namespace's name has letters, digits, -, _ or .";
+                return Err(section.refuse("netns", why));
+            }
+            let address: Option<String> = section.maybe("address")?;
+            if address.as_ref().is_some_and(|address| !is_address(address)) {
+                let why = "it must be an address with a prefix length, such as \"10.0.0.1/24\"";
+                return Err(section.refuse("address", why));
+            }
+            Attach::Tap { netns, address }
+        }
+    };
+    let rate = section.get_or("rate", rate)?;
+    if !(RATES.0..=RATES.1).contains(&rate) {
+        let why = format!("a live port's rate is from {} to {}", RATES.0, RATES.1);
+        return Err(section.refuse("rate", why));
+    }
+    let port = LivePort {
+        name,
+        attach,
+        rate,
+        delay: section.get_or("delay", delay)?,
+        pcap: section.maybe("pcap")?,
+        faults: Faults {
+            drop: section.get("drop")?,
+            corrupt: section.get("corrupt")?,
+            duplicate: section.get("duplicate")?,
+        },
+    };
+    section.close("device = \"interface\"")?;
+    Ok(port)
+}
+
+fn is_address(text: &str) -> bool {
+    text.split_once('/').is_some_and(|(address, length)| {
+        let most = address.parse().map(|ip: IpAddr| if ip.is_ipv4() { 32 } else { 128 });
+        matches!((most, length.parse::<u8>()), (Ok(most), Ok(length)) if length <= most)
+    })
+}
