@@ -1,6 +1,8 @@
 //! The module `switchbed._native`: what Python sees of the crate `scenario`. Values that
 //! are read by people or scripts cross as JSON text, tables as Arrow columns.
 
+#[cfg(target_os = "linux")]
+mod live;
 mod table;
 
 use pyo3::create_exception;
@@ -157,6 +159,11 @@ fn json(value: &impl serde::Serialize) -> String {
 
 #[pymodule]
 mod _native {
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::live::{
+        LivePlan, LiveSwitch, drop_capabilities, live_plan, live_plan_of, live_reference,
+    };
     #[pymodule_export]
     use super::{
         Mistake, Plan, Progress, Results, Table, plans, rate_bps, reference, schema, schemes,

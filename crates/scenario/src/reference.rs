@@ -3,6 +3,7 @@
 
 use crate::catalog::takes;
 use std::fmt::Write;
+use switchbed_spec::live::{LIVE, PORT};
 use switchbed_spec::scheme::schemes;
 use switchbed_spec::{Param, ParamKind, SECTIONS};
 
@@ -56,6 +57,24 @@ pub fn reference() -> String {
     text
 }
 
+const LIVE_HEAD: &str = "\
+# Files of live switches
+
+One TOML file says what a live switch joins and how. `[switch]` and `[scheme]` are those of
+[scenario files](scenario.md); `pkt` is `live.mtu`. `switchbed live keys` prints this page.
+";
+
+/// The reference of live switches' files.
+pub fn live_reference() -> String {
+    let mut text = LIVE_HEAD.to_owned();
+    for section in [LIVE, PORT] {
+        let (open, close) = if section.repeated { ("[[", "]]") } else { ("[", "]") };
+        let _ = write!(text, "\n## `{open}{}{close}`\n\n{}\n\n", section.name, section.doc);
+        keys(&mut text, "key", section.keys);
+    }
+    text
+}
+
 fn keys(text: &mut String, head: &str, keys: &[Param]) {
     let _ = writeln!(text, "| {head} | takes | default | meaning |\n| --- | --- | --- | --- |");
     rows(text, "", keys);
@@ -81,13 +100,18 @@ fn rows(text: &mut String, within: &str, keys: &[Param]) {
 #[cfg(test)]
 mod tests {
     /// Set SWITCHBED_WRITE_DOCS=1 to write the page anew.
-    #[test]
-    fn the_page_in_docs_is_this_one() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario.md");
+    fn is_in_docs(name: &str, reference: &str) {
+        let page = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
         if std::env::var_os("SWITCHBED_WRITE_DOCS").is_some() {
-            std::fs::write(page, super::reference()).expect("docs/ is there");
+            std::fs::write(&page, reference).expect("docs/ is there");
         }
-        let found = std::fs::read_to_string(page).unwrap_or_default();
-        assert!(found == super::reference(), "docs/scenario.md is out of date: `make docs`");
+        let found = std::fs::read_to_string(&page).unwrap_or_default();
+        assert!(found == reference, "docs/{name} is out of date: `make docs`");
+    }
+
+    #[test]
+    fn the_pages_in_docs_are_these() {
+        is_in_docs("scenario.md", &super::reference());
+        is_in_docs("live-keys.md", &super::live_reference());
     }
 }

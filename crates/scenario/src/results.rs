@@ -178,35 +178,53 @@ fn port_table(reports: &[PortReport]) -> Table {
 }
 
 fn series_table(simulation: &Simulation, series: &[QueueSample]) -> Table {
-    let name = |s: &QueueSample| simulation.ports()[s.link as usize].name.clone();
-    let times = series.iter().map(|s| s.at.as_secs_f64()).collect();
-    let rounds = series.iter().map(|s| s.round_time.as_secs_f64()).collect();
+    series_of(series.iter().map(|s| SeriesRow {
+        time_s: s.at.as_secs_f64(),
+        port: simulation.ports()[s.link as usize].name.clone(),
+        queue: s.queue as u32,
+        bytes: s.bytes.get(),
+        threshold_bytes: s.threshold_bytes,
+        round_time_s: s.round_time.as_secs_f64(),
+    }))
+}
+
+/// A row of the table `series`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "its columns say what they mean")]
+pub struct SeriesRow {
+    pub time_s: f64,
+    pub port: String,
+    pub queue: u32,
+    pub bytes: u64,
+    pub threshold_bytes: f64,
+    pub round_time_s: f64,
+}
+
+/// The table `series` of these rows, whoever measured them.
+pub fn series_of(rows: impl Iterator<Item = SeriesRow>) -> Table {
+    let rows: Vec<SeriesRow> = rows.collect();
+    let f64s = |f: &dyn Fn(&SeriesRow) -> f64| Values::F64(rows.iter().map(f).collect());
     Table::new([
-        ("time_s", "s", "when", Values::F64(times)),
+        ("time_s", "s", "when", f64s(&|r| r.time_s)),
         (
             "port",
             "",
             "switch and port number, or host",
-            Values::Text(series.iter().map(name).collect()),
+            Values::Text(rows.iter().map(|r| r.port.clone()).collect()),
         ),
-        ("queue", "", "queue number", Values::U32(series.iter().map(|s| s.queue as u32).collect())),
-        (
-            "bytes",
-            "bytes",
-            "its length",
-            Values::U64(series.iter().map(|s| s.bytes.get()).collect()),
-        ),
+        ("queue", "", "queue number", Values::U32(rows.iter().map(|r| r.queue).collect())),
+        ("bytes", "bytes", "its length", Values::U64(rows.iter().map(|r| r.bytes).collect())),
         (
             "threshold_bytes",
             "bytes",
             "the marking threshold in force; null where there is none",
-            Values::F64(series.iter().map(|s| s.threshold_bytes).collect()),
+            f64s(&|r| r.threshold_bytes),
         ),
         (
             "round_time_s",
             "s",
             "the smoothed round time; 0 where the scheme has none",
-            Values::F64(rounds),
+            f64s(&|r| r.round_time_s),
         ),
     ])
 }

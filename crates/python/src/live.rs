@@ -1,0 +1,136 @@
+//! The live switch as Python sees it: a file read, devices opened, the loop run on a thread
+//! that holds no interpreter lock.
+
+use crate::table::Table;
+use crate::{Mistake, json};
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use switchbed_live::clock::Monotonic;
+use switchbed_live::control::{Control, serve};
+use switchbed_live::open;
+use switchbed_live::stats::Sample;
+use switchbed_live::{Forwarder, Switch};
+use switchbed_scenario::{self as scenario, SeriesRow};
+use switchbed_spec::Live;
+
+/// The live switch of a file.
+#[pyfunction]
+#[pyo3(signature = (file, sets = Vec::new()))]
+pub fn live_plan(file: PathBuf, sets: Vec<String>) -> PyResult<LivePlan> {
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| Mistake::new_err(format!("{name}: cannot be read: {error}")))?;
+    live_plan_of(name, text, sets)
+}
+
+/// The same of a text; `name` stands for the file in messages.
+#[pyfunction]
+#[pyo3(signature = (name, text, sets = Vec::new()))]
+pub fn live_plan_of(name: String, text: String, sets: Vec<String>) -> PyResult<LivePlan> {
+    let live = scenario::live_of(&name, &text, &sets)
+        .map_err(|mistake| Mistake::new_err(mistake.to_string()))?;
+    Ok(LivePlan { name, text, sets, live })
+}
+
+/// Every key of a live switch's file, as Markdown.
+#[pyfunction]
+pub fn live_reference() -> String {
+    scenario::live_reference()
+}
+
+/// Gives up every capability of this thread and of those it starts.
+#[pyfunction]
+pub fn drop_capabilities() -> PyResult<()> {
+    Ok(open::drop_capabilities()?)
+}
+
+/// A live switch, read and checked.
+#[pyclass(frozen, module = "switchbed._native")]
+pub struct LivePlan {
+    name: String,
+    /// The file as it was read: what is set later is set on this.
+    text: String,
+    sets: Vec<String>,
+    live: Live,
+}
+
+#[pymethods]
+impl LivePlan {
+    /// What it says, as JSON.
+    #[getter]
+    fn live(&self) -> String {
+        json(&self.live)
+    }
+
+    /// Opens its devices, and its control socket at a path.
+    fn open(&self, socket: PathBuf) -> PyResult<LiveSwitch> {
+        let control = Control::bind(&socket).map_err(|error| {
+            PyOSError::new_err(format!("control socket {}: {error}", socket.display()))
+        })?;
+        let seed = self.live.live.seed;
+        let ports = self.live.port.iter().enumerate();
+        let devices = ports.map(|(i, port)| open::device(port, seed, i as u64));
+        let devices = devices.collect::<Result<Vec<_>, _>>()?;
+        let forwarder = Forwarder::new(Switch::new(self.live.clone()), devices, Monotonic::new());
+        Ok(LiveSwitch {
+            names: self.live.port.iter().map(|port| port.name.clone()).collect(),
+            source: (self.name.clone(), self.text.clone(), self.sets.clone()),
+            parts: Mutex::new(Some((forwarder, control))),
+            stop: AtomicBool::new(false),
+            series: Mutex::new(Vec::new()),
+        })
+    }
+}
+
+/// A live switch with its devices open.
+#[pyclass(frozen, module = "switchbed._native")]
+pub struct LiveSwitch {
+    names: Vec<String>,
+    source: (String, String, Vec<String>),
+    parts: Mutex<Option<(Forwarder<Monotonic>, Control)>>,
+    stop: AtomicBool,
+    series: Mutex<Vec<Sample>>,
+}
+
+#[pymethods]
+impl LiveSwitch {
+    /// Forwards until it is stopped, once; answers the last statistics as JSON.
+    fn run(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            let parts = self.parts.lock().expect("no holder panics").take();
+            let (mut forwarder, control) =
+                parts.ok_or_else(|| PyRuntimeError::new_err("a switch runs once"))?;
+            let (name, text, sets) = &self.source;
+            let resolve = |more: &[String]| {
+                let all: Vec<String> = sets.iter().chain(more).cloned().collect();
+                scenario::live_of(name, text, &all).map_err(|mistake| mistake.to_string())
+            };
+            let keep = |forwarder: &mut Forwarder<Monotonic>| {
+                self.series.lock().expect("no holder panics").append(&mut forwarder.take_samples());
+            };
+            serve(&mut forwarder, &control, &resolve, &self.stop, keep)?;
+            Ok(json(&forwarder.stats()))
+        })
+    }
+
+    /// Ends `run` within milliseconds.
+    fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// The queue series since it was last taken, in the form of a simulation's.
+    fn take_series(&self) -> PyResult<Table> {
+        let samples = std::mem::take(&mut *self.series.lock().expect("no holder panics"));
+        Table::new(scenario::series_of(samples.iter().map(|sample| SeriesRow {
+            time_s: sample.at.as_secs_f64(),
+            port: self.names[sample.port as usize].clone(),
+            queue: u32::from(sample.queue),
+            bytes: sample.bytes,
+            threshold_bytes: sample.threshold_bytes.unwrap_or(f64::NAN),
+            round_time_s: sample.round_time.map_or(0.0, |time| time.as_secs_f64()),
+        })))
+    }
+}
