@@ -45,8 +45,12 @@ class Store:
         place = self._draft / folder(outcome) if self._is_sweep else self._draft
         place.mkdir(exist_ok=True)
         present = {"flows": results.flows, "queues": results.queues, "ports": results.ports}
-        if len(results.series):
-            present["series"] = results.series
+        asked_for = {
+            "series": results.series,
+            "goodput": results.goodput,
+            "probes": results.probes,
+        }
+        present |= {name: table for name, table in asked_for.items() if len(table)}
         for name, table in present.items():
             tables.write(table, place / name, self._form)
         manifest = {

@@ -93,6 +93,8 @@ impl Plan {
             queues: table(results.queues)?,
             ports: table(results.ports)?,
             series: table(results.series)?,
+            goodput: table(results.goodput)?,
+            probes: table(results.probes)?,
             complete: results.complete,
         })
     }
@@ -149,6 +151,8 @@ struct Results {
     queues: Py<Table>,
     ports: Py<Table>,
     series: Py<Table>,
+    goodput: Py<Table>,
+    probes: Py<Table>,
     /// Whether it ran to its end.
     complete: bool,
 }

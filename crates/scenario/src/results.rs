@@ -2,9 +2,9 @@
 
 use crate::summary::Summary;
 use crate::table::{Table, Values};
-use switchbed_qdisc::units::Bytes;
+use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
-use switchbed_sim::{FlowRecord, PortReport, QueueSample, Simulation};
+use switchbed_sim::{FlowRecord, PortReport, ProbeSample, QueueSample, Simulation};
 use switchbed_spec::Scenario;
 
 /// A run's results.
@@ -20,6 +20,10 @@ pub struct Results {
     pub ports: Table,
     /// A row a sample and queue, if a series was asked for.
     pub series: Table,
+    /// A row an interval and class, if their goodput was asked for.
+    pub goodput: Table,
+    /// A row a probe, if there are any.
+    pub probes: Table,
     /// Whether the run reached its end (it was not stopped).
     pub complete: bool,
 }
@@ -40,6 +44,8 @@ impl Results {
             queues: queue_table(&reports),
             ports: port_table(&reports),
             series: series_table(simulation, series),
+            goodput: goodput_table(scenario, simulation),
+            probes: probe_table(simulation),
             complete,
         }
     }
@@ -225,6 +231,45 @@ pub fn series_of(rows: impl Iterator<Item = SeriesRow>) -> Table {
             "s",
             "the smoothed round time; 0 where the scheme has none",
             f64s(&|r| r.round_time_s),
+        ),
+    ])
+}
+
+/// Every interval has a row for each class that ever received anything.
+fn goodput_table(scenario: &Scenario, simulation: &Simulation) -> Table {
+    let every = scenario.measure.goodput_every.map_or(0.0, Span::as_secs_f64);
+    let samples = simulation.goodputs();
+    let class_has = |class: &usize| samples.iter().any(|sample| sample.taken[*class] > 0);
+    let classes: Vec<usize> = (0..256).filter(class_has).collect();
+    let rows = || samples.iter().flat_map(|sample| classes.iter().map(move |&c| (sample, c)));
+    let goodput = rows().map(|(sample, class)| sample.taken[class] as f64 * 8.0 / every);
+    let ends = rows().map(|(sample, _)| sample.at.as_secs_f64());
+    Table::new([
+        ("time_s", "s", "the interval's end", Values::F64(ends.collect())),
+        ("class", "", "class (DSCP)", Values::U32(rows().map(|(_, c)| c as u32).collect())),
+        (
+            "goodput_bps",
+            "bit/s",
+            "payload that its receivers took in order, over the interval",
+            Values::F64(goodput.collect()),
+        ),
+    ])
+}
+
+fn probe_table(simulation: &Simulation) -> Table {
+    let probes = simulation.probes();
+    let u32s = |f: &dyn Fn(&ProbeSample) -> u32| Values::U32(probes.iter().map(f).collect());
+    let f64s = |f: &dyn Fn(&ProbeSample) -> f64| Values::F64(probes.iter().map(f).collect());
+    Table::new([
+        ("time_s", "s", "when it was sent", f64s(&|probe| probe.sent.as_secs_f64())),
+        ("src", "", "the host that sent it", u32s(&|probe| probe.src)),
+        ("dst", "", "the host that sent it back", u32s(&|probe| probe.dst)),
+        ("class", "", "class (DSCP), there and back", u32s(&|probe| u32::from(probe.class))),
+        (
+            "rtt_s",
+            "s",
+            "round-trip time; null: lost, or still on its way",
+            f64s(&|probe| probe.rtt.map_or(f64::NAN, Span::as_secs_f64)),
         ),
     ])
 }

@@ -4,9 +4,10 @@
 use crate::results::times;
 use crate::warnings::warnings;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::traffic::TableOffered;
-use switchbed_sim::{FlowRecord, PortReport, Simulation};
+use switchbed_sim::{FlowRecord, PortReport, ProbeSample, Simulation};
 use switchbed_spec::Scenario;
 
 /// The version of the results' form.
@@ -120,6 +121,71 @@ impl Endless {
     }
 }
 
+/// A class's (a service's) part in the goodput.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ClassGoodput {
+    /// The class.
+    pub class: u8,
+    /// Payload received a second since the warm-up.
+    pub goodput_bps: f64,
+}
+
+impl ClassGoodput {
+    fn of(flows: &[FlowRecord], elapsed_s: f64) -> Vec<ClassGoodput> {
+        let mut received = BTreeMap::new();
+        for flow in flows {
+            *received.entry(flow.class).or_insert(0) += flow.received.get();
+        }
+        let goodput =
+            |bytes: u64| if elapsed_s > 0.0 { bytes as f64 * 8.0 / elapsed_s } else { 0.0 };
+        received.retain(|_, bytes| *bytes > 0);
+        let classes = received.into_iter();
+        classes.map(|(class, bytes)| ClassGoodput { class, goodput_bps: goodput(bytes) }).collect()
+    }
+}
+
+/// Round-trip times that the probes of a pair and class found since the warm-up.
+/// Percentiles are as [`Fct`]'s.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProbeRtts {
+    /// The host that sent them.
+    pub src: u32,
+    /// The host that sent them back.
+    pub dst: u32,
+    /// Their class.
+    pub class: u8,
+    /// Those that came back.
+    pub n: u64,
+    /// Those that did not, be it that they were still on their way.
+    pub lost: u64,
+    /// Mean in microseconds.
+    pub mean_us: Option<f64>,
+    /// Median in microseconds.
+    pub p50_us: Option<f64>,
+    /// 95th percentile in microseconds.
+    pub p95_us: Option<f64>,
+    /// 99th percentile in microseconds.
+    pub p99_us: Option<f64>,
+}
+
+impl ProbeRtts {
+    fn of(probes: &[ProbeSample]) -> Vec<ProbeRtts> {
+        let mut rtts: BTreeMap<(u32, u32, u8), (u64, Vec<f64>)> = BTreeMap::new();
+        for probe in probes {
+            let (lost, rtts) = rtts.entry((probe.src, probe.dst, probe.class)).or_default();
+            match probe.rtt {
+                Some(rtt) => rtts.push(rtt.as_us_f64()),
+                None => *lost += 1,
+            }
+        }
+        let each = |((src, dst, class), (lost, rtts))| {
+            let (n, [mean_us, p50_us, p95_us, p99_us]) = statistics(rtts);
+            ProbeRtts { src, dst, class, n, lost, mean_us, p50_us, p95_us, p99_us }
+        };
+        rtts.into_iter().map(each).collect()
+    }
+}
+
 /// A flow-size table in use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TableMean {
@@ -153,6 +219,10 @@ pub struct Summary {
     pub slowdown: BySize<Slowdown>,
     /// Payload received a second, all flows together, since the warm-up.
     pub goodput_bps: f64,
+    /// The same of each class that received anything.
+    pub classes: Vec<ClassGoodput>,
+    /// Round-trip times of each pair's and class's probes.
+    pub probes: Vec<ProbeRtts>,
     /// Flows that send as long as they run, and how evenly they shared; null without any.
     pub endless: Option<Endless>,
     /// Packets that left a port with a CE mark of that port.
@@ -237,6 +307,8 @@ impl Summary {
             fct: BySize { all: all.0, small: small_flows.0, medium: medium.0, large: large.0 },
             slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
             goodput_bps: if elapsed > 0.0 { received as f64 * 8.0 / elapsed } else { 0.0 },
+            classes: ClassGoodput::of(flows, elapsed),
+            probes: ProbeRtts::of(simulation.probes()),
             endless: Endless::of(flows),
             marks: reports.iter().map(|report| report.counters.marked).sum(),
             drops: reports.iter().map(|report| report.counters.dropped()).sum(),

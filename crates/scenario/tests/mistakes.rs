@@ -736,3 +736,32 @@ until = "100ms" ->
 "#,
     );
 }
+
+#[test]
+fn probes() {
+    refused(
+        &with_source(
+            "kind = \"probe\"\nfrom = [0, 1]\nto = 8\nevery = \"1ms\"\nclasses = [0, 1]\n",
+        ),
+        r#"
+every = "1ms" -> 
+    16: traffic.every is missing: write every = "10us"
+"1ms" -> "0us"
+    20: traffic.every is "0us": probes are some time apart
+"1ms" -> "1ms"\nsize = "9KB"
+    21: traffic.size is "9KB": a probe is one packet of at most host.mtu, 1500B
+"1ms" -> "1ms"\nstart = "100ms"
+    21: traffic.start is "100ms": the first probe would be sent after the end, 100ms
+[0, 1]\nto = 8 -> [0, 8]\nto = 8
+    18: traffic.from is [0,8]: host 8 is the receiver (traffic.to) and cannot send to itself
+classes = [0, 1] -> classes = [2]
+    21: traffic.classes is [2]: classes 0 to 2 need as many queues, and switch.queues is 2 (or write switch.classify = "single")
+classes = [0, 1] -> load = 0.5
+    21: traffic.load does not apply to kind = "probe", which takes kind, from, to, every, size, classes, start or stop
+until = "100ms" -> 
+    16: traffic has probes alone, which never end; write stop = "1s", or until in [run]
+[run] -> goodput_every = "0ms"\n[run]
+    24: measure.goodput_every is "0ms": an interval is longer than 0
+"#,
+    );
+}

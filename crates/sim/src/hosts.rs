@@ -1,100 +1,39 @@
 //! Hosts: connections, the flows on them, and their timers.
 
+mod connection;
 mod offload;
 
+pub use connection::FlowRecord;
+use connection::{Connection, NOBODY, Running, keys};
+
 use crate::network::{Delivery, Network};
-use crate::random::Stream;
-use crate::tcp::{Config, Counters, Flags, Receiver, Segment, Sender};
+use crate::probe::{PROBE_FLOW, ProbeSample, Probes};
+use crate::tcp::{Config, Flags, Segment, Sender};
 use crate::topology::Hop;
 use crate::traffic::{ConnectionUse, FlowStart};
 use offload::Offload;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
+
 use switchbed_qdisc::units::{Bytes, Time};
-use switchbed_qdisc::{Ecn, FlowId, Packet, Random};
-use switchbed_spec::{FctEnd, Host, Transport, Warm};
+use switchbed_qdisc::{Ecn, FlowId, Packet};
+use switchbed_spec::{FctEnd, Scenario, Warm};
 
 /// A flow identifier is a connection's place and, above it, how often the place was used,
 /// so that a late packet of a connection that is gone reaches no other.
-const PLACE_BITS: u32 = 24;
-/// Most connections open at a time.
-pub const MAX_CONNECTIONS: usize = 1 << PLACE_BITS;
+pub(crate) const PLACE_BITS: u32 = 24;
+/// Most connections open at a time; the last place is the probes'.
+pub const MAX_CONNECTIONS: usize = (1 << PLACE_BITS) - 1;
 /// Endless flows write so much.
 const ENDLESS: u64 = 1 << 60;
-
-/// What is known of a flow when it ends, or when the run does.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlowRecord {
-    /// Its number in the order of starts, or its row in the list it came from.
-    pub row: u64,
-    /// Sending host.
-    pub src: u32,
-    /// Receiving host.
-    pub dst: u32,
-    /// Class.
-    pub class: u8,
-    /// Payload; `None` for a flow that sends as long as it runs.
-    pub size: Option<Bytes>,
-    /// When the application wrote it.
-    pub start: Time,
-    /// When it ended (see [`FctEnd`]); `None` if it had not.
-    pub end: Option<Time>,
-    /// Payload of the request for it; `None`: it came unasked.
-    pub request: Option<Bytes>,
-    /// Payload that its receiver has taken since the warm-up ended.
-    pub received: Bytes,
-    /// Retransmission timeouts, its request's too.
-    pub timeouts: u32,
-    /// Segments sent again, its request's too.
-    pub retransmissions: u32,
-    /// Window cuts for marks, its request's too.
-    pub ecn_cuts: u32,
-    /// Whether it opened its connection with a handshake.
-    pub handshake: bool,
-}
-
-/// A flow, or the request for it, under way on a connection.
-struct Running {
-    record: FlowRecord,
-    /// The stream offset of its first byte.
-    from: u64,
-    /// The stream offset after its last byte.
-    until: u64,
-    /// The sender's counters when it began.
-    before: Counters,
-    /// The receiver's count when it began, or when the warm-up ended.
-    received_before: u64,
-}
-
-struct Connection {
-    sender: Sender,
-    receiver: Receiver,
-    src: u32,
-    dst: u32,
-    class: u8,
-    /// It closes with its flow.
-    fresh: bool,
-    generation: u8,
-    /// What ends its flows.
-    ends: FctEnd,
-    /// Its flows are requests, and the connection at this place answers them; or [`NOBODY`].
-    answers: u32,
-    /// ECMP keys of the data's direction and the ACKs'.
-    keys: [u32; 2],
-    /// The earliest wake-up pending for the sender and for the receiver.
-    armed: [Time; 2],
-    /// Flows, oldest first.
-    flows: VecDeque<Running>,
-}
-
-/// No connection's place.
-const NOBODY: u32 = u32::MAX;
 
 /// The half of a connection that a timer is for.
 const SENDER: u8 = 0;
 const RECEIVER: u8 = 1;
-/// What else a timer may be for: a host's card, whose number takes the connection's place.
+/// What else a timer may be for: a host's card, or a source of probes, whose number takes the
+/// connection's place.
 const CARD: u8 = 2;
+const PROBE: u8 = 3;
 
 /// What shares connections, between hosts in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -127,6 +66,10 @@ pub struct Hosts {
     free: VecDeque<u32>,
     shared: HashMap<Shared, Vec<u32>>,
     timers: BinaryHeap<Reverse<(Time, u32, u8)>>,
+    probes: Probes,
+    /// Payload by class that closed connections took, and others when they were of another
+    /// class.
+    taken_before: Box<[u64; 256]>,
     /// Requests that have arrived: the connection to answer on, and the flow.
     asked: Vec<(u32, FlowRecord)>,
     /// What cards do to arrived frames; `None`: each goes up as it comes.
@@ -141,26 +84,25 @@ pub struct Hosts {
 
 impl Hosts {
     /// Hosts without connections yet.
-    pub fn new(
-        config: Config,
-        transport: &Transport,
-        fct_end: FctEnd,
-        seed: u64,
-        ecmp_by_row: bool,
-    ) -> Hosts {
+    pub fn new(config: Config, scenario: &Scenario) -> Hosts {
+        let Scenario { topology, host, transport, traffic, measure, run, .. } = scenario;
+        let probes = Probes::new(traffic, transport.ecn, run.seed);
+        let first = |(at, source)| Reverse((at, source, PROBE));
         Hosts {
             config,
             warm: transport.warm,
-            fct_end,
+            fct_end: measure.fct_end,
             ack_class_follows: transport.ack_class_follows,
-            seed,
-            ecmp_by_row,
+            seed: run.seed,
+            ecmp_by_row: run.ecmp_by_row,
             connections: Vec::new(),
             free: VecDeque::new(),
             shared: HashMap::new(),
-            timers: BinaryHeap::new(),
+            timers: probes.starts().map(first).collect(),
+            probes,
+            taken_before: Box::new([0; 256]),
             asked: Vec::new(),
-            offload: None,
+            offload: Offload::new(host, topology.hosts() as usize),
             finished: Vec::new(),
             running: 0,
             timeouts: 0,
@@ -169,10 +111,25 @@ impl Hosts {
         }
     }
 
-    /// The same, `hosts` of them, with cards that coalesce interrupts and merge packets as
-    /// `host` says.
-    pub fn with_offload(self, host: &Host, hosts: usize) -> Hosts {
-        Hosts { offload: Offload::new(host, hosts), ..self }
+    /// Whether nothing goes on or is bound to: no flow under way, no probe that stops at a
+    /// time of its own.
+    pub fn idle(&self) -> bool {
+        self.running == 0 && !self.probes.going()
+    }
+
+    /// The probes sent since the warm-up.
+    pub fn probes(&self) -> &[ProbeSample] {
+        self.probes.samples()
+    }
+
+    /// Payload that receivers have taken in order so far, by class, answers included and
+    /// requests not.
+    pub fn taken(&self) -> Box<[u64; 256]> {
+        let mut taken = self.taken_before.clone();
+        for connection in &self.connections {
+            taken[usize::from(connection.class)] += connection.taken();
+        }
+        taken
     }
 
     /// Flows under way.
@@ -232,7 +189,9 @@ impl Hosts {
         let size = size.map_or(ENDLESS, Bytes::get);
         let connection = &mut self.connections[place as usize];
         let from = connection.sender.written();
-        if connection.flows.is_empty() {
+        if connection.class != record.class && connection.flows.is_empty() {
+            self.taken_before[usize::from(connection.class)] += connection.taken();
+            connection.taken_before = connection.receiver.received();
             connection.class = record.class;
         }
         connection.flows.push_back(Running {
@@ -283,7 +242,12 @@ impl Hosts {
     /// TCP gets a segment.
     #[inline(always)]
     fn hand_up(&mut self, packet: &Packet, segment: &Segment, now: Time, net: &mut Network) {
-        let Some(place) = self.place_of(packet.flow) else { return };
+        let Some(place) = self.place_of(packet.flow) else {
+            if packet.flow == PROBE_FLOW {
+                self.probes.deliver(segment, net, now);
+            }
+            return;
+        };
         let connection = &mut self.connections[place as usize];
         if segment.flags.contains(Flags::ACK) {
             connection.sender.on_segment(&self.config, segment, now);
@@ -317,7 +281,8 @@ impl Hosts {
     fn place_of(&self, flow: FlowId) -> Option<u32> {
         let place = flow.0 & ((1 << PLACE_BITS) - 1);
         let generation = (flow.0 >> PLACE_BITS) as u8;
-        (self.connections[place as usize].generation == generation).then_some(place)
+        let connection = self.connections.get(place as usize)?;
+        (connection.generation == generation).then_some(place)
     }
 
     /// The earliest timer fires; it is due.
@@ -325,6 +290,10 @@ impl Hosts {
         let Some(Reverse((now, flow, half))) = self.timers.pop() else { return };
         if half == CARD {
             return self.card_due(flow, now, net);
+        }
+        if half == PROBE {
+            let again = self.probes.send(flow, net, now);
+            return self.timers.extend(again.map(|at| Reverse((at, flow, PROBE))));
         }
         let place = flow & ((1 << PLACE_BITS) - 1);
         let connection = &mut self.connections[place as usize];
@@ -346,6 +315,7 @@ impl Hosts {
     /// Forgets what was received so far (the warm-up is over).
     pub fn restart(&mut self) {
         self.warmed_up = true;
+        self.probes.restart();
         for connection in &mut self.connections {
             let received = connection.receiver.received();
             for flow in &mut connection.flows {
@@ -480,6 +450,7 @@ impl Hosts {
             return place as u32;
         };
         let old = &mut self.connections[place as usize];
+        self.taken_before[usize::from(old.class)] += old.taken();
         let generation = old.generation.wrapping_add(1);
         *old = Connection { generation, ..connection };
         place
@@ -549,73 +520,4 @@ enum Open {
     Handshake,
     Established,
     Warm,
-}
-
-impl Connection {
-    /// Without hosts yet.
-    fn new(sender: Sender) -> Connection {
-        Connection {
-            sender,
-            receiver: Receiver::new(),
-            src: 0,
-            dst: 0,
-            class: 0,
-            fresh: false,
-            generation: 0,
-            ends: FctEnd::Acked,
-            answers: NOBODY,
-            keys: [0; 2],
-            armed: [Time::NEVER; 2],
-            flows: VecDeque::new(),
-        }
-    }
-
-    #[inline]
-    fn packet(&self, segment: &Segment, class: u8, place: u32, config: &Config) -> Packet {
-        Packet {
-            flow: FlowId((self.generation as u32) << PLACE_BITS | place),
-            len_bytes: segment.wire_bytes(config),
-            ingress: 0,
-            class,
-            ecn: if segment.ecn_capable(config) { Ecn::Ect0 } else { Ecn::NotEct },
-        }
-    }
-
-    /// Sees to it that a half is woken by `due`; a wake-up that comes too early is harmless.
-    #[inline]
-    fn arm(
-        &mut self,
-        half: u8,
-        due: Time,
-        place: u32,
-        timers: &mut BinaryHeap<Reverse<(Time, u32, u8)>>,
-    ) {
-        if due < self.armed[half as usize] {
-            self.armed[half as usize] = due;
-            timers.push(Reverse((due, (self.generation as u32) << PLACE_BITS | place, half)));
-        }
-    }
-
-    fn record(&self, flow: &Running) -> FlowRecord {
-        let now = self.sender.counters();
-        let received = match self.answers {
-            NOBODY => self.receiver.received().clamp(flow.from, flow.until),
-            // What has arrived is of the request, not of the flow.
-            _ => flow.received_before,
-        };
-        let record = &flow.record;
-        FlowRecord {
-            received: Bytes::new(received.saturating_sub(flow.received_before)),
-            timeouts: record.timeouts + now.timeouts - flow.before.timeouts,
-            retransmissions: record.retransmissions + now.retransmits - flow.before.retransmits,
-            ecn_cuts: record.ecn_cuts + now.mark_cuts - flow.before.mark_cuts,
-            ..*record
-        }
-    }
-}
-
-/// ECMP keys for both directions.
-fn keys(seed: u64, a: u64, b: u64) -> [u32; 2] {
-    let bits = Stream::new(seed ^ b.rotate_left(17), "ecmp", a).next_u64();
-    [bits as u32 & !Hop::PINNED, (bits >> 32) as u32 & !Hop::PINNED]
 }

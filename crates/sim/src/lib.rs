@@ -3,10 +3,12 @@
 //! [`tcp`]) that carry flows ([`traffic`]); time is integer picoseconds and everything
 //! random is keyed by the seed ([`random`]), so the same scenario gives the same bytes.
 
+pub mod goodput;
 pub mod heap;
 pub mod hosts;
 mod link;
 pub mod network;
+pub mod probe;
 pub mod queue_stats;
 pub mod random;
 pub mod simulation;
@@ -14,7 +16,9 @@ pub mod tcp;
 pub mod topology;
 pub mod traffic;
 
+pub use goodput::GoodputSample;
 pub use hosts::FlowRecord;
 pub use network::QueueSample;
+pub use probe::ProbeSample;
 pub use queue_stats::Lengths;
 pub use simulation::{BuildError, PortInfo, PortReport, Simulation, Status};

@@ -4,8 +4,10 @@
 //! changes of the network, departures, arrivals, starts of flows, timers, probes; among
 //! alike, by rank (links: a permutation drawn from the seed) or number (connections, rows).
 
+use crate::goodput::{GoodputSample, Goodputs};
 use crate::hosts::{FlowRecord, Hosts};
 use crate::network::{LinkId, Network, QueueSample};
+use crate::probe::ProbeSample;
 use crate::queue_stats::{Lengths, QueueStats};
 use crate::random::Stream;
 use crate::tcp::{BadSetting, Config};
@@ -110,6 +112,9 @@ pub struct Simulation {
     /// Every link's counters when the warm-up ended.
     before: Vec<Counters>,
     series: Option<Series>,
+    goodputs: Option<Goodputs>,
+    /// When the next of either is taken.
+    next_sample: Time,
     started: u64,
     total: u64,
     /// Events that were no packet's arrival.
@@ -171,8 +176,7 @@ impl Simulation {
         let flows_offered = flows.offered().to_vec();
         Ok(Simulation {
             network,
-            hosts: Hosts::new(config, transport, measure.fct_end, run.seed, run.ecmp_by_row)
-                .with_offload(host, graph.hosts.len()),
+            hosts: Hosts::new(config, scenario),
             upcoming: flows.next(),
             flows,
             stops: BinaryHeap::new(),
@@ -189,6 +193,13 @@ impl Simulation {
             until: run.until.map_or(Time::NEVER, |until| Time::ZERO + until),
             warmup: Time::ZERO + measure.warmup,
             warmed_at: Time::ZERO,
+            next_sample: [measure.series_every, measure.goodput_every]
+                .into_iter()
+                .flatten()
+                .map(|every| Time::ZERO + every)
+                .min()
+                .unwrap_or(Time::NEVER),
+            goodputs: measure.goodput_every.map(Goodputs::new),
             series,
             started: 0,
             total,
@@ -234,13 +245,12 @@ impl Simulation {
     fn next_other(&self) -> Time {
         let start = self.upcoming.map_or(Time::NEVER, |flow| flow.start);
         let stop = self.stops.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
-        let series = self.series.as_ref().map_or(Time::NEVER, |series| series.next);
-        start.min(stop).min(self.hosts.next_timer()).min(series).min(self.warmup)
+        start.min(stop).min(self.hosts.next_timer()).min(self.next_sample).min(self.warmup)
     }
 
     /// All flows have ended and none is to come. A series alone keeps no run going.
     fn done(&self) -> bool {
-        self.hosts.running() == 0 && self.upcoming.is_none()
+        self.hosts.idle() && self.upcoming.is_none()
     }
 
     /// Handles one event of time `now`, in the order of classes.
@@ -287,12 +297,23 @@ impl Simulation {
     }
 
     fn sample(&mut self, now: Time) {
-        let Some(series) = &mut self.series else { return };
-        for &link in &series.links {
-            self.network.touch(link, now);
-            self.network.sample(link, now, &mut series.samples);
+        self.next_sample = Time::NEVER;
+        if let Some(series) = &mut self.series {
+            if series.next <= now {
+                for &link in &series.links {
+                    self.network.touch(link, now);
+                    self.network.sample(link, now, &mut series.samples);
+                }
+                series.next = now + series.every;
+            }
+            self.next_sample = series.next;
         }
-        series.next = now + series.every;
+        if let Some(goodputs) = &mut self.goodputs {
+            if goodputs.next <= now {
+                goodputs.sample(&self.hosts, now);
+            }
+            self.next_sample = self.next_sample.min(goodputs.next);
+        }
     }
 
     /// The clock.
@@ -357,6 +378,15 @@ impl Simulation {
     /// The samples since this was last called.
     pub fn take_series(&mut self) -> Vec<QueueSample> {
         self.series.as_mut().map_or_else(Vec::new, |series| std::mem::take(&mut series.samples))
+    }
+
+    /// What each class's receivers took in each interval, if that was asked for.
+    pub fn goodputs(&self) -> &[GoodputSample] {
+        self.goodputs.as_ref().map_or(&[], |goodputs| &goodputs.samples)
+    }
+    /// The probes sent since the warm-up, in the order they were sent.
+    pub fn probes(&self) -> &[ProbeSample] {
+        self.hosts.probes()
     }
 
     /// What the ports did, counted up to now.

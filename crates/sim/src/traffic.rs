@@ -27,7 +27,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fmt;
 use std::path::Path;
-use switchbed_qdisc::units::{Bytes, Rate, Time};
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_spec::{Connections, Scenario, Traffic};
 
 /// A flow about to start.
@@ -270,6 +270,15 @@ impl Flows {
                 let bursts = OnOff::new(traffic, hosts, seed, entry).map_err(wrong)?;
                 let count = bursts.expected();
                 (Source::OnOff(bursts), count)
+            }
+            Traffic::Probe { from, to, size, every, classes, .. } => {
+                hosts.many_to_one(from, *to).map_err(wrong)?;
+                let in_range = (1..=u64::from(u32::MAX)).contains(&size.get());
+                if !in_range || *every == Span::ZERO || classes.is_empty() {
+                    let what = "a probe needs a size, an interval and a class";
+                    return Err(wrong(what.to_string()));
+                }
+                return Ok(());
             }
             Traffic::LongLived { .. } => {
                 let flows = long_lived::flows(traffic, hosts).map_err(wrong)?;

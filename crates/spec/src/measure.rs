@@ -20,6 +20,9 @@ pub struct Measure {
     /// Interval of the queue series; `None`: no series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series_every: Option<Span>,
+    /// Interval of the goodput's series; `None`: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodput_every: Option<Span>,
 }
 
 /// `[measure]`.
@@ -65,6 +68,12 @@ pub const MEASURE: Section = Section {
             "series_every",
             ParamKind::Time,
             "Interval of the queue lengths' time series. Default: no series.",
+        ),
+        Param::optional(
+            "goodput_every",
+            ParamKind::Time,
+            "Interval over which each class's goodput is averaged, from the start of the run \
+             on. Default: no such table.",
         ),
     ],
 };

@@ -86,6 +86,25 @@ pub enum Traffic {
         #[serde(skip_serializing_if = "Option::is_none")]
         stop: Option<Span>,
     },
+    /// Small packets at even intervals that come back at once, as `ping`'s; no flows.
+    Probe {
+        /// Hosts that send them.
+        #[serde(serialize_with = "hosts")]
+        from: Vec<u32>,
+        /// The host that sends them back.
+        to: u32,
+        /// Length on the wire, there and back.
+        size: Bytes,
+        /// From one to the next.
+        every: Span,
+        /// Each sender probes each of these classes.
+        classes: Vec<u8>,
+        /// When the first is sent.
+        start: Span,
+        /// None is sent from then on; `None`: as long as there are flows.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stop: Option<Span>,
+    },
     /// Flows from a CSV file.
     List {
         /// The file, as found from the scenario's folder.
@@ -133,13 +152,15 @@ pub const SECTION: Section = Section {
                 "incast",
                 "on-off",
                 "long-lived",
+                "probe",
                 "list",
             ]),
             "poisson: flows that arrive at every sender at random. request-response: clients \
              ask servers for data at random; a flow begins with its request and ends with \
              its answer. incast: all senders at once to one receiver. on-off: bursts with \
-             silences between. long-lived: flows that send as long as they run. list: flows \
-             from a CSV file.",
+             silences between. long-lived: flows that send as long as they run. probe: small \
+             packets that come back at once and tell the round-trip time. list: flows from a \
+             CSV file.",
         ),
         Param::optional(
             "load",
@@ -178,7 +199,7 @@ pub const SECTION: Section = Section {
             "all",
             "poisson: receiving hosts, drawn uniformly (never the sender itself). \
              request-response: the clients, who draw a server uniformly. incast, on-off, \
-             long-lived: the one receiving host.",
+             long-lived: the one receiving host. probe: the host that sends back.",
         ),
         Param::with_default(
             "service",
@@ -232,7 +253,13 @@ pub const SECTION: Section = Section {
             "every",
             ParamKind::Time,
             "incast: from the start of a round to that of the next, whether or not it has \
-             ended; needed where rounds is over 1.",
+             ended; needed where rounds is over 1. probe: from one to the next.",
+        ),
+        Param::with_default(
+            "size",
+            ParamKind::Size,
+            "84B",
+            "probe: length on the wire, there and back (84 bytes: what ping sends).",
         ),
         Param::optional("burst", ParamKind::Size, "on-off: payload handed over at once."),
         Param::optional(
@@ -252,13 +279,13 @@ pub const SECTION: Section = Section {
             ParamKind::List(&ParamKind::Count { min: 0, max: 255 }),
             "[0]",
             "incast, on-off, long-lived: classes, dealt in turn to the flows of a round, the \
-             sources, the flows.",
+             sources, the flows. probe: each is probed, and so its queue.",
         ),
         Param::with_default(
             "start",
             ParamKind::Time,
             "0us",
-            "incast, on-off, long-lived: when the first starts.",
+            "incast, on-off, long-lived, probe: when the first starts.",
         ),
         Param::with_default(
             "stagger",
@@ -269,7 +296,8 @@ pub const SECTION: Section = Section {
         Param::optional(
             "stop",
             ParamKind::Time,
-            "on-off, long-lived: when they stop. Default: at the end of the run.",
+            "on-off, long-lived, probe: when they stop. Default: at the end of the run. (Probes \
+             alone keep no run going, unless stop or until in [run] says how long.)",
         ),
         Param::optional(
             "file",

@@ -47,8 +47,12 @@ pub(crate) fn measure(
     if series_every.is_some() && queues == QueueProbe::Off {
         return Err(section.refuse("series_every", "with queues = \"off\" there is no series"));
     }
+    let goodput_every = section.maybe("goodput_every")?;
+    if goodput_every == Some(Span::ZERO) {
+        return Err(section.refuse("goodput_every", "an interval is longer than 0"));
+    }
     section.close("a measurement")?;
-    Ok(Measure { warmup, fct_end, small, large, queues, series_every })
+    Ok(Measure { warmup, fct_end, small, large, queues, series_every, goodput_every })
 }
 
 fn queues(section: &Section<'_>, topology: &Topology) -> Result<QueueProbe, Mistake> {

@@ -37,7 +37,13 @@ impl Context<'_> {
             };
             self.source(Section::open(self.origin, &path, SECTION.keys, Some(node), self.packet)?)
         };
-        sources.iter().enumerate().map(source).collect()
+        let sources = sources.iter().enumerate().map(source).collect::<Result<Vec<_>, _>>()?;
+        if sources.iter().all(|source| matches!(source, Traffic::Probe { stop: None, .. })) {
+            let why = "has probes alone, which never end; write stop = \"1s\", or until in [run]";
+            let at = node.map_or(crate::tree::At::Unwritten, |node| node.at);
+            return Err(self.origin.mistake(at, "traffic", why));
+        }
+        Ok(sources)
     }
 
     fn source(&self, section: Section<'_>) -> Result<Traffic, Mistake> {
@@ -48,6 +54,7 @@ impl Context<'_> {
             "incast" => self.incast(&section)?,
             "on-off" => self.on_off(&section)?,
             "long-lived" => self.long_lived(&section)?,
+            "probe" => self.probe(&section)?,
             "list" => list(&section)?,
             kind => unreachable!("traffic {kind}"),
         };
@@ -248,6 +255,31 @@ impl Context<'_> {
         Ok(Traffic::LongLived { from, to, flows_each, classes, start, stagger, stop })
     }
 
+    fn probe(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
+        let (from, to) = self.many_to_one(section, "one host sends probes back")?;
+        let size: Bytes = section.get("size")?;
+        let mtu = self.packet.unwrap_or(Bytes::MAX);
+        if size == Bytes::ZERO || size > mtu {
+            let why = format!("a probe is one packet of at most host.mtu, {mtu}");
+            return Err(section.refuse("size", why));
+        }
+        let every: Span = section.get("every")?;
+        if every == Span::ZERO {
+            return Err(section.refuse("every", "probes are some time apart"));
+        }
+        let classes = self.classes(section)?;
+        let start: Span = section.get("start")?;
+        let stop: Option<Span> = section.maybe("stop")?;
+        let stop = stop.or(self.run.until);
+        if let Some(end) = stop
+            && start >= end
+        {
+            let why = format!("the first probe would be sent after the end, {end}");
+            return Err(section.refuse("start", why));
+        }
+        Ok(Traffic::Probe { from, to, size, every, classes, start, stop })
+    }
+
     /// Start, stagger and stop of `flows` of these that never end, all of which must get to
     /// run.
     fn when(
@@ -309,6 +341,6 @@ pub(crate) fn is_persistent(traffic: &Traffic) -> bool {
             matches!(connections, Connections::Persistent | Connections::Single)
         }
         Traffic::OnOff { .. } => true,
-        Traffic::LongLived { .. } => false,
+        Traffic::LongLived { .. } | Traffic::Probe { .. } => false,
     }
 }

@@ -91,6 +91,7 @@ pub fn star(hosts: u32) -> Scenario {
             large: Bytes::new(10_485_760),
             queues: QueueProbe::All,
             series_every: None,
+            goodput_every: None,
         },
         run: Run { seed: 1, until: None, ecmp_by_row: false },
     }
