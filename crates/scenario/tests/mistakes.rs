@@ -749,7 +749,7 @@ every = "1ms" ->
 "1ms" -> "0us"
     20: traffic.every is "0us": probes are some time apart
 "1ms" -> "1ms"\nsize = "9KB"
-    21: traffic.size is "9KB": a probe is one packet of at most host.mtu, 1500B
+    21: traffic.size is "9KB": a probe is one packet of at most host.mtu, 1.5KB
 "1ms" -> "1ms"\nstart = "100ms"
     21: traffic.start is "100ms": the first probe would be sent after the end, 100ms
 [0, 1]\nto = 8 -> [0, 8]\nto = 8
