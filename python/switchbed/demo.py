@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import compare, plots, report
+from switchbed import comparing, plots, report
 from switchbed.cli import finish
 from switchbed.run import Request, execute
 from switchbed.runner import Outcome
@@ -49,7 +49,7 @@ def demo(scenario: Path = SCENARIO, out: Path = OUT, flows: int = FLOWS) -> None
 
 def print_paper(outcomes: Sequence[Outcome], flows: int) -> None:
     """The lowest ratio of MQ-ECN over the loads, beside what the paper states."""
-    ratios = [r for r in compare.ratios(outcomes) if r.scheme == "MQ-ECN"]
+    ratios = [r for r in comparing.ratios(outcomes) if r.scheme == "MQ-ECN"]
     print("MQ-ECN's lowest FCT ratio to the standard threshold over the loads, and the paper's")
     print(f"(not comparable: FCTs depend on the number of flows, here {flows:,}, there 50,000):")
     for statistic, paper in PAPER.items():

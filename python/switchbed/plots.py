@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from switchbed import compare, stats
+from switchbed import comparing, stats
 from switchbed.runner import Outcome
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def styles(outcomes: Sequence[Outcome]) -> dict[str, Style]:
     """The style of each label: its scheme's own, which depends on the scheme's name alone;
     further variants of a scheme in one figure get others, by their label."""
     found: dict[str, Style] = {}
-    names = {label: run.scheme for run in outcomes if (label := compare.label(run)) is not None}
+    names = {label: run.scheme for run in outcomes if (label := comparing.label(run)) is not None}
     for label, name in names.items():
         own = STYLES.get(name)
         free = own is not None and own not in found.values()
@@ -61,7 +61,7 @@ def fct_over_load(outcomes: Sequence[Outcome], title: str, path: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 6.5), layout="constrained", dpi=150)
-    ratios = compare.ratios(outcomes)
+    ratios = comparing.ratios(outcomes)
     pairs = max(ratio.pairs for ratio in ratios)
     spread = (
         f"\ngeometric mean of {pairs} paired seeds, {100 * stats.LEVEL:g} % confidence intervals"
@@ -80,7 +80,7 @@ def fct_over_load(outcomes: Sequence[Outcome], title: str, path: Path) -> None:
 
 
 def _panel(
-    axes: "Axes", base: str, ratios: Sequence[compare.Ratio], looks: dict[str, Style]
+    axes: "Axes", base: str, ratios: Sequence[comparing.Ratio], looks: dict[str, Style]
 ) -> None:
     loads = sorted({_load(ratio) for ratio in ratios})
     if not loads:
@@ -111,6 +111,6 @@ def _bars(intervals: Iterable[stats.Interval]) -> list[list[float]]:
     return [[e - low for e, low, _ in known], [high - e for e, _, high in known]]
 
 
-def _load(ratio: compare.Ratio) -> float:
+def _load(ratio: comparing.Ratio) -> float:
     """Offered load in percent."""
     return 100 * next(float(v) for key, v in ratio.point if key.split(".")[-1] == "load")

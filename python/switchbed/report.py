@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from switchbed import compare, stats
+from switchbed import comparing, stats
 from switchbed.runner import Outcome
 
 if TYPE_CHECKING:
@@ -36,22 +36,22 @@ def print_run(outcome: Outcome) -> None:
 
 def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     """A row a scheme and point, then the paired ratios to the first scheme."""
-    rows = compare.rows(outcomes)
+    rows = comparing.rows(outcomes)
     keys = [key for key, _ in rows[0].point]
     console, table = _table(
-        "scheme", *keys, "seeds", *map(_heading, compare.STATISTICS), "marks", "drops", "timeouts"
+        "scheme", *keys, "seeds", *map(_heading, comparing.STATISTICS), "marks", "drops", "timeouts"
     )
     for row in rows:
         table.add_row(
             row.scheme or "",
             *(str(value) for _, value in row.point),
             str(len(row.runs)),
-            *(_estimate(row.mean(*statistic)) for statistic in compare.STATISTICS),
+            *(_estimate(row.mean(*statistic)) for statistic in comparing.STATISTICS),
             *(f"{row.total(counter):,}" for counter in ("marks", "drops", "timeouts")),
         )
     console.print(table)
     _print_loads(console, rows)
-    _print_ratios(console, compare.ratios(outcomes), keys)
+    _print_ratios(console, comparing.ratios(outcomes), keys)
     total = {key: sum(o.summary[key] for o in outcomes) for key in ("packet_hops", "events")}
     console.print(
         f"{len(outcomes)} runs, {total['packet_hops']:,} packet-hops, {total['events']:,} events, "
@@ -59,7 +59,7 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     )
 
 
-def _print_loads(console: "Console", rows: Sequence[compare.Row]) -> None:
+def _print_loads(console: "Console", rows: Sequence[comparing.Row]) -> None:
     """A load by both of its definitions."""
     wire = {
         str(value): f"{row.runs[0].summary['offered'][0]['wire']:.4g} at {value}"
@@ -71,15 +71,15 @@ def _print_loads(console: "Console", rows: Sequence[compare.Row]) -> None:
         console.print(f"{LOAD}; with headers {', '.join(wire.values())}")
 
 
-def _print_ratios(console: "Console", ratios: Sequence[compare.Ratio], keys: list[str]) -> None:
+def _print_ratios(console: "Console", ratios: Sequence[comparing.Ratio], keys: list[str]) -> None:
     if not ratios:
         return
     console.print(
         f"FCT against that of {ratios[0].to}: geometric mean over paired seeds"
         f" ({100 * stats.LEVEL:g} % confidence interval, in %)"
     )
-    _, table = _table("scheme", *keys, "pairs", *map(_heading, compare.STATISTICS))
-    groups: dict[tuple[str, compare.Point], list[compare.Ratio]] = {}
+    _, table = _table("scheme", *keys, "pairs", *map(_heading, comparing.STATISTICS))
+    groups: dict[tuple[str, comparing.Point], list[comparing.Ratio]] = {}
     for ratio in ratios:
         groups.setdefault((ratio.scheme, ratio.point), []).append(ratio)
     for (scheme, point), group in groups.items():
@@ -88,7 +88,7 @@ def _print_ratios(console: "Console", ratios: Sequence[compare.Ratio], keys: lis
             scheme,
             *(str(value) for _, value in point),
             str(max(r.pairs for r in group)),
-            *(cells.get(statistic, "–") for statistic in compare.STATISTICS),
+            *(cells.get(statistic, "–") for statistic in comparing.STATISTICS),
         )
     console.print(table)
 
@@ -178,7 +178,7 @@ def _estimate(mean: stats.Interval | None) -> str:
     return f"{duration(mean.estimate)} ±{100 * mean.relative:.2g}%"
 
 
-def _change(ratio: compare.Ratio) -> str:
+def _change(ratio: comparing.Ratio) -> str:
     bounds = ratio.change.bounds
     return ratio.change.words + (f" ({bounds})" if bounds else "")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from switchbed import compare, tables
+from switchbed import comparing, tables
 from switchbed._native import SCHEMA_VERSION, Mistake, Plan, Results, __build__, __version__
 from switchbed.runner import Outcome, Sweep
 
@@ -91,7 +91,7 @@ def summary(sweep: Sweep) -> dict[str, Any]:
         "complete": len(sweep.outcomes) == sweep.planned,
         "planned": sweep.planned,
         "runs": [{"settings": o.settings} | o.summary for o in sweep.outcomes],
-        "ratios": [ratio.to_json() for ratio in compare.ratios(sweep.outcomes)],
+        "ratios": [ratio.to_json() for ratio in comparing.ratios(sweep.outcomes)],
     }
 
 

@@ -1,6 +1,6 @@
 """Tables of results as files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -22,6 +22,22 @@ def write(table: Table, stem: Path, form: Format) -> None:
         pl.DataFrame(table).write_parquet(path, arrow_schema=table)
     else:
         _write_text(pl.DataFrame(table), path, form)
+
+
+def read(stem: Path) -> "pl.DataFrame | None":
+    """Reads `stem` in whichever format it is; `None` if it is not there."""
+    import polars as pl
+
+    readers: dict[Format, Callable[[Path], pl.DataFrame]] = {
+        "parquet": pl.read_parquet,
+        "csv": pl.read_csv,
+        "json": pl.read_json,
+    }
+    for form, read_form in readers.items():
+        path = stem.with_name(f"{stem.name}.{form}")
+        if path.exists():
+            return read_form(path)
+    return None
 
 
 def write_rows(rows: Sequence[dict[str, Any]], stem: Path, form: Format) -> None:

@@ -24,6 +24,25 @@ fn plans(file: PathBuf, sets: Vec<String>, seed: Option<u64>) -> PyResult<Vec<Pl
     Ok(plans.into_iter().map(|plan| Plan { file: file.clone(), plan }).collect())
 }
 
+/// The same of a scenario given as text. Messages call it `name`, with line numbers if the
+/// user wrote the text, and an override (`key=value`) what its second part says.
+#[pyfunction]
+fn plans_of(
+    name: String,
+    text: &str,
+    folder: PathBuf,
+    overrides: Vec<(String, String)>,
+    lines: bool,
+) -> PyResult<Vec<Plan>> {
+    let plans = scenario::plans_with(&name, text, &folder, overrides).map_err(|mut mistake| {
+        if !lines && mistake.file == name {
+            mistake.line = None;
+        }
+        Mistake::new_err(mistake.to_string())
+    })?;
+    Ok(plans.into_iter().map(|plan| Plan { file: name.clone(), plan }).collect())
+}
+
 /// The JSON Schema of scenario files.
 #[pyfunction]
 fn schema() -> String {
@@ -170,8 +189,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::{
-        Mistake, Plan, Progress, Results, Table, plans, rate_bps, reference, schema, schemes,
-        size_bytes, time_ps,
+        Mistake, Plan, Progress, Results, Table, plans, plans_of, rate_bps, reference, schema,
+        schemes, size_bytes, time_ps,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

@@ -67,7 +67,20 @@ pub fn plans_of(
 ) -> Result<Vec<Plan>, Mistake> {
     let seed = seed.map(|seed| (format!("seed={seed}"), format!("--seed {seed}")));
     let sets = sets.iter().map(|set| (set.clone(), format!("--set {set}")));
-    let (overrides, shown): (Vec<_>, Vec<_>) = sets.chain(seed).unzip();
+    plans_with(file, text, folder, sets.chain(seed).collect())
+}
+
+/// The same under overrides that are given as (`key=value`, what messages call it).
+///
+/// # Errors
+/// As [`plans`].
+pub fn plans_with(
+    file: &str,
+    text: &str,
+    folder: &Path,
+    overrides: Vec<(String, String)>,
+) -> Result<Vec<Plan>, Mistake> {
+    let (overrides, shown): (Vec<_>, Vec<_>) = overrides.into_iter().unzip();
     let origin = Origin { file: file.to_owned(), folder: folder.to_owned(), overrides: shown };
     let root = parse(text).map_err(|(line, message)| {
         let message = format!("this is no TOML: {message}");

@@ -26,7 +26,7 @@ mod warnings;
 mod write;
 
 pub use catalog::schemes;
-pub use expand::{Plan, plans, plans_of};
+pub use expand::{Plan, plans, plans_of, plans_with};
 pub use live::{live, live_of};
 pub use mistake::Mistake;
 pub use reference::{live_reference, reference};

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from switchbed import compare, plots
+from switchbed import comparing, plots
 from switchbed.demo import SCENARIO, demo
 from switchbed.runner import Outcome
 
@@ -23,7 +23,7 @@ def test_ratios_pair_the_same_seeds() -> None:
     runs = [outcome("A", 1, 100.0), outcome("A", 2, 10.0)]
     # In another order, and with a seed that the first scheme does not have.
     runs += [outcome("B", 2, 20.0), outcome("B", 1, 50.0), outcome("B", 3, 1.0)]
-    ratio = compare.ratios(runs)[0]
+    ratio = comparing.ratios(runs)[0]
     assert (ratio.scheme, ratio.to, ratio.pairs) == ("B", "A", 2)
     assert (ratio.mean, ratio.low, ratio.high) == (1.25, 0.5, 2.0)
     # Twice as fast once and half as fast once is no difference, which the mean hides.
@@ -32,17 +32,17 @@ def test_ratios_pair_the_same_seeds() -> None:
 
 
 def test_a_class_without_flows_has_no_ratio() -> None:
-    assert compare.ratios([outcome("A", 1, None), outcome("B", 1, 1.0)]) == []
+    assert comparing.ratios([outcome("A", 1, None), outcome("B", 1, 1.0)]) == []
 
 
 def test_without_schemes_there_are_no_ratios() -> None:
     run = Outcome(0, {"load": 0.5}, "mq-ecn", outcome("A", 1, 1.0).summary, 1.0)
-    assert compare.ratios([run, run]) == []
+    assert comparing.ratios([run, run]) == []
 
 
 def test_a_parameter_of_a_scheme_is_no_scheme() -> None:
-    assert compare.is_scheme("scheme")
-    assert not compare.is_scheme("scheme.params.threshold")
+    assert comparing.is_scheme("scheme")
+    assert not comparing.is_scheme("scheme.params.threshold")
 
 
 def test_a_scheme_looks_the_same_in_every_figure() -> None:

@@ -1,0 +1,225 @@
+"""What a run measured: its summary, and its tables as data frames."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from switchbed import comparing, stats, tables
+from switchbed._native import SCHEMA_VERSION, Mistake, Plan, Results, Table
+from switchbed.runner import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+TABLES = ("flows", "queues", "ports", "series")
+
+
+class Result:
+    """One run. Its tables' columns, with units, are in docs/results.md."""
+
+    def __init__(
+        self,
+        outcome: Outcome,
+        scenario: dict[str, Any],
+        read: Callable[[str], "pl.DataFrame | None"],
+        arrow: dict[str, Table] | None = None,
+    ) -> None:
+        """Use `Scenario.run` or `Result.load`. `read` gives a table by its name."""
+        self.outcome = outcome
+        self.scenario = scenario
+        """The scenario as resolved, every default filled in."""
+        self._read = read
+        self._arrow = arrow
+
+    @classmethod
+    def of_run(cls, plan: Plan, results: Results, outcome: Outcome) -> Self:
+        """What a run left, in memory."""
+        native = {
+            "flows": results.flows,
+            "queues": results.queues,
+            "ports": results.ports,
+            "series": results.series,
+        }
+
+        def read(name: str) -> "pl.DataFrame":
+            import polars as pl
+
+            return pl.DataFrame(native[name])
+
+        return cls(outcome, dict(json.loads(plan.scenario)), read, native)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
+        """A run's result directory, in any of its formats. Tables are read when asked for."""
+        place = Path(folder)
+        manifest = _json(place, "manifest.json")
+        if "scenario" not in manifest:
+            runs = "; it holds several: give one of its folders" if "runs" in manifest else ""
+            raise Mistake(f"{place}: is not the result of one run{runs}")
+        if manifest["schema_version"] != SCHEMA_VERSION:
+            raise Mistake(
+                f"{place}: has results of schema_version {manifest['schema_version']}, "
+                f"and this program reads {SCHEMA_VERSION}"
+            )
+        summary = _json(place, "summary.json")
+        scheme = manifest["scenario"]["scheme"]["name"]
+        outcome = Outcome(0, manifest["settings"], scheme, summary, 0.0)
+        return cls(outcome, manifest["scenario"], lambda name: tables.read(place / name))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its coordinates in `[compare]`; empty without."""
+        return self.outcome.settings
+
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+        return int(self.outcome.summary["seed"])
+
+    @property
+    def label(self) -> str:
+        """What its scheme is called."""
+        return str(self.scenario["scheme"].get("label") or self.outcome.scheme)
+
+    def summary(self) -> dict[str, Any]:
+        """The headline figures, as `--json` has them without `wall_s`."""
+        return self.outcome.summary
+
+    @cached_property
+    def flows(self) -> "pl.DataFrame":
+        """A row a flow."""
+        return self._table("flows")
+
+    @cached_property
+    def queues(self) -> "pl.DataFrame":
+        """A row a measured queue."""
+        return self._table("queues")
+
+    @cached_property
+    def counters(self) -> "pl.DataFrame":
+        """A row a port: packets sent, marked, dropped. The table `ports`."""
+        return self._table("ports")
+
+    @cached_property
+    def series(self) -> "pl.DataFrame":
+        """A row a sample of a queue; empty without `measure.series_every`."""
+        return self._table("series")
+
+    def arrow(self, name: str) -> Table:
+        """A table that speaks Arrow (`__arrow_c_stream__`), which pyarrow, DuckDB, Polars and
+        others take without a copy. Only of a run in memory."""
+        _known(name)
+        if self._arrow is None:
+            raise Mistake("arrow() hands over a run in memory; a loaded one has data frames")
+        return self._arrow[name]
+
+    def to_pandas(self, name: str) -> "pd.DataFrame":
+        """A table as a pandas data frame. pandas is not installed with switchbed."""
+        import pandas as pd
+
+        frame = self._table(_known(name))
+        return pd.DataFrame({column.name: column.to_numpy() for column in frame})
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{key}={value}" for key, value in self.settings.items())
+        return f"Result({settings or self.label}, seed {self.seed})"
+
+    def _table(self, name: str) -> "pl.DataFrame":
+        import polars as pl
+
+        found = self._read(name)
+        return pl.DataFrame() if found is None else found
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A scheme against another, paired over the seeds that both have."""
+
+    scheme: str
+    base: str
+    changes: dict[tuple[str, str], stats.Change]
+    """By size class and statistic, such as ("small", "p99_us")."""
+
+    def __getitem__(self, key: tuple[str, str]) -> stats.Change:
+        return self.changes[key]
+
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """A row a size class and statistic."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "class": size_class,
+                "statistic": statistic,
+                "ratio": change.ratio.estimate,
+                "ci_low": change.ratio.low,
+                "ci_high": change.ratio.high,
+                "seeds": change.ratio.n,
+                "text": str(change),
+            }
+            for (size_class, statistic), change in self.changes.items()
+        )
+
+    def __str__(self) -> str:
+        lines = (
+            f"{size_class} {statistic.removesuffix('_us')}: {change}"
+            for (size_class, statistic), change in self.changes.items()
+        )
+        same = self.scheme == self.base
+        names = ("the first", "the second") if same else (self.scheme, self.base)
+        return f"FCT of {names[0]} against {names[1]}\n" + "\n".join(lines)
+
+
+def compare(a: Result | Iterable[Result], b: Result | Iterable[Result]) -> Comparison:
+    """`a` against `b`: their runs, paired by seed. Both should differ in the scheme alone."""
+    first, second = _runs(a), _runs(b)
+    pairs = [(run, second[seed]) for seed, run in first.items() if seed in second]
+    if not pairs:
+        raise Mistake(
+            f"the two have no seed in common: {_seeds(first)} and {_seeds(second)}; "
+            "only runs of the same seed meet the same flows"
+        )
+    changes = {}
+    for size_class, statistic in comparing.STATISTICS:
+        values = [
+            (above, below)
+            for run, base in pairs
+            if (above := comparing.fct(run.outcome, size_class, statistic))
+            and (below := comparing.fct(base.outcome, size_class, statistic))
+        ]
+        if values:
+            changes[size_class, statistic] = stats.paired(
+                [v for v, _ in values], [v for _, v in values]
+            )
+    return Comparison(pairs[0][0].label, pairs[0][1].label, changes)
+
+
+def _runs(given: Result | Iterable[Result]) -> dict[int, Result]:
+    runs: Sequence[Result] = [given] if isinstance(given, Result) else list(given)
+    found = {run.seed: run for run in runs}
+    if len(found) < len(runs):
+        raise Mistake("two runs have the same seed: give the runs of one setting, a seed each")
+    return found
+
+
+def _seeds(runs: dict[int, Result]) -> str:
+    return ", ".join(map(str, runs)) or "none"
+
+
+def _known(name: str) -> str:
+    if name not in TABLES:
+        raise Mistake(f"there is no table {name!r}: tables are {', '.join(TABLES)}")
+    return name
+
+
+def _json(place: Path, name: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads((place / name).read_bytes()))
+    except (OSError, ValueError) as error:
+        raise Mistake(f"{place}: is no result directory: {name} cannot be read") from error

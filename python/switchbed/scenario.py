@@ -1,0 +1,131 @@
+"""A scenario in Python: from a file, from a dict, or built step by step; varied and run."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from switchbed import _native, runner, toml
+from switchbed._native import Mistake, Plan, Results
+from switchbed.meter import Silent
+from switchbed.result import Result
+from switchbed.runner import Outcome
+
+
+class Scenario:
+    """One experiment. Nothing changes it: `add` and `with_` give a new one. What is wrong with
+    it is said as on the command line, in one line, by `Mistake`, when it is first looked at.
+
+    >>> Scenario.from_file("scenarios/star-dctcp.toml").with_(seed=2).run()
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        name: str = "scenario",
+        folder: str | os.PathLike[str] = ".",
+    ) -> None:
+        """From the sections of a scenario file as a dict. `name` is what messages call it; files
+        that it names are looked for in `folder`."""
+        self._values: dict[str, Any] | None = dict(values or {})
+        self._text = ""
+        self._name = name
+        self._folder = Path(folder)
+        self._overrides: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+        """A scenario file, read now."""
+        made = cls(name=os.fspath(path), folder=Path(path).parent)
+        try:
+            made._text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+            raise Mistake(f"{path}: cannot read the scenario: {why}") from error
+        made._values = None
+        return made
+
+    def add(self, section: str, /, **keys: Any) -> Self:
+        """With these keys in a section: `add("topology", kind="star", hosts=9, …)`. Each
+        `add("traffic", …)` is one more source of traffic."""
+        if self._values is None:
+            raise Mistake(
+                f"{self._name}: add() builds a scenario from nothing; change a file's with with_()"
+            )
+        made = self._copy()
+        before = self._values.get(section)
+        if section == "traffic":
+            made._values = self._values | {section: [*_listed(before), keys]}
+        else:
+            made._values = self._values | {section: {**(before or {}), **keys}}
+        return made
+
+    def with_(self, values: Mapping[str, Any] | None = None, /, **keys: Any) -> Self:
+        """A variation, as `--set` makes it: `with_(load=0.5, seed=3)`, or by dotted keys
+        `with_({"scheme.params.threshold": "20pkt"})`. `compare.KEY` with a list compares."""
+        made = self._copy()
+        made._overrides = (*self._overrides, *(values or {}).items(), *keys.items())
+        return made
+
+    @property
+    def plans(self) -> list[Plan]:
+        """Its runs: one, or with `[compare]` each of the cross product."""
+        written = [(key, toml.value(key, item)) for key, item in self._overrides]
+        return _native.plans_of(
+            self._name,
+            self._text if self._values is None else toml.document(self._values),
+            self._folder,
+            [(f"{key}={text}", f"with_({key}={text})") for key, text in written],
+            self._values is None,
+        )
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What will run, every default filled in."""
+        return dict(json.loads(self._plan().scenario))
+
+    def run(self) -> Result:
+        """Runs it. Ctrl-C ends it within milliseconds; other threads go on meanwhile."""
+        return _run([self._plan()], 1)[0]
+
+    def run_all(self, jobs: int | None = None) -> list[Result]:
+        """Runs every combination of `[compare]`, `jobs` at a time (default: all cores), and gives
+        the results in the order of the file."""
+        return _run(self.plans, jobs or len(os.sched_getaffinity(0)))
+
+    def __repr__(self) -> str:
+        changed = "".join(f", {key}={item!r}" for key, item in self._overrides)
+        return f"Scenario({self._name}{changed})"
+
+    def _plan(self) -> Plan:
+        plans = self.plans
+        if len(plans) > 1:
+            raise Mistake(f"{self._name}: has {len(plans)} runs in [compare]; use run_all()")
+        return plans[0]
+
+    def _copy(self) -> Self:
+        made = type(self)(self._values, name=self._name, folder=self._folder)
+        made._values = self._values
+        made._text = self._text
+        made._overrides = self._overrides
+        return made
+
+
+def _listed(traffic: Any) -> list[Any]:
+    if traffic is None:
+        return []
+    return list(traffic) if isinstance(traffic, list | tuple) else [traffic]
+
+
+def _run(plans: list[Plan], jobs: int) -> list[Result]:
+    found: dict[int, Result] = {}
+
+    def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
+        found[outcome.index] = Result.of_run(plan, results, outcome)
+
+    sweep = runner.run_all(plans, jobs, keep, Silent())
+    if sweep.stopped_by is not None:
+        raise sweep.stopped_by
+    return [found[index] for index in sorted(found)]

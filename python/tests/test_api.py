@@ -1,0 +1,206 @@
+"""The Python API: scenarios from files, dicts and steps, results, comparisons, Ctrl-C."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import SINGLE, SWEEP, Program
+from hypothesis import given
+from hypothesis import strategies as st
+
+import switchbed as sb
+from switchbed import toml
+
+VALUES: dict[str, Any] = tomllib.loads(SINGLE)
+SCALARS = st.one_of(
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(st.characters(exclude_categories=["Cs"])),
+)
+NESTED = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("ab.\"' é"), inner),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text("ab c"), NESTED))
+def test_what_is_written_as_toml_reads_back(values: dict[str, Any]) -> None:
+    assert tomllib.loads(toml.document(values)) == values
+
+
+def test_a_dict_a_file_and_steps_are_the_same_scenario(single: Path) -> None:
+    from_file = sb.Scenario.from_file(single)
+    from_dict = sb.Scenario(VALUES)
+    steps = sb.Scenario()
+    for section, keys in VALUES.items():
+        if section == "traffic":
+            for source in keys:
+                steps = steps.add("traffic", **source)
+        elif section != "title":
+            steps = steps.add(section, **keys)
+    assert from_file.resolved == from_dict.resolved
+    del (title := from_dict.resolved)["title"]
+    found = steps.resolved
+    found.pop("title", None)
+    assert found == title
+
+
+def test_sources_of_traffic_add_up() -> None:
+    more = sb.Scenario(VALUES).add("traffic", kind="poisson", load=0.1, flows=10, sizes="1KB")
+    assert len(more.resolved["traffic"]) == 2
+
+
+def test_nothing_changes_a_scenario() -> None:
+    base = sb.Scenario(VALUES)
+    varied = base.with_({"scheme.params.threshold": "30pkt"}, seed=7).with_(load=0.2)
+    assert base.resolved["run"]["seed"] == 1
+    assert varied.resolved["run"]["seed"] == 7
+    assert varied.resolved["scheme"] != base.resolved["scheme"]
+    assert varied.resolved["traffic"][0]["load"] == 0.2
+    base.add("scheme", name="red")
+    assert base.resolved["scheme"]["name"] == "per-queue"
+
+
+def test_a_run_gives_what_the_command_line_gives(switchbed: Program, single: Path) -> None:
+    result = sb.Scenario.from_file(single).with_(seed=3).run()
+    switchbed("run", single, "--seed", "3", "--out", "out")
+    there = sb.Result.load(single.parent / "out")
+    assert result.summary() == there.summary()
+    for name in ("flows", "queues", "counters", "series"):
+        frame = getattr(result, name)
+        assert isinstance(frame, pl.DataFrame)
+        assert len(frame) > 0
+        assert frame.equals(getattr(there, name)), name
+    assert result.scenario == there.scenario
+    assert (result.seed, result.label) == (3, "per-queue")
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_other_formats_load_too(switchbed: Program, single: Path, form: str) -> None:
+    switchbed("run", single, "--out", "out", "--tables", form)
+    flows = sb.Result.load(single.parent / "out").flows
+    assert len(flows) == 300
+
+
+def test_arrow_is_handed_over_without_a_copy() -> None:
+    result = sb.Scenario(VALUES).run()
+    table = result.arrow("flows")
+    once, twice = pl.DataFrame(table), pl.DataFrame(table)
+    # The same memory behind both.
+    views = [frame["fct_s"].to_numpy(allow_copy=False) for frame in (once, twice)]
+    assert np.shares_memory(views[0], views[1])
+
+
+def test_pandas_on_request() -> None:
+    result = sb.Scenario(VALUES).run()
+    frame = result.to_pandas("flows")
+    assert list(frame.columns) == result.flows.columns
+    assert frame["fct_s"].sum() == pytest.approx(result.flows["fct_s"].sum())
+
+
+def test_runs_are_compared_over_common_seeds() -> None:
+    base = sb.Scenario(VALUES)
+    marked = [base.with_(seed=s).run() for s in (1, 2, 3)]
+    less = [base.with_({"scheme.params.threshold": "60pkt"}, seed=s).run() for s in (3, 2, 4)]
+    found = sb.compare(less, marked)
+    change = found["all", "mean_us"]
+    ratios = [
+        less[j].summary()["fct"]["all"]["mean_us"] / marked[i].summary()["fct"]["all"]["mean_us"]
+        for i, j in ((2, 0), (1, 1))
+    ]
+    assert change.ratio.estimate == pytest.approx((ratios[0] * ratios[1]) ** 0.5)
+    assert change.ratio.n == 2
+    assert "2 seeds" in str(found)
+    assert found.frame.columns[:3] == ["class", "statistic", "ratio"]
+    assert sb.compare(marked, marked)["all", "mean_us"].ratio.estimate == 1
+
+
+def test_all_of_compare_run_in_order() -> None:
+    found = sb.Scenario(tomllib.loads(SWEEP)).with_({"compare.seed": [5]}).run_all()
+    settings = [tuple(run.settings.values()) for run in found]
+    assert settings == [
+        ("per-queue", 0.4, 5),
+        ("per-queue", 0.8, 5),
+        ("MQ-ECN", 0.4, 5),
+        ("MQ-ECN", 0.8, 5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda s: s.with_(load=2.0).plans, "with_(load=2.0): traffic.load is 2"),
+        (lambda s: s.with_(no_such_key=1).plans, "with_(no_such_key=1): no_such_key"),
+        (lambda s: s.with_(seed=None).plans, "seed is None: leave it out"),
+        (lambda s: s.with_(seed=object()).plans, "a text, a number"),
+        (lambda s: s.with_({"compare.seed": [1, 2]}).run(), "has 2 runs in [compare]"),
+        (lambda s: s.add("switch", quue=3).plans, "switch.quue"),
+        (lambda _: sb.Scenario.from_file("missing.toml"), "missing.toml: cannot read"),
+        (lambda _: sb.Result.load("missing"), "missing: is no result directory"),
+        (lambda s: s.run().to_pandas("flow"), "there is no table 'flow'"),
+        (lambda s: sb.compare(s.run(), s.with_(seed=2).run()), "no seed in common: 1 and 2"),
+        (lambda s: sb.compare([s.run(), s.run()], s.run()), "two runs have the same seed"),
+    ],
+)
+def test_mistakes_are_one_line_that_says_where(make: Any, says: str) -> None:
+    with pytest.raises(sb.Mistake) as mistake:
+        make(sb.Scenario(VALUES))
+    assert says in str(mistake.value)
+    assert "\n" not in str(mistake.value)
+
+
+def test_a_file_keeps_its_lines_and_a_dict_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(SINGLE.replace("load = 0.6", "load = 6"))
+    with pytest.raises(sb.Mistake, match=r"wrong\.toml:\d+: traffic"):
+        _ = sb.Scenario.from_file(path).plans
+    values = VALUES | {"traffic": [VALUES["traffic"][0] | {"load": 6}]}
+    with pytest.raises(sb.Mistake, match=r"^mine: traffic"):
+        _ = sb.Scenario(values, name="mine").plans
+
+
+def test_other_threads_go_on_while_the_engine_runs() -> None:
+    done = threading.Event()
+    ticks = 0
+
+    def tick() -> None:
+        nonlocal ticks
+        while not done.wait(0.001):
+            ticks += 1
+
+    thread = threading.Thread(target=tick)
+    plan = sb.Scenario(VALUES).with_(flows=100_000).plans[0]
+    thread.start()
+    plan.run(sb.Progress())
+    done.set()
+    thread.join()
+    # It runs for half a second and more.
+    assert ticks > 50
+
+
+def test_ctrl_c_ends_a_run() -> None:
+    code = (
+        "import switchbed, sys\n"
+        f"s = switchbed.Scenario({VALUES!r}).with_(flows=100_000_000)\n"
+        "print('begun', flush=True)\n"
+        "try:\n    s.run()\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "begun\n"
+        time.sleep(0.5)
+        begin = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        rest, _ = child.communicate(timeout=20)
+    assert rest == "interrupted\n"
+    assert time.monotonic() - begin < 2
