@@ -35,7 +35,8 @@ fn event_queue(c: &mut Criterion) {
         b.iter(|| {
             i += 1;
             let (now, rank) = (heap.next().as_ps(), heap.top_rank());
-            heap.replace_top(Time::from_ps(now + TX_PS + scattered(i) % TX_PS), rank);
+            let at = Time::from_ps(now + TX_PS + scattered(i) % TX_PS);
+            heap.replace_top(at, rank, Time::from_ps(now));
         });
     });
     group.bench_function("bare loop: and a FIFO a link", |b| {
@@ -50,8 +51,8 @@ fn event_queue(c: &mut Criterion) {
             let line = &mut links[rank as usize];
             let (_, packet) = line.flight.pop_front().expect("an event has a packet");
             match line.flight.front() {
-                Some(&(at, _)) => heap.replace_top(Time::from_ps(at), rank),
-                None => heap.pop(),
+                Some(&(at, _)) => heap.replace_top(Time::from_ps(at), rank, Time::from_ps(now)),
+                None => heap.pop(rank),
             }
             let next = (scattered(now ^ packet as u64) % LINKS as u64) as u32;
             links[next as usize].send(black_box(packet), next, now, &mut heap);

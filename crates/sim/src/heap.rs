@@ -21,8 +21,8 @@ const IDLE: u64 = u64::MAX;
 
 /// Pending events, at most one a rank.
 pub struct LinkHeap {
-    /// Node 1 is the root, the children of node i are 2i and 2i + 1, and the last half are
-    /// the leaves by rank.
+    /// Node 1 is the root, the children of node n are 2n and 2n + 1, and the last half of the
+    /// nodes are the leaves by rank.
     keys: Box<[u64]>,
     epoch_ps: u64,
     /// The time of the last operation; nothing is pushed before it.
@@ -53,8 +53,7 @@ impl LinkHeap {
     /// Adds an event for a rank that has none pending. Nothing will be pushed before `now`.
     #[inline]
     pub fn push(&mut self, at: Time, rank: u32, now: Time) {
-        self.clock_ps = now.as_ps();
-        let key = self.key(at, rank);
+        let key = self.key(at, rank, now);
         let keys = &mut *self.keys;
         let mut node = keys.len() / 2 + rank as usize;
         while node > 0 && key < keys[node] {
@@ -63,19 +62,17 @@ impl LinkHeap {
         }
     }
 
-    /// Moves the earliest event, which is of this rank, to a later time.
+    /// Moves the earliest event, which is of this rank and of time `now`, to a later time.
     #[inline]
-    pub fn replace_top(&mut self, at: Time, rank: u32) {
-        self.clock_ps = self.next().as_ps();
-        let key = self.key(at, rank);
+    pub fn replace_top(&mut self, at: Time, rank: u32, now: Time) {
+        let key = self.key(at, rank, now);
         self.replay(rank, key);
     }
 
-    /// Takes the earliest event out.
+    /// Takes the earliest event, which is of this rank, out.
     #[inline]
-    pub fn pop(&mut self) {
-        self.clock_ps = self.next().as_ps();
-        self.replay(self.top_rank(), IDLE);
+    pub fn pop(&mut self, rank: u32) {
+        self.replay(rank, IDLE);
     }
 
     /// Gives the leaf of the earliest event another key.
@@ -92,7 +89,8 @@ impl LinkHeap {
     }
 
     #[inline]
-    fn key(&mut self, at: Time, rank: u32) -> u64 {
+    fn key(&mut self, at: Time, rank: u32, now: Time) -> u64 {
+        self.clock_ps = now.as_ps();
         let ahead = at.as_ps() - self.epoch_ps;
         if ahead >= REACH_PS {
             return self.rebase(at, rank);
@@ -139,10 +137,10 @@ mod tests {
                     prop_assert_eq!(heap.next(), Time::from_ps(time));
                     prop_assert_eq!(heap.top_rank(), rank);
                     if op < 2 {
-                        heap.replace_top(Time::from_ps(now + ahead), rank);
+                        heap.replace_top(Time::from_ps(now + ahead), rank, Time::from_ps(now));
                         set.insert((now + ahead, rank));
                     } else {
-                        heap.pop();
+                        heap.pop(rank);
                         free.push(rank);
                     }
                 }

@@ -233,13 +233,14 @@ impl Network {
                 return None;
             }
             self.events += 1;
-            let id = self.by_rank[self.heap.top_rank() as usize];
+            let rank = self.heap.top_rank();
+            let id = self.by_rank[rank as usize];
             self.settle(id, now);
             let link = &mut self.links[id as usize];
             let slot = link.arrive(&self.yard);
             match link.arrival(&self.yard) {
-                Time::NEVER => self.heap.pop(),
-                at => self.heap.replace_top(at, link.rank),
+                Time::NEVER => self.heap.pop(rank),
+                at => self.heap.replace_top(at, rank, now),
             }
             if link.to & SWITCH == 0 {
                 return Some(Delivery { at: now, host: link.to, slot });
