@@ -6,9 +6,9 @@ BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
 
 # What tests and builds need beyond Rust and Python packages, as Debian names it.
-SYSTEM_PACKAGES := build-essential python3-venv
+SYSTEM_PACKAGES := build-essential python3-venv valgrind
 
-.PHONY: setup setup-system demo test bench validate lint format docs pictures lock clean
+.PHONY: setup setup-system demo test bench bench-accept validate lint format docs pictures lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -46,6 +46,10 @@ format: setup
 bench: setup
 	$(BIN)/switchbed bench
 	cargo bench --locked --bench '*'
+
+# Makes today's instruction counts the committed ones: in a commit of its own, with the reason.
+bench-accept: setup
+	SWITCHBED_ACCEPT_COUNTS=1 $(BIN)/python -m pytest --quiet python/tests/test_instructions.py
 
 validate: setup
 	@echo "validate: no comparison with theory or a peer exists yet; 'make test' holds the checks there are"
