@@ -8,7 +8,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
 # What tests and builds need beyond Rust and Python packages, as Debian names it.
 SYSTEM_PACKAGES := build-essential python3-venv valgrind
 
-.PHONY: setup setup-system demo test bench bench-accept validate lint format docs pictures lock clean
+.PHONY: setup setup-system demo test bench bench-accept bench-sizes validate lint format docs pictures lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -46,6 +46,10 @@ format: setup
 bench: setup
 	$(BIN)/switchbed bench
 	cargo bench --locked --bench '*'
+
+# Cost by hosts, flows, queues and schemes beside the bare loop: about ten minutes.
+bench-sizes: setup
+	$(BIN)/python validation/bench_sizes.py $(REPEATS)
 
 # Makes today's instruction counts the committed ones: in a commit of its own, with the reason.
 bench-accept: setup

@@ -70,8 +70,8 @@ class Store:
             _write_json(self._draft / "summary.json", summary(sweep))
             tables.write_rows(flat(sweep.outcomes), self._draft / "runs", self._form)
         times = {folder(outcome): outcome.wall_s for outcome in sweep.outcomes}
-        machine = _machine() | {"threads": jobs, "wall_s": wall_s, "runs_wall_s": times}
-        _write_json(self._draft / "machine.json", machine)
+        here = machine() | {"threads": jobs, "wall_s": wall_s, "runs_wall_s": times}
+        _write_json(self._draft / "machine.json", here)
         check(self._path, force=self._force)
         old = self._draft.with_suffix(".old")
         if self._path.exists():
@@ -165,7 +165,8 @@ def _head() -> dict[str, Any]:
     }
 
 
-def _machine() -> dict[str, Any]:
+def machine() -> dict[str, Any]:
+    """What figures that depend on the machine are kept with."""
     return {
         "system": platform.platform(),
         "processor": _processor(),

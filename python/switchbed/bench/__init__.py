@@ -5,6 +5,7 @@ import json
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def measure(only: str | None, repeat: int) -> list[dict[str, Any]]:
         raise Mistake(f"--scenario {only}: no such benchmark; there is {', '.join(found)}")
     names = [only] if only else list(found)
     return [
-        {"scenario": name} | _median([_once(found[name]) for _ in range(repeat)]) for name in names
+        {"scenario": name} | _median([once(found[name]) for _ in range(repeat)]) for name in names
     ]
 
 
@@ -34,8 +35,9 @@ def _median(runs: list[dict[str, Any]]) -> dict[str, Any]:
     return next(run for run in runs if run["cpu_s"] == middle)
 
 
-def _once(path: Path) -> dict[str, Any]:
-    child = [sys.executable, "-m", "switchbed.bench", str(path)]
+def once(path: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
+    """Measures one run of a scenario under overrides."""
+    child = [sys.executable, "-m", "switchbed.bench", str(path), *sets]
     done = subprocess.run(child, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:
         raise Mistake(f"the benchmark {path.stem} failed with exit code {done.returncode}")

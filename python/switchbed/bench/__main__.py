@@ -1,4 +1,5 @@
-"""One run of one scenario, measured from inside: `python -m switchbed.bench FILE`."""
+"""One run of one scenario, measured from inside: `python -m switchbed.bench FILE
+[KEY=VALUE…]`."""
 
 import json
 import resource
@@ -19,7 +20,7 @@ def cpu_s() -> float:
 def main() -> None:
     """Prints the measurements as JSON. Processor time covers building the network and
     running it; peak memory is the whole process's, the interpreter's 10 MB included."""
-    (plan,) = plans(sys.argv[1])
+    (plan,) = plans(sys.argv[1], sys.argv[2:])
     begin = cpu_s()
     results = plan.run(Progress())
     spent = cpu_s() - begin
