@@ -23,7 +23,7 @@ fn next(x: &mut u64, links: u32) -> u32 {
     *x ^= *x << 13;
     *x ^= *x >> 7;
     *x ^= *x << 17;
-    ((*x >> 32) * links as u64 >> 32) as u32
+    (((*x >> 32) * links as u64) >> 32) as u32
 }
 
 #[derive(Default)]
