@@ -1,6 +1,6 @@
 //! Each class's goodput over time.
 
-use crate::hosts::Hosts;
+use crate::endpoints::Endpoints;
 use switchbed_qdisc::units::{Span, Time};
 
 /// What every class's receivers took in an interval.
@@ -30,7 +30,7 @@ impl Goodputs {
     }
 
     /// An interval ends.
-    pub(crate) fn sample(&mut self, hosts: &Hosts, now: Time) {
+    pub(crate) fn sample(&mut self, hosts: &Endpoints, now: Time) {
         let after = hosts.taken();
         let mut taken = after.clone();
         taken.iter_mut().zip(self.before.iter()).for_each(|(taken, before)| *taken -= before);

@@ -1,12 +1,16 @@
 //! Hosts: connections, the flows on them, and their timers.
 
 mod connection;
+mod limits;
 mod offload;
 
 pub use connection::FlowRecord;
-use connection::{Connection, NOBODY, Running, keys};
+pub(crate) use connection::keys;
+use connection::{Connection, NOBODY, Running};
 
 use crate::network::{Delivery, Network};
+use crate::nic::Nics;
+use crate::notification;
 use crate::probe::{PROBE_FLOW, ProbeSample, Probes};
 use crate::tcp::{Config, Flags, Segment, Sender};
 use crate::topology::Hop;
@@ -22,10 +26,11 @@ use switchbed_spec::{FctEnd, Scenario, Warm};
 /// A flow identifier is a connection's place and, above it, how often the place was used,
 /// so that a late packet of a connection that is gone reaches no other.
 pub(crate) const PLACE_BITS: u32 = 24;
-/// Most connections open at a time; the last place is the probes'.
+/// Most connections open at a time; the last place is the probes' and
+/// the notifications'.
 pub const MAX_CONNECTIONS: usize = (1 << PLACE_BITS) - 1;
 /// Endless flows write so much.
-const ENDLESS: u64 = 1 << 60;
+pub(crate) const ENDLESS: u64 = 1 << 60;
 
 /// The half of a connection that a timer is for.
 const SENDER: u8 = 0;
@@ -37,10 +42,10 @@ const PROBE: u8 = 3;
 
 /// What shares connections, between hosts in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Shared(u32, u32, By);
+pub(crate) struct Shared(pub(crate) u32, pub(crate) u32, pub(crate) By);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum By {
+pub(crate) enum By {
     /// A class's flows; a flow takes an idle connection.
     Class(u8),
     /// A client's requests, whatever the class of their answers; likewise.
@@ -66,6 +71,8 @@ pub struct Hosts {
     free: VecDeque<u32>,
     shared: HashMap<Shared, Vec<u32>>,
     timers: BinaryHeap<Reverse<(Time, u32, u8)>>,
+    /// The network cards, where rates are limited.
+    nics: Option<Nics>,
     probes: Probes,
     /// Payload by class that closed connections took, and others when they were of another
     /// class.
@@ -99,6 +106,7 @@ impl Hosts {
             free: VecDeque::new(),
             shared: HashMap::new(),
             timers: probes.starts().map(first).collect(),
+            nics: None,
             probes,
             taken_before: Box::new([0; 256]),
             asked: Vec::new(),
@@ -145,7 +153,11 @@ impl Hosts {
     /// The time of the next timer; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_timer(&self) -> Time {
-        self.timers.peek().map_or(Time::NEVER, |&Reverse((at, ..))| at)
+        let timer = self.timers.peek().map_or(Time::NEVER, |&Reverse((at, ..))| at);
+        match &self.nics {
+            Some(nics) => timer.min(nics.next_timer()),
+            None => timer,
+        }
     }
 
     /// A flow starts, or the request for it.
@@ -158,21 +170,7 @@ impl Hosts {
         if let Some(path) = flow.path {
             connection.keys[0] = Hop::PINNED | path;
         }
-        let record = FlowRecord {
-            row: flow.list_row.unwrap_or(flow.row),
-            src: flow.src,
-            dst: flow.dst,
-            class: flow.class,
-            size: flow.size,
-            start: flow.start,
-            end: None,
-            request: flow.request,
-            received: Bytes::ZERO,
-            timeouts: 0,
-            retransmissions: 0,
-            ecn_cuts: 0,
-            handshake,
-        };
+        let record = FlowRecord { handshake, ..FlowRecord::starting(flow) };
         self.running += 1;
         self.write(place, record, flow.request.or(flow.size), net, flow.start);
     }
@@ -230,6 +228,9 @@ impl Hosts {
     /// A packet has arrived at its host.
     #[inline]
     pub fn deliver(&mut self, delivery: Delivery, net: &mut Network) {
+        if net.packet(delivery.slot).flow == notification::FLOW {
+            return self.notified(delivery, net);
+        }
         if self.offload.is_some() {
             return self.take_in(delivery, net);
         }
@@ -287,6 +288,10 @@ impl Hosts {
 
     /// The earliest timer fires; it is due.
     pub fn fire(&mut self, net: &mut Network) {
+        let timer = self.timers.peek().map_or(Time::NEVER, |&Reverse((at, ..))| at);
+        if self.nics.as_ref().is_some_and(|nics| nics.next_timer() < timer) {
+            return self.fire_nic(net);
+        }
         let Some(Reverse((now, flow, half))) = self.timers.pop() else { return };
         if half == CARD {
             return self.card_due(flow, now, net);
@@ -408,6 +413,7 @@ impl Hosts {
         let data = Connection {
             src: flow.src,
             dst: flow.dst,
+            class: flow.class,
             fresh,
             ends: self.fct_end,
             keys,
@@ -424,6 +430,7 @@ impl Hosts {
         let requests = Connection {
             src: flow.dst,
             dst: flow.src,
+            class: flow.class,
             fresh,
             ends: FctEnd::Received,
             answers,
@@ -442,7 +449,11 @@ impl Hosts {
     }
 
     /// Gives a connection a place.
-    fn place(&mut self, connection: Connection) -> u32 {
+    fn place(&mut self, mut connection: Connection) -> u32 {
+        if let Some(nics) = &mut self.nics {
+            let before = self.free.front().map(|&place| self.connections[place as usize].group);
+            connection.group = nics.group(connection.src, connection.class, before);
+        }
         let Some(place) = self.free.pop_front() else {
             let place = self.connections.len();
             assert!(place < MAX_CONNECTIONS, "more connections than can be numbered");
@@ -480,7 +491,8 @@ impl Hosts {
             self.running -= 1;
             connection.flows.pop_front();
         }
-        if connection.fresh && connection.flows.is_empty() && connection.sender.idle() {
+        let idle = connection.sender.idle() && !connection.joined;
+        if connection.fresh && connection.flows.is_empty() && idle {
             connection.fresh = false;
             self.free.push_back(place);
         }
@@ -490,9 +502,17 @@ impl Hosts {
     fn pump_sender(&mut self, place: u32, net: &mut Network, now: Time) {
         let connection = &mut self.connections[place as usize];
         let hop = Hop { dst: connection.dst, key: connection.keys[0] };
-        while let Some(segment) = connection.sender.poll_transmit(&self.config, now) {
-            let packet = connection.packet(&segment, connection.class, place, &self.config);
-            net.send(connection.src, packet, segment, hop, now);
+        if let Some(nics) = &mut self.nics
+            && (connection.joined || nics.limited(connection.group))
+        {
+            if !std::mem::replace(&mut connection.joined, true) {
+                nics.join(connection.group, place, now);
+            }
+        } else {
+            while let Some(segment) = connection.sender.poll_transmit(&self.config, now) {
+                let packet = connection.packet(&segment, connection.class, place, &self.config);
+                net.send(connection.src, packet, segment, hop, now);
+            }
         }
         if let Some(due) = connection.sender.next_timeout() {
             connection.arm(SENDER, due, place, &mut self.timers);

@@ -3,11 +3,14 @@
 //! [`tcp`]) that carry flows ([`traffic`]); time is integer picoseconds and everything
 //! random is keyed by the seed ([`random`]), so the same scenario gives the same bytes.
 
+mod endpoints;
 pub mod goodput;
 pub mod heap;
 pub mod hosts;
 mod link;
 pub mod network;
+pub mod nic;
+pub mod notification;
 pub mod probe;
 pub mod queue_stats;
 pub mod random;
@@ -15,6 +18,7 @@ pub mod simulation;
 pub mod tcp;
 pub mod topology;
 pub mod traffic;
+pub mod udp;
 
 pub use goodput::GoodputSample;
 pub use hosts::FlowRecord;

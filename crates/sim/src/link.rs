@@ -1,11 +1,12 @@
 //! A link: a port, the line behind it, and the packets in flight on it.
 
-use crate::network::LinkId;
+use crate::network::{LinkId, NOTICE};
+use crate::notification::{NO_HOST, Notice};
 use crate::queue_stats::QueueStats;
 use crate::random::Stream;
 use crate::topology::Hop;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{
     Arena, Cx, Dequeued, Enqueued, Outcome, Passed, Pool, Qdisc, QueueId, SlotId,
@@ -16,6 +17,8 @@ use switchbed_qdisc::{
 pub(crate) struct Transit {
     /// What routing looks at.
     pub(crate) hop: Hop,
+    /// The host that sent it.
+    pub(crate) from: u32,
     /// The packet behind it on the same line.
     next: SlotId,
     /// Its arrival at the far end.
@@ -23,8 +26,8 @@ pub(crate) struct Transit {
 }
 
 impl Transit {
-    pub(crate) fn new(hop: Hop) -> Transit {
-        Transit { hop, next: SlotId::NONE, at: Time::ZERO }
+    pub(crate) fn new(hop: Hop, from: u32) -> Transit {
+        Transit { hop, from, next: SlotId::NONE, at: Time::ZERO }
     }
 }
 
@@ -40,6 +43,10 @@ pub(crate) struct Yard {
     pub(crate) out: Outcome,
     /// Ports to ask again at a time (shapers).
     pub(crate) wakes: BinaryHeap<Reverse<(Time, LinkId)>>,
+    /// Messages to sources that are to be sent, in the order of their times; each has a wake.
+    pub(crate) notices: VecDeque<Notice>,
+    /// Time from a sample to its message's first bit.
+    pub(crate) notice_delay: Span,
     /// Packets transmitted.
     pub(crate) packet_hops: u64,
 }
@@ -53,6 +60,16 @@ impl Yard {
             pool: &mut self.pools[pool as usize],
             rng: &mut self.rng,
             out: &mut self.out,
+        }
+    }
+
+    /// Takes note of the message about a packet that was stored at a node's port.
+    #[cold]
+    fn notify(&mut self, node: u32, slot: SlotId, now: Time) {
+        let to = self.transits[slot.index()].from;
+        for feedback in self.out.feedback.drain(..).filter(|_| to != NO_HOST) {
+            self.notices.push_back(Notice { node, to, feedback });
+            self.wakes.push(Reverse((now + self.notice_delay, NOTICE)));
         }
     }
 }
@@ -140,6 +157,9 @@ impl Link {
                     self.transmit(yard, now);
                 }
             }
+            if !yard.out.feedback.is_empty() {
+                yard.notify(self.pool, slot, now);
+            }
             return;
         }
         match self.port.enqueue(slot, &mut yard.cx(now, self.pool)) {
@@ -151,6 +171,9 @@ impl Link {
         }
         if !yard.out.dropped.is_empty() {
             self.lose(yard, now);
+        }
+        if !yard.out.feedback.is_empty() {
+            yard.notify(self.pool, slot, now);
         }
         if self.busy_until <= now && self.queued > 0 && self.up {
             self.transmit(yard, now);

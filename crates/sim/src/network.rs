@@ -10,12 +10,13 @@
 
 use crate::heap::{LinkHeap, MAX_LINKS};
 use crate::link::{Link, Transit, Yard};
+use crate::notification::{self, Frames, NO_HOST};
 use crate::queue_stats::QueueStats;
 use crate::random::Stream;
 use crate::tcp::Segment;
 use crate::topology::{Cable, Graph, Hop, Node, Route};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
@@ -26,6 +27,9 @@ pub type LinkId = u32;
 
 /// The switch bit of a link's far end; below it the number of the switch or host.
 const SWITCH: u32 = 1 << 31;
+
+/// In place of a link: a notification is to be sent.
+pub(crate) const NOTICE: LinkId = LinkId::MAX;
 
 /// A packet that has reached its host.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +73,8 @@ pub struct Network {
     yard: Yard,
     /// By slot: what the packet carries.
     segments: Vec<Segment>,
+    /// How notifications travel.
+    frames: Frames,
     events: u64,
 }
 
@@ -141,11 +147,21 @@ impl Network {
                 rng,
                 out: Outcome::default(),
                 wakes: BinaryHeap::new(),
+                notices: VecDeque::new(),
+                notice_delay: Span::ZERO,
                 packet_hops: 0,
             },
             segments: Vec::new(),
+            frames: Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
             events: 0,
         }
+    }
+
+    /// Says how congestion notifications travel. A host's own card, should it run a scheme
+    /// that notifies, sends none: it has no network to send them through.
+    pub fn set_frames(&mut self, frames: Frames) {
+        self.frames = frames;
+        self.yard.notice_delay = frames.delay;
     }
 
     /// Measures a link's queues from now on.
@@ -199,16 +215,36 @@ impl Network {
     /// Hands a packet to a host's network card.
     #[inline]
     pub fn send(&mut self, host: u32, packet: Packet, segment: Segment, hop: Hop, now: Time) {
+        let slot = self.place(packet, segment, hop, host);
+        self.enqueue(host, slot, now);
+    }
+
+    /// Gives a packet a slot.
+    #[inline]
+    fn place(&mut self, packet: Packet, segment: Segment, hop: Hop, from: u32) -> SlotId {
         let slot = self.yard.arena.alloc(packet);
         let i = slot.index();
         if i == self.segments.len() {
             self.segments.push(segment);
-            self.yard.transits.push(Transit::new(hop));
+            self.yard.transits.push(Transit::new(hop, from));
         } else {
             self.segments[i] = segment;
             self.yard.transits[i].hop = hop;
+            self.yard.transits[i].from = from;
         }
-        self.enqueue(host, slot, now);
+        slot
+    }
+
+    /// Sends the oldest notification that waits.
+    fn notify(&mut self, now: Time) {
+        let Some(notice) = self.yard.notices.pop_front() else { return };
+        let hosts = self.first_port.first().copied().unwrap_or_default();
+        let Some(switch) = notice.node.checked_sub(hosts) else { return };
+        let (packet, segment) = notification::frame(&self.frames, &notice.feedback, now);
+        let hop = Hop { dst: notice.to, key: notice.feedback.flow.0 & !Hop::PINNED };
+        let slot = self.place(packet, segment, hop, NO_HOST);
+        let out = self.route.route(hop, switch);
+        self.enqueue(self.first_port[switch as usize] + out, slot, now);
     }
 
     /// The time of the next event; [`Time::NEVER`] if nothing moves.
@@ -252,14 +288,18 @@ impl Network {
         }
     }
 
-    /// Asks a shaped port again if that is due before the next arrival, or with it.
+    /// Asks a shaped port again, or sends a notification, if that is due before the next
+    /// arrival, or with it.
     #[cold]
     fn wake_before(&mut self, arrival: Time, limit: Time) -> bool {
         match self.yard.wakes.peek() {
             Some(&Reverse((at, id))) if at <= arrival && at <= limit => {
                 self.yard.wakes.pop();
                 self.events += 1;
-                self.touch(id, at);
+                match id {
+                    NOTICE => self.notify(at),
+                    port => self.touch(port, at),
+                }
                 true
             }
             _ => false,

@@ -4,15 +4,19 @@
 //! changes of the network, departures, arrivals, starts of flows, timers, probes; among
 //! alike, by rank (links: a permutation drawn from the seed) or number (connections, rows).
 
+use crate::endpoints::Endpoints;
 use crate::goodput::{GoodputSample, Goodputs};
 use crate::hosts::{FlowRecord, Hosts};
 use crate::network::{LinkId, Network, QueueSample};
+use crate::nic::Nics;
+use crate::notification::Frames;
 use crate::probe::ProbeSample;
 use crate::queue_stats::{Lengths, QueueStats};
 use crate::random::Stream;
 use crate::tcp::{BadSetting, Config};
 use crate::topology::{Cable, Graph, Hop, Node};
 use crate::traffic::{self, FlowStart, Flows, TrafficError};
+use crate::udp::Udp;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
@@ -23,7 +27,7 @@ use switchbed_qdisc::seats::Nobody;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
 use switchbed_qdisc::{Port, PortState, Qdisc, Seats};
-use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario};
+use switchbed_spec::{CongestionControl, FctEnd, NicQueue, QueueProbe, Scenario};
 
 /// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +99,7 @@ pub enum Status {
 /// A run.
 pub struct Simulation {
     network: Network,
-    hosts: Hosts,
+    hosts: Endpoints,
     flows: Flows,
     /// The flow that starts next.
     upcoming: Option<FlowStart>,
@@ -172,11 +176,18 @@ impl Simulation {
             links: measured,
             samples: Vec::new(),
         });
+        if let Some(reaction) = &scenario.reaction {
+            network.set_frames(Frames {
+                class: reaction.notification_class,
+                len_bytes: reaction.notification_size.get() as u32,
+                delay: reaction.notification_delay,
+            });
+        }
         let total = flows.total();
         let flows_offered = flows.offered().to_vec();
         Ok(Simulation {
             network,
-            hosts: Hosts::new(config, scenario),
+            hosts: endpoints(scenario, config, &graph),
             upcoming: flows.next(),
             flows,
             stops: BinaryHeap::new(),
@@ -369,7 +380,7 @@ impl Simulation {
 
     /// The flows that have ended since this was last called, in the order they ended.
     pub fn take_finished(&mut self) -> Vec<FlowRecord> {
-        std::mem::take(&mut self.hosts.finished)
+        self.hosts.take_finished()
     }
     /// The flows still under way, by row.
     pub fn unfinished(&self) -> Vec<FlowRecord> {
@@ -425,6 +436,22 @@ impl Simulation {
         });
         flow.size.map(|size| request + self.empty_fct(flow.src, flow.dst, size))
     }
+}
+
+/// The hosts that the transport asks for, with network cards that limit rates where the scheme
+/// notifies.
+fn endpoints(scenario: &Scenario, config: Config, graph: &Graph) -> Endpoints {
+    let Scenario { transport, reaction, run, .. } = scenario;
+    let nics = || Nics::new(graph.hosts.iter().map(|cable| cable.rate), *reaction, run.seed);
+    if transport.control == CongestionControl::Udp {
+        let udp = Udp::new(transport, nics(), run.seed, run.ecmp_by_row);
+        return Endpoints::Udp(Box::new(udp));
+    }
+    let mut hosts = Hosts::new(config, scenario);
+    if reaction.is_some() {
+        hosts.set_nics(nics());
+    }
+    Endpoints::Tcp(Box::new(hosts))
 }
 
 impl Paths {

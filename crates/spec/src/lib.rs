@@ -10,6 +10,7 @@ pub mod live;
 pub mod measure;
 pub mod param;
 pub mod quantity;
+pub mod reaction;
 pub mod scheme;
 pub mod sizes;
 pub mod switch;
@@ -21,6 +22,7 @@ pub use host::{Coalesce, Host, Lso, Merge, NicQueue};
 pub use live::{Attach, Faults, Live, LivePort};
 pub use measure::{FctEnd, Measure, QueueProbe, Run};
 pub use param::{Param, ParamKind, Section};
+pub use reaction::{Limiters, Reaction};
 pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Switch};
 pub use topology::Topology;
@@ -46,6 +48,9 @@ pub struct Scenario {
     pub host: Host,
     /// TCP.
     pub transport: Transport,
+    /// What hosts do about congestion notifications; `None` where the scheme sends none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reaction: Option<Reaction>,
     /// What is sent. Never empty.
     pub traffic: Vec<Traffic>,
     /// What is written down.
@@ -62,6 +67,7 @@ pub const SECTIONS: &[Section] = &[
     scheme::SECTION,
     host::SECTION,
     transport::SECTION,
+    reaction::SECTION,
     traffic::SECTION,
     measure::MEASURE,
     measure::RUN,

@@ -72,12 +72,14 @@ pub const SECTION: Section = Section {
     keys: &[
         Param::with_default(
             "kind",
-            ParamKind::Word(&["dctcp", "ecn-star", "ecn*", "reno", "cubic"]),
+            ParamKind::Word(&["dctcp", "ecn-star", "ecn*", "reno", "cubic", "udp"]),
             "dctcp",
             "How the window grows and answers marks, at most once a window of data. dctcp: \
              cut by the marked fraction (RFC 8257). ecn-star or ecn*: halved. reno: as for \
              a loss (RFC 3168), which halves what loss_halves names; NewReno with \
-             sack_blocks = 0. cubic: RFC 9438, marks as losses.",
+             sack_blocks = 0. cubic: RFC 9438, marks as losses. udp: no window, no ACKs, no \
+             TCP: packets go as the network card and its rate limiter let them, and what is \
+             lost stays lost; of the other keys mss, header and ecn count.",
         ),
         Param::with_default(
             "g",
@@ -299,6 +301,8 @@ pub enum CongestionControl {
         /// α of a new connection (RFC 8257: 1).
         alpha_start: f64,
     },
+    /// No TCP at all: packets go as the network card lets them, and never again.
+    Udp,
 }
 
 /// RTT samples.

@@ -3,6 +3,7 @@
 
 mod hosts;
 mod measure;
+mod reaction;
 pub(crate) mod scheme;
 mod sizes;
 pub(crate) mod switch;
@@ -15,7 +16,9 @@ use crate::section::Section;
 use crate::tree::{At, Data, Table};
 use switchbed_qdisc::units::Span;
 use switchbed_spec::scheme::SchemeInfo;
-use switchbed_spec::{Coalesce, Host, Lso, Merge, NicQueue, SECTIONS, Scenario};
+use switchbed_spec::{
+    Coalesce, CongestionControl, FctEnd, Host, Lso, Merge, NicQueue, SECTIONS, Scenario, Traffic,
+};
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
 /// compares: they share `[scheme.params]`.
@@ -45,19 +48,44 @@ pub(crate) fn resolve(
         scheme::resolve(open(switchbed_spec::scheme::SECTION, packet)?, &switch, packet, compared)?;
     let run_section = open(switchbed_spec::measure::RUN, packet)?;
     let run = measure::run(&run_section)?;
-    let measure =
+    let mut measure =
         measure::measure(open(switchbed_spec::measure::MEASURE, packet)?, &run, &topology)?;
     let (transport, warm_at) =
         transport::resolve(open(switchbed_spec::transport::SECTION, packet)?, &host)?;
+    let reaction =
+        reaction::resolve(open(switchbed_spec::reaction::SECTION, packet)?, &scheme, mtu)?;
     let context =
         traffic::Context { origin, packet, topology: &topology, switch: &switch, run: &run };
     let traffic = context.resolve(root)?;
+    if transport.control == CongestionControl::Udp {
+        // Without ACKs a flow ends where it arrives.
+        measure.fct_end = FctEnd::Received;
+        let needs =
+            |t: &Traffic| matches!(t, Traffic::RequestResponse { .. } | Traffic::Probe { .. });
+        if let Some(i) = traffic.iter().position(needs) {
+            let entry = root.get("traffic").and_then(|node| node.as_list()).map(|list| list[i].at);
+            let message = "asks for answers, which needs TCP hosts: transport.kind is \"udp\"";
+            let at = entry.unwrap_or(At::Unwritten);
+            return Err(origin.mistake(at, &format!("traffic.{i}.kind"), message.to_owned()));
+        }
+    }
     if transport.warm.is_some() && !traffic.iter().any(traffic::is_persistent) {
         let message =
             "warms persistent connections, and no traffic has connections = \"persistent\"";
         return Err(origin.mistake(warm_at, "transport.warm", message));
     }
-    Ok(Scenario { title, topology, switch, scheme, host, transport, traffic, measure, run })
+    Ok(Scenario {
+        title,
+        topology,
+        switch,
+        scheme,
+        host,
+        transport,
+        reaction,
+        traffic,
+        measure,
+        run,
+    })
 }
 
 /// Refuses what is no section, and a section that is not written as one.

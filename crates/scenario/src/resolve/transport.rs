@@ -25,6 +25,7 @@ pub(crate) fn resolve(section: Section<'_>, host: &Host) -> Result<(Transport, A
             reno_friendly: section.get("reno_friendly")?,
         },
         "reno" => CongestionControl::Reno,
+        "udp" => CongestionControl::Udp,
         "ecn-star" | "ecn*" => CongestionControl::EcnStar,
         word => unreachable!("kind {word}"),
     };

@@ -1,9 +1,11 @@
 //! A connection in one direction: both halves, and the flows on it.
 
 use super::PLACE_BITS;
+use crate::nic::GroupId;
 use crate::random::Stream;
 use crate::tcp::{Config, Counters, Receiver, Segment, Sender};
 use crate::topology::Hop;
+use crate::traffic::FlowStart;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use switchbed_qdisc::units::{Bytes, Time};
@@ -41,6 +43,27 @@ pub struct FlowRecord {
     pub handshake: bool,
 }
 
+impl FlowRecord {
+    /// Of a flow that starts.
+    pub(crate) fn starting(flow: &FlowStart) -> FlowRecord {
+        FlowRecord {
+            row: flow.list_row.unwrap_or(flow.row),
+            src: flow.src,
+            dst: flow.dst,
+            class: flow.class,
+            size: flow.size,
+            start: flow.start,
+            end: None,
+            request: flow.request,
+            received: Bytes::ZERO,
+            timeouts: 0,
+            retransmissions: 0,
+            ecn_cuts: 0,
+            handshake: false,
+        }
+    }
+}
+
 /// A flow, or the request for it, under way on a connection.
 pub(super) struct Running {
     pub(super) record: FlowRecord,
@@ -63,6 +86,10 @@ pub(super) struct Connection {
     /// It closes with its flow.
     pub(super) fresh: bool,
     pub(super) generation: u8,
+    /// Those that share its rate limiter, where rates are limited.
+    pub(super) group: GroupId,
+    /// It waits for its limiter to let the next packet out.
+    pub(super) joined: bool,
     /// What ends its flows.
     pub(super) ends: FctEnd,
     /// Its flows are requests, and the connection at this place answers them; or [`NOBODY`].
@@ -91,6 +118,8 @@ impl Connection {
             class: 0,
             fresh: false,
             generation: 0,
+            group: 0,
+            joined: false,
             ends: FctEnd::Acked,
             answers: NOBODY,
             keys: [0; 2],
@@ -156,7 +185,7 @@ impl Connection {
 }
 
 /// ECMP keys for both directions.
-pub(super) fn keys(seed: u64, a: u64, b: u64) -> [u32; 2] {
+pub(crate) fn keys(seed: u64, a: u64, b: u64) -> [u32; 2] {
     let bits = Stream::new(seed ^ b.rotate_left(17), "ecmp", a).next_u64();
     [bits as u32 & !Hop::PINNED, (bits >> 32) as u32 & !Hop::PINNED]
 }

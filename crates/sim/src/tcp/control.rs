@@ -42,7 +42,8 @@ struct Dctcp {
 impl Window {
     pub(super) fn new(config: &Config, cwnd: f64) -> Window {
         let state = match config.control {
-            CongestionControl::Reno => State::Reno,
+            // Without TCP there are no windows.
+            CongestionControl::Reno | CongestionControl::Udp => State::Reno,
             CongestionControl::EcnStar => State::EcnStar,
             CongestionControl::Cubic { .. } => State::Cubic(Box::new(Cubic::new())),
             CongestionControl::Dctcp { alpha_start, .. } => {

@@ -83,6 +83,7 @@ pub fn star(hosts: u32) -> Scenario {
             merge: Merge::default(),
         },
         transport: dctcp(),
+        reaction: None,
         traffic: Vec::new(),
         measure: Measure {
             warmup: Span::ZERO,

@@ -1,0 +1,82 @@
+//! The hosts of a run, with TCP or without.
+
+use crate::hosts::{FlowRecord, Hosts};
+use crate::network::{Delivery, Network};
+use crate::probe::ProbeSample;
+use crate::traffic::FlowStart;
+use crate::udp::Udp;
+use switchbed_qdisc::units::Time;
+
+/// All hosts of a run.
+pub(crate) enum Endpoints {
+    /// With TCP.
+    Tcp(Box<Hosts>),
+    /// Without.
+    Udp(Box<Udp>),
+}
+
+macro_rules! either {
+    ($hosts:expr, $each:ident => $call:expr) => {
+        match $hosts {
+            Endpoints::Tcp($each) => $call,
+            Endpoints::Udp($each) => $call,
+        }
+    };
+}
+
+impl Endpoints {
+    #[inline]
+    pub(crate) fn running(&self) -> u64 {
+        either!(self, hosts => hosts.running())
+    }
+    pub(crate) fn idle(&self) -> bool {
+        either!(self, hosts => hosts.idle())
+    }
+    pub(crate) fn probes(&self) -> &[ProbeSample] {
+        match self {
+            Endpoints::Tcp(hosts) => hosts.probes(),
+            Endpoints::Udp(_) => &[],
+        }
+    }
+    pub(crate) fn taken(&self) -> Box<[u64; 256]> {
+        either!(self, hosts => hosts.taken())
+    }
+    #[inline]
+    pub(crate) fn next_timer(&self) -> Time {
+        either!(self, hosts => hosts.next_timer())
+    }
+    pub(crate) fn fire(&mut self, net: &mut Network) {
+        either!(self, hosts => hosts.fire(net))
+    }
+    pub(crate) fn start(&mut self, flow: &FlowStart, net: &mut Network) {
+        match self {
+            Endpoints::Tcp(hosts) => hosts.start(flow, net),
+            Endpoints::Udp(hosts) => hosts.start(flow),
+        }
+    }
+    pub(crate) fn stop(&mut self, row: u64, now: Time) {
+        either!(self, hosts => hosts.stop(row, now))
+    }
+    #[inline]
+    pub(crate) fn deliver(&mut self, delivery: Delivery, net: &mut Network) {
+        either!(self, hosts => hosts.deliver(delivery, net))
+    }
+    pub(crate) fn restart(&mut self) {
+        either!(self, hosts => hosts.restart())
+    }
+    pub(crate) fn take_finished(&mut self) -> Vec<FlowRecord> {
+        either!(self, hosts => std::mem::take(&mut hosts.finished))
+    }
+    pub(crate) fn unfinished(&self) -> Vec<FlowRecord> {
+        either!(self, hosts => hosts.unfinished())
+    }
+    pub(crate) fn places(&self) -> usize {
+        either!(self, hosts => hosts.places())
+    }
+    pub(crate) fn alphas(&self) -> Vec<f64> {
+        match self {
+            Endpoints::Tcp(hosts) => hosts.alphas(),
+            Endpoints::Udp(_) => Vec::new(),
+        }
+    }
+}

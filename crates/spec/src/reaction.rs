@@ -1,0 +1,135 @@
+//! What a host does about congestion notifications (IEEE 802.1Qau): how they travel, and its
+//! rate limiters.
+
+use crate::param::{Param, ParamKind, Section};
+use serde::Serialize;
+use switchbed_qdisc::units::{Bytes, Rate, Span};
+
+/// Notifications and reaction points; where a scheme notifies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Reaction {
+    /// What has a rate limiter of its own.
+    pub limiters: Limiters,
+    /// G_d: what one step of feedback takes off the rate, as a fraction of it.
+    pub gain: f64,
+    /// The least that a message leaves of the rate.
+    pub least_left: f64,
+    /// The byte counter's cycle.
+    pub byte_cycle: Bytes,
+    /// The timer's cycle.
+    pub timer_cycle: Span,
+    /// How much a cycle varies to either side, as a fraction of it.
+    pub jitter: f64,
+    /// Cycles of fast recovery; then both cycles are half as long.
+    pub recovery_cycles: u32,
+    /// R_AI: what active increase adds to the target rate in a cycle.
+    pub active_increase: Rate,
+    /// R_HAI: what hyper-active increase adds, times the number of its cycle.
+    pub hyper_increase: Rate,
+    /// The least rate.
+    pub min_rate: Rate,
+    /// A target over ten times the rate is divided by this at the first cycle; 1: it is not.
+    pub target_division: f64,
+    /// Class of the notifications' frames.
+    pub notification_class: u8,
+    /// Length of the notifications' frames.
+    pub notification_size: Bytes,
+    /// Time from the sample to the notification's first bit.
+    pub notification_delay: Span,
+}
+
+/// What has a rate limiter of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limiters {
+    /// Each connection.
+    Flow,
+    /// Each class of a host.
+    Class,
+    /// Each host.
+    Host,
+}
+
+const PORTION: ParamKind = ParamKind::Number { min: 0.0, max: 1.0 };
+
+/// `[reaction]`.
+pub const SECTION: Section = Section {
+    name: "reaction",
+    repeated: false,
+    doc: "What hosts do about congestion notifications, where the scheme sends any (qcn, af-qcn): \
+          IEEE 802.1Qau's reaction point in the network card. A flow starts without a rate \
+          limiter, gets one with its first notification, and loses it when its rate is back at \
+          its link's.",
+    keys: &[
+        Param::with_default(
+            "limiters",
+            ParamKind::Word(&["flow", "class", "host"]),
+            "flow",
+            "What has a rate limiter of its own: each connection, each class of a host, or each \
+             host.",
+        ),
+        Param::with_default(
+            "gain",
+            PORTION,
+            "0.0078125",
+            "What one step of feedback (of 63) takes off the rate, as a fraction of it, G_d.",
+        ),
+        Param::with_default(
+            "least_left",
+            PORTION,
+            "0.5",
+            "The least that a message leaves of the rate.",
+        ),
+        Param::with_default("byte_cycle", ParamKind::Size, "150KB", "The byte counter's cycle."),
+        Param::with_default("timer_cycle", ParamKind::Time, "15ms", "The timer's cycle."),
+        Param::with_default(
+            "jitter",
+            ParamKind::Number { min: 0.0, max: 0.99 },
+            "0.15",
+            "How much a cycle varies to either side, as a fraction of it.",
+        ),
+        Param::with_default(
+            "recovery_cycles",
+            ParamKind::Count { min: 1, max: 1_000 },
+            "5",
+            "Cycles of fast recovery; then both cycles are half as long.",
+        ),
+        Param::with_default(
+            "active_increase",
+            ParamKind::Rate,
+            "5Mbps",
+            "What active increase adds to the target rate in a cycle, R_AI.",
+        ),
+        Param::with_default(
+            "hyper_increase",
+            ParamKind::Rate,
+            "50Mbps",
+            "What hyper-active increase adds, times the number of its cycle, R_HAI.",
+        ),
+        Param::with_default("min_rate", ParamKind::Rate, "10Mbps", "The least rate."),
+        Param::with_default(
+            "target_division",
+            ParamKind::Number { min: 1.0, max: 1e6 },
+            "8",
+            "A target over ten times the rate is divided by this at the first cycle.",
+        ),
+        Param::with_default(
+            "notification_class",
+            ParamKind::Count { min: 0, max: 255 },
+            "0",
+            "Class of the notifications' frames.",
+        ),
+        Param::with_default(
+            "notification_size",
+            ParamKind::Size,
+            "64B",
+            "Length of the notifications' frames.",
+        ),
+        Param::with_default(
+            "notification_delay",
+            ParamKind::Time,
+            "0us",
+            "Time from the sample to the notification's first bit.",
+        ),
+    ],
+};
