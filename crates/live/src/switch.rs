@@ -232,5 +232,11 @@ fn pace(live: &Live, port: &LivePort) -> Pace {
 }
 
 fn qdisc(live: &Live, port: &LivePort) -> Box<dyn switchbed_qdisc::Qdisc> {
-    build::port(&live.switch, &live.scheme, pace(live, port).rate, live.live.mtu)
+    build::port(
+        &live.switch,
+        &live.scheme,
+        live.port.len() as u32,
+        pace(live, port).rate,
+        live.live.mtu,
+    )
 }

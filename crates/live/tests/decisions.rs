@@ -74,7 +74,13 @@ fn cases() -> Vec<Live> {
 /// is free, and departures come first.
 fn reference(live: &Live, arrivals: &[Arrival]) -> Vec<Left> {
     let rate = (live.port[2].rate.as_bps() as f64 * live.live.fraction) as u64;
-    let mut port = build::port(&live.switch, &live.scheme, Rate::from_bps(rate), live.live.mtu);
+    let mut port = build::port(
+        &live.switch,
+        &live.scheme,
+        live.port.len() as u32,
+        Rate::from_bps(rate),
+        live.live.mtu,
+    );
     let mut arena = Arena::new();
     let mut pool = Pool::new(live.switch.pool.unwrap_or(Bytes::MAX));
     let mut rng = Stream::new(live.live.seed, 0);

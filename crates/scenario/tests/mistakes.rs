@@ -105,7 +105,7 @@ queues = 2 -> mtu = "9KB"
 queues = 2 -> threshold = 3
     8: switch.threshold is unknown: did you mean scheme.params.threshold?
 queues = 2 -> colour = 3
-    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, policy, pool or alpha
+    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, policy, pool or alpha
 to = 8 -> to = 8\nload = 0.5
     20: traffic.load does not apply to kind = "long-lived", which takes kind, from, to, flows_each, classes, start, stagger or stop
 hosts = 9 -> hosts = 9\nleaves = 3
@@ -261,7 +261,7 @@ queues = 2 -> queues = 2\nquantum = "0KB"
 queues = 2 -> queues = 2\ndiscipline = "wrr"\nquantum = "1KB"
     10: switch.quantum is "1KB": wrr needs at least a packet, 1.5KB, for each queue
 name = "per-queue" -> name = "mq-ecn"\n[switch.x]
-    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, policy, pool or alpha
+    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, policy, pool or alpha
 "dctcp" -> "dctcp"\nmss = "1500B"
     16: transport.mss is "1500B": with a header of 40B it must be at most 1.46KB (host.mtu)
 "dctcp" -> "dctcp"\nheader = "2KB"
@@ -629,6 +629,69 @@ fn settings_that_were_worked_out_are_read_again_as_such() {
         let text = to_toml(&scenario);
         assert_eq!(read(&text, &[]).unwrap()[0].scenario, scenario, "{text}");
     }
+}
+
+#[test]
+fn a_switch_s_memory_is_divided_among_its_ports() {
+    let text = STAR.replace("buffer = \"300KB\"", "memory = \"2.7MB\"");
+    refused(
+        &text,
+        r#"
+65pkt -> 201pkt
+    13: scheme.params.threshold is "201pkt": it is over the buffer, 300KB, and so never reached
+2.7MB -> 13KB
+    9: switch.memory is "13KB": a port's part must hold a packet, 1.5KB
+memory = "2.7MB" -> memory = "2.7MB"\nbuffer = "200KB"
+    10: switch.buffer is "200KB": switch.memory gives a port 300KB: write one of them
+"#,
+    );
+    let scenario = read(&text, &[]).unwrap().remove(0).scenario;
+    assert_eq!(scenario.switch.buffer, Bytes::new(300_000));
+    let again = read(&to_toml(&scenario), &[]).unwrap().remove(0).scenario;
+    assert_eq!(again, scenario);
+}
+
+#[test]
+fn crosspoints_must_fit() {
+    let cq = |name| with_scheme(name, "ecn_threshold = 0.4").replace("300KB", "36KB");
+    refused(
+        &cq("cq"),
+        r#"
+36KB -> 13KB
+    11: scheme.name is "cq": a port's 13KB are 1.444KB for each of its queues under cq, on a switch of 9 ports, and a packet has 1.5KB
+0.4 -> 1.5
+    13: scheme.params.ecn_threshold is 1.5: it must be from 0 to 1
+hosts = 9 -> hosts = 65
+    11: scheme.name is "cq": a switch of 65 ports needs 65 queues a port, and a port has at most 64: cqrd-configured can have fewer
+ecn_threshold = 0.4 -> cell = "0B"
+    13: scheme.params.cell is "0B": a cell has at least 1 byte
+ecn_threshold = 0.4 -> cell = "5KB"
+    11: scheme.name is "cq": a port's 36KB are 0B for each of its queues under cq, on a switch of 9 ports, and a packet has 1.5KB
+"#,
+    );
+    let hcf = with_scheme("hcf", "bins = 20");
+    refused(
+        &hcf,
+        r#"
+bins = 20 -> bins = 0
+    13: scheme.params.bins is 0: it must be a whole number from 1 to 1000000
+bins = 20 -> credits = 0
+    13: scheme.params.credits is 0: it must be a whole number from 1 to 1000000
+300KB -> 2KB
+    11: scheme.name is "hcf": a port's 2KB are 1KB for each of its queues under hcf, on a switch of 9 ports, and a packet has 1.5KB
+"#,
+    );
+    let configured = with_scheme("cqrd-configured", "queues = 8");
+    refused(
+        &configured,
+        r#"
+queues = 8 -> queues = 65
+    13: scheme.params.queues is 65: it must be a whole number from 1 to MAX_QUEUES
+queues = 8 -> kmin = 0.5\nkmax = 0.25
+    13: scheme.params.kmin is 0.5: it must not be over kmax, 0.25
+"#,
+    );
+    assert!(read(&configured.replace("hosts = 9", "hosts = 65"), &[]).is_ok());
 }
 
 #[test]

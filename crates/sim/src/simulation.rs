@@ -160,14 +160,18 @@ impl Simulation {
         let mut network =
             Network::new(&graph, &ranks, rng, pool, |cable| match (cable.from, host.nic) {
                 (Node::Host(_), NicQueue::Fifo { buffer }) => plain_port(cable.rate, buffer),
-                _ => switchbed_spec::build::port(switch, scheme, cable.rate, host.mtu),
+                _ => {
+                    let ports = graph.ports(cable.from);
+                    switchbed_spec::build::port(switch, scheme, ports, cable.rate, host.mtu)
+                }
             });
         let measured = measured_ports(&measure.queues, &ports)?;
         for &link in &measured {
-            let (queues, buffer) = match (ports[link as usize].cable.from, host.nic) {
-                (Node::Host(_), NicQueue::Fifo { buffer }) => (1, buffer),
-                _ => (switch.queues as usize, switch.buffer),
+            let buffer = match (ports[link as usize].cable.from, host.nic) {
+                (Node::Host(_), NicQueue::Fifo { buffer }) => buffer,
+                (node, _) => switch.port_memory(graph.ports(node)),
             };
+            let queues = network.port(link).state().queues();
             network.measure(link, QueueStats::new(queues, buffer));
         }
         let series = measure.series_every.map(|every| Series {

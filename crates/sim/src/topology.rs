@@ -109,6 +109,14 @@ impl Graph {
         graph
     }
 
+    /// How many ports a node has.
+    pub fn ports(&self, node: Node) -> u32 {
+        match node {
+            Node::Host(_) => 1,
+            Node::Switch(switch) => self.switches[switch as usize].1.len() as u32,
+        }
+    }
+
     /// The cables from one host to another for an ECMP key.
     pub fn path(&self, src: u32, hop: Hop) -> Vec<Cable> {
         let mut path = vec![self.hosts[src as usize]];

@@ -125,6 +125,20 @@ fn with_drops_timeouts_and_every_discipline() {
     }
 }
 
+#[test]
+fn with_schemes_that_fill_the_seats() {
+    for (name, ecn) in [("oq", true), ("cq", false), ("cqrd", false), ("cqrd", true), ("hcf", true)]
+    {
+        let mut scenario = long_lived(star(2), &[0; 9], Span::from_ms(12));
+        scenario.switch.buffer = packets(40);
+        let params = ecn.then_some(("ecn_threshold", scheme::Value::Number(0.4)));
+        scenario.scheme = filled(name, params.as_slice());
+        scenario.transport.ecn = ecn;
+        scenario.transport.rto_min = Span::from_us(500);
+        same(&scenario);
+    }
+}
+
 /// A measured port stores every packet and takes it out again; one that nobody looks at lets
 /// packets pass straight through.
 #[test]

@@ -1,6 +1,7 @@
 //! A scheme's name and parameters, made into a port.
 
 mod afqcn;
+mod cqrd;
 
 pub use afqcn::shares;
 
@@ -18,12 +19,22 @@ use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Sched
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_qdisc::{Port, PortState, Qdisc, QueueId, Seats};
 
-/// A port of a switch, idle, with the scheme in its seats. `mtu` gives time constants that
-/// are a packet's time on this line.
+/// A port of a switch of so many `ports`, idle, with the scheme in its seats. `mtu` gives
+/// time constants that are a packet's time on this line.
 ///
 /// The parameters must be those that the registry resolved: a missing one is a mistake of
 /// the caller and panics.
-pub fn port(switch: &Switch, scheme: &SchemeChoice, rate: Rate, mtu: Bytes) -> Box<dyn Qdisc> {
+pub fn port(
+    switch: &Switch,
+    scheme: &SchemeChoice,
+    ports: u32,
+    rate: Rate,
+    mtu: Bytes,
+) -> Box<dyn Qdisc> {
+    if let Some(part) = scheme.part(switch, ports) {
+        return cqrd::port(scheme, (scheme.queues(switch, ports), part), rate, mtu);
+    }
+    let switch = &switch.of_ports(ports);
     let state = PortState::new(rate, &switch.quantum);
     let queues = state.queues();
     let packet_time = rate.tx_time(mtu.get() as u32);

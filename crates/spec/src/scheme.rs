@@ -3,6 +3,7 @@
 mod afqcn;
 mod cedm;
 mod complete;
+mod cqrd;
 mod eecn;
 mod mq_ecn;
 mod values;
@@ -208,6 +209,11 @@ const REGISTRY: &[SchemeInfo] = &[
     afqcn::QCN,
     afqcn::AFD,
     afqcn::AF_QCN,
+    cqrd::OQ,
+    cqrd::CQ,
+    cqrd::CQRD,
+    cqrd::CQRD_CONFIGURED,
+    cqrd::HCF,
 ];
 
 /// Every scheme.

@@ -20,8 +20,11 @@ pub struct Switch {
     /// Each queue's quantum (round-robin disciplines) or weight × 1 byte (others).
     #[serde(serialize_with = "one_or_each")]
     pub quantum: Vec<Bytes>,
-    /// A port's packet memory.
+    /// A port's packet memory; with `memory` that of the ports with the least.
     pub buffer: Bytes,
+    /// The memory of a whole switch, in equal parts for its ports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
     /// How the queues share it.
     pub policy: BufferPolicy,
     /// The memory that all ports of a switch share, where the policy or the scheme reads it.
@@ -73,7 +76,16 @@ pub const SECTION: Section = Section {
             "Bytes that a queue may send in a round, and its weight for schemes that need \
              one: one for all queues, or a list with one for each.",
         ),
-        Param::required("buffer", ParamKind::Size, "A port's packet memory."),
+        Param::optional(
+            "buffer",
+            ParamKind::Size,
+            "A port's packet memory. This or memory must be given.",
+        ),
+        Param::optional(
+            "memory",
+            ParamKind::Size,
+            "The packet memory of a whole switch, in equal parts for its ports.",
+        ),
         Param::with_default(
             "policy",
             ParamKind::Word(&["shared", "static", "dynamic"]),
@@ -96,6 +108,18 @@ pub const SECTION: Section = Section {
         ),
     ],
 };
+
+impl Switch {
+    /// The packet memory of a port of a switch of so many ports.
+    pub fn port_memory(&self, ports: u32) -> Bytes {
+        self.memory.map_or(self.buffer, |memory| Bytes::new(memory.get() / u64::from(ports)))
+    }
+
+    /// As a port of a switch of so many ports has it.
+    pub(crate) fn of_ports(&self, ports: u32) -> Switch {
+        Switch { buffer: self.port_memory(ports), memory: None, ..self.clone() }
+    }
+}
 
 /// What all queues have alike once, else a list.
 fn one_or_each<S: Serializer>(each: &[Bytes], serializer: S) -> Result<S::Ok, S::Error> {

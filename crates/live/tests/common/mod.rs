@@ -45,6 +45,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
             strict: 0,
             quantum: vec![Bytes::new(1500); 2],
             buffer: Bytes::new(100_000),
+            memory: None,
             policy: BufferPolicy::Shared,
             pool: None,
             alpha: None,

@@ -6,7 +6,8 @@ use crate::tree::Data;
 use switchbed_qdisc::units::Bytes;
 use switchbed_spec::{BufferPolicy, Classify, Discipline, ParamKind, Switch};
 
-pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Switch, Mistake> {
+/// `ports` is the most that a switch of the topology has.
+pub(crate) fn resolve(section: Section<'_>, ports: u32, mtu: Bytes) -> Result<Switch, Mistake> {
     let queues = section.get("queues")?;
     let classify = match section.get::<String>("classify")?.as_str() {
         "single" => Classify::Single,
@@ -42,7 +43,9 @@ pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Switch, Mistak
             return Err(section.refuse("quantum", why));
         }
     }
-    let buffer: Bytes = section.get("buffer")?;
+    let memory: Option<Bytes> = section.maybe("memory")?;
+    let buffer = buffer(&section, memory, ports)?;
+    let given = if memory.is_some() { "memory" } else { "buffer" };
     let policy = match section.get::<String>("policy")?.as_str() {
         "shared" => BufferPolicy::Shared,
         "static" => BufferPolicy::Static,
@@ -52,7 +55,8 @@ pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Switch, Mistak
     let parts = if policy == BufferPolicy::Static { u64::from(queues) } else { 1 };
     if buffer.get() / parts < mtu.get() {
         let whose = if parts > 1 { "each queue's part" } else { "it" };
-        return Err(section.refuse("buffer", format!("{whose} must hold a packet, {mtu}")));
+        let whose = if memory.is_some() { "a port's part" } else { whose };
+        return Err(section.refuse(given, format!("{whose} must hold a packet, {mtu}")));
     }
     let pool: Option<Bytes> = section.maybe("pool")?;
     if let Some(pool) = pool
@@ -68,7 +72,32 @@ pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Switch, Mistak
         alpha = Some(section.get_or("alpha", 1.0)?);
     }
     section.close("this switch")?;
-    Ok(Switch { queues, classify, discipline, strict, quantum, buffer, policy, pool, alpha })
+    Ok(Switch {
+        queues,
+        classify,
+        discipline,
+        strict,
+        quantum,
+        buffer,
+        memory,
+        policy,
+        pool,
+        alpha,
+    })
+}
+
+/// A port's memory: given, or the least that a port has of its switch's.
+fn buffer(section: &Section<'_>, memory: Option<Bytes>, ports: u32) -> Result<Bytes, Mistake> {
+    let given: Option<Bytes> = section.maybe("buffer")?;
+    let Some(memory) = memory else { return given.ok_or_else(|| section.missing("buffer")) };
+    let part = Bytes::new(memory.get() / u64::from(ports));
+    match given {
+        Some(buffer) if buffer != part => {
+            let why = format!("switch.memory gives a port {part}: write one of them");
+            Err(section.refuse("buffer", why))
+        }
+        _ => Ok(part),
+    }
 }
 
 /// A quantum for each queue.

@@ -57,6 +57,16 @@ pub fn dctcp() -> Transport {
     }
 }
 
+/// A scheme of the CQRD paper, which fills all seats, with every parameter at its default but these.
+pub fn filled(name: &str, params: &[(&str, Value)]) -> SchemeChoice {
+    let all = |name: &str| (name.to_owned(), Value::Bytes(Bytes::new(1)));
+    let mut values = BTreeMap::from([all("cell")]);
+    values.extend([("bins", 20), ("credits", 1)].map(|(k, v)| (k.to_owned(), Value::Count(v))));
+    values.insert("period".into(), Value::Span(Span::from_ms(1)));
+    values.extend(params.iter().map(|(k, v)| ((*k).to_owned(), v.clone())));
+    SchemeChoice { name: name.into(), label: name.into(), params: values }
+}
+
 /// A star at 10 Gbps with 1 us links, one queue a port, flows to come.
 pub fn star(hosts: u32) -> Scenario {
     Scenario {
@@ -69,6 +79,7 @@ pub fn star(hosts: u32) -> Scenario {
             strict: 0,
             quantum: vec![packets(1)],
             buffer: Bytes::new(300_000),
+            memory: None,
             policy: BufferPolicy::Shared,
             pool: None,
             alpha: None,

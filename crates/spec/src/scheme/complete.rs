@@ -1,7 +1,8 @@
 //! Parameters against each other: some follow from others where a scenario leaves them
 //! out, and some do not go together.
 
-use super::{SchemeChoice, Value, afqcn, cedm, eecn, mq_ecn};
+use super::{SchemeChoice, Value, afqcn, cedm, cqrd, eecn, mq_ecn};
+use crate::Switch;
 use switchbed_qdisc::units::Bytes;
 
 /// A parameter that does not fit the others, and why; without a reason it is missing.
@@ -32,8 +33,15 @@ impl SchemeChoice {
             "cedm" => cedm::complete(self, limit),
             "e-ecn" => eecn::complete(self),
             "qcn" | "afd" | "af-qcn" => afqcn::check(self),
+            "oq" | "cq" | "cqrd" | "cqrd-configured" | "hcf" => cqrd::check(self),
             _ => Ok(()),
         }
+    }
+
+    /// What is wrong with the scheme on a switch of so many ports: too many queues, or too
+    /// little memory for a packet in each. None where the scheme leaves the seats to the switch.
+    pub fn misfit(&self, switch: &Switch, ports: u32, mtu: Bytes) -> Option<String> {
+        cqrd::misfit(self, switch, ports, mtu)
     }
 
     /// Leaves out what has gone into another parameter, so that a resolved choice says

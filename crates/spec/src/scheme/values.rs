@@ -36,6 +36,14 @@ impl SchemeChoice {
             _ => self.missing(name),
         }
     }
+    /// A number, or none where it is left out.
+    pub(crate) fn maybe_number(&self, name: &str) -> Option<f64> {
+        match self.get(name) {
+            Some(Value::Number(number)) => Some(*number),
+            None => None,
+            _ => self.missing(name),
+        }
+    }
     pub(crate) fn flag(&self, name: &str) -> bool {
         match self.get(name) {
             Some(Value::Flag(flag)) => *flag,

@@ -1,0 +1,64 @@
+//! Crosspoint queues at work: an input's share of an output does not depend on its flows, and
+//! small flows that share an output with large ones do not wait for them.
+
+mod common;
+
+use common::*;
+use switchbed_qdisc::units::Span;
+use switchbed_spec::scheme::Value;
+use switchbed_spec::*;
+
+/// Three hosts send 1, 4 and 8 endless flows to a fourth.
+fn unequal(scheme: SchemeChoice) -> Scenario {
+    let mut scenario = Scenario {
+        run: Run { seed: 1, until: Some(Span::from_ms(60)), ecmp_by_row: false },
+        ..star(4)
+    };
+    scenario.traffic = [(0, 1), (1, 4), (2, 8)]
+        .map(|(host, flows_each)| Traffic::LongLived {
+            from: vec![host],
+            to: 3,
+            flows_each,
+            classes: vec![0],
+            start: Span::ZERO,
+            stagger: Span::ZERO,
+            stop: None,
+        })
+        .into();
+    scenario.switch.memory = Some(packets(256));
+    scenario.transport.rto_min = Span::from_ms(1);
+    scenario.measure.warmup = Span::from_ms(20);
+    scenario.scheme = scheme;
+    scenario
+}
+
+/// Each host's part of what the receiver got.
+fn shares(scenario: &Scenario) -> Vec<f64> {
+    let (simulation, records) = run(scenario);
+    let mut by_host = vec![0.0; 3];
+    for (record, rate) in records.iter().zip(goodputs(&simulation, &records)) {
+        by_host[record.src as usize] += rate;
+    }
+    let sum: f64 = by_host.iter().sum();
+    assert!(sum > 0.9 * 10e9 * 1460.0 / 1500.0, "{sum} bit/s");
+    by_host.iter().map(|rate| rate / sum).collect()
+}
+
+#[test]
+fn crosspoints_share_an_output_equally_among_inputs() {
+    for (name, threshold) in [("cq", Some(0.4)), ("cqrd", Some(0.4)), ("cqrd", None), ("cq", None)]
+    {
+        let params = threshold.map(|part| ("ecn_threshold", Value::Number(part)));
+        let mut scenario = unequal(filled(name, params.as_slice()));
+        scenario.transport.ecn = threshold.is_some();
+        let shares = shares(&scenario);
+        assert!(shares.iter().all(|share| (share * 3.0 - 1.0).abs() < 0.02), "{name}: {shares:?}");
+    }
+}
+
+#[test]
+fn one_queue_shares_among_flows() {
+    let scenario = unequal(filled("oq", &[("ecn_threshold", Value::Number(0.4))]));
+    let shares = shares(&scenario);
+    assert!(shares[0] < 0.15 && shares[2] > 0.5, "{shares:?}");
+}
