@@ -1,7 +1,7 @@
 """`make pictures`: what a scheme does to a queue, for its page in docs/schemes.
 
 Each picture is a scenario that compares schemes and measures one port: a panel a scheme, with
-the port's length over time and, where the scheme has one, its threshold."""
+the length of each of its queues over time and, where the scheme has one, its threshold."""
 
 import json
 from dataclasses import dataclass
@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FOLDER = Path("docs/schemes")
-PICTURES = {
-    "cedm": Path("scenarios/cedm-bursts.toml"),
-    "e-ecn": Path("scenarios/e-ecn-joining.toml"),
-    "s-ecn": Path("scenarios/s-ecn-slope.toml"),
+PICTURES: dict[str, tuple[str, ...]] = {
+    "cedm": ("scenarios/cedm-bursts.toml",),
+    "cqrd": ("scenarios/cqrd-fig2.toml", "run.until=5.5ms", "measure.series_every=1us"),
+    "e-ecn": ("scenarios/e-ecn-joining.toml",),
+    "s-ecn": ("scenarios/s-ecn-slope.toml",),
 }
-"""What each picture is drawn from."""
+"""What each picture is drawn from: a scenario, and what is set."""
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+"""Okabe and Ito's."""
+FROM_MS = {"cqrd": 4.6}
+"""Where a picture begins."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +37,15 @@ class Panel:
     """One run: its measured port."""
 
     outcome: Outcome
-    lengths: "pl.DataFrame"
-    """`time_s`, `bytes` of all its queues, and the `threshold_bytes` of the first."""
+    queues: "list[pl.DataFrame]"
+    """`time_s`, `bytes` and `threshold_bytes` of each queue that was ever used."""
     overall: dict[str, Any]
     """The port's row of the table of queues."""
     utilisation: float
 
 
-def draw(scenario: Path, path: Path) -> None:
-    """Runs a scenario and draws its picture."""
+def draw(name: str, path: Path, root: Path = Path()) -> None:
+    """Runs a picture's scenario and draws it."""
     from matplotlib.figure import Figure
 
     panels: dict[int, Panel] = {}
@@ -48,7 +53,8 @@ def draw(scenario: Path, path: Path) -> None:
     def keep(_: Plan, results: Results, outcome: Outcome) -> None:
         panels[outcome.index] = _panel(results, outcome)
 
-    plans = _native.plans(scenario)
+    scenario, *sets = PICTURES[name]
+    plans = _native.plans(root / scenario, sets)
     sweep = runner.run_all(plans, 1, keep, Silent())
     if sweep.stopped_by is not None:
         raise sweep.stopped_by
@@ -59,6 +65,7 @@ def draw(scenario: Path, path: Path) -> None:
     for axes, (_, panel) in zip(rows, sorted(panels.items()), strict=True):
         _lengths(axes, panel)
     rows[-1].set_ylim(bottom=0)
+    rows[-1].set_xlim(left=FROM_MS.get(name))
     rows[-1].set_xlabel("time (ms)")
     figure.supylabel("queue (KB)", fontsize="medium")
     figure.savefig(path, metadata={"Software": None})
@@ -67,20 +74,18 @@ def draw(scenario: Path, path: Path) -> None:
 def _panel(results: Results, outcome: Outcome) -> Panel:
     import polars as pl
 
-    lengths = (
-        pl.DataFrame(results.series)
-        .group_by("time_s", maintain_order=True)
-        .agg(pl.col("bytes").sum(), pl.col("threshold_bytes").first())
-    )
+    series = pl.DataFrame(results.series).partition_by("queue", maintain_order=True)
+    queues = [queue for queue in series if queue["bytes"].max()]
     overall = pl.DataFrame(results.queues).filter(pl.col("queue") == "all").row(0, named=True)
     port = pl.DataFrame(results.ports).filter(pl.col("port") == overall["port"])
-    return Panel(outcome, lengths, overall, port["utilisation"].item())
+    return Panel(outcome, queues, overall, port["utilisation"].item())
 
 
 def _lengths(axes: "Axes", panel: Panel) -> None:
-    time_ms = panel.lengths["time_s"] * 1e3
-    axes.plot(time_ms, panel.lengths["bytes"] / 1e3, color="#0072B2", linewidth=0.9)
-    threshold = panel.lengths["threshold_bytes"][0]
+    for i, queue in enumerate(panel.queues):
+        colour = COLOURS[i % len(COLOURS)]
+        axes.plot(queue["time_s"] * 1e3, queue["bytes"] / 1e3, color=colour, linewidth=0.9)
+    threshold = panel.queues[0]["threshold_bytes"][0]
     if threshold is not None:
         axes.axhline(threshold / 1e3, color="0.5", linestyle="--", linewidth=0.9)
     mean, most = (panel.overall[name] / 1e3 for name in ("mean_bytes", "max_bytes"))
@@ -93,10 +98,10 @@ def _lengths(axes: "Axes", panel: Panel) -> None:
 
 def main() -> None:
     """Draws all."""
-    for name, scenario in PICTURES.items():
+    for name in PICTURES:
         path = FOLDER / f"{name}.png"
-        draw(scenario, path)
-        print(f"{scenario} -> {path}")
+        draw(name, path)
+        print(path)
 
 
 if __name__ == "__main__":
