@@ -94,11 +94,12 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
         return Err(section.refuse("mtu", "an interface takes from 64 to 9216 bytes"));
     }
     let packet = Some(mtu);
-    let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, mtu)?;
-    let scheme =
-        scheme::resolve(open(switchbed_spec::scheme::SECTION, packet)?, &switch, packet, &[])?;
     let section = open(LIVE, packet)?;
     let port = ports(origin, root, &section)?;
+    let all = [port.len() as u32];
+    let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &all, mtu)?;
+    let scheme_section = open(switchbed_spec::scheme::SECTION, packet)?;
+    let scheme = scheme::resolve(scheme_section, &switch, &all, packet, &[])?;
     Ok(Live { title, switch, scheme, live: settings(section, mtu, &port)?, port })
 }
 

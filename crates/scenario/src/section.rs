@@ -168,7 +168,7 @@ impl<'a> Section<'a> {
 
     /// Closes the section: a key that was given and never asked for does not apply to
     /// `what` the scenario chose.
-    pub fn close(self, what: &str) -> Result<(), Mistake> {
+    pub fn close(&self, what: &str) -> Result<(), Mistake> {
         let asked = self.asked.borrow();
         for entry in self.table.iter().flat_map(|table| &table.entries) {
             if !asked.contains(&entry.key.as_str()) {

@@ -35,7 +35,7 @@ fn unequal(scheme: SchemeChoice) -> Scenario {
 /// Each host's part of what the receiver got.
 fn shares(scenario: &Scenario) -> Vec<f64> {
     let (simulation, records) = run(scenario);
-    let mut by_host = vec![0.0; 3];
+    let mut by_host = [0.0; 3];
     for (record, rate) in records.iter().zip(goodputs(&simulation, &records)) {
         by_host[record.src as usize] += rate;
     }

@@ -43,16 +43,10 @@ pub(crate) fn resolve(
     let packet = Some(mtu);
     let host = host(open(switchbed_spec::host::SECTION, packet)?, mtu)?;
     let topology = topology::resolve(open(switchbed_spec::topology::SECTION, packet)?)?;
-    let ports = topology.switch_groups().iter().map(|group| group.ports).max().unwrap_or(1);
-    let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, ports, mtu)?;
-    let scheme =
-        scheme::resolve(open(switchbed_spec::scheme::SECTION, packet)?, &switch, packet, compared)?;
-    for group in topology.switch_groups() {
-        if let Some(why) = scheme.misfit(&switch, group.ports, mtu) {
-            let section = open(switchbed_spec::scheme::SECTION, packet)?;
-            return Err(section.refuse("name", why));
-        }
-    }
+    let ports: Vec<u32> = topology.switch_groups().iter().map(|group| group.ports).collect();
+    let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &ports, mtu)?;
+    let section = open(switchbed_spec::scheme::SECTION, packet)?;
+    let scheme = scheme::resolve(section, &switch, &ports, packet, compared)?;
     let run_section = open(switchbed_spec::measure::RUN, packet)?;
     let run = measure::run(&run_section)?;
     let mut measure =

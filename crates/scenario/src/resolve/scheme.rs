@@ -7,9 +7,11 @@ use switchbed_qdisc::units::Bytes;
 use switchbed_spec::scheme::{SchemeInfo, Value, find, schemes};
 use switchbed_spec::{Discipline, ParamKind, SchemeChoice, Switch};
 
+/// `ports` are those of every kind of switch.
 pub(crate) fn resolve(
     section: Section<'_>,
     switch: &Switch,
+    ports: &[u32],
     packet: Option<Bytes>,
     compared: &[&'static SchemeInfo],
 ) -> Result<SchemeChoice, Mistake> {
@@ -22,7 +24,6 @@ pub(crate) fn resolve(
         );
     }
     let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
-    let no_rounds = section.refuse("name", no_rounds(switch.discipline));
     let label = section.get_or("label", name)?;
     let given = section.given("params");
     let (origin, at) = (section.origin, section.at);
@@ -62,11 +63,15 @@ pub(crate) fn resolve(
     choice.complete(limit).map_err(|unfit| params.refuse(unfit.param, unfit.why))?;
     let rounds = matches!(switch.discipline, Discipline::Wrr | Discipline::Dwrr);
     if choice.reads_rounds() && !rounds {
-        return Err(no_rounds);
+        return Err(section.refuse("name", no_rounds(switch.discipline)));
     }
     if scheme.needs_rounds && !rounds && switch.discipline != Discipline::Wfq {
         let why = "queues have weights with wfq, wrr and dwrr: write switch.discipline = \"wfq\"";
         return Err(params.refuse("share", why));
+    }
+    let mut misfits = ports.iter().filter_map(|&ports| choice.misfit(switch, ports, packet?));
+    if let Some(why) = misfits.next() {
+        return Err(section.refuse("name", why));
     }
     Ok(choice)
 }

@@ -6,8 +6,9 @@ use crate::tree::Data;
 use switchbed_qdisc::units::Bytes;
 use switchbed_spec::{BufferPolicy, Classify, Discipline, ParamKind, Switch};
 
-/// `ports` is the most that a switch of the topology has.
-pub(crate) fn resolve(section: Section<'_>, ports: u32, mtu: Bytes) -> Result<Switch, Mistake> {
+/// `ports` are those of every kind of switch.
+pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result<Switch, Mistake> {
+    let ports = ports.iter().copied().max().unwrap_or(1);
     let queues = section.get("queues")?;
     let classify = match section.get::<String>("classify")?.as_str() {
         "single" => Classify::Single,
