@@ -7,8 +7,10 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
 
 # What tests and builds need beyond Rust and Python packages, as Debian names it.
 SYSTEM_PACKAGES := build-essential python3-venv valgrind
+# What `make validate` and `make bench-peers` need on top.
+PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 
-.PHONY: setup setup-system demo test bench bench-accept bench-sizes validate lint format docs pictures lock clean
+.PHONY: setup setup-system setup-peers demo test bench bench-accept bench-sizes bench-peers validate lint format docs pictures lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -34,14 +36,14 @@ test: lint
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python
-	$(BIN)/ruff format --check python
+	$(BIN)/ruff check python validation
+	$(BIN)/ruff format --check python validation
 	$(BIN)/mypy
 
 format: setup
 	cargo fmt --all
-	$(BIN)/ruff check --fix python
-	$(BIN)/ruff format python
+	$(BIN)/ruff check --fix python validation
+	$(BIN)/ruff format python validation
 
 bench: setup
 	$(BIN)/switchbed bench
@@ -56,7 +58,11 @@ bench-accept: setup
 	SWITCHBED_ACCEPT_COUNTS=1 $(BIN)/python -m pytest --quiet python/tests/test_instructions.py
 
 validate: setup
-	@echo "validate: no comparison with theory or a peer exists yet; 'make test' holds the checks there are"
+	$(BIN)/python validation/ns3_witness.py
+
+# Beside ns-3 and ns-2, in turn; ROUNDS=n for other than five.
+bench-peers: setup
+	$(BIN)/python validation/bench_peers.py $(ROUNDS)
 
 # Writes the generated pages of docs/ anew.
 docs:
@@ -73,12 +79,23 @@ lock: setup
 		--python-version 3.11 --extra dev --custom-compile-command 'make lock' \
 		pyproject.toml -o requirements.lock
 
-setup-system:
-	@command -v apt-get >/dev/null || { echo "setup-system: needs Debian's apt-get; install the like of: $(SYSTEM_PACKAGES)" >&2; exit 1; }
-	@missing=$$(for p in $(SYSTEM_PACKAGES); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
-	if [ -z "$$missing" ]; then echo "setup-system: $(SYSTEM_PACKAGES): installed"; exit 0; fi; \
-	if [ "$$(id -u)" != 0 ]; then echo "setup-system: run it as root (sudo make setup-system): it installs" $$missing >&2; exit 1; fi; \
+# Installs the Debian packages $(1) that are missing, for the target $@.
+define install
+	@command -v apt-get >/dev/null || { echo "$@: needs Debian's apt-get; install the like of: $(1)" >&2; exit 1; }
+	@missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	if [ -z "$$missing" ]; then echo "$@: $(1): installed"; exit 0; fi; \
+	if [ "$$(id -u)" != 0 ]; then echo "$@: run it as root (sudo make $@): it installs" $$missing >&2; exit 1; fi; \
 	apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing
+endef
+
+setup-system:
+	$(call install,$(SYSTEM_PACKAGES))
+
+setup-peers:
+	$(call install,$(PEER_PACKAGES))
+	test -x target/peers/wheel/bin/python || $(PYTHON) -m venv target/peers/wheel
+	target/peers/wheel/bin/python -m pip install --quiet --upgrade --no-deps ns3 \
+		|| echo "$@: no wheel of ns-3 for this Python; bench-peers goes without"
 
 clean:
 	rm -rf target .venv python/switchbed/*.so

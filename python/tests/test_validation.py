@@ -1,0 +1,53 @@
+"""docs/validation.md follows from the committed results, and disagreement is noticed."""
+
+import copy
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+
+import page
+import peers
+
+
+@pytest.fixture
+def found() -> dict[str, Any]:
+    results: dict[str, Any] = json.loads(page.RESULTS.read_text())
+    return results
+
+
+def test_the_page_follows_from_the_results(found: dict[str, Any]) -> None:
+    assert page.FILE.read_text() == page.render(found), "run .venv/bin/python validation/page.py"
+
+
+def test_the_committed_results_agree(found: dict[str, Any]) -> None:
+    assert page.disagreements(found) == []
+
+
+def test_a_figure_that_is_off_is_named(found: dict[str, Any]) -> None:
+    off = copy.deepcopy(found)
+    off["stars"][0]["ns3"]["classic"]["queue_mean_pkt"] *= 1.2
+    off["leaf_spine"][1]["ns3"]["small"]["mean_us"] *= 0.8
+    star, fabric = page.disagreements(off)
+    assert star.startswith("2 DCTCP senders: mean queue")
+    assert fabric.startswith("leaf-spine at load 0.8: small flows: mean")
+
+
+def test_what_the_seeds_span_is_no_disagreement(found: dict[str, Any]) -> None:
+    off = copy.deepcopy(found)
+    run = off["leaf_spine"][0]
+    run["ns3"]["large"]["p99_us"] *= 2
+    assert len(page.disagreements(off)) == 1
+    run["ours"][3]["large"]["p99_us"] *= 3
+    assert page.disagreements(off) == []
+
+
+def test_completion_times_are_split_by_size() -> None:
+    sizes = [100_000.0, 100_001.0, 10_000_000.0, 10_000_001.0]
+    flows = pl.DataFrame({"size_bytes": sizes, "fct_s": [1e-6, 2e-6, 4e-6, float("nan")]})
+    assert peers.fct_by_class(flows) == {
+        "all": {"n": 3, "mean_us": pytest.approx(7 / 3), "p99_us": pytest.approx(4)},
+        "small": {"n": 1, "mean_us": 1, "p99_us": 1},
+        "medium": {"n": 2, "mean_us": 3, "p99_us": 4},
+    }

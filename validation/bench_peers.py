@@ -1,0 +1,226 @@
+"""`make bench-peers`: processor time and memory of ns-3, ns-2 and Switchbed on the same
+scenarios, in turn on the same machine.
+
+Writes results/bench-peers.json and its block of docs/performance.md, and ends with 1 if the
+simulators do not agree on what happened.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import peers
+import performance
+from switchbed import cli
+from switchbed._native import Mistake
+
+ROUNDS = 5
+SENDERS = 8
+STAR_S = 0.5
+LOAD = 0.5
+FLOWS = 500
+LIST_SEED = 1
+OURS = "Switchbed"
+
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A scenario in one simulator: a process that prints a line of JSON."""
+
+    simulator: str
+    command: tuple[str, ...]
+    flags: str
+    outcome: Callable[[Figures], Figures]
+    """What a run found, to compare with the others': from its JSON, or for ours from a run of
+    its own, which is the same."""
+
+    def run(self) -> tuple[Figures, Figures]:
+        """What it printed, and what it cost: ours without the interpreter's start, the
+        others whole; their start is some milliseconds."""
+        with subprocess.Popen(self.command, stdout=subprocess.PIPE, cwd=peers.WORK) as child:
+            assert child.stdout is not None
+            said = child.stdout.read()
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            raise Mistake(f"{self.simulator} failed: {' '.join(self.command)}")
+        found = json.loads(said)
+        cost = {
+            "cpu_s": found["cpu_s"] if self.simulator == OURS else used.ru_utime + used.ru_stime,
+            "packet_hops": found["packet_hops"],
+            "peak_rss_bytes": used.ru_maxrss * 1024,
+        }
+        return found, cost
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A scenario in every simulator that can do it, ours first."""
+
+    name: str
+    what: str
+    programs: list[Program]
+
+
+def main() -> int:
+    """Everything; returns the exit code. An argument is the number of rounds."""
+    rounds = _rounds(sys.argv[1:])
+    benches = _benches()
+    found = {
+        "machine": peers.machine(),
+        "switchbed": peers.VERSION,
+        "rounds": rounds,
+        "benches": [_measure(bench, rounds) for bench in benches],
+    }
+    performance.RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+    performance.write(found)
+    print(f"written: {performance.RESULTS} and {performance.FILE}\n")
+    print(performance.tables(found))
+    off = performance.disagreements(found)
+    for line in off:
+        print(f"disagrees: {line}", file=sys.stderr)
+    return 1 if off else 0
+
+
+def _rounds(arguments: list[str]) -> int:
+    if not arguments:
+        return ROUNDS
+    if len(arguments) > 1 or not arguments[0].isdecimal() or int(arguments[0]) == 0:
+        raise Mistake(f"bench_peers.py {' '.join(arguments)}: want the number of rounds, 1 or more")
+    return int(arguments[0])
+
+
+def _benches() -> list[Bench]:
+    ns3s = [peers.needed(), *([wheel] if (wheel := peers.wheel()) else [])]
+    if len(ns3s) == 1:
+        print("without ns-3's wheel: `make setup-peers` installs it where there is one")
+    peers.WORK.mkdir(parents=True, exist_ok=True)
+    flows = peers.flow_list(LOAD, FLOWS, LIST_SEED)
+    star_ns3 = [_star_in_ns3(ns3) for ns3 in ns3s]
+    fabric_ns3 = [_fabric_in_ns3(ns3, flows) for ns3 in ns3s]
+    benches = [
+        Bench(
+            "star",
+            f"{SENDERS} DCTCP senders, {STAR_S:g} s",
+            [_ours(_star("dctcp"), _goodput), *star_ns3],
+        ),
+        Bench(
+            "leaf-spine",
+            f"144 hosts, {FLOWS:,} web-search flows at load {LOAD:g}",
+            [_ours(peers.leaf_spine(flows), _times), *fabric_ns3],
+        ),
+    ]
+    if shutil.which("ns"):
+        star_ns2 = [_ours(_star("ecn-star"), _goodput), _star_in_ns2()]
+        benches.insert(1, Bench("star-ecn", f"{SENDERS} ECN* senders, {STAR_S:g} s", star_ns2))
+    else:
+        print("without ns-2: `make setup-peers` installs it")
+    return benches
+
+
+def _ours(file: Path, outcome: Callable[[Path], Figures]) -> Program:
+    command = (sys.executable, "-m", "switchbed.bench", str(file))
+    return Program(OURS, command, "maturin develop --release", lambda _: outcome(file))
+
+
+def _star(tcp: str) -> Path:
+    """Our star with one transport, without queue statistics, as a file of its own."""
+    plan = f"star-{tcp}.toml"
+    threshold = {"dctcp": 65, "ecn-star": 84}[tcp]
+    text = (peers.HERE / "star.toml").read_text()
+    changes = {
+        'kind = "dctcp"': f'kind = "{tcp}"',
+        '"65pkt"': f'"{threshold}pkt"',
+        "ecn_acks = true": f"ecn_acks = {str(tcp == 'dctcp').lower()}",
+        'warmup = "50ms"': 'warmup = "0s"',
+        'queues = ["switch:8"]': 'queues = "off"',
+        'until = "250ms"': f'until = "{STAR_S * 1e3:g}ms"',
+    }
+    for old, new in changes.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    file = peers.WORK / plan
+    file.write_text(text)
+    return file
+
+
+def _goodput(file: Path) -> Figures:
+    return {"goodput_gbps": peers.ours(file).summary["goodput_bps"] / 1e9}
+
+
+def _times(file: Path) -> Figures:
+    return _means(peers.fct_by_class(peers.ours(file).flows))
+
+
+def _means(fct: dict[str, dict[str, float]]) -> Figures:
+    return {f"fct_{size}_us": figures["mean_us"] for size, figures in fct.items()}
+
+
+def _star_in_ns3(ns3: peers.Ns3) -> Program:
+    arguments = [f"--senders={SENDERS}", "--warmup=0s", f"--end={STAR_S}s", "--sampling=0s"]
+    command = (str(ns3.build("star")), *arguments)
+    return Program(
+        ns3.name, command, ns3.flags, lambda found: {"goodput_gbps": found["goodput_gbps"]}
+    )
+
+
+def _fabric_in_ns3(ns3: peers.Ns3, flows: Path) -> Program:
+    times = flows.with_suffix(f".{ns3.version}.csv")
+    command = (str(ns3.build("leaf_spine")), f"--flows={flows}", f"--out={times}")
+    return Program(ns3.name, command, ns3.flags, lambda _: _means(peers.peer_fct(flows, times)))
+
+
+def _star_in_ns2() -> Program:
+    command = ("ns", str(peers.HERE / "ns2" / "star.tcl"), str(SENDERS), "84", str(STAR_S))
+    return Program("ns-2.35", command, "Debian's binary", _printed_goodput)
+
+
+def _printed_goodput(found: Figures) -> Figures:
+    return {"goodput_gbps": found["goodput_gbps"]}
+
+
+def _measure(bench: Bench, rounds: int) -> Figures:
+    """Runs the programs in turn, `rounds` times."""
+    costs: dict[str, list[Figures]] = {program.simulator: [] for program in bench.programs}
+    found: dict[str, Figures] = {}
+    for count, program in _turns(bench, rounds):
+        begin = time.monotonic()
+        found[program.simulator], cost = program.run()
+        costs[program.simulator].append(cost)
+        print(
+            f"{bench.name}: round {count} of {rounds}: {program.simulator}: "
+            f"{cost['cpu_s']:.2f} s of processor time, {time.monotonic() - begin:.0f} s in all",
+            flush=True,
+        )
+    return {
+        "name": bench.name,
+        "what": bench.what,
+        "simulators": [
+            {
+                "simulator": program.simulator,
+                "flags": program.flags,
+                "outcome": program.outcome(found[program.simulator]),
+                "runs": costs[program.simulator],
+            }
+            for program in bench.programs
+        ],
+    }
+
+
+def _turns(bench: Bench, rounds: int) -> Iterator[tuple[int, Program]]:
+    for count in range(1, rounds + 1):
+        for program in bench.programs:
+            yield count, program
+
+
+if __name__ == "__main__":
+    cli.finish(main)

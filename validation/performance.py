@@ -1,0 +1,135 @@
+"""The peers' block of docs/performance.md from results/bench-peers.json, and what counts as
+agreement there. The rest of that page is not written by this."""
+
+import json
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import page
+
+FILE = page.FILE.parent / "performance.md"
+RESULTS = page.RESULTS.with_name("bench-peers.json")
+BEGIN = "<!-- peers:begin -->"
+END = "<!-- peers:end -->"
+MIB = 2**20
+
+Found = dict[str, Any]
+
+EMPTY = f"# Performance\n\n{BEGIN}\n{END}\n"
+
+TEXT = """\
+{begin}
+## Beside other simulators
+
+<!-- Written by `make bench-peers` from validation/results/bench-peers.json; edit
+validation/performance.py. -->
+
+The same scenarios on the same machine, each simulator in turn, {rounds} rounds; `make setup-peers`
+(as root) and `make bench-peers` repeat it. {machine}; Switchbed {switchbed}. All run on one thread.
+
+{tables}
+
+Figures are medians. A **packet-hop** is one packet sent by one port, ACKs counted; the simulators
+count it the same way. Processor time is the whole process's, ours without the start of Python;
+memory is the peak of the whole process, Python's included. "Against ours" is the ratio of the
+median processor times, and in brackets its range over the rounds: other work on the machine
+moves single runs, less so a round's ratio.
+
+They simulate the same thing: {agreement}. ns-3's settings are those of the
+[validation](validation.md); no traces, no samples, `{flags}`. ns-2 is Debian's binary; it has no
+DCTCP, hence ECN*, and its TCP is simpler: no handshake, no checksums, no bytes.
+{end}"""
+
+
+def write(found: Found) -> None:
+    """Writes the block into the page, which keeps its other parts."""
+    text = FILE.read_text() if FILE.exists() else EMPTY
+    FILE.write_text(place(text, render(found)))
+
+
+def place(text: str, block: str) -> str:
+    """The page with the block in place of its old one, or at its end."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        return f"{text.rstrip()}\n\n{block}\n"
+    return before + block + after
+
+
+def render(found: Found) -> str:
+    """The block's text."""
+    flags = {s["flags"] for b in found["benches"] for s in b["simulators"] if "-O3" in s["flags"]}
+    return TEXT.format(
+        begin=BEGIN,
+        end=END,
+        rounds=found["rounds"],
+        machine=page.machine(found["machine"]),
+        switchbed=found["switchbed"],
+        tables=tables(found),
+        agreement=_agreement(found),
+        flags="`, `".join(sorted(flags)),
+    )
+
+
+def tables(found: Found) -> str:
+    """A table for each scenario."""
+    return "\n\n".join("\n".join(_table(bench)) for bench in found["benches"])
+
+
+def _table(bench: Found) -> Iterator[str]:
+    heads = ("packet-hops", "processor time, s", "ns a packet-hop", "against ours")
+    memory = ("memory, MiB", "against ours")
+    yield f"| {bench['what']} | {' | '.join(heads + memory)} |"
+    yield "| --- |" + " --- |" * len(heads + memory)
+    ours = bench["simulators"][0]["runs"]
+    for simulator in bench["simulators"]:
+        runs = simulator["runs"]
+        hops = _median(runs, "packet_hops")
+        cpu_s, peak = _median(runs, "cpu_s"), _median(runs, "peak_rss_bytes")
+        ratios = [a["cpu_s"] / b["cpu_s"] for a, b in zip(runs, ours, strict=True)]
+        times = f"{cpu_s / _median(ours, 'cpu_s'):.1f} ({min(ratios):.1f} to {max(ratios):.1f})"
+        if runs is ours:
+            times = "1"
+        yield (
+            f"| {simulator['simulator']} | {hops / 1e6:,.2f} M | {cpu_s:.2f} "
+            f"| {cpu_s * 1e9 / hops:,.0f} | {times} "
+            f"| {peak / MIB:,.0f} | {peak / _median(ours, 'peak_rss_bytes'):.1f} |"
+        )
+
+
+def disagreements(found: Found) -> list[str]:
+    """Outcomes and packet-hops that differ from ours by more than the tolerance."""
+    return [
+        f"{bench}: {simulator}: {figure}: {theirs:g} against our {ours:g}"
+        for bench, simulator, figure, ours, theirs in _pairs(found)
+        if abs(theirs / ours - 1) > page.TOLERANCE
+    ]
+
+
+def _agreement(found: Found) -> str:
+    worst: dict[str, float] = {}
+    for _, _, figure, ours, theirs in _pairs(found):
+        kind = "mean FCTs by size class" if figure.startswith("fct") else figure
+        worst[kind] = max(worst.get(kind, 0.0), abs(theirs / ours - 1))
+    words = {"goodput_gbps": "goodput", "packet_hops": "packet-hops"}
+    return ", ".join(f"{words.get(k, k)} within {off:.1%} of ours" for k, off in worst.items())
+
+
+def _pairs(found: Found) -> Iterator[tuple[str, str, str, float, float]]:
+    """Bench, simulator, figure, ours, theirs."""
+    for bench in found["benches"]:
+        ours, *others = bench["simulators"]
+        for other in others:
+            for figure, value in ours["outcome"].items():
+                yield bench["name"], other["simulator"], figure, value, other["outcome"][figure]
+            hops = (_median(simulator["runs"], "packet_hops") for simulator in (ours, other))
+            yield (bench["name"], other["simulator"], "packet_hops", *hops)
+
+
+def _median(runs: Sequence[Found], figure: str) -> float:
+    return float(statistics.median(run[figure] for run in runs))
+
+
+if __name__ == "__main__":
+    write(json.loads(RESULTS.read_text()))
