@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import sizes
-
 from switchbed import _native
 from switchbed.bench import FOLDER, once
 from switchbed.store import machine
