@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 
-.PHONY: setup setup-system setup-peers demo test bench bench-accept bench-sizes bench-peers validate lint format docs pictures lock clean
+.PHONY: setup setup-system setup-peers demo test bench bench-accept bench-sizes bench-peers validate lint format docs pictures figures lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -71,6 +71,10 @@ docs:
 # Draws the pictures of docs/schemes anew.
 pictures: setup
 	$(BIN)/python -m switchbed.pictures
+
+# Draws the testbed figures of the MQ-ECN paper anew, for docs/mqecn-testbed.md.
+figures: setup
+	$(BIN)/python -m switchbed.figures
 
 # Pins every Python package for all platforms, with hashes.
 lock: setup

@@ -1,13 +1,16 @@
 //! Where in the tree a key of `[compare]` or of an override points, and putting a value
 //! there. Keys are dotted (`switch.queues`, `traffic.0.load`) or short names.
 
+use crate::mistake::list_of;
 use crate::resolve::unknown_name;
 use crate::tree::{Data, Node, Table};
 use switchbed_spec::SECTIONS;
 
-/// Short names: `load` and `flows` of every Poisson source, `seed` of the run. A fourth,
+/// Short names: `load` and `flows` of every source that has a load, `seed` of the run. A fourth,
 /// `scheme`, is no place but the scheme as a whole.
 const ALIASES: [&str; 3] = ["load", "flows", "seed"];
+/// The kinds of traffic that `load` and `flows` mean.
+const WITH_LOAD: [&str; 2] = ["poisson", "request-response"];
 
 /// Sets what `key` stands for. `root` decides which sources a short name means.
 pub(crate) fn set(root: &mut Table, key: &str, value: &Node) -> Result<(), String> {
@@ -25,13 +28,14 @@ pub(crate) fn places(root: &Table, key: &str) -> Result<Vec<Vec<String>>, String
         "seed" => return Ok(vec![path(&["run", "seed"])]),
         "load" | "flows" => {
             let kind = |node: &Node| node.as_table()?.get("kind")?.as_text().map(str::to_owned);
-            let poisson = sources.iter().enumerate();
-            let poisson = poisson.filter(|(_, node)| kind(node).as_deref() == Some("poisson"));
+            let has_load = |node: &Node| kind(node).is_some_and(|kind| WITH_LOAD.contains(&&*kind));
+            let loaded = sources.iter().enumerate().filter(|(_, node)| has_load(node));
             let found: Vec<_> =
-                poisson.map(|(i, _)| path(&["traffic", &i.to_string(), key])).collect();
+                loaded.map(|(i, _)| path(&["traffic", &i.to_string(), key])).collect();
             return match found.is_empty() {
                 true => Err(format!(
-                    "stands for the {key} of kind = \"poisson\" traffic, and there is none"
+                    "stands for the {key} of traffic of kind {}, and there is none",
+                    list_of(WITH_LOAD.iter().copied())
                 )),
                 false => Ok(found),
             };
