@@ -52,12 +52,14 @@ pub(crate) fn places(root: &Table, key: &str) -> Result<Vec<Vec<String>>, String
     if steps[0] != "title" && SECTIONS.iter().all(|section| section.name != steps[0]) {
         return Err(unknown_name(steps[0], &ALIASES));
     }
-    if let ["traffic", name, ..] = steps[..]
+    let repeated = SECTIONS.iter().any(|section| section.repeated && section.name == steps[0]);
+    if let [section, name, ..] = steps[..]
+        && repeated
         && name.parse::<usize>().is_err()
     {
-        match sources.len() {
+        match root.get(section).and_then(Node::as_list).unwrap_or_default().len() {
             0 | 1 => steps.insert(1, "0"),
-            n => return Err(format!("could be any of {n} sources: write traffic.0.{name}, …")),
+            n => return Err(format!("could be any of {n} entries: write {section}.0.{name}, …")),
         }
     }
     Ok(vec![path(&steps)])

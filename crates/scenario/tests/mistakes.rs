@@ -632,6 +632,52 @@ fn settings_that_were_worked_out_are_read_again_as_such() {
 }
 
 #[test]
+fn switches_that_differ() {
+    let entry = "[[deploy]]\nswitches = \"leaf0-1\"\nscheme = \"oq\"\nmemory = \"2MB\"\n[compare]";
+    let text = FABRIC.replace("[compare]", entry);
+    refused(
+        &text,
+        r#"
+leaf0-1 -> leaf0-4
+    20: deploy.switches is "leaf0-4": the topology has leaf0 to leaf3 or spine0 to spine1: write a tier, a switch, a range or a list of these
+leaf0-1 -> leaf1-0
+    20: deploy.switches is "leaf1-0": the topology has leaf0 to leaf3 or spine0 to spine1: write a tier, a switch, a range or a list of these
+"leaf0-1" -> 3
+    20: deploy.switches is 3: the topology has leaf0 to leaf3 or spine0 to spine1: write a tier, a switch, a range or a list of these
+"leaf0-1" -> ["leaf", "leaf2"]
+    20: deploy.switches.1 is "leaf2": leaf2 is named twice
+"leaf0-1" -> []
+    20: deploy.switches is []: at least one switch is needed
+memory = "2MB" -> fraction = 1.5
+    22: deploy.fraction is 1.5: it must be from 0 to 1
+2MB -> 8KB
+    22: deploy.memory is "8KB": a port's part must hold a packet, 1.5KB
+scheme = "oq"\nmemory = "2MB" -> 
+    19: deploy.scheme is missing: write scheme = "cqrd"
+scheme = "oq" -> scheme = "op"
+    21: deploy.scheme.name is "op": there is no such scheme; did you mean "oq"?
+scheme = "oq" -> scheme = { name = "cedm", params = { k1 = "9KB", k2 = "8KB" } }
+    21: deploy.scheme.params.k2 is "8KB": it must not be under k1, 9KB
+scheme = "oq" -> scheme = { name = "cedm", params = { k3 = "9KB" } }
+    21: deploy.scheme.params.k3 is no parameter of cedm: did you mean k1?
+memory = "2MB" -> [[deploy]]\nswitches = "leaf1"\nscheme = "cq"
+    23: deploy.1.switches is "leaf1": leaf1 is named twice
+"#,
+    );
+    let plans = read(&text, &["compare.deploy.scheme=[cq, hcf]", "deploy.fraction=0.5"]).unwrap();
+    assert_eq!(plans.len(), 2 * 2 * 2);
+    let deploy = &plans[0].scenario.deploy[0];
+    assert_eq!(
+        (deploy.switches.as_slice(), deploy.memory),
+        (&["leaf0".to_owned()][..], Some(Bytes::new(2_000_000)))
+    );
+    assert_eq!(deploy.scheme.as_ref().unwrap().name, "cq");
+    assert!(read(&text, &["deploy.fraction=0"]).unwrap()[0].scenario.deploy.is_empty());
+    let again = read(&to_toml(&plans[0].scenario), &[]).unwrap().remove(0).scenario;
+    assert_eq!(again, plans[0].scenario);
+}
+
+#[test]
 fn a_switch_s_memory_is_divided_among_its_ports() {
     let text = STAR.replace("buffer = \"300KB\"", "memory = \"2.7MB\"");
     refused(

@@ -3,6 +3,7 @@
 //! [`tcp`]) that carry flows ([`traffic`]); time is integer picoseconds and everything
 //! random is keyed by the seed ([`random`]), so the same scenario gives the same bytes.
 
+mod deployed;
 mod endpoints;
 pub mod goodput;
 pub mod heap;

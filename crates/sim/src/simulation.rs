@@ -4,6 +4,7 @@
 //! changes of the network, departures, arrivals, starts of flows, timers, probes; among
 //! alike, by rank (links: a permutation drawn from the seed) or number (connections, rows).
 
+use crate::deployed::Deployed;
 use crate::endpoints::Endpoints;
 use crate::goodput::{GoodputSample, Goodputs};
 use crate::hosts::{FlowRecord, Hosts};
@@ -147,7 +148,7 @@ impl Simulation {
     /// Settings that parsing cannot judge: traffic that names hosts that do not exist, a
     /// flow list that cannot be read, a port that does not exist.
     pub fn new(scenario: &Scenario) -> Result<Simulation, BuildError> {
-        let Scenario { topology, switch, scheme, host, transport, measure, run, .. } = scenario;
+        let Scenario { topology, switch, host, transport, measure, run, .. } = scenario;
         let config = Config::new(transport).map_err(BuildError::Transport)?;
         let config = config.with_lso(&host.lso).map_err(BuildError::Host)?;
         let mut flows = Flows::new(&scenario.traffic, traffic::Hosts::of(scenario), run.seed)
@@ -156,11 +157,13 @@ impl Simulation {
         let ports = port_names(&graph);
         let ranks = Stream::new(run.seed, "ranks", 0).permutation(ports.len() as u32);
         let rng = Stream::new(run.seed, "switches", 0);
+        let deployed = Deployed::new(scenario, &graph);
         let pool = switch.pool.unwrap_or(Bytes::MAX);
         let mut network =
             Network::new(&graph, &ranks, rng, pool, |cable| match (cable.from, host.nic) {
                 (Node::Host(_), NicQueue::Fifo { buffer }) => plain_port(cable.rate, buffer),
                 _ => {
+                    let (switch, scheme) = deployed.at(cable.from);
                     let ports = graph.ports(cable.from);
                     switchbed_spec::build::port(switch, scheme, ports, cable.rate, host.mtu)
                 }
@@ -169,7 +172,7 @@ impl Simulation {
         for &link in &measured {
             let buffer = match (ports[link as usize].cable.from, host.nic) {
                 (Node::Host(_), NicQueue::Fifo { buffer }) => buffer,
-                (node, _) => switch.port_memory(graph.ports(node)),
+                (node, _) => deployed.at(node).0.port_memory(graph.ports(node)),
             };
             let queues = network.port(link).state().queues();
             network.measure(link, QueueStats::new(queues, buffer));

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use switchbed_qdisc::units::Span;
+use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
 
@@ -61,4 +61,58 @@ fn one_queue_shares_among_flows() {
     let scenario = unequal(filled("oq", &[("ecn_threshold", Value::Number(0.4))]));
     let shares = shares(&scenario);
     assert!(shares[0] < 0.15 && shares[2] > 0.5, "{shares:?}");
+}
+
+/// Four leaves of two hosts each; hosts of the first leaf send to the third leaf's.
+fn fabric(deploy: Vec<Deploy>) -> Scenario {
+    let mut scenario = Scenario { deploy, ..unequal(scheme("none", Bytes::ZERO)) };
+    let rate = Rate::from_gbps(10);
+    let delay = Span::from_us(1);
+    scenario.topology = Topology::LeafSpine {
+        leaves: 4,
+        spines: 2,
+        hosts_per_leaf: 2,
+        host_rate: rate,
+        host_delay: delay,
+        fabric_rate: rate,
+        fabric_delay: delay,
+    };
+    scenario.switch.memory = Some(packets(40));
+    scenario
+}
+
+#[test]
+fn each_switch_has_what_was_deployed_there() {
+    let cq = filled("cq", &[]);
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let deploy = vec![
+        Deploy { switches: names(&["leaf1", "leaf2"]), memory: None, scheme: Some(cq) },
+        Deploy { switches: names(&["spine0"]), memory: Some(packets(80)), scheme: None },
+    ];
+    let (simulation, _) = run(&fabric(deploy));
+    let queues: Vec<_> = simulation
+        .ports()
+        .iter()
+        .zip(0..)
+        .filter(|(port, _)| port.is_switch())
+        .map(|(port, link)| (port.name.as_str(), simulation.network().port(link).state().queues()))
+        .collect();
+    for (name, queues) in queues {
+        let expected = if name.starts_with("leaf1") || name.starts_with("leaf2") { 4 } else { 1 };
+        assert_eq!(queues, expected, "{name}");
+    }
+}
+
+#[test]
+fn memory_is_what_was_deployed() {
+    let longest = |deploy| {
+        let (mut simulation, _) = run(&Scenario { deploy, ..unequal(filled("oq", &[])) });
+        let reports = simulation.port_reports();
+        let lengths = reports.iter().filter_map(|report| report.lengths.as_ref());
+        lengths.map(|(_, port)| port.max_bytes).max().unwrap()
+    };
+    let memory = Some(packets(4 * 10));
+    let deploy = vec![Deploy { switches: vec!["switch".to_owned()], memory, scheme: None }];
+    assert_eq!(longest(deploy), 10 * MTU);
+    assert_eq!(longest(Vec::new()), 64 * MTU);
 }

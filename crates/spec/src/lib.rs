@@ -5,6 +5,7 @@
 //! the work of `scenario`.
 
 pub mod build;
+pub mod deploy;
 pub mod host;
 pub mod live;
 pub mod measure;
@@ -18,6 +19,7 @@ pub mod topology;
 pub mod traffic;
 pub mod transport;
 
+pub use deploy::Deploy;
 pub use host::{Coalesce, Host, Lso, Merge, NicQueue};
 pub use live::{Attach, Faults, Live, LivePort};
 pub use measure::{FctEnd, Measure, QueueProbe, Run};
@@ -44,6 +46,9 @@ pub struct Scenario {
     pub switch: Switch,
     /// The queue-management scheme of every switch port.
     pub scheme: SchemeChoice,
+    /// Switches that differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deploy: Vec<Deploy>,
     /// The hosts' network cards and delays.
     pub host: Host,
     /// TCP.
@@ -65,6 +70,7 @@ pub const SECTIONS: &[Section] = &[
     topology::SECTION,
     switch::SECTION,
     scheme::SECTION,
+    deploy::SECTION,
     host::SECTION,
     transport::SECTION,
     reaction::SECTION,

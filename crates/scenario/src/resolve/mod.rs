@@ -1,6 +1,7 @@
 //! From the tree to a [`Scenario`]: every section read by its table of keys, then
 //! checked against the others. Each section's file holds what is its own.
 
+mod deploy;
 mod hosts;
 mod measure;
 mod reaction;
@@ -47,14 +48,18 @@ pub(crate) fn resolve(
     let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &ports, mtu)?;
     let section = open(switchbed_spec::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(section, &switch, &ports, packet, compared)?;
+    let context = deploy::Context { origin, topology: &topology, switch: &switch, mtu, compared };
+    let deploy = context.resolve(root)?;
     let run_section = open(switchbed_spec::measure::RUN, packet)?;
     let run = measure::run(&run_section)?;
     let mut measure =
         measure::measure(open(switchbed_spec::measure::MEASURE, packet)?, &run, &topology)?;
     let (transport, warm_at) =
         transport::resolve(open(switchbed_spec::transport::SECTION, packet)?, &host)?;
+    let schemes: Vec<_> =
+        [&scheme].into_iter().chain(deploy.iter().filter_map(|d| d.scheme.as_ref())).collect();
     let reaction =
-        reaction::resolve(open(switchbed_spec::reaction::SECTION, packet)?, &scheme, mtu)?;
+        reaction::resolve(open(switchbed_spec::reaction::SECTION, packet)?, &schemes, mtu)?;
     let context =
         traffic::Context { origin, packet, topology: &topology, switch: &switch, run: &run };
     let traffic = context.resolve(root)?;
@@ -80,6 +85,7 @@ pub(crate) fn resolve(
         topology,
         switch,
         scheme,
+        deploy,
         host,
         transport,
         reaction,

@@ -6,11 +6,11 @@ use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::scheme::find;
 use switchbed_spec::{Limiters, Reaction, SchemeChoice};
 
-/// The hosts' reaction points, where the scheme notifies; what is written is checked anyway,
+/// The hosts' reaction points, where a switch's scheme notifies; what is written is checked anyway,
 /// for the schemes of a comparison share it.
 pub(crate) fn resolve(
     section: Section<'_>,
-    scheme: &SchemeChoice,
+    schemes: &[&SchemeChoice],
     mtu: Bytes,
 ) -> Result<Option<Reaction>, Mistake> {
     let limiters = match section.get::<String>("limiters")?.as_str() {
@@ -45,6 +45,7 @@ pub(crate) fn resolve(
         let why = format!("a frame has from 1 byte to host.mtu, {mtu}");
         return Err(section.refuse("notification_size", why));
     }
-    let notifies = find(&scheme.name).is_some_and(|info| info.seats[4] != "none");
-    Ok(notifies.then_some(reaction))
+    let notifies =
+        |scheme: &&SchemeChoice| find(&scheme.name).is_some_and(|info| info.seats[4] != "none");
+    Ok(schemes.iter().any(notifies).then_some(reaction))
 }

@@ -26,18 +26,18 @@ pub(crate) fn resolve(
     let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
     let label = section.get_or("label", name)?;
     let given = section.given("params");
-    let (origin, at) = (section.origin, section.at);
+    let (origin, at, path) = (section.origin, section.at, section.key("params"));
     section.close("a scheme")?;
 
     let node = given.map(|node| without_others(node, scheme, compared));
     let entries = node.iter().filter_map(Node::as_table).flat_map(|table| &table.entries);
     for entry in entries {
         if !knows(scheme, &entry.key) {
-            let key = format!("scheme.params.{}", entry.key);
+            let key = format!("{path}.{}", entry.key);
             return Err(origin.mistake(entry.at, &key, no_parameter(&entry.key, scheme)));
         }
     }
-    let mut params = Section::open(origin, "scheme.params", scheme.params, node.as_ref(), packet)?;
+    let mut params = Section::open(origin, &path, scheme.params, node.as_ref(), packet)?;
     if given.is_none() {
         params.at = at;
     }

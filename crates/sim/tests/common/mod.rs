@@ -85,6 +85,7 @@ pub fn star(hosts: u32) -> Scenario {
             alpha: None,
         },
         scheme: scheme("per-queue", packets(65)),
+        deploy: Vec::new(),
         host: Host {
             mtu: packets(1),
             nic: NicQueue::Fifo { buffer: Bytes::new(10_000_000) },
