@@ -171,7 +171,8 @@ fn jumbo_frames_carry_what_the_mtu_allows() {
 fn all_of_them_together_deliver_every_flow_in_spite_of_losses() {
     let mut scenario = star(9);
     scenario.switch.buffer = packets(20);
-    scenario.host.lso = Lso { on: true, max: Bytes::new(65_536), beta: 1.0 / 3.0 };
+    scenario.host.lso =
+        Lso { on: true, max: Bytes::new(65_536), beta: 1.0 / 3.0, after_cut: false };
     scenario.host.coalesce = Coalesce { frames: 8, time: US(10) };
     scenario.host.merge = Merge { packets: 5, time: US(20) };
     let rows: Vec<_> = (0..40u32)

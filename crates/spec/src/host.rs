@@ -38,6 +38,9 @@ pub struct Lso {
     /// β, the share of the window that is worth sending.
     #[serde(rename = "lso_beta")]
     pub beta: f64,
+    /// Whether data is held back after a cut for a mark, too.
+    #[serde(rename = "lso_after_cut")]
+    pub after_cut: bool,
 }
 
 /// Interrupt coalescing: a host looks at arrived frames when so many wait, or when the
@@ -109,7 +112,7 @@ pub const SECTION: Section = Section {
             "Large segment offload: a sender holds new data back until it may send the lesser \
              of lso_max and lso_beta of its window, and sends that at line rate. Not held \
              back: the end of what the application wrote, and anything while losses are \
-             repaired or the window was just cut.",
+             repaired or (see lso_after_cut) the window was just cut.",
         ),
         Param::with_default(
             "lso_max",
@@ -122,6 +125,13 @@ pub const SECTION: Section = Section {
             FRACTION,
             "0.3333333333333333",
             "Share of the window that is worth a segment, β (Linux: 1/3).",
+        ),
+        Param::with_default(
+            "lso_after_cut",
+            ParamKind::Flag,
+            "false",
+            "Whether data is held back, too, from a cut for a mark until all that was out \
+             then is acknowledged. Linux leaves its open state there and sends at once.",
         ),
         Param::with_default(
             "coalesce_frames",

@@ -153,6 +153,7 @@ fn host(section: Section<'_>, mtu: switchbed_qdisc::units::Bytes) -> Result<Host
             on: section.get("lso")?,
             max: section.get("lso_max")?,
             beta: section.get("lso_beta")?,
+            after_cut: section.get("lso_after_cut")?,
         },
         coalesce: Coalesce {
             frames: section.get("coalesce_frames")?,

@@ -41,6 +41,8 @@ pub struct Config {
     pub(super) lso_max: u64,
     /// The share of the window that is worth a segment.
     pub(super) lso_beta: f64,
+    /// Data waits after a cut for a mark, too.
+    pub(super) lso_after_cut: bool,
 }
 
 /// A setting that TCP cannot work with.
@@ -142,6 +144,7 @@ impl Config {
             ecn_control: t.ecn_control,
             lso_max: 0,
             lso_beta: 1.0,
+            lso_after_cut: false,
         })
     }
 
@@ -157,7 +160,8 @@ impl Config {
         require(lso.max.get() >= mss, "lso_max", || {
             format!("{}, must hold a packet's payload, {mss}B", lso.max)
         })?;
-        Ok(Config { lso_max: lso.max.get() / mss * mss, lso_beta: lso.beta, ..self })
+        let lso_max = lso.max.get() / mss * mss;
+        Ok(Config { lso_max, lso_beta: lso.beta, lso_after_cut: lso.after_cut, ..self })
     }
 
     /// Payload of a full segment in bytes.

@@ -4,7 +4,8 @@
 //! Waiting ends under the conditions of the paper's table I, as Linux has them: a share β
 //! of the window may be sent (1), or the largest segment L (2); waiting would not bring more
 //! data, as all that is written may be sent (3 and 5); losses are being repaired, or the
-//! window has just been cut (4); or two clock ticks have passed (6). Linux looks at the
+//! window has just been cut (4; a setting switches the latter off, as the paper's analysis
+//! has bursts throughout); or two clock ticks have passed (6). Linux looks at the
 //! conditions when an ACK comes or the application writes, and sets no timer; no more does
 //! this: data waits only while other data is on its way.
 
@@ -44,7 +45,8 @@ impl Sender {
     pub(super) fn defers(&mut self, config: &Config, in_flight: u64, now: Time) -> bool {
         let segment = self.lso_segment(config);
         let allowed = self.window(config).saturating_sub(in_flight);
-        let open = self.loss.is_none() && self.una >= self.cut_end;
+        let cut = self.una < self.cut_end && !config.lso_after_cut;
+        let open = self.loss.is_none() && !cut;
         let left = self.unsent();
         let nxt = self.nxt;
         let Some(lso) = &mut self.lso else { return false };

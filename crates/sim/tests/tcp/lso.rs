@@ -12,7 +12,7 @@ const LARGE: Bytes = Bytes::new(65_536);
 /// The pipe with LSO at its sender.
 fn with_lso(mut pipe: Pipe, max: Bytes, beta: f64) -> Pipe {
     let config: Config = pipe.config.clone();
-    pipe.config = config.with_lso(&Lso { on: true, max, beta }).unwrap();
+    pipe.config = config.with_lso(&Lso { on: true, max, beta, after_cut: false }).unwrap();
     pipe.sender = Sender::established(&pipe.config);
     pipe
 }
@@ -106,6 +106,23 @@ fn nothing_waits_from_a_cut_until_its_window_is_acknowledged() {
     let third = pipe.sender.window(&pipe.config).div_ceil(3 * MSS) as usize;
     assert!(sent[35..].iter().all(|&burst| burst == 0 || burst >= 5), "{:?}", &sent[29..]);
     assert!(sent[35..].contains(&third), "{:?}", &sent[29..]);
+}
+
+#[test]
+fn data_waits_after_a_cut_too_where_the_setting_says_so() {
+    let settings = Transport { initial_ssthresh: 2, ..fixed(30) };
+    let settings = Transport { control: CongestionControl::EcnStar, ecn: true, ..settings };
+    let mut pipe =
+        Pipe::new(&settings).data(|n, _| if n == 0 { Fate::Mark } else { Fate::Deliver });
+    let lso = Lso { on: true, max: LARGE, beta: THIRD, after_cut: true };
+    pipe.config = pipe.config.with_lso(&lso).unwrap();
+    pipe.sender = Sender::established(&pipe.config);
+    pipe.write(100_000);
+    // 15 packets more than the window of 15 holds, then a third of that at a time.
+    let sent = bursts(&mut pipe, 30);
+    assert_eq!(sent[..19], [0; 19]);
+    assert!(sent[19..].iter().all(|&burst| burst == 0 || burst == 5), "{:?}", &sent[19..]);
+    assert_eq!((sent[19], sent[24], sent[29]), (5, 5, 5));
 }
 
 #[test]
