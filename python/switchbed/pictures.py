@@ -1,14 +1,16 @@
-"""`make pictures`: what a scheme does to a queue, for its page in docs/schemes.
+"""`make pictures`: what a scheme does to a queue, for its page in docs/schemes, and figures
+of other pages.
 
 Each picture is a scenario that compares schemes and measures one port: a panel a scheme, with
-the length of each of its queues over time and, where the scheme has one, its threshold."""
+the length of each of its queues over time and, where the scheme has one, its threshold. Curves
+over a swept setting are `curves`'s."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from switchbed import _native, runner
+from switchbed import _native, curves, runner
 from switchbed._native import Plan, Results
 from switchbed.cli import finish
 from switchbed.meter import Silent
@@ -25,7 +27,21 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "e-ecn": ("scenarios/e-ecn-joining.toml",),
     "s-ecn": ("scenarios/s-ecn-slope.toml",),
 }
-"""What each picture is drawn from: a scenario, and what is set."""
+"""What each scheme's picture is drawn from: a scenario, and what is set."""
+QUEUES: dict[str, tuple[str, ...]] = {
+    "cedm-fig3": ("scenarios/cedm-fig3.toml",),
+}
+"""Pictures of the same kind in docs."""
+CURVES = {
+    "cedm-fig4": curves.Curves(
+        scenario=Path("scenarios/cedm-fig4.toml"),
+        key="scheme.params.threshold",
+        x=lambda threshold: float(threshold.removesuffix("KB")) / 1.5,
+        xlabel="threshold (packets)",
+        panels={"goodput (Gbps)": curves.goodput_gbps},
+    ),
+}
+"""Figures over a swept setting, in docs."""
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 """Okabe and Ito's."""
 FROM_MS = {"cqrd": 4.6}
@@ -53,7 +69,7 @@ def draw(name: str, path: Path, root: Path = Path()) -> None:
     def keep(_: Plan, results: Results, outcome: Outcome) -> None:
         panels[outcome.index] = _panel(results, outcome)
 
-    scenario, *sets = PICTURES[name]
+    scenario, *sets = (PICTURES | QUEUES)[name]
     plans = _native.plans(root / scenario, sets)
     sweep = runner.run_all(plans, 1, keep, Silent())
     if sweep.stopped_by is not None:
@@ -90,7 +106,7 @@ def _lengths(axes: "Axes", panel: Panel) -> None:
         axes.axhline(threshold / 1e3, color="0.5", linestyle="--", linewidth=0.9)
     mean, most = (panel.overall[name] / 1e3 for name in ("mean_bytes", "max_bytes"))
     figures = f"mean {mean:.1f} KB, longest {most:.1f} KB, link {panel.utilisation:.1%} used"
-    label = ", ".join(str(value) for value in panel.outcome.settings.values())
+    label = ", ".join(curves.name(key, value) for key, value in panel.outcome.settings.items())
     axes.set_title(f"{label}: {figures}", fontsize="small", loc="left")
     axes.grid(alpha=0.3)
     axes.margins(x=0)
@@ -98,9 +114,13 @@ def _lengths(axes: "Axes", panel: Panel) -> None:
 
 def main() -> None:
     """Draws all."""
-    for name in PICTURES:
-        path = FOLDER / f"{name}.png"
+    for name in PICTURES | QUEUES:
+        path = (FOLDER if name in PICTURES else FOLDER.parent) / f"{name}.png"
         draw(name, path)
+        print(path)
+    for name, figure in CURVES.items():
+        path = FOLDER.parent / f"{name}.png"
+        curves.draw(figure, path)
         print(path)
 
 

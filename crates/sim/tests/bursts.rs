@@ -1,171 +1,163 @@
-//! Incast and on–off sources.
+//! Hosts with LSO through one port, against the analysis of Shan and Ren (Improving ECN
+//! Marking Scheme with Micro-burst Traffic in Data Center Networks, INFOCOM 2017, section
+//! III): how long bursts are, how far the queue swings, what that costs and what CEDM saves.
 
 mod common;
 
 use common::*;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_sim::traffic::{ConnectionUse, FlowStart, Flows, Hosts};
+use std::collections::BTreeMap;
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
 
-const HOSTS: Hosts =
-    Hosts { count: 9, rate: Rate::from_gbps(10), mss: Bytes::new(1460), header: Bytes::new(40) };
+/// C·RTT in packets: 10 Gbps and 100 us.
+const CD: f64 = 1e10 * 100e-6 / (8.0 * MTU as f64);
+const BETA: f64 = 1.0 / 3.0;
+/// The warm-up, long enough for DCTCP's α.
+const WARMUP: Span = Span::from_ms(60);
 
-fn constant(bytes: u64) -> Sizes {
-    let points = vec![(Bytes::new(bytes), 1.0)];
-    Sizes { name: "one".into(), points, mean_bytes: bytes as f64, round_up_to: None }
+/// The paper's figure 4: two senders, one receiver, 10 Gbps, a base RTT of 100 us.
+fn figure_4(control: CongestionControl, scheme: SchemeChoice, lso: Option<Lso>) -> Scenario {
+    let mut scenario = long_lived(star(3), &[0, 0], Span::from_ms(160));
+    let Topology::Star { delay, .. } = &mut scenario.topology else { unreachable!() };
+    // Two data packets of 1.2 us and two ACKs of 32 ns on the way.
+    *delay = Span::from_ps((100_000_000 - 2 * 1_200_000 - 2 * 32_000) / 4);
+    scenario.scheme = scheme;
+    scenario.switch.buffer = Bytes::new(1_000_000);
+    scenario.host.lso = lso.unwrap_or_default();
+    scenario.transport = Transport {
+        control,
+        restart: Restart::Keep,
+        grow_on_repeated_ece: false,
+        cut: WindowCut::Exact,
+        ecn_acks: false,
+        ..scenario.transport
+    };
+    scenario.measure.warmup = WARMUP;
+    scenario.measure.queues = QueueProbe::Ports(vec!["switch:2".into()]);
+    scenario.measure.series_every = Some(Span::from_ns(1_200));
+    scenario
 }
 
-fn incast(senders: u32, size: u64, rounds: u64) -> Traffic {
-    Traffic::Incast {
-        from: (0..senders).rev().collect(),
-        to: senders,
-        sizes: constant(size),
-        flows_each: 1,
-        rounds,
-        every: Span::from_ms(1),
-        classes: vec![0],
-        start: Span::from_us(5),
-        connections: Connections::FreshNoHandshake,
+fn step(k: f64) -> SchemeChoice {
+    scheme("per-queue", Bytes::new((k * MTU as f64) as u64))
+}
+
+/// CEDM with the paper's settings: K2 = 5/4·K1 + 1/4·C·RTT and w_s for two senders.
+fn cedm(k1: f64) -> SchemeChoice {
+    let bytes = |packets: f64| Value::Bytes(Bytes::new((packets * MTU as f64) as u64));
+    let params = BTreeMap::from([
+        ("k1".to_string(), bytes(k1)),
+        ("k2".to_string(), bytes(1.25 * k1 + 0.25 * CD)),
+        ("w_s".to_string(), Value::Number(0.129)),
+        ("header".to_string(), Value::Bytes(Bytes::new(66))),
+    ]);
+    SchemeChoice { name: "cedm".into(), label: "cedm".into(), params }
+}
+
+const DCTCP: CongestionControl = CongestionControl::Dctcp { g: 1.0 / 16.0, alpha_start: 1.0 };
+
+/// Table I's conditions, or bursts after cuts too, as the analysis has them.
+fn lso(after_cut: bool) -> Option<Lso> {
+    Some(Lso { on: true, max: Bytes::new(300_000), beta: BETA, after_cut })
+}
+
+/// Shortest and longest queue after the warm-up in packets, and the goodput lost in Gbps.
+struct Found {
+    low: f64,
+    high: f64,
+    loss_gbps: f64,
+}
+
+fn measure(scenario: &Scenario) -> Found {
+    let (mut simulation, records) = run(scenario);
+    let goodput: f64 = goodputs(&simulation, &records).iter().sum();
+    let series = simulation.take_series();
+    let warm = series.iter().filter(|s| s.at >= simulation.warmed_at());
+    let lengths: Vec<f64> = warm.map(|s| s.bytes.as_f64() / MTU as f64).collect();
+    assert!(lengths.len() > 50_000);
+    Found {
+        low: lengths.iter().copied().fold(f64::MAX, f64::min),
+        high: lengths.iter().copied().fold(0.0, f64::max),
+        loss_gbps: 10.0 * 1460.0 / 1500.0 - goodput / 1e9,
     }
 }
 
-fn flows(entry: &Traffic) -> Vec<FlowStart> {
-    let flows = Flows::new(std::slice::from_ref(entry), HOSTS, 1).expect("makes flows");
-    let total = flows.total();
-    let flows: Vec<_> = flows.collect();
-    assert_eq!(flows.len() as u64, total);
-    assert!(flows.is_sorted_by_key(|flow| flow.start));
-    flows
-}
-
-/// Every sender's first packet is at the switch after 1.2 + 1 us; from then on the
-/// receiver's link is busy with all packets one after another, 1.2 us each, and the last
-/// takes 1 us more.
 #[test]
-fn the_last_byte_of_an_incast_arrives_when_the_receivers_link_has_sent_all() {
-    for (senders, packets_each) in [(1, 1), (8, 1), (8, 10), (40, 16)] {
-        let mut scenario = star(senders + 1);
-        scenario.switch.buffer = Bytes::new(10_000_000);
-        scenario.scheme = scheme("none", Bytes::ZERO);
-        scenario.measure.fct_end = FctEnd::Received;
-        scenario.traffic = vec![incast(senders, packets_each * 1460, 3)];
-        let (_, records) = run(&scenario);
-        assert_eq!(records.len() as u32, 3 * senders);
-        for (round, records) in (0..).zip(records.chunks(senders as usize)) {
-            let start = Time::ZERO + Span::from_us(5) + Span::from_ms(1) * round;
-            assert!(records.iter().all(|record| record.start == start));
-            let last = records.iter().map(|record| record.end.expect("finished")).max().unwrap();
-            let packets = u64::from(senders) * packets_each;
-            assert_eq!(last.since(start), Span::from_ns(2200 + packets * 1200 + 1000));
+fn cards_send_bursts_of_the_lesser_of_l_and_beta_w() {
+    // A fixed window, so that W is known; the longest queue of the card is a burst without
+    // the packet on the wire.
+    for (window, max, expected) in [(30, 65_536, 10), (31, 65_536, 11), (60, 12_000, 8)] {
+        let lso = Lso { on: true, max: Bytes::new(max), beta: BETA, after_cut: false };
+        let mut scenario = figure_4(CongestionControl::EcnStar, step(400.0), Some(lso));
+        scenario.transport.receive_window = window;
+        scenario.transport.initial_window = 4;
+        scenario.measure.queues = QueueProbe::Ports(vec!["host0".into(), "host1".into()]);
+        scenario.measure.series_every = None;
+        let (mut simulation, _) = run(&scenario);
+        for report in simulation.port_reports() {
+            if let Some((_, lengths)) = report.lengths {
+                let burst = lengths.max_bytes / MTU + 1;
+                assert_eq!(burst, expected, "{}, window {window}", report.info.name);
+            }
         }
     }
 }
 
 #[test]
-fn an_incast_is_dealt_to_classes_sender_by_sender_and_drawn_from_its_table() {
-    let mut entry = incast(3, 1460, 100);
-    let Traffic::Incast { sizes, classes, flows_each, .. } = &mut entry else { unreachable!() };
-    *sizes = switchbed_spec::sizes::named("web-search").unwrap();
-    (*classes, *flows_each) = (vec![0, 1, 2, 3], 2);
-    let flows = flows(&entry);
-    let who: Vec<(u32, u8)> = flows.iter().map(|flow| (flow.src, flow.class)).collect();
-    // Named 2, 1, 0, so that 2 has classes 0 and 1.
-    assert_eq!(who[..6], [(0, 0), (0, 1), (1, 2), (1, 3), (2, 0), (2, 1)]);
-    assert!(who.chunks(6).all(|round| round == &who[..6]));
-    let sizes: std::collections::BTreeSet<_> = flows.iter().map(|flow| flow.size).collect();
-    assert!(sizes.len() > 100, "{sizes:?}");
-}
-
-fn on_off(rate: Rate, off: Off) -> Traffic {
-    Traffic::OnOff {
-        from: vec![2, 1],
-        to: 8,
-        burst: Bytes::new(10_000),
-        rate,
-        off,
-        classes: vec![0, 1],
-        start: Span::from_ms(1),
-        stagger: Span::from_us(3),
-        stop: Span::from_ms(101),
+fn ecn_stars_queue_swings_within_corollary_1() {
+    // Equation 9 at N = 2: (1 + β − β)·(Cd + K)/(2 − β) to the same over 2(1 − β).
+    for k in [125.0, 200.0] {
+        let found = measure(&figure_4(CongestionControl::EcnStar, step(k), lso(true)));
+        let amplitude = found.high - found.low;
+        let (low, high) = ((CD + k) / (2.0 - BETA), (CD + k) / (2.0 * (1.0 - BETA)));
+        assert!((low..high).contains(&amplitude), "{amplitude}, {low} to {high} at K = {k}");
+        // Without LSO it swings less than that.
+        let smooth = measure(&figure_4(CongestionControl::EcnStar, step(k), None));
+        assert!(smooth.high - smooth.low < low, "{} to {}", smooth.low, smooth.high);
     }
 }
 
 #[test]
-fn constant_silences_make_bursts_exactly_at_the_rate() {
-    // 10 KB at 1 Gbps are 80 us: 1250 bursts in 100 ms, one more of neither source.
-    let flows = flows(&on_off(Rate::from_gbps(1), Off::Constant));
-    assert_eq!(flows.len(), 2500);
-    for (host, class, first) in [(2, 0, Span::from_ms(1)), (1, 1, Span::from_us(1003))] {
-        let of_host = flows.iter().filter(|flow| flow.src == host);
-        for (k, flow) in of_host.enumerate() {
-            assert_eq!(flow.start, Time::ZERO + first + Span::from_us(80) * k as u64);
-            assert_eq!((flow.class, flow.dst, flow.size), (class, 8, Some(Bytes::new(10_000))));
-            assert_eq!(flow.connection, ConnectionUse::Single);
-        }
+fn dctcps_queue_swings_within_corollary_3_as_corrected() {
+    // Equation 17 at N = 2, its root corrected: √(N(1−β)(Cd + K)/2). Lengths are whole
+    // packets and both flows' bursts may be a packet longer than βW.
+    for k in [40.0, 60.0, 120.0] {
+        let found = measure(&figure_4(DCTCP, step(k), lso(true)));
+        let amplitude = found.high - found.low;
+        let (low, steady) = (BETA / (2.0 - BETA) * (CD + k), BETA / (2.0 * (1.0 - BETA)));
+        let high = steady * (CD + k) + libm::sqrt((1.0 - BETA) * (CD + k));
+        assert!((low..high + 2.0).contains(&amplitude), "{amplitude}, {low} to {high} at K = {k}");
+        // Without LSO: √(2N(Cd + K))/2, several times less.
+        let smooth = measure(&figure_4(DCTCP, step(k), None));
+        assert!(smooth.high - smooth.low < 0.5 * low + 3.0, "{} to {}", smooth.low, smooth.high);
     }
 }
 
 #[test]
-fn exponential_silences_have_the_rate_on_average_and_begin_after_the_burst() {
-    let mut entry = on_off(Rate::from_gbps(6), Off::Exponential);
-    let Traffic::OnOff { stop, .. } = &mut entry else { unreachable!() };
-    *stop = Span::from_ms(2001);
-    let flows: Vec<_> = Flows::new(&[entry], HOSTS, 1).expect("makes flows").collect();
-    let starts: Vec<f64> =
-        flows.iter().filter(|f| f.src == 2).map(|f| f.start.as_secs_f64()).collect();
-    // On for 8 us (10 Gbps), off for 16/3 us on average: a period of 40/3 us.
-    let gaps: Vec<f64> = starts.windows(2).map(|pair| (pair[1] - pair[0]) * 1e6).collect();
-    assert!(gaps.iter().all(|&gap| gap >= 8.0 - 1e-6));
-    let n = gaps.len() as f64;
-    let mean = gaps.iter().sum::<f64>() / n;
-    let (off, period) = (16.0 / 3.0, 40.0 / 3.0);
-    assert!((mean - period).abs() < 4.0 * off / n.sqrt(), "{mean}");
-    let variance = gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / n;
-    assert!((variance / (off * off) - 1.0).abs() < 4.0 * (8.0 / n).sqrt(), "{variance}");
-    assert!((n / (2e6 / period) - 1.0).abs() < 0.01, "{n} bursts");
-}
-
-#[test]
-fn bursts_wait_for_each_other_on_one_connection() {
-    // Two sources that offer 6 Gbps each to one link of 10: what waits is lost to neither.
-    let mut scenario = star(9);
-    scenario.traffic = vec![on_off(Rate::from_gbps(6), Off::Constant)];
-    scenario.traffic.iter_mut().for_each(|entry| {
-        let Traffic::OnOff { classes, stop, .. } = entry else { unreachable!() };
-        (*classes, *stop) = (vec![0], Span::from_ms(11));
-    });
-    let (simulation, records) = run(&scenario);
-    assert_eq!(simulation.connections(), 2);
-    assert_eq!(records.iter().filter(|record| record.handshake).count(), 2);
-    for host in [1, 2] {
-        let ends: Vec<_> = records.iter().filter(|r| r.src == host).map(|r| r.end).collect();
-        assert!(ends.len() > 700 && ends.is_sorted() && ends.iter().all(Option::is_some));
+fn thresholds_of_corollaries_2_and_4_are_where_the_loss_ends() {
+    // 1.5·Cd for ECN*, 21.9 packets for DCTCP (the first case of equation 23, corrected).
+    let dctcp = BETA * CD / (2.0 * (1.0 - BETA)) + (2.0 - BETA) * (2.0 - BETA) / (8.0 * BETA);
+    for (control, k) in [(CongestionControl::EcnStar, 1.5 * CD), (DCTCP, dctcp)] {
+        let loss = |k| measure(&figure_4(control, step(k), lso(true))).loss_gbps;
+        let (enough, half) = (loss(k), loss(0.5 * k));
+        assert!(enough < 0.01 && half > 0.2, "{enough} Gbps at {k} packets, {half} at half");
     }
 }
 
 #[test]
-fn what_makes_no_bursts_is_refused() {
-    let refused = |entry: Traffic, expected: &str| {
-        let error = Flows::new(&[entry], HOSTS, 1).expect_err("refused").to_string();
-        assert!(error.starts_with(&format!("traffic entry 1: {expected}")), "{error}");
-    };
-    let change = |mut entry: Traffic, change: &dyn Fn(&mut Traffic)| {
-        change(&mut entry);
-        entry
-    };
-    refused(incast(9, 1, 1), "`to` names host 9; the hosts are 0 to 8");
-    let to_itself = change(incast(3, 1, 1), &|entry| {
-        let Traffic::Incast { to, .. } = entry else { unreachable!() };
-        *to = 1;
-    });
-    refused(to_itself, "host 1 is both in `from` and `to`");
-    let late = change(incast(3, 1, u64::MAX), &|_| ());
-    refused(late, "the last round starts too late");
-    let fast = on_off(Rate::from_gbps(11), Off::Constant);
-    refused(fast, "`rate` is 11Gbps, and a host's link carries 10Gbps");
-    let late = change(on_off(Rate::from_gbps(1), Off::Constant), &|entry| {
-        let Traffic::OnOff { stop, .. } = entry else { unreachable!() };
-        *stop = Span::from_us(1002);
-    });
-    refused(late, "the last source would start after `stop`");
+fn lso_costs_throughput_at_the_recommended_thresholds_and_cedm_saves_some() {
+    // C·RTT for ECN*, 0.17·C·RTT for DCTCP: enough without LSO.
+    for (control, k, after_cut, lost, saved) in [
+        (DCTCP, 0.17 * CD, false, 1.0, 0.3),
+        (DCTCP, 0.17 * CD, true, 0.2, 0.8),
+        (CongestionControl::EcnStar, CD, false, 0.05, 0.2),
+        (CongestionControl::EcnStar, CD, true, 0.05, 0.05),
+    ] {
+        let loss = |scheme, lso| measure(&figure_4(control, scheme, lso)).loss_gbps;
+        assert!(loss(step(k), None) < 0.001);
+        let (with_step, with_cedm) = (loss(step(k), lso(after_cut)), loss(cedm(k), lso(after_cut)));
+        let said = format!("{control:?}, after cuts {after_cut}: {with_step}, CEDM {with_cedm}");
+        assert!(with_step > lost && with_cedm < (1.0 - saved) * with_step, "{said}");
+    }
 }
