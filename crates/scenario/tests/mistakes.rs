@@ -117,7 +117,7 @@ hosts = 9 -> hosts = 9\nleaves = 3
 "dctcp" -> "cubic"\nalpha_start = 0.5
     16: transport.alpha_start does not apply to kind = "cubic"
 [run] -> [host]\nnic = "switch"\nnic_buffer = "1MB"\n[run]
-    24: host.nic_buffer does not apply to nic = "switch", which takes mtu, nic, delay, lso, lso_max, lso_beta, lso_after_cut, coalesce_frames, coalesce_time, merge_packets or merge_time
+    24: host.nic_buffer does not apply to nic = "switch"
 65pkt" -> 65pkt"\nbeta = 0.5
     14: scheme.params.beta is no parameter of per-queue, which takes threshold or mark_at
 threshold -> treshold
