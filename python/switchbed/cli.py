@@ -13,6 +13,7 @@ from typing import NoReturn
 import click
 
 from switchbed._native import Mistake, Panic, __build__, __version__
+from switchbed.live.commands import live
 from switchbed.tables import FORMATS, Format
 from switchbed.theory.command import theory
 
@@ -151,6 +152,9 @@ def bench(as_json: bool, only: str | None, repeat: int) -> None:
 
 
 cli.add_command(theory)
+
+
+cli.add_command(live)
 
 
 def main() -> NoReturn:

@@ -1,0 +1,129 @@
+"""The interfaces that a live switch joins: what would break it is refused, with the command
+that mends it, and TAP interfaces are put where they belong."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from switchbed._native import Mistake
+from switchbed.live import ethtool, system
+
+HOST_OFFLOADS = ("tx", "tso", "gso")
+SWITCH_OFFLOADS = ("gro", "lro")
+
+
+def check(live: dict[str, Any]) -> None:
+    """Refuses what cannot be joined, before anything is opened."""
+    known = system.namespaces()
+    links = {link["ifname"]: link for link in system.ip_json("link", "show")}
+    for i, port in enumerate(live["port"]):
+        key, name, attach = f"port.{i}", port["name"], port["attach"]
+        if attach == "interface":
+            if name not in links:
+                raise Mistake(
+                    f"{key}.name is {name!r}: there is no such interface; ip link lists them, and "
+                    f'device = "tap" makes one'
+                )
+            _check_interface(key, links[name], live["live"]["mtu"])
+            continue
+        if name in links:
+            raise Mistake(
+                f"{key}.name is {name!r}: there is such an interface already; write "
+                f'device = "interface" to join it, or: ip link delete {name}'
+            )
+        netns = attach["tap"].get("netns")
+        if netns is not None and netns not in known:
+            raise Mistake(
+                f"{key}.netns is {netns!r}: there is no such namespace: ip netns add {netns}"
+            )
+
+
+def _check_interface(key: str, link: dict[str, Any], mtu: str) -> None:
+    name = link["ifname"]
+    if "UP" not in link["flags"]:
+        raise Mistake(f"{key}: {name} is down: ip link set dev {name} up")
+    if link["mtu"] != size_bytes(mtu):
+        raise Mistake(
+            f"{key}: {name} has an MTU of {link['mtu']} and live.mtu is {mtu}: "
+            f"ip link set dev {name} mtu {size_bytes(mtu)}"
+        )
+    on = [offload for offload in SWITCH_OFFLOADS if ethtool.offloads(name)[offload]]
+    if on:
+        raise Mistake(
+            f"{key}: {name} joins packets to frames over the MTU ({', '.join(on)}): "
+            f"ethtool -K {name} {' '.join(f'{offload} off' for offload in on)}"
+        )
+    veth = link.get("linkinfo", {}).get("info_kind") == "veth"
+    if veth:
+        _check_peer(key, link)
+    elif "PROMISC" not in link["flags"]:
+        raise Mistake(
+            f"{key}: {name} drops what is not for itself: ip link set dev {name} promisc on"
+        )
+
+
+def _check_peer(key: str, link: dict[str, Any]) -> None:
+    """A veth's other end must finish its packets: checksums and segments that it leaves to
+    its peer are not there when the switch forwards them."""
+    found = _peer(link)
+    if found is None:
+        return  # in a namespace without a name: nothing can be asked there
+    netns, name = found
+    on = [offload for offload in HOST_OFFLOADS if _offloads(netns, name)[offload]]
+    if on:
+        within = f"ip netns exec {netns} " if netns else ""
+        raise Mistake(
+            f"{key}: the other end of {link['ifname']}, {name}, leaves checksums or segments "
+            f"to it ({', '.join(on)}), and TCP would fail: {within}ethtool -K {name} "
+            f"{' '.join(f'{offload} off' for offload in on)}"
+        )
+
+
+def _peer(link: dict[str, Any]) -> tuple[str | None, str] | None:
+    """Namespace and name of a veth's other end."""
+    if "link" in link:
+        return None, link["link"]
+    index, number = link.get("link_index"), link.get("link_netnsid")
+    names = [None] if number is None else [n for n, i in system.namespaces().items() if i == number]
+    for netns in names:
+        for other in system.ip_json("link", "show", netns=netns):
+            if other["ifindex"] == index:
+                return netns, other["ifname"]
+    return None
+
+
+def _offloads(netns: str | None, name: str) -> dict[str, bool]:
+    if netns is None:
+        return ethtool.offloads(name)
+    program = str(Path(ethtool.__file__))
+    text = system.run(["ip", "netns", "exec", netns, sys.executable, program, name])
+    found: dict[str, bool] = json.loads(text)
+    return found
+
+
+def place_taps(live: dict[str, Any]) -> None:
+    """Puts TAP interfaces into their namespaces, with address and MTU, and up."""
+    mtu = size_bytes(live["live"]["mtu"])
+    for port in live["port"]:
+        if port["attach"] == "interface":
+            continue
+        name, tap = port["name"], port["attach"]["tap"]
+        netns = tap.get("netns")
+        if netns is not None:
+            system.ip("link", "set", "dev", name, "netns", netns)
+        lines = [f"link set dev {name} mtu {mtu}"]
+        if "address" in tap:
+            lines.append(f"address add {tap['address']} dev {name}")
+        lines.append(f"link set dev {name} up")
+        system.ip_batch(lines, netns=netns)
+
+
+UNITS = {"KB": 1000, "MB": 1_000_000, "GB": 1_000_000_000, "B": 1}
+"""As sizes are printed; the longer names first."""
+
+
+def size_bytes(text: str) -> int:
+    """A resolved size: "1.5KB" is 1500."""
+    unit = next(unit for unit in UNITS if text.endswith(unit))
+    return round(float(text.removesuffix(unit)) * UNITS[unit])
