@@ -1,0 +1,250 @@
+"""A host of a lab: runs inside a network namespace, told what to do by lines of JSON on its
+standard input. When that closes it ends, so that no host outlives its lab.
+
+It is a program of its own (`python agent.py`) and imports nothing of the package: a lab
+starts many. Times are the monotonic clock's, which all namespaces share.
+
+| line | does |
+| --- | --- |
+| `{"send": {"flow", "to", "size", "dscp", "at", "until", "fresh"}}` | one flow to a host's sink; \
+size null: until then; in the order of `at` |
+| `{"ping": {"to", "dscp", "every", "from", "until"}}` | echo requests, ECN-capable |
+| `{"watch": {"interface", "every", "until"}}` | reads the interface's counter of received bytes |
+| `{"report": null}` | writes all results as one line |
+"""
+
+import json
+import os
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+PORT = 5001
+HEADER = struct.Struct("!QQ")
+"""Size and flow."""
+ENDLESS = 2**64 - 1
+CHUNK = bytes(64 << 10)
+BIN_S = 0.01
+"""Received bytes are counted in bins of this length."""
+LATE_S = 0.3
+"""How long an echo is waited for once no more are sent."""
+
+
+class Sink:
+    """Takes flows in, and answers the end of each with a byte."""
+
+    def __init__(self) -> None:
+        self.bins: dict[int, dict[int, int]] = {}
+        """Bytes of each flow by bin of the monotonic clock."""
+        self._listener = socket.create_server(("", PORT), backlog=1024)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            stream, _ = self._listener.accept()
+            threading.Thread(target=self._take, args=(stream,), daemon=True).start()
+
+    def _take(self, stream: socket.socket) -> None:
+        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        buffer = memoryview(bytearray(len(CHUNK)))
+        with stream:
+            try:
+                while header := _exactly(stream, HEADER.size):
+                    size, flow = HEADER.unpack(header)
+                    self._take_flow(stream, buffer, size, self.bins.setdefault(flow, {}))
+            except OSError:
+                return
+
+    def _take_flow(
+        self, stream: socket.socket, buffer: memoryview, size: int, bins: dict[int, int]
+    ) -> None:
+        left = size
+        while left > 0:
+            n = stream.recv_into(buffer, min(left, len(buffer)))
+            if n == 0:
+                raise ConnectionError
+            left -= n
+            now = int(time.monotonic() / BIN_S)
+            bins[now] = bins.get(now, 0) + n
+        stream.sendall(b"\0")
+
+
+def _exactly(stream: socket.socket, n: int) -> bytes:
+    """n bytes, or none if the other side has closed."""
+    found = b""
+    while len(found) < n:
+        part = stream.recv(n - len(found))
+        if not part:
+            return b""
+        found += part
+    return found
+
+
+class Source:
+    """Sends flows."""
+
+    def __init__(self) -> None:
+        self.flows: list[dict[str, Any]] = []
+        self._idle: dict[tuple[str, int], list[socket.socket]] = {}
+        self._lock = threading.Lock()
+
+    def start(self, orders: "SimpleQueue[dict[str, Any]]") -> None:
+        """Starts each flow at its time, on a thread of its own."""
+        while True:
+            order = orders.get()
+            _sleep_until(order["at"])
+            threading.Thread(target=self._send, args=(order,), daemon=True).start()
+
+    def _send(self, order: dict[str, Any]) -> None:
+        """One flow, on a connection that is idle or a new one."""
+        key = (order["to"], order["dscp"])
+        result = {"flow": order["flow"], "start": time.monotonic(), "end": None}
+        self.flows.append(result)
+        try:
+            stream = self._connection(key, fresh=order["fresh"])
+            size = order["size"]
+            stream.sendall(HEADER.pack(ENDLESS if size is None else size, order["flow"]))
+            if size is None:
+                self._send_until(stream, order["until"])
+                return
+            for begin in range(0, size, len(CHUNK)):
+                stream.sendall(CHUNK[: size - begin])
+            if stream.recv(1):
+                result["end"] = time.monotonic()
+                with self._lock:
+                    self._idle.setdefault(key, []).append(stream)
+        except OSError as error:
+            result["error"] = str(error)
+
+    def _send_until(self, stream: socket.socket, until: float) -> None:
+        stream.settimeout(0.1)
+        while time.monotonic() < until:
+            try:
+                stream.send(CHUNK)
+            except TimeoutError:
+                continue
+        # What is queued behind a full link would otherwise outlive the run.
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        stream.close()
+
+    def _connection(self, key: tuple[str, int], *, fresh: bool) -> socket.socket:
+        with self._lock:
+            idle = self._idle.get(key)
+            if idle and not fresh:
+                return idle.pop()
+        stream = socket.socket()
+        # The DSCP; TCP keeps the ECN bits to itself.
+        stream.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, key[1] << 2)
+        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        stream.connect((key[0], PORT))
+        return stream
+
+
+class Prober:
+    """Echo requests by a raw socket: the kernel answers, so nothing but the network is late.
+    They are ECN-capable, as marking would drop them otherwise."""
+
+    def __init__(self) -> None:
+        self.replies: list[tuple[int, float, float]] = []
+        """DSCP, when it was sent, round-trip time."""
+
+    def ping(self, order: dict[str, Any]) -> None:
+        """Echo requests at an interval until a time."""
+        raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        raw.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, order["dscp"] << 2 | 0b10)
+        identifier = threading.get_native_id() & 0xFFFF
+        sent: dict[int, float] = {}
+        due, number = order["from"], 0
+        _sleep_until(due)
+        while (now := time.monotonic()) < order["until"] + LATE_S:
+            if now >= due and now < order["until"]:
+                sent[number] = now
+                raw.sendto(_echo(identifier, number), (order["to"], 0))
+                number, due = (number + 1) & 0xFFFF, due + order["every"]
+                continue
+            left = due - now if due < order["until"] else order["until"] + LATE_S - now
+            if select.select([raw], [], [], max(left, 0))[0]:
+                packet, now = raw.recv(2048), time.monotonic()
+                kind, _, _, identity, seq = struct.unpack_from("!BBHHH", packet, 20)
+                if (kind, identity) == (0, identifier) and seq in sent:
+                    begin = sent.pop(seq)
+                    self.replies.append((order["dscp"], begin, now - begin))
+
+
+def _echo(identifier: int, number: int) -> bytes:
+    """An echo request (RFC 792) with its checksum; the payload is zero."""
+    words = (0x0800, identifier, number)
+    total = sum(words)
+    total = (total & 0xFFFF) + (total >> 16)
+    return struct.pack("!BBHHH", 8, 0, ~total & 0xFFFF, identifier, number) + bytes(56)
+
+
+class Watcher:
+    """Reads an interface's counter of received bytes."""
+
+    def __init__(self) -> None:
+        self.readings: list[tuple[float, int]] = []
+
+    def watch(self, order: dict[str, Any]) -> None:
+        """Reads it at an interval until a time."""
+        path = Path("/sys/class/net", order["interface"], "statistics/rx_bytes")
+        with path.open(encoding="ascii") as counter:
+            while (now := time.monotonic()) < order["until"]:
+                counter.seek(0)
+                self.readings.append((now, int(counter.read())))
+                time.sleep(order["every"])
+
+
+def _sleep_until(when: float) -> None:
+    left = when - time.monotonic()
+    if left > 0:
+        time.sleep(left)
+
+
+def _counters() -> dict[str, int]:
+    """The namespace's own: TCP's and IP's, as `nstat` names them."""
+    found = {}
+    for path in ("/proc/net/netstat", "/proc/net/snmp"):
+        with Path(path).open(encoding="ascii") as lines:
+            rows = [line.split() for line in lines]
+        for names, values in zip(rows[::2], rows[1::2], strict=True):
+            group = names[0].rstrip(":")
+            found |= {
+                f"{group}{name}": int(value)
+                for name, value in zip(names[1:], values[1:], strict=True)
+            }
+    return found
+
+
+def main() -> None:
+    """Obeys until the input closes."""
+    sink, source, prober, watcher = Sink(), Source(), Prober(), Watcher()
+    sends: SimpleQueue[dict[str, Any]] = SimpleQueue()
+    threading.Thread(target=source.start, args=(sends,), daemon=True).start()
+    others = {"ping": prober.ping, "watch": watcher.watch}
+    print(json.dumps({"ready": os.getpid()}), flush=True)
+    for line in sys.stdin:
+        ((name, order),) = json.loads(line).items()
+        if name == "report":
+            report = {
+                "flows": source.flows,
+                "received": {flow: sorted(bins.items()) for flow, bins in sink.bins.items()},
+                "pings": prober.replies,
+                "readings": watcher.readings,
+                "counters": _counters(),
+            }
+            print(json.dumps(report), flush=True)
+        elif name == "send":
+            sends.put(order)
+        else:
+            threading.Thread(target=others[name], args=(order,), daemon=True).start()
+
+
+if __name__ == "__main__":
+    main()
