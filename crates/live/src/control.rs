@@ -127,6 +127,8 @@ pub fn serve<C: Clock>(
     stop: &AtomicBool,
     mut each_slice: impl FnMut(&mut Forwarder<C>),
 ) -> io::Result<()> {
+    // Timers of ordinary threads are 50 us late on purpose, to save power.
+    nix::sys::prctl::set_timerslack(1)?;
     let (orders, inbox) = channel();
     let live = forwarder.live().clone();
     std::thread::scope(|scope| {

@@ -209,7 +209,7 @@ def _sleep_until(when: float) -> None:
 
 def _counters() -> dict[str, int]:
     """The namespace's own: TCP's and IP's, as `nstat` names them."""
-    found = {}
+    found: dict[str, int] = {}
     for path in ("/proc/net/netstat", "/proc/net/snmp"):
         with Path(path).open(encoding="ascii") as lines:
             rows = [line.split() for line in lines]

@@ -3,15 +3,13 @@
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from switchbed import _native
 from switchbed._native import Mistake
-
-if TYPE_CHECKING:
-    from switchbed.live.control import Client
+from switchbed.live import control
 
 path_argument = click.Path(path_type=Path)
 socket_option = click.option(
@@ -65,16 +63,14 @@ def keys() -> None:
 @socket_option
 def set_(sets: tuple[str, ...], socket: Path | None) -> None:
     """Change a switch that runs: switch.…, scheme, scheme.params.…, live.…, port.NAME.…"""
-    with _client(socket) as client:
-        client.ask("set", sets)
+    control.ask(control.find(socket), "set", sets)
 
 
 @live.command()
 @socket_option
 def show(socket: Path | None) -> None:
     """Print what a switch that runs is set to, as JSON."""
-    with _client(socket) as client:
-        click.echo(json.dumps(client.ask("show"), indent=2))
+    click.echo(json.dumps(control.ask(control.find(socket), "show"), indent=2))
 
 
 @live.command()
@@ -87,13 +83,13 @@ def stats(
     socket: Path | None, every: float | None, count: int | None, as_json: bool, prometheus: bool
 ) -> None:
     """Print what a switch that runs has done, and its queues."""
-    with _client(socket) as client:
-        left = count or (1 if every is None else None)
-        while left is None or left > 0:
-            _print_stats(client.stats(), as_json, prometheus)
-            left = None if left is None else left - 1
-            if left != 0:
-                time.sleep(every or 1.0)
+    path = control.find(socket)
+    left = count or (1 if every is None else None)
+    while left is None or left > 0:
+        _print_stats(control.stats(path), as_json, prometheus)
+        left = None if left is None else left - 1
+        if left != 0:
+            time.sleep(every or 1.0)
 
 
 def _print_stats(found: dict[str, Any], as_json: bool, prometheus: bool) -> None:
@@ -115,11 +111,68 @@ def _print_stats(found: dict[str, Any], as_json: bool, prometheus: bool) -> None
 @socket_option
 def stop(socket: Path | None) -> None:
     """End a switch that runs."""
-    with _client(socket) as client:
-        client.ask("stop")
+    control.ask(control.find(socket), "stop")
 
 
-def _client(socket: Path | None) -> "Client":
-    from switchbed.live import control
+class _Labs(click.Group):
+    """`lab FILE` stands for `lab run FILE`."""
 
-    return control.Client(control.find(socket))
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@live.group(cls=_Labs)
+def lab() -> None:
+    """Run a scenario on the kernel's TCP between network namespaces: lab FILE.toml."""
+
+
+@lab.command("run")
+@click.argument("file", type=path_argument)
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Replace the seed of the file.")
+@click.option(
+    "--scale",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Divide rates and multiply times: 0.01 makes 100 Mbps of 10 Gbps.",
+)
+@click.option("--name", help="Of the lab and its namespaces (default: the file's).")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("--out", type=path_argument, metavar="DIR", help="Write tables and summary.")
+def lab_run(
+    file: Path,
+    sets: tuple[str, ...],
+    seed: int | None,
+    scale: float,
+    name: str | None,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Run the scenario FILE: simulated, then live, with the same flows."""
+    from switchbed.live import lab as command
+
+    found = command.run(command.Request(file, sets, scale, name, out, seed))
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        from switchbed.live import view
+
+        view.print_labs(found)
+
+
+@lab.command()
+@click.option("--all", "all_labs", is_flag=True, help="Labs that run are ended too.")
+def clean(all_labs: bool) -> None:
+    """Remove what labs left that were killed."""
+    from switchbed.live import netns
+
+    removed, kept = netns.clean(all_labs=all_labs)
+    for name in removed:
+        click.echo(f"removed lab {name}")
+    for name in kept:
+        click.echo(f"kept lab {name}, which runs (--all ends it)")
+    if not removed and not kept:
+        click.echo("nothing to clean")

@@ -3,46 +3,35 @@
 import json
 import socket
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from switchbed._native import Mistake
 from switchbed.live import system
 
 
-class Client:
-    """A connection to a switch that runs."""
-
-    def __init__(self, path: Path) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+def ask(path: Path, what: str, argument: object = None) -> Any:
+    """What the switch at this socket answers; what it refuses is a `Mistake`. Each request has
+    a connection of its own: the switch hangs up on who says nothing."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:
         try:
-            self._socket.connect(str(path))
+            stream.connect(str(path))
+            stream.sendall(json.dumps({what: argument}).encode() + b"\n")
+            with stream.makefile("r", encoding="utf-8") as lines:
+                line = lines.readline()
         except OSError as error:
-            self._socket.close()
             raise Mistake(f"no switch answers at {path}: {error.strerror}") from error
-        self._lines = self._socket.makefile("r", encoding="utf-8")
+    if not line:
+        raise Mistake("the switch has ended")
+    answer = json.loads(line)
+    if "error" in answer:
+        raise Mistake(answer["error"])
+    return answer["ok"]
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._lines.close()
-        self._socket.close()
-
-    def ask(self, what: str, argument: object = None) -> Any:
-        """The answer; what the switch refuses is a `Mistake`."""
-        self._socket.sendall(json.dumps({what: argument}).encode() + b"\n")
-        line = self._lines.readline()
-        if not line:
-            raise Mistake("the switch has ended")
-        answer = json.loads(line)
-        if "error" in answer:
-            raise Mistake(answer["error"])
-        return answer["ok"]
-
-    def stats(self) -> dict[str, Any]:
-        """What the switch has done and how it is."""
-        found: dict[str, Any] = self.ask("stats")
-        return found
+def stats(path: Path) -> dict[str, Any]:
+    """What the switch has done and how it is."""
+    found: dict[str, Any] = ask(path, "stats")
+    return found
 
 
 def find(path: Path | None) -> Path:

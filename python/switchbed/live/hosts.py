@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,25 +30,49 @@ def make(namespaces: Sequence[str]) -> None:
         system.ip("link", "set", "dev", "lo", "up", netns=netns)
 
 
-def sysctls(namespaces: Sequence[str], values: dict[str, str]) -> None:
-    """Sets the same in every namespace."""
-    lines = "".join(
-        f"echo {value} > /proc/sys/{key.replace('.', '/')}\n" for key, value in values.items()
-    )
-    for netns in namespaces:
-        system.run(["ip", "netns", "exec", netns, "sh", "-e"], text=lines)
+@dataclass(frozen=True)
+class Tcp:
+    """What hosts' TCP is set to."""
+
+    congestion_control: str
+    ecn: bool
+    mtu: int
+    initial_window: int
+    rto_min_ms: int
 
 
-def neighbours(namespaces: Sequence[str], interfaces: Sequence[str]) -> None:
-    """Tells every host where the others are: no ARP among the measured frames."""
+def configure(namespaces: Sequence[str], interfaces: Sequence[str], tcp: Tcp) -> None:
+    """Sets every host's addresses, neighbours (no ARP among the measured frames) and TCP."""
     for host, (netns, interface) in enumerate(zip(namespaces, interfaces, strict=True)):
-        lines = [
+        system.run(["ip", "netns", "exec", netns, "sh", "-e"], text=_sysctls(tcp))
+        route = f"route replace {NETWORK}.0.0/16 dev {interface} initcwnd {tcp.initial_window}"
+        if tcp.rto_min_ms < LINUX_RTO_MIN_MS:
+            # The kernel's timers are no finer than a tick.
+            route += f" rto_min {max(tcp.rto_min_ms, TICK_MS)}ms"
+        others = [other for other in range(len(namespaces)) if other != host]
+        lines = [f"link set dev {interface} address {station(host)}", route]
+        lines += [
             f"neighbour replace {address(other)} lladdr {station(other)} dev {interface} "
             f"nud permanent"
-            for other in range(len(namespaces))
-            if other != host
+            for other in others
         ]
         system.ip_batch(lines, netns=netns)
+
+
+LINUX_RTO_MIN_MS = 200
+TICK_MS = 4
+
+
+def _sysctls(tcp: Tcp) -> str:
+    values = {
+        "net/ipv4/tcp_congestion_control": tcp.congestion_control,
+        "net/ipv4/tcp_ecn": int(tcp.ecn),
+        "net/ipv4/tcp_no_metrics_save": 1,
+        # A persistent connection keeps its window, or a scenario's restart would be ours.
+        "net/ipv4/tcp_slow_start_after_idle": 0,
+        "net/ipv6/conf/all/disable_ipv6": 1,
+    }
+    return "".join(f"echo {value} > /proc/sys/{key}\n" for key, value in values.items())
 
 
 class Agent:

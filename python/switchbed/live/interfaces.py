@@ -8,6 +8,7 @@ from typing import Any
 
 from switchbed._native import Mistake
 from switchbed.live import ethtool, system
+from switchbed.live.scale import size_bytes
 
 HOST_OFFLOADS = ("tx", "tso", "gso")
 SWITCH_OFFLOADS = ("gro", "lro")
@@ -117,13 +118,3 @@ def place_taps(live: dict[str, Any]) -> None:
             lines.append(f"address add {tap['address']} dev {name}")
         lines.append(f"link set dev {name} up")
         system.ip_batch(lines, netns=netns)
-
-
-UNITS = {"KB": 1000, "MB": 1_000_000, "GB": 1_000_000_000, "B": 1}
-"""As sizes are printed; the longer names first."""
-
-
-def size_bytes(text: str) -> int:
-    """A resolved size: "1.5KB" is 1500."""
-    unit = next(unit for unit in UNITS if text.endswith(unit))
-    return round(float(text.removesuffix(unit)) * UNITS[unit])

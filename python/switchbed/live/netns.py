@@ -52,9 +52,9 @@ class Lab:
     def remove(self) -> None:
         """Ends its processes, removes its namespaces, then its file. What is gone already
         is no error."""
-        for pid, begin in self.processes:
-            if _started(pid) == begin:
-                _kill(pid)
+        for number, begin in self.processes:
+            if _started(number) == begin:
+                _kill(number)
         present = system.namespaces()
         for netns in self.namespaces:
             if netns in present:

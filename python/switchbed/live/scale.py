@@ -3,49 +3,42 @@ buffers hold as many packets as before and last as many round trips, so all goes
 slower; what does not scale is the operating system."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-TIMES = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-RATES = {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9}
-QUANTITY = re.compile(r"([0-9.]+)([a-zA-Z]+)")
+from switchbed import _native
+from switchbed._native import Mistake
+
+TIME = re.compile(r"[0-9.]+(ps|ns|us|ms|s)")
+RATE = re.compile(r"[0-9.]+[kMG]?bps")
 
 
-def overrides(scenario: dict[str, Any], scale: float) -> list[str]:
-    """`key=value` for every rate and time of a resolved scenario."""
-    return [f"{key}={text}" for key, text in _scaled("", scenario, scale)]
-
-
-def _scaled(path: str, value: object, scale: float) -> Iterator[tuple[str, str]]:
+def scaled(value: Any, scale: float) -> Any:
+    """A resolved scenario, or a part of it, with every rate times the scale and every time
+    over it."""
     match value:
         case dict():
-            for key, inner in value.items():
-                yield from _scaled(f"{path}.{key}" if path else key, inner, scale)
+            return {k: v if k == "title" else scaled(v, scale) for k, v in value.items()}
         case list():
-            for i, inner in enumerate(value):
-                yield from _scaled(f"{path}.{i}", inner, scale)
-        case str() if path != "title":
-            new = quantity(value, scale)
-            if new is not None:
-                yield path, new
-
-
-def quantity(text: str, scale: float) -> str | None:
-    """A rate times the scale, a time over it; None for anything else."""
-    found = QUANTITY.fullmatch(text)
-    if found is None:
-        return None
-    number, unit = float(found[1]), found[2]
-    if unit in TIMES:
-        return f"{round(number * TIMES[unit] / scale)}ps"
-    if unit in RATES:
-        return f"{round(number * RATES[unit] * scale)}bps"
-    return None
+            return [scaled(each, scale) for each in value]
+        case str() if TIME.fullmatch(value):
+            return f"{round(_native.time_ps(value) / scale)}ps"
+        case str() if RATE.fullmatch(value):
+            return f"{round(_native.rate_bps(value) * scale)}bps"
+        case _:
+            return value
 
 
 def seconds(text: str) -> float:
-    """A resolved time."""
-    found = QUANTITY.fullmatch(text)
-    if found is None or found[2] not in TIMES:
-        raise ValueError(text)
-    return float(found[1]) * TIMES[found[2]] / 1e12
+    """A resolved time in seconds."""
+    return _native.time_ps(text) / 1e12
+
+
+def size_bytes(text: str) -> int:
+    """A resolved size in bytes."""
+    return _native.size_bytes(text)
+
+
+def check(scale: float) -> None:
+    """Refuses a scale that makes no sense."""
+    if not 0 < scale <= 1:
+        raise Mistake(f"--scale {scale}: it must be over 0 and at most 1, such as 0.01")

@@ -1,7 +1,9 @@
 """A switch's ports and queues as a table for the terminal."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 
@@ -51,3 +53,50 @@ def _add_port(
             f"{queue['mean_bytes']:.0f}",
             str(queue["max_bytes"]),
         )
+
+
+def print_labs(found: Sequence[dict[str, Any]]) -> None:
+    """A lab a table: what was simulated beside what was measured."""
+    console = Console()
+    for lab in found:
+        console.print(_beside(lab))
+        for note in lab["notes"]:
+            console.print(f"note: {note}")
+
+
+def _beside(lab: dict[str, Any]) -> Table:
+    settings = " ".join(f"{key}={value}" for key, value in lab["settings"].items())
+    title = f"{lab['title'] or lab['scheme']} {settings}".strip()
+    table = Table(
+        title=f"{title}; {lab['hosts']} hosts at {lab['rate']}, {lab['congestion_control']}",
+        title_justify="left",
+    )
+    table.add_column("")
+    for name in ("simulated", "live"):
+        table.add_column(name, justify="right")
+    for name, simulated, live, form in _figures(lab["simulated"], lab["live"]):
+        if simulated is not None or live is not None:
+            table.add_row(name, *("" if v is None else format(v, form) for v in (simulated, live)))
+    return table
+
+
+Figure = tuple[str, float | None, float | None, str]
+
+
+def _figures(a: dict[str, Any], b: dict[str, Any]) -> Iterator[Figure]:
+    """Name, what was simulated, what was measured, and how to print both."""
+    for name in a["goodput_mbps"]:
+        of = "goodput_mbps"
+        yield f"goodput of class {name}, Mbps", a[of].get(name), b[of].get(name), ".2f"
+    for size in ("all", "small", "medium", "large"):
+        for name in ("mean", "p99"):
+            key = f"{name}_us"
+            yield f"{name} FCT, {size}, us", a["fct"][size][key], b["fct"][size][key], ",.0f"
+    for name in ("mean", "p99"):
+        yield f"{name} RTT, us", a["rtt"][f"{name}_us"], b["rtt"][f"{name}_us"], ",.0f"
+    if a["bottleneck"] and b["bottleneck"]:
+        for name in ("mean", "p99", "max"):
+            key = f"{name}_bytes"
+            yield f"{name} queue, bytes", a["bottleneck"][key], b["bottleneck"][key], ",.0f"
+    for name in ("marks", "drops", "timeouts", "retransmissions"):
+        yield name, a.get(name), b.get(name), ",.0f"

@@ -1,0 +1,302 @@
+"""`switchbed live lab`: a scenario on real TCP. The scenario is simulated first; then the same
+flows are sent by the kernel's TCP between network namespaces through the live switch, and both
+are measured alike."""
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from switchbed import _native, toml
+from switchbed._native import Mistake, Plan, Progress
+from switchbed.live import control, hosts, measured, netns, system
+from switchbed.live.scale import scaled, seconds, size_bytes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+START_S = 0.5
+"""From the orders to the first flow: all hosts must have heard theirs."""
+LINGER = 1.5
+"""A run without an end is given this many times what the simulation took, and a second."""
+SERIES = "1ms"
+MOST_HOSTS = 64
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of `switchbed live lab`."""
+
+    file: Path
+    sets: tuple[str, ...] = ()
+    scale: float = 1.0
+    name: str | None = None
+    out: Path | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a lab is made of."""
+
+    scenario: dict[str, Any]
+    """As resolved, scaled."""
+    flows: "pl.DataFrame"
+    """As the simulation started them."""
+    simulated: measured.Measured
+    until_s: float
+    congestion_control: str
+    notes: list[str]
+
+    @property
+    def hosts(self) -> int:
+        """How many."""
+        return int(self.scenario["topology"]["hosts"])
+
+
+def run(request: Request) -> list[dict[str, Any]]:
+    """Runs every combination of the file, one after the other: simulated and live."""
+    plans = _native.plans(request.file, request.sets, request.seed)
+    if request.out is not None and request.out.exists():
+        raise Mistake(f"--out {request.out}: exists; name another")
+    setups = [_setup(request, plan) for plan in plans]
+    name = request.name or request.file.stem
+    results = []
+    for i, (plan, setup) in enumerate(zip(plans, setups, strict=True)):
+        live = _live(name, setup)
+        found = measured.beside(dict(json.loads(plan.settings)), setup, live)
+        results.append(found)
+        if request.out is not None:
+            folder = request.out if len(plans) == 1 else request.out / str(i)
+            measured.write(folder, found, setup, live)
+    return results
+
+
+def _setup(request: Request, plan: Plan) -> Setup:
+    """Scales and simulates; refuses what a lab cannot do."""
+    import polars as pl
+
+    scenario = scaled(json.loads(plan.scenario), request.scale)
+    topology = scenario["topology"]
+    file = request.file
+    if topology["kind"] != "star":
+        raise Mistake(
+            f'{file}: topology.kind is {topology["kind"]!r}: a lab has one switch, "star"'
+        )
+    if topology["hosts"] > MOST_HOSTS:
+        raise Mistake(
+            f"{file}: topology.hosts is {topology['hosts']}: a lab has {MOST_HOSTS} at most"
+        )
+    scenario["measure"] |= {"queues": "all"}
+    scenario["measure"].setdefault("series_every", SERIES)
+    plans = _native.plans_of(str(file), toml.document(scenario), file.parent, [], False)
+    results = plans[0].run(Progress())
+    flows = pl.DataFrame(results.flows)
+    summary = json.loads(results.summary)
+    until = scenario["run"].get("until")
+    until_s = seconds(until) if until else LINGER * summary["simulated_s"] + 1.0
+    control, notes = _congestion_control(scenario["transport"])
+    simulated = measured.Measured(
+        flows=flows,
+        series=pl.DataFrame(results.series),
+        pings=_probes(pl.DataFrame(results.probes)),
+        counters={name: summary[name] for name in ("marks", "drops", "timeouts")},
+    )
+    return Setup(scenario, flows, simulated, until_s, control, notes)
+
+
+def _probes(probes: "pl.DataFrame") -> "pl.DataFrame":
+    return probes.select("class", "rtt_s").drop_nulls()
+
+
+def _congestion_control(transport: dict[str, Any]) -> tuple[str, list[str]]:
+    """The kernel's for the scenario's, and what must be said of it."""
+    known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    wanted = {"dctcp": "dctcp", "cubic": "cubic"}.get(transport["kind"], "reno")
+    if wanted in known:
+        return wanted, []
+    other = "Reno with ECN" if transport["ecn"] else "Reno"
+    return "reno", [f"this kernel has no {wanted} (modprobe tcp_{wanted}?): {other} instead"]
+
+
+def _live(name: str, setup: Setup) -> measured.Measured:
+    """Makes the lab, runs it, measures, and removes everything whatever happens."""
+    with tempfile.TemporaryDirectory(prefix="switchbed-lab-") as folder, ExitStack() as stack:
+        socket = system.make_runtime_folder() / f"lab-{name}.sock"
+        lab = netns.begin(name, setup.hosts, socket)
+        stack.callback(lab.remove)
+        stack.enter_context(_interrupted_by_sigterm())
+        hosts.make(lab.namespaces)
+        interfaces = [f"sb{lab.owner}h{host}" for host in range(setup.hosts)]
+        file = Path(folder, "switch.toml")
+        file.write_text(toml.document(_switch_file(setup, lab.namespaces, interfaces)))
+        switch = _start_switch(file, socket, Path(folder, "out"))
+        stack.callback(_end, switch)
+        lab.processes.append(netns.started(switch.pid))
+        lab.save()
+        _wait_for(switch)
+        hosts.configure(lab.namespaces, interfaces, _tcp(setup))
+        agents = []
+        for namespace in lab.namespaces:
+            agents.append(hosts.Agent(namespace))
+            stack.callback(agents[-1].end)
+        for agent in agents:
+            agent.wait_ready()
+        return _measure(setup, agents, socket, switch, Path(folder, "out"))
+
+
+def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> dict[str, Any]:
+    """The live switch's file. A link's delay, both ways of both hosts' links, is put where a
+    frame leaves the switch."""
+    scenario = setup.scenario
+    topology, host = scenario["topology"], scenario["host"]
+    delay_ps = 2 * (_native.time_ps(topology["delay"]) + _native.time_ps(host["delay"]))
+    ports = [
+        {"name": interface, "netns": namespace, "address": f"{hosts.address(i)}/16"}
+        for i, (namespace, interface) in enumerate(zip(namespaces, interfaces, strict=True))
+    ]
+    live = {
+        "mtu": host["mtu"],
+        "rate": topology["rate"],
+        "delay": f"{delay_ps}ps",
+        "learn": False,
+        "realtime": True,
+        "routes": [f"{hosts.station(i)}={name}" for i, name in enumerate(interfaces)],
+        "series_every": _at_least_1ms(scenario["measure"]["series_every"]),
+        "seed": scenario["run"]["seed"],
+    }
+    return {"live": live, "port": ports, "switch": scenario["switch"], "scheme": scenario["scheme"]}
+
+
+def _at_least_1ms(every: str) -> str:
+    return every if _native.time_ps(every) >= 10**9 else SERIES
+
+
+def _tcp(setup: Setup) -> hosts.Tcp:
+    transport = setup.scenario["transport"]
+    return hosts.Tcp(
+        congestion_control=setup.congestion_control,
+        ecn=bool(transport["ecn"]),
+        mtu=size_bytes(setup.scenario["host"]["mtu"]),
+        initial_window=int(transport["initial_window"]),
+        rto_min_ms=round(seconds(transport["rto_min"]) * 1000),
+    )
+
+
+def _start_switch(file: Path, socket: Path, out: Path) -> "subprocess.Popen[str]":
+    words = ["live", "run", str(file), "--socket", str(socket), "--out", str(out)]
+    # In a session of its own: Ctrl-C ends the lab, which ends the switch in order.
+    return subprocess.Popen(
+        [sys.executable, "-m", "switchbed", *words],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _wait_for(switch: "subprocess.Popen[str]") -> None:
+    """Until it forwards; what it complains of is the lab's mistake."""
+    line = switch.stderr.readline() if switch.stderr else ""
+    if " ports, " not in line:
+        raise Mistake(line.strip().removeprefix("switchbed: ") or "the switch did not start")
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    process.kill()
+    process.wait()
+    if process.stderr:
+        process.stderr.close()
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """SIGTERM cleans up as Ctrl-C does."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _measure(
+    setup: Setup,
+    agents: list[hosts.Agent],
+    socket: Path,
+    switch: "subprocess.Popen[str]",
+    out: Path,
+) -> measured.Measured:
+    """Gives the orders, waits, and gathers what everyone has seen."""
+    start = time.monotonic() + START_S
+    end = start + setup.until_s
+    for flow in setup.flows.sort("start_s").iter_rows(named=True):
+        agents[flow["src"]].order("send", _order(setup, flow, start, end))
+    for probe in (t for t in setup.scenario["traffic"] if t["kind"] == "probe"):
+        for source in _hosts(probe["from"], setup.hosts):
+            agents[source].order("ping", _ping(probe, start, end))
+    # The switch counts time from its own start.
+    zero = time.monotonic() - control.stats(socket)["time_s"]
+    _wait_until(end, switch)
+    reports = [agent.report() for agent in agents]
+    control.ask(socket, "stop")
+    switch.wait(timeout=10)
+    stats = json.loads((out / "stats.json").read_text())
+    return measured.gather(setup, reports, stats, out / "series.parquet", start, zero)
+
+
+def _order(setup: Setup, flow: dict[str, Any], start: float, end: float) -> dict[str, Any]:
+    size = flow["size_bytes"]
+    return {
+        "flow": flow["row"],
+        "to": hosts.address(flow["dst"]),
+        "size": None if size is None else int(size),
+        "dscp": flow["class"],
+        "at": start + flow["start_s"],
+        "until": end,
+        "fresh": bool(flow["handshake"]),
+    }
+
+
+def _ping(probe: dict[str, Any], start: float, end: float) -> dict[str, Any]:
+    (to,) = _hosts(probe["to"], 0)
+    classes = probe.get("classes", [probe.get("class", 0)])
+    return {
+        "to": hosts.address(to),
+        "dscp": classes[0],
+        "every": seconds(probe["every"]),
+        "from": start + seconds(probe.get("start", "0ps")),
+        "until": end,
+    }
+
+
+def _hosts(written: object, count: int) -> list[int]:
+    """Hosts as a resolved scenario writes them: 3, "0-7", [0, 2], "all"."""
+    match written:
+        case int():
+            return [written]
+        case "all":
+            return list(range(count))
+        case str():
+            first, _, last = written.partition("-")
+            return list(range(int(first), int(last or first) + 1))
+        case list():
+            return [host for each in written for host in _hosts(each, count)]
+    raise TypeError(written)
+
+
+def _wait_until(end: float, switch: "subprocess.Popen[str]") -> None:
+    while (left := end - time.monotonic()) > 0:
+        if switch.poll() is not None:
+            raise OSError(0, "the switch has ended before the lab")
+        time.sleep(min(left, 0.2))

@@ -1,0 +1,225 @@
+"""What was measured, simulated or live, in one form; and the two beside each other."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from switchbed.live import agent
+from switchbed.live.scale import seconds, size_bytes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from switchbed.live.lab import Setup
+
+WINDOW_S = 0.1
+"""The output rate is judged over windows of this length."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run's results."""
+
+    flows: "pl.DataFrame"
+    """As a simulation's table `flows`."""
+    series: "pl.DataFrame"
+    """As a simulation's table `series`."""
+    pings: "pl.DataFrame"
+    """`class` and `rtt_s` of every probe that came back."""
+    counters: dict[str, Any]
+    """Marks, drops and whatever else was counted."""
+    stats: dict[str, Any] = field(default_factory=dict)
+    """Live: the switch's last statistics."""
+
+
+def gather(
+    setup: "Setup",
+    reports: list[dict[str, Any]],
+    stats: dict[str, Any],
+    series: Path,
+    start: float,
+    zero: float,
+) -> Measured:
+    """What the hosts and the switch have seen. `start` is when the flows began and `zero` when
+    the switch did, by the clock that all share."""
+    ports = {port["port"]: f"switch:{i}" for i, port in enumerate(stats["ports"])}
+    return Measured(
+        flows=_flows(setup, reports, start),
+        series=_series(series, ports, start - zero),
+        pings=_pings(reports),
+        counters=_counters(reports, stats),
+        stats=stats | {"ports": [p | {"port": ports[p["port"]]} for p in stats["ports"]]},
+    )
+
+
+def _flows(setup: "Setup", reports: list[dict[str, Any]], start: float) -> "pl.DataFrame":
+    """The simulation's flows with what came of them here."""
+    import polars as pl
+
+    warm = start + seconds(setup.scenario["measure"]["warmup"])
+    fct: dict[int, float | None] = {}
+    received: dict[int, int] = {}
+    for report in reports:
+        for flow in report["flows"]:
+            end = flow["end"]
+            fct[flow["flow"]] = None if end is None else end - flow["start"]
+        for row, bins in report["received"].items():
+            inside = sum(n for at, n in bins if at * agent.BIN_S >= warm)
+            received[int(row)] = received.get(int(row), 0) + inside
+    rows = setup.flows["row"].to_list()
+    return setup.flows.select("row", "src", "dst", "class", "size_bytes", "start_s").with_columns(
+        pl.Series("fct_s", [fct.get(row) for row in rows], dtype=pl.Float64),
+        pl.Series("received_bytes", [received.get(row, 0) for row in rows], dtype=pl.UInt64),
+    )
+
+
+def _series(path: Path, ports: dict[str, str], begin_s: float) -> "pl.DataFrame":
+    import polars as pl
+
+    found = pl.read_parquet(path)
+    return found.with_columns(
+        pl.col("time_s") - begin_s, pl.col("port").replace_strict(ports)
+    ).filter(pl.col("time_s") >= 0)
+
+
+def _pings(reports: list[dict[str, Any]]) -> "pl.DataFrame":
+    import polars as pl
+
+    found = [(dscp, rtt) for report in reports for dscp, _, rtt in report["pings"]]
+    schema = {"class": pl.UInt32, "rtt_s": pl.Float64}
+    return pl.DataFrame(found, schema=schema, orient="row")
+
+
+def _counters(reports: list[dict[str, Any]], stats: dict[str, Any]) -> dict[str, Any]:
+    def total(name: str) -> int:
+        return sum(report["counters"].get(name, 0) for report in reports)
+
+    drops = sum(
+        value
+        for port in stats["ports"]
+        for name, value in port.items()
+        if name.startswith("drops_")
+    )
+    return {
+        "marks": sum(port["marked_packets"] for port in stats["ports"]),
+        "drops": drops,
+        "timeouts": total("TcpExtTCPTimeouts"),
+        "retransmissions": total("TcpRetransSegs"),
+        "ce_received": total("IpExtInCEPkts"),
+        "ece_delivered": total("TcpExtTCPDeliveredCE"),
+    }
+
+
+def beside(settings: dict[str, Any], setup: "Setup", live: Measured) -> dict[str, Any]:
+    """The summary of both."""
+    return {
+        "settings": settings,
+        "title": setup.scenario["title"],
+        "scheme": setup.scenario["scheme"]["label"],
+        "rate": setup.scenario["topology"]["rate"],
+        "hosts": setup.hosts,
+        "congestion_control": setup.congestion_control,
+        "notes": setup.notes,
+        "simulated": summary(setup, setup.simulated),
+        "live": summary(setup, live) | {"wakes": live.stats["wakes"]},
+    }
+
+
+def summary(setup: "Setup", found: Measured) -> dict[str, Any]:
+    """The headline figures, the same of a simulation and a live run."""
+    import polars as pl
+
+    measure = setup.scenario["measure"]
+    warmup_s = seconds(measure["warmup"])
+    counted = found.flows.filter(pl.col("start_s") >= warmup_s)
+    span_s = _span_s(setup, found) - warmup_s
+    goodput = found.flows.group_by("class").agg(pl.col("received_bytes").sum()).sort("class")
+    limits = (size_bytes(measure["small"]), size_bytes(measure["large"]))
+    return {
+        "goodput_mbps": {
+            str(row["class"]): row["received_bytes"] * 8e-6 / span_s
+            for row in goodput.iter_rows(named=True)
+        },
+        "fct": _fct(counted, *limits),
+        "rtt": _rtt(found.pings),
+        "bottleneck": _bottleneck(found.series.filter(pl.col("time_s") >= warmup_s)),
+        **found.counters,
+    }
+
+
+def _span_s(setup: "Setup", found: Measured) -> float:
+    """How long it ran, or until its last flow ended."""
+    if setup.scenario["run"].get("until"):
+        return setup.until_s
+    last: Any = (found.flows["start_s"] + found.flows["fct_s"]).max()
+    return float(last) if last is not None else setup.until_s
+
+
+def _fct(flows: "pl.DataFrame", small: int, large: int) -> dict[str, Any]:
+    import polars as pl
+
+    size = pl.col("size_bytes")
+    classes = {
+        "all": pl.lit(True),
+        "small": size <= small,
+        "medium": (size > small) & (size <= large),
+        "large": size > large,
+    }
+    found = {}
+    for name, chosen in classes.items():
+        sized = flows.filter(chosen & size.is_not_null())
+        fct = sized["fct_s"].drop_nulls()
+        found[name] = {
+            "n": len(sized),
+            "finished": len(fct),
+            "mean_us": _us(fct.mean()),
+            "p50_us": _us(fct.quantile(0.5)),
+            "p99_us": _us(fct.quantile(0.99)),
+        }
+    return found
+
+
+def _rtt(pings: "pl.DataFrame") -> dict[str, Any]:
+    rtt = pings["rtt_s"]
+    return {
+        "n": len(rtt),
+        "mean_us": _us(rtt.mean()),
+        "p50_us": _us(rtt.quantile(0.5)),
+        "p99_us": _us(rtt.quantile(0.99)),
+    }
+
+
+def _us(value: Any) -> float | None:
+    return None if value is None else float(value) * 1e6
+
+
+def _bottleneck(series: "pl.DataFrame") -> dict[str, Any] | None:
+    """The port whose queues were longest on average, all queues together."""
+    import polars as pl
+
+    if series.is_empty():
+        return None
+    totals = series.group_by("port", "time_s").agg(pl.col("bytes").sum())
+    ports = totals.group_by("port").agg(
+        pl.col("bytes").mean().alias("mean_bytes"),
+        pl.col("bytes").quantile(0.99).alias("p99_bytes"),
+        pl.col("bytes").max().alias("max_bytes"),
+    )
+    row = ports.sort("mean_bytes", "port", descending=[True, False]).row(0, named=True)
+    queues = series.filter(pl.col("port") == row["port"]).group_by("queue")
+    each = queues.agg(pl.col("bytes").mean()).sort("queue")
+    return row | {"queue_mean_bytes": each["bytes"].to_list()}
+
+
+def write(folder: Path, found: dict[str, Any], setup: "Setup", live: Measured) -> None:
+    """Writes the summary, and the tables of both."""
+    folder.mkdir(parents=True)
+    (folder / "summary.json").write_text(json.dumps(found, indent=2) + "\n")
+    (folder / "scenario.json").write_text(json.dumps(setup.scenario, indent=2) + "\n")
+    (folder / "stats.json").write_text(json.dumps(live.stats, indent=2) + "\n")
+    for name, result in (("simulated", setup.simulated), ("live", live)):
+        (folder / name).mkdir()
+        result.flows.write_parquet(folder / name / "flows.parquet")
+        result.series.write_parquet(folder / name / "series.parquet")
+        result.pings.write_parquet(folder / name / "pings.parquet")
