@@ -9,6 +9,7 @@ from switchbed import stats, theory
 from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
 from switchbed.result import Comparison, Result, compare
 from switchbed.scenario import Scenario
+from switchbed.sweeps.sweep import SweepResult, sweep
 
 __all__ = [
     "Comparison",
@@ -18,10 +19,12 @@ __all__ = [
     "Result",
     "Results",
     "Scenario",
+    "SweepResult",
     "Table",
     "__version__",
     "compare",
     "plans",
     "stats",
+    "sweep",
     "theory",
 ]

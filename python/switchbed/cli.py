@@ -22,6 +22,29 @@ INTERRUPTED = 130
 
 file_argument = click.Path(path_type=Path)
 
+JOBS = click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=lambda: len(os.sched_getaffinity(0)),
+    help="Runs at a time (default: all cores).",
+)
+
+
+class Percent(click.ParamType[float]):
+    """A fraction, as `5%` or `0.05`."""
+
+    name = "PERCENT"
+
+    def convert(self, value: str, param: object, ctx: object) -> float:
+        """The fraction."""
+        try:
+            return float(value[:-1]) / 100 if value.endswith("%") else float(value)
+        except ValueError:
+            raise click.UsageError(f"--precision is {value!r}: such as 5% is needed") from None
+
+
+PERCENT = Percent()
+
 
 @click.group(no_args_is_help=False, invoke_without_command=True)
 @click.version_option(__version__, message=f"switchbed {__version__} (build {__build__})")
@@ -51,12 +74,7 @@ def cli(context: click.Context) -> None:
     show_default=True,
     help="Format of the tables in DIR.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=lambda: len(os.sched_getaffinity(0)),
-    help="Runs at a time (default: all cores).",
-)
+@JOBS
 def run(
     file: Path,
     sets: tuple[str, ...],
@@ -72,6 +90,62 @@ def run(
     from switchbed.run import run as command
 
     return command(Request(file, sets, seed, json_to, out, force, form, jobs))
+
+
+STORE = click.option(
+    "--store",
+    type=file_argument,
+    default="switchbed-store",
+    show_default=True,
+    help="Directory of sweeps.",
+)
+
+
+@cli.command()
+@click.argument("file", type=file_argument)
+@click.option(
+    "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value of the file."
+)
+@STORE
+@click.option("--name", help="The sweep's name. Default: the file's.")
+@click.option("--seeds", type=click.IntRange(1), help="So many seeds, from the file's first on.")
+@click.option("--precision", type=PERCENT, help="Add seeds until --metric is that precise: 5%.")
+@click.option(
+    "--metric", default="fct.all.mean_us", show_default=True, help="A figure of the summary."
+)
+@click.option("--max-seeds", type=int, default=30, show_default=True, help="For --precision.")
+@click.option("--retry", is_flag=True, help="Run again what failed before.")
+@JOBS
+def sweep(
+    file: Path,
+    sets: tuple[str, ...],
+    store: Path,
+    name: str | None,
+    seeds: int | None,
+    precision: float | None,
+    metric: str,
+    max_seeds: int,
+    retry: bool,
+    jobs: int,
+) -> int:
+    """Run what the store does not have of FILE's [compare] × seeds, and keep it there."""
+    from switchbed.sweeps import command
+    from switchbed.sweeps.stopping import Rule
+
+    rule = None if precision is None else Rule(metric, precision, max_seeds)
+    return command.sweep(file, sets, store, name, seeds, rule, jobs, retry=retry)
+
+
+@cli.command()
+@click.argument("sql")
+@STORE
+@click.option("--json", "form", flag_value="json", help="As JSON.")
+@click.option("--csv", "form", flag_value="csv", help="As CSV.")
+def query(sql: str, store: Path, form: str | None) -> None:
+    """Ask a store of sweeps in SQL: runs, flows, queues, ports, series are its tables."""
+    from switchbed.sweeps import command
+
+    command.query(store, sql, form)
 
 
 @cli.command()

@@ -46,7 +46,7 @@ class Bar:
         if elapsed < PATIENCE_S:
             return
         if self._bar is None:
-            self._bar = _bar()
+            self._bar = bar()
             self._bar.add_task("", total=1.0, text="")
             self._bar.start()
         done = sum(map(fraction, tracks)) / len(tracks)
@@ -76,7 +76,8 @@ def describe(tracks: Sequence[Progress], elapsed_s: float) -> str:
     return " · ".join(parts)
 
 
-def _bar() -> "rich.progress.Progress":
+def bar() -> "rich.progress.Progress":
+    """A bar that is drawn anew when told to; its task's field `text` stands behind it."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining

@@ -137,9 +137,14 @@ def print_bench(found: Sequence[dict[str, Any]]) -> None:
 
 def print_rows(rows: Sequence[dict[str, Any]]) -> None:
     """Rows with the same keys, as a table."""
-    console, table = _table(*rows[0])
+    print_frame(list(rows[0]), [list(row.values()) for row in rows])
+
+
+def print_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Columns and their rows, as a table."""
+    console, table = _table(*columns)
     for row in rows:
-        table.add_row(*map(_cell, row.values()))
+        table.add_row(*map(_cell, row))
     console.print(table)
 
 

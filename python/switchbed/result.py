@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-TABLES = ("flows", "queues", "ports", "series")
-
 
 class Result:
     """One run. Its tables' columns, with units, are in docs/results.md."""
@@ -39,12 +37,7 @@ class Result:
     @classmethod
     def of_run(cls, plan: Plan, results: Results, outcome: Outcome) -> Self:
         """What a run left, in memory."""
-        native = {
-            "flows": results.flows,
-            "queues": results.queues,
-            "ports": results.ports,
-            "series": results.series,
-        }
+        native = tables.of(results)
 
         def read(name: str) -> "pl.DataFrame":
             import polars as pl
@@ -54,8 +47,9 @@ class Result:
         return cls(outcome, dict(json.loads(plan.scenario)), read, native)
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """A run's result directory, in any of its formats. Tables are read when asked for."""
+    def load(cls, folder: str | os.PathLike[str], settings: dict[str, Any] | None = None) -> Self:
+        """A run's result directory, in any of its formats. Tables are read when asked for.
+        `settings` are those of a sweep, where its runs do not have them."""
         place = Path(folder)
         manifest = _json(place, "manifest.json")
         if "scenario" not in manifest:
@@ -68,7 +62,7 @@ class Result:
             )
         summary = _json(place, "summary.json")
         scheme = manifest["scenario"]["scheme"]["name"]
-        outcome = Outcome(0, manifest["settings"], scheme, summary, 0.0)
+        outcome = Outcome(0, settings or manifest["settings"], scheme, summary, 0.0)
         return cls(outcome, manifest["scenario"], lambda name: tables.read(place / name))
 
     @property
@@ -109,6 +103,16 @@ class Result:
     def series(self) -> "pl.DataFrame":
         """A row a sample of a queue; empty without `measure.series_every`."""
         return self._table("series")
+
+    @cached_property
+    def goodput(self) -> "pl.DataFrame":
+        """A row an interval and class; empty without `measure.goodput_every`."""
+        return self._table("goodput")
+
+    @cached_property
+    def probes(self) -> "pl.DataFrame":
+        """A row a probe of the RTT; empty without probes among the traffic."""
+        return self._table("probes")
 
     def arrow(self, name: str) -> Table:
         """A table that speaks Arrow (`__arrow_c_stream__`), which pyarrow, DuckDB, Polars and
@@ -213,8 +217,8 @@ def _seeds(runs: dict[int, Result]) -> str:
 
 
 def _known(name: str) -> str:
-    if name not in TABLES:
-        raise Mistake(f"there is no table {name!r}: tables are {', '.join(TABLES)}")
+    if name not in tables.NAMES:
+        raise Mistake(f"there is no table {name!r}: tables are {', '.join(tables.NAMES)}")
     return name
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from switchbed._native import Plan, Progress, Results
+from switchbed._native import Mistake, Panic, Plan, Progress, Results
 
 TICK_S = 0.1
 """How often the main thread wakes. It has to: Polars replaces the handler of SIGINT by one
@@ -57,16 +57,23 @@ Keep = Callable[[Plan, Results, Outcome], None]
 may be large and are dropped after it."""
 
 
-def run_all(plans: Sequence[Plan], jobs: int, keep: Keep, meter: Meter) -> Sweep:
+Tolerate = Callable[[int, str], None]
+"""Told the place of a run that failed, and why."""
+
+
+def run_all(
+    plans: Sequence[Plan], jobs: int, keep: Keep, meter: Meter, tolerate: Tolerate | None = None
+) -> Sweep:
     """Runs the plans on `jobs` threads. Ctrl-C, or an error in one of them, cancels the
-    others; those that have finished are kept."""
+    others; those that have finished are kept. With `tolerate` a run that fails by its own
+    fault does not stop the others."""
     tracks = [Progress() for _ in plans]
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="run")
     futures: list[Future[Outcome | None]] = []
     stopped_by: BaseException | None = None
     try:
         for index, (plan, track) in enumerate(zip(plans, tracks, strict=True)):
-            futures.append(pool.submit(_one, index, plan, track, keep))
+            futures.append(pool.submit(_one, index, plan, track, keep, tolerate))
         _watch(futures, tracks, meter)
     except BaseException as error:
         stopped_by = error
@@ -76,9 +83,17 @@ def run_all(plans: Sequence[Plan], jobs: int, keep: Keep, meter: Meter) -> Sweep
     return Sweep(len(plans), list(_finished(futures)), stopped_by)
 
 
-def _one(index: int, plan: Plan, track: Progress, keep: Keep) -> Outcome | None:
+def _one(
+    index: int, plan: Plan, track: Progress, keep: Keep, tolerate: Tolerate | None
+) -> Outcome | None:
     begin = time.perf_counter()
-    results = plan.run(track)
+    try:
+        results = plan.run(track)
+    except (Mistake, Panic) as error:
+        if tolerate is None:
+            raise
+        tolerate(index, str(error))
+        return None
     wall_s = time.perf_counter() - begin
     if not results.complete:
         return None

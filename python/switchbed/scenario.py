@@ -70,6 +70,11 @@ class Scenario:
         return made
 
     @property
+    def name(self) -> str:
+        """What messages call it: its file, if it has one."""
+        return self._name
+
+    @property
     def plans(self) -> list[Plan]:
         """Its runs: one, or with `[compare]` each of the cross product."""
         written = [(key, toml.value(key, item)) for key, item in self._overrides]

@@ -44,34 +44,18 @@ class Store:
         """Writes one run's files: here where it is the only one, else into its folder."""
         place = self._draft / folder(outcome) if self._is_sweep else self._draft
         place.mkdir(exist_ok=True)
-        present = {"flows": results.flows, "queues": results.queues, "ports": results.ports}
-        asked_for = {
-            "series": results.series,
-            "goodput": results.goodput,
-            "probes": results.probes,
-        }
-        present |= {name: table for name, table in asked_for.items() if len(table)}
-        for name, table in present.items():
-            tables.write(table, place / name, self._form)
-        manifest = {
-            "seed": outcome.summary["seed"],
-            "settings": outcome.settings,
-            "scenario": json.loads(plan.scenario),
-            "tables": {name: tables.describe(table) for name, table in present.items()},
-        }
-        _write_json(place / MANIFEST, _head() | manifest)
-        _write_json(place / "summary.json", outcome.summary)
+        write_run(place, plan, results, outcome, self._form)
 
     def commit(self, sweep: Sweep, wall_s: float, jobs: int) -> None:
         """Puts the directory in its place."""
         if self._is_sweep:
             runs = {folder(outcome): outcome.settings for outcome in sweep.outcomes}
-            _write_json(self._draft / MANIFEST, _head() | {"runs": runs})
-            _write_json(self._draft / "summary.json", summary(sweep))
+            write_json(self._draft / MANIFEST, head() | {"runs": runs})
+            write_json(self._draft / "summary.json", summary(sweep))
             tables.write_rows(flat(sweep.outcomes), self._draft / "runs", self._form)
         times = {folder(outcome): outcome.wall_s for outcome in sweep.outcomes}
-        here = machine() | {"threads": jobs, "wall_s": wall_s, "runs_wall_s": times}
-        _write_json(self._draft / "machine.json", here)
+        took = {"threads": jobs, "wall_s": wall_s, "runs_wall_s": times}
+        write_json(self._draft / "machine.json", machine() | took)
         check(self._path, force=self._force)
         old = self._draft.with_suffix(".old")
         if self._path.exists():
@@ -83,6 +67,27 @@ class Store:
                 old.rename(self._path)
             raise
         shutil.rmtree(old, ignore_errors=True)
+
+
+def write_run(
+    place: Path, plan: Plan, results: Results, outcome: Outcome, form: tables.Format
+) -> None:
+    """One run's tables, manifest and summary, into a directory that is there."""
+    present = {
+        name: table
+        for name, table in tables.of(results).items()
+        if name in tables.ALWAYS or len(table)
+    }
+    for name, table in present.items():
+        tables.write(table, place / name, form)
+    manifest = {
+        "seed": outcome.summary["seed"],
+        "settings": outcome.settings,
+        "scenario": json.loads(plan.scenario),
+        "tables": {name: tables.describe(table) for name, table in present.items()},
+    }
+    write_json(place / MANIFEST, head() | manifest)
+    write_json(place / "summary.json", outcome.summary)
 
 
 def summary(sweep: Sweep) -> dict[str, Any]:
@@ -98,12 +103,12 @@ def summary(sweep: Sweep) -> dict[str, Any]:
 def flat(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     """A row a run: settings, then the summary with its levels joined by underscores."""
     return [
-        {"folder": folder(o)} | settings | dict(_leaves("", o.summary))
-        for o, settings in zip(outcomes, _columns([o.settings for o in outcomes]), strict=True)
+        {"folder": folder(o)} | settings | dict(leaves("", o.summary))
+        for o, settings in zip(outcomes, columns([o.settings for o in outcomes]), strict=True)
     ]
 
 
-def _columns(settings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def columns(settings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Settings that one column can hold: where not all values of a key are numbers, text."""
     keys = {key for key in settings[0] if all(type(s[key]) in (int, float) for s in settings)}
     return [
@@ -115,10 +120,11 @@ def _columns(settings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _leaves(prefix: str, value: object) -> Iterator[tuple[str, Any]]:
+def leaves(prefix: str, value: object) -> Iterator[tuple[str, Any]]:
+    """A summary's values by their names, levels joined by underscores."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _leaves(f"{prefix}_{key}" if prefix else key, inner)
+            yield from leaves(f"{prefix}_{key}" if prefix else key, inner)
     else:
         yield prefix, json.dumps(value) if isinstance(value, list) else value
 
@@ -152,11 +158,13 @@ def folder(outcome: Outcome) -> str:
     return re.sub(r"[^\w=.,+-]+", "_", f"{outcome.index:04}-" + ",".join(words))[:120]
 
 
-def _write_json(path: Path, value: object) -> None:
+def write_json(path: Path, value: object) -> None:
+    """Readable, and the same bytes for the same value."""
     path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
-def _head() -> dict[str, Any]:
+def head() -> dict[str, Any]:
+    """What every manifest begins with."""
     return {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -166,7 +174,7 @@ def _head() -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """What figures that depend on the machine are kept with."""
+    """Where it ran: not the same for two equal runs."""
     return {
         "system": platform.platform(),
         "processor": _processor(),

@@ -4,13 +4,24 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from switchbed._native import Table
+from switchbed._native import Results, Table
 
 if TYPE_CHECKING:
     import polars as pl
 
 Format = Literal["parquet", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+ALWAYS = ("flows", "queues", "ports")
+ASKED_FOR = ("series", "goodput", "probes")
+"""Tables that are empty, and not written, unless the scenario asks for them."""
+NAMES = (*ALWAYS, *ASKED_FOR)
+
+
+def of(results: Results) -> dict[str, Table]:
+    """A run's tables by name, empty ones too."""
+    return {name: getattr(results, name) for name in NAMES}
 
 
 def write(table: Table, stem: Path, form: Format) -> None:

@@ -1,0 +1,74 @@
+"""`switchbed sweep` and `switchbed query`."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from switchbed import _native, report
+from switchbed._native import Plan
+from switchbed.sweeps.archive import Archive
+from switchbed.sweeps.stopping import Rule
+from switchbed.sweeps.sweep import SweepResult, check_name, run
+
+INTERRUPTED = 130
+FAILED = 1
+
+
+def sweep(
+    file: Path,
+    sets: Sequence[str],
+    path: Path,
+    name: str | None,
+    seeds: int | None,
+    rule: Rule | None,
+    jobs: int,
+    *,
+    retry: bool,
+) -> int:
+    """Returns the exit code: 1 if a run failed."""
+
+    def plans(chosen: Sequence[int] | None) -> list[Plan]:
+        extra = [] if chosen is None else [f"compare.seed={list(chosen)}"]
+        return _native.plans(file, [*sets, *extra])
+
+    called = name or file.stem
+    check_name(called)
+    plans(None)  # bad input is said before a store is made
+    begin = time.perf_counter()
+    found = run(plans, Archive(path), called, seeds, rule, jobs, retry=retry)
+    if found.outcomes:
+        report.print_sweep(found.outcomes, time.perf_counter() - begin)
+    print(f"{counts(found)}; in {path}, sweep {found.name}")
+    sys.stdout.flush()
+    for entry in found.failures:
+        settings = " ".join(f"{key}={value}" for key, value in entry.settings.items())
+        print(f"failed: {settings}: {entry.message}", file=sys.stderr)
+    report.print_warnings(found.outcomes)
+    if found.stopped_by is not None:
+        if not isinstance(found.stopped_by, KeyboardInterrupt):
+            raise found.stopped_by
+        print("switchbed: interrupted; the same command goes on from here", file=sys.stderr)
+        return INTERRUPTED
+    return FAILED if found.failures else 0
+
+
+def counts(found: SweepResult) -> str:
+    """`200 runs: 150 ran, 50 kept from before, 0 failed`."""
+    parts = [f"{found.ran:,} ran", f"{found.kept:,} kept from before"]
+    if found.failures:
+        parts.append(f"{len(found.failures):,} failed")
+    return f"{len(found.entries):,} runs: {', '.join(parts)}"
+
+
+def query(path: Path, sql: str, form: str | None) -> None:
+    """Prints the rows."""
+    from switchbed.sweeps import query as asking
+
+    frame = asking.query(path, sql)
+    if form == "csv":
+        sys.stdout.write(frame.write_csv())
+    elif form == "json":
+        sys.stdout.write(frame.write_json() + "\n")
+    else:
+        report.print_frame(frame.columns, frame.rows())

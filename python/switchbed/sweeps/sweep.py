@@ -1,0 +1,244 @@
+"""Parameters × seeds: runs what the archive does not have, and keeps what it ran."""
+
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from switchbed import comparing, runner, store
+from switchbed._native import Mistake, Plan, Results
+from switchbed.result import Result
+from switchbed.runner import Outcome
+from switchbed.scenario import Scenario
+from switchbed.sweeps import key, progress
+from switchbed.sweeps.archive import Archive
+from switchbed.sweeps.stopping import Rule
+
+if TYPE_CHECKING:
+    import polars as pl
+
+STORE = "switchbed-store"
+MAX_SEEDS = 30
+
+Plans = Callable[[Sequence[int] | None], list[Plan]]
+"""The runs under these seeds, or under the scenario's own."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run of a sweep."""
+
+    key: str
+    settings: dict[str, Any]
+    seed: int
+    scheme: str
+    summary: dict[str, Any] | None
+    """`None`: it failed."""
+    message: str | None = None
+
+
+@dataclass
+class SweepResult:
+    """What a sweep left: what is in its table, and where."""
+
+    archive: Archive
+    name: str
+    entries: list[Entry]
+    kept: int = 0
+    """Runs that were there already."""
+    ran: int = 0
+    failed: int = 0
+    stopped_by: BaseException | None = field(default=None, repr=False)
+
+    @property
+    def frame(self) -> "pl.DataFrame":
+        """A row a run: key, settings, status, summary."""
+        import polars as pl
+
+        return pl.read_parquet(self.archive.path / "sweeps" / f"{self.name}.parquet")
+
+    @property
+    def failures(self) -> list[Entry]:
+        """The runs that failed."""
+        return [entry for entry in self.entries if entry.summary is None]
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The runs that finished, for comparisons and figures."""
+        return [
+            Outcome(i, entry.settings, entry.scheme, entry.summary, 0.0)
+            for i, entry in enumerate(self.entries)
+            if entry.summary is not None
+        ]
+
+    def results(self) -> Iterator[Result]:
+        """Every finished run with its tables, read when they are asked for."""
+        for entry in self.entries:
+            if entry.summary is not None:
+                yield Result.load(self.archive.run(entry.key), entry.settings)
+
+    def query(self, sql: str) -> "pl.DataFrame":
+        """DuckDB's answer (docs/sweeps.md names the tables)."""
+        from switchbed.sweeps import query
+
+        return query.query(self.archive.path, sql)
+
+
+def sweep(
+    scenario: Scenario | str | os.PathLike[str],
+    store: str | os.PathLike[str] = STORE,
+    *,
+    name: str | None = None,
+    seeds: int | None = None,
+    metric: str = "fct.all.mean_us",
+    precision: float | None = None,
+    max_seeds: int = MAX_SEEDS,
+    jobs: int | None = None,
+    retry: bool = False,
+) -> SweepResult:
+    """Runs every combination of the scenario's `[compare]` that the store does not have.
+
+    `seeds`: so many from the scenario's on, instead of those it lists. `precision`: add seeds until
+    the 95 % interval of `metric` is within that fraction of its mean, or there are `max_seeds`.
+    `retry`: run again what failed before. Ctrl-C keeps what has finished.
+    """
+    given = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
+
+    def plans(chosen: Sequence[int] | None) -> list[Plan]:
+        return (given if chosen is None else given.with_({"compare.seed": list(chosen)})).plans
+
+    rule = None if precision is None else Rule(metric, precision, max_seeds)
+    called = name or Path(given.name).stem
+    check_name(called)
+    found = run(plans, Archive(Path(store)), called, seeds, rule, jobs or cores(), retry=retry)
+    if found.stopped_by is not None:
+        raise found.stopped_by
+    return found
+
+
+def cores() -> int:
+    """How many runs at a time, unless told otherwise."""
+    return len(os.sched_getaffinity(0))
+
+
+def run(
+    plans: Plans,
+    archive: Archive,
+    name: str,
+    seeds: int | None,
+    rule: Rule | None,
+    jobs: int,
+    *,
+    retry: bool = False,
+) -> SweepResult:
+    """What both faces share. A sweep that was stopped says so in `stopped_by`."""
+    todo = plans(None)
+    first = min(_seed(plan) for plan in todo)
+    if seeds is not None:
+        todo = plans(range(first, first + seeds))
+    found = SweepResult(archive, name, [])
+    archive.sweep()
+    with progress.bar(found) as meter:
+        while todo and found.stopped_by is None:
+            _round(todo, found, jobs, meter, retry)
+            todo = [] if rule is None else list(_more(plans, found, rule))
+    archive.sweep()
+    if found.entries:
+        archive.write_sweep(name, _rows(found))
+    return found
+
+
+def _round(plans: list[Plan], found: SweepResult, jobs: int, meter: Any, retry: bool) -> None:
+    """Runs those of the plans that are missing, and enters all of them."""
+    archive = found.archive
+    keys = [key.of(plan) for plan in plans]
+    known = {k for k in keys if archive.has(k) or (not retry and archive.failure(k) is not None)}
+    # Two combinations may come to the same run.
+    missing = {k: plan for k, plan in zip(keys, plans, strict=True) if k not in known}
+    found.kept += len(plans) - len(missing)
+    names = list(missing)
+    counting = threading.Lock()
+
+    def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
+        archive.keep(names[outcome.index], plan, results, outcome)
+        with counting:
+            found.ran += 1
+
+    def tolerate(index: int, message: str) -> None:
+        archive.fail(names[index], missing[names[index]], message)
+        with counting:
+            found.failed += 1
+
+    meter.begin(len(missing))
+    done = runner.run_all(list(missing.values()), jobs, keep, meter, tolerate)
+    found.stopped_by = done.stopped_by
+    found.entries += filter(None, map(_entry, [archive] * len(plans), keys, plans))
+
+
+def _entry(archive: Archive, name: str, plan: Plan) -> Entry | None:
+    """What the archive knows of a run; `None` if it was not reached."""
+    scenario = json.loads(plan.scenario)
+    settings = dict(json.loads(plan.settings))
+    scheme, seed = scenario["scheme"]["name"], scenario["run"]["seed"]
+    if archive.has(name):
+        return Entry(name, settings, seed, scheme, archive.summary(name))
+    message = archive.failure(name)
+    return None if message is None else Entry(name, settings, seed, scheme, None, message)
+
+
+def _more(plans: Plans, found: SweepResult, rule: Rule) -> Iterator[Plan]:
+    """Further seeds for the points that need them: all schemes of a point get the same, so
+    that they stay paired."""
+    points: dict[str, dict[str | None, list[Entry]]] = {}
+    for entry in found.entries:
+        schemes = points.setdefault(_point(entry.settings), {})
+        schemes.setdefault(_label(entry.settings), []).append(entry)
+    wanted = {}
+    for point, schemes in points.items():
+        groups = [[e.summary for e in group if e.summary] for group in schemes.values()]
+        last = max(entry.seed for group in schemes.values() for entry in group)
+        tried = max(map(len, schemes.values()))
+        more = min(rule.more(groups), rule.max_seeds - tried)
+        wanted[point] = range(last + 1, last + 1 + more)
+    every = sorted({seed for seeds in wanted.values() for seed in seeds})
+    if every:
+        for plan in plans(every):
+            if _seed(plan) in wanted[_point(dict(json.loads(plan.settings)))]:
+                yield plan
+
+
+def _rows(found: SweepResult) -> list[dict[str, Any]]:
+    columns = store.columns([entry.settings for entry in found.entries])
+    return [
+        {"sweep": found.name, "run": entry.key, "seed": entry.seed}
+        | {k: v for k, v in settings.items() if not comparing.is_seed(k)}
+        | {"status": "failed" if entry.summary is None else "ok", "message": entry.message or ""}
+        | dict(store.leaves("", {"seed": entry.seed} | (entry.summary or {})))
+        for entry, settings in zip(found.entries, columns, strict=True)
+    ]
+
+
+def _seed(plan: Plan) -> int:
+    return int(json.loads(plan.scenario)["run"]["seed"])
+
+
+def _point(settings: Mapping[str, Any]) -> str:
+    """The settings other than scheme and seed."""
+    rest = {
+        k: v for k, v in settings.items() if not comparing.is_seed(k) and not comparing.is_scheme(k)
+    }
+    return json.dumps(rest)
+
+
+def _label(settings: Mapping[str, Any]) -> str | None:
+    return next((str(v) for k, v in settings.items() if comparing.is_scheme(k)), None)
+
+
+def check_name(name: str) -> None:
+    """Refuses what cannot name a file."""
+    if not re.fullmatch(r"\w[\w.+-]*", name):
+        raise Mistake(f"--name {name}: use letters, digits, and any of . _ + - inside")

@@ -1,0 +1,252 @@
+"""Sweeps: what is kept is not run again, kills and failures, keys, the stop rule, queries."""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import SINGLE, SWEEP, Program
+
+import switchbed as sb
+from switchbed import stats
+from switchbed.sweeps import key
+from switchbed.sweeps.archive import Archive
+from switchbed.sweeps.stopping import LEAST, Rule, figure
+from switchbed.sweeps.sweep import run
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below the folder but the machine's own."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(p.relative_to(folder)): p.read_bytes() for p in files if p.name != "machine.json"}
+
+
+def test_a_sweep_killed_twice_and_resumed_equals_one_that_was_not(
+    switchbed: Program, command: list[str], sweep: Path, tmp_path: Path
+) -> None:
+    slow = ["--set", "flows=20_000", "--seeds", "5", "--jobs", "2"]
+    arguments = [*command, "sweep", str(sweep), *slow, "--store", "killed"]
+    store = tmp_path / "killed"
+    for least in (3, 9):
+        with subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.DEVNULL) as process:
+            while len(list(store.glob("runs/*"))) < least:
+                assert process.poll() is None, "it ended before it could be killed"
+                time.sleep(0.005)
+            process.kill()
+    before = len(list(store.glob("runs/*")))
+    assert 9 <= before < 20
+    resumed = switchbed("sweep", sweep, *slow, "--store", "killed").stdout
+    assert f"20 runs: {20 - before} ran, {before} kept from before; in killed" in resumed
+    switchbed("sweep", sweep, *slow, "--store", "whole")
+    assert contents(store) == contents(tmp_path / "whole")
+    assert not (store / ".drafts").exists()
+
+
+def test_a_repeated_sweep_runs_nothing(switchbed: Program, sweep: Path, tmp_path: Path) -> None:
+    switchbed("sweep", sweep)
+    before = contents(tmp_path / "switchbed-store")
+    assert "8 runs: 0 ran, 8 kept" in switchbed("sweep", sweep).stdout
+    assert contents(tmp_path / "switchbed-store") == before
+
+
+def test_sweeps_that_overlap_share_runs(tmp_path: Path) -> None:
+    scenario = sb.Scenario.from_file(_write(tmp_path, SINGLE))
+    loads = {"compare.load": [0.2, 0.4]}
+    first = sb.sweep(scenario.with_(loads), tmp_path / "store", name="first")
+    second = sb.sweep(
+        scenario.with_({"compare.load": [0.4, 0.6]}), tmp_path / "store", name="second"
+    )
+    assert (first.ran, second.ran, second.kept) == (2, 1, 1)
+    both = second.query("select sweep, load, run from runs order by sweep, load")
+    assert both["sweep"].to_list() == ["first", "first", "second", "second"]
+    assert both["run"][1] == both["run"][2]
+
+
+def test_runs_are_those_of_switchbed_run(switchbed: Program, sweep: Path, tmp_path: Path) -> None:
+    switchbed("sweep", sweep)
+    summaries = json.loads(switchbed("run", sweep, "--json", "-").stdout)
+    rows = pl.read_parquet(tmp_path / "switchbed-store/sweeps/sweep.parquet")
+    wanted = [summary["fct"]["all"]["mean_us"] for summary in summaries]
+    assert rows["fct_all_mean_us"].to_list() == wanted
+    assert rows["scheme"].to_list() == [s["settings"]["scheme"] for s in summaries]
+    assert rows["seed"].to_list() == [1, 2] * 4
+
+
+FLOWS = "start_s,src,dst,size_bytes\n0,0,1,1000\n0,0,2,1000\n"
+
+
+def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.csv"
+    (tmp_path / "right.csv").write_text(FLOWS)
+    files = [{"kind": "list", "file": name} for name in ("wrong.csv", "right.csv")]
+    lists = sb.Scenario.from_file(_write(tmp_path, SINGLE)).with_(
+        {"compare.traffic": [[source] for source in files], "compare.seed": [1, 2]}
+    )
+
+    def plans(_: object) -> list[sb.Plan]:
+        wrong.write_text(FLOWS)
+        planned = lists.plans
+        # What only the run can notice.
+        wrong.write_text(FLOWS.replace("0,0,2", "0,0,99"))
+        return planned
+
+    archive = Archive(tmp_path / "store")
+    first = run(plans, archive, "lists", None, None, 2)
+    assert (first.ran, first.failed, first.kept) == (2, 2, 0)
+    rows = first.query("select status, message from runs")
+    assert rows["status"].to_list() == ["failed", "failed", "ok", "ok"]
+    assert "99" in rows["message"][0]
+    assert rows["message"][2] == ""
+    assert [len(found.flows) for found in first.results()] == [2, 2]
+    # A failure is a result too, until told otherwise or the file is mended.
+    again = run(plans, archive, "lists", None, None, 2)
+    assert (again.ran, again.failed, again.kept, len(again.failures)) == (0, 0, 4, 2)
+    retried = run(plans, archive, "lists", None, None, 2, retry=True)
+    assert (retried.ran, retried.failed, retried.kept) == (0, 2, 2)
+    wrong.write_text(FLOWS.replace("0,0,2", "0,0,3"))
+    mended = sb.sweep(lists, tmp_path / "store", name="lists")
+    assert (mended.ran, mended.failed, mended.kept) == (2, 0, 2)
+
+
+def test_ctrl_c_keeps_what_has_finished(
+    switchbed: Program, command: list[str], sweep: Path
+) -> None:
+    slow = ["--set", "flows=60_000", "--jobs", "1"]
+    store = sweep.parent / "switchbed-store"
+    with subprocess.Popen(
+        [*command, "sweep", str(sweep), *slow],
+        cwd=sweep.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not list(store.glob("runs/*")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(2)
+        printed, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "goes on from here" in errors
+    assert "Traceback" not in errors
+    kept = len(list(store.glob("runs/*")))
+    assert f"{kept} runs: {kept} ran" in printed
+
+
+def test_a_key_changes_with_what_matters_and_with_nothing_else(tmp_path: Path) -> None:
+    base = sb.Scenario.from_file(_write(tmp_path, SINGLE))
+
+    def of(scenario: sb.Scenario) -> str:
+        return key.of(scenario.plans[0])
+
+    assert of(base) == of(base.with_(load=0.6)) == of(base.with_(seed=1, title="other"))
+    assert of(base) != of(base.with_(seed=2))
+    assert of(base) != of(base.with_({"scheme.params.threshold": "21pkt"}))
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "flows.csv").write_text(FLOWS)
+    sources = [{"kind": "list", "file": f"{folder}/flows.csv"} for folder in "ab"]
+    there, copy = (of(base.with_(traffic=[source])) for source in sources)
+    assert there == copy
+    (tmp_path / "b/flows.csv").write_text(FLOWS.replace("1000", "1001"))
+    assert of(base.with_(traffic=[sources[1]])) != there
+
+
+def test_seeds_are_added_until_the_interval_is_narrow(tmp_path: Path) -> None:
+    scenario = sb.Scenario.from_file(_write(tmp_path, SWEEP)).with_({"compare.seed": [1]})
+    found = sb.sweep(scenario, tmp_path / "store", metric="fct.all.p99_us", precision=0.05)
+    frame = found.frame
+    for point in ("load", "scheme"):
+        assert frame[point].n_unique() == 2
+    for (load,), rows in frame.group_by("load"):
+        counts = [len(group) for _, group in rows.group_by("scheme")]
+        assert counts[0] == counts[1], "schemes stay paired"
+        assert LEAST <= counts[0] <= 30
+        for _, group in rows.group_by("scheme"):
+            assert group["seed"].to_list() == list(range(1, counts[0] + 1))
+            narrow = stats.mean(group["fct_all_p99_us"].to_list()).relative <= 0.05
+            assert narrow or counts[0] == 30, load
+    again = sb.sweep(scenario, tmp_path / "store", metric="fct.all.p99_us", precision=0.05)
+    assert again.ran == 0
+    assert again.frame.equals(frame)
+
+
+def test_the_rule_asks_for_no_more_than_is_allowed() -> None:
+    def groups(*values: float) -> list[list[dict[str, float]]]:
+        return [[{"x": v} for v in values]]
+
+    rule = Rule("x", 0.05, 10)
+    assert rule.more(groups(1.0)) == LEAST - 1
+    assert rule.more(groups(9.0, 10.0, 11.0)) == 3  # 18 wanted, doubled at most
+    assert rule.more(groups(9.0, 10.0, 11.0, 9.0, 10.0, 11.0, 7.0, 13.0)) == 2
+    assert rule.more(groups(10.0, 10.0, 10.0)) == 0
+    assert rule.more(groups(*[10.0, 10.1] * 5)) == 0
+    # The worst scheme of the point decides.
+    assert rule.more([*groups(10.0, 10.0, 10.0), *groups(9.0, 10.0, 11.0)]) == 3
+
+
+def test_results_of_a_sweep_have_their_tables(tmp_path: Path) -> None:
+    found = sb.sweep(_write(tmp_path, SWEEP), tmp_path / "store", seeds=1)
+    results = list(found.results())
+    assert [run.settings["load"] for run in results] == [0.4, 0.8, 0.4, 0.8]
+    assert all(len(run.flows) == 300 for run in results)
+    joined = found.query(
+        "select scheme, load, count(*) as n from flows join runs using (run) "
+        "group by all order by all"
+    )
+    assert joined["n"].to_list() == [300] * 4
+
+
+def test_a_query_prints_rows_in_any_form(switchbed: Program, sweep: Path) -> None:
+    switchbed("sweep", sweep)
+    sql = "select scheme, round(avg(fct_all_mean_us)) as mean from runs group by 1 order by 1"
+    assert "MQ-ECN" in switchbed("query", sql).stdout
+    assert switchbed("query", sql, "--csv").stdout.splitlines()[0] == "scheme,mean"
+    assert json.loads(switchbed("query", sql, "--json").stdout)[0]["scheme"] == "MQ-ECN"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["query", "select 1"], "no store of sweeps"),
+        (["query", "select 1", "--store", "."], "no store of sweeps"),
+        (["sweep", "sweep.toml", "--store", "."], "exists and is no store"),
+        (["sweep", "sweep.toml", "--name", "../x"], "--name"),
+        (["sweep", "sweep.toml", "--precision", "much"], "such as 5%"),
+        (["sweep", "sweep.toml", "--precision", "500%"], "between 0 and 1"),
+        (["sweep", "sweep.toml", "--precision", "5%", "--max-seeds", "2"], "at least 3"),
+        (["sweep", "missing.toml"], "missing.toml"),
+        (["sweep", "sweep.toml", "--set", "load=3"], "load"),
+    ],
+)
+def test_bad_input_is_one_line_and_makes_no_store(
+    switchbed: Program, sweep: Path, arguments: list[str], says: str
+) -> None:
+    done = switchbed(*arguments, code=2)
+    assert len(done.stderr.splitlines()) == 1
+    assert says in done.stderr
+    assert not (sweep.parent / "switchbed-store").exists()
+
+
+def test_a_bad_query_or_metric_says_what_is_wrong(switchbed: Program, sweep: Path) -> None:
+    switchbed("sweep", sweep)
+    assert "nonesuch" in switchbed("query", "select nonesuch from runs", code=2).stderr
+    assert "select" in switchbed("query", "create table t (x int)", code=2).stderr
+    done = switchbed("sweep", sweep, "--precision", "5%", "--metric", "fct.tiny.p99_us", code=2)
+    assert "no tiny there; there are all, small" in done.stderr
+
+
+def test_a_figure_is_found_by_its_name() -> None:
+    summary: dict[str, Any] = {"fct": {"all": {"mean_us": 3}}, "endless": None, "complete": True}
+    assert figure(summary, "fct.all.mean_us") == 3
+    assert figure(summary, "endless.jain") is None
+    with pytest.raises(sb.Mistake, match="is no number"):
+        figure(summary, "complete")
+
+
+def _write(folder: Path, text: str) -> Path:
+    path = folder / "scenario.toml"
+    path.write_text(text)
+    return path
