@@ -14,6 +14,7 @@ import click
 
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
+from switchbed.reproduce.command import reproduce
 from switchbed.tables import FORMATS, Format
 from switchbed.theory.command import theory
 
@@ -226,6 +227,7 @@ def bench(as_json: bool, only: str | None, repeat: int) -> None:
 
 
 cli.add_command(theory)
+cli.add_command(reproduce)
 
 
 cli.add_command(live)

@@ -1,0 +1,67 @@
+"""The rule by which every claim is judged; no verdict is written by hand.
+
+| verdict | the whole confidence interval |
+| --- | --- |
+| holds | lies within the paper's value or range, give or take the tolerance |
+| direction | lies on the paper's side of "no effect", but not within |
+| fails | lies outside, and not on that side |
+| undecided | none of these: more seeds would tell |
+
+A claim without a direction (a value, or "within x %") has no "no effect" to be on a side of.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Word = Literal["holds", "direction", "fails", "undecided"]
+WORDS: tuple[Word, ...] = ("holds", "direction", "fails", "undecided")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the paper says, in the unit of the measure."""
+
+    low: float
+    high: float
+    """Equal to `low` for a value; infinite for "more than"."""
+    tolerance: float
+    null: float | None
+    """What the measure is without any effect; none for a claim without a direction."""
+
+    def within(self, value: float) -> bool:
+        """Inside, give or take the tolerance."""
+        return self.low - self.tolerance <= value <= self.high + self.tolerance
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured, with its interval."""
+
+    estimate: float
+    low: float | None
+    """None where one seed alone cannot have an interval."""
+    high: float | None
+    seeds: int
+    flows: int | None
+    """Fewest flows behind a figure; none where no flows were counted."""
+    note: str = ""
+    outside: bool = False
+    """Of several points that must all be within, one is wholly outside."""
+
+
+def judge(target: Target, measured: Measured) -> Word:
+    """The verdict."""
+    low, high = measured.low, measured.high
+    if low is None or high is None:
+        return "undecided"
+    if target.within(low) and target.within(high):
+        return "holds"
+    if target.null is not None:
+        # A range that reaches to "no effect" or past it has its far end's side.
+        above = target.high - target.null > target.null - target.low
+        if (low > target.null) if above else (high < target.null):
+            return "direction"
+        if (high < target.null) if above else (low > target.null):
+            return "fails"
+    beyond = high < target.low - target.tolerance or low > target.high + target.tolerance
+    return "fails" if beyond or measured.outside else "undecided"

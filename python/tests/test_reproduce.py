@@ -1,0 +1,226 @@
+"""Reproductions: the one rule, the measures on made-up runs, and the command on a paper of a
+test's own."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from conftest import SINGLE
+
+from switchbed._native import Mistake
+from switchbed.reproduce import claims, measures, page
+from switchbed.reproduce.command import reproduce
+from switchbed.reproduce.rows import Row, Rows
+from switchbed.reproduce.verdict import Measured, Target, judge
+
+INF = float("inf")
+
+
+def test_every_paper_can_be_read_and_every_scenario_would_run() -> None:
+    from switchbed.reproduce import experiment as experiments
+
+    for paper in claims.papers().values():
+        for experiment in paper.experiments.values():
+            for scale in (experiment.quick, experiment.full):
+                assert experiments.jobs(paper, experiment, scale, 1, Path("nowhere"))
+            assert (
+                experiment.draw is None
+                or experiment.draw == "fct-over-load"
+                or (paper.function(experiment.draw))
+            )
+            assert any(claim.experiment == experiment.id for claim in paper.claims.values())
+        for claim in paper.claims.values():
+            assert claim.id.startswith(f"{paper.name}.")
+
+
+def test_the_page_follows_from_the_committed_results() -> None:
+    if page.PAGE.exists():
+        assert page.PAGE.read_text() == page.render()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (3.0, 5.0, "holds"),
+        (1.0, 3.0, "direction"),
+        (6.5, 9.0, "direction"),
+        (-3.0, -1.0, "fails"),
+        (-0.5, 0.5, "fails"),
+        (-1.0, 3.0, "undecided"),
+        (None, None, "undecided"),
+    ],
+)
+def test_a_claim_with_a_direction(low: float | None, high: float | None, word: str) -> None:
+    target = Target(4.0, 4.0, tolerance=2.0, null=0.0)
+    assert judge(target, Measured(0.0, low, high, 3, None)) == word
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [(-2.0, 2.0, "holds"), (-4.0, 2.0, "undecided"), (4.0, 5.0, "fails")],
+)
+def test_a_claim_of_being_within(low: float, high: float, word: str) -> None:
+    target = Target(-2.0, 2.0, tolerance=1.0, null=None)
+    assert judge(target, Measured(0.0, low, high, 3, None)) == word
+
+
+def test_more_than_so_much_has_no_upper_end() -> None:
+    target = Target(25.0, INF, tolerance=0.0, null=0.0)
+    assert judge(target, Measured(60.0, 50.0, 90.0, 3, None)) == "holds"
+    assert judge(target, Measured(10.0, 5.0, 15.0, 3, None)) == "direction"
+    assert judge(target, Measured(-10.0, -15.0, -5.0, 3, None)) == "fails"
+
+
+def test_a_reduction_below_zero_is_the_papers_side_where_the_paper_is_below() -> None:
+    target = Target(-INF, 0.5, tolerance=0.0, null=1.0)
+    assert judge(target, Measured(0.8, 0.7, 0.9, 3, None)) == "direction"
+    assert judge(target, Measured(1.4, 1.2, 1.6, 3, None)) == "fails"
+
+
+def rows(values: dict[tuple[str, float], Sequence[float]]) -> Rows:
+    return Rows(
+        [
+            Row({"scheme": scheme, "load": load}, seed, {"all.mean_us": value, "all.n": 100})
+            for (scheme, load), by_seed in values.items()
+            for seed, value in enumerate(by_seed)
+        ]
+    )
+
+
+def claim(measure: dict[str, Any], target: Target | None = None) -> claims.Claim:
+    return claims.Claim(
+        "p.c",
+        "e",
+        "",
+        "",
+        target or Target(0, 0, 0, 0.0),
+        "",
+        "%",
+        {"metric": "all.mean_us"} | measure,
+    )
+
+
+PAPER = claims.Paper("p", "", Path(), {}, {})
+RUNS = rows(
+    {
+        ("std", 0.1): [100, 200, 400],
+        ("new", 0.1): [90, 180, 360],
+        ("std", 0.9): [1000, 3000, 2000],
+        ("new", 0.9): [500, 1600, 980],
+    }
+)
+
+
+def test_runs_are_paired_over_seeds() -> None:
+    asked = {"kind": "below", "of": "new", "base": "std", "at": {"load": 0.1}}
+    found = measures.measure(PAPER, claim(asked), RUNS)
+    assert found.estimate == pytest.approx(10)
+    assert (found.low, found.high) == pytest.approx((10, 10))
+    assert (found.seeds, found.flows) == (3, 100)
+
+
+def test_up_to_is_the_largest_of_all_points_with_wider_intervals() -> None:
+    asked = {"kind": "below", "of": "new", "base": "std"}
+    one = measures.measure(PAPER, claim(asked | {"at": {"load": 0.9}}), RUNS)
+    best = measures.measure(PAPER, claim(asked | {"at": "largest"}), RUNS)
+    assert best.estimate == one.estimate == pytest.approx(49.26, abs=0.01)
+    assert best.low is not None
+    assert one.low is not None
+    assert best.low < one.low
+    assert "load 0.9" in best.note
+
+
+def test_every_point_must_be_within() -> None:
+    asked = {"kind": "below", "of": "new", "base": "std", "at": "every"}
+    within = Target(5, 15, 0, None)
+    found = measures.measure(PAPER, claim(asked, within), RUNS)
+    assert found.estimate == pytest.approx(49.26, abs=0.01)
+    assert found.outside
+    assert judge(within, found) == "fails"
+
+
+def test_counts_may_be_zero() -> None:
+    counts = rows({("std", 0.1): [10, 0], ("new", 0.1): [0, 0]})
+    found = measures.measure(PAPER, claim({"kind": "ratio", "of": "new", "base": "std"}), counts)
+    assert found.estimate == pytest.approx(0.5)
+
+
+def test_a_setting_that_no_run_has_is_refused() -> None:
+    with pytest.raises(Mistake, match="no run has the settings"):
+        measures.measure(PAPER, claim({"kind": "value", "at": {"load": 0.5}}), RUNS)
+
+
+CLAIMS = """
+title = "A test's own paper"
+[experiment.one]
+title = "Marking or not"
+scenario = "one.toml"
+quick.seeds = 2
+full.sets = ["flows=400"]
+core_minutes = 1
+[claim."own.one.lower"]
+experiment = "one"
+meaning = "marking keeps queues short"
+paper = "half"
+value = 50
+tolerance = 50
+why = "it is a test"
+measure = { kind = "below", metric = "all.mean_us", of = "per-queue", base = "none" }
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "reproductions" / "own"
+    folder.mkdir(parents=True)
+    compare = '[compare]\nscheme = ["none", "per-queue"]\n'
+    (folder / "one.toml").write_text(SINGLE + compare)
+    (folder / "claims.toml").write_text(CLAIMS)
+    monkeypatch.setattr(claims, "FOLDER", folder.parent)
+    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(page, "PICTURES", tmp_path / "pictures")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def command(*arguments: str) -> str:
+    done = CliRunner().invoke(reproduce, arguments, catch_exceptions=False, standalone_mode=False)
+    assert done.return_value == 0
+    return done.stdout
+
+
+def test_a_paper_is_run_once_and_judged(own: Path, tmp_path: Path) -> None:
+    first = json.loads(command("own/one", "--json", "-"))
+    assert [found["id"] for found in first] == ["own.one.lower"]
+    assert first[0]["verdict"] in ("holds", "direction", "undecided")
+    assert first[0]["seeds"] == 2
+    kept = sorted((tmp_path / "results").rglob("*.json"))
+    assert len(kept) == 4
+    times = [file.stat().st_mtime_ns for file in kept]
+    assert json.loads(command("own", "--json", "-")) == first
+    assert [file.stat().st_mtime_ns for file in kept] == times
+
+
+def test_full_results_are_committed_and_listed(own: Path, tmp_path: Path) -> None:
+    assert "not run at full scale" in command("list")
+    command("own", "--full", "--commit")
+    (listed,) = json.loads(command("list", "--json", "-"))
+    assert listed["seeds"] == 3
+    assert listed["verdict"] in (tmp_path / "page.md").read_text()
+
+
+def test_what_does_not_exist_is_named() -> None:
+    with pytest.raises(Mistake, match=r"nobody: no such paper; there is .*mqecn"):
+        command("nobody")
+    with pytest.raises(Mistake, match="mqecn has no such experiment"):
+        command("mqecn/fig99")
+
+
+def test_a_missing_key_is_named(own: Path) -> None:
+    file = own / "claims.toml"
+    file.write_text(file.read_text().replace('why = "it is a test"\n', ""))
+    with pytest.raises(Mistake, match=r'claims\.toml: claim\."own\.one\.lower": why is missing'):
+        command("list")
