@@ -226,11 +226,9 @@ def bench(as_json: bool, only: str | None, repeat: int) -> None:
         report.print_bench(found)
 
 
-cli.add_command(theory)
-cli.add_command(reproduce)
-
-
 cli.add_command(live)
+cli.add_command(reproduce)
+cli.add_command(theory)
 
 
 def main() -> NoReturn:
