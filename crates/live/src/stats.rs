@@ -227,6 +227,7 @@ pub fn total(a: &Counters, b: &Counters) -> Counters {
         sent_bytes: a.sent_bytes + b.sent_bytes,
         marked: a.marked + b.marked,
         unmarkable: a.unmarkable + b.unmarkable,
+        notified: a.notified + b.notified,
         drops: std::array::from_fn(|i| a.drops[i] + b.drops[i]),
         dropped_bytes: a.dropped_bytes + b.dropped_bytes,
     }

@@ -228,6 +228,7 @@ impl<S: Scheme> Port<S> {
             cx.arena.slot_mut(other).note = Note::Mark;
         }
         if let Some(feedback) = stored.feedback {
+            self.state.counters.notified += 1;
             cx.out.feedback.push(feedback);
         }
     }

@@ -84,6 +84,8 @@ pub struct Counters {
     pub marked: u64,
     /// Notes that could not be carried out: not ECN-capable.
     pub unmarkable: u64,
+    /// Stored packets whose source was sent a message.
+    pub notified: u64,
     /// Packets dropped, by [`DropReason`].
     pub drops: [u64; DropReason::ALL.len()],
     /// Bytes dropped.
@@ -105,6 +107,7 @@ impl Counters {
             sent_bytes: self.sent_bytes - earlier.sent_bytes,
             marked: self.marked - earlier.marked,
             unmarkable: self.unmarkable - earlier.unmarkable,
+            notified: self.notified - earlier.notified,
             drops: std::array::from_fn(|i| self.drops[i] - earlier.drops[i]),
             dropped_bytes: self.dropped_bytes - earlier.dropped_bytes,
         }
@@ -321,6 +324,7 @@ mod tests {
             sent_bytes: 6 * n,
             marked: 5 * n,
             unmarkable: 4 * n,
+            notified: 10 * n,
             drops: [n, 2 * n, 3 * n, 4 * n, 5 * n],
             dropped_bytes: 3 * n,
         };

@@ -160,6 +160,12 @@ fn port_table(reports: &[PortReport]) -> Table {
             "marks that could not be carried out: not ECN-capable",
             u64s(&|r| r.counters.unmarkable),
         ),
+        (
+            "notified_packets",
+            "",
+            "packets whose source was sent a congestion notification",
+            u64s(&|r| r.counters.notified),
+        ),
         ("drops_full", "", "arrivals refused for want of room", drops(DropReason::Full)),
         (
             "drops_not_ecn_capable",

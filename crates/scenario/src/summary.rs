@@ -227,6 +227,8 @@ pub struct Summary {
     pub endless: Option<Endless>,
     /// Packets that left a port with a CE mark of that port.
     pub marks: u64,
+    /// Congestion notifications sent to sources.
+    pub notifications: u64,
     /// Packets dropped.
     pub drops: u64,
     /// The same by reason.
@@ -311,6 +313,7 @@ impl Summary {
             probes: ProbeRtts::of(simulation.probes()),
             endless: Endless::of(flows),
             marks: reports.iter().map(|report| report.counters.marked).sum(),
+            notifications: reports.iter().map(|report| report.counters.notified).sum(),
             drops: reports.iter().map(|report| report.counters.dropped()).sum(),
             drops_by_reason,
             timeouts: sum(&|flow| flow.timeouts),

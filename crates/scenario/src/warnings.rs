@@ -3,6 +3,7 @@
 
 use crate::summary::{BySize, Fct, Summary};
 use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_qdisc::view::DropReason;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
 use switchbed_spec::{Scenario, Traffic};
 
@@ -29,10 +30,14 @@ pub(crate) fn warnings(
             simulation.now()
         ));
     }
-    if scenario.scheme.name != "none" && summary.marks == 0 && summary.complete {
+    let early: u64 =
+        reports.iter().map(|report| report.counters.drops[DropReason::Early as usize]).sum();
+    let acts = summary.marks + summary.notifications + early;
+    if scenario.scheme.name != "none" && acts == 0 && summary.complete {
         warnings.push(format!(
-            "{} marked nothing: {}",
+            "{} {}: {}",
             scenario.scheme.label,
+            if scenario.reaction.is_some() { "notified nobody" } else { "marked nothing" },
             why_unmarked(scenario, summary, reports)
         ));
     } else if let Some(max) = longest_switch_queue(reports)
@@ -79,7 +84,7 @@ fn goes_on(traffic: &Traffic) -> bool {
 }
 
 fn why_unmarked(scenario: &Scenario, summary: &Summary, reports: &[PortReport]) -> String {
-    if !scenario.transport.ecn {
+    if !scenario.transport.ecn && scenario.reaction.is_none() {
         return "transport.ecn is off, so packets to be marked are dropped".to_string();
     }
     let where_to = bottleneck(summary, reports);

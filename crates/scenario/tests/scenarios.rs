@@ -34,8 +34,16 @@ fn every_port_that_is_built_can_be_measured_and_no_other() {
     let dumbbell = star.replace("star", "dumbbell").replace("hosts = 3", "left = 2\nright = 1");
     let fabric = "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 1\n\
                   host_rate = \"1Gbps\"\nhost_delay = \"1us\"";
+    let lot = "kind = \"parking-lot\"\nswitches = 4\nhosts_per_switch = 2\nrate = \"1Gbps\"\n\
+               delay = \"1us\"";
     let tree = "kind = \"fat-tree\"\nk = 4\nhost_rate = \"1Gbps\"\nhost_delay = \"1us\"";
-    let all = [(star, 6), (dumbbell.as_str(), 3 + 5), (fabric, 3 + 9 + 6), (tree, 16 + 20 * 4)];
+    let all = [
+        (star, 6),
+        (dumbbell.as_str(), 3 + 5),
+        (lot, 8 + 6 + 8),
+        (fabric, 3 + 9 + 6),
+        (tree, 16 + 20 * 4),
+    ];
     for (topology, ports) in all {
         let read = |port: &str| {
             let text = format!(

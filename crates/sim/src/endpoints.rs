@@ -5,7 +5,7 @@ use crate::network::{Delivery, Network};
 use crate::probe::ProbeSample;
 use crate::traffic::FlowStart;
 use crate::udp::Udp;
-use switchbed_qdisc::units::Time;
+use switchbed_qdisc::units::{Rate, Time};
 
 /// All hosts of a run.
 pub(crate) enum Endpoints {
@@ -60,6 +60,16 @@ impl Endpoints {
     #[inline]
     pub(crate) fn deliver(&mut self, delivery: Delivery, net: &mut Network) {
         either!(self, hosts => hosts.deliver(delivery, net))
+    }
+    /// A host's line has another rate from now on.
+    pub(crate) fn set_rate(&mut self, host: u32, rate: Rate) {
+        let nics = match self {
+            Endpoints::Tcp(hosts) => hosts.nics(),
+            Endpoints::Udp(hosts) => Some(hosts.nics()),
+        };
+        if let Some(nics) = nics {
+            nics.set_rate(host, rate);
+        }
     }
     pub(crate) fn restart(&mut self) {
         either!(self, hosts => hosts.restart())

@@ -17,6 +17,7 @@ pub mod queue_stats;
 pub mod random;
 pub mod simulation;
 pub mod tcp;
+mod timeline;
 pub mod topology;
 pub mod traffic;
 pub mod udp;

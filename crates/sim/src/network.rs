@@ -19,6 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
+use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Outcome, Packet, Pool, Qdisc, QueueId, SlotId};
 
@@ -343,6 +344,15 @@ impl Network {
         self.touch(id, now);
         let link = &mut self.links[id as usize];
         link.port.set_rate(rate, &mut self.yard.cx(now, link.pool));
+    }
+
+    /// Changes a class's share at every port.
+    pub fn set_share(&mut self, class: u8, share: Share, now: Time) {
+        for id in 0..self.links() {
+            self.touch(id, now);
+            let link = &mut self.links[id as usize];
+            link.port.set_share(class, share, &mut self.yard.cx(now, link.pool));
+        }
     }
 
     /// Takes a link down (its port sends no more) or up again.

@@ -15,6 +15,7 @@ use crate::probe::ProbeSample;
 use crate::queue_stats::{Lengths, QueueStats};
 use crate::random::Stream;
 use crate::tcp::{BadSetting, Config};
+use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Hop, Node};
 use crate::traffic::{self, FlowStart, Flows, TrafficError};
 use crate::udp::Udp;
@@ -39,8 +40,10 @@ pub enum BuildError {
     Transport(BadSetting),
     /// Its hosts.
     Host(BadSetting),
-    /// A port that it names does not exist.
+    /// A port that it measures does not exist.
     Port(String),
+    /// A port that an event names does not exist.
+    Event(String),
 }
 
 impl fmt::Display for BuildError {
@@ -49,6 +52,9 @@ impl fmt::Display for BuildError {
             BuildError::Traffic(error) => error.fmt(f),
             BuildError::Transport(error) => write!(f, "transport.{error}"),
             BuildError::Host(error) => write!(f, "host.{error}"),
+            BuildError::Event(name) => {
+                write!(f, "event names the port `{name}`, which there is not")
+            }
             BuildError::Port(name) => write!(
                 f,
                 "measure.queues names `{name}`; ports are called by switch and number \
@@ -118,6 +124,7 @@ pub struct Simulation {
     before: Vec<Counters>,
     series: Option<Series>,
     goodputs: Option<Goodputs>,
+    timeline: Timeline,
     /// When the next of either is taken.
     next_sample: Time,
     started: u64,
@@ -177,6 +184,9 @@ impl Simulation {
             let queues = network.port(link).state().queues();
             network.measure(link, QueueStats::new(queues, buffer));
         }
+        let link = |name: &str| ports.iter().position(|port| port.name == name);
+        let timeline = Timeline::new(scenario, |name| link(name).map(|i| i as LinkId));
+        let timeline = timeline.map_err(BuildError::Event)?;
         let series = measure.series_every.map(|every| Series {
             every,
             next: Time::ZERO + every,
@@ -218,6 +228,7 @@ impl Simulation {
                 .min()
                 .unwrap_or(Time::NEVER),
             goodputs: measure.goodput_every.map(Goodputs::new),
+            timeline,
             series,
             started: 0,
             total,
@@ -231,6 +242,14 @@ impl Simulation {
         while self.network.events() < stop {
             // What is not a packet's arrival comes after the arrivals of the same instant.
             let next = self.next_other();
+            let change = self.timeline.next();
+            if change <= next && change <= self.until {
+                self.run_up_to(change);
+                if self.hosts.running() == 0 && self.done() {
+                    return Status::Finished;
+                }
+                continue;
+            }
             match self.network.advance(next.min(self.until)) {
                 Some(delivery) => {
                     self.now = delivery.at;
@@ -256,6 +275,31 @@ impl Simulation {
             }
         }
         Status::Running
+    }
+
+    /// Up to a change of the network, which comes before anything else of its time.
+    #[cold]
+    fn run_up_to(&mut self, change: Time) {
+        let before = Time::from_ps(change.as_ps().saturating_sub(1));
+        if change > Time::ZERO
+            && let Some(delivery) = self.network.advance(before)
+        {
+            self.now = delivery.at;
+            return self.hosts.deliver(delivery, &mut self.network);
+        }
+        self.now = change;
+        while let Some(action) = self.timeline.take(change) {
+            self.others += 1;
+            match action {
+                Action::Rate(link, rate) => {
+                    self.network.set_rate(link, rate, change);
+                    if let Node::Host(host) = self.ports[link as usize].cable.from {
+                        self.hosts.set_rate(host, rate);
+                    }
+                }
+                Action::Share(class, share) => self.network.set_share(class, share, change),
+            }
+        }
     }
 
     /// The time of the next event that is not a packet's arrival.
@@ -411,7 +455,6 @@ impl Simulation {
     pub fn port_reports(&mut self) -> Vec<PortReport> {
         let now = self.now;
         self.network.touch_all(now);
-        let elapsed = now.since(self.warmed_at).as_secs_f64();
         let mut reports = Vec::new();
         for (link, info) in self.ports.iter().enumerate() {
             let id = link as LinkId;
@@ -420,7 +463,7 @@ impl Simulation {
                 stats.lengths()
             });
             let counters = self.network.port(id).state().counters().since(&self.before[link]);
-            let capacity = info.cable.rate.as_bps() as f64 * elapsed;
+            let capacity = self.timeline.capacity_bits(id, info.cable.rate, self.warmed_at, now);
             let utilisation =
                 if capacity > 0.0 { counters.sent_bytes as f64 * 8.0 / capacity } else { 0.0 };
             reports.push(PortReport { info: info.clone(), counters, utilisation, lengths });

@@ -3,6 +3,7 @@
 mod dumbbell;
 mod fat_tree;
 mod leaf_spine;
+mod parking_lot;
 mod star;
 
 use std::sync::Arc;
@@ -71,6 +72,18 @@ impl Graph {
             Topology::Dumbbell { left, right, rate, delay, bottleneck_rate, bottleneck_delay } => {
                 dumbbell::graph(left, right, (rate, delay), (bottleneck_rate, bottleneck_delay))
             }
+            Topology::ParkingLot {
+                switches,
+                hosts_per_switch,
+                rate,
+                delay,
+                bottleneck_rate,
+                bottleneck_delay,
+            } => parking_lot::graph(
+                (switches, hosts_per_switch),
+                (rate, delay),
+                (bottleneck_rate, bottleneck_delay),
+            ),
             Topology::LeafSpine {
                 leaves,
                 spines,

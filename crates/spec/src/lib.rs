@@ -6,6 +6,7 @@
 
 pub mod build;
 pub mod deploy;
+pub mod event;
 pub mod host;
 pub mod live;
 pub mod measure;
@@ -20,6 +21,7 @@ pub mod traffic;
 pub mod transport;
 
 pub use deploy::Deploy;
+pub use event::Event;
 pub use host::{Coalesce, Host, Lso, Merge, NicQueue};
 pub use live::{Attach, Faults, Live, LivePort};
 pub use measure::{FctEnd, Measure, QueueProbe, Run};
@@ -58,6 +60,9 @@ pub struct Scenario {
     pub reaction: Option<Reaction>,
     /// What is sent. Never empty.
     pub traffic: Vec<Traffic>,
+    /// What changes during the run, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub event: Vec<Event>,
     /// What is written down.
     pub measure: Measure,
     /// Seed and end.
@@ -75,6 +80,7 @@ pub const SECTIONS: &[Section] = &[
     transport::SECTION,
     reaction::SECTION,
     traffic::SECTION,
+    event::SECTION,
     measure::MEASURE,
     measure::RUN,
 ];

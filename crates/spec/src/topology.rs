@@ -33,6 +33,21 @@ pub enum Topology {
         /// Propagation of the link between the switches, one way.
         bottleneck_delay: Span,
     },
+    /// Switches in a row, each linked to the next; host h sits on switch h / hosts_per_switch.
+    ParkingLot {
+        /// Number of switches, at least 2.
+        switches: u32,
+        /// Hosts on each switch.
+        hosts_per_switch: u32,
+        /// Rate of each host's link.
+        rate: Rate,
+        /// Propagation of each host's link, one way.
+        delay: Span,
+        /// Rate of each link between switches.
+        bottleneck_rate: Rate,
+        /// Propagation of each link between switches, one way.
+        bottleneck_delay: Span,
+    },
     /// Every leaf linked to every spine; host h sits on leaf h / hosts_per_leaf.
     LeafSpine {
         /// Number of leaf (ToR) switches.
@@ -86,8 +101,9 @@ pub const SECTION: Section = Section {
     keys: &[
         Param::required(
             "kind",
-            ParamKind::Word(&["star", "dumbbell", "leaf-spine", "fat-tree"]),
+            ParamKind::Word(&["star", "dumbbell", "parking-lot", "leaf-spine", "fat-tree"]),
             "star: hosts on one switch. dumbbell: two switches joined by one link. \
+             parking-lot: switches in a row, each linked to the next. \
              leaf-spine: every leaf (ToR) linked to every spine. fat-tree: k pods of k/2 edge \
              and k/2 aggregation switches under (k/2)² cores, k³/4 hosts.",
         ),
@@ -98,6 +114,16 @@ pub const SECTION: Section = Section {
         ),
         Param::optional("left", SOME, "dumbbell: hosts on the left switch, numbered first."),
         Param::optional("right", SOME, "dumbbell: hosts on the right switch."),
+        Param::optional(
+            "switches",
+            ParamKind::Count { min: 2, max: MAX_HOSTS },
+            "parking-lot: number of switches.",
+        ),
+        Param::optional(
+            "hosts_per_switch",
+            SOME,
+            "parking-lot: hosts on each switch; host h sits on switch h / hosts_per_switch.",
+        ),
         Param::optional("leaves", SOME, "leaf-spine: number of leaf switches."),
         Param::optional("spines", SOME, "leaf-spine: number of spine switches."),
         Param::optional(
@@ -110,21 +136,26 @@ pub const SECTION: Section = Section {
             ParamKind::Count { min: 2, max: MAX_K },
             "fat-tree: ports of each switch, an even number; host h sits on edge h / (k/2).",
         ),
-        Param::optional("rate", ParamKind::Rate, "star, dumbbell: rate of each host's link."),
+        Param::optional(
+            "rate",
+            ParamKind::Rate,
+            "star, dumbbell, parking-lot: rate of each host's link.",
+        ),
         Param::optional(
             "delay",
             ParamKind::Time,
-            "star, dumbbell: propagation of each host's link, one way.",
+            "star, dumbbell, parking-lot: propagation of each host's link, one way.",
         ),
         Param::optional(
             "bottleneck_rate",
             ParamKind::Rate,
-            "dumbbell: rate of the link between the switches. Default: rate.",
+            "dumbbell, parking-lot: rate of each link between switches. Default: rate.",
         ),
         Param::optional(
             "bottleneck_delay",
             ParamKind::Time,
-            "dumbbell: propagation of the link between the switches, one way. Default: delay.",
+            "dumbbell, parking-lot: propagation of each link between switches, one way. \
+             Default: delay.",
         ),
         Param::optional(
             "host_rate",
@@ -179,6 +210,7 @@ impl Topology {
         match *self {
             Topology::Star { hosts, .. } => hosts,
             Topology::Dumbbell { left, right, .. } => left + right,
+            Topology::ParkingLot { switches, hosts_per_switch, .. } => switches * hosts_per_switch,
             Topology::LeafSpine { leaves, hosts_per_leaf, .. } => leaves * hosts_per_leaf,
             Topology::FatTree { k, .. } => k * k * k / 4,
         }
@@ -187,7 +219,9 @@ impl Topology {
     /// The rate of a host's link: what a load is a fraction of.
     pub fn host_rate(&self) -> Rate {
         match *self {
-            Topology::Star { rate, .. } | Topology::Dumbbell { rate, .. } => rate,
+            Topology::Star { rate, .. }
+            | Topology::Dumbbell { rate, .. }
+            | Topology::ParkingLot { rate, .. } => rate,
             Topology::LeafSpine { host_rate, .. } | Topology::FatTree { host_rate, .. } => {
                 host_rate
             }
@@ -197,7 +231,9 @@ impl Topology {
     /// The kinds of switch, in the order that numbers the switches.
     ///
     /// Ports are numbered from 0. A leaf's are its hosts', then one for each spine; a
-    /// spine's port p leads to leaf p; a dumbbell switch's port 0 leads to the other. An
+    /// spine's port p leads to leaf p; a dumbbell switch's port 0 leads to the other. A parking
+    /// lot's port 0 leads to the next switch and its port 1 to the one before (port 0 where
+    /// there is no next), then come its hosts'. An
     /// edge's are its hosts', then its pod's aggregations'; an aggregation's its pod's edges',
     /// then its cores'; a core's port p leads to pod p.
     pub fn switch_groups(&self) -> Vec<SwitchGroup> {
@@ -208,6 +244,11 @@ impl Topology {
             Topology::Dumbbell { left, right, .. } => {
                 vec![one("left", left + 1), one("right", right + 1)]
             }
+            Topology::ParkingLot { switches, hosts_per_switch, .. } => vec![
+                one("first", hosts_per_switch + 1),
+                many("middle", switches - 2, hosts_per_switch + 2),
+                one("last", hosts_per_switch + 1),
+            ],
             Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => {
                 vec![many("leaf", leaves, hosts_per_leaf + spines), many("spine", spines, leaves)]
             }

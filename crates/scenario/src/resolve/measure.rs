@@ -74,7 +74,7 @@ fn queues(section: &Section<'_>, topology: &Topology) -> Result<QueueProbe, Mist
 }
 
 /// Whether the topology has the port, else what it has.
-fn check_port(port: &str, topology: &Topology) -> Result<(), String> {
+pub(super) fn check_port(port: &str, topology: &Topology) -> Result<(), String> {
     // Only a number as it is printed: not `03`, not `+3`.
     let below =
         |text: &str, end: u32| text.parse().is_ok_and(|n: u32| n < end && n.to_string() == text);

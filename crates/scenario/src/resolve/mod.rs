@@ -2,6 +2,7 @@
 //! checked against the others. Each section's file holds what is its own.
 
 mod deploy;
+mod event;
 mod hosts;
 mod measure;
 mod reaction;
@@ -80,6 +81,7 @@ pub(crate) fn resolve(
             "warms persistent connections, and no traffic has connections = \"persistent\"";
         return Err(origin.mistake(warm_at, "transport.warm", message));
     }
+    let event = event::resolve(origin, root, &topology, &run)?;
     Ok(Scenario {
         title,
         topology,
@@ -90,6 +92,7 @@ pub(crate) fn resolve(
         transport,
         reaction,
         traffic,
+        event,
         measure,
         run,
     })

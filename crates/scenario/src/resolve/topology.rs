@@ -10,6 +10,7 @@ pub(crate) fn resolve(section: Section<'_>) -> Result<Topology, Mistake> {
     let (topology, sizes) = match kind.as_str() {
         "star" => (star(&section)?, "hosts"),
         "dumbbell" => (dumbbell(&section)?, "right"),
+        "parking-lot" => (parking_lot(&section)?, "switches"),
         "leaf-spine" => (leaf_spine(&section)?, "hosts_per_leaf"),
         "fat-tree" => (fat_tree(&section)?, "k"),
         kind => unreachable!("topology {kind}"),
@@ -38,6 +39,18 @@ fn dumbbell(section: &Section<'_>) -> Result<Topology, Mistake> {
     Ok(Topology::Dumbbell {
         left: section.get("left")?,
         right: section.get("right")?,
+        rate,
+        delay,
+        bottleneck_rate: section.get_or("bottleneck_rate", rate)?,
+        bottleneck_delay: section.get_or("bottleneck_delay", delay)?,
+    })
+}
+
+fn parking_lot(section: &Section<'_>) -> Result<Topology, Mistake> {
+    let (rate, delay) = (section.get("rate")?, section.get("delay")?);
+    Ok(Topology::ParkingLot {
+        switches: section.get("switches")?,
+        hosts_per_switch: section.get("hosts_per_switch")?,
         rate,
         delay,
         bottleneck_rate: section.get_or("bottleneck_rate", rate)?,
@@ -85,6 +98,9 @@ fn fits(topology: &Topology) -> bool {
         // The most that `k` may be is chosen so.
         Topology::Star { .. } | Topology::FatTree { .. } => true,
         Topology::Dumbbell { left, right, .. } => u64::from(left) + u64::from(right) <= MAX_HOSTS,
+        Topology::ParkingLot { switches, hosts_per_switch, .. } => {
+            product(switches, hosts_per_switch)
+        }
         Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => {
             product(leaves, hosts_per_leaf) && product(leaves, spines)
         }

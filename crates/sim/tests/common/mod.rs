@@ -97,6 +97,7 @@ pub fn star(hosts: u32) -> Scenario {
         transport: dctcp(),
         reaction: None,
         traffic: Vec::new(),
+        event: Vec::new(),
         measure: Measure {
             warmup: Span::ZERO,
             fct_end: FctEnd::Acked,

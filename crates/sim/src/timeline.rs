@@ -1,0 +1,113 @@
+//! What changes during a run: rates of ports, shares of classes.
+
+use crate::network::LinkId;
+use switchbed_qdisc::fairness::{Share, Shares};
+use switchbed_qdisc::units::{Rate, Time};
+use switchbed_spec::event::{Change, Event};
+use switchbed_spec::{Scenario, build};
+
+/// A change, with what it names found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Action {
+    /// A link's rate.
+    Rate(LinkId, Rate),
+    /// A class's share.
+    Share(u8, Share),
+}
+
+/// The changes to come, and the rates that there were.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    /// The latest first.
+    actions: Vec<(Time, Action)>,
+    /// Every change of a rate so far.
+    rates: Vec<(Time, LinkId, Rate)>,
+}
+
+impl Timeline {
+    /// A scenario's events; `link` finds a port by its name.
+    ///
+    /// # Errors
+    /// The name of a port that there is not.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        link: impl Fn(&str) -> Option<LinkId>,
+    ) -> Result<Timeline, String> {
+        let mut shares = initial_shares(scenario);
+        let mut actions = Vec::new();
+        for Event { at, change } in &scenario.event {
+            let action = match change {
+                Change::Rate { port, rate } => {
+                    Action::Rate(link(port).ok_or_else(|| port.clone())?, *rate)
+                }
+                &Change::Share { class, weight, max } => {
+                    let before = shares.of(class);
+                    let weight = weight.unwrap_or(before.weight);
+                    let share = Share { weight, cap: max.or(before.cap) };
+                    shares.set(class, share);
+                    Action::Share(class, share)
+                }
+            };
+            actions.push((Time::ZERO + *at, action));
+        }
+        actions.reverse();
+        Ok(Timeline { actions, rates: Vec::new() })
+    }
+
+    /// When the next change comes; [`Time::NEVER`] if none does.
+    #[inline]
+    pub(crate) fn next(&self) -> Time {
+        self.actions.last().map_or(Time::NEVER, |&(at, _)| at)
+    }
+
+    /// The next change, if it is due.
+    pub(crate) fn take(&mut self, now: Time) -> Option<Action> {
+        if self.next() > now {
+            return None;
+        }
+        let (at, action) = self.actions.pop()?;
+        if let Action::Rate(link, rate) = action {
+            self.rates.push((at, link, rate));
+        }
+        Some(action)
+    }
+
+    /// Bits that a link could send in a time, `rate` being its rate at the start of the run.
+    pub(crate) fn capacity_bits(&self, link: LinkId, rate: Rate, from: Time, until: Time) -> f64 {
+        let (mut bits, mut since, mut rate) = (0.0, from, rate);
+        let changes = self.rates.iter().filter(|change| change.1 == link);
+        for &(at, _, new) in changes {
+            let end = at.clamp(since, until);
+            bits += rate.as_bps() as f64 * end.since(since).as_secs_f64();
+            (since, rate) = (end, new);
+        }
+        bits + rate.as_bps() as f64 * until.since(since).as_secs_f64()
+    }
+}
+
+/// The shares of the classes when the run starts.
+pub(crate) fn initial_shares(scenario: &Scenario) -> Shares {
+    match scenario.scheme.params.contains_key("weights") {
+        true => build::shares(&scenario.scheme),
+        false => Shares::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchbed_qdisc::units::Span;
+
+    #[test]
+    fn capacity_follows_the_rates_that_there_were() {
+        let at = |s: u64| Time::ZERO + Span::from_ms(1000 * s);
+        let gbps = Rate::from_gbps;
+        let rates = vec![(at(2), 7, gbps(1)), (at(3), 8, gbps(5)), (at(4), 7, gbps(10))];
+        let timeline = Timeline { actions: Vec::new(), rates };
+        let bits = |link, from, until| timeline.capacity_bits(link, gbps(10), at(from), at(until));
+        assert_eq!(bits(7, 0, 6), 10e9 * 2.0 + 1e9 * 2.0 + 10e9 * 2.0);
+        assert_eq!(bits(7, 3, 5), 1e9 + 10e9);
+        assert_eq!(bits(7, 5, 6), 10e9);
+        assert_eq!(bits(9, 1, 2), 10e9);
+    }
+}

@@ -1,0 +1,79 @@
+//! Changes during a run: what they change, and in which order.
+
+mod common;
+
+use common::*;
+use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_spec::event::{Change, Event};
+use switchbed_spec::*;
+
+fn rate_at(at: Span, port: &str, rate: Rate) -> Event {
+    Event { at, change: Change::Rate { port: port.into(), rate } }
+}
+
+/// Two DCTCP senders into host 2.
+fn two(until: Span) -> Scenario {
+    let mut scenario = long_lived(star(3), &[0, 0], until);
+    scenario.measure.goodput_every = Some(Span::from_ms(2));
+    scenario
+}
+
+#[test]
+fn a_ports_rate_falls_and_comes_back() {
+    let mut scenario = two(Span::from_ms(60));
+    let (ms, gbps) = (Span::from_ms, Rate::from_gbps);
+    scenario.event =
+        vec![rate_at(ms(20), "switch:2", gbps(1)), rate_at(ms(40), "switch:2", gbps(10))];
+    let (mut simulation, _) = run(&scenario);
+    let rate = |sample: &switchbed_sim::GoodputSample| sample.taken[0] as f64 * 8.0 / 2e-3;
+    let rates: Vec<f64> = simulation.goodputs().iter().map(rate).collect();
+    let payload = 1460.0 / 1500.0;
+    for (i, expected) in [(5, 10e9), (15, 1e9), (18, 1e9), (27, 10e9)] {
+        assert!((rates[i] / (expected * payload) - 1.0).abs() < 0.02, "{i}: {rates:?}");
+    }
+    // The port sent all the time, of what it could send at each rate.
+    let report = simulation.port_reports().into_iter().find(|r| r.info.name == "switch:2").unwrap();
+    assert!((0.95..=1.0).contains(&report.utilisation), "{}", report.utilisation);
+}
+
+#[test]
+fn a_change_comes_before_the_arrivals_of_its_time() {
+    // One packet alone: 1.2 us on host 0's link, 1 us on the way, then 1.2 us at 10 Gbps, 12 at
+    // 1 Gbps. The rate changes just as it arrives, a picosecond before, and after.
+    let fct_us = |late_ps: i64| {
+        let mut scenario = star(3);
+        let (file, traffic) = list(&[(0.0, 0, 2, 1460)], Connections::FreshNoHandshake);
+        scenario.traffic = traffic;
+        scenario.measure.fct_end = FctEnd::Received;
+        let at = Span::from_ps((2_200_000 + late_ps) as u64);
+        scenario.event = vec![rate_at(at, "switch:2", Rate::from_gbps(1))];
+        let (_, records) = run(&scenario);
+        drop(file);
+        records[0].end.unwrap().since(records[0].start).as_us_f64()
+    };
+    assert_eq!(fct_us(-1), 15.2);
+    assert_eq!(fct_us(0), 15.2);
+    // It is on the wire by then, and keeps its end.
+    assert_eq!(fct_us(1), 4.4);
+}
+
+#[test]
+fn a_run_does_not_wait_for_changes_that_touch_nobody() {
+    let mut scenario = star(3);
+    let (_file, traffic) = list(&[(0.0, 0, 2, 1460)], Connections::FreshNoHandshake);
+    scenario.traffic = traffic;
+    scenario.event = vec![rate_at(Span::from_ms(1_000), "switch:2", Rate::from_gbps(1))];
+    let (simulation, records) = run(&scenario);
+    assert!(records[0].end.is_some());
+    assert!(simulation.now().as_ps() < 1_000_000_000, "{}", simulation.now());
+}
+
+#[test]
+fn a_change_at_the_start_is_there_from_the_start() {
+    let mut scenario = two(Span::from_ms(10));
+    scenario.event = vec![rate_at(Span::ZERO, "switch:2", Rate::from_gbps(1))];
+    let (simulation, records) = run(&scenario);
+    let rates = goodputs(&simulation, &records);
+    assert!(rates.iter().sum::<f64>() < 1e9, "{rates:?}");
+    assert!(records.iter().all(|record| record.received > Bytes::ZERO));
+}

@@ -1,0 +1,73 @@
+//! What changes during a run.
+
+use crate::param::{Param, ParamKind, Section};
+use serde::Serialize;
+use switchbed_qdisc::units::{Rate, Span};
+
+/// A change at a time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
+    /// When, before anything else that happens then.
+    pub at: Span,
+    /// What.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+/// What changes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Change {
+    /// The rate at which a port sends.
+    Rate {
+        /// The port's name.
+        port: String,
+        /// Its rate from now on.
+        rate: Rate,
+    },
+    /// A class's weight or cap at every switch port, where the scheme has any.
+    Share {
+        /// The class.
+        class: u8,
+        /// Its weight from now on; `None`: as before.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        weight: Option<f64>,
+        /// Its cap from now on; `None`: as before.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max: Option<Rate>,
+    },
+}
+
+/// `[[event]]`.
+pub const SECTION: Section = Section {
+    name: "event",
+    repeated: true,
+    doc: "A change during the run: of a port's rate (port, rate), or of a class's weight or cap \
+          (class, weight, max). Flows come and go by start and stop of their [[traffic]].",
+    keys: &[
+        Param::required("at", ParamKind::Time, "When, before anything else that happens then."),
+        Param::optional(
+            "port",
+            ParamKind::Text,
+            "A port as in measure.queues, such as \"left:0\"; the other direction of its link \
+             stays as it is.",
+        ),
+        Param::optional("rate", ParamKind::Rate, "The port's rate from then on."),
+        Param::optional(
+            "class",
+            ParamKind::Count { min: 0, max: 255 },
+            "A class, whose weight or cap changes at every switch port. Schemes without weights \
+             ignore it.",
+        ),
+        Param::optional(
+            "weight",
+            ParamKind::Number { min: 0.000_001, max: f64::INFINITY },
+            "The class's weight from then on. Default: as before.",
+        ),
+        Param::optional(
+            "max",
+            ParamKind::Rate,
+            "The most that the class may have from then on. Default: as before.",
+        ),
+    ],
+};
