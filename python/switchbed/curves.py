@@ -95,3 +95,18 @@ def name(key: str, value: Any) -> str:
 def goodput_gbps(results: Results) -> float:
     """Payload received, in Gbps."""
     return float(json.loads(results.summary)["goodput_bps"]) / 1e9
+
+
+def longest(results: Results) -> float:
+    """The longest queue of the measured port, in bytes."""
+    return float(json.loads(results.summary)["bottleneck"]["max_bytes"])
+
+
+def below_threshold(results: Results) -> float:
+    """The share of the samples of the run's second half in which the measured queue is shorter
+    than its threshold."""
+    import polars as pl
+
+    half_s = float(json.loads(results.summary)["simulated_s"]) / 2
+    late = pl.DataFrame(results.series).filter(pl.col("time_s") > half_s)
+    return int((late["bytes"] < late["threshold_bytes"]).sum()) / late.height

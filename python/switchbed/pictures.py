@@ -40,6 +40,16 @@ CURVES = {
         xlabel="threshold (packets)",
         panels={"goodput (Gbps)": curves.goodput_gbps},
     ),
+    "eecn-fig7": curves.Curves(
+        scenario=Path("scenarios/eecn-fig7.toml"),
+        key="traffic.0.from",
+        x=lambda senders: 1 + float(senders.removeprefix("0-")),
+        xlabel="flows",
+        panels={
+            "longest queue (packets)": lambda results: curves.longest(results) / 1000,
+            "time below the threshold (%)": lambda results: 100 * curves.below_threshold(results),
+        },
+    ),
 }
 """Figures over a swept setting, in docs."""
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")

@@ -24,7 +24,7 @@ def test_each_is_drawn_and_shown(name: str, tmp_path: Path) -> None:
 def test_figures_of_other_pages_are_shown(name: str) -> None:
     docs = ROOT / pictures.FOLDER.parent
     assert (docs / f"{name}.png").exists()
-    assert any(f"]({name}.png)" in page.read_text() for page in docs.glob("*.md"))
+    assert any(f"{name}.png)" in page.read_text() for page in docs.rglob("*.md"))
 
 
 def test_curves_are_drawn_in_the_order_of_their_places(tmp_path: Path) -> None:
