@@ -189,15 +189,17 @@ class Watcher:
     """Reads an interface's counter of received bytes."""
 
     def __init__(self) -> None:
-        self.readings: list[tuple[float, int]] = []
+        self.readings: list[tuple[float, int, float]] = []
+        """The time before a reading, the bytes, the time after it."""
 
     def watch(self, order: dict[str, Any]) -> None:
         """Reads it at an interval until a time."""
         path = Path("/sys/class/net", order["interface"], "statistics/rx_bytes")
         with path.open(encoding="ascii") as counter:
-            while (now := time.monotonic()) < order["until"]:
+            while (before := time.monotonic()) < order["until"]:
                 counter.seek(0)
-                self.readings.append((now, int(counter.read())))
+                received = int(counter.read())
+                self.readings.append((before, received, time.monotonic()))
                 time.sleep(order["every"])
 
 

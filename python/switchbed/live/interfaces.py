@@ -57,20 +57,26 @@ def _check_interface(key: str, link: dict[str, Any], mtu: str) -> None:
         )
     veth = link.get("linkinfo", {}).get("info_kind") == "veth"
     if veth:
-        _check_peer(key, link)
+        _check_peer(key, link, mtu)
     elif "PROMISC" not in link["flags"]:
         raise Mistake(
             f"{key}: {name} drops what is not for itself: ip link set dev {name} promisc on"
         )
 
 
-def _check_peer(key: str, link: dict[str, Any]) -> None:
-    """A veth's other end must finish its packets: checksums and segments that it leaves to
-    its peer are not there when the switch forwards them."""
+def _check_peer(key: str, link: dict[str, Any], mtu: str) -> None:
+    """A veth's other end must send whole packets that fit: checksums and segments that it
+    leaves to its peer are not there when the switch forwards them."""
     found = _peer(link)
     if found is None:
         return  # in a namespace without a name: nothing can be asked there
-    netns, name = found
+    netns, peer = found
+    name, within = peer["ifname"], f"-n {netns} " if netns else ""
+    if peer["mtu"] != size_bytes(mtu):
+        raise Mistake(
+            f"{key}: the other end of {link['ifname']}, {name}, has an MTU of {peer['mtu']} and "
+            f"live.mtu is {mtu}: ip {within}link set dev {name} mtu {size_bytes(mtu)}"
+        )
     on = [offload for offload in HOST_OFFLOADS if _offloads(netns, name)[offload]]
     if on:
         within = f"ip netns exec {netns} " if netns else ""
@@ -81,16 +87,14 @@ def _check_peer(key: str, link: dict[str, Any]) -> None:
         )
 
 
-def _peer(link: dict[str, Any]) -> tuple[str | None, str] | None:
-    """Namespace and name of a veth's other end."""
-    if "link" in link:
-        return None, link["link"]
+def _peer(link: dict[str, Any]) -> tuple[str | None, dict[str, Any]] | None:
+    """Namespace and state of a veth's other end."""
     index, number = link.get("link_index"), link.get("link_netnsid")
     names = [None] if number is None else [n for n, i in system.namespaces().items() if i == number]
     for netns in names:
         for other in system.ip_json("link", "show", netns=netns):
-            if other["ifindex"] == index:
-                return netns, other["ifname"]
+            if (other["ifindex"] == index) if index else (other["ifname"] == link.get("link")):
+                return netns, other
     return None
 
 

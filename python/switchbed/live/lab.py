@@ -27,6 +27,8 @@ START_S = 0.5
 LINGER = 1.5
 """A run without an end is given this many times what the simulation took, and a second."""
 SERIES = "1ms"
+WATCH_S = 0.01
+"""How often receivers read what has reached them."""
 MOST_HOSTS = 64
 
 
@@ -97,6 +99,7 @@ def _setup(request: Request, plan: Plan) -> Setup:
     scenario["measure"] |= {"queues": "all"}
     scenario["measure"].setdefault("series_every", SERIES)
     plans = _native.plans_of(str(file), toml.document(scenario), file.parent, [], False)
+    scenario = json.loads(plans[0].scenario)
     results = plans[0].run(Progress())
     flows = pl.DataFrame(results.flows)
     summary = json.loads(results.summary)
@@ -149,7 +152,7 @@ def _live(name: str, setup: Setup) -> measured.Measured:
             stack.callback(agents[-1].end)
         for agent in agents:
             agent.wait_ready()
-        return _measure(setup, agents, socket, switch, Path(folder, "out"))
+        return _measure(setup, agents, interfaces, socket, switch, Path(folder, "out"))
 
 
 def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> dict[str, Any]:
@@ -233,6 +236,7 @@ def _interrupted_by_sigterm() -> Iterator[None]:
 def _measure(
     setup: Setup,
     agents: list[hosts.Agent],
+    interfaces: list[str],
     socket: Path,
     switch: "subprocess.Popen[str]",
     out: Path,
@@ -242,6 +246,9 @@ def _measure(
     end = start + setup.until_s
     for flow in setup.flows.sort("start_s").iter_rows(named=True):
         agents[flow["src"]].order("send", _order(setup, flow, start, end))
+    watch = {"every": WATCH_S, "until": end}
+    for receiver in setup.flows["dst"].unique().sort():
+        agents[receiver].order("watch", watch | {"interface": interfaces[receiver]})
     for probe in (t for t in setup.scenario["traffic"] if t["kind"] == "probe"):
         for source in _hosts(probe["from"], setup.hosts):
             agents[source].order("ping", _ping(probe, start, end))

@@ -1,6 +1,7 @@
 """What was measured, simulated or live, in one form; and the two beside each other."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from switchbed.live.lab import Setup
 
 WINDOW_S = 0.1
-"""The output rate is judged over windows of this length."""
+"""The highest rate is that of a window of this length."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,22 @@ def _counters(reports: list[dict[str, Any]], stats: dict[str, Any]) -> dict[str,
         "retransmissions": total("TcpRetransSegs"),
         "ce_received": total("IpExtInCEPkts"),
         "ece_delivered": total("TcpExtTCPDeliveredCE"),
+        "peak_mbps": max((peak_bps(report["readings"]) for report in reports), default=0.0) / 1e6,
     }
+
+
+def peak_bps(readings: Sequence[tuple[float, int, float]]) -> float:
+    """The highest rate over any window of at least `WINDOW_S`, at a receiver: from before a
+    reading to after a later one, so that a reader that was held up never sees too much."""
+    peak, last = 0.0, 0
+    for before, bytes_before, _ in readings:
+        while last < len(readings) and readings[last][0] - before < WINDOW_S:
+            last += 1
+        if last == len(readings):
+            break
+        _, received, after = readings[last]
+        peak = max(peak, (received - bytes_before) * 8 / (after - before))
+    return peak
 
 
 def beside(settings: dict[str, Any], setup: "Setup", live: Measured) -> dict[str, Any]:

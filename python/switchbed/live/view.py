@@ -100,3 +100,4 @@ def _figures(a: dict[str, Any], b: dict[str, Any]) -> Iterator[Figure]:
             yield f"{name} queue, bytes", a["bottleneck"][key], b["bottleneck"][key], ",.0f"
     for name in ("marks", "drops", "timeouts", "retransmissions"):
         yield name, a.get(name), b.get(name), ",.0f"
+    yield "highest rate over 100 ms, Mbps", a.get("peak_mbps"), b.get("peak_mbps"), ".2f"

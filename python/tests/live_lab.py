@@ -1,0 +1,120 @@
+"""What the live tests share: where they can run, and labs."""
+
+import functools
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LAB = """
+[topology]
+kind = "star"
+hosts = {hosts}
+rate = "100Mbps"
+delay = "250us"
+[switch]
+queues = {queues}
+quantum = {quantum}
+buffer = "200pkt"
+[scheme]
+{scheme}
+[transport]
+{transport}
+{traffic}
+[measure]
+warmup = "600ms"
+[run]
+until = "1700ms"
+"""
+RUNS = 3
+"""The median of so many counts."""
+
+STEP = 'name = "per-queue"\nparams = { threshold = "20pkt" }'
+MQ_ECN = 'name = "mq-ecn"\nparams = { threshold = "20pkt" }'
+NOTHING = 'name = "none"'
+ECN = 'kind = "ecn-star"'
+NO_ECN = 'kind = "reno"\necn = false'
+
+
+@functools.cache
+def missing() -> str | None:
+    """Why no lab can run here."""
+    if sys.platform != "linux":
+        return "the live switch needs Linux"
+    if os.geteuid() != 0:
+        return "labs need root"
+    name = f"sb-probe-{os.getpid()}"
+    try:
+        made = subprocess.run(
+            ["ip", "netns", "add", name], capture_output=True, text=True, check=False
+        )
+        if made.returncode != 0:
+            return f"network namespaces are not allowed: {made.stderr.strip()}"
+        subprocess.run(["ip", "netns", "delete", name], check=True)
+        tap = subprocess.run(
+            ["ip", "tuntap", "add", "mode", "tap", "name", f"sbp{os.getpid()}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if tap.returncode != 0:
+            return f"TAP interfaces are not allowed: {tap.stderr.strip()}"
+        subprocess.run(["ip", "link", "delete", f"sbp{os.getpid()}"], check=True)
+    except FileNotFoundError:
+        return "ip is missing: make setup-system"
+    return None
+
+
+@pytest.fixture(scope="session")
+def can_run() -> None:
+    """Skips with a word where no lab can run."""
+    why = missing()
+    if why is not None:
+        pytest.skip(why)
+
+
+def bulk(senders: str, to: int, service: int, each: int = 1) -> str:
+    """Flows that send as long as the lab runs."""
+    return (
+        f'[[traffic]]\nkind = "long-lived"\nfrom = "{senders}"\nto = {to}\n'
+        f"classes = [{service}]\nflows_each = {each}\n"
+    )
+
+
+def lab(
+    folder: Path,
+    scheme: str,
+    traffic: str,
+    *,
+    hosts: int = 3,
+    quanta: tuple[int, ...] = (1500,),
+    transport: str = ECN,
+) -> dict[str, Any]:
+    """What a lab measured live."""
+    from switchbed.live.lab import Request, run
+
+    sizes = ", ".join(f'"{quantum}B"' for quantum in quanta)
+    file = folder / "test-lab.toml"
+    file.write_text(
+        LAB.format(
+            hosts=hosts,
+            queues=len(quanta),
+            quantum=f"[{sizes}]",
+            scheme=scheme,
+            transport=transport,
+            traffic=traffic,
+        )
+    )
+    (found,) = run(Request(file))
+    live: dict[str, Any] = found["live"]
+    return live
+
+
+def median(measure: Callable[[], float]) -> float:
+    """The median of some runs: the machine may be busy during one."""
+    return statistics.median(measure() for _ in range(RUNS))

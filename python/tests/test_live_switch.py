@@ -1,0 +1,308 @@
+"""The live switch as a process: what it refuses, forwards and survives, and what labs leave."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import Program
+from live_lab import LAB, STEP, bulk, can_run
+
+__all__ = ["can_run"]
+needs_namespaces = pytest.mark.usefixtures("can_run")
+
+SWITCH = """
+[live]
+rate = "200Mbps"
+[switch]
+buffer = "100pkt"
+[scheme]
+name = "none"
+"""
+
+
+def tap(name: str, netns: str, address: str) -> str:
+    return f'[[port]]\nname = "{name}"\nnetns = "{netns}"\naddress = "{address}/24"\n'
+
+
+def ip(*words: str) -> str:
+    return subprocess.run(["ip", *words], capture_output=True, text=True, check=True).stdout
+
+
+def inside(netns: str, program: str, *arguments: str) -> subprocess.Popen[str]:
+    """A Python program in a namespace."""
+    words = ["ip", "netns", "exec", netns, sys.executable, "-c", textwrap.dedent(program)]
+    return subprocess.Popen([*words, *arguments], stdout=subprocess.PIPE, text=True)
+
+
+def wait_for(happens: Callable[[], object], seconds: float = 15) -> None:
+    end = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def namespaces() -> Generator[list[str]]:
+    """Three namespaces of this test's own."""
+    names = [f"sbt{os.getpid()}{letter}" for letter in "abc"]
+    for name in names:
+        ip("netns", "add", name)
+    yield names
+    for name in names:
+        for pid in ip("netns", "pids", name).split():
+            os.kill(int(pid), signal.SIGKILL)
+        ip("netns", "delete", name)
+
+
+@contextmanager
+def running(command: list[str], folder: Path, text: str, *more: str) -> Iterator[Path]:
+    """A switch; its control socket."""
+    file, socket = folder / "sw.toml", folder / "sw.sock"
+    file.write_text(text)
+    words = [*command, "live", "run", str(file), "--socket", str(socket), *more]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as switch:
+        assert switch.stderr is not None
+        line = switch.stderr.readline()
+        assert " ports, " in line, line
+        try:
+            yield socket
+        finally:
+            switch.terminate()
+            complaints = switch.stderr.read()
+    assert (switch.returncode, complaints) == (0, "")
+
+
+SEND = """
+    import socket, sys
+    with socket.create_connection((sys.argv[1], 7000), timeout=5) as stream:
+        stream.sendall(bytes(2_000_000))
+        stream.shutdown(socket.SHUT_WR)
+        print(stream.recv(1).decode())
+"""
+TAKE = """
+    import socket
+    with socket.create_server(("", 7000)) as server:
+        print("ready", flush=True)
+        stream, _ = server.accept()
+        while stream.recv(1 << 16):
+            pass
+        stream.sendall(b"y")
+"""
+
+
+def transfer(source: str, destination: str, address: str) -> float:
+    """Seconds that two megabytes of TCP take."""
+    with inside(destination, TAKE) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        begin = time.monotonic()
+        with inside(source, SEND, address) as client:
+            out, _ = client.communicate(timeout=60)
+        server.kill()
+    assert out == "y\n"
+    return time.monotonic() - begin
+
+
+def test_mistakes_in_a_file_are_one_line(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(SWITCH + '[[port]]\nname = "a"\n')
+    done = switchbed("live", "check", "one.toml", code=2)
+    assert "at least two" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "no such" in switchbed("live", "check", "none.toml", code=2).stderr.lower()
+    assert (
+        "no switch answers"
+        in switchbed("live", "stats", "--socket", tmp_path / "no.sock", code=2).stderr
+    )
+    leaf_spine = Path(__file__).parents[2] / "scenarios" / "mqecn-fig9.toml"
+    assert '"star"' in switchbed("live", "lab", leaf_spine, code=2).stderr
+
+
+def test_the_keys_are_printed(switchbed: Program) -> None:
+    assert "`[[port]]`" in switchbed("live", "keys").stdout
+
+
+@needs_namespaces
+def test_what_would_break_it_is_refused_with_what_mends_it(
+    switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
+) -> None:
+    a, b, _ = namespaces
+    name, other = f"v{os.getpid()}a", f"v{os.getpid()}b"
+    file = tmp_path / "veth.toml"
+
+    def refusal(text: str) -> str:
+        file.write_text(SWITCH + text)
+        return switchbed("live", "run", file, "--seconds", "1", code=2).stderr
+
+    assert "ip netns add nowhere" in refusal(
+        tap("x1", a, "10.0.0.1") + tap("x2", "nowhere", "10.0.0.2")
+    )
+    ports = "".join(f'[[port]]\nname = "{each}"\ndevice = "interface"\n' for each in (name, other))
+    assert "there is no such interface" in refusal(ports)
+    for each, netns, address in ((name, a, "10.0.0.1"), (other, b, "10.0.0.2")):
+        veth = ("type", "veth", "peer", "name", "eth0", "netns", netns)
+        ip("link", "add", each, "mtu", "1400", *veth)
+        ip("-n", netns, "address", "add", f"{address}/24", "dev", "eth0")
+        ip("-n", netns, "link", "set", "dev", "eth0", "up", "mtu", "1400")
+    try:
+        # Each refusal names the command; done in turn, they lead to a switch that forwards.
+        for needed in ("up", "mtu 1500", "mtu 1500", "off") * 2:
+            said = refusal(ports)
+            mending = said.rstrip().rpartition(": ")[2]
+            assert needed in mending, said
+            subprocess.run(mending.split(), check=True, capture_output=True)
+        with running(command, tmp_path, SWITCH + ports):
+            assert transfer(a, b, "10.0.0.2") < 5
+    finally:
+        for each in (name, other):
+            ip("link", "delete", each)
+
+
+@needs_namespaces
+def test_a_switch_that_runs_is_asked_and_set(
+    switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
+) -> None:
+    a, b, _ = namespaces
+    text = SWITCH.replace("[switch]", 'series_every = "5ms"\n[switch]')
+    text += tap(f"a{os.getpid()}", a, "10.0.0.1") + tap(f"b{os.getpid()}", b, "10.0.0.2")
+    out = tmp_path / "out"
+    with running(command, tmp_path, text, "--out", str(out)) as socket:
+        assert socket.stat().st_mode & 0o777 == 0o600
+        fast = transfer(a, b, "10.0.0.2")
+        switchbed("live", "set", "live.rate=20Mbps", "--socket", socket)
+        assert transfer(a, b, "10.0.0.2") > max(0.7, fast)
+        shown = json.loads(switchbed("live", "show", "--socket", socket).stdout)
+        assert shown["port"][0]["rate"] == "20Mbps"
+        refused = switchbed("live", "set", "live.mtu=900B", "--socket", socket, code=2)
+        assert "cannot change" in refused.stderr
+        lines = switchbed(
+            "live", "stats", "--json", "--every", "0.05", "--count", "2", "--socket", socket
+        )
+        first, second = map(json.loads, lines.stdout.splitlines())
+        assert first["ports"][1]["sent_bytes"] > 4_000_000
+        assert second["time_s"] > first["time_s"]
+        text = switchbed("live", "stats", "--prometheus", "--socket", socket).stdout
+        assert f'switchbed_sent_packets_total{{port="a{os.getpid()}"}}' in text
+        status = [Path(f"/proc/{pid}/status").read_text() for pid in _holders(socket)]
+        assert status
+        assert all("CapEff:\t0000000000000000" in text for text in status)
+    import polars as pl
+
+    series = pl.read_parquet(out / "series.parquet")
+    assert series.columns[:4] == ["time_s", "port", "queue", "bytes"]
+    assert series.filter(pl.col("bytes") > 10_000).height > 0
+    assert json.loads((out / "stats.json").read_text())["ports"][1]["drops_full"] >= 0
+
+
+def _holders(socket: Path) -> list[int]:
+    """The processes that were started with this socket."""
+    return [
+        int(process.name)
+        for process in Path("/proc").iterdir()
+        if process.name.isdigit()
+        and str(socket).encode() in (process / "cmdline").read_bytes()
+        and int(process.name) != os.getpid()
+    ]
+
+
+FLOOD = """
+    import itertools, os, random, socket, sys, time
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    raw.bind((sys.argv[1], 0))
+    to, mine = bytes.fromhex(sys.argv[2]), bytes([2, 9, 9, 9, 9, 9])
+    draw = random.Random(1)
+    small = to + mine + b"\\x08\\x00" + b"\\x45" + bytes(45)
+    kinds = [bytes.fromhex(kind) for kind in ("0800", "86dd", "8100", "88a8", "0806", "88e5")]
+    end = time.monotonic() + 2
+    sent = 0
+    while time.monotonic() < end:
+        for _ in range(50):
+            frame = small
+            if sent % 4 == 0:
+                body = draw.randbytes(draw.randrange(1, 1500))
+                source = bytes([2]) + draw.randbytes(5)
+                frame = draw.choice([to, b"\\xff" * 6]) + source + draw.choice(kinds) + body
+            try:
+                raw.send(frame)
+            except OSError:
+                pass
+            sent += 1
+    print(sent)
+"""
+
+
+@needs_namespaces
+def test_floods_and_malformed_frames_do_no_harm(
+    switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
+) -> None:
+    names = [f"{letter}{os.getpid()}" for letter in "abc"]
+    ports = "".join(
+        tap(name, netns, f"10.0.0.{i + 1}")
+        for i, (name, netns) in enumerate(zip(names, namespaces, strict=True))
+    )
+    with running(command, tmp_path, SWITCH + ports) as socket:
+        (link,) = json.loads(ip("-json", "-n", namespaces[1], "link", "show", names[1]))
+        to = link["address"].replace(":", "")
+        # From c to b, while a and b hold a conversation in the other direction.
+        with inside(namespaces[2], FLOOD, names[2], to) as flood:
+            assert transfer(namespaces[1], namespaces[0], "10.0.0.1") < 20
+            out, _ = flood.communicate(timeout=30)
+        assert int(out) > 1000
+        stats = json.loads(switchbed("live", "stats", "--json", "--socket", socket).stdout)
+        assert stats["ports"][2]["received_packets"] > 1000
+        assert transfer(namespaces[0], namespaces[1], "10.0.0.2") < 5
+
+
+def lab_file(folder: Path, name: str) -> Path:
+    file = folder / f"{name}.toml"
+    text = LAB.format(
+        hosts=3,
+        queues=1,
+        quantum='"1500B"',
+        scheme=STEP,
+        transport='kind = "ecn-star"',
+        traffic=bulk("0-1", 2, 0),
+    )
+    file.write_text(text.replace('until = "1700ms"', 'until = "60s"'))
+    return file
+
+
+@needs_namespaces
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_an_ended_lab_leaves_nothing_that_clean_does_not_remove(
+    switchbed: Program, tmp_path: Path, command: list[str], how: signal.Signals
+) -> None:
+    name = f"t{os.getpid()}"
+    ours = f"sb-{name}-h"
+    words = [*command, "live", "lab", str(lab_file(tmp_path, name))]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as lab:
+        # Until its hosts are at work.
+        wait_for(lambda: len(_inside(f"{ours}2")) > 0)
+        refused = switchbed("live", "lab", lab_file(tmp_path, name), code=2)
+        assert "runs already" in refused.stderr
+        assert f"kept lab {name}" in switchbed("live", "lab", "clean").stdout
+        lab.send_signal(how)
+        lab.wait(timeout=20)
+    if how == signal.SIGKILL:
+        assert ours in ip("netns", "list")
+        assert f"removed lab {name}" in switchbed("live", "lab", "clean").stdout
+    else:
+        assert lab.returncode == 130
+    assert ours not in ip("netns", "list")
+    assert f"sb{lab.pid}h" not in ip("link", "show")
+    wait_for(lambda: not _holders(Path(f"lab-{name}.sock")), 5)
+    assert not list(Path("/run/switchbed").rglob(f"*{name}*"))
+
+
+def _inside(netns: str) -> list[str]:
+    found = subprocess.run(
+        ["ip", "netns", "pids", netns], capture_output=True, text=True, check=False
+    )
+    return found.stdout.split()
