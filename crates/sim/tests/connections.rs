@@ -145,3 +145,71 @@ fn a_list_that_changes_during_the_run_is_noticed() {
     let failure = simulation.failure().expect("noticed").to_string();
     assert!(failure.contains("changed while it was being read"), "{failure}");
 }
+
+/// A list with a column more.
+fn flows_from(text: &str, mut scenario: Scenario) -> (Simulation, Vec<FlowRecord>) {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::fs::write(file.path(), text).expect("written");
+    let path = file.path().to_str().expect("UTF-8").into();
+    let connections = Connections::FreshNoHandshake;
+    scenario.traffic = vec![Traffic::List { path, connections }];
+    run(&scenario)
+}
+
+#[test]
+fn a_late_packet_of_a_closed_connection_reaches_no_other_in_its_place() {
+    // A timeout of 3 us, less than the round trip: the packet is sent twice. The first
+    // one's ACK closes the connection after 6.464 us; the copy arrives after 7.4 us, when
+    // the next flow has been on the same place since 7 us. Taken for that flow's, it would
+    // end it with an ACK 2.4 us after its start.
+    for (end, expected) in
+        [(FctEnd::Acked, ONE_PACKET), (FctEnd::Received, Span::from_ns(2 * 1200 + 2000))]
+    {
+        let mut scenario = star(4);
+        (scenario.transport.rto_min, scenario.transport.rto_initial) =
+            (Span::from_us(3), Span::from_us(3));
+        scenario.measure.fct_end = end;
+        let rows = "start_s,src,dst,size_bytes\n0,0,1,1460\n0.000007,2,3,1460\n";
+        let (simulation, records) = flows_from(rows, scenario);
+        assert_eq!(simulation.connections(), 1, "the place is used again");
+        assert!(records[0].retransmissions > 0, "there is a late packet");
+        assert_eq!((fct(&records[0]), fct(&records[1])), (expected, expected));
+    }
+}
+
+#[test]
+fn flows_of_one_key_wait_for_each_other_and_others_do_not() {
+    let rows = "start_s,src,dst,size_bytes,connection\n\
+                0,0,1,1460000,7\n0.000001,0,1,1460,7\n0.000001,0,1,1460,8\n0.01,0,1,1460,7\n";
+    let (simulation, records) = flows_from(rows, star(2));
+    assert_eq!(simulation.connections(), 2);
+    let handshakes: Vec<bool> = records.iter().map(|record| record.handshake).collect();
+    assert_eq!(handshakes, [true, false, true, false]);
+    let end = |row: usize| records[row].end.expect("finished");
+    // One packet behind a thousand on the same connection, sent back to back.
+    assert_eq!(end(1).since(end(0)), Span::from_ns(1200));
+    assert!(end(2) < end(0), "a key of its own waits for nobody");
+    assert_eq!(fct(&records[3]), ONE_PACKET, "the connection is still open");
+}
+
+#[test]
+fn a_flow_with_a_path_takes_that_one_modulo_their_number() {
+    // Twelve spines; a leaf's ports 12 to 23 lead to them.
+    let rows = "start_s,src,dst,size_bytes,path\n\
+                0,0,143,146000,0\n0.001,0,143,146000,7\n0.002,0,143,146000,7\n\
+                0.003,0,143,146000,35\n";
+    let (mut simulation, records) = flows_from(rows, fig9("mq-ecn", 0.5, 0));
+    assert!(records.iter().all(|record| record.end.is_some()));
+    let sent: Vec<u64> = (12..24)
+        .map(|port| {
+            let name = format!("leaf0:{port}");
+            let reports = simulation.port_reports();
+            let report = reports.iter().find(|report| report.info.name == name).unwrap();
+            report.counters.sent_bytes
+        })
+        .collect();
+    let flow = 100 * 1500;
+    let mut expected = vec![0; 12];
+    (expected[0], expected[7], expected[11]) = (flow, 2 * flow, flow);
+    assert_eq!(sent, expected);
+}
