@@ -1,6 +1,8 @@
 """A result directory. It is written beside its place under a hidden name and renamed when
-it is whole: what a killed run leaves cannot be taken for a result."""
+it is whole: what a killed run leaves cannot be taken for a result, and the next run with the
+same place removes it."""
 
+import fcntl
 import json
 import os
 import platform
@@ -29,16 +31,21 @@ class Store:
         self._form = form
         self._is_sweep = is_sweep
         self._draft = path.parent / f".{path.name}.{os.getpid()}.partial"
+        remove_stale(path)
         try:
             self._draft.mkdir(parents=True)
         except OSError as error:
             raise Mistake(f"--out {path}: cannot be written: {error.strerror}") from error
+        # Held until the end, however that comes: who finds it free finds a dead run's draft.
+        self._lock = _locked(self._draft)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._draft, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
 
     def keep(self, plan: Plan, results: Results, outcome: Outcome) -> None:
         """Writes one run's files: here where it is the only one, else into its folder."""
@@ -88,6 +95,35 @@ def write_run(
     }
     write_json(place / MANIFEST, head() | manifest)
     write_json(place / "summary.json", outcome.summary)
+
+
+def remove_stale(path: Path) -> None:
+    """Removes the drafts of runs that were killed before they could put them at `path`."""
+    name = re.compile(re.escape(f".{path.name}.") + r"\d+\.partial")
+    try:
+        drafts = [draft for draft in path.parent.iterdir() if name.fullmatch(draft.name)]
+    except OSError:
+        return  # no such directory yet, or none that can be read: said when it is written to
+    for draft in drafts:
+        lock = _locked(draft)
+        if lock is not None:
+            shutil.rmtree(draft, ignore_errors=True)
+            os.close(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """A lock on a directory that lasts as long as the file descriptor is open; `None` if
+    another process has it, or there is none to be had."""
+    try:
+        found = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(found)
+        return None
+    return found
 
 
 def summary(sweep: Sweep) -> dict[str, Any]:

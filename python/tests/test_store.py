@@ -2,11 +2,15 @@
 
 import base64
 import json
+import re
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import Program
+from conftest import SLOW, Program
 
 from switchbed import Progress, plans
 
@@ -118,6 +122,40 @@ def test_what_exists_is_replaced_with_force_only(
     switchbed("run", single, "--out", "out", "--seed", "9", "--force")
     assert contents(tmp_path / "out") != before
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".out")] == []
+
+
+def test_what_killed_runs_left_is_removed_and_nothing_else(
+    command: list[str], switchbed: Program, single: Path, tmp_path: Path
+) -> None:
+    drafts = re.compile(r"\.out\.\d+\.partial")
+    arguments = [*command, "run", str(single), "--out", "out"]
+
+    def left() -> set[str]:
+        return {path.name for path in tmp_path.iterdir() if drafts.fullmatch(path.name)}
+
+    def running(*more: str) -> tuple[subprocess.Popen[bytes], str]:
+        before = left()
+        process = subprocess.Popen([*arguments, *SLOW, *more], cwd=tmp_path)
+        while not (draft := left() - before) and process.poll() is None:
+            time.sleep(0.01)
+        return process, draft.pop()
+
+    killed, draft = running()
+    killed.kill()
+    killed.wait()
+    assert left() == {draft}
+    # Others' names are left alone, and so is the draft of a run that goes on.
+    alike = [".out.x.partial", ".other.1.partial", ".out.1.partial.tex"]
+    for name in alike:
+        (tmp_path / name).mkdir()
+    goes_on, draft = running("--force")
+    goes_on.send_signal(signal.SIGSTOP)
+    switchbed("run", single, "--out", "out")
+    assert left() == {draft}
+    goes_on.send_signal(signal.SIGCONT)
+    assert goes_on.wait() == 0
+    assert left() == set()
+    assert all((tmp_path / name).exists() for name in alike)
 
 
 def test_force_does_not_replace_what_is_not_ours(
