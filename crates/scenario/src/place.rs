@@ -10,7 +10,7 @@ use switchbed_spec::SECTIONS;
 /// `scheme`, is no place but the scheme as a whole.
 const ALIASES: [&str; 3] = ["load", "flows", "seed"];
 /// The kinds of traffic that `load` and `flows` mean.
-const WITH_LOAD: [&str; 2] = ["poisson", "request-response"];
+const WITH_LOAD: [&str; 3] = ["poisson", "log-normal", "request-response"];
 
 /// Sets what `key` stands for. `root` decides which sources a short name means.
 pub(crate) fn set(root: &mut Table, key: &str, value: &Node) -> Result<(), String> {

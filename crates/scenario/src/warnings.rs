@@ -80,7 +80,10 @@ fn few(fct: &BySize<Fct>) -> Option<String> {
 /// Whether the traffic stands for what has been going on for long; what a list holds is a
 /// case of its own.
 fn goes_on(traffic: &Traffic) -> bool {
-    matches!(traffic, Traffic::Poisson { .. } | Traffic::LongLived { .. })
+    matches!(
+        traffic,
+        Traffic::Poisson { .. } | Traffic::LogNormal { .. } | Traffic::LongLived { .. }
+    )
 }
 
 fn why_unmarked(scenario: &Scenario, summary: &Summary, reports: &[PortReport]) -> String {

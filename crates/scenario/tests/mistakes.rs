@@ -423,6 +423,20 @@ load = 0.5 -> load = "half"
     15: traffic.load is "half": a number is needed, such as 0.5 or "50%"
 "#,
     );
+    let bursty = alone.replace("kind = \"poisson\"", "kind = \"log-normal\"\nsigma = 2");
+    refused(
+        &bursty,
+        r#"
+sigma = 2 -> 
+    13: traffic.sigma is missing: write sigma = 2
+sigma = 2 -> sigma = -1
+    15: traffic.sigma is -1: it must be from 0 to 10
+log-normal -> poisson
+    15: traffic.sigma does not apply to kind = "poisson", which takes kind, load, overload, flows, sizes, from, to, service, services or connections
+"#,
+    );
+    let again = read(&bursty, &["load=0.2"]).unwrap().remove(0).scenario;
+    assert_eq!(read(&to_toml(&again), &[]).unwrap()[0].scenario, again);
     assert!(read(&alone.replace("load = 0.5", "load = 1.2\noverload = true"), &[]).is_ok());
 }
 
@@ -504,7 +518,7 @@ fn overrides() {
     );
     assert_eq!(
         read(STAR, &["load=0.5"]).unwrap_err(),
-        "--set load=0.5: load stands for the load of traffic of kind poisson or request-response, and there is none"
+        "--set load=0.5: load stands for the load of traffic of kind poisson, log-normal or request-response, and there is none"
     );
 }
 

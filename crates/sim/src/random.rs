@@ -33,6 +33,18 @@ impl Stream {
         -libm::log(1.0 - self.unit())
     }
 
+    /// A double normally distributed with mean 0 and variance 1 (Box and Muller 1958).
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(2.0 * self.exponential());
+        radius * libm::cos(2.0 * std::f64::consts::PI * self.unit())
+    }
+
+    /// A double log-normally distributed with mean 1, whose logarithm has this standard
+    /// deviation.
+    pub fn log_normal(&mut self, sigma: f64) -> f64 {
+        libm::exp(sigma * self.normal() - sigma * sigma / 2.0)
+    }
+
     /// The numbers 0…n−1 in random order (Fisher and Yates).
     pub fn permutation(&mut self, n: u32) -> Vec<u32> {
         let mut order: Vec<u32> = (0..n).collect();
@@ -111,6 +123,27 @@ mod tests {
             .iter()
             .enumerate()
             .map(|(i, &x)| (1.0 - libm::exp(-x) - i as f64 / n as f64).abs())
+            .fold(0.0, f64::max);
+        assert!(distance < 1.63 / root, "{distance}");
+    }
+
+    #[test]
+    fn log_normals_have_mean_1_and_a_normal_logarithm() {
+        let (n, sigma) = (100_000, 1.5);
+        let mut stream = Stream::new(6, "gaps", 0);
+        let drawn: Vec<f64> = (0..n).map(|_| stream.log_normal(sigma)).collect();
+        let root = (n as f64).sqrt();
+        let mean = drawn.iter().sum::<f64>() / n as f64;
+        // The variance of a draw is exp(σ²) − 1.
+        assert!((mean - 1.0).abs() < 4.0 * (libm::exp(2.25) - 1.0).sqrt() / root, "{mean}");
+        let mut z: Vec<f64> =
+            drawn.iter().map(|x| (libm::log(*x) + sigma * sigma / 2.0) / sigma).collect();
+        z.sort_by(f64::total_cmp);
+        // Kolmogorov and Smirnov, as above.
+        let distance = z
+            .iter()
+            .enumerate()
+            .map(|(i, &z)| (0.5 * libm::erfc(-z / 2f64.sqrt()) - i as f64 / n as f64).abs())
             .fold(0.0, f64::max);
         assert!(distance < 1.63 / root, "{distance}");
     }

@@ -21,7 +21,7 @@ pub use offered::{Offered, TableOffered};
 use incast::Incast;
 use list::List;
 use on_off::OnOff;
-use poisson::Poisson;
+use poisson::{Kind, Poisson};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -251,13 +251,16 @@ impl Flows {
     ) -> Result<(), TrafficError> {
         let wrong = |what| TrafficError::Entry { entry, what };
         let (source, flows) = match traffic {
-            Traffic::Poisson(arrivals) | Traffic::RequestResponse { arrivals, .. } => {
-                let request = match traffic {
-                    Traffic::RequestResponse { request, .. } => Some(*request),
-                    _ => None,
+            Traffic::Poisson(arrivals)
+            | Traffic::LogNormal { arrivals, .. }
+            | Traffic::RequestResponse { arrivals, .. } => {
+                let kind = match traffic {
+                    Traffic::RequestResponse { request, .. } => Kind::Asked(*request),
+                    Traffic::LogNormal { sigma, .. } => Kind::LogNormal(*sigma),
+                    _ => Kind::Poisson,
                 };
                 let (source, offered) =
-                    Poisson::new(arrivals, request, hosts, seed, entry).map_err(wrong)?;
+                    Poisson::new(arrivals, kind, hosts, seed, entry).map_err(wrong)?;
                 self.offered.push(offered);
                 (Source::Poisson(source), arrivals.flows)
             }

@@ -120,6 +120,40 @@ fn mean_sizes_as_drawn_are_the_exact_means() {
     }
 }
 
+/// All senders together: gaps of the load's mean, a normal logarithm, senders alike.
+#[test]
+fn log_normal_flows_come_over_all_senders_together() {
+    let (n, sigma) = (100_000, 1.5);
+    for load in [0.1, 0.4] {
+        let arrivals = Arrivals {
+            load,
+            flows: n,
+            sizes: vec![sizes::named("web-search").unwrap()],
+            from: (0..10).collect(),
+            to: (0..10).collect(),
+            service: Service::One,
+            connections: Connections::Fresh,
+        };
+        let entry = Traffic::LogNormal { sigma, arrivals };
+        let drawn: Vec<FlowStart> = flows(&[entry], hosts(10), 4).collect();
+        let gap_s = 8.0 * 1_671_357.0 / (load * 10e9) / 10.0;
+        let starts = drawn.windows(2).map(|pair| (pair[1].start - pair[0].start).as_secs_f64());
+        let gaps: Vec<f64> = starts.map(|gap| gap / gap_s).collect();
+        let count = gaps.len() as f64;
+        let mean = gaps.iter().sum::<f64>() / count;
+        // The variance of a gap is exp(σ²) − 1 of its mean's square.
+        assert!((mean - 1.0).abs() < 4.0 * (libm::expm1(sigma * sigma) / count).sqrt(), "{mean}");
+        let logs: Vec<f64> = gaps.iter().map(|&gap| libm::log(gap)).collect();
+        let log_mean = logs.iter().sum::<f64>() / count;
+        let variance = logs.iter().map(|log| (log - log_mean) * (log - log_mean)).sum::<f64>();
+        assert!((variance / count / (sigma * sigma) - 1.0).abs() < 4.0 * (2.0 / count).sqrt());
+        let mut by_sender = [0_i32; 10];
+        drawn.iter().for_each(|flow| by_sender[flow.src as usize] += 1);
+        assert!(by_sender.iter().all(|count| (count - 10_000).abs() < 400), "{by_sender:?}");
+        assert!(drawn.iter().all(|flow| flow.src != flow.dst));
+    }
+}
+
 #[test]
 fn a_senders_gaps_are_exponential_and_independent() {
     let mut starts: BTreeMap<u32, Vec<f64>> = BTreeMap::new();

@@ -178,6 +178,30 @@ mod tests {
         }
     }
 
+    /// Log-linear tables are polygons of eight sides a decade: their means are within 1 % of
+    /// Σ Δp·(b − a) / ln(b / a).
+    #[test]
+    fn cqrds_assumed_tables_are_straight_against_the_logarithm() {
+        let to_1_mb = [(1e3, 0.0), (1e4, 0.8), (1e5, 0.9), (1e6, 0.97)];
+        let tails: [(&str, &[(f64, f64)]); 2] = [
+            ("cqrd-assumed", &[(1e7, 0.995), (1e8, 1.0)]),
+            ("cqrd-assumed-short-tail", &[(1e7, 1.0)]),
+        ];
+        for (name, tail) in tails {
+            let sizes = named(name).unwrap();
+            let knots = [&to_1_mb[..], tail].concat();
+            let mut mean = 0.0;
+            for pair in knots.windows(2) {
+                let ((a, pa), (b, pb)) = (pair[0], pair[1]);
+                mean += (pb - pa) * (b - a) / libm::log(b / a);
+                assert_eq!(sizes.quantile(pb), Bytes::new(b as u64), "{name}");
+                let middle = sizes.quantile((pa + pb) / 2.0).as_f64();
+                assert!((middle / (a * b).sqrt() - 1.0).abs() < 1e-3, "{name}: {middle}");
+            }
+            assert!((sizes.exact_mean() / mean - 1.0).abs() < 0.01, "{name}");
+        }
+    }
+
     #[test]
     fn the_three_ways_of_counting_packets_agree() {
         let by_sum = |sizes: &Sizes, payload: u64| -> f64 {

@@ -12,6 +12,14 @@ use switchbed_qdisc::units::{Bytes, Rate, Span};
 pub enum Traffic {
     /// Flows that arrive at every sending host as a Poisson process.
     Poisson(Arrivals),
+    /// Flows that arrive over all sending hosts together with log-normal gaps.
+    LogNormal {
+        /// Standard deviation of a gap's logarithm; the load decides the mean.
+        sigma: f64,
+        /// The flows; a flow's sender is drawn, each by its load.
+        #[serde(flatten)]
+        arrivals: Arrivals,
+    },
     /// Hosts (`to`, the clients) that ask others (`from`, the servers) for data as a
     /// Poisson process: a flow begins with its request and ends with its answer.
     RequestResponse {
@@ -148,6 +156,7 @@ pub const SECTION: Section = Section {
             "kind",
             ParamKind::Word(&[
                 "poisson",
+                "log-normal",
                 "request-response",
                 "incast",
                 "on-off",
@@ -155,8 +164,8 @@ pub const SECTION: Section = Section {
                 "probe",
                 "list",
             ]),
-            "poisson: flows that arrive at every sender at random. request-response: clients \
-             ask servers for data at random; a flow begins with its request and ends with \
+            "poisson: flows that arrive at every sender at random. log-normal: flows that arrive \
+             over all senders together, with log-normal gaps. request-response: clients ask servers for data at random; a flow begins with its request and ends with \
              its answer. incast: all senders at once to one receiver. on-off: bursts with \
              silences between. long-lived: flows that send as long as they run. probe: small \
              packets that come back at once and tell the round-trip time. list: flows from a \
@@ -165,24 +174,30 @@ pub const SECTION: Section = Section {
         Param::optional(
             "load",
             ParamKind::Number { min: 0.0, max: f64::INFINITY },
-            "poisson: payload bits that each sender offers, as a fraction of its link's rate; \
+            "poisson, log-normal: payload bits that each sender offers, as a fraction of its link's rate; \
              headers come on top. request-response: payload bits that each client asks for.",
         ),
         Param::with_default(
             "overload",
             ParamKind::Flag,
             "false",
-            "poisson, request-response: a load over 1, which never drains, is meant.",
+            "poisson, log-normal, request-response: a load over 1, which never drains, is meant.",
+        ),
+        Param::optional(
+            "sigma",
+            ParamKind::Number { min: 0.0, max: 10.0 },
+            "log-normal: standard deviation of a gap's logarithm; the load decides the mean gap. \
+             0 is even gaps; the greater, the burstier.",
         ),
         Param::optional(
             "flows",
             ParamKind::Count { min: 1, max: 1_000_000_000 },
-            "poisson, request-response: flows in all, the first so many to start.",
+            "poisson, log-normal, request-response: flows in all, the first so many to start.",
         ),
         Param::optional(
             "sizes",
             ParamKind::Either(&[SIZES, ParamKind::List(&SIZES)]),
-            "poisson, request-response, incast: flow sizes. A built-in table's name, a size \
+            "poisson, log-normal, request-response, incast: flow sizes. A built-in table's name, a size \
              that all flows have \
              (\"64KB\"), or a table of name, file, points, mean, round_up_to. In a list, \
              service s takes entry s modulo the list's length.",
@@ -197,7 +212,7 @@ pub const SECTION: Section = Section {
             "to",
             HOSTS,
             "all",
-            "poisson: receiving hosts, drawn uniformly (never the sender itself). \
+            "poisson, log-normal: receiving hosts, drawn uniformly (never the sender itself). \
              request-response: the clients, who draw a server uniformly. incast, on-off, \
              long-lived: the one receiving host. probe: the host that sends back.",
         ),
@@ -205,8 +220,8 @@ pub const SECTION: Section = Section {
             "service",
             ParamKind::Word(&["one", "random", "pair"]),
             "one",
-            "poisson, request-response: which service, and so which class, a flow belongs to. \
-             one: all to service 0. random: drawn by shares. pair (poisson only): \
+            "poisson, log-normal, request-response: which service, and so which class, a flow belongs to. \
+             one: all to service 0. random: drawn by shares. pair (not request-response): \
              ((dst + 1)·hosts + (src + 1)) modulo services, as in MQ-ECN's simulations.",
         ),
         Param::optional(
@@ -223,7 +238,7 @@ pub const SECTION: Section = Section {
         Param::optional(
             "connections",
             ParamKind::Word(&["fresh", "fresh-no-handshake", "persistent", "single"]),
-            "poisson, request-response, incast, list: how flows use connections. fresh: one \
+            "poisson, log-normal, request-response, incast, list: how flows use connections. fresh: one \
              each, its handshake inside the flow's time. fresh-no-handshake: one each that \
              starts established. persistent: one for each ordered pair of hosts and class (of \
              client and server, whatever the class), carrying flow after flow; a flow that \

@@ -50,6 +50,11 @@ impl Context<'_> {
         let kind: String = section.get("kind")?;
         let traffic = match kind.as_str() {
             "poisson" => Traffic::Poisson(self.arrivals(&section, false)?),
+            "log-normal" => {
+                let sigma = section.maybe("sigma")?;
+                let sigma = sigma.ok_or_else(|| section.missing_like("sigma", "2"))?;
+                Traffic::LogNormal { sigma, arrivals: self.arrivals(&section, false)? }
+            }
             "request-response" => self.request_response(&section)?,
             "incast" => self.incast(&section)?,
             "on-off" => self.on_off(&section)?,
@@ -335,6 +340,7 @@ fn connections(section: &Section<'_>, default: Connections) -> Result<Connection
 pub(crate) fn is_persistent(traffic: &Traffic) -> bool {
     match traffic {
         Traffic::Poisson(Arrivals { connections, .. })
+        | Traffic::LogNormal { arrivals: Arrivals { connections, .. }, .. }
         | Traffic::RequestResponse { arrivals: Arrivals { connections, .. }, .. }
         | Traffic::Incast { connections, .. }
         | Traffic::List { connections, .. } => {

@@ -1,4 +1,6 @@
-//! Flows that arrive, or are asked for, as Poisson processes.
+//! Flows that arrive, or are asked for, as Poisson processes; or over all senders together
+//! as one process with log-normal gaps of the same mean, each flow's sender drawn by its
+//! rate.
 //!
 //! Every ordered pair of a sender i and a receiver j ≠ i is a process of its own, of rate
 //! load · link rate / (8 · mean size of the pair's service) / number of receivers, as in
@@ -17,6 +19,17 @@ use switchbed_qdisc::Random;
 use switchbed_qdisc::units::{Bytes, PS_PER_S, Time};
 use switchbed_spec::{Arrivals, Service, Sizes};
 
+/// What kind of process an entry's flows come as.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    /// At every sender at random.
+    Poisson,
+    /// The same, asked for with requests of this payload.
+    Asked(Bytes),
+    /// Over all senders together, with log-normal gaps of this σ.
+    LogNormal(f64),
+}
+
 /// What defines an entry's processes; hosts in rising order, no host twice.
 struct Process<'a> {
     load: f64,
@@ -31,8 +44,7 @@ struct Process<'a> {
 #[derive(Debug)]
 pub(super) struct Poisson {
     senders: Vec<Sender>,
-    /// Each sender's next start, by its place in `senders`.
-    next: BinaryHeap<Reverse<(Time, u32)>>,
+    clocks: Clocks,
     /// Flows yet to start.
     left: u64,
     pairs: Pairs,
@@ -42,6 +54,26 @@ pub(super) struct Poisson {
     /// Senders ask receivers for the flows, with requests of this payload.
     request: Option<Bytes>,
     connection: ConnectionUse,
+}
+
+/// When the next flow starts, and whose it is.
+#[derive(Debug)]
+enum Clocks {
+    /// Each sender's next start, by its place among them.
+    Each(BinaryHeap<Reverse<(Time, u32)>>),
+    Together(Together),
+}
+
+/// One process over all senders.
+#[derive(Debug)]
+struct Together {
+    sigma: f64,
+    /// Mean time between flows, in picoseconds.
+    gap_ps: f64,
+    /// The next start in mean gaps.
+    clock: f64,
+    arrivals: Stream,
+    senders: Stream,
 }
 
 #[derive(Debug)]
@@ -69,16 +101,19 @@ impl Poisson {
     /// Says what is wrong and what would be right.
     pub(super) fn new(
         arrivals: &Arrivals,
-        request: Option<Bytes>,
+        kind: Kind,
         hosts: Hosts,
         seed: u64,
         entry: usize,
     ) -> Result<(Poisson, Offered), String> {
+        let request = match kind {
+            Kind::Asked(request) => Some(request),
+            Kind::Poisson | Kind::LogNormal(_) => None,
+        };
         let process = &Process::of(arrivals, request.is_some(), hosts)?;
         let pairs = Pairs::new(process);
         let bytes_per_s = process.load * process.hosts.rate.as_bps() as f64 / 8.0;
         let mut senders = Vec::with_capacity(process.senders.len());
-        let mut next = BinaryHeap::with_capacity(process.senders.len());
         let mut flows_per_s = vec![0.0; process.sizes.len()];
         for &host in &process.senders {
             let own = pairs.place(host);
@@ -96,7 +131,7 @@ impl Poisson {
                 process.deal(pairs.service(group, host), per_weight * in_group, &mut flows_per_s);
             }
             let stream = |name| Stream::new(seed, name, (entry as u64) << 32 | u64::from(host));
-            let mut sender = Sender {
+            senders.push(Sender {
                 host,
                 own,
                 weight,
@@ -106,10 +141,21 @@ impl Poisson {
                 services: stream("traffic services"),
                 receivers: stream("traffic receivers"),
                 sizes: stream("traffic sizes"),
-            };
-            next.push(Reverse((sender.next_start(), senders.len() as u32)));
-            senders.push(sender);
+            });
         }
+        let clocks = match kind {
+            Kind::LogNormal(sigma) => {
+                let per_ps: f64 = senders.iter().map(|sender| 1.0 / sender.gap_ps).sum();
+                let stream = |name| Stream::new(seed, name, entry as u64);
+                let (arrivals, senders) = (stream("traffic gaps"), stream("traffic senders"));
+                let (gap_ps, clock) = (1.0 / per_ps, 0.0);
+                Clocks::Together(Together { sigma, gap_ps, clock, arrivals, senders })
+            }
+            Kind::Poisson | Kind::Asked(_) => {
+                let starts = senders.iter_mut().zip(0..);
+                Clocks::Each(starts.map(|(s, place)| Reverse((s.next_start(), place))).collect())
+            }
+        };
         let shares = match process.service {
             Service::Random(shares) => shares.clone(),
             Service::One | Service::Pair(_) => Vec::new(),
@@ -117,7 +163,7 @@ impl Poisson {
         let sizes = process.sizes.to_vec();
         let offered = process.offered(entry, &flows_per_s);
         let (left, connection) = (arrivals.flows, arrivals.connections.into());
-        Ok((Poisson { senders, next, left, pairs, shares, sizes, request, connection }, offered))
+        Ok((Poisson { senders, clocks, left, pairs, shares, sizes, request, connection }, offered))
     }
 }
 
@@ -126,12 +172,16 @@ impl Iterator for Poisson {
 
     fn next(&mut self) -> Option<FlowStart> {
         self.left = self.left.checked_sub(1)?;
-        let mut top = self.next.peek_mut()?;
-        let Reverse((start, place)) = *top;
-        let sender = &mut self.senders[place as usize];
-        *top = Reverse((sender.next_start(), place));
-        drop(top);
-
+        let (start, place) = match &mut self.clocks {
+            Clocks::Each(next) => {
+                let mut top = next.peek_mut()?;
+                let Reverse((start, place)) = *top;
+                *top = Reverse((self.senders[place as usize].next_start(), place));
+                (start, place as usize)
+            }
+            Clocks::Together(process) => process.next(&self.senders),
+        };
+        let sender = &mut self.senders[place];
         let (src, own) = (sender.host, sender.own);
         let group = match self.pairs.groups.len() {
             1 => 0,
@@ -160,6 +210,16 @@ impl Sender {
     fn next_start(&mut self) -> Time {
         self.clock += self.arrivals.exponential();
         Time::from_ps((self.clock * self.gap_ps + 0.5) as u64)
+    }
+}
+
+impl Together {
+    /// The next flow's start, and the place of its sender.
+    fn next(&mut self, senders: &[Sender]) -> (Time, usize) {
+        self.clock += self.arrivals.log_normal(self.sigma);
+        let rates = senders.iter().map(|sender| self.gap_ps / sender.gap_ps);
+        let place = pick(self.senders.unit(), rates);
+        (Time::from_ps((self.clock * self.gap_ps + 0.5) as u64), place)
     }
 }
 
