@@ -39,10 +39,10 @@ class Result:
         """What a run left, in memory."""
         native = tables.of(results)
 
-        def read(name: str) -> "pl.DataFrame":
+        def read(name: str) -> "pl.DataFrame | None":
             import polars as pl
 
-            return pl.DataFrame(native[name])
+            return pl.DataFrame(native[name]) if name in native else None
 
         return cls(outcome, dict(json.loads(plan.scenario)), read, native)
 
@@ -114,12 +114,18 @@ class Result:
         """A row a probe of the RTT; empty without probes among the traffic."""
         return self._table("probes")
 
+    def table(self, name: str) -> "pl.DataFrame":
+        """Any table by its name; empty where the scenario does not ask for it."""
+        return self._table(_known(name))
+
     def arrow(self, name: str) -> Table:
         """A table that speaks Arrow (`__arrow_c_stream__`), which pyarrow, DuckDB, Polars and
         others take without a copy. Only of a run in memory."""
         _known(name)
         if self._arrow is None:
             raise Mistake("arrow() hands over a run in memory; a loaded one has data frames")
+        if name not in self._arrow:
+            raise Mistake(f"the scenario does not ask for the table {name!r}")
         return self._arrow[name]
 
     def to_pandas(self, name: str) -> "pd.DataFrame":

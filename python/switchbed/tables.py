@@ -16,12 +16,14 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 ALWAYS = ("flows", "queues", "ports")
 ASKED_FOR = ("series", "goodput", "probes")
 """Tables that are empty, and not written, unless the scenario asks for them."""
-NAMES = (*ALWAYS, *ASKED_FOR)
+MONITORED = ("changes", "bursts", "convergence", "rates")
+"""Those of monitors, which are not even empty unless the scenario asks."""
+NAMES = (*ALWAYS, *ASKED_FOR, *MONITORED)
 
 
 def of(results: Results) -> dict[str, Table]:
     """A run's tables by name, empty ones too."""
-    return {name: getattr(results, name) for name in NAMES}
+    return {name: getattr(results, name) for name in (*ALWAYS, *ASKED_FOR)} | results.monitors
 
 
 def write(table: Table, stem: Path, form: Format) -> None:

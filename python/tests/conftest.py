@@ -32,6 +32,10 @@ flows = 300
 sizes = "30KB"
 [measure]
 series_every = "100us"
+changes = { ports = ["switch:0"], until = "1ms", slope_over = "10us" }
+bursts = { ports = ["switch:0"], apart = "50us" }
+convergence = { port = "switch:0", window = "50us" }
+underflow = ["switch:0"]
 """
 SWEEP = (
     SINGLE

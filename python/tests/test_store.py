@@ -65,7 +65,8 @@ def test_tables_in_other_formats_hold_the_same(
     switchbed("run", single, "--out", "a")
     switchbed("run", single, "--out", "b", "--tables", form)
     read = pl.read_csv if form == "csv" else pl.read_json
-    for name in ("flows", "queues", "ports", "series"):
+    names = ("flows", "queues", "ports", "series", "changes", "bursts", "convergence", "rates")
+    for name in names:
         table = pl.read_parquet(tmp_path / f"a/{name}.parquet")
         assert len(table) > 0
         assert read(tmp_path / f"b/{name}.{form}").cast(table.schema).equals(table)

@@ -8,6 +8,7 @@ mod table;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use switchbed_scenario as scenario;
@@ -114,6 +115,11 @@ impl Plan {
             series: table(results.series)?,
             goodput: table(results.goodput)?,
             probes: table(results.probes)?,
+            monitors: results
+                .monitors
+                .into_iter()
+                .map(|(name, values)| Ok((name, table(values)?)))
+                .collect::<PyResult<_>>()?,
             complete: results.complete,
         })
     }
@@ -172,6 +178,8 @@ struct Results {
     series: Py<Table>,
     goodput: Py<Table>,
     probes: Py<Table>,
+    /// The tables of the monitors that were asked for, by name.
+    monitors: BTreeMap<&'static str, Py<Table>>,
     /// Whether it ran to its end.
     complete: bool,
 }

@@ -11,6 +11,7 @@ mod expand;
 mod lists;
 mod live;
 mod mistake;
+mod monitored;
 mod place;
 mod read;
 mod reference;

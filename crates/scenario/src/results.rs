@@ -24,6 +24,8 @@ pub struct Results {
     pub goodput: Table,
     /// A row a probe, if there are any.
     pub probes: Table,
+    /// The tables of the monitors that were asked for, by name.
+    pub monitors: Vec<(&'static str, Table)>,
     /// Whether the run reached its end (it was not stopped).
     pub complete: bool,
 }
@@ -46,6 +48,7 @@ impl Results {
             series: series_table(simulation, series),
             goodput: goodput_table(scenario, simulation),
             probes: probe_table(simulation),
+            monitors: crate::monitored::tables(scenario, simulation),
             complete,
         }
     }
@@ -142,10 +145,18 @@ fn port_table(reports: &[PortReport]) -> Table {
     let rates = Values::F64(reports.iter().map(|r| r.info.cable.rate.as_bps() as f64).collect());
     let utilisation = Values::F64(reports.iter().map(|r| r.utilisation).collect());
     let names = Values::Text(reports.iter().map(|r| r.info.name.clone()).collect());
+    let underflow =
+        reports.iter().map(|r| r.underflow.map_or(f64::NAN, |idle| idle.as_secs_f64())).collect();
     Table::new([
         ("port", "", "switch and port number, or host", names),
         ("rate_bps", "bit/s", "line rate", rates),
         ("utilisation", "", "bits sent over what the line could send", utilisation),
+        (
+            "underflow_s",
+            "s",
+            "time that the line idled while a sender had data for it; null: not monitored",
+            Values::F64(underflow),
+        ),
         ("sent_packets", "", "packets transmitted", u64s(&|r| r.counters.sent)),
         ("sent_bytes", "bytes", "bytes transmitted", u64s(&|r| r.counters.sent_bytes)),
         (

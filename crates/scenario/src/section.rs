@@ -112,6 +112,16 @@ impl<'a> Section<'a> {
         Ok(self.maybe(name)?.unwrap_or(other))
     }
 
+    /// The table that one of its keys holds, if it is given, as a section of its own.
+    pub fn inner(&self, name: &str) -> Result<Option<Section<'a>>, Mistake> {
+        let ParamKind::Table(keys) = self.param(name).kind else {
+            unreachable!("{name} takes no table")
+        };
+        let open =
+            |node| Section::open(self.origin, &self.key(name), keys, Some(node), self.packet);
+        self.given(name).map(open).transpose()
+    }
+
     /// A list's items.
     pub fn list<T: FromValue>(&self, name: &str) -> Result<Option<Vec<T>>, Mistake> {
         let kinds = match &self.param(name).kind {

@@ -312,6 +312,30 @@ queues = ["switch:8"] -> queues = "off"\nseries_every = "1us"
     22: measure.series_every is "1us": with queues = "off" there is no series
 100ms -> 0ms
     23: run.until is "0ms": a run lasts longer than 0
+[run] -> changes = { ports = ["switch:8"] }\n[run]
+    22: measure.changes.until is missing: write until = "10us"
+[run] -> changes = { until = "1ms" }\n[run]
+    22: measure.changes.ports is missing: write ports = ["…"]
+[run] -> changes = { ports = ["switch:8", "switch:9"], until = "1ms" }\n[run]
+    22: measure.changes.ports.1 is "switch:9": the topology has switch:0 to switch:8
+[run] -> changes = { ports = ["switch:8"], from = "2ms", until = "1ms" }\n[run]
+    22: measure.changes.until is "1ms": the window must end after it begins, 2ms
+[run] -> changes = { ports = ["switch:8"], from = "100ms", until = "1s" }\n[run]
+    22: measure.changes.from is "100ms": it must be less than run.until, 100ms
+[run] -> changes = { ports = ["switch:8"], until = "1ms", slope_over = "0us" }\n[run]
+    22: measure.changes.slope_over is "0us": a time to grow in is longer than 0
+[run] -> bursts = { port = "switch:8" }\n[run]
+    22: measure.bursts.port is unknown: did you mean ports?
+[run] -> bursts = true\n[run]
+    22: measure.bursts is true: it must be a table, [measure.bursts]
+[run] -> convergence = { port = "switch:9", window = "1ms" }\n[run]
+    22: measure.convergence.port is "switch:9": the topology has switch:0 to switch:8
+[run] -> convergence = { port = "switch:8", window = "0ms" }\n[run]
+    22: measure.convergence.window is "0ms": a window is longer than 0
+[run] -> convergence = { port = "switch:8", window = "1ms", windows = 0 }\n[run]
+    22: measure.convergence.windows is 0: it must be a whole number from 1 to 1000000
+[run] -> underflow = ["host9"]\n[run]
+    22: measure.underflow.0 is "host9": the topology has host0 to host8
 "#,
     );
     assert_eq!(

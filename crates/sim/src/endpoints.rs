@@ -1,8 +1,10 @@
 //! The hosts of a run, with TCP or without.
 
 use crate::hosts::{FlowRecord, Hosts};
+use crate::monitors::Underway;
 use crate::network::{Delivery, Network};
 use crate::probe::ProbeSample;
+use crate::topology::Hop;
 use crate::traffic::FlowStart;
 use crate::udp::Udp;
 use switchbed_qdisc::units::{Rate, Time};
@@ -48,7 +50,7 @@ impl Endpoints {
     pub(crate) fn fire(&mut self, net: &mut Network) {
         either!(self, hosts => hosts.fire(net))
     }
-    pub(crate) fn start(&mut self, flow: &FlowStart, net: &mut Network) {
+    pub(crate) fn start(&mut self, flow: &FlowStart, net: &mut Network) -> u32 {
         match self {
             Endpoints::Tcp(hosts) => hosts.start(flow, net),
             Endpoints::Udp(hosts) => hosts.start(flow),
@@ -79,6 +81,29 @@ impl Endpoints {
     }
     pub(crate) fn unfinished(&self) -> Vec<FlowRecord> {
         either!(self, hosts => hosts.unfinished())
+    }
+    /// The flows under way, requests apart.
+    pub(crate) fn underway(&self) -> Vec<Underway> {
+        either!(self, hosts => hosts.underway().collect())
+    }
+    /// The host that sends a connection's data.
+    pub(crate) fn source(&self, place: u32) -> u32 {
+        either!(self, hosts => hosts.source(place))
+    }
+    /// The way of a connection's data, if it has some to send.
+    pub(crate) fn unsent(&self, place: u32) -> Option<Hop> {
+        either!(self, hosts => hosts.unsent(place))
+    }
+    /// The connection that answers the requests of this one.
+    pub(crate) fn answers(&self, place: u32) -> Option<u32> {
+        match self {
+            Endpoints::Tcp(hosts) => hosts.answers(place),
+            Endpoints::Udp(_) => None,
+        }
+    }
+    /// The host whose timer is next; `None` also where no data depends on it.
+    pub(crate) fn next_timer_host(&self) -> Option<u32> {
+        either!(self, hosts => hosts.next_timer_host())
     }
     pub(crate) fn places(&self) -> usize {
         either!(self, hosts => hosts.places())

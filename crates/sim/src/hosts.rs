@@ -3,6 +3,7 @@
 mod connection;
 mod limits;
 mod offload;
+mod underway;
 
 pub use connection::FlowRecord;
 pub(crate) use connection::keys;
@@ -160,8 +161,8 @@ impl Hosts {
         }
     }
 
-    /// A flow starts, or the request for it.
-    pub fn start(&mut self, flow: &FlowStart, net: &mut Network) {
+    /// A flow starts, or the request for it; its connection's place.
+    pub fn start(&mut self, flow: &FlowStart, net: &mut Network) -> u32 {
         let (place, handshake) = self.connection(flow);
         let connection = &mut self.connections[place as usize];
         if self.ecmp_by_row {
@@ -173,6 +174,7 @@ impl Hosts {
         let record = FlowRecord { handshake, ..FlowRecord::starting(flow) };
         self.running += 1;
         self.write(place, record, flow.request.or(flow.size), net, flow.start);
+        place
     }
 
     /// A host writes a flow, or the request for it, to a connection.

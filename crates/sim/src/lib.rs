@@ -4,11 +4,13 @@
 //! random is keyed by the seed ([`random`]), so the same scenario gives the same bytes.
 
 mod deployed;
+mod empty_network;
 mod endpoints;
 pub mod goodput;
 pub mod heap;
 pub mod hosts;
 mod link;
+pub mod monitors;
 pub mod network;
 pub mod nic;
 pub mod notification;
@@ -24,6 +26,7 @@ pub mod udp;
 
 pub use goodput::GoodputSample;
 pub use hosts::FlowRecord;
+pub use monitors::Monitored;
 pub use network::QueueSample;
 pub use probe::ProbeSample;
 pub use queue_stats::Lengths;

@@ -1,5 +1,6 @@
 //! A link: a port, the line behind it, and the packets in flight on it.
 
+use crate::monitors::PortMonitor;
 use crate::network::{LinkId, NOTICE};
 use crate::notification::{NO_HOST, Notice};
 use crate::queue_stats::QueueStats;
@@ -74,6 +75,12 @@ impl Yard {
     }
 }
 
+/// What is told of every change of a port's queues.
+pub(crate) struct Watch {
+    pub(crate) stats: QueueStats,
+    pub(crate) monitor: Option<Box<PortMonitor>>,
+}
+
 pub(crate) struct Link {
     /// The end of the transmission under way, or of the last.
     busy_until: Time,
@@ -96,7 +103,7 @@ pub(crate) struct Link {
     first: SlotId,
     last: SlotId,
     pub(crate) port: Box<dyn Qdisc>,
-    pub(crate) stats: Option<Box<QueueStats>>,
+    pub(crate) watch: Option<Box<Watch>>,
     id: LinkId,
 }
 
@@ -125,7 +132,7 @@ impl Link {
             first: SlotId::NONE,
             last: SlotId::NONE,
             port,
-            stats: None,
+            watch: None,
             id,
         }
     }
@@ -148,7 +155,7 @@ impl Link {
     /// is free.
     #[inline]
     pub(crate) fn enqueue(&mut self, yard: &mut Yard, slot: SlotId, now: Time) {
-        if self.queued == 0 && self.busy_until <= now && self.up && self.stats.is_none() {
+        if self.queued == 0 && self.busy_until <= now && self.up && self.watch.is_none() {
             match self.port.pass(slot, &mut yard.cx(now, self.pool)) {
                 Passed::Sent { until, .. } => self.sent(yard, slot, until),
                 Passed::Dropped(..) => yard.arena.free(slot),
@@ -243,12 +250,15 @@ impl Link {
         slot
     }
 
-    /// Tells the statistics of a change.
+    /// Tells those who watch of a change.
     #[inline]
     fn count(&mut self, queue: QueueId, now: Time) {
-        if let Some(stats) = &mut self.stats {
+        if let Some(watch) = &mut self.watch {
             let state = self.port.state();
-            stats.change(now, queue, state.queue_bytes(queue), state.bytes());
+            watch.stats.change(now, queue, state.queue_bytes(queue), state.bytes());
+            if let Some(monitor) = &mut watch.monitor {
+                monitor.change(now, queue, state.queue_bytes(queue), self.busy_until);
+            }
         }
     }
 

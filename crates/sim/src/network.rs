@@ -9,7 +9,8 @@
 //! packet cannot arrive before the one ahead of it has.
 
 use crate::heap::{LinkHeap, MAX_LINKS};
-use crate::link::{Link, Transit, Yard};
+use crate::link::{Link, Transit, Watch, Yard};
+use crate::monitors::PortMonitor;
 use crate::notification::{self, Frames, NO_HOST};
 use crate::queue_stats::QueueStats;
 use crate::random::Stream;
@@ -167,7 +168,18 @@ impl Network {
 
     /// Measures a link's queues from now on.
     pub fn measure(&mut self, link: LinkId, stats: QueueStats) {
-        self.links[link as usize].stats = Some(Box::new(stats));
+        self.links[link as usize].watch = Some(Box::new(Watch { stats, monitor: None }));
+    }
+
+    /// The monitor of a link that is measured, a new one if it has none.
+    pub(crate) fn watch(&mut self, link: LinkId) -> &mut PortMonitor {
+        let watch = self.links[link as usize].watch.as_mut().expect("a measured link");
+        watch.monitor.get_or_insert_default()
+    }
+
+    /// A link's monitor, if it has one.
+    pub(crate) fn monitor(&mut self, link: LinkId) -> Option<&mut PortMonitor> {
+        self.links[link as usize].watch.as_mut()?.monitor.as_deref_mut()
     }
 
     /// A link's port.
@@ -177,7 +189,7 @@ impl Network {
 
     /// What was measured of a link's queues.
     pub fn stats(&mut self, link: LinkId) -> Option<&mut QueueStats> {
-        self.links[link as usize].stats.as_deref_mut()
+        self.links[link as usize].watch.as_mut().map(|watch| &mut watch.stats)
     }
 
     /// The number of links.

@@ -163,6 +163,11 @@ impl Nics {
         self.timers.peek().map_or(Time::NEVER, |&Reverse((at, _))| at)
     }
 
+    /// The host whose card has it.
+    pub(crate) fn next_host(&self) -> Option<u32> {
+        self.timers.peek().map(|&Reverse((_, host))| host)
+    }
+
     /// The earliest timer, which is due: a card may send. `poll` hands over a connection's next
     /// packet, or nothing where it has fallen silent.
     pub fn fire(&mut self, net: &mut Network, mut poll: impl FnMut(u32, Time) -> Option<Outgoing>) {

@@ -5,9 +5,11 @@
 //! alike, by rank (links: a permutation drawn from the seed) or number (connections, rows).
 
 use crate::deployed::Deployed;
+use crate::empty_network::Paths;
 use crate::endpoints::Endpoints;
 use crate::goodput::{GoodputSample, Goodputs};
 use crate::hosts::{FlowRecord, Hosts};
+use crate::monitors::{self, Monitored, Monitors};
 use crate::network::{LinkId, Network, QueueSample};
 use crate::nic::Nics;
 use crate::notification::Frames;
@@ -16,7 +18,7 @@ use crate::queue_stats::{Lengths, QueueStats};
 use crate::random::Stream;
 use crate::tcp::{BadSetting, Config};
 use crate::timeline::{Action, Timeline};
-use crate::topology::{Cable, Graph, Hop, Node};
+use crate::topology::{Cable, Graph, Node};
 use crate::traffic::{self, FlowStart, Flows, TrafficError};
 use crate::udp::Udp;
 use std::cmp::Reverse;
@@ -92,6 +94,8 @@ pub struct PortReport {
     pub utilisation: f64,
     /// Each queue's length and the port's, where they were measured.
     pub lengths: Option<(Vec<Lengths>, Lengths)>,
+    /// How long the line idled while a sender had data for it, where that was monitored.
+    pub underflow: Option<Span>,
 }
 
 /// Where a run stands.
@@ -110,8 +114,8 @@ pub struct Simulation {
     flows: Flows,
     /// The flow that starts next.
     upcoming: Option<FlowStart>,
-    /// Endless flows to stop: when, and their rows.
-    stops: BinaryHeap<Reverse<(Time, u64)>>,
+    /// Endless flows to stop: when, their rows and sending hosts.
+    stops: BinaryHeap<Reverse<(Time, u64, u32)>>,
     ports: Vec<PortInfo>,
     paths: Paths,
     offered: Vec<traffic::Offered>,
@@ -125,20 +129,13 @@ pub struct Simulation {
     series: Option<Series>,
     goodputs: Option<Goodputs>,
     timeline: Timeline,
-    /// When the next of either is taken.
-    next_sample: Time,
+    monitors: Option<Box<Monitors>>,
+    /// When the next of them wants to look.
+    next_look: Time,
     started: u64,
     total: u64,
     /// Events that were no packet's arrival.
     others: u64,
-}
-
-/// What is needed to tell how long a flow takes in an empty network.
-struct Paths {
-    graph: Graph,
-    mss: u64,
-    header: u64,
-    fct_end: FctEnd,
 }
 
 struct Series {
@@ -175,8 +172,14 @@ impl Simulation {
                     switchbed_spec::build::port(switch, scheme, ports, cable.rate, host.mtu)
                 }
             });
-        let measured = measured_ports(&measure.queues, &ports)?;
-        for &link in &measured {
+        let find = |name: &String| {
+            let found = ports.iter().position(|port| port.name == *name);
+            found.map(|i| i as LinkId).ok_or_else(|| BuildError::Port(name.clone()))
+        };
+        let measured = measured_ports(&measure.queues, &ports, find)?;
+        let mut watched = measured.clone();
+        watched.extend(measure.monitors.ports().map(find).collect::<Result<Vec<_>, _>>()?);
+        for &link in &watched {
             let buffer = match (ports[link as usize].cable.from, host.nic) {
                 (Node::Host(_), NicQueue::Fifo { buffer }) => buffer,
                 (node, _) => deployed.at(node).0.port_memory(graph.ports(node)),
@@ -200,6 +203,11 @@ impl Simulation {
                 delay: reaction.notification_delay,
             });
         }
+        let monitors = match measure.monitors.is_empty() {
+            true => None,
+            false => Some(Box::new(Monitors::new(&measure.monitors, &mut network, find)?)),
+        };
+        let goodputs = measure.goodput_every.map(Goodputs::new);
         let total = flows.total();
         let flows_offered = flows.offered().to_vec();
         Ok(Simulation {
@@ -221,15 +229,11 @@ impl Simulation {
             until: run.until.map_or(Time::NEVER, |until| Time::ZERO + until),
             warmup: Time::ZERO + measure.warmup,
             warmed_at: Time::ZERO,
-            next_sample: [measure.series_every, measure.goodput_every]
-                .into_iter()
-                .flatten()
-                .map(|every| Time::ZERO + every)
-                .min()
-                .unwrap_or(Time::NEVER),
-            goodputs: measure.goodput_every.map(Goodputs::new),
             timeline,
+            next_look: next_look(&series, &goodputs, &monitors),
             series,
+            goodputs,
+            monitors,
             started: 0,
             total,
             others: 0,
@@ -238,6 +242,15 @@ impl Simulation {
 
     /// Runs for about so many events.
     pub fn advance(&mut self, events: u64) -> Status {
+        if self.monitors.as_ref().is_some_and(|monitors| monitors.follows_hosts()) {
+            self.run::<true>(events)
+        } else {
+            self.run::<false>(events)
+        }
+    }
+
+    /// `FOLLOWED`: a monitor is told of what happens at hosts.
+    fn run<const FOLLOWED: bool>(&mut self, events: u64) -> Status {
         let stop = self.network.events() + events;
         while self.network.events() < stop {
             // What is not a packet's arrival comes after the arrivals of the same instant.
@@ -254,6 +267,9 @@ impl Simulation {
                 Some(delivery) => {
                     self.now = delivery.at;
                     self.hosts.deliver(delivery, &mut self.network);
+                    if FOLLOWED {
+                        self.tell_monitors(delivery.host);
+                    }
                 }
                 None if next <= self.until && next != Time::NEVER => {
                     self.now = next;
@@ -285,7 +301,8 @@ impl Simulation {
             && let Some(delivery) = self.network.advance(before)
         {
             self.now = delivery.at;
-            return self.hosts.deliver(delivery, &mut self.network);
+            self.hosts.deliver(delivery, &mut self.network);
+            return self.tell_monitors(delivery.host);
         }
         self.now = change;
         while let Some(action) = self.timeline.take(change) {
@@ -302,12 +319,19 @@ impl Simulation {
         }
     }
 
+    /// Something happened at a host.
+    fn tell_monitors(&mut self, host: u32) {
+        if let Some(monitors) = &mut self.monitors {
+            monitors.host(host, self.now, &self.hosts, &mut self.network, &self.paths.graph);
+        }
+    }
+
     /// The time of the next event that is not a packet's arrival.
     #[inline]
     fn next_other(&self) -> Time {
         let start = self.upcoming.map_or(Time::NEVER, |flow| flow.start);
-        let stop = self.stops.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
-        start.min(stop).min(self.hosts.next_timer()).min(self.next_sample).min(self.warmup)
+        let stop = self.stops.peek().map_or(Time::NEVER, |&Reverse((at, ..))| at);
+        start.min(stop).min(self.hosts.next_timer()).min(self.next_look).min(self.warmup)
     }
 
     /// All flows have ended and none is to come. A series alone keeps no run going.
@@ -321,27 +345,37 @@ impl Simulation {
             self.upcoming = self.flows.next();
             return self.start(&flow);
         }
-        if let Some(&Reverse((at, row))) = self.stops.peek()
+        if let Some(&Reverse((at, row, host))) = self.stops.peek()
             && at <= now
         {
             self.stops.pop();
-            return self.hosts.stop(row, now);
+            self.hosts.stop(row, now);
+            return self.tell_monitors(host);
         }
         if self.hosts.next_timer() <= now {
-            return self.hosts.fire(&mut self.network);
+            let host = self.monitors.as_ref().and_then(|_| self.hosts.next_timer_host());
+            self.hosts.fire(&mut self.network);
+            return host.into_iter().for_each(|host| self.tell_monitors(host));
         }
         if self.warmup <= now {
             return self.warm_up(now);
         }
-        self.sample(now);
+        self.look(now);
     }
 
     fn start(&mut self, flow: &FlowStart) {
         self.started += 1;
         if let Some(stop) = flow.stop {
-            self.stops.push(Reverse((stop, flow.row)));
+            self.stops.push(Reverse((stop, flow.row, flow.src)));
         }
-        self.hosts.start(flow, &mut self.network);
+        if let Some(monitors) = &mut self.monitors {
+            monitors.flow_starts(flow.start, &mut self.network);
+        }
+        let place = self.hosts.start(flow, &mut self.network);
+        if let Some(monitors) = &mut self.monitors {
+            monitors.flow_started(place, &self.hosts);
+            self.tell_monitors(self.hosts.source(place));
+        }
     }
 
     /// Counts begin again.
@@ -353,29 +387,36 @@ impl Simulation {
                 stats.restart(now);
             }
         }
+        if let Some(monitors) = &mut self.monitors {
+            monitors.restart(now, &mut self.network);
+        }
         self.hosts.restart();
         self.warmed_at = now;
         self.warmup = Time::NEVER;
     }
 
-    fn sample(&mut self, now: Time) {
-        self.next_sample = Time::NEVER;
-        if let Some(series) = &mut self.series {
-            if series.next <= now {
-                for &link in &series.links {
-                    self.network.touch(link, now);
-                    self.network.sample(link, now, &mut series.samples);
-                }
-                series.next = now + series.every;
+    /// The series, the goodputs and the monitors take a look.
+    fn look(&mut self, now: Time) {
+        if let Some(series) = &mut self.series
+            && series.next <= now
+        {
+            for &link in &series.links {
+                self.network.touch(link, now);
+                self.network.sample(link, now, &mut series.samples);
             }
-            self.next_sample = series.next;
+            series.next = now + series.every;
         }
-        if let Some(goodputs) = &mut self.goodputs {
-            if goodputs.next <= now {
-                goodputs.sample(&self.hosts, now);
-            }
-            self.next_sample = self.next_sample.min(goodputs.next);
+        if let Some(goodputs) = &mut self.goodputs
+            && goodputs.next <= now
+        {
+            goodputs.sample(&self.hosts, now);
         }
+        if let Some(monitors) = &mut self.monitors
+            && monitors.next() <= now
+        {
+            monitors.look(&self.hosts, &self.paths.graph);
+        }
+        self.next_look = next_look(&self.series, &self.goodputs, &self.monitors);
     }
 
     /// The clock.
@@ -451,6 +492,14 @@ impl Simulation {
         self.hosts.probes()
     }
 
+    /// What the monitors have seen up to now; once, at the end.
+    pub fn take_monitored(&mut self) -> Monitored {
+        self.network.touch_all(self.now);
+        let monitors = self.monitors.as_mut();
+        monitors
+            .map_or_else(Monitored::default, |monitors| monitors.take(self.now, &mut self.network))
+    }
+
     /// What the ports did, counted up to now.
     pub fn port_reports(&mut self) -> Vec<PortReport> {
         let now = self.now;
@@ -466,7 +515,9 @@ impl Simulation {
             let capacity = self.timeline.capacity_bits(id, info.cable.rate, self.warmed_at, now);
             let utilisation =
                 if capacity > 0.0 { counters.sent_bytes as f64 * 8.0 / capacity } else { 0.0 };
-            reports.push(PortReport { info: info.clone(), counters, utilisation, lengths });
+            let underflow = monitors::underflow(&mut self.network, id, now);
+            let info = info.clone();
+            reports.push(PortReport { info, counters, utilisation, lengths, underflow });
         }
         reports
     }
@@ -504,34 +555,16 @@ fn endpoints(scenario: &Scenario, config: Config, graph: &Graph) -> Endpoints {
     Endpoints::Tcp(Box::new(hosts))
 }
 
-impl Paths {
-    fn flow(&self, src: u32, dst: u32, size: Bytes, end: FctEnd) -> Span {
-        let full = (self.mss + self.header) as u32;
-        let packets = size.get().div_ceil(self.mss).max(1);
-        let last = (size.get() - (packets - 1) * self.mss + self.header) as u32;
-        // When the last bit of the first packet, of the last but one and of the last leaves
-        // a link, which each does behind the one ahead of it.
-        let (mut first, mut ahead, mut at) = (Span::ZERO, Span::ZERO, Span::ZERO);
-        let mut slowest = Span::ZERO;
-        for cable in self.graph.path(src, Hop { dst, key: 0 }) {
-            let tx = cable.rate.tx_time(full);
-            slowest = slowest.max(tx);
-            first += tx;
-            let before = if packets > 1 { first + slowest * (packets - 2) } else { Span::ZERO };
-            at = before.max(at) + cable.rate.tx_time(last) + cable.delay;
-            first += cable.delay;
-            ahead = before + cable.delay;
-        }
-        if end == FctEnd::Acked {
-            for cable in self.graph.path(dst, Hop { dst: src, key: 0 }) {
-                let tx = cable.rate.tx_time(self.header as u32);
-                ahead += tx;
-                at = if packets > 1 { ahead.max(at) } else { at } + tx + cable.delay;
-                ahead += cable.delay;
-            }
-        }
-        at
-    }
+/// When the series, the goodputs or a monitor wants to look next.
+fn next_look(
+    series: &Option<Series>,
+    goodputs: &Option<Goodputs>,
+    monitors: &Option<Box<Monitors>>,
+) -> Time {
+    let series = series.as_ref().map_or(Time::NEVER, |series| series.next);
+    let goodputs = goodputs.as_ref().map_or(Time::NEVER, |goodputs| goodputs.next);
+    let monitors = monitors.as_ref().map_or(Time::NEVER, |monitors| monitors.next());
+    series.min(goodputs).min(monitors)
 }
 
 /// A network card's FIFO.
@@ -552,17 +585,15 @@ fn port_names(graph: &Graph) -> Vec<PortInfo> {
     ports
 }
 
-fn measured_ports(probe: &QueueProbe, ports: &[PortInfo]) -> Result<Vec<LinkId>, BuildError> {
+fn measured_ports(
+    probe: &QueueProbe,
+    ports: &[PortInfo],
+    find: impl Fn(&String) -> Result<LinkId, BuildError>,
+) -> Result<Vec<LinkId>, BuildError> {
     let switch_port = |&i: &LinkId| ports[i as usize].is_switch();
     match probe {
         QueueProbe::Off => Ok(Vec::new()),
         QueueProbe::All => Ok((0..ports.len() as LinkId).filter(switch_port).collect()),
-        QueueProbe::Ports(names) => names
-            .iter()
-            .map(|name| {
-                let found = ports.iter().position(|port| port.name == *name);
-                found.map(|i| i as LinkId).ok_or_else(|| BuildError::Port(name.clone()))
-            })
-            .collect(),
+        QueueProbe::Ports(names) => names.iter().map(find).collect(),
     }
 }

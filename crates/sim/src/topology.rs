@@ -33,7 +33,7 @@ pub struct Cable {
 }
 
 /// Where a packet goes: what routing may look at.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hop {
     /// The destination host.
     pub dst: u32,
@@ -133,11 +133,33 @@ impl Graph {
     /// The cables from one host to another for an ECMP key.
     pub fn path(&self, src: u32, hop: Hop) -> Vec<Cable> {
         let mut path = vec![self.hosts[src as usize]];
-        while let Some(Cable { to: Node::Switch(switch), .. }) = path.last() {
-            let port = self.route.route(hop, *switch);
-            path.push(self.switches[*switch as usize].1[port as usize]);
-        }
+        path.extend(self.hops(src, hop).map(|(switch, port)| self.cable(switch, port)));
         path
+    }
+
+    /// The same as the numbers of links: hosts' first, then each switch's ports in order.
+    pub fn links(&self, src: u32, hop: Hop) -> Vec<u32> {
+        let first = |switch: u32| {
+            let before = self.switches[..switch as usize].iter();
+            (self.hosts.len() + before.map(|(_, ports)| ports.len()).sum::<usize>()) as u32
+        };
+        let ports = self.hops(src, hop).map(|(switch, port)| first(switch) + port);
+        std::iter::once(src).chain(ports).collect()
+    }
+
+    /// The switches on the way, each with the port that the way leaves it by.
+    fn hops(&self, src: u32, hop: Hop) -> impl Iterator<Item = (u32, u32)> {
+        let mut at = self.hosts[src as usize].to;
+        std::iter::from_fn(move || {
+            let Node::Switch(switch) = at else { return None };
+            let port = self.route.route(hop, switch);
+            at = self.cable(switch, port).to;
+            Some((switch, port))
+        })
+    }
+
+    fn cable(&self, switch: u32, port: u32) -> Cable {
+        self.switches[switch as usize].1[port as usize]
     }
 }
 

@@ -3,6 +3,7 @@
 //! if that was lost, a packet of a flow behind it.
 
 use crate::hosts::{By, ENDLESS, FlowRecord, MAX_CONNECTIONS, PLACE_BITS, Shared, keys};
+use crate::monitors::Underway;
 use crate::network::{Delivery, Network};
 use crate::nic::{GroupId, Nics, Outgoing};
 use crate::notification;
@@ -19,8 +20,9 @@ struct Running {
     record: FlowRecord,
     /// The stream offset after its last byte.
     until: u64,
-    /// Payload of it that arrived since the warm-up.
+    /// Payload of it that arrived since the warm-up, and before.
     received: u64,
+    received_before: u64,
 }
 
 struct Connection {
@@ -114,8 +116,8 @@ impl Udp {
         self.nics.next_timer()
     }
 
-    /// A flow starts.
-    pub fn start(&mut self, flow: &FlowStart) {
+    /// A flow starts; its connection's place.
+    pub fn start(&mut self, flow: &FlowStart) -> u32 {
         let place = self.connection(flow);
         let connection = &mut self.connections[place as usize];
         if self.ecmp_by_row {
@@ -131,11 +133,12 @@ impl Udp {
         let until = from + flow.size.map_or(ENDLESS, Bytes::get);
         connection.ends.push_back(until);
         let record = FlowRecord::starting(flow);
-        connection.flows.push_back(Running { record, until, received: 0 });
+        connection.flows.push_back(Running { record, until, received: 0, received_before: 0 });
         self.running += 1;
         if !std::mem::replace(&mut connection.joined, true) {
             self.nics.join(connection.group, place, flow.start);
         }
+        place
     }
 
     /// An endless flow sends nothing more from now on; it ends when what is on its way is there.
@@ -207,7 +210,7 @@ impl Udp {
     /// Forgets what was received so far (the warm-up is over).
     pub fn restart(&mut self) {
         for flow in self.connections.iter_mut().flat_map(|c| &mut c.flows) {
-            flow.received = 0;
+            flow.received_before += std::mem::take(&mut flow.received);
         }
     }
 
@@ -217,6 +220,36 @@ impl Udp {
         let mut records: Vec<FlowRecord> = flows.map(Running::record).collect();
         records.sort_by_key(|record| record.row);
         records
+    }
+
+    /// The flows under way, for monitors.
+    pub(crate) fn underway(&self) -> impl Iterator<Item = Underway> {
+        self.connections.iter().enumerate().flat_map(|(place, connection)| {
+            connection.flows.iter().map(move |flow| Underway {
+                row: flow.record.row,
+                place: place as u32,
+                src: connection.src,
+                hop: connection.way(),
+                start: flow.record.start,
+                received: flow.received_before + flow.received,
+            })
+        })
+    }
+
+    /// The host that sends a connection's data.
+    pub(crate) fn source(&self, place: u32) -> u32 {
+        self.connections[place as usize].src
+    }
+
+    /// The way of a connection's data, if it has some to send.
+    pub(crate) fn unsent(&self, place: u32) -> Option<Hop> {
+        let connection = &self.connections[place as usize];
+        (!connection.ends.is_empty()).then(|| connection.way())
+    }
+
+    /// The host whose timer is next.
+    pub(crate) fn next_timer_host(&self) -> Option<u32> {
+        self.nics.next_host()
     }
 
     /// Places that connections have taken, open and closed.
@@ -316,6 +349,11 @@ impl Running {
 }
 
 impl Connection {
+    /// The way of its data.
+    fn way(&self) -> Hop {
+        Hop { dst: self.dst, key: self.key }
+    }
+
     /// A stopped flow that sent nothing has nothing to wait for.
     fn passed(&self, flow: &Running) -> u64 {
         if flow.record.size.is_none() && flow.until == self.sent && self.arrived >= self.sent {
@@ -351,6 +389,6 @@ impl Connection {
             class: self.class,
             ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
         };
-        Some((packet, segment, Hop { dst: self.dst, key: self.key }))
+        Some((packet, segment, self.way()))
     }
 }

@@ -1,5 +1,6 @@
 //! What a run writes down, and when it ends.
 
+use crate::monitors::{self, Monitors};
 use crate::param::{Param, ParamKind, Section};
 use serde::{Serialize, Serializer};
 use switchbed_qdisc::units::{Bytes, Span};
@@ -23,6 +24,9 @@ pub struct Measure {
     /// Interval of the goodput's series; `None`: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput_every: Option<Span>,
+    /// What is looked at more closely.
+    #[serde(flatten)]
+    pub monitors: Monitors,
 }
 
 /// `[measure]`.
@@ -75,6 +79,10 @@ pub const MEASURE: Section = Section {
             "Interval over which each class's goodput is averaged, from the start of the run \
              on. Default: no such table.",
         ),
+        monitors::CHANGES,
+        monitors::BURSTS,
+        monitors::CONVERGENCE,
+        monitors::UNDERFLOW,
     ],
 };
 

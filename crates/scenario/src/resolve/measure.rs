@@ -2,7 +2,7 @@
 
 use crate::mistake::{Mistake, list_of};
 use crate::section::Section;
-use crate::tree::Data;
+use crate::tree::{Data, Node};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::topology::SwitchGroup;
 use switchbed_spec::{FctEnd, Measure, ParamKind, QueueProbe, Run, Topology};
@@ -51,26 +51,38 @@ pub(crate) fn measure(
     if goodput_every == Some(Span::ZERO) {
         return Err(section.refuse("goodput_every", "an interval is longer than 0"));
     }
+    let monitors = super::monitors::monitors(&section, run, topology)?;
     section.close("a measurement")?;
-    Ok(Measure { warmup, fct_end, small, large, queues, series_every, goodput_every })
+    Ok(Measure { warmup, fct_end, small, large, queues, series_every, goodput_every, monitors })
 }
 
 fn queues(section: &Section<'_>, topology: &Topology) -> Result<QueueProbe, Mistake> {
     let node = section.node("queues").ok_or_else(|| section.missing("queues"))?;
-    let Data::List(items) = &node.data else {
+    let Data::List(_) = &node.data else {
         let kind = &ParamKind::Word(&["off", "all"]);
         return Ok(match section.read::<String>(kind, &node, "queues")?.as_str() {
             "off" => QueueProbe::Off,
             _ => QueueProbe::All,
         });
     };
-    let ports: Vec<String> = section.list("queues")?.unwrap_or_default();
+    Ok(QueueProbe::Ports(port_names(section, "queues", topology)?))
+}
+
+/// A list of ports.
+pub(super) fn port_names(
+    section: &Section<'_>,
+    name: &str,
+    topology: &Topology,
+) -> Result<Vec<String>, Mistake> {
+    let ports: Vec<String> = section.list(name)?.ok_or_else(|| section.missing(name))?;
+    let node = section.node(name);
+    let items = node.as_ref().and_then(Node::as_list).unwrap_or_default();
     for (i, (port, item)) in ports.iter().zip(items).enumerate() {
         if let Err(why) = check_port(port, topology) {
-            return Err(section.wrong(&format!("queues.{i}"), item, &why));
+            return Err(section.wrong(&format!("{name}.{i}"), item, &why));
         }
     }
-    Ok(QueueProbe::Ports(ports))
+    Ok(ports)
 }
 
 /// Whether the topology has the port, else what it has.

@@ -5,6 +5,7 @@ mod deploy;
 mod event;
 mod hosts;
 mod measure;
+mod monitors;
 mod reaction;
 pub(crate) mod scheme;
 mod sizes;

@@ -4,10 +4,8 @@ use crate::mistake::Mistake;
 use crate::section::Section;
 use crate::tree::At;
 use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_spec::transport::SECTION;
 use switchbed_spec::{
-    CongestionControl, Host, LossHalves, ParamKind, Restart, RttSampling, Transport, Warm,
-    WindowCut,
+    CongestionControl, Host, LossHalves, Restart, RttSampling, Transport, Warm, WindowCut,
 };
 
 /// The transport, and where `warm` was written.
@@ -138,18 +136,7 @@ fn timeouts(section: &Section<'_>) -> Result<[Span; 3], Mistake> {
 }
 
 fn warm(section: &Section<'_>) -> Result<Option<Warm>, Mistake> {
-    let Some(node) = section.given("warm") else { return Ok(None) };
-    let keys = SECTION.keys.iter().find_map(|param| match param.kind {
-        ParamKind::Table(keys) if param.name == "warm" => Some(keys),
-        _ => None,
-    });
-    let warm = Section::open(
-        section.origin,
-        &section.key("warm"),
-        keys.unwrap_or_default(),
-        Some(node),
-        None,
-    )?;
+    let Some(warm) = section.inner("warm")? else { return Ok(None) };
     let srtt = warm.get("srtt")?;
     if srtt == Span::ZERO {
         return Err(warm.refuse("srtt", "an RTT is longer than 0"));

@@ -180,9 +180,9 @@ impl Sender {
         self.window.bytes(config)
     }
 
-    /// Bytes written and not sent yet.
+    /// Bytes written and not sent yet, or to be sent again after a timeout.
     #[inline]
-    pub(super) fn unsent(&self) -> u64 {
+    pub(crate) fn unsent(&self) -> u64 {
         self.written - self.nxt
     }
 

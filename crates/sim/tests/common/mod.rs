@@ -106,6 +106,7 @@ pub fn star(hosts: u32) -> Scenario {
             queues: QueueProbe::All,
             series_every: None,
             goodput_every: None,
+            monitors: Monitors::default(),
         },
         run: Run { seed: 1, until: None, ecmp_by_row: false },
     }

@@ -1,0 +1,210 @@
+//! Monitors against answers worked out by hand, and their promise to change nothing.
+
+mod common;
+
+use common::*;
+use std::io::Write;
+use switchbed_qdisc::units::{Bytes, Span, Time};
+use switchbed_sim::monitors::{LengthChange, Monitored, slopes_bps};
+use switchbed_sim::{PortReport, Simulation, Status};
+use switchbed_spec::*;
+
+/// 10 Gbps and 1 us a link; hosts, then the switch: its port 2 is link 3 + 2.
+const TO_HOST_2: &str = "switch:2";
+
+/// Runs a scenario with the flows of a list, opened without handshakes: what its monitors saw
+/// and its ports.
+fn monitored(mut scenario: Scenario, flows: &str) -> (Monitored, Vec<PortReport>) {
+    let mut list = tempfile::NamedTempFile::new().expect("a temporary file");
+    write!(list, "start_s,src,dst,size_bytes\n{flows}").expect("written");
+    scenario.traffic = vec![Traffic::List {
+        path: list.path().to_str().expect("UTF-8").into(),
+        connections: Connections::FreshNoHandshake,
+    }];
+    scenario.scheme = scheme("none", Bytes::ZERO);
+    let mut simulation = Simulation::new(&scenario).expect("builds");
+    while simulation.advance(1_000) == Status::Running {}
+    let reports = simulation.port_reports();
+    (simulation.take_monitored(), reports)
+}
+
+fn at(ns: u64) -> Time {
+    Time::ZERO + Span::from_ns(ns)
+}
+
+/// Two packets each from two hosts at once, then one alone.
+const BURSTS: &str = "0.001,0,2,2920\n0.001,1,2,2920\n0.002,0,2,1460\n";
+
+#[test]
+fn every_change_of_a_queue_is_seen_and_its_slope() {
+    let mut scenario = star(3);
+    scenario.measure.queues = QueueProbe::Off;
+    scenario.measure.monitors.changes = Some(Changes {
+        ports: vec![TO_HOST_2.into()],
+        from: Span::from_ms(1),
+        until: Span::from_us(1_500),
+        slope_over: None,
+    });
+    let (monitored, _) = monitored(scenario, BURSTS);
+    let [(link, rows)] = &monitored.changes[..] else { panic!("one port") };
+    assert_eq!(*link, 5);
+    // A packet takes 1.2 us on each line. Both first ones are at the switch after 2.2 us: one
+    // goes at once, the other at 3.4 us, as the next two arrive.
+    let expected = [
+        (0, 0),
+        (2_200, 1_500),
+        (2_200, 0),
+        (2_200, 1_500),
+        (3_400, 0),
+        (3_400, 1_500),
+        (3_400, 3_000),
+        (4_600, 1_500),
+        (5_800, 0),
+    ];
+    let row = |(ns, bytes): (u64, u64)| LengthChange {
+        at: at(1_000_000 + ns),
+        queue: 0,
+        bytes: Bytes::new(bytes),
+    };
+    assert_eq!(*rows, expected.map(row));
+    let slopes = slopes_bps(rows, Span::from_ns(1_200));
+    // From 1500 B at 2.2 us to 3000 B at 3.4 us, to 1500 B, to 0: a packet in 1.2 us each.
+    for (slope, expected) in slopes[6..].iter().zip([1e10, -1e10, -1e10]) {
+        assert!((slope / expected - 1.0).abs() < 1e-12, "{slopes:?}");
+    }
+}
+
+#[test]
+fn the_longest_queue_after_each_burst_is_seen() {
+    let mut scenario = star(3);
+    scenario.measure.monitors.bursts =
+        Some(Bursts { ports: vec![TO_HOST_2.into()], apart: Span::from_us(500) });
+    // The warm-up ends as the first flows start, which count.
+    scenario.measure.warmup = Span::from_ms(1);
+    let (monitored, _) = monitored(scenario, BURSTS);
+    let found: Vec<_> = monitored
+        .bursts
+        .iter()
+        .map(|burst| (burst.start, burst.flows, burst.peaks[0].1[0].bytes, burst.peaks[0].1[0].at))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (at(1_000_000), 2, Bytes::new(3_000), at(1_003_400)),
+            // Stored and sent at once: long for no time.
+            (at(2_000_000), 1, Bytes::new(1_500), at(2_002_200)),
+        ]
+    );
+}
+
+/// A window of one packet: a packet an RTT, which is 2 × 1.2 us and 2 us there, 2 × 32 ns and
+/// 2 us back.
+fn stop_and_wait() -> Scenario {
+    let mut scenario = star(3);
+    scenario.transport.initial_window = 1;
+    scenario.transport.receive_window = 1;
+    scenario.measure.queues = QueueProbe::Off;
+    scenario
+}
+const RTT_NS: u64 = 2_400 + 2_000 + 64 + 2_000;
+
+#[test]
+fn a_line_that_idles_while_windows_are_closed_underflows() {
+    let mut scenario = stop_and_wait();
+    scenario.measure.monitors.underflow = vec![TO_HOST_2.into(), "switch:1".into(), "host0".into()];
+    let (_, reports) = monitored(scenario.clone(), "0.001,0,2,7300\n");
+    let underflow = |name: &str| {
+        let report = reports.iter().find(|report| report.info.name == name);
+        report.expect("there").underflow
+    };
+    // Five packets; there is something to send until the fifth is, four RTTs after the first,
+    // and four have been on the line since.
+    assert_eq!(underflow(TO_HOST_2), Some(Span::from_ns(4 * RTT_NS - 4 * 1_200)));
+    assert_eq!(underflow("host0"), Some(Span::from_ns(4 * RTT_NS - 4 * 1_200)));
+    assert_eq!(underflow("switch:1"), Some(Span::ZERO));
+    assert_eq!(underflow("switch:0"), None);
+
+    // The warm-up ends with the second packet's first bit at the switch.
+    scenario.measure.warmup = Span::from_ns(1_000_000 + RTT_NS + 2_200);
+    let (_, reports) = monitored(scenario, "0.001,0,2,7300\n");
+    let report = reports.iter().find(|report| report.info.name == TO_HOST_2).expect("there");
+    assert_eq!(report.underflow, Some(Span::from_ns(3 * RTT_NS - 2_200 - 3 * 1_200)));
+}
+
+#[test]
+fn a_full_line_does_not_underflow() {
+    let mut scenario = long_lived(star(2), &[0, 0], Span::from_ms(20));
+    scenario.scheme = scheme("per-queue", packets(65));
+    scenario.measure.warmup = Span::from_ms(5);
+    scenario.measure.monitors.underflow = vec!["switch:2".into()];
+    let mut simulation = Simulation::new(&scenario).expect("builds");
+    while simulation.advance(100_000) == Status::Running {}
+    let reports = simulation.port_reports();
+    let report = reports.iter().find(|report| report.info.name == "switch:2").expect("there");
+    assert!(report.utilisation > 0.9999, "{}", report.utilisation);
+    assert_eq!(report.underflow, Some(Span::ZERO));
+}
+
+#[test]
+fn flows_with_a_packet_an_rtt_each_share_fairly_from_the_start() {
+    let mut scenario = stop_and_wait();
+    scenario.measure.monitors.convergence = Some(Convergence {
+        port: TO_HOST_2.into(),
+        window: Span::from_us(100),
+        within: 0.1,
+        windows: 2,
+    });
+    // 15 or 16 packets of each in 100 us. The second joins at 1.05 ms; the first window that
+    // it is under way through ends at 1.2 ms. A third goes elsewhere.
+    let (monitored, _) =
+        monitored(scenario, "0.001,0,2,146000\n0.00105,1,2,146000\n0.00105,2,0,14600\n");
+    let found: Vec<_> = monitored.converged.iter().map(|flow| (flow.row, flow.after)).collect();
+    assert_eq!(found, [(0, Some(Span::from_us(200))), (1, Some(Span::from_us(150)))]);
+    assert!(monitored.rates.iter().all(|rate| rate.row < 2));
+    let both = monitored.rates.iter().filter(|rate| rate.at == at(1_300_000));
+    for rate in both {
+        let packets = rate.rate_bps * 1e-4 / (8.0 * 1460.0);
+        assert!((packets - 15.0).abs() < 1.001, "{packets} packets");
+    }
+}
+
+#[test]
+fn monitors_change_nothing_and_see_the_same_however_ports_are_settled() {
+    let plain = fig9("mq-ecn", 0.8, 60);
+    let mut scenario = plain.clone();
+    let ports = || vec!["leaf3:5".to_string(), "spine7:3".into(), "host9".into()];
+    scenario.measure.monitors = Monitors {
+        changes: Some(Changes {
+            ports: ports(),
+            from: Span::ZERO,
+            until: Span::from_ms(500),
+            slope_over: None,
+        }),
+        bursts: Some(Bursts { ports: ports(), apart: Span::from_us(20) }),
+        convergence: Some(Convergence {
+            port: "spine7:3".into(),
+            window: Span::from_us(50),
+            within: 0.2,
+            windows: 1,
+        }),
+        underflow: ports(),
+    };
+    let run = |scenario: &Scenario, eager: bool| {
+        let mut simulation = Simulation::new(scenario).expect("builds");
+        while simulation.advance(if eager { 1 } else { 1 << 30 }) == Status::Running {
+            if eager {
+                simulation.settle();
+            }
+        }
+        let mut reports = simulation.port_reports();
+        let underflow: Vec<_> = reports.iter_mut().map(|report| report.underflow.take()).collect();
+        let counts: Vec<_> = reports.iter().map(|report| report.counters).collect();
+        let flows = simulation.take_finished();
+        (flows, counts, underflow, format!("{:?}", simulation.take_monitored()))
+    };
+    let (without, with) = (run(&plain, false), run(&scenario, false));
+    assert_eq!((&without.0, &without.1), (&with.0, &with.1));
+    assert!(with.2.iter().flatten().any(|idle| *idle > Span::ZERO), "{:?}", with.2);
+    assert!(with.3.len() > 10_000, "too little was seen");
+    assert!(run(&scenario, true) == with);
+}
