@@ -224,3 +224,11 @@ def test_a_missing_key_is_named(own: Path) -> None:
     file.write_text(file.read_text().replace('why = "it is a test"\n', ""))
     with pytest.raises(Mistake, match=r'claims\.toml: claim\."own\.one\.lower": why is missing'):
         command("list")
+
+
+def test_a_second_opinion_is_reported_and_judges_nothing() -> None:
+    asked = {"kind": "below", "of": "new", "base": "std", "where": {"load": 0.1}}
+    asked |= {"also": [{"load": 0.9}]}
+    found = measures.measure(PAPER, claim(asked), RUNS)
+    assert found.estimate == pytest.approx(10)
+    assert "load 0.9: 49.26 (" in found.note

@@ -57,18 +57,19 @@ def jobs(
 ) -> list[Job]:
     """The runs of an experiment at a scale, each seed its own."""
     source = _source(paper, experiment)
+    seeds = list(range(first_seed, first_seed + scale.seeds))
     found = []
-    for seed in range(first_seed, first_seed + scale.seeds):
-        for file in experiment.scenarios:
-            for plan in _native.plans(file, [*experiment.sets, *scale.sets], seed):
-                settings = dict(json.loads(plan.settings))
-                if len(experiment.scenarios) > 1:
-                    settings["scenario"] = file.stem
-                key = hashlib.sha256(
-                    "\n".join([_native.__build__, source, plan.scenario, str(settings)]).encode()
-                )
-                kept = store / paper.name / experiment.id / f"{key.hexdigest()[:24]}.json"
-                found.append(Job(plan, settings, seed, kept))
+    for file in experiment.scenarios:
+        sets = [*experiment.sets, *scale.sets, f"compare.seed={seeds}"]
+        for plan in _native.plans(file, sets):
+            settings = dict(json.loads(plan.settings))
+            seed = settings.pop("seed")
+            if len(experiment.scenarios) > 1:
+                settings["scenario"] = file.stem
+            parts = [_native.__build__, source, plan.scenario, plan.settings, file.stem]
+            key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+            kept = store / paper.name / experiment.id / f"{key[:24]}.json"
+            found.append(Job(plan, settings, seed, kept))
     return found
 
 

@@ -5,12 +5,14 @@ over seeds; `ratio` likewise as a ratio (all three by the ratios' logarithms, as
 `difference` subtracts; `value` is the metric itself. `at` says where: settings
 that fix the point, or over all points that are left "largest" or "smallest" (the paper's "up to
 x %": simultaneous intervals, so that looking for the best point does not flatter it) or "every"
-(each point must be within). `function` names one of `measure.py`, which gives each point's values
-by seed itself.
+(each point must be within). `where` chooses among the runs first; `also` lists settings to take in
+its place for a second opinion, which is reported and judges nothing. `function` names one of
+`measure.py`, which gives each point's values by seed itself.
 """
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from switchbed import stats
@@ -31,6 +33,22 @@ RATIOS: dict[str, Callable[[float], float]] = {
 
 def measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
     """Measures a claim on the runs of its experiment."""
+    where = _settings(claim.measure.get("where", {}))
+    found = _measure(paper, claim, rows.where(where))
+    notes = [found.note] if found.note else []
+    for other in claim.measure.get("also", ()):
+        second = _measure(paper, claim, rows.where({**where, **other}))
+        notes.append(f"{_name(other)}: {_in_words(second)}")
+    return replace(found, note="; ".join(notes))
+
+
+def _in_words(found: Measured) -> str:
+    if found.low is None or found.high is None:
+        return f"{found.estimate:.4g}"
+    return f"{found.estimate:.4g} ({found.low:.4g} to {found.high:.4g})"
+
+
+def _measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
     asked = claim.measure
     points = {name: values for name, values in _points(paper, claim, rows).items() if values}
     if not points:
