@@ -227,8 +227,8 @@ def test_a_missing_key_is_named(own: Path) -> None:
 
 
 def test_a_second_opinion_is_reported_and_judges_nothing() -> None:
-    asked = {"kind": "below", "of": "new", "base": "std", "where": {"load": 0.1}}
-    asked |= {"also": [{"load": 0.9}]}
+    asked: dict[str, Any] = {"kind": "below", "of": "new", "base": "std"}
+    asked |= {"where": {"load": 0.1}, "also": [{"load": 0.9}]}
     found = measures.measure(PAPER, claim(asked), RUNS)
     assert found.estimate == pytest.approx(10)
     assert "load 0.9: 49.26 (" in found.note
