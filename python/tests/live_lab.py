@@ -38,6 +38,7 @@ STEP = 'name = "per-queue"\nparams = { threshold = "20pkt" }'
 MQ_ECN = 'name = "mq-ecn"\nparams = { threshold = "20pkt" }'
 NOTHING = 'name = "none"'
 ECN = 'kind = "ecn-star"'
+DCTCP = 'kind = "dctcp"'
 NO_ECN = 'kind = "reno"\necn = false'
 
 

@@ -1,11 +1,13 @@
 """Labs: the kernel's TCP through the live switch. Margins are wide and medians of several runs
 count, as the machine has other things to do."""
 
+import shutil
 import statistics
 from pathlib import Path
 
 import pytest
 from live_lab import (
+    DCTCP,
     ECN,
     MQ_ECN,
     NO_ECN,
@@ -17,6 +19,8 @@ from live_lab import (
     lab,
     median,
 )
+
+from switchbed.live import dctcp
 
 __all__ = ["can_run"]
 pytestmark = pytest.mark.usefixtures("can_run")
@@ -84,3 +88,22 @@ def test_mq_ecn_halves_the_queues_of_busy_classes_at_the_same_goodput(tmp_path: 
 def test_the_output_never_exceeds_its_rate(tmp_path: Path) -> None:
     found = lab(tmp_path, NOTHING, bulk("0-1", 2, 0))
     assert 85 < found["peak_mbps"] <= 102
+
+
+def test_our_dctcp_keeps_the_queue_at_its_threshold(tmp_path: Path) -> None:
+    if not dctcp.TYPES.exists():
+        pytest.skip("this kernel has no BTF types")
+    if any(shutil.which(tool) is None for tool in ("clang", "bpftool")):
+        pytest.skip("clang or bpftool is missing: make setup-system")
+    loaded = dctcp.load()
+    try:
+        runs = [lab(tmp_path, STEP, bulk("0-1", 2, 0), transport=DCTCP) for _ in range(RUNS)]
+    finally:
+        if loaded:
+            assert dctcp.unload()
+            assert dctcp.NAME not in dctcp.available()
+    queue = statistics.median(run["bottleneck"]["mean_bytes"] for run in runs)
+    # 20 packets are 30 KB; Reno, which halves, stays well below on average.
+    assert 20_000 < queue < 45_000
+    assert statistics.median(run["goodput_mbps"]["0"] for run in runs) > 85
+    assert all(run["ece_delivered"] > 20 for run in runs)

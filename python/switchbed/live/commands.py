@@ -114,6 +114,36 @@ def stop(socket: Path | None) -> None:
     control.ask(control.find(socket), "stop")
 
 
+@live.group()
+def dctcp() -> None:
+    """Give a kernel without DCTCP ours, as a BPF program (needs clang and bpftool)."""
+
+
+@dctcp.command()
+def load() -> None:
+    """Compile it and hand it to the kernel, as sb_dctcp."""
+    from switchbed.live import dctcp as ours
+
+    click.echo(f"{ours.NAME} is {'loaded' if ours.load() else 'there already'}")
+
+
+@dctcp.command()
+def unload() -> None:
+    """Take it back."""
+    from switchbed.live import dctcp as ours
+
+    click.echo(f"{ours.NAME} is {'unloaded' if ours.unload() else 'not there'}")
+
+
+@live.command()
+@socket_option
+def view(socket: Path | None) -> None:
+    """Watch a switch that runs: queues, thresholds, round times, marks, drops, rates."""
+    from switchbed.live.view import watch
+
+    watch(control.find(socket))
+
+
 class _Labs(click.Group):
     """`lab FILE` stands for `lab run FILE`."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed import _native, toml
 from switchbed._native import Mistake, Plan, Progress
-from switchbed.live import control, hosts, measured, netns, system
+from switchbed.live import control, dctcp, hosts, measured, netns, system
 from switchbed.live.scale import scaled, seconds, size_bytes
 
 if TYPE_CHECKING:
@@ -121,12 +121,14 @@ def _probes(probes: "pl.DataFrame") -> "pl.DataFrame":
 
 def _congestion_control(transport: dict[str, Any]) -> tuple[str, list[str]]:
     """The kernel's for the scenario's, and what must be said of it."""
-    known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
-    wanted = {"dctcp": "dctcp", "cubic": "cubic"}.get(transport["kind"], "reno")
-    if wanted in known:
-        return wanted, []
+    known = dctcp.available()
+    names = {"dctcp": ["dctcp", dctcp.NAME], "cubic": ["cubic"]}.get(transport["kind"], ["reno"])
+    for name in names:
+        if name in known:
+            return name, []
     other = "Reno with ECN" if transport["ecn"] else "Reno"
-    return "reno", [f"this kernel has no {wanted} (modprobe tcp_{wanted}?): {other} instead"]
+    load = "; switchbed live dctcp load adds it" if dctcp.NAME in names else ""
+    return "reno", [f"this kernel has no {names[0]}: {other} instead{load}"]
 
 
 def _live(name: str, setup: Setup) -> measured.Measured:

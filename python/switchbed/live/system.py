@@ -14,8 +14,8 @@ from switchbed._native import Mistake
 def run(command: Sequence[str], *, text: str | None = None) -> str:
     """Runs a command to its end; what it complains of becomes the message."""
     if shutil.which(command[0]) is None:
-        package = {"ip": "iproute2", "ethtool": "ethtool", "iperf3": "iperf3"}.get(command[0])
-        raise Mistake(f"{command[0]} is missing: apt-get install {package or command[0]}")
+        package = {"ip": "iproute2", "clang": "clang libbpf-dev"}.get(command[0], command[0])
+        raise Mistake(f"{command[0]} is missing: apt-get install {package}")
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         complaint = " ".join((done.stderr or done.stdout).split())

@@ -1,10 +1,20 @@
 """A switch's ports and queues as a table for the terminal."""
 
+import time
+from collections import deque
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.live import Live
 from rich.table import Table
+
+from switchbed._native import Mistake
+from switchbed.live import control
+
+REFRESH_S = 0.25
+WINDOW_S = 1.0
 
 
 def table(stats: dict[str, Any], before: dict[str, Any] | None = None) -> Table:
@@ -53,6 +63,21 @@ def _add_port(
             f"{queue['mean_bytes']:.0f}",
             str(queue["max_bytes"]),
         )
+
+
+def watch(path: Path) -> None:
+    """Shows the table until Ctrl-C or the switch's end, with the rates of the last second or
+    so."""
+    recent = deque([control.stats(path)], maxlen=round(WINDOW_S / REFRESH_S))
+    with Live(table(recent[0]), auto_refresh=False) as live:
+        while True:
+            time.sleep(REFRESH_S)
+            try:
+                stats = control.stats(path)
+            except Mistake:
+                return
+            live.update(table(stats, recent[0]), refresh=True)
+            recent.append(stats)
 
 
 def print_labs(found: Sequence[dict[str, Any]]) -> None:
