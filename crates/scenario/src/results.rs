@@ -252,14 +252,17 @@ pub fn series_of(rows: impl Iterator<Item = SeriesRow>) -> Table {
     ])
 }
 
-/// Every interval has a row for each class that ever received anything.
+/// Every interval has a row for each class that ever received anything or was due anything.
 fn goodput_table(scenario: &Scenario, simulation: &Simulation) -> Table {
     let every = scenario.measure.goodput_every.map_or(0.0, Span::as_secs_f64);
     let samples = simulation.goodputs();
-    let class_has = |class: &usize| samples.iter().any(|sample| sample.taken[*class] > 0);
+    let class_has = |class: &usize| {
+        samples.iter().any(|sample| sample.taken[*class] > 0 || sample.fair_bits[*class] > 0.0)
+    };
     let classes: Vec<usize> = (0..256).filter(class_has).collect();
     let rows = || samples.iter().flat_map(|sample| classes.iter().map(move |&c| (sample, c)));
     let goodput = rows().map(|(sample, class)| sample.taken[class] as f64 * 8.0 / every);
+    let fair = rows().map(|(sample, class)| sample.fair_bits[class] / every);
     let ends = rows().map(|(sample, _)| sample.at.as_secs_f64());
     Table::new([
         ("time_s", "s", "the interval's end", Values::F64(ends.collect())),
@@ -269,6 +272,13 @@ fn goodput_table(scenario: &Scenario, simulation: &Simulation) -> Table {
             "bit/s",
             "payload that its receivers took in order, over the interval",
             Values::F64(goodput.collect()),
+        ),
+        (
+            "fair_bps",
+            "bit/s",
+            "payload that endless flows and on-off sources would have in max-min fair shares, \
+             by the scheme's weights and caps",
+            Values::F64(fair.collect()),
         ),
     ])
 }

@@ -3,11 +3,15 @@
 use crate::hosts::{FlowRecord, Hosts};
 use crate::monitors::Underway;
 use crate::network::{Delivery, Network};
+use crate::nic::Nics;
 use crate::probe::ProbeSample;
+use crate::tcp::Config;
+use crate::topology::Graph;
 use crate::topology::Hop;
 use crate::traffic::FlowStart;
 use crate::udp::Udp;
 use switchbed_qdisc::units::{Rate, Time};
+use switchbed_spec::{CongestionControl, Scenario};
 
 /// All hosts of a run.
 pub(crate) enum Endpoints {
@@ -27,6 +31,22 @@ macro_rules! either {
 }
 
 impl Endpoints {
+    /// The hosts that the transport asks for, with network cards that limit rates where the scheme
+    /// notifies.
+    pub(crate) fn of(scenario: &Scenario, config: Config, graph: &Graph) -> Endpoints {
+        let Scenario { transport, reaction, run, .. } = scenario;
+        let nics = || Nics::new(graph.hosts.iter().map(|cable| cable.rate), *reaction, run.seed);
+        if transport.control == CongestionControl::Udp {
+            let udp = Udp::new(transport, nics(), run.seed, run.ecmp_by_row);
+            return Endpoints::Udp(Box::new(udp));
+        }
+        let mut hosts = Hosts::new(config, scenario);
+        if reaction.is_some() {
+            hosts.set_nics(nics());
+        }
+        Endpoints::Tcp(Box::new(hosts))
+    }
+
     #[inline]
     pub(crate) fn running(&self) -> u64 {
         either!(self, hosts => hosts.running())

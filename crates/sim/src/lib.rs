@@ -6,6 +6,7 @@
 mod deployed;
 mod empty_network;
 mod endpoints;
+pub mod fair;
 pub mod goodput;
 pub mod heap;
 pub mod hosts;

@@ -7,11 +7,11 @@
 use crate::deployed::Deployed;
 use crate::empty_network::Paths;
 use crate::endpoints::Endpoints;
+use crate::fair::FairShares;
 use crate::goodput::{GoodputSample, Goodputs};
 use crate::hosts::{FlowRecord, Hosts};
 use crate::monitors::{self, Monitored, Monitors};
 use crate::network::{LinkId, Network, QueueSample};
-use crate::nic::Nics;
 use crate::notification::Frames;
 use crate::probe::ProbeSample;
 use crate::queue_stats::{Lengths, QueueStats};
@@ -20,7 +20,6 @@ use crate::tcp::{BadSetting, Config};
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
 use crate::traffic::{self, FlowStart, Flows, TrafficError};
-use crate::udp::Udp;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
@@ -31,7 +30,7 @@ use switchbed_qdisc::seats::Nobody;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
 use switchbed_qdisc::{Port, PortState, Qdisc, Seats};
-use switchbed_spec::{CongestionControl, FctEnd, NicQueue, QueueProbe, Scenario};
+use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario};
 
 /// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]
@@ -207,12 +206,14 @@ impl Simulation {
             true => None,
             false => Some(Box::new(Monitors::new(&measure.monitors, &mut network, find)?)),
         };
-        let goodputs = measure.goodput_every.map(Goodputs::new);
+        let goodputs = measure
+            .goodput_every
+            .map(|every| Goodputs::new(every, FairShares::of(scenario, &graph, &ports)));
         let total = flows.total();
         let flows_offered = flows.offered().to_vec();
         Ok(Simulation {
             network,
-            hosts: endpoints(scenario, config, &graph),
+            hosts: Endpoints::of(scenario, config, &graph),
             upcoming: flows.next(),
             flows,
             stops: BinaryHeap::new(),
@@ -310,11 +311,19 @@ impl Simulation {
             match action {
                 Action::Rate(link, rate) => {
                     self.network.set_rate(link, rate, change);
+                    if let Some(goodputs) = &mut self.goodputs {
+                        goodputs.fair().set_rate(link, rate, change);
+                    }
                     if let Node::Host(host) = self.ports[link as usize].cable.from {
                         self.hosts.set_rate(host, rate);
                     }
                 }
-                Action::Share(class, share) => self.network.set_share(class, share, change),
+                Action::Share(class, share) => {
+                    self.network.set_share(class, share, change);
+                    if let Some(goodputs) = &mut self.goodputs {
+                        goodputs.fair().set_share(class, share, change);
+                    }
+                }
             }
         }
     }
@@ -349,6 +358,9 @@ impl Simulation {
             && at <= now
         {
             self.stops.pop();
+            if let Some(goodputs) = &mut self.goodputs {
+                goodputs.fair().remove(row, now);
+            }
             self.hosts.stop(row, now);
             return self.tell_monitors(host);
         }
@@ -365,6 +377,9 @@ impl Simulation {
 
     fn start(&mut self, flow: &FlowStart) {
         self.started += 1;
+        if let Some(goodputs) = &mut self.goodputs {
+            goodputs.fair().start(flow, &self.paths.graph, &self.ports);
+        }
         if let Some(stop) = flow.stop {
             self.stops.push(Reverse((stop, flow.row, flow.src)));
         }
@@ -537,22 +552,6 @@ impl Simulation {
         });
         flow.size.map(|size| request + self.empty_fct(flow.src, flow.dst, size))
     }
-}
-
-/// The hosts that the transport asks for, with network cards that limit rates where the scheme
-/// notifies.
-fn endpoints(scenario: &Scenario, config: Config, graph: &Graph) -> Endpoints {
-    let Scenario { transport, reaction, run, .. } = scenario;
-    let nics = || Nics::new(graph.hosts.iter().map(|cable| cable.rate), *reaction, run.seed);
-    if transport.control == CongestionControl::Udp {
-        let udp = Udp::new(transport, nics(), run.seed, run.ecmp_by_row);
-        return Endpoints::Udp(Box::new(udp));
-    }
-    let mut hosts = Hosts::new(config, scenario);
-    if reaction.is_some() {
-        hosts.set_nics(nics());
-    }
-    Endpoints::Tcp(Box::new(hosts))
 }
 
 /// When the series, the goodputs or a monitor wants to look next.

@@ -1,10 +1,10 @@
-//! What changes during a run: rates of ports, shares of classes.
+//! What changes during a run: rates of ports, shares of classes (where a scheme has any).
 
 use crate::network::LinkId;
 use switchbed_qdisc::fairness::{Share, Shares};
 use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::event::{Change, Event};
-use switchbed_spec::{Scenario, build};
+use switchbed_spec::{Scenario, SchemeChoice, build};
 
 /// A change, with what it names found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,11 +35,14 @@ impl Timeline {
     ) -> Result<Timeline, String> {
         let mut shares = initial_shares(scenario);
         let mut actions = Vec::new();
+        let deployed = scenario.deploy.iter().filter_map(|entry| entry.scheme.as_ref());
+        let has_shares = deployed.chain([&scenario.scheme]).any(has_shares);
         for Event { at, change } in &scenario.event {
             let action = match change {
                 Change::Rate { port, rate } => {
                     Action::Rate(link(port).ok_or_else(|| port.clone())?, *rate)
                 }
+                Change::Share { .. } if !has_shares => continue,
                 &Change::Share { class, weight, max } => {
                     let before = shares.of(class);
                     let weight = weight.unwrap_or(before.weight);
@@ -87,10 +90,15 @@ impl Timeline {
 
 /// The shares of the classes when the run starts.
 pub(crate) fn initial_shares(scenario: &Scenario) -> Shares {
-    match scenario.scheme.params.contains_key("weights") {
+    match has_shares(&scenario.scheme) {
         true => build::shares(&scenario.scheme),
         false => Shares::default(),
     }
+}
+
+/// Whether a scheme has weights and caps.
+fn has_shares(scheme: &SchemeChoice) -> bool {
+    scheme.params.contains_key("weights")
 }
 
 #[cfg(test)]
