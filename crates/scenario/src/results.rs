@@ -4,7 +4,7 @@ use crate::summary::Summary;
 use crate::table::{Table, Values};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
-use switchbed_sim::{FlowRecord, PortReport, ProbeSample, QueueSample, Simulation};
+use switchbed_sim::{FlowRecord, Met, PortReport, ProbeSample, QueueSample, Simulation};
 use switchbed_spec::Scenario;
 
 /// A run's results.
@@ -39,10 +39,12 @@ impl Results {
         complete: bool,
     ) -> Results {
         let reports = simulation.port_reports();
-        let summary = Summary::new(scenario, simulation, flows, &reports, complete);
+        let met = scenario.measure.giant.map(|giant| simulation.interference(flows, giant));
+        let met = met.as_deref();
+        let summary = Summary::new(scenario, simulation, flows, met, &reports, complete);
         Results {
             summary,
-            flows: flow_table(simulation, flows),
+            flows: flow_table(simulation, flows, met),
             queues: queue_table(&reports),
             ports: port_table(&reports),
             series: series_table(simulation, series),
@@ -63,12 +65,12 @@ pub(crate) fn times(simulation: &Simulation, flow: &FlowRecord) -> (f64, f64) {
     (fct, fct / empty.as_secs_f64())
 }
 
-fn flow_table(simulation: &Simulation, flows: &[FlowRecord]) -> Table {
+fn flow_table(simulation: &Simulation, flows: &[FlowRecord], met: Option<&[Met]>) -> Table {
     let f64s = |f: &dyn Fn(&FlowRecord) -> f64| Values::F64(flows.iter().map(f).collect());
     let u64s = |f: &dyn Fn(&FlowRecord) -> u64| Values::U64(flows.iter().map(f).collect());
     let u32s = |f: &dyn Fn(&FlowRecord) -> u32| Values::U32(flows.iter().map(f).collect());
     let handshake = Values::Bool(flows.iter().map(|flow| flow.handshake).collect());
-    Table::new([
+    let columns = [
         (
             "row",
             "",
@@ -112,7 +114,12 @@ fn flow_table(simulation: &Simulation, flows: &[FlowRecord]) -> Table {
         ("retransmissions", "", "segments sent again", u32s(&|f| f.retransmissions)),
         ("ecn_cuts", "", "window cuts for marks", u32s(&|f| f.ecn_cuts)),
         ("handshake", "", "whether it opened its connection", handshake),
-    ])
+    ];
+    let met = met.map(|met| {
+        let words = Values::Text(met.iter().map(|met| met.name().to_string()).collect());
+        ("met", "", "what it met of giant flows: nothing, output or path", words)
+    });
+    Table::new(columns.into_iter().chain(met))
 }
 
 fn queue_table(reports: &[PortReport]) -> Table {

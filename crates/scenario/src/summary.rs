@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::traffic::TableOffered;
-use switchbed_sim::{FlowRecord, PortReport, ProbeSample, Simulation};
+use switchbed_sim::{FlowRecord, Met, PortReport, ProbeSample, Simulation};
 use switchbed_spec::Scenario;
 
 /// The version of the results' form.
@@ -66,6 +66,17 @@ pub struct BySize<T> {
     pub medium: T,
     /// Over `measure.large`.
     pub large: T,
+}
+
+/// A figure for each class of interference (see `measure.giant`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ByMet<T> {
+    /// Flows that met no giant one.
+    pub nothing: T,
+    /// Flows that met one at an output, and none on a path.
+    pub output: T,
+    /// Flows that met one on a path, a switch's input and output.
+    pub path: T,
 }
 
 /// Packets dropped, by reason.
@@ -215,6 +226,8 @@ pub struct Summary {
     pub flows: FlowCounts,
     /// Flow completion times by size class, of finished flows.
     pub fct: BySize<Fct>,
+    /// The same by what flows met of giant ones; null without `measure.giant`.
+    pub fct_by_met: Option<ByMet<BySize<Fct>>>,
     /// FCT over that in an empty network.
     pub slowdown: BySize<Slowdown>,
     /// Payload received a second, all flows together, since the warm-up.
@@ -268,6 +281,7 @@ impl Summary {
         scenario: &Scenario,
         simulation: &Simulation,
         flows: &[FlowRecord],
+        met: Option<&[Met]>,
         reports: &[PortReport],
         complete: bool,
     ) -> Summary {
@@ -281,6 +295,18 @@ impl Summary {
             })
             .collect();
         let (small, large) = (scenario.measure.small.get(), scenario.measure.large.get());
+        let fct_by_met = met.map(|met| {
+            let of = |class: Met| {
+                let flows = flows.iter().zip(met).filter(|(_, met)| **met == class);
+                let counted = flows.map(|(flow, _)| flow).filter(|flow| flow.start >= warmed_at);
+                let fcts = |flow: &FlowRecord| {
+                    let us = times(simulation, flow).0 * 1e6;
+                    flow.size.filter(|_| !us.is_nan()).map(|size| (size.get(), us))
+                };
+                Fct::by_size(&counted.filter_map(fcts).collect::<Vec<_>>(), small, large)
+            };
+            ByMet { nothing: of(Met::Nothing), output: of(Met::Output), path: of(Met::Path) }
+        });
         let of = |class: &dyn Fn(u64) -> bool| {
             let chosen = finished.iter().filter(|(size, ..)| class(*size));
             let (fcts, slowdowns): (Vec<f64>, Vec<f64>) = chosen.map(|&(_, f, s)| (f, s)).unzip();
@@ -307,6 +333,7 @@ impl Summary {
         let mut summary = Summary {
             flows: FlowCounts { count: counted.len() as u64, finished: all.0.n },
             fct: BySize { all: all.0, small: small_flows.0, medium: medium.0, large: large.0 },
+            fct_by_met,
             slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
             goodput_bps: if elapsed > 0.0 { received as f64 * 8.0 / elapsed } else { 0.0 },
             classes: ClassGoodput::of(flows, elapsed),
@@ -365,6 +392,19 @@ impl TableMean {
 }
 
 impl Fct {
+    /// Of flows given by size in bytes and FCT in microseconds.
+    fn by_size(flows: &[(u64, f64)], small: u64, large: u64) -> BySize<Fct> {
+        let of = |class: &dyn Fn(u64) -> bool| {
+            Fct::of(flows.iter().filter(|(size, _)| class(*size)).map(|&(_, us)| us).collect())
+        };
+        BySize {
+            all: of(&|_| true),
+            small: of(&|size| size <= small),
+            medium: of(&|size| size > small && size <= large),
+            large: of(&|size| size > large),
+        }
+    }
+
     fn of(values_us: Vec<f64>) -> Fct {
         let (n, [mean_us, p50_us, p95_us, p99_us]) = statistics(values_us);
         Fct { n, mean_us, p50_us, p95_us, p99_us }
@@ -403,6 +443,7 @@ mod tests {
             row: 0,
             src: 0,
             dst: 1,
+            key: 0,
             class: 0,
             size: None,
             start: Time::ZERO,

@@ -56,8 +56,8 @@ pub struct Table {
 
 impl Table {
     /// A table from (name, unit, meaning, values).
-    pub fn new<const N: usize>(
-        columns: [(&'static str, &'static str, &'static str, Values); N],
+    pub fn new(
+        columns: impl IntoIterator<Item = (&'static str, &'static str, &'static str, Values)>,
     ) -> Table {
         let column = |(name, unit, meaning, values)| Column { name, unit, meaning, values };
         let columns: Vec<Column> = columns.into_iter().map(column).collect();

@@ -195,7 +195,7 @@ impl Hosts {
             connection.class = record.class;
         }
         connection.flows.push_back(Running {
-            record,
+            record: FlowRecord { key: connection.keys[0], ..record },
             from,
             until: from + size,
             before: *connection.sender.counters(),

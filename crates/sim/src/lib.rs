@@ -10,6 +10,7 @@ pub mod fair;
 pub mod goodput;
 pub mod heap;
 pub mod hosts;
+pub mod interference;
 mod link;
 pub mod monitors;
 pub mod network;
@@ -27,6 +28,7 @@ pub mod udp;
 
 pub use goodput::GoodputSample;
 pub use hosts::FlowRecord;
+pub use interference::Met;
 pub use monitors::Monitored;
 pub use network::QueueSample;
 pub use probe::ProbeSample;

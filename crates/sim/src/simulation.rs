@@ -10,6 +10,7 @@ use crate::endpoints::Endpoints;
 use crate::fair::FairShares;
 use crate::goodput::{GoodputSample, Goodputs};
 use crate::hosts::{FlowRecord, Hosts};
+use crate::interference::{self, Met};
 use crate::monitors::{self, Monitored, Monitors};
 use crate::network::{LinkId, Network, QueueSample};
 use crate::notification::Frames;
@@ -513,6 +514,11 @@ impl Simulation {
         let monitors = self.monitors.as_mut();
         monitors
             .map_or_else(Monitored::default, |monitors| monitors.take(self.now, &mut self.network))
+    }
+
+    /// What each of these flows met, where those of more than `giant` are giants.
+    pub fn interference(&self, flows: &[FlowRecord], giant: Bytes) -> Vec<Met> {
+        interference::met(&self.paths.graph, flows, giant, self.now)
     }
 
     /// What the ports did, counted up to now.

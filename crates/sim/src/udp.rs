@@ -132,7 +132,7 @@ impl Udp {
         let from = connection.ends.back().copied().unwrap_or(connection.sent);
         let until = from + flow.size.map_or(ENDLESS, Bytes::get);
         connection.ends.push_back(until);
-        let record = FlowRecord::starting(flow);
+        let record = FlowRecord { key: connection.key, ..FlowRecord::starting(flow) };
         connection.flows.push_back(Running { record, until, received: 0, received_before: 0 });
         self.running += 1;
         if !std::mem::replace(&mut connection.joined, true) {

@@ -21,6 +21,9 @@ pub struct Measure {
     /// Interval of the queue series; `None`: no series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series_every: Option<Span>,
+    /// What flows met of those over this size; `None`: not worked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub giant: Option<Bytes>,
     /// Interval of the goodput's series; `None`: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput_every: Option<Span>,
@@ -72,6 +75,13 @@ pub const MEASURE: Section = Section {
             "series_every",
             ParamKind::Time,
             "Interval of the queue lengths' time series. Default: no series.",
+        ),
+        Param::optional(
+            "giant",
+            ParamKind::Size,
+            "Each flow is labelled by what it met of the flows over this size (the CQRD paper's: \
+             1MB): one on a path, a switch's input and output; else one at an output; or nothing. \
+             Default: no labels.",
         ),
         Param::optional(
             "goodput_every",

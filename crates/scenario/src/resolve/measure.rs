@@ -52,8 +52,19 @@ pub(crate) fn measure(
         return Err(section.refuse("goodput_every", "an interval is longer than 0"));
     }
     let monitors = super::monitors::monitors(&section, run, topology)?;
+    let giant = section.maybe("giant")?;
     section.close("a measurement")?;
-    Ok(Measure { warmup, fct_end, small, large, queues, series_every, goodput_every, monitors })
+    Ok(Measure {
+        warmup,
+        fct_end,
+        small,
+        large,
+        queues,
+        series_every,
+        giant,
+        goodput_every,
+        monitors,
+    })
 }
 
 fn queues(section: &Section<'_>, topology: &Topology) -> Result<QueueProbe, Mistake> {

@@ -23,6 +23,8 @@ pub struct FlowRecord {
     pub dst: u32,
     /// Class.
     pub class: u8,
+    /// The ECMP key of its data.
+    pub key: u32,
     /// Payload; `None` for a flow that sends as long as it runs.
     pub size: Option<Bytes>,
     /// When the application wrote it.
@@ -51,6 +53,7 @@ impl FlowRecord {
             src: flow.src,
             dst: flow.dst,
             class: flow.class,
+            key: 0,
             size: flow.size,
             start: flow.start,
             end: None,

@@ -105,6 +105,7 @@ pub fn star(hosts: u32) -> Scenario {
             large: Bytes::new(10_485_760),
             queues: QueueProbe::All,
             series_every: None,
+            giant: None,
             goodput_every: None,
             monitors: Monitors::default(),
         },
