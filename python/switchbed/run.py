@@ -41,6 +41,8 @@ class Finished:
     is_sweep: bool
     """The file has `[compare]`, be it with one combination only."""
     wall_s: float
+    captures: bool
+    """Packet traces were asked for."""
 
 
 def run(request: Request) -> int:
@@ -70,7 +72,8 @@ def execute(request: Request) -> Finished:
         wall_s = time.perf_counter() - begin
         if store is not None and sweep.outcomes:
             store.commit(sweep, wall_s, request.jobs)
-    return Finished(sweep, is_sweep, wall_s)
+    captures = any(json.loads(plan.scenario)["measure"].get("capture") for plan in plans)
+    return Finished(sweep, is_sweep, wall_s, captures)
 
 
 def _store(request: Request, is_sweep: bool) -> AbstractContextManager[Store | None]:
@@ -97,6 +100,8 @@ def _publish(request: Request, done: Finished) -> None:
             report.print_run(outcomes[0])
         if request.out is not None:
             print(f"written to {request.out}")
+        elif done.captures:
+            print("the packet traces (measure.capture) are kept only with --out DIR")
     sys.stdout.flush()
     report.print_warnings(outcomes)
 

@@ -93,6 +93,10 @@ def write_run(
         "scenario": json.loads(plan.scenario),
         "tables": {name: tables.describe(table) for name, table in present.items()},
     }
+    for name, pcapng, _ in results.captures:
+        traces = place / "captures"
+        traces.mkdir(exist_ok=True)
+        (traces / f"{name.replace(':', '-')}.pcapng").write_bytes(pcapng)
     write_json(place / MANIFEST, head() | manifest)
     write_json(place / "summary.json", outcome.summary)
 

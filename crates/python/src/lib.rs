@@ -120,6 +120,7 @@ impl Plan {
                 .into_iter()
                 .map(|(name, values)| Ok((name, table(values)?)))
                 .collect::<PyResult<_>>()?,
+            captures: results.captures.into_iter().map(|c| (c.name, c.pcapng, c.missed)).collect(),
             complete: results.complete,
         })
     }
@@ -180,6 +181,8 @@ struct Results {
     probes: Py<Table>,
     /// The tables of the monitors that were asked for, by name.
     monitors: BTreeMap<&'static str, Py<Table>>,
+    /// Packet traces: name, pcapng file, packets that the limit kept out.
+    captures: Vec<(String, Vec<u8>, u64)>,
     /// Whether it ran to its end.
     complete: bool,
 }

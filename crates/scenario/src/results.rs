@@ -4,7 +4,7 @@ use crate::summary::Summary;
 use crate::table::{Table, Values};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
-use switchbed_sim::{FlowRecord, Met, PortReport, ProbeSample, QueueSample, Simulation};
+use switchbed_sim::{Capture, FlowRecord, Met, PortReport, ProbeSample, QueueSample, Simulation};
 use switchbed_spec::Scenario;
 
 /// A run's results.
@@ -26,6 +26,8 @@ pub struct Results {
     pub probes: Table,
     /// The tables of the monitors that were asked for, by name.
     pub monitors: Vec<(&'static str, Table)>,
+    /// Packet traces, if any were asked for.
+    pub captures: Vec<Capture>,
     /// Whether the run reached its end (it was not stopped).
     pub complete: bool,
 }
@@ -41,7 +43,15 @@ impl Results {
         let reports = simulation.port_reports();
         let met = scenario.measure.giant.map(|giant| simulation.interference(flows, giant));
         let met = met.as_deref();
-        let summary = Summary::new(scenario, simulation, flows, met, &reports, complete);
+        let mut summary = Summary::new(scenario, simulation, flows, met, &reports, complete);
+        let captures = simulation.captures();
+        for Capture { name, packets, missed, .. } in captures.iter().filter(|c| c.missed > 0) {
+            summary.warnings.push(format!(
+                "the trace of {name} has {packets} packets and lacks {missed} more: \
+                 measure.capture_packets is {}",
+                scenario.measure.capture_packets
+            ));
+        }
         Results {
             summary,
             flows: flow_table(simulation, flows, met),
@@ -51,6 +61,7 @@ impl Results {
             goodput: goodput_table(scenario, simulation),
             probes: probe_table(simulation),
             monitors: crate::monitored::tables(scenario, simulation),
+            captures,
             complete,
         }
     }

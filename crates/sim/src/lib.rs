@@ -3,6 +3,7 @@
 //! [`tcp`]) that carry flows ([`traffic`]); time is integer picoseconds and everything
 //! random is keyed by the seed ([`random`]), so the same scenario gives the same bytes.
 
+pub mod capture;
 mod deployed;
 mod empty_network;
 mod endpoints;
@@ -26,6 +27,7 @@ pub mod topology;
 pub mod traffic;
 pub mod udp;
 
+pub use capture::Capture;
 pub use goodput::GoodputSample;
 pub use hosts::FlowRecord;
 pub use interference::Met;

@@ -1,10 +1,12 @@
 //! A link: a port, the line behind it, and the packets in flight on it.
 
+use crate::capture::{Sent, Tap};
 use crate::monitors::PortMonitor;
 use crate::network::{LinkId, NOTICE};
 use crate::notification::{NO_HOST, Notice};
 use crate::queue_stats::QueueStats;
 use crate::random::Stream;
+use crate::tcp::Segment;
 use crate::topology::Hop;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -38,6 +40,8 @@ pub(crate) struct Yard {
     pub(crate) arena: Arena,
     /// By slot: the way ahead, and the packets in flight on each link as a list.
     pub(crate) transits: Vec<Transit>,
+    /// By slot: what the packet carries.
+    pub(crate) segments: Vec<Segment>,
     /// The memory that ports share: one a host's card, then one a switch.
     pub(crate) pools: Vec<Pool>,
     pub(crate) rng: Stream,
@@ -75,10 +79,14 @@ impl Yard {
     }
 }
 
-/// What is told of every change of a port's queues.
+/// What is told of a port's doings.
+#[derive(Default)]
 pub(crate) struct Watch {
-    pub(crate) stats: QueueStats,
+    /// Its queues' lengths.
+    pub(crate) stats: Option<QueueStats>,
     pub(crate) monitor: Option<Box<PortMonitor>>,
+    /// What it sends.
+    pub(crate) tap: Option<Tap>,
 }
 
 pub(crate) struct Link {
@@ -103,6 +111,7 @@ pub(crate) struct Link {
     first: SlotId,
     last: SlotId,
     pub(crate) port: Box<dyn Qdisc>,
+    /// What is written down of it.
     pub(crate) watch: Option<Box<Watch>>,
     id: LinkId,
 }
@@ -200,7 +209,9 @@ impl Link {
             Dequeued::Sent { slot, queue, until, .. } => {
                 self.queued -= 1;
                 self.sent(yard, slot, until);
-                self.count(queue, now);
+                if self.watch.is_some() {
+                    self.note(yard, slot, queue, now);
+                }
             }
             Dequeued::Empty => self.wake = Time::NEVER,
             Dequeued::NotBefore(time) => {
@@ -250,12 +261,30 @@ impl Link {
         slot
     }
 
+    /// Writes down that a packet begins to be sent.
+    #[cold]
+    fn note(&mut self, yard: &Yard, slot: SlotId, queue: QueueId, now: Time) {
+        self.count(queue, now);
+        let Some(tap) = self.watch.as_mut().and_then(|watch| watch.tap.as_mut()) else { return };
+        let transit = &yard.transits[slot.index()];
+        tap.note(Sent {
+            left: now,
+            arrives: transit.at,
+            packet: *yard.arena.packet(slot),
+            segment: yard.segments[slot.index()],
+            from: (transit.from != NO_HOST).then_some(transit.from),
+            to: transit.hop.dst,
+        });
+    }
+
     /// Tells those who watch of a change.
     #[inline]
     fn count(&mut self, queue: QueueId, now: Time) {
         if let Some(watch) = &mut self.watch {
             let state = self.port.state();
-            watch.stats.change(now, queue, state.queue_bytes(queue), state.bytes());
+            if let Some(stats) = &mut watch.stats {
+                stats.change(now, queue, state.queue_bytes(queue), state.bytes());
+            }
             if let Some(monitor) = &mut watch.monitor {
                 monitor.change(now, queue, state.queue_bytes(queue), self.busy_until);
             }

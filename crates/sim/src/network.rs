@@ -8,8 +8,9 @@
 //! same order of operations at every port as with an event for each departure: the next
 //! packet cannot arrive before the one ahead of it has.
 
+use crate::capture::Tap;
 use crate::heap::{LinkHeap, MAX_LINKS};
-use crate::link::{Link, Transit, Watch, Yard};
+use crate::link::{Link, Transit, Yard};
 use crate::monitors::PortMonitor;
 use crate::notification::{self, Frames, NO_HOST};
 use crate::queue_stats::QueueStats;
@@ -73,8 +74,6 @@ pub struct Network {
     /// Links by rank.
     by_rank: Vec<LinkId>,
     yard: Yard,
-    /// By slot: what the packet carries.
-    segments: Vec<Segment>,
     /// How notifications travel.
     frames: Frames,
     events: u64,
@@ -145,6 +144,7 @@ impl Network {
             yard: Yard {
                 arena: Arena::new(),
                 transits: Vec::new(),
+                segments: Vec::new(),
                 pools,
                 rng,
                 out: Outcome::default(),
@@ -153,7 +153,6 @@ impl Network {
                 notice_delay: Span::ZERO,
                 packet_hops: 0,
             },
-            segments: Vec::new(),
             frames: Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
             events: 0,
         }
@@ -168,7 +167,7 @@ impl Network {
 
     /// Measures a link's queues from now on.
     pub fn measure(&mut self, link: LinkId, stats: QueueStats) {
-        self.links[link as usize].watch = Some(Box::new(Watch { stats, monitor: None }));
+        self.links[link as usize].watch.get_or_insert_default().stats = Some(stats);
     }
 
     /// The monitor of a link that is measured, a new one if it has none.
@@ -182,6 +181,16 @@ impl Network {
         self.links[link as usize].watch.as_mut()?.monitor.as_deref_mut()
     }
 
+    /// Writes down what a link sends from now on, `most` packets.
+    pub fn tap(&mut self, link: LinkId, most: usize) {
+        self.links[link as usize].watch.get_or_insert_default().tap = Some(Tap::new(most));
+    }
+
+    /// What was written down of what a link sent.
+    pub fn tapped(&self, link: LinkId) -> Option<&Tap> {
+        self.links[link as usize].watch.as_ref()?.tap.as_ref()
+    }
+
     /// A link's port.
     pub fn port(&self, link: LinkId) -> &dyn Qdisc {
         &*self.links[link as usize].port
@@ -189,7 +198,7 @@ impl Network {
 
     /// What was measured of a link's queues.
     pub fn stats(&mut self, link: LinkId) -> Option<&mut QueueStats> {
-        self.links[link as usize].watch.as_mut().map(|watch| &mut watch.stats)
+        self.links[link as usize].watch.as_mut()?.stats.as_mut()
     }
 
     /// The number of links.
@@ -210,7 +219,7 @@ impl Network {
     /// What a packet carries.
     #[inline]
     pub fn segment(&self, slot: SlotId) -> &Segment {
-        &self.segments[slot.index()]
+        &self.yard.segments[slot.index()]
     }
 
     /// The packet in a slot.
@@ -237,11 +246,11 @@ impl Network {
     fn place(&mut self, packet: Packet, segment: Segment, hop: Hop, from: u32) -> SlotId {
         let slot = self.yard.arena.alloc(packet);
         let i = slot.index();
-        if i == self.segments.len() {
-            self.segments.push(segment);
+        if i == self.yard.segments.len() {
+            self.yard.segments.push(segment);
             self.yard.transits.push(Transit::new(hop, from));
         } else {
-            self.segments[i] = segment;
+            self.yard.segments[i] = segment;
             self.yard.transits[i].hop = hop;
             self.yard.transits[i].from = from;
         }

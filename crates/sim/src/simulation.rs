@@ -4,6 +4,7 @@
 //! changes of the network, departures, arrivals, starts of flows, timers, probes; among
 //! alike, by rank (links: a permutation drawn from the seed) or number (connections, rows).
 
+use crate::capture::{Capture, Captures};
 use crate::deployed::Deployed;
 use crate::empty_network::Paths;
 use crate::endpoints::Endpoints;
@@ -59,7 +60,7 @@ impl fmt::Display for BuildError {
             }
             BuildError::Port(name) => write!(
                 f,
-                "measure.queues names `{name}`; ports are called by switch and number \
+                "measure names the port `{name}`; ports are called by switch and number \
                  (`leaf0:3`, `switch:1`) or by host (`host2`)"
             ),
         }
@@ -128,6 +129,7 @@ pub struct Simulation {
     before: Vec<Counters>,
     series: Option<Series>,
     goodputs: Option<Goodputs>,
+    captures: Captures,
     timeline: Timeline,
     monitors: Option<Box<Monitors>>,
     /// When the next of them wants to look.
@@ -187,6 +189,8 @@ impl Simulation {
             let queues = network.port(link).state().queues();
             network.measure(link, QueueStats::new(queues, buffer));
         }
+        let captures = Captures::new(scenario, &ports, find)?;
+        captures.tap(&mut network);
         let link = |name: &str| ports.iter().position(|port| port.name == name);
         let timeline = Timeline::new(scenario, |name| link(name).map(|i| i as LinkId));
         let timeline = timeline.map_err(BuildError::Event)?;
@@ -231,6 +235,7 @@ impl Simulation {
             until: run.until.map_or(Time::NEVER, |until| Time::ZERO + until),
             warmup: Time::ZERO + measure.warmup,
             warmed_at: Time::ZERO,
+            captures,
             timeline,
             next_look: next_look(&series, &goodputs, &monitors),
             series,
@@ -497,6 +502,11 @@ impl Simulation {
     /// The samples since this was last called.
     pub fn take_series(&mut self) -> Vec<QueueSample> {
         self.series.as_mut().map_or_else(Vec::new, |series| std::mem::take(&mut series.samples))
+    }
+
+    /// The packet traces that were asked for.
+    pub fn captures(&self) -> Vec<Capture> {
+        self.captures.files(&self.network)
     }
 
     /// What each class's receivers took in each interval, if that was asked for.

@@ -30,6 +30,11 @@ pub struct Measure {
     /// What is looked at more closely.
     #[serde(flatten)]
     pub monitors: Monitors,
+    /// Ports and hosts whose packets are written down.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub capture: Vec<String>,
+    /// Most packets that are written down of a port.
+    pub capture_packets: u64,
 }
 
 /// `[measure]`.
@@ -93,6 +98,21 @@ pub const MEASURE: Section = Section {
         monitors::BURSTS,
         monitors::CONVERGENCE,
         monitors::UNDERFLOW,
+        Param::with_default(
+            "capture",
+            ParamKind::List(&ParamKind::Text),
+            "[]",
+            "Ports and hosts whose packets a result directory has as pcapng files: what a \
+             port such as \"leaf0:3\" sends, or what a host such as \"host2\" sends and \
+             receives.",
+        ),
+        Param::with_default(
+            "capture_packets",
+            ParamKind::Count { min: 1, max: 1_000_000_000 },
+            "1000000",
+            "The first so many packets of each captured port are kept, about 200 bytes of \
+             memory each.",
+        ),
     ],
 };
 

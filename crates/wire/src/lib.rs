@@ -1,11 +1,13 @@
 //! Frames as a switch needs them: what a classifier reads of Ethernet, VLAN, IPv4 and
-//! IPv6 headers ([`frame`]), and the CE mark with its checksum ([`mark`]).
+//! IPv6 headers ([`frame`]), and the CE mark with its checksum ([`mark`]); and headers
+//! built for packet traces ([`build`]).
 //!
 //! Frames are untrusted: nothing here panics, whatever the bytes, and a frame whose IP
 //! header contradicts itself or is cut short is one without IP, to be forwarded untouched.
 
 #![forbid(unsafe_code)]
 
+pub mod build;
 pub mod frame;
 pub mod mark;
 

@@ -53,6 +53,8 @@ pub(crate) fn measure(
     }
     let monitors = super::monitors::monitors(&section, run, topology)?;
     let giant = section.maybe("giant")?;
+    let capture = port_names(&section, "capture", topology)?;
+    let capture_packets = section.get("capture_packets")?;
     section.close("a measurement")?;
     Ok(Measure {
         warmup,
@@ -64,6 +66,8 @@ pub(crate) fn measure(
         giant,
         goodput_every,
         monitors,
+        capture,
+        capture_packets,
     })
 }
 

@@ -108,6 +108,8 @@ pub fn star(hosts: u32) -> Scenario {
             giant: None,
             goodput_every: None,
             monitors: Monitors::default(),
+            capture: Vec::new(),
+            capture_packets: 1_000_000,
         },
         run: Run { seed: 1, until: None, ecmp_by_row: false },
     }
