@@ -33,7 +33,7 @@ pub(crate) fn warnings(
     let early: u64 =
         reports.iter().map(|report| report.counters.drops[DropReason::Early as usize]).sum();
     let acts = summary.marks + summary.notifications + early;
-    if scenario.scheme.name != "none" && acts == 0 && summary.complete {
+    if scenario.scheme.acts() && acts == 0 && summary.complete {
         warnings.push(format!(
             "{} {}: {}",
             scenario.scheme.label,

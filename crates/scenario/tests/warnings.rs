@@ -32,7 +32,7 @@ fn warnings_with(scheme: &str, hosts: u32, sets: &[&str]) -> Vec<String> {
         until = "5ms"
         "#,
         last = hosts - 1,
-        params = if scheme == "none" { "" } else { "threshold = \"65pkt\"" },
+        params = if matches!(scheme, "none" | "cq") { "" } else { "threshold = \"65pkt\"" },
     );
     let plans = plans_of("test.toml", &text, Path::new("."), &sets, None).expect("a good scenario");
     run(&plans[0].scenario, &Progress::new()).expect("builds").summary.warnings
@@ -53,6 +53,15 @@ fn one_sender_fills_no_queue_but_its_own_cards() {
         ),
         "{found:?}"
     );
+}
+
+#[test]
+fn a_scheme_without_a_threshold_is_not_blamed_for_marking_nothing() {
+    for (sets, blamed) in [(&[][..], false), (&["scheme.params.ecn_threshold=1"][..], true)] {
+        let found = warnings_with("cq", 3, sets);
+        let blames = found.iter().any(|warning| warning.contains("marked nothing"));
+        assert_eq!(blames, blamed, "{found:?}");
+    }
 }
 
 #[test]

@@ -143,6 +143,15 @@ impl SchemeInfo {
 }
 
 impl SchemeChoice {
+    /// Whether it does anything about congestion besides dropping what does not fit.
+    pub fn acts(&self) -> bool {
+        match self.name.as_str() {
+            "none" => false,
+            "oq" | "cq" | "cqrd" | "hcf" => self.params.contains_key("ecn_threshold"),
+            _ => true,
+        }
+    }
+
     /// How many queues a port has, on a switch of so many ports.
     pub fn queues(&self, switch: &Switch, ports: u32) -> usize {
         match self.name.as_str() {
