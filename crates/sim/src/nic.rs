@@ -15,6 +15,7 @@ use crate::random::Stream;
 use crate::tcp::Segment;
 use crate::topology::Hop;
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use switchbed_qdisc::Packet;
 use switchbed_qdisc::units::{Line, Rate, Time};
@@ -177,28 +178,22 @@ impl Nics {
             return;
         }
         nic.armed = Time::NEVER;
-        while let Some(&Reverse((at, group))) = nic.later.peek()
-            && at <= now
-        {
-            nic.later.pop();
-            nic.due.push_back(group);
-        }
-        while nic.free <= now
-            && let Some(id) = nic.due.pop_front()
-        {
-            let group = &mut self.groups[id as usize];
-            while let Some(connection) = group.members.pop_front() {
-                let Some((packet, segment, hop)) = poll(connection, now) else { continue };
-                group.members.push_back(connection);
-                nic.free = now + nic.line.transmit(packet.len_bytes);
-                group.sent(self.settings.as_ref(), packet.len_bytes, now);
-                net.send(host, packet, segment, hop, now);
-                break;
-            }
-            group.waits = !group.members.is_empty();
-            if group.waits {
-                nic.wait(id, group.next, now);
-            }
+        if nic.free <= now {
+            let settings = self.settings.as_ref();
+            let mut send = |id: GroupId, line: &mut Line, free: &mut Time| {
+                let group = &mut self.groups[id as usize];
+                while let Some(connection) = group.members.pop_front() {
+                    let Some((packet, segment, hop)) = poll(connection, now) else { continue };
+                    group.members.push_back(connection);
+                    *free = now + line.transmit(packet.len_bytes);
+                    group.sent(settings, packet.len_bytes, now);
+                    net.send(host, packet, segment, hop, now);
+                    break;
+                }
+                group.waits = !group.members.is_empty();
+                group.waits.then_some(group.next)
+            };
+            nic.take_turns(now, &mut send);
         }
         self.arm(host, now);
     }
@@ -220,6 +215,39 @@ impl Nics {
 }
 
 impl Nic {
+    /// Lets groups send until the line is taken. `send` sends a group's packet, if it has one,
+    /// and says when its next is due, if it has any.
+    fn take_turns(
+        &mut self,
+        now: Time,
+        send: &mut impl FnMut(GroupId, &mut Line, &mut Time) -> Option<Time>,
+    ) {
+        let Nic { line, free, due, later, .. } = self;
+        while *free <= now {
+            if due.is_empty() {
+                // The usual case where all rates are limited: one place in the heap is changed.
+                let Some(mut first) = later.peek_mut().filter(|first| first.0.0 <= now) else {
+                    return;
+                };
+                match send(first.0.1, line, free) {
+                    Some(next) => first.0.0 = next,
+                    None => drop(PeekMut::pop(first)),
+                }
+                continue;
+            }
+            while let Some(first) = later.peek_mut().filter(|first| first.0.0 <= now) {
+                due.push_back(PeekMut::pop(first).0.1);
+            }
+            if let Some(id) = due.pop_front() {
+                match send(id, line, free) {
+                    Some(next) if next <= now => due.push_back(id),
+                    Some(next) => later.push(Reverse((next, id))),
+                    None => {}
+                }
+            }
+        }
+    }
+
     /// A group waits for its turn.
     fn wait(&mut self, group: GroupId, next: Time, now: Time) {
         if next <= now {
