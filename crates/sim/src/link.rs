@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{
-    Arena, Cx, Dequeued, Enqueued, Outcome, Passed, Pool, Qdisc, QueueId, SlotId,
+    Arena, Cx, Dequeued, Enqueued, Outcome, Passed, Pool, PortState, Qdisc, QueueId, SlotId,
 };
 
 /// A packet on its way, by slot.
@@ -87,6 +87,20 @@ pub(crate) struct Watch {
     pub(crate) monitor: Option<Box<PortMonitor>>,
     /// What it sends.
     pub(crate) tap: Option<Tap>,
+}
+
+impl Watch {
+    /// Out of line, so that a link which nobody watches does not pay for it.
+    #[inline(never)]
+    fn count(&mut self, queue: QueueId, now: Time, state: &PortState, busy_until: Time) {
+        let bytes = state.queue_bytes(queue);
+        if let Some(stats) = &mut self.stats {
+            stats.change(now, queue, bytes, state.bytes());
+        }
+        if let Some(monitor) = &mut self.monitor {
+            monitor.change(now, queue, bytes, busy_until);
+        }
+    }
 }
 
 pub(crate) struct Link {
@@ -278,16 +292,10 @@ impl Link {
     }
 
     /// Tells those who watch of a change.
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, queue: QueueId, now: Time) {
         if let Some(watch) = &mut self.watch {
-            let state = self.port.state();
-            if let Some(stats) = &mut watch.stats {
-                stats.change(now, queue, state.queue_bytes(queue), state.bytes());
-            }
-            if let Some(monitor) = &mut watch.monitor {
-                monitor.change(now, queue, state.queue_bytes(queue), self.busy_until);
-            }
+            watch.count(queue, now, self.port.state(), self.busy_until);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::goodput::{GoodputSample, Goodputs};
 use crate::hosts::{FlowRecord, Hosts};
 use crate::interference::{self, Met};
 use crate::monitors::{self, Monitored, Monitors};
-use crate::network::{LinkId, Network, QueueSample};
+use crate::network::{Delivery, LinkId, Network, QueueSample};
 use crate::notification::Frames;
 use crate::probe::ProbeSample;
 use crate::queue_stats::{Lengths, QueueStats};
@@ -272,10 +272,11 @@ impl Simulation {
             }
             match self.network.advance(next.min(self.until)) {
                 Some(delivery) => {
-                    self.now = delivery.at;
-                    self.hosts.deliver(delivery, &mut self.network);
                     if FOLLOWED {
-                        self.tell_monitors(delivery.host);
+                        self.deliver_and_tell(delivery);
+                    } else {
+                        self.now = delivery.at;
+                        self.hosts.deliver(delivery, &mut self.network);
                     }
                 }
                 None if next <= self.until && next != Time::NEVER => {
@@ -307,9 +308,7 @@ impl Simulation {
         if change > Time::ZERO
             && let Some(delivery) = self.network.advance(before)
         {
-            self.now = delivery.at;
-            self.hosts.deliver(delivery, &mut self.network);
-            return self.tell_monitors(delivery.host);
+            return self.deliver_and_tell(delivery);
         }
         self.now = change;
         while let Some(action) = self.timeline.take(change) {
@@ -332,6 +331,15 @@ impl Simulation {
                 }
             }
         }
+    }
+
+    /// Out of line, for the hot loop to have a delivery to itself.
+    #[cold]
+    #[inline(never)]
+    fn deliver_and_tell(&mut self, delivery: Delivery) {
+        self.now = delivery.at;
+        self.hosts.deliver(delivery, &mut self.network);
+        self.tell_monitors(delivery.host);
     }
 
     /// Something happened at a host.
