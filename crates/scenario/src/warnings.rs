@@ -5,6 +5,7 @@ use crate::summary::{BySize, Fct, Summary};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
+use switchbed_spec::scheme::Value;
 use switchbed_spec::{Scenario, Traffic};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
@@ -49,6 +50,7 @@ pub(crate) fn warnings(
             bottleneck(summary, reports)
         ));
     }
+    warnings.extend(short_window(scenario, reports));
     let silent = flows.iter().filter(|f| f.size.is_none() && f.received == Bytes::ZERO).count();
     if silent > 0 {
         warnings.push(format!(
@@ -84,6 +86,20 @@ fn goes_on(traffic: &Traffic) -> bool {
         traffic,
         Traffic::Poisson { .. } | Traffic::LogNormal { .. } | Traffic::LongLived { .. }
     )
+}
+
+/// A window in which no packet can come and go (E-ECN's equation 3).
+fn short_window(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
+    let Some(Value::Span(t_i)) = scenario.scheme.params.get("t_i") else { return None };
+    let switches = reports.iter().filter(|report| report.info.is_switch());
+    let slowest = switches.map(|report| report.info.cable.rate).min()?;
+    let packet_time = slowest.tx_time(scenario.host.mtu.get() as u32);
+    (*t_i < packet_time).then(|| {
+        format!(
+            "t_i is {t_i}, shorter than a packet's time at {slowest}, {packet_time}: the growth of \
+             a queue means nothing then"
+        )
+    })
 }
 
 fn why_unmarked(scenario: &Scenario, summary: &Summary, reports: &[PortReport]) -> String {

@@ -32,7 +32,8 @@ fn warnings_with(scheme: &str, hosts: u32, sets: &[&str]) -> Vec<String> {
         until = "5ms"
         "#,
         last = hosts - 1,
-        params = if matches!(scheme, "none" | "cq") { "" } else { "threshold = \"65pkt\"" },
+        params =
+            if matches!(scheme, "none" | "cq" | "s-ecn") { "" } else { "threshold = \"65pkt\"" },
     );
     let plans = plans_of("test.toml", &text, Path::new("."), &sets, None).expect("a good scenario");
     run(&plans[0].scenario, &Progress::new()).expect("builds").summary.warnings
@@ -61,6 +62,17 @@ fn a_scheme_without_a_threshold_is_not_blamed_for_marking_nothing() {
         let found = warnings_with("cq", 3, sets);
         let blames = found.iter().any(|warning| warning.contains("marked nothing"));
         assert_eq!(blames, blamed, "{found:?}");
+    }
+}
+
+#[test]
+fn a_window_shorter_than_a_packet_is_named() {
+    // A packet takes 1.2 us.
+    for (t_i, named) in [("1us", true), ("1.2us", false)] {
+        let found = warnings_with("s-ecn", 3, &[&format!("scheme.params.t_i={t_i}")]);
+        let warning = "t_i is 1us, shorter than a packet's time at 10Gbps, 1.2us: the growth of a \
+                       queue means nothing then";
+        assert_eq!(found.iter().any(|w| w == warning), named, "{found:?}");
     }
 }
 
