@@ -1,0 +1,38 @@
+//! Frames of any bytes at any times through the live switch: nothing panics, and once all is
+//! sent nothing is left in it. Each frame is two bytes of time, port and length, then its
+//! bytes.
+#![no_main]
+
+#[path = "../../crates/live/tests/common/mod.rs"]
+mod common;
+
+use common::{live, step};
+use libfuzzer_sys::fuzz_target;
+use switchbed_live::Switch;
+use switchbed_qdisc::units::{Bytes, Span, Time};
+
+const PORTS: u16 = 3;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut settings = live(PORTS as usize, step(6_000));
+    settings.live.routes.truncate(2);
+    settings.switch.buffer = Bytes::new(20_000);
+    let mut switch = Switch::new(settings.clone());
+    let mut now = Time::ZERO;
+    let mut rest = bytes;
+    while let Some((&[head, length], behind)) = rest.split_first_chunk::<2>() {
+        let (frame, behind) = behind.split_at(behind.len().min(length as usize * 8));
+        rest = behind;
+        now += Span::from_us((head >> 2) as u64 * 10);
+        match head % 4 {
+            3 => switch.set(now, settings.clone()),
+            port => switch.receive(now, port as u16, frame),
+        }
+        switch.settle(now);
+        switch.deliver(now, |port, _| assert!(port < PORTS));
+    }
+    let end = now + Span::from_ms(1000);
+    switch.settle(end);
+    switch.deliver(end, |_, _| ());
+    assert_eq!(switch.stats(end).frames, 0);
+});
