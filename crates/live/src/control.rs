@@ -240,12 +240,13 @@ impl Talk<'_> {
         let live = (self.resolve)(sets)?;
         let fixed = |live: &Live| {
             let ports = live.port.iter();
-            let ports = ports.map(|p| (p.name.clone(), p.attach.clone(), p.pcap.clone(), p.faults));
+            let ports = ports
+                .map(|p| (p.name.clone(), p.attach.clone(), p.host_rate, p.pcap.clone(), p.faults));
             let ports: Vec<_> = ports.collect();
             (ports, live.live.mtu, live.live.realtime, live.live.socket.clone(), live.live.seed)
         };
         if fixed(&live) != fixed(&self.live) {
-            let message = "names, devices, pcap files and faults of ports, live.mtu, live.realtime, \
+            let message = "names, devices, host rates, pcap files and faults of ports, live.mtu, live.realtime, \
                            live.socket and live.seed cannot change while the switch runs: start \
                            it anew";
             return Err(message.to_owned());

@@ -1,8 +1,9 @@
-//! What frames come from and go to. Middleware ([`Recorder`], [`Faulty`]) is a device
+//! What frames come from and go to. Middleware ([`Recorder`], [`Faulty`], [`Paced`]) is a device
 //! around a device.
 
 mod faulty;
 mod memory;
+mod paced;
 mod recorder;
 
 #[cfg(target_os = "linux")]
@@ -12,6 +13,7 @@ mod tap;
 
 pub use faulty::Faulty;
 pub use memory::{Memory, Port};
+pub use paced::Paced;
 pub use recorder::Recorder;
 
 #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! The devices that a live switch's file names, and the end of the rights to open more.
 
-use crate::device::{Faulty, PacketSocket, Recorder, Tap};
+use crate::device::{Faulty, Paced, PacketSocket, Recorder, Tap};
 use crate::forward::AnyDevice;
 use crate::random::Stream;
 use caps::Capability;
@@ -26,6 +26,9 @@ pub fn device(port: &LivePort, seed: u64, entity: u64) -> io::Result<AnyDevice> 
             Box::new(opened.map_err(|error| named(&format!("interface {name}"), error))?)
         }
     };
+    if let Some(rate) = port.host_rate {
+        device = Box::new(Paced::new(device, rate));
+    }
     if let Some(pcap) = &port.pcap {
         let recorder = Recorder::create(device, Path::new(pcap));
         device = Box::new(recorder.map_err(|error| named(pcap, error))?);

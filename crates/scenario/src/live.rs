@@ -265,6 +265,7 @@ fn port(section: Section<'_>, rate: Rate, delay: Span) -> Result<LivePort, Mista
         attach,
         rate,
         delay: section.get_or("delay", delay)?,
+        host_rate: section.maybe("host_rate")?,
         pcap: section.maybe("pcap")?,
         faults: Faults {
             drop: section.get("drop")?,

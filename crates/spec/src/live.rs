@@ -62,6 +62,9 @@ pub struct LivePort {
     pub rate: Rate,
     /// Time from the end of a frame to its delivery: the link behind the port.
     pub delay: Span,
+    /// The rate of its host's card; `None`: frames come in as fast as they come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_rate: Option<Rate>,
     /// Where to write what passes, as pcap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pcap: Option<String>,
@@ -213,6 +216,12 @@ pub const PORT: Section = Section {
         ),
         Param::optional("rate", ParamKind::Rate, "Its line rate. Default: live.rate."),
         Param::optional("delay", ParamKind::Time, "Its link's delay. Default: live.delay."),
+        Param::optional(
+            "host_rate",
+            ParamKind::Rate,
+            "The rate of its host's card, which holds 1000 frames: frames come in no faster, one \
+             behind the other. Default: as fast as they come, which for tap is in bursts.",
+        ),
         Param::optional("pcap", ParamKind::Text, "A file for all that passes, as pcap."),
         Param::with_default(
             "drop",

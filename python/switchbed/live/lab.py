@@ -164,7 +164,12 @@ def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> 
     topology, host = scenario["topology"], scenario["host"]
     delay_ps = 2 * (_native.time_ps(topology["delay"]) + _native.time_ps(host["delay"]))
     ports = [
-        {"name": interface, "netns": namespace, "address": f"{hosts.address(i)}/16"}
+        {
+            "name": interface,
+            "netns": namespace,
+            "address": f"{hosts.address(i)}/16",
+            "host_rate": topology["rate"],
+        }
         for i, (namespace, interface) in enumerate(zip(namespaces, interfaces, strict=True))
     ]
     live = {

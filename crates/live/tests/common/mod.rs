@@ -33,6 +33,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
         attach: Attach::Interface,
         rate: Rate::from_bps(100 * MBPS),
         delay: Span::ZERO,
+        host_rate: None,
         pcap: None,
         faults: Faults::default(),
     };
