@@ -5,7 +5,8 @@
 //! ports that nobody watches do not know of it. Headers are built at the end.
 
 use crate::network::{LinkId, Network};
-use crate::simulation::{BuildError, PortInfo};
+use crate::ports::PortInfo;
+use crate::simulation::BuildError;
 use crate::tcp::{Flags, Segment};
 use crate::topology::Node;
 use pcap_file::pcapng::PcapNgWriter;

@@ -6,7 +6,7 @@
 
 use crate::hosts::keys;
 use crate::network::LinkId;
-use crate::simulation::PortInfo;
+use crate::ports::PortInfo;
 use crate::timeline::initial_shares;
 use crate::topology::{Graph, Hop};
 use crate::traffic::FlowStart;
@@ -118,7 +118,7 @@ impl FairShares {
             for (k, (&src, &class)) in from.iter().zip(classes.iter().cycle()).enumerate() {
                 let pair = u64::from(src) << 32 | u64::from(*to);
                 let key = keys(run.seed, pair, u64::from(class) << 32)[0];
-                let links = links(graph, ports, src, Hop { dst: *to, key });
+                let links = graph.links(src, Hop { dst: *to, key });
                 let flow =
                     Flow { class, links, limit_bps: rate.as_bps() as f64 / payload, payload };
                 let begin = Time::ZERO + *start + *stagger * k as u64;
@@ -129,12 +129,12 @@ impl FairShares {
     }
 
     /// A flow starts.
-    pub(crate) fn start(&mut self, flow: &FlowStart, graph: &Graph, ports: &[PortInfo]) {
+    pub(crate) fn start(&mut self, flow: &FlowStart, graph: &Graph) {
         if flow.size.is_some() {
             return;
         }
         let key = flow.path.map_or(keys(self.seed, flow.row, 0)[0], |path| Hop::PINNED | path);
-        let links = links(graph, ports, flow.src, Hop { dst: flow.dst, key });
+        let links = graph.links(flow.src, Hop { dst: flow.dst, key });
         let limit_bps = f64::INFINITY;
         let flow_of = Flow { class: flow.class, links, limit_bps, payload: self.payload };
         self.add(flow.row, flow_of, flow.start);
@@ -235,15 +235,6 @@ impl FairShares {
             self.present_bps[usize::from(flow.class)] += bps * flow.payload;
         }
     }
-}
-
-/// The links of a path.
-fn links(graph: &Graph, ports: &[PortInfo], src: u32, hop: Hop) -> Vec<LinkId> {
-    let link = |cable: &crate::topology::Cable| {
-        let same = |port: &PortInfo| (port.cable.from, port.cable.to) == (cable.from, cable.to);
-        ports.iter().position(same).expect("a cable's port") as LinkId
-    };
-    graph.path(src, hop).iter().map(link).collect()
 }
 
 #[cfg(test)]

@@ -15,23 +15,19 @@ use crate::interference::{self, Met};
 use crate::monitors::{self, Monitored, Monitors};
 use crate::network::{Delivery, LinkId, Network, QueueSample};
 use crate::notification::Frames;
+use crate::ports::{self, PortInfo};
 use crate::probe::ProbeSample;
 use crate::queue_stats::{Lengths, QueueStats};
 use crate::random::Stream;
 use crate::tcp::{BadSetting, Config};
 use crate::timeline::{Action, Timeline};
-use crate::topology::{Cable, Graph, Node};
+use crate::topology::{Graph, Node};
 use crate::traffic::{self, FlowStart, Flows, TrafficError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
-use switchbed_qdisc::buffer::Shared;
-use switchbed_qdisc::classifier::Single;
-use switchbed_qdisc::scheduler::Fifo;
-use switchbed_qdisc::seats::Nobody;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::Counters;
-use switchbed_qdisc::{Port, PortState, Qdisc, Seats};
 use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario};
 
 /// Why a scenario cannot be built, or its run not be finished.
@@ -67,22 +63,6 @@ impl fmt::Display for BuildError {
     }
 }
 impl std::error::Error for BuildError {}
-
-/// A port's name and place.
-#[derive(Clone, Debug)]
-pub struct PortInfo {
-    /// `leaf0:3`, or `host2` for a network card.
-    pub name: String,
-    /// The cable behind it.
-    pub cable: Cable,
-}
-
-impl PortInfo {
-    /// Whether it is a switch's (else a host's network card).
-    pub fn is_switch(&self) -> bool {
-        matches!(self.cable.from, Node::Switch(_))
-    }
-}
 
 /// One port's figures at the end of a run; counts and queues since the warm-up.
 #[derive(Clone, Debug)]
@@ -160,25 +140,27 @@ impl Simulation {
         let mut flows = Flows::new(&scenario.traffic, traffic::Hosts::of(scenario), run.seed)
             .map_err(BuildError::Traffic)?;
         let graph = Graph::new(topology, host.delay);
-        let ports = port_names(&graph);
+        let ports = ports::of(&graph);
         let ranks = Stream::new(run.seed, "ranks", 0).permutation(ports.len() as u32);
         let rng = Stream::new(run.seed, "switches", 0);
         let deployed = Deployed::new(scenario, &graph);
         let pool = switch.pool.unwrap_or(Bytes::MAX);
         let mut network =
             Network::new(&graph, &ranks, rng, pool, |cable| match (cable.from, host.nic) {
-                (Node::Host(_), NicQueue::Fifo { buffer }) => plain_port(cable.rate, buffer),
+                (Node::Host(_), NicQueue::Fifo { buffer }) => ports::plain_card(cable.rate, buffer),
                 _ => {
                     let (switch, scheme) = deployed.at(cable.from);
                     let ports = graph.ports(cable.from);
                     switchbed_spec::build::port(switch, scheme, ports, cable.rate, host.mtu)
                 }
             });
-        let find = |name: &String| {
-            let found = ports.iter().position(|port| port.name == *name);
-            found.map(|i| i as LinkId).ok_or_else(|| BuildError::Port(name.clone()))
+        let find =
+            |name: &String| ports::find(&ports, name).ok_or_else(|| BuildError::Port(name.clone()));
+        let measured = match &measure.queues {
+            QueueProbe::Off => Vec::new(),
+            QueueProbe::All => ports::of_switches(&ports).collect(),
+            QueueProbe::Ports(names) => names.iter().map(find).collect::<Result<_, _>>()?,
         };
-        let measured = measured_ports(&measure.queues, &ports, find)?;
         let mut watched = measured.clone();
         watched.extend(measure.monitors.ports().map(find).collect::<Result<Vec<_>, _>>()?);
         for &link in &watched {
@@ -191,8 +173,7 @@ impl Simulation {
         }
         let captures = Captures::new(scenario, &ports, find)?;
         captures.tap(&mut network);
-        let link = |name: &str| ports.iter().position(|port| port.name == name);
-        let timeline = Timeline::new(scenario, |name| link(name).map(|i| i as LinkId));
+        let timeline = Timeline::new(scenario, |name| ports::find(&ports, name));
         let timeline = timeline.map_err(BuildError::Event)?;
         let series = measure.series_every.map(|every| Series {
             every,
@@ -392,7 +373,7 @@ impl Simulation {
     fn start(&mut self, flow: &FlowStart) {
         self.started += 1;
         if let Some(goodputs) = &mut self.goodputs {
-            goodputs.fair().start(flow, &self.paths.graph, &self.ports);
+            goodputs.fair().start(flow, &self.paths.graph);
         }
         if let Some(stop) = flow.stop {
             self.stops.push(Reverse((stop, flow.row, flow.src)));
@@ -588,35 +569,4 @@ fn next_look(
     let goodputs = goodputs.as_ref().map_or(Time::NEVER, |goodputs| goodputs.next);
     let monitors = monitors.as_ref().map_or(Time::NEVER, |monitors| monitors.next());
     series.min(goodputs).min(monitors)
-}
-
-/// A network card's FIFO.
-fn plain_port(rate: Rate, buffer: Bytes) -> Box<dyn Qdisc> {
-    let state = PortState::new(rate, &[Bytes::new(1)]);
-    Box::new(Port::new(state, Seats::new(Single, Shared { limit: buffer }, Nobody, Fifo, Nobody)))
-}
-
-/// Hosts' cards first, then each switch's ports: the order of links.
-fn port_names(graph: &Graph) -> Vec<PortInfo> {
-    let hosts = graph.hosts.iter().enumerate();
-    let mut ports: Vec<PortInfo> =
-        hosts.map(|(h, &cable)| PortInfo { name: format!("host{h}"), cable }).collect();
-    for (name, cables) in &graph.switches {
-        let named = |(p, &cable)| PortInfo { name: format!("{name}:{p}"), cable };
-        ports.extend(cables.iter().enumerate().map(named));
-    }
-    ports
-}
-
-fn measured_ports(
-    probe: &QueueProbe,
-    ports: &[PortInfo],
-    find: impl Fn(&String) -> Result<LinkId, BuildError>,
-) -> Result<Vec<LinkId>, BuildError> {
-    let switch_port = |&i: &LinkId| ports[i as usize].is_switch();
-    match probe {
-        QueueProbe::Off => Ok(Vec::new()),
-        QueueProbe::All => Ok((0..ports.len() as LinkId).filter(switch_port).collect()),
-        QueueProbe::Ports(names) => names.iter().map(find).collect(),
-    }
 }

@@ -1,0 +1,54 @@
+//! The ports of a network by name, in the order of links.
+
+use crate::network::LinkId;
+use crate::topology::{Cable, Graph, Node};
+use switchbed_qdisc::buffer::Shared;
+use switchbed_qdisc::classifier::Single;
+use switchbed_qdisc::scheduler::Fifo;
+use switchbed_qdisc::seats::Nobody;
+use switchbed_qdisc::units::{Bytes, Rate};
+use switchbed_qdisc::{Port, PortState, Qdisc, Seats};
+
+/// A port's name and place.
+#[derive(Clone, Debug)]
+pub struct PortInfo {
+    /// `leaf0:3`, or `host2` for a network card.
+    pub name: String,
+    /// The cable behind it.
+    pub cable: Cable,
+}
+
+impl PortInfo {
+    /// Whether it is a switch's (else a host's network card).
+    pub fn is_switch(&self) -> bool {
+        matches!(self.cable.from, Node::Switch(_))
+    }
+}
+
+/// Hosts' cards first, then each switch's ports: the order of links.
+pub(crate) fn of(graph: &Graph) -> Vec<PortInfo> {
+    let hosts = graph.hosts.iter().enumerate();
+    let mut ports: Vec<PortInfo> =
+        hosts.map(|(h, &cable)| PortInfo { name: format!("host{h}"), cable }).collect();
+    for (name, cables) in &graph.switches {
+        let named = |(p, &cable)| PortInfo { name: format!("{name}:{p}"), cable };
+        ports.extend(cables.iter().enumerate().map(named));
+    }
+    ports
+}
+
+/// The link of a port.
+pub(crate) fn find(ports: &[PortInfo], name: &str) -> Option<LinkId> {
+    ports.iter().position(|port| port.name == name).map(|i| i as LinkId)
+}
+
+/// The links of switches' ports.
+pub(crate) fn of_switches(ports: &[PortInfo]) -> impl Iterator<Item = LinkId> {
+    (0..ports.len() as LinkId).filter(|&i| ports[i as usize].is_switch())
+}
+
+/// A network card's FIFO.
+pub(crate) fn plain_card(rate: Rate, buffer: Bytes) -> Box<dyn Qdisc> {
+    let state = PortState::new(rate, &[Bytes::new(1)]);
+    Box::new(Port::new(state, Seats::new(Single, Shared { limit: buffer }, Nobody, Fifo, Nobody)))
+}
