@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import click
 
+from switchbed import fct as fct_files
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
 from switchbed.reproduce.command import reproduce
@@ -135,6 +136,22 @@ def sweep(
 
     rule = None if precision is None else Rule(metric, precision, max_seeds)
     return command.sweep(file, sets, store, name, seeds, rule, jobs, retry=retry)
+
+
+@cli.command()
+@click.argument("folder", type=file_argument, metavar="DIR")
+@click.option(
+    "--form",
+    type=click.Choice(fct_files.FORMS),
+    required=True,
+    help="Whose: HPCC's, ns3-datacenter's, or MQ-ECN's flow.tr.",
+)
+@click.option(
+    "--to", type=file_argument, metavar="FILE", help="Where to. Default: standard output."
+)
+def fct(folder: Path, form: fct_files.Form, to: Path | None) -> None:
+    """Write the flow completion times of the result directory DIR in the form of others' files."""
+    fct_files.write(folder, form, to)
 
 
 @cli.command()
