@@ -296,6 +296,12 @@ to = 8 -> to = 8\nstagger = "20ms"
     20: traffic.stagger is "20ms": the last flow would start after the end, 100ms
 to = 8 -> to = 8\nstart = "1s"
     20: traffic.start is "1s": the last flow would start after the end, 100ms
+["switch:8"] -> ["switch:8"]\ncapture = ["host0", "switch:9"]
+    22: measure.capture.1 is "switch:9": the topology has switch:0 to switch:8
+["switch:8"] -> ["switch:8"]\ncapture = "host0"
+    22: measure.capture is "host0": it must be a list, [ … ]
+["switch:8"] -> ["switch:8"]\ncapture_packets = 0
+    22: measure.capture_packets is 0: it must be a whole number from 1 to 1000000000
 switch:8 -> switch:9
     21: measure.queues.0 is "switch:9": the topology has switch:0 to switch:8
 switch:8 -> switch0:8

@@ -1,7 +1,7 @@
 //! Every scenario that comes with the program is read, written back and read again.
 
 use std::path::{Path, PathBuf};
-use switchbed_scenario::{plans, plans_of, to_toml};
+use switchbed_scenario::{Progress, plans, plans_of, run, to_toml};
 use switchbed_sim::Simulation;
 
 fn scenarios() -> Vec<PathBuf> {
@@ -91,4 +91,22 @@ fn a_flow_list_is_read_before_anything_runs() {
     let line = said("start_s,src,dst,size_bytes\n0,0,4,9\n1,1,5,9\n").unwrap();
     assert!(line.starts_with("/flow-list.csv:3: column dst: "), "{line}");
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn all_four_schemes_run_on_the_fat_tree_of_128_hosts() {
+    // E-ECN's figure 12, 1, 10 and 100 Gbps, with fewer flows.
+    let file = scenarios()[0].with_file_name("fat-tree.toml");
+    let few = ["traffic.0.flows=60".to_owned()];
+    let plans = plans(&file, &few, None).unwrap_or_else(|mistake| panic!("{mistake}"));
+    let names: Vec<&str> = plans.iter().map(|plan| plan.scenario.scheme.name.as_str()).collect();
+    assert_eq!(names, ["per-queue", "per-queue-dq", "s-ecn", "e-ecn"]);
+    for plan in plans {
+        let results = run(&plan.scenario, &Progress::new()).unwrap();
+        assert!(results.complete);
+        assert_eq!((results.summary.flows.count, results.summary.flows.finished), (60, 60));
+        assert!(results.summary.marks > 0, "{}", plan.scenario.scheme.name);
+        // The host's rate bounds the FCT from below, whatever the tiers above.
+        assert!(results.summary.slowdown.all.p50.is_some_and(|p50| p50 >= 1.0));
+    }
 }
