@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Program
@@ -188,6 +189,7 @@ def test_a_switch_that_runs_is_asked_and_set(
         first, second = map(json.loads, lines.stdout.splitlines())
         assert first["ports"][1]["sent_bytes"] > 4_000_000
         assert second["time_s"] > first["time_s"]
+        assert _undocumented(first) == set()
         text = switchbed("live", "stats", "--prometheus", "--socket", socket).stdout
         assert f'switchbed_sent_packets_total{{port="a{os.getpid()}"}}' in text
         status = [Path(f"/proc/{pid}/status").read_text() for pid in _holders(socket)]
@@ -199,6 +201,14 @@ def test_a_switch_that_runs_is_asked_and_set(
     assert series.columns[:4] == ["time_s", "port", "queue", "bytes"]
     assert series.filter(pl.col("bytes") > 10_000).height > 0
     assert json.loads((out / "stats.json").read_text())["ports"][1]["drops_full"] >= 0
+
+
+def _undocumented(stats: dict[str, Any]) -> set[str]:
+    """Fields that the page does not name."""
+    page = (Path(__file__).parents[2] / "docs" / "live.md").read_text()
+    port = stats["ports"][0]
+    names = {*stats, *stats["refused"], *stats["wakes"], *port, *port["queues"][0]}
+    return {name for name in names if f"`{name}`" not in page and not name.startswith("drops_")}
 
 
 def _holders(socket: Path) -> list[int]:

@@ -61,6 +61,11 @@ pub trait Device {
         None
     }
 
+    /// Frames that its middleware has lost so far, on purpose or for want of room.
+    fn lost(&self) -> u64 {
+        0
+    }
+
     /// When a frame will wait without the descriptor telling.
     fn due(&self) -> Time {
         Time::NEVER

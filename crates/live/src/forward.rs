@@ -90,6 +90,7 @@ impl<C: Clock> Forwarder<C> {
         stats.wakes = self.lateness.wakes();
         for (port, attached) in stats.ports.iter_mut().zip(&self.devices) {
             port.device_errors = attached.errors;
+            port.host_drops = attached.device.lost();
         }
         stats
     }

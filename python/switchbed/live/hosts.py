@@ -39,6 +39,8 @@ class Tcp:
     mtu: int
     initial_window: int
     rto_min_ms: int
+    restart_after_idle: bool
+    """A connection that was idle for a timeout begins with its initial window again."""
 
 
 def configure(namespaces: Sequence[str], interfaces: Sequence[str], tcp: Tcp) -> None:
@@ -68,8 +70,7 @@ def _sysctls(tcp: Tcp) -> str:
         "net/ipv4/tcp_congestion_control": tcp.congestion_control,
         "net/ipv4/tcp_ecn": int(tcp.ecn),
         "net/ipv4/tcp_no_metrics_save": 1,
-        # A persistent connection keeps its window, or a scenario's restart would be ours.
-        "net/ipv4/tcp_slow_start_after_idle": 0,
+        "net/ipv4/tcp_slow_start_after_idle": int(tcp.restart_after_idle),
         "net/ipv6/conf/all/disable_ipv6": 1,
     }
     return "".join(f"echo {value} > /proc/sys/{key}\n" for key, value in values.items())

@@ -197,6 +197,7 @@ def _tcp(setup: Setup) -> hosts.Tcp:
         mtu=size_bytes(setup.scenario["host"]["mtu"]),
         initial_window=int(transport["initial_window"]),
         rto_min_ms=round(seconds(transport["rto_min"]) * 1000),
+        restart_after_idle=transport["restart"] != "keep",
     )
 
 

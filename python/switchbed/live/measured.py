@@ -100,7 +100,7 @@ def _counters(reports: list[dict[str, Any]], stats: dict[str, Any]) -> dict[str,
         value
         for port in stats["ports"]
         for name, value in port.items()
-        if name.startswith("drops_")
+        if name.startswith("drops_") or name == "host_drops"
     )
     return {
         "marks": sum(port["marked_packets"] for port in stats["ports"]),

@@ -33,7 +33,7 @@ def _numbers(stats: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float
             if name.startswith("drops_"):
                 reason = name.removeprefix("drops_")
                 yield "switchbed_drops_total", labels | {"reason": reason}, value
-            elif name.endswith(("_packets", "_errors")) or name in ("received_bytes", "sent_bytes"):
+            elif name.endswith(("_packets", "_errors", "_drops", "received_bytes", "sent_bytes")):
                 yield f"switchbed_{name}_total", labels, value
             elif isinstance(value, int | float):
                 yield f"switchbed_port_{name}", labels, value

@@ -16,12 +16,13 @@ pub struct Faulty<D> {
     rng: Stream,
     /// A frame that comes once more.
     again: Option<Vec<u8>>,
+    lost: u64,
 }
 
 impl<D: Device> Faulty<D> {
     /// Faults between a device and the switch.
     pub fn new(device: D, faults: Faults, rng: Stream) -> Self {
-        Faulty { device, faults, rng, again: None }
+        Faulty { device, faults, rng, again: None, lost: 0 }
     }
 
     fn happens(&mut self, probability: f64) -> bool {
@@ -41,6 +42,7 @@ impl<D: Device> Device for Faulty<D> {
                 return Ok(received);
             }
             if self.happens(self.faults.drop) {
+                self.lost += 1;
                 continue;
             }
             if self.happens(self.faults.corrupt) && !frame.is_empty() {
@@ -58,6 +60,9 @@ impl<D: Device> Device for Faulty<D> {
     }
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.device.fd()
+    }
+    fn lost(&self) -> u64 {
+        self.lost + self.device.lost()
     }
     fn due(&self) -> Time {
         if self.again.is_some() { Time::ZERO } else { self.device.due() }

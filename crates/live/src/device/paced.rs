@@ -23,6 +23,7 @@ pub struct Paced<D> {
     spare: Vec<Vec<u8>>,
     /// Frames that were too long to be read.
     oversized: usize,
+    lost: u64,
 }
 
 impl<D: Device> Paced<D> {
@@ -35,6 +36,7 @@ impl<D: Device> Paced<D> {
             waiting: VecDeque::new(),
             spare: Vec::new(),
             oversized: 0,
+            lost: 0,
         }
     }
 
@@ -48,7 +50,10 @@ impl<D: Device> Paced<D> {
                     break;
                 }
                 Received::Oversized => self.oversized += 1,
-                Received::Frame if self.waiting.len() >= QUEUE => self.spare.push(frame),
+                Received::Frame if self.waiting.len() >= QUEUE => {
+                    self.lost += 1;
+                    self.spare.push(frame);
+                }
                 Received::Frame => {
                     let begins = self.busy_until.max(now);
                     self.busy_until = begins + self.line.transmit(frame.len() as u32);
@@ -80,6 +85,9 @@ impl<D: Device> Device for Paced<D> {
     }
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.device.fd()
+    }
+    fn lost(&self) -> u64 {
+        self.lost + self.device.lost()
     }
     fn due(&self) -> Time {
         self.waiting.front().map_or(Time::NEVER, |&(ends, _)| ends).min(self.device.due())
@@ -119,6 +127,6 @@ mod tests {
         for _ in 0..30 {
             assert_eq!(paced.receive(Time::ZERO, &mut frame).unwrap(), Received::Nothing);
         }
-        assert_eq!(paced.waiting.len(), QUEUE);
+        assert_eq!((paced.waiting.len(), paced.lost()), (QUEUE, 500));
     }
 }

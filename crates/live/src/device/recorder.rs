@@ -69,6 +69,9 @@ impl<D: Device, W: Write> Device for Recorder<D, W> {
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.device.fd()
     }
+    fn lost(&self) -> u64 {
+        self.device.lost()
+    }
     fn due(&self) -> Time {
         self.device.due()
     }
