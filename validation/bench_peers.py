@@ -6,7 +6,6 @@ simulators do not agree on what happened.
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -23,9 +22,9 @@ from switchbed._native import Mistake
 
 ROUNDS = 5
 SENDERS = 8
-STAR_S = 0.5
+STAR_S = 0.2
 LOAD = 0.5
-FLOWS = 500
+FLOWS = 120
 LIST_SEED = 1
 OURS = "Switchbed"
 
@@ -40,24 +39,24 @@ class Program:
     command: tuple[str, ...]
     flags: str
     outcome: Callable[[Figures], Figures]
-    """What a run found, to compare with the others': from its JSON, or for ours from a run of
-    its own, which is the same."""
+    """What a run found, to compare with the others', from its JSON. Ours are lists, from runs
+    of their own: first with the seed of the measured run, then with others."""
 
     def run(self) -> tuple[Figures, Figures]:
         """What it printed, and what it cost: ours without the interpreter's start, the
         others whole; their start is some milliseconds."""
-        with subprocess.Popen(self.command, stdout=subprocess.PIPE, cwd=peers.WORK) as child:
-            assert child.stdout is not None
-            said = child.stdout.read()
-            _, status, used = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode != 0:
+        helper = (sys.executable, "-S", "-E", str(peers.HERE / "measured.py"))
+        done = subprocess.run(
+            [*helper, *self.command], stdout=subprocess.PIPE, cwd=peers.WORK, check=False
+        )
+        if done.returncode != 0:
             raise Mistake(f"{self.simulator} failed: {' '.join(self.command)}")
-        found = json.loads(said)
+        measured = json.loads(done.stdout)
+        found: Figures = measured["printed"]
         cost = {
-            "cpu_s": found["cpu_s"] if self.simulator == OURS else used.ru_utime + used.ru_stime,
+            "cpu_s": found["cpu_s"] if self.simulator == OURS else measured["cpu_s"],
             "packet_hops": found["packet_hops"],
-            "peak_rss_bytes": used.ru_maxrss * 1024,
+            "peak_rss_bytes": measured["peak_rss_bytes"],
         }
         return found, cost
 
@@ -154,15 +153,13 @@ def _star(tcp: str) -> Path:
 
 
 def _goodput(file: Path) -> Figures:
-    return {"goodput_gbps": peers.ours(file).summary["goodput_bps"] / 1e9}
+    return {"goodput_gbps": [peers.ours(file).summary["goodput_bps"] / 1e9]}
 
 
 def _times(file: Path) -> Figures:
-    return _means(peers.fct_by_class(peers.ours(file).flows))
-
-
-def _means(fct: dict[str, dict[str, float]]) -> Figures:
-    return {f"fct_{size}_us": figures["mean_us"] for size, figures in fct.items()}
+    """The mean of all flows; `make validate` compares the classes, on a longer list."""
+    runs = [peers.fct_by_class(peers.ours(file, seed=seed).flows) for seed in peers.SEEDS]
+    return {"mean_fct_us": [run["all"]["mean_us"] for run in runs]}
 
 
 def _star_in_ns3(ns3: peers.Ns3) -> Program:
@@ -176,7 +173,11 @@ def _star_in_ns3(ns3: peers.Ns3) -> Program:
 def _fabric_in_ns3(ns3: peers.Ns3, flows: Path) -> Program:
     times = flows.with_suffix(f".{ns3.version}.csv")
     command = (str(ns3.build("leaf_spine")), f"--flows={flows}", f"--out={times}")
-    return Program(ns3.name, command, ns3.flags, lambda _: _means(peers.peer_fct(flows, times)))
+    return Program(ns3.name, command, ns3.flags, lambda _: _mean(flows, times))
+
+
+def _mean(flows: Path, times: Path) -> Figures:
+    return {"mean_fct_us": peers.peer_fct(flows, times)["all"]["mean_us"]}
 
 
 def _star_in_ns2() -> Program:

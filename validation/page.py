@@ -31,7 +31,7 @@ compared. A figure agrees if ns-3's lies within {tolerance:.0%} of ours.
 
 **Repeat it** with `make setup-peers` (as root, once: installs Debian's `libns3-dev` and what it
 needs) and `make validate`, which compiles the scenarios, runs both simulators and writes this
-page; it takes 3 to 10 minutes on four cores and ends with an error if a figure disagrees.
+page; it takes 5 to 15 minutes on four cores and ends with an error if a figure disagrees.
 
 The figures below: ns-3 {ns3} (Debian's package), Switchbed {switchbed}; {machine}.
 
@@ -44,8 +44,8 @@ cell is ours / ns-3's, and how much ns-3's is above ours.
 
 {stars}
 
-**How a mark cuts the window** is the one modelling choice that matters here. RFC 3168 and RFC
-8257 cut at once, and so do we. ns-3 treats a mark as it treats a loss and, unless told otherwise,
+**How a mark cuts the window** is the modelling choice that matters here. RFC 3168 and RFC 8257
+cut at once, and so do we. ns-3 treats a mark as it treats a loss and, unless told otherwise,
 brings the window down over a round trip by proportional rate reduction (`TcpPrrRecovery`, RFC
 6937). The packet that carries CWR then leaves while the queue is still long; where it is marked
 itself, the window is cut a second time. With eight ECN* senders ns-3 cuts {cuts_prr} times this way
@@ -62,15 +62,23 @@ that its data crosses. A flow's time runs from its start to the arrival of its l
 handshake included. In both, marks cut at once. Small flows have up to 100 KB, large ones over
 10 MB.
 
-The last column is the range over {seeds} runs of ours that differ in the seed alone, and so in
-the spines of ACKs and in the order of what happens at one instant. A figure that is off by more
-than {tolerance:.0%} but inside that range is noise of this list, not a disagreement.
+"Above ours" compares with our first seed. The last column is the range over {seeds} runs of ours
+that differ in the seed alone, and so in the spines of ACKs and in the order of what happens at
+one instant. A figure that is off by more than {tolerance:.0%} but inside that range is noise of
+this list, not a disagreement.
 
 {fabrics}
 
-In the mean ns-3's flows are some 5 % slower at both loads, the medium ones most; that is more
-than seeds explain, and it stays with buffers of 30 MB, so that losses are not the reason. We have
-not found it.
+**The least window of DCTCP** is the modelling choice that matters here. ns-3's `TcpDctcp` has none:
+when many flows meet, marks cut a window below one packet, nothing may be sent, no ACK comes that
+could raise the window, and the flow sleeps until its retransmission timeout. We never cut below
+one packet (Linux: two). `FlooredDctcp` in `common.h` gives ns-3 the same floor, and is what must
+agree; `--floor=false` gives ns-3's own, in the last but one column. Without losses and with
+few flows (`--card` and `--buffer`, ours likewise; the first 60 of the list) the mean times of all
+classes are within 0.1 %. In this crowd the medium flows stay somewhat slower in ns-3; another draw
+of the spines of its ACKs (`--seed`, 250 flows) moves them by 3 %, and the rest we have not traced.
+The 99th percentile of small flows is the fifth longest time and turns on a timeout more or less:
+it spans a factor of over two among our own seeds, and says little.
 
 ## What was set, and why
 
@@ -136,13 +144,23 @@ def _off_stars(stars: Sequence[Found]) -> Iterator[str]:
 
 def _off_fabrics(runs: Sequence[Found]) -> Iterator[str]:
     for run in runs:
-        for size, theirs in run["ns3"].items():
-            for figure, name in FCT_FIGURES.items():
-                values = [seed[size][figure] for seed in run["ours"]]
-                near = abs(_above(values[0], theirs[figure])) <= TOLERANCE
-                if not near and not min(values) <= theirs[figure] <= max(values):
-                    what = f"leaf-spine at load {run['load']}: {size} flows: {name}"
-                    yield f"{what}: {values[0]:.0f} against ns-3's {theirs[figure]:.0f} us"
+        for size, figure, values, theirs, _ in _fct_figures(run):
+            if not agrees(values, theirs):
+                what = f"leaf-spine at load {run['load']}: {size} flows: {FCT_FIGURES[figure]}"
+                yield f"{what}: {values[0]:.0f} against ns-3's {theirs:.0f} us"
+
+
+def agrees(ours: Sequence[float], theirs: float) -> bool:
+    """Whether a peer's figure is within the tolerance of our first, or among ours."""
+    return abs(_above(ours[0], theirs)) <= TOLERANCE or min(ours) <= theirs <= max(ours)
+
+
+def _fct_figures(run: Found) -> Iterator[tuple[str, str, list[float], float, float]]:
+    """Size class, figure, ours with each seed, ns-3's with the floor and without."""
+    for size, floored in run["ns3"]["floored"].items():
+        for figure in FCT_FIGURES:
+            values = [seed[size][figure] for seed in run["ours"]]
+            yield size, figure, values, floored[figure], run["ns3"]["own"][size][figure]
 
 
 def _star_name(star: Found) -> str:
@@ -164,16 +182,16 @@ def _star_table(stars: Sequence[Found]) -> Iterator[str]:
 
 
 def _fabric_table(run: Found) -> Iterator[str]:
-    yield f"| load {run['load']} | flows | | ours, µs | ns-3, µs | above ours | ours, all seeds |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
-    for size, theirs in run["ns3"].items():
-        for figure, name in FCT_FIGURES.items():
-            values = [seed[size][figure] for seed in run["ours"]]
-            above = _above(values[0], theirs[figure])
-            yield (
-                f"| {size} | {theirs['n']:.0f} | {name} | {values[0]:,.0f} | {theirs[figure]:,.0f} "
-                f"| {above:+.1%} | {min(values):,.0f} to {max(values):,.0f} |"
-            )
+    heads = ("flows", "", "ours, µs", "ns-3, µs", "above ours", "ns-3 without floor", "our seeds")
+    yield f"| load {run['load']} | {' | '.join(heads)} |"
+    yield "| --- |" + " --- |" * len(heads)
+    for size, figure, values, theirs, own in _fct_figures(run):
+        yield (
+            f"| {size} | {run['ours'][0][size]['n']} | {FCT_FIGURES[figure]} | {values[0]:,.0f} "
+            f"| {theirs:,.0f} | {_above(values[0], theirs):+.1%} "
+            f"| {own:,.0f} ({_above(values[0], own):+.1%}) "
+            f"| {min(values):,.0f} to {max(values):,.0f} |"
+        )
 
 
 def _above(ours: float, theirs: float) -> float:

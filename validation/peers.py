@@ -29,6 +29,8 @@ WHEEL = WORK / "wheel"
 """The virtual environment with ns-3's wheel from PyPI."""
 MODULES = ("internet", "point-to-point", "traffic-control", "network", "stats", "core")
 SPINES = 12
+SEEDS = tuple(range(1, 21))
+"""Our fabric runs with each: the spines of ACKs and the order of ties alone change."""
 VERSION = __version__
 
 

@@ -31,18 +31,43 @@ constexpr uint16_t PORT = 5000;
 // Send and receive buffers. Larger ones make each send slower: it walks all that is in flight.
 constexpr uint32_t SOCKET_BYTES = 1000000;
 
+// ns-3's DCTCP with a least window of one packet, which Switchbed has (Linux: two). Without
+// one, marks can cut the window below a packet; nothing is in flight then, no ACK can raise
+// it, and the sender waits for its retransmission timeout.
+class FlooredDctcp : public TcpDctcp
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId id = TypeId("peer::FlooredDctcp")
+                               .SetParent<TcpDctcp>()
+                               .AddConstructor<FlooredDctcp>();
+        return id;
+    }
+
+    uint32_t GetSsThresh(Ptr<const TcpSocketState> state, uint32_t inFlight) override
+    {
+        return std::max(TcpDctcp::GetSsThresh(state, inFlight), state->m_segmentSize);
+    }
+
+    Ptr<TcpCongestionOps> Fork() override { return CopyObject<FlooredDctcp>(this); }
+};
+
 struct Tcp
 {
     std::string kind = "dctcp";
     // classic: a mark's cut takes effect at once, as Switchbed, RFC 3168 and RFC 8257 have
     // it. prr: ns-3's default, the window comes down over a round trip (RFC 6937).
     std::string recovery = "classic";
+    // DCTCP's least window is one packet; otherwise ns-3's own, which has none.
+    bool floor = true;
     Time rtoMin = MilliSeconds(10);
 
     void AddTo(CommandLine& cmd)
     {
         cmd.AddValue("tcp", "dctcp or ecn-star", kind);
         cmd.AddValue("recovery", "how a mark cuts the window: classic (at once) or prr", recovery);
+        cmd.AddValue("floor", "dctcp: a window of at least one packet", floor);
         cmd.AddValue("rto-min", "least retransmission timeout, and the first one", rtoMin);
     }
 
@@ -54,11 +79,11 @@ struct Tcp
     // ECN* halves its window once a round trip on a mark: Reno with classic ECN.
     void Set() const
     {
-        auto type = [](const char* name) { return TypeIdValue(TypeId::LookupByName(name)); };
-        Config::SetDefault("ns3::TcpL4Protocol::SocketType",
-                           type(kind == "dctcp" ? "ns3::TcpDctcp" : "ns3::TcpLinuxReno"));
-        Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
-                           type(recovery == "prr" ? "ns3::TcpPrrRecovery" : "ns3::TcpClassicRecovery"));
+        TypeId dctcp = floor ? FlooredDctcp::GetTypeId() : TcpDctcp::GetTypeId();
+        TypeId control = kind == "dctcp" ? dctcp : TcpLinuxReno::GetTypeId();
+        TypeId cut = recovery == "prr" ? TcpPrrRecovery::GetTypeId() : TcpClassicRecovery::GetTypeId();
+        Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(control));
+        Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(cut));
         Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("On"));
         Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
         Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(rtoMin));

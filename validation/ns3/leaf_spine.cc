@@ -45,6 +45,7 @@ struct Flow
 
 std::vector<Flow> g_flows;
 size_t g_unfinished;
+uint32_t g_seed = 1;
 
 Ipv4Address
 HostAddress(uint32_t host)
@@ -144,8 +145,9 @@ class FabricRouting : public Ipv4RoutingProtocol
         {
             return g_flows[from - FIRST_PORT].path % SPINES;
         }
-        uint32_t hash = (to - FIRST_PORT + 1) * 2654435761U;
-        return (hash >> 16) % SPINES;
+        uint32_t hash = (to - FIRST_PORT + 1) * 2654435761U ^ g_seed * 2246822519U;
+        hash = (hash ^ hash >> 15) * 3266489917U;
+        return (hash ^ hash >> 13) % SPINES;
     }
 
     Kind m_kind = HOST;
@@ -286,6 +288,7 @@ main(int argc, char* argv[])
     cmd.AddValue("k", "marking threshold in packets", k);
     cmd.AddValue("buffer", "a switch port's memory in bytes", buffer);
     cmd.AddValue("card", "a host card's memory in packets", card);
+    cmd.AddValue("seed", "draws the spines of ACKs", g_seed);
     tcp.AddTo(cmd);
     cmd.Parse(argc, argv);
     if (k < 2 || !tcp.Known())
