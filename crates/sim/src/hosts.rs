@@ -166,10 +166,17 @@ impl Hosts {
         let (place, handshake) = self.connection(flow);
         let connection = &mut self.connections[place as usize];
         if self.ecmp_by_row {
-            connection.keys = keys(self.seed, flow.row, 0);
+            let [data, acks] = keys(self.seed, flow.row, 0);
+            match connection.answers {
+                NOBODY => connection.keys = [data, acks],
+                answers => {
+                    connection.keys = [acks, data];
+                    self.connections[answers as usize].keys = [data, acks];
+                }
+            }
         }
         if let Some(path) = flow.path {
-            connection.keys[0] = Hop::PINNED | path;
+            self.connections[place as usize].keys[0] = Hop::PINNED | path;
         }
         let record = FlowRecord { handshake, ..FlowRecord::starting(flow) };
         self.running += 1;

@@ -193,3 +193,18 @@ fn the_load_is_what_each_client_asks_for() {
     servers.iter().for_each(|&n| near(n, 0.125));
     clients.iter().for_each(|&n| near(n, 0.5));
 }
+
+#[test]
+fn paths_by_row_are_the_answers_whatever_the_connections() {
+    let keys = |connections| {
+        let arrivals = Arrivals { from: vec![143], ..arrivals(0.5, 100, 20_000, connections) };
+        let mut fabric = fig9("mq-ecn", 0.5, 0);
+        fabric.transport.warm = None;
+        fabric.run.ecmp_by_row = true;
+        let (_, records) = run_on(fabric, ask(100, arrivals), FctEnd::Received);
+        records.iter().map(|record| record.key).collect::<Vec<_>>()
+    };
+    let fresh = keys(Connections::Fresh);
+    assert_eq!(keys(Connections::Persistent), fresh);
+    assert_eq!(fresh.iter().collect::<std::collections::BTreeSet<_>>().len(), 100);
+}
