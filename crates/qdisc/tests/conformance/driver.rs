@@ -319,6 +319,7 @@ impl<'a> Switch<'a> {
             let (queue, why) = (dropped.queue, dropped.why);
             self.trace.push(Event::Dropped { step, at: now, queue, why });
         }
+        self.model.ports[p].told(self.out.feedback.len());
         self.trace.extend(self.out.feedback.drain(..).map(Event::Told));
     }
 

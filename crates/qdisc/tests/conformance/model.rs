@@ -75,6 +75,10 @@ impl PortModel {
         self.counters.dropped_bytes += packet.len_bytes as u64;
     }
 
+    pub fn told(&mut self, messages: usize) {
+        self.counters.notified += messages as u64;
+    }
+
     fn items(&self) -> impl Iterator<Item = &Item> {
         self.queues.iter().flatten()
     }
