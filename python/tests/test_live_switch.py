@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import Program
-from live_lab import LAB, STEP, bulk, can_run
+from live_lab import LAB, STEP, bulk, can_run, queues_of
 
 __all__ = ["can_run"]
 needs_namespaces = pytest.mark.usefixtures("can_run")
@@ -274,8 +274,8 @@ def lab_file(folder: Path, name: str) -> Path:
     file = folder / f"{name}.toml"
     text = LAB.format(
         hosts=3,
-        queues=1,
-        quantum='"1500B"',
+        queues=queues_of((1500,)),
+        memory='buffer = "200pkt"',
         scheme=STEP,
         transport='kind = "ecn-star"',
         traffic=bulk("0-1", 2, 0),
