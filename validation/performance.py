@@ -33,8 +33,9 @@ The same scenarios on the same machine, each simulator in turn, {rounds} rounds;
 Figures are medians. A **packet-hop** is one packet sent by one port, ACKs counted; the simulators
 count it the same way. Processor time is the whole process's, ours without the start of Python;
 memory is the peak of the whole process, Python's included. "Against ours" is the ratio of the
-median processor times, and in brackets its range over the rounds: other work on the machine
-moves single runs, less so a round's ratio.
+median processor times, and in brackets its range over the rounds. The machine was busy with other
+work, which moves single runs and costs the program with the larger footprint more: an idle
+machine may give smaller ratios.
 
 They simulate the same thing: {agreement}. ns-3's settings are those of the
 [validation](validation.md), which compares more, without traces or samples; `{flags}`.

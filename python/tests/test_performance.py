@@ -1,0 +1,43 @@
+"""The peers' block of docs/performance.md follows from the committed results."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+import performance
+
+PAGE = f"# Performance\n\nbefore\n\n{performance.BEGIN}\nold\n{performance.END}\n\nafter\n"
+
+
+@pytest.fixture
+def found() -> dict[str, Any]:
+    results: dict[str, Any] = json.loads(performance.RESULTS.read_text())
+    return results
+
+
+def test_the_block_follows_from_the_results(found: dict[str, Any]) -> None:
+    text = performance.FILE.read_text()
+    block = performance.render(found)
+    assert performance.place(text, block) == text, "run .venv/bin/python validation/performance.py"
+
+
+def test_the_committed_runs_agree_on_what_happened(found: dict[str, Any]) -> None:
+    assert performance.disagreements(found) == []
+
+
+def test_a_run_that_did_something_else_is_named(found: dict[str, Any]) -> None:
+    off = copy.deepcopy(found)
+    off["benches"][0]["simulators"][1]["outcome"]["goodput_gbps"] *= 0.8
+    for run in off["benches"][-1]["simulators"][1]["runs"]:
+        run["packet_hops"] *= 2
+    goodput, hops = performance.disagreements(off)
+    assert goodput.startswith("star: ns-3.")
+    assert "packet_hops" in hops
+
+
+def test_the_rest_of_the_page_stays() -> None:
+    block = f"{performance.BEGIN}\nnew\n{performance.END}"
+    assert performance.place(PAGE, block) == PAGE.replace("old", "new")
+    assert performance.place("# Performance\n", block) == f"# Performance\n\n{block}\n"
