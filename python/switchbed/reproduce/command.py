@@ -1,6 +1,7 @@
 """The command line of reproductions."""
 
 import json
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -132,7 +133,7 @@ def _judge(paper: Paper, claim: Claim, rows: Rows) -> Finding:
     return Finding(
         id=claim.id,
         paper=claim.paper,
-        measured=measured.estimate,
+        measured=None if math.isnan(measured.estimate) else measured.estimate,
         low=measured.low,
         high=measured.high,
         verdict=judge(claim.target, measured),

@@ -95,7 +95,9 @@ def _paper(paper: Paper) -> Iterator[str]:
 def _row(claim: Claim, finding: dict[str, Any] | None) -> str:
     if finding is None:
         return f"| `{claim.id}` | {claim.meaning} | {claim.paper} | | not run at full scale |"
-    measured = f"{finding['measured']:.4g} {claim.unit}"
+    measured = "nothing"
+    if finding["measured"] is not None:
+        measured = f"{finding['measured']:.4g} {claim.unit}"
     if finding["low"] is not None:
         measured += f" ({finding['low']:.4g} to {finding['high']:.4g}"
         flows = f", at least {finding['flows']:,} flows" if finding["flows"] else ""
