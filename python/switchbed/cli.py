@@ -15,6 +15,7 @@ import click
 from switchbed import fct as fct_files
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
+from switchbed.plots.command import plot
 from switchbed.reproduce.command import reproduce
 from switchbed.tables import FORMATS, Format
 from switchbed.theory.command import theory
@@ -244,6 +245,7 @@ def bench(as_json: bool, only: str | None, repeat: int) -> None:
 
 
 cli.add_command(live)
+cli.add_command(plot)
 cli.add_command(reproduce)
 cli.add_command(theory)
 

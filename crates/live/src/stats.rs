@@ -82,6 +82,8 @@ pub struct Sample {
     pub threshold_bytes: Option<f64>,
     /// The smoothed round time, if the scheme has one.
     pub round_time: Option<Span>,
+    /// Packets that have left the port with a CE mark of it so far.
+    pub port_marked: u64,
 }
 
 /// Frames that reached no port.

@@ -163,6 +163,7 @@ impl Switch {
                     bytes: port.state().queue_bytes(queue).get(),
                     threshold_bytes: port.threshold_bytes(now, arena, pool, queue),
                     round_time: port.round_time(),
+                    port_marked: port.state().counters().marked,
                 });
             }
         }

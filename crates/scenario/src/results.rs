@@ -226,6 +226,7 @@ fn series_table(simulation: &Simulation, series: &[QueueSample]) -> Table {
         bytes: s.bytes.get(),
         threshold_bytes: s.threshold_bytes,
         round_time_s: s.round_time.as_secs_f64(),
+        port_marked: s.port_marked,
     }))
 }
 
@@ -239,6 +240,7 @@ pub struct SeriesRow {
     pub bytes: u64,
     pub threshold_bytes: f64,
     pub round_time_s: f64,
+    pub port_marked: u64,
 }
 
 /// The table `series` of these rows, whoever measured them.
@@ -266,6 +268,12 @@ pub fn series_of(rows: impl Iterator<Item = SeriesRow>) -> Table {
             "s",
             "the smoothed round time; 0 where the scheme has none",
             f64s(&|r| r.round_time_s),
+        ),
+        (
+            "port_marked_packets",
+            "",
+            "packets that had left its port with a CE mark of that port",
+            Values::U64(rows.iter().map(|r| r.port_marked).collect()),
         ),
     ])
 }

@@ -60,6 +60,8 @@ pub struct QueueSample {
     pub threshold_bytes: f64,
     /// The smoothed round time; zero where the scheme has none.
     pub round_time: Span,
+    /// Packets that have left the port with a CE mark of it so far.
+    pub port_marked: u64,
 }
 
 /// Links, switches, and the packets on them.
@@ -356,6 +358,7 @@ impl Network {
                 bytes: state.queue_bytes(queue),
                 threshold_bytes: threshold.unwrap_or(f64::NAN),
                 round_time: port.round_time().unwrap_or(Span::ZERO),
+                port_marked: state.counters().marked,
             });
         }
     }

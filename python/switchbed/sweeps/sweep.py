@@ -215,6 +215,7 @@ def _rows(found: SweepResult) -> list[dict[str, Any]]:
     columns = store.columns([entry.settings for entry in found.entries])
     return [
         {"sweep": found.name, "run": entry.key, "seed": entry.seed}
+        | {"settings": json.dumps(entry.settings)}
         | {k: v for k, v in settings.items() if not comparing.is_seed(k)}
         | {"status": "failed" if entry.summary is None else "ok", "message": entry.message or ""}
         | dict(store.leaves("", {"seed": entry.seed} | (entry.summary or {})))

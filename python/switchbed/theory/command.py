@@ -318,8 +318,10 @@ def cqrd_memory(rate: float, rtt: float, ports: int, inputs: int, chip: float | 
 )
 def plot(kind: str, rate: float, rtt: float, packet: float, out: Path) -> None:
     """Draw E-ECN's figure 4, or CEDM's thresholds against N and β."""
+    from switchbed.plots import output
     from switchbed.theory import plot as drawing
 
+    output.check(out)
     bdp = standard.bdp(rate, rtt) / packet
-    drawing.save(drawing.KINDS[kind](bdp), out)
+    output.save(drawing.KINDS[kind](bdp), out)
     click.echo(f"written to {out}")

@@ -2,17 +2,16 @@
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from switchbed._native import Mistake
+from switchbed.plots import style
 from switchbed.theory import cedm, eecn, standard
 
 PACKETS = 1500
-DASHES = ("-", "--", "-.", ":")
-COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73")
+COLOURS = (style.BLACK, style.BLUE, style.VERMILION, style.GREEN)
 
 
 def eecn_fig4(bdp: float, thresholds: tuple[float, ...] = (20, 40, 65, 100)) -> Figure:
@@ -22,7 +21,7 @@ def eecn_fig4(bdp: float, thresholds: tuple[float, ...] = (20, 40, 65, 100)) -> 
     axes = figure.subplots()
     last = eecn.flows_max(bdp)
     flows = list(range(1, max(last, eecn.flows_max(bdp, "paper")) + 1))
-    for k, dashes, colour in zip(thresholds, DASHES, COLOURS, strict=False):
+    for k, dashes, colour in zip(thresholds, style.DASHES, COLOURS, strict=False):
         for form in eecn.FORMS:
             found = [eecn.t_a_max(n, bdp, k, form) for n in flows]
             # Off where nothing is limited, and where 0 cannot be drawn.
@@ -111,20 +110,6 @@ def _where_it_holds(k: float, n: int, beta: float, cd: float) -> float:
     except Mistake:
         return math.nan
     return k
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Writes the figure, the same bytes every time."""
-    known = sorted(figure.canvas.get_supported_filetypes())
-    if path.suffix[1:] not in known:
-        raise Mistake(
-            f"--out {path}: has no format that can be drawn; end it with .pdf, .png or .svg"
-        )
-    when = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
-    try:
-        figure.savefig(path, metadata=when.get(path.suffix[1:]))
-    except OSError as error:
-        raise Mistake(f"--out {path}: cannot be written: {error.strerror}") from error
 
 
 KINDS: dict[str, Callable[[float], Figure]] = {"e-ecn": eecn_fig4, "cedm": cedm_thresholds}

@@ -1,0 +1,104 @@
+"""Distributions of FCT or slowdown by size class, all seeds of a line together."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from switchbed._native import Mistake, size_bytes
+from switchbed.plots import style
+from switchbed.plots.runs import Line
+from switchbed.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Value = Literal["fct", "slowdown"]
+VALUES: tuple[Value, ...] = get_args(Value)
+
+
+def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
+    """A panel for all flows and one for each size class that has any; the share of flows that
+    finished within a time."""
+    import polars as pl
+
+    frames = [(line, pl.concat([_flows(run, value) for run in line.runs])) for line in drawn]
+    together = pl.concat([frame for _, frame in frames])
+    if together.is_empty():
+        raise Mistake("no flow has finished: there is no distribution to draw")
+    present = set(together["size_class"].unique())
+    panels = ["all", *(name for name in ("small", "medium", "large") if name in present)]
+    across = 1 if len(panels) == 1 else 2
+    down = -(-len(panels) // across)
+    made = style.figure(4.5 * across, 3.2 * down + 0.5, title)
+    grid = made.subplots(down, across, sharey=True, squeeze=False)
+    for axes, panel in zip(grid.flat, panels, strict=False):
+        for i, (line, frame) in enumerate(frames):
+            chosen = frame if panel == "all" else frame.filter(pl.col("size_class") == panel)
+            _curve(axes, chosen["value"].sort(), line, i / len(frames))
+        axes.set_title(f"{panel} flows", fontsize="medium")
+        axes.set_xlabel("FCT (us)" if value == "fct" else "slowdown")
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(_minor(axes))
+        axes.set_ylim(0, 1.01)
+        axes.grid(alpha=0.3)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_visible(False)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("share of flows")
+    style.legend_below(made, grid[0, 0])
+    return made
+
+
+def _minor(axes: "Axes") -> str:
+    """Labels between powers of ten, where there is room: within two decades."""
+    low, high = axes.get_xlim()
+    return "{x:g}" if high < 8 * low else ""
+
+
+def _flows(run: Result, value: Value) -> Any:
+    """Finished flows that count, with their size class."""
+    import polars as pl
+
+    measure = run.scenario["measure"]
+    small, large = (size_bytes(measure[name]) for name in ("small", "large"))
+    size = pl.col("size_bytes")
+    shown = pl.col("fct_s") * 1e6 if value == "fct" else pl.col("slowdown")
+    counted = run.flows.filter(
+        pl.col("fct_s").is_not_null(), pl.col("start_s") >= _seconds(measure["warmup"])
+    )
+    return counted.select(
+        shown.alias("value"),
+        pl.when(size <= small)
+        .then(pl.lit("small"))
+        .when(size <= large)
+        .then(pl.lit("medium"))
+        .otherwise(pl.lit("large"))
+        .alias("size_class"),
+    )
+
+
+def _seconds(text: str) -> float:
+    from switchbed._native import time_ps
+
+    return time_ps(text) / 1e12
+
+
+def _curve(axes: "Axes", values: Any, line: Line, phase: float) -> None:
+    n = len(values)
+    if not n:
+        return
+    # Markers tell lines apart in grey: a few on each, not at the same shares.
+    shares = [(i + 1) / n for i in range(n)]
+    axes.step(
+        values,
+        shares,
+        where="post",
+        color=line.look.colour,
+        linestyle=line.look.dashes,
+        marker=line.look.marker,
+        markevery=(int(phase * n / 5), max(1, n // 5)),
+        markersize=4,
+        linewidth=1.2,
+        label=line.label,
+    )

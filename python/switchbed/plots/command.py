@@ -1,0 +1,125 @@
+"""`switchbed plot KIND RUN…`: figures by name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from switchbed._native import Mistake
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from switchbed.result import Result
+
+PATH = click.Path(path_type=Path)
+METRIC = click.option(
+    "--metric", default="fct.all.mean_us", show_default=True, help="A figure of the summary."
+)
+
+
+@click.group()
+def plot() -> None:
+    """Draw runs: RUN is a result directory, one of a comparison, or a sweep's
+    STORE/sweeps/NAME.parquet."""
+
+
+def kind(draw: "Callable[..., Figure]") -> None:
+    """Makes a command of a function that draws runs."""
+
+    @click.argument("paths", nargs=-1, required=True, type=PATH, metavar="RUN...")
+    @click.option("--out", type=PATH, required=True, help="File to draw into: .pdf, .png or .svg.")
+    @click.option("--title", default="", help="Title. Default: none.")
+    @click.option(
+        "--only", multiple=True, metavar="KEY=VALUE", help="Only runs of this setting: load=0.5."
+    )
+    def command(paths: tuple[Path, ...], out: Path, only: tuple[str, ...], **others: Any) -> None:
+        from switchbed.plots import output, runs
+
+        output.check(out)
+        output.save(draw(runs.read(paths, only), **others), out)
+        click.echo(f"written to {out}")
+
+    command.__doc__ = draw.__doc__
+    command.__click_params__ += getattr(draw, "__click_params__", [])  # type: ignore[attr-defined]
+    plot.command(draw.__name__)(command)
+
+
+@kind
+@click.option(
+    "--value",
+    type=click.Choice(["relative", "slowdown", "us"]),
+    default="relative",
+    show_default=True,
+    help="FCT divided by the first scheme's, over the empty network's, or as it is.",
+)
+def fct(results: "list[Result]", title: str, value: Any) -> "Figure":
+    """FCT against load by size class."""
+    from switchbed.plots import fct, runs
+
+    return fct.figure(runs.lines(results, over_load=True), value, title)
+
+
+@kind
+@click.option(
+    "--value",
+    type=click.Choice(["fct", "slowdown"]),
+    default="fct",
+    show_default=True,
+    help="What is distributed.",
+)
+def cdf(results: "list[Result]", title: str, value: Any) -> "Figure":
+    """Distribution of FCT or slowdown by size class."""
+    from switchbed.plots import cdf, runs
+
+    return cdf.figure(runs.lines(results), value, title)
+
+
+@kind
+@click.option("--port", help="Which, such as switch:8. Default: the longest queues'.")
+@click.option("--window", metavar="FROM,TO", help="Only this time, in ms, such as 40,44.")
+def queue(results: "list[Result]", title: str, port: str | None, window: str | None) -> "Figure":
+    """Queue lengths over time, with thresholds and marks."""
+    from switchbed.plots import queue, runs
+
+    return queue.figure(runs.lines(results), port, _window(window), title)
+
+
+@kind
+def shares(results: "list[Result]", title: str) -> "Figure":
+    """Each class's share of the throughput over time."""
+    from switchbed.plots import runs, shares
+
+    return shares.figure(runs.lines(results), title)
+
+
+@kind
+@METRIC
+@click.option("--x", help="A setting of [compare]. Default: its first.")
+@click.option("--y", help="Another. Default: its second.")
+def heatmap(
+    results: "list[Result]", title: str, metric: str, x: str | None, y: str | None
+) -> "Figure":
+    """A figure of the summary over two settings of a sweep."""
+    from switchbed.plots import heatmap
+
+    return heatmap.figure(results, metric, x, y, title)
+
+
+@kind
+def utilisation(results: "list[Result]", title: str) -> "Figure":
+    """How busy each switch port is."""
+    from switchbed.plots import runs, utilisation
+
+    return utilisation.figure(runs.lines(results), title)
+
+
+def _window(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise Mistake(f"--window {text}: must be two times in ms, such as 40,44") from None
+    return low, high

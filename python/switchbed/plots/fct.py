@@ -1,0 +1,150 @@
+"""FCT against load by size class: relative to the first scheme, as it is, or as slowdown."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from switchbed import comparing, stats
+from switchbed._native import Mistake
+from switchbed.plots import output, runs, style
+from switchbed.plots.runs import Line
+from switchbed.plots.style import Style
+from switchbed.runner import Outcome
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Value = Literal["relative", "slowdown", "us"]
+VALUES: tuple[Value, ...] = get_args(Value)
+
+PANELS = {
+    ("all", "mean_us"): "All flows, average",
+    ("small", "mean_us"): "Small flows, average",
+    ("small", "p99_us"): "Small flows, 99th percentile",
+    ("large", "mean_us"): "Large flows, average",
+}
+
+
+def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
+    """A panel a statistic, a line a scheme: mean over seeds, with 95 % intervals."""
+    if value == "relative":
+        return relative(runs.outcomes(drawn), title)
+    made = style.figure(9, 6.5, title)
+    name = "FCT (us)" if value == "us" else "slowdown"
+    for axes, (statistic, heading) in zip(made.subplots(2, 2).flat, PANELS.items(), strict=True):
+        axes.set_title(heading, fontsize="medium")
+        loads: list[float] = []
+        for i, line in enumerate(drawn):
+            points = _points(line, value, *statistic)
+            xs = _beside([x for x, _ in points], i, len(drawn))
+            _line(axes, xs, [y for _, y in points], line.look, line.label)
+            loads += [x for x, _ in points]
+        axes.set_ylabel(name)
+        axes.set_xlabel("load (%)")
+        _finish(axes, loads)
+    style.legend_below(made, made.axes[0])
+    return made
+
+
+def _points(
+    line: Line, value: Value, size_class: str, statistic: str
+) -> list[tuple[float, stats.Interval]]:
+    group, field = ("fct", statistic) if value == "us" else ("slowdown", statistic[:-3])
+    found: dict[float, list[float]] = {}
+    for run in line.runs:
+        y = run.summary()[group][size_class][field]
+        if y is not None:
+            found.setdefault(100 * runs.load(run), []).append(y)
+    return [(load, stats.mean(values)) for load, values in sorted(found.items())]
+
+
+def fct_over_load(outcomes: Sequence[Outcome], title: str, path: Path) -> None:
+    """The figure `relative`, written to a file."""
+    output.save(relative(outcomes, title), path)
+
+
+def relative(outcomes: Sequence[Outcome], title: str) -> "Figure":
+    """FCT of every scheme divided by the first one's, a panel a statistic: geometric mean over
+    paired seeds, with bars for the confidence interval."""
+    ratios = comparing.ratios(outcomes)
+    if not ratios:
+        raise Mistake("there is nothing to divide by: give two schemes at the same load and seed")
+    pairs = max(ratio.pairs for ratio in ratios)
+    spread = (
+        f"\ngeometric mean of {pairs} paired seeds, {100 * stats.LEVEL:g} % confidence intervals"
+    )
+    made = style.figure(9, 6.5, title + (spread if pairs > 1 else ""))
+    base = ratios[0].to
+    looks = style.styles(outcomes)
+    for axes, (statistic, heading) in zip(made.subplots(2, 2).flat, PANELS.items(), strict=True):
+        axes.set_title(heading, fontsize="medium")
+        _panel(axes, base, [r for r in ratios if (r.size_class, r.statistic) == statistic], looks)
+        axes.set_ylabel(f"FCT relative to {base}")
+        axes.set_xlabel("load (%)")
+    style.legend_below(made, made.axes[0])
+    return made
+
+
+def _panel(
+    axes: "Axes", base: str, ratios: Sequence[comparing.Ratio], looks: dict[str, Style]
+) -> None:
+    loads = sorted({_load(ratio) for ratio in ratios})
+    _line(axes, loads, [stats.Interval(1.0, None, None, 1)] * len(loads), looks[base], base)
+    schemes = list(dict.fromkeys(ratio.scheme for ratio in ratios))
+    for i, scheme in enumerate(schemes):
+        line = sorted((r for r in ratios if r.scheme == scheme), key=_load)
+        xs = _beside([_load(ratio) for ratio in line], i, len(schemes))
+        _line(axes, xs, [r.change.ratio for r in line], looks[scheme], scheme)
+    _finish(axes, loads)
+    # Intervals of few seeds reach far: the estimates decide what is seen.
+    ends = [r.ratio for r in ratios] + [1.0]
+    reach = max(0.05, max(ends) - min(ends))
+    if ratios:
+        axes.set_ylim(max(0, min(ends) - reach), max(ends) + reach)
+
+
+def _line(
+    axes: "Axes", xs: Sequence[float], ys: Sequence[stats.Interval], look: Style, label: str
+) -> None:
+    if not xs:
+        return
+    axes.errorbar(
+        xs,
+        [y.estimate for y in ys],
+        yerr=_bars(ys),
+        color=look.colour,
+        marker=look.marker,
+        linestyle=look.dashes,
+        markersize=5,
+        capsize=3,
+        label=label,
+    )
+
+
+def _beside(xs: Sequence[float], number: int, of: int) -> list[float]:
+    """A little to the left or right, so that bars do not hide each other."""
+    return [x + 0.7 * (number - (of - 1) / 2) for x in xs]
+
+
+def _finish(axes: "Axes", loads: Iterable[float]) -> None:
+    xs = sorted(set(loads))
+    if not xs:
+        axes.text(0.5, 0.5, "no such flows", ha="center", transform=axes.transAxes)
+        axes.set_xticks([])
+        return
+    axes.grid(alpha=0.3)
+    axes.set_xticks(xs if len(xs) <= 12 else xs[::2])
+    if len(xs) == 1:
+        axes.set_xlim(xs[0] - 5, xs[0] + 5)
+
+
+def _bars(intervals: Iterable[stats.Interval]) -> list[list[float]]:
+    """How far each interval reaches below and above its estimate; nowhere without one."""
+    known = [(i.estimate, i.low or i.estimate, i.high or i.estimate) for i in intervals]
+    return [[e - low for e, low, _ in known], [high - e for e, _, high in known]]
+
+
+def _load(ratio: comparing.Ratio) -> float:
+    """Offered load in percent."""
+    return 100 * next(float(v) for key, v in ratio.point if key.split(".")[-1] == "load")

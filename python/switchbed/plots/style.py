@@ -1,0 +1,112 @@
+"""How a scheme looks: the same colour, marker and dashes in every figure. They differ in grey and
+for readers who confuse red and green."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from switchbed import comparing
+from switchbed.runner import Outcome
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a scheme is drawn."""
+
+    colour: str
+    marker: str
+    dashes: str
+
+
+# Okabe and Ito's colours.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
+
+COLOURS = (BLACK, ORANGE, BLUE, GREEN, VERMILION, SKY, PURPLE, GREY)
+"""For what is no scheme, such as classes: neighbours differ in lightness too."""
+DASHES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+
+STYLES = {
+    "none": Style(GREY, "x", ":"),
+    "per-queue": Style(BLACK, "o", "-"),
+    "per-queue-min": Style(ORANGE, "s", "--"),
+    "per-port": Style(PURPLE, "D", "-."),
+    "per-pool": Style(VERMILION, "d", ":"),
+    "mq-ecn": Style(BLUE, "^", "-"),
+    "red": Style(VERMILION, "P", "-."),
+    "per-queue-dq": Style(SKY, "X", "-."),
+    "cedm": Style(PURPLE, "h", "--"),
+    "e-ecn": Style(GREEN, "v", "-"),
+    "s-ecn": Style(ORANGE, "<", ":"),
+    "qcn": Style(BLACK, "H", "--"),
+    "afd": Style(ORANGE, "v", ":"),
+    "af-qcn": Style(BLUE, "P", "-"),
+    "oq": Style(BLACK, "D", "-."),
+    "hcf": Style(ORANGE, "X", "--"),
+    "cq": Style(GREEN, "^", ":"),
+    "cqrd": Style(VERMILION, "p", "-"),
+    "cqrd-configured": Style(SKY, "o", "--"),
+}
+"""Schemes that papers compare with each other differ in colour; others in dashes at least."""
+OTHERS = (Style(GREEN, "P", "-."), Style(PURPLE, "*", ":"), Style(SKY, "p", "-"))
+"""For names that are not here."""
+
+
+def own(scheme: str) -> Style:
+    """A scheme's style, which depends on its name alone."""
+    return STYLES.get(scheme, OTHERS[sum(scheme.encode()) % len(OTHERS)])
+
+
+def of(labels: Iterable[tuple[str, str]]) -> dict[str, Style]:
+    """The style of each (label, scheme): the scheme's own; further variants of a scheme have its
+    colour with other markers and dashes."""
+    found: dict[str, Style] = {}
+    count: dict[str, int] = {}
+    for label, scheme in labels:
+        if label not in found:
+            found[label] = variant(own(scheme), count.get(scheme, 0))
+            count[scheme] = count.get(scheme, 0) + 1
+    return found
+
+
+def variant(style: Style, number: int) -> Style:
+    """The style's colour with other marker and dashes; number 0 is itself."""
+    if number == 0:
+        return style
+    markers = [marker for marker in MARKERS if marker != style.marker]
+    dashes = DASHES[(DASHES.index(style.dashes) + number) % len(DASHES)]
+    return replace(style, marker=markers[(number - 1) % len(markers)], dashes=dashes)
+
+
+def styles(outcomes: Sequence[Outcome]) -> dict[str, Style]:
+    """The style of each label of a comparison."""
+    named = ((comparing.label(run), run.scheme) for run in outcomes)
+    return of((label, scheme) for label, scheme in named if label is not None)
+
+
+def figure(width: float, height: float, title: str) -> "Figure":
+    """An empty figure; sizes in inches."""
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(width, height), layout="constrained", dpi=150)
+    if title:
+        made.suptitle(title, fontsize="medium")
+    return made
+
+
+def legend_below(made: "Figure", axes: "Axes", columns: int = 4) -> None:
+    """One legend for all panels."""
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        ncols = min(columns, len(labels))
+        made.legend(handles, labels, loc="outside lower center", ncols=ncols, frameon=False)
+
+
+def clock(last_s: float) -> tuple[float, str]:
+    """What to multiply seconds by for an axis of time that ends there, and the unit."""
+    return (1.0, "s") if last_s >= 1 else (1e3, "ms")

@@ -1,0 +1,230 @@
+"""`switchbed plot`: every kind draws what was measured, the same bytes twice, and says what it
+lacks."""
+
+import contextlib
+import math
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import SINGLE, SWEEP, Program
+
+import switchbed as sb
+from switchbed.cli import cli
+from switchbed.plots import cdf, fct, heatmap, queue, runs, shares, style, utilisation
+from switchbed.run import Request, execute
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[sb.Result]:
+    """Two schemes, two loads, two seeds, with series and goodput over time."""
+    path = tmp_path_factory.mktemp("plots") / "scenario.toml"
+    path.write_text(SWEEP.replace('series_every = "100us"', SAMPLED))
+    return sb.Scenario.from_file(path).run_all()
+
+
+SAMPLED = 'series_every = "10us"\ngoodput_every = "100us"'
+KINDS = [
+    ("fct", "--value", "relative"),
+    ("fct", "--value", "slowdown"),
+    ("fct", "--value", "us"),
+    ("cdf", "--value", "fct"),
+    ("cdf", "--value", "slowdown"),
+    ("queue", "--only", "load=0.8"),
+    ("shares", "--only", "load=0.8"),
+    ("heatmap", "--x", "load", "--y", "scheme"),
+    ("utilisation",),
+]
+
+
+def plot(*arguments: str | Path) -> None:
+    """`switchbed plot`, in this process: importing Matplotlib takes longer than a figure."""
+    cli.main(["plot", *map(str, arguments)], standalone_mode=False)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as `results`, as a comparison's directory and as a sweep, and one run."""
+    folder = tmp_path_factory.mktemp("kept")
+    path = folder / "s.toml"
+    path.write_text(SWEEP.replace('series_every = "100us"', SAMPLED))
+    single = folder / "single.toml"
+    single.write_text(SINGLE)
+    with contextlib.chdir(folder):
+        execute(Request(path, out=Path("compared"), jobs=2))
+        execute(Request(single, out=Path("one")))
+        sb.sweep(path)
+    return folder
+
+
+def test_every_kind_draws_a_comparison_and_a_sweep_alike(kept: Path, tmp_path: Path) -> None:
+    for kind, *options in KINDS:
+        plot(kind, kept / "compared", *options, "--out", tmp_path / "a.png")
+        assert (tmp_path / "a.png").stat().st_size > 8_000, kind
+        sweep = kept / "switchbed-store/sweeps/s.parquet"
+        plot(kind, sweep, *options, "--out", tmp_path / "b.png")
+        assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes(), kind
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
+def test_the_same_figure_has_the_same_bytes(kept: Path, tmp_path: Path, suffix: str) -> None:
+    for name in ("a", "b"):
+        plot("cdf", kept / "one", "--out", tmp_path / f"{name}.{suffix}")
+    assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
+
+
+def test_the_program_draws(switchbed: Program, kept: Path, tmp_path: Path) -> None:
+    done = switchbed("plot", "cdf", kept / "one", "--out", "figure.pdf")
+    assert "written to figure.pdf" in done.stdout
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
+
+
+def line_of(axes: Any, label: str) -> tuple[list[float], list[float]]:
+    """The points of the line or error bars with this label."""
+    handles, labels = axes.get_legend_handles_labels()
+    found = dict(zip(labels, handles, strict=True))[label]
+    line = found[0] if hasattr(found, "lines") else found
+    return list(line.get_xdata()), list(line.get_ydata())
+
+
+def test_fct_shows_the_mean_over_seeds(results: list[sb.Result]) -> None:
+    drawn = runs.lines(results, over_load=True)
+    assert [line.label for line in drawn] == ["per-queue", "MQ-ECN"]
+    figure = fct.figure(drawn, "us", "")
+    xs, ys = line_of(figure.axes[0], "per-queue")
+    assert xs == pytest.approx([40, 80], abs=1)
+    seeds = [r for r in results if r.label == "per-queue" and r.settings["load"] == 0.8]
+    means = [run.summary()["fct"]["all"]["mean_us"] for run in seeds]
+    assert ys[1] == pytest.approx(sum(means) / 2)
+    relative = fct.figure(drawn, "relative", "")
+    _, ones = line_of(relative.axes[0], "per-queue")
+    assert ones == [1, 1]
+
+
+def test_a_distribution_ends_at_the_slowest_flow(results: list[sb.Result]) -> None:
+    drawn = runs.lines([run for run in results if run.settings["load"] == 0.8])
+    figure = cdf.figure(drawn, "fct", "")
+    xs, shares_of = line_of(figure.axes[0], "MQ-ECN")
+    slowest = pl.concat([run.flows["fct_s"] for run in drawn[1].runs]).max()
+    assert isinstance(slowest, float)
+    assert xs[-1] == pytest.approx(1e6 * slowest)
+    assert shares_of[-1] == 1
+    assert len(xs) == 600
+    # 30 KB are small: no other class has a panel.
+    assert [axes.get_title() for axes in figure.axes if axes.get_visible()] == [
+        "all flows",
+        "small flows",
+    ]
+
+
+def test_flows_of_the_warm_up_are_not_in_the_distribution() -> None:
+    run = _single(**{"measure.warmup": "1ms"})
+    figure = cdf.figure(runs.lines([run]), "fct", "")
+    xs, _ = line_of(figure.axes[0], "per-queue")
+    assert len(xs) == run.summary()["flows"]["finished"] < 300
+
+
+def test_a_queue_has_its_length_threshold_and_marks() -> None:
+    run = _single(**{"scheme.params.threshold": "5pkt", "measure.series_every": "2us"})
+    port = "switch:3"
+    figure = queue.figure(runs.lines([run]), port, None, "")
+    (axes,) = figure.axes
+    series = run.series.filter(pl.col("port") == port, pl.col("queue") == 0)
+    xs, ys = line_of(axes, "queue 0")
+    assert ys == (series["bytes"] / 1e3).to_list()
+    assert xs == (series["time_s"] * 1e3).to_list()
+    marks, _ = line_of(axes, "marks")
+    steps = series["port_marked_packets"].diff().drop_nulls()
+    assert 0 < len(marks) == (steps > 0).sum()
+    # All that is marked in the run is marked by the last sample, and never less than before.
+    marked = run.counters.filter(pl.col("port") == port)["marked_packets"].item()
+    assert series["port_marked_packets"][-1] == marked
+    assert steps.min() == 0
+    windowed = queue.figure(runs.lines([run]), port, (0.1, 0.2), "")
+    xs, _ = line_of(windowed.axes[0], "queue 0")
+    assert 0.1 <= min(xs) < max(xs) <= 0.2
+
+
+def test_shares_sum_to_all(results: list[sb.Result]) -> None:
+    figure = shares.figure(runs.lines(results[:1]), "")
+    _, ys = line_of(figure.axes[0], "class 0")
+    total = results[0].goodput["goodput_bps"].to_list()
+    # Where nothing was received there are no shares.
+    assert [math.isnan(y) for y in ys] == [bps == 0 for bps in total]
+    assert {y for y in ys if not math.isnan(y)} == {100.0}
+
+
+def test_a_heat_map_has_a_cell_a_point(results: list[sb.Result]) -> None:
+    figure = heatmap.figure(results, "fct.all.mean_us", "load", "scheme", "")
+    (image,) = figure.axes[0].get_images()
+    data = image.get_array()
+    assert data is not None
+    assert data.shape == (2, 2)
+    assert not any(math.isnan(v) for v in data.ravel())
+
+
+def test_utilisation_has_a_square_a_port(results: list[sb.Result]) -> None:
+    (line, *_) = runs.lines(results[:1])
+    figure = utilisation.figure([line], "")
+    (image,) = figure.axes[0].get_images()
+    data = image.get_array()
+    assert data is not None
+    used = results[0].counters.filter(pl.col("port").str.starts_with("switch"))["utilisation"]
+    assert list(data.ravel()) == pytest.approx([100 * u for u in used])
+
+
+def test_lines_are_named_by_what_differs(results: list[sb.Result]) -> None:
+    labels = [line.label for line in runs.lines(results)]
+    assert labels == [
+        "per-queue, load 0.4",
+        "per-queue, load 0.8",
+        "MQ-ECN, load 0.4",
+        "MQ-ECN, load 0.8",
+    ]
+    assert [line.label for line in runs.lines(results[:1])] == ["per-queue"]
+
+
+def test_a_scheme_keeps_its_colour_in_all_its_variants() -> None:
+    looks = style.of([("a", "mq-ecn"), ("b", "mq-ecn"), ("c", "per-queue"), ("d", "mq-ecn")])
+    assert {looks[label].colour for label in "abd"} == {style.STYLES["mq-ecn"].colour}
+    assert len({(look.marker, look.dashes) for look in looks.values()}) == 4
+    assert looks["a"] == style.STYLES["mq-ecn"]
+    assert looks["c"] == style.STYLES["per-queue"]
+
+
+def test_no_two_schemes_look_alike() -> None:
+    looks = [(s.colour, s.marker, s.dashes) for s in style.STYLES.values()]
+    assert len(set(looks)) == len(looks)
+    # Nor in grey, by marker or dashes.
+    assert len({look[1:] for look in looks}) >= len(looks) - 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("fct", "one", "--out", "x.doc"), ".pdf, .png or .svg"),
+        (("fct", "one", "--out", "no/such/x.pdf"), "no directory"),
+        (("fct", "none", "--out", "x.pdf"), "neither a result directory"),
+        (("fct", "one", "--out", "x.pdf"), "nothing to divide by"),
+        (("queue", "one", "--out", "x.pdf", "--port", "switch:9"), "which has switch:0, switch:1"),
+        (("queue", "one", "--out", "x.pdf", "--window", "5"), "two times in ms"),
+        (("queue", "one", "--out", "x.pdf", "--window", "500,600"), "no sample"),
+        (("shares", "one", "--out", "x.pdf"), "measure.goodput_every"),
+        (("heatmap", "one", "--out", "x.pdf"), "needs two settings"),
+        (("heatmap", "one", "--out", "x.pdf", "--x", "load"), "is no setting"),
+        (("cdf", "one", "--out", "x.pdf", "--only", "load=3"), "no run has this setting"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_in_one_line(
+    kept: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    with contextlib.chdir(kept), pytest.raises(sb.Mistake) as mistake:
+        plot(*arguments)
+    assert says in str(mistake.value)
+    assert "\n" not in str(mistake.value)
+
+
+def _single(**changed: Any) -> sb.Result:
+    return sb.Scenario(tomllib.loads(SINGLE)).with_(changed).run()
