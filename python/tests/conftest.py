@@ -32,11 +32,17 @@ flows = 300
 sizes = "30KB"
 [measure]
 series_every = "100us"
+"""
+MONITORED = (
+    SINGLE
+    + """
 changes = { ports = ["switch:0"], until = "1ms", slope_over = "10us" }
 bursts = { ports = ["switch:0"], apart = "50us" }
 convergence = { port = "switch:0", window = "50us" }
 underflow = ["switch:0"]
 """
+)
+"""With every monitor: slow by design, so for few flows."""
 SWEEP = (
     SINGLE
     + """
@@ -87,6 +93,14 @@ def single(tmp_path: Path) -> Path:
     """A scenario of one run."""
     path = tmp_path / "single.toml"
     path.write_text(SINGLE)
+    return path
+
+
+@pytest.fixture
+def monitored(tmp_path: Path) -> Path:
+    """The same with every table that there is."""
+    path = tmp_path / "monitored.toml"
+    path.write_text(MONITORED)
     return path
 
 

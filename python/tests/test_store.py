@@ -22,9 +22,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_one_run_writes_manifest_tables_and_summary(
-    switchbed: Program, single: Path, tmp_path: Path
+    switchbed: Program, monitored: Path, tmp_path: Path
 ) -> None:
-    switchbed("run", single, "--out", "out")
+    switchbed("run", monitored, "--out", "out")
     out = tmp_path / "out"
     manifest = json.loads((out / "manifest.json").read_text())
     assert {"scenario", "version", "build", "schema_version", "seed"} <= manifest.keys()
@@ -36,9 +36,9 @@ def test_one_run_writes_manifest_tables_and_summary(
 
 
 def test_parquet_columns_say_their_unit_and_meaning(
-    switchbed: Program, single: Path, tmp_path: Path
+    switchbed: Program, monitored: Path, tmp_path: Path
 ) -> None:
-    switchbed("run", single, "--out", "out")
+    switchbed("run", monitored, "--out", "out")
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     schema = pl.read_parquet_metadata(tmp_path / "out/flows.parquet")["ARROW:schema"]
     for column in manifest["tables"]["flows"]:
@@ -47,9 +47,9 @@ def test_parquet_columns_say_their_unit_and_meaning(
 
 
 def test_the_documentation_has_every_column(
-    switchbed: Program, single: Path, tmp_path: Path
+    switchbed: Program, monitored: Path, tmp_path: Path
 ) -> None:
-    switchbed("run", single, "--out", "out")
+    switchbed("run", monitored, "--out", "out")
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     written = (Path(__file__).parents[2] / "docs/results.md").read_text()
     for name, columns in manifest["tables"].items():
@@ -60,10 +60,10 @@ def test_the_documentation_has_every_column(
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_tables_in_other_formats_hold_the_same(
-    switchbed: Program, single: Path, tmp_path: Path, form: str
+    switchbed: Program, monitored: Path, tmp_path: Path, form: str
 ) -> None:
-    switchbed("run", single, "--out", "a")
-    switchbed("run", single, "--out", "b", "--tables", form)
+    switchbed("run", monitored, "--out", "a")
+    switchbed("run", monitored, "--out", "b", "--tables", form)
     read = pl.read_csv if form == "csv" else pl.read_json
     names = ("flows", "queues", "ports", "series", "changes", "bursts", "convergence", "rates")
     for name in names:
