@@ -40,6 +40,7 @@ changes = { ports = ["switch:0"], until = "1ms", slope_over = "10us" }
 bursts = { ports = ["switch:0"], apart = "50us" }
 convergence = { port = "switch:0", window = "50us" }
 underflow = ["switch:0"]
+giant = "20KB"
 """
 )
 """With every monitor: slow by design, so for few flows."""
