@@ -10,6 +10,7 @@ starts many. Times are the monotonic clock's, which all namespaces share.
 size null: until then; in the order of `at` |
 | `{"ping": {"to", "dscp", "every", "from", "until"}}` | echo requests, ECN-capable |
 | `{"watch": {"interface", "every", "until"}}` | reads the interface's counter of received bytes |
+| `{"counters": null}` | writes the namespace's counters as one line |
 | `{"report": null}` | writes all results as one line |
 """
 
@@ -236,12 +237,14 @@ def main() -> None:
         if name == "report":
             report = {
                 "flows": source.flows,
-                "received": {flow: sorted(bins.items()) for flow, bins in sink.bins.items()},
+                "received": {flow: sorted(bins.items()) for flow, bins in list(sink.bins.items())},
                 "pings": prober.replies,
                 "readings": watcher.readings,
                 "counters": _counters(),
             }
             print(json.dumps(report), flush=True)
+        elif name == "counters":
+            print(json.dumps({"counters": _counters()}), flush=True)
         elif name == "send":
             sends.put(order)
         else:

@@ -97,9 +97,9 @@ class Agent:
         pipe.write(json.dumps({name: argument}) + "\n")
         pipe.flush()
 
-    def report(self) -> dict[str, Any]:
-        """What it has measured."""
-        self.order("report", None)
+    def report(self, what: str = "report") -> dict[str, Any]:
+        """What it has measured, or its `counters` alone."""
+        self.order(what, None)
         found: dict[str, Any] = json.loads(self._line())
         return found
 

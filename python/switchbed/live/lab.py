@@ -3,6 +3,7 @@ flows are sent by the kernel's TCP between network namespaces through the live s
 are measured alike."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -15,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from switchbed import _native, toml
-from switchbed._native import Mistake, Plan, Progress
-from switchbed.live import control, dctcp, hosts, measured, netns, system
+from switchbed._native import Mistake, Plan
+from switchbed.live import control, dctcp, hosts, measured, netns, picture, system
 from switchbed.live.scale import scaled, seconds, size_bytes
+from switchbed.scenario import Scenario
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,23 +70,25 @@ def run(request: Request) -> list[dict[str, Any]]:
     plans = _native.plans(request.file, request.sets, request.seed)
     if request.out is not None and request.out.exists():
         raise Mistake(f"--out {request.out}: exists; name another")
+    if os.geteuid() != 0:
+        raise Mistake("a lab makes network namespaces and interfaces: run it with sudo")
     setups = [_setup(request, plan) for plan in plans]
     name = request.name or request.file.stem
-    results = []
+    rows: list[picture.Row] = []
     for i, (plan, setup) in enumerate(zip(plans, setups, strict=True)):
         live = _live(name, setup)
         found = measured.beside(dict(json.loads(plan.settings)), setup, live)
-        results.append(found)
+        rows.append((found, setup.scenario, {"simulated": setup.simulated, "live": live}))
         if request.out is not None:
             folder = request.out if len(plans) == 1 else request.out / str(i)
             measured.write(folder, found, setup, live)
-    return results
+    if request.out is not None:
+        picture.draw(rows, request.out / "lab.png")
+    return [found for found, _, _ in rows]
 
 
 def _setup(request: Request, plan: Plan) -> Setup:
     """Scales and simulates; refuses what a lab cannot do."""
-    import polars as pl
-
     scenario = scaled(json.loads(plan.scenario), request.scale)
     topology = scenario["topology"]
     file = request.file
@@ -98,25 +102,38 @@ def _setup(request: Request, plan: Plan) -> Setup:
         )
     scenario["measure"] |= {"queues": "all"}
     scenario["measure"].setdefault("series_every", SERIES)
-    plans = _native.plans_of(str(file), toml.document(scenario), file.parent, [], False)
-    scenario = json.loads(plans[0].scenario)
-    results = plans[0].run(Progress())
-    flows = pl.DataFrame(results.flows)
-    summary = json.loads(results.summary)
-    until = scenario["run"].get("until")
+    result = Scenario(scenario, name=str(file), folder=file.parent).run()
+    summary = result.summary()
+    until = result.scenario["run"].get("until")
     until_s = seconds(until) if until else LINGER * summary["simulated_s"] + 1.0
-    control, notes = _congestion_control(scenario["transport"])
+    control, notes = _congestion_control(result.scenario["transport"])
+    if not _may_be_punctual():
+        notes.append("no real-time priority here: the switch wakes late on a busy machine")
     simulated = measured.Measured(
-        flows=flows,
-        series=pl.DataFrame(results.series),
-        pings=_probes(pl.DataFrame(results.probes)),
+        flows=result.flows,
+        series=result.series,
+        pings=_probes(result.probes),
         counters={name: summary[name] for name in ("marks", "drops", "timeouts")},
     )
-    return Setup(scenario, flows, simulated, until_s, control, notes)
+    return Setup(result.scenario, result.flows, simulated, until_s, control, notes)
 
 
 def _probes(probes: "pl.DataFrame") -> "pl.DataFrame":
+    import polars as pl
+
+    if probes.is_empty():
+        return pl.DataFrame(schema={"class": pl.UInt32, "rtt_s": pl.Float64})
     return probes.select("class", "rtt_s").drop_nulls()
+
+
+def _may_be_punctual() -> bool:
+    """Whether this machine lets the switch have real-time priority."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError:
+        return False
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    return True
 
 
 def _congestion_control(transport: dict[str, Any]) -> tuple[str, list[str]]:
@@ -177,7 +194,7 @@ def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> 
         "rate": topology["rate"],
         "delay": f"{delay_ps}ps",
         "learn": False,
-        "realtime": True,
+        "realtime": _may_be_punctual(),
         "routes": [f"{hosts.station(i)}={name}" for i, name in enumerate(interfaces)],
         "series_every": _at_least_1ms(scenario["measure"]["series_every"]),
         "seed": scenario["run"]["seed"],
@@ -262,12 +279,16 @@ def _measure(
             agents[source].order("ping", _ping(probe, start, end))
     # The switch counts time from its own start.
     zero = time.monotonic() - control.stats(socket)["time_s"]
+    _wait_until(start + seconds(setup.scenario["measure"]["warmup"]), switch)
+    warm = control.stats(socket)
+    warm_reports = [agent.report("counters") for agent in agents]
     _wait_until(end, switch)
     reports = [agent.report() for agent in agents]
     control.ask(socket, "stop")
     switch.wait(timeout=10)
     stats = json.loads((out / "stats.json").read_text())
-    return measured.gather(setup, reports, stats, out / "series.parquet", start, zero)
+    counters = measured.count(reports, stats, measured.count(warm_reports, warm))
+    return measured.gather(setup, reports, stats, counters, out / "series.parquet", start, zero)
 
 
 def _order(setup: Setup, flow: dict[str, Any], start: float, end: float) -> dict[str, Any]:

@@ -29,15 +29,18 @@ class Measured:
     pings: "pl.DataFrame"
     """`class` and `rtt_s` of every probe that came back."""
     counters: dict[str, Any]
-    """Marks, drops and whatever else was counted."""
+    """Marks, drops and whatever else was counted, since the warm-up."""
     stats: dict[str, Any] = field(default_factory=dict)
     """Live: the switch's last statistics."""
+    peak_mbps: float | None = None
+    """Live: the highest rate at a receiver over `WINDOW_S`."""
 
 
 def gather(
     setup: "Setup",
     reports: list[dict[str, Any]],
     stats: dict[str, Any],
+    counters: dict[str, int],
     series: Path,
     start: float,
     zero: float,
@@ -48,8 +51,9 @@ def gather(
     return Measured(
         flows=_flows(setup, reports, start),
         series=_series(series, ports, start - zero),
-        pings=_pings(reports),
-        counters=_counters(reports, stats),
+        pings=_pings(reports, start + seconds(setup.scenario["measure"]["warmup"])),
+        counters=counters,
+        peak_mbps=max((peak_bps(report["readings"]) for report in reports), default=0.0) / 1e6,
         stats=stats | {"ports": [p | {"port": ports[p["port"]]} for p in stats["ports"]]},
     )
 
@@ -84,33 +88,40 @@ def _series(path: Path, ports: dict[str, str], begin_s: float) -> "pl.DataFrame"
     ).filter(pl.col("time_s") >= 0)
 
 
-def _pings(reports: list[dict[str, Any]]) -> "pl.DataFrame":
+def _pings(reports: list[dict[str, Any]], warm: float) -> "pl.DataFrame":
     import polars as pl
 
-    found = [(dscp, rtt) for report in reports for dscp, _, rtt in report["pings"]]
+    pings = (ping for report in reports for ping in report["pings"])
+    found = [(dscp, rtt) for dscp, sent, rtt in pings if sent >= warm]
     schema = {"class": pl.UInt32, "rtt_s": pl.Float64}
     return pl.DataFrame(found, schema=schema, orient="row")
 
 
-def _counters(reports: list[dict[str, Any]], stats: dict[str, Any]) -> dict[str, Any]:
-    def total(name: str) -> int:
-        return sum(report["counters"].get(name, 0) for report in reports)
+SINCE_WARMUP = {
+    "timeouts": "TcpExtTCPTimeouts",
+    "retransmissions": "TcpRetransSegs",
+    "ce_received": "IpExtInCEPkts",
+    "ece_delivered": "TcpExtTCPDeliveredCE",
+}
+"""The hosts' counters and the kernel's names for them."""
 
-    drops = sum(
+
+def count(
+    reports: list[dict[str, Any]], stats: dict[str, Any], before: dict[str, int] | None = None
+) -> dict[str, int]:
+    """What switch and hosts have counted, less what they had `before`."""
+    found = {
+        name: sum(report["counters"].get(kernels, 0) for report in reports)
+        for name, kernels in SINCE_WARMUP.items()
+    }
+    found["marks"] = sum(port["marked_packets"] for port in stats["ports"])
+    found["drops"] = sum(
         value
         for port in stats["ports"]
         for name, value in port.items()
         if name.startswith("drops_") or name == "host_drops"
     )
-    return {
-        "marks": sum(port["marked_packets"] for port in stats["ports"]),
-        "drops": drops,
-        "timeouts": total("TcpExtTCPTimeouts"),
-        "retransmissions": total("TcpRetransSegs"),
-        "ce_received": total("IpExtInCEPkts"),
-        "ece_delivered": total("TcpExtTCPDeliveredCE"),
-        "peak_mbps": max((peak_bps(report["readings"]) for report in reports), default=0.0) / 1e6,
-    }
+    return {name: n - (before[name] if before else 0) for name, n in found.items()}
 
 
 def peak_bps(readings: Sequence[tuple[float, int, float]]) -> float:
@@ -138,7 +149,7 @@ def beside(settings: dict[str, Any], setup: "Setup", live: Measured) -> dict[str
         "congestion_control": setup.congestion_control,
         "notes": setup.notes,
         "simulated": summary(setup, setup.simulated),
-        "live": summary(setup, live) | {"wakes": live.stats["wakes"]},
+        "live": summary(setup, live) | {"peak_mbps": live.peak_mbps, "wakes": live.stats["wakes"]},
     }
 
 
