@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from switchbed import _native, curves, runner
+from switchbed import _native, curves, runner, shares
 from switchbed._native import Plan, Results
 from switchbed.cli import finish
 from switchbed.meter import Silent
@@ -132,6 +132,7 @@ def main() -> None:
         path = FOLDER.parent / f"{name}.png"
         curves.draw(figure, path)
         print(path)
+    shares.draw_all(FOLDER)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
 DASHES = ("-", "--", "-.", ":")
 
+PICTURES = {
+    "af-qcn": Path("scenarios/afqcn-fig6.toml"),
+    "af-qcn-fig7": Path("scenarios/afqcn-fig7.toml"),
+    "af-qcn-fig9": Path("scenarios/afqcn-fig9.toml"),
+    "af-qcn-fig10": Path("scenarios/afqcn-fig10.toml"),
+    "af-qcn-fig11": Path("scenarios/afqcn-fig11.toml"),
+    "af-qcn-fig13": Path("scenarios/afqcn-fig13.toml"),
+    "afd": Path("scenarios/afd-unequal.toml"),
+}
+"""Pictures of rates over time on the schemes' pages, and what they are drawn from."""
+DISTRIBUTIONS = {"qcn": (Path("scenarios/afqcn-fig8.toml"), 0.5)}
+"""Pictures of rates over fair shares, and the time in seconds from which they count."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -121,6 +134,16 @@ def ratio(run: Run, from_s: float) -> list[float]:
     due = run.rates.filter((pl.col("time_s") > from_s) & (pl.col("fair_bps") > 0))
     ratios: list[float] = (due["goodput_bps"] / due["fair_bps"]).sort().to_list()
     return ratios
+
+
+def draw_all(folder: Path) -> None:
+    """Draws what the schemes' pages show."""
+    for name, scenario in PICTURES.items():
+        over_time(scenario, folder / f"{name}.png")
+        print(folder / f"{name}.png")
+    for name, (scenario, from_s) in DISTRIBUTIONS.items():
+        over_fair(scenario, folder / f"{name}.png", from_s)
+        print(folder / f"{name}.png")
 
 
 def _title(scenario: Path) -> str:
