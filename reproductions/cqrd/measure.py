@@ -1,0 +1,185 @@
+"""What CQRD's claims need beyond the built-in measures."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from switchbed.plots import OTHERS, STYLES, Style
+from switchbed.reproduce.experiment import fct
+from switchbed.reproduce.measures import Points
+from switchbed.reproduce.rows import Figures, Row, Rows
+from switchbed.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MET = ("output", "path")
+STATISTICS = ("mean_us", "p50_us", "p95_us", "p99_us")
+GIANT_BYTES = 1_000_000
+
+
+def met(result: Result) -> Figures:
+    """The summary's figures, those of flows by what they met of giant ones, and the shares."""
+    found = fct(result)
+    summary = result.summary()
+    by_met = summary["fct_by_met"] or {}
+    for name, classes in by_met.items():
+        for size_class, values in classes.items():
+            found |= {f"{name}.{size_class}.{key}": value for key, value in values.items()}
+    if by_met:
+        total = sum(classes["all"]["n"] for classes in by_met.values())
+        found["met_percent"] = 100 * sum(by_met[name]["all"]["n"] for name in MET) / total
+        giants = (result.flows["size_bytes"] > GIANT_BYTES).sum()
+        found["giant_percent"] = 100 * float(giants) / len(result.flows)
+        small = [by_met[name]["small"] for name in MET]
+        count = sum(values["n"] for values in small)
+        if count:
+            # What a mean over both classes is; a percentile over both is not known here.
+            weighed = sum((values["mean_us"] or 0) * values["n"] for values in small)
+            found["met.small.mean_us"] = weighed / count
+    return found
+
+
+def fig9_lower(rows: Rows) -> Points:
+    """How far CQRD's small flows that met a giant one are below OQ's and HCF's, by statistic."""
+    found: Points = {}
+    runs = rows.where({"load": 0.1})
+    for base in ("oq", "hcf"):
+        for name in MET:
+            for statistic in STATISTICS:
+                metric = f"{name}.small.{statistic}"
+                ours = runs.where({"scheme": "cqrd"}).by_seed(metric)
+                theirs = runs.where({"scheme": base}).by_seed(metric)
+                found[f"{base}, {name}, {statistic}"] = {
+                    seed: 100 * (1 - v / theirs[seed]) for seed, v in ours.items() if seed in theirs
+                }
+    return found
+
+
+def fig9_large(rows: Rows) -> Points:
+    """How far the goodput of CQRD's large flows that met a giant one is below HCF's: mean size
+    is the same, so it is the ratio of the mean times."""
+    runs = rows.where({"load": 0.1})
+    ours = runs.where({"scheme": "cqrd"}).by_seed("output.large.mean_us")
+    theirs = runs.where({"scheme": "hcf"}).by_seed("output.large.mean_us")
+    return {"": {s: 100 * (1 - theirs[s] / v) for s, v in ours.items() if s in theirs}}
+
+
+def fig6_more(rows: Rows) -> Points:
+    """The share of flows that met a giant one, in the tree less in the switch."""
+    tree = rows.where({"scenario": "cqrd-fig11", "scheme": "cqrd", "load": 0.1})
+    switch = rows.where({"scenario": "cqrd-fig8", "scheme": "cqrd", "load": 0.1})
+    below = switch.by_seed("met_percent")
+    return {"": {s: v - below[s] for s, v in tree.by_seed("met_percent").items()}}
+
+
+def fig14_flat(rows: Rows) -> Points:
+    """CQRD's small average with 120 and 200 KB an output over that with 400."""
+    return _memory(rows, ("2.88MB", "4.8MB"))
+
+
+def fig14_sharp(rows: Rows) -> Points:
+    """And with 40 KB."""
+    return _memory(rows, ("0.96MB",))
+
+
+def _memory(rows: Rows, memories: tuple[str, ...]) -> Points:
+    runs = rows.where({"scheme": "cqrd"})
+    most = runs.where({"switch.memory": "9.6MB"}).by_seed("small.mean_us")
+    return {
+        memory: {
+            seed: value / most[seed]
+            for seed, value in runs.where({"switch.memory": memory})
+            .by_seed("small.mean_us")
+            .items()
+        }
+        for memory in memories
+    }
+
+
+def fig15_tcp(rows: Rows) -> Points:
+    """Small flows' average under OQ with DCTCP over that with TCP."""
+    tcp = rows.where({"scenario": "fig15-tcp"}).by_seed("small.mean_us")
+    dctcp = rows.where({"scenario": "fig15", "scheme": "oq", "transport.g": 0.00625})
+    return {"": {s: v / tcp[s] for s, v in dctcp.by_seed("small.mean_us").items()}}
+
+
+def look(scheme: str, index: int) -> Style:
+    """How a scheme is drawn."""
+    return STYLES.get(scheme) or OTHERS[index % len(OTHERS)]
+
+
+def draw_fig2(rows: Rows, title: str, file: Path) -> None:
+    """Small flows' average by scheme, for both first timeouts."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 3.5), layout="constrained", dpi=130)
+    axes = figure.subplots()
+    schemes, timeouts = rows.values("scheme"), rows.values("transport.rto_initial")
+    for index, timeout in enumerate(timeouts):
+        heights = [
+            _mean(rows.where({"scheme": s, "transport.rto_initial": timeout}), "small.mean_us")
+            for s in schemes
+        ]
+        places = [place + 0.4 * index - 0.2 for place in range(len(schemes))]
+        axes.bar(places, heights, 0.38, color=("#0072B2", "#E69F00")[index], label=timeout)
+    axes.set_xticks(range(len(schemes)), schemes)
+    axes.set_yscale("log")
+    axes.set_ylabel("small flows' average FCT (µs)")
+    axes.legend(frameon=False, title="first RTO")
+    axes.set_title(title, fontsize="medium")
+    figure.savefig(file, metadata={"Software": None})
+
+
+def draw_loads(rows: Rows, title: str, file: Path) -> None:
+    """Small flows' average and 99th percentile over load, by scheme."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.5), layout="constrained", dpi=130)
+    figure.suptitle(title, fontsize="medium")
+    for axes, metric in zip(figure.subplots(1, 2), ("small.mean_us", "small.p99_us"), strict=True):
+        _lines(axes, rows, "load", metric)
+        axes.set_xlabel("load")
+        axes.set_ylabel(f"small flows, {'average' if 'mean' in metric else '99th percentile'} (µs)")
+    axes.legend(frameon=False, fontsize="small")
+    figure.savefig(file, metadata={"Software": None})
+
+
+def draw_fig14(rows: Rows, title: str, file: Path) -> None:
+    """Small flows' average over memory, by scheme."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 3.5), layout="constrained", dpi=130)
+    axes = figure.subplots()
+    with_kb = Rows(
+        [
+            Row(row.settings | {"KB": _kb(row.settings["switch.memory"])}, row.seed, row.figures)
+            for row in rows
+        ]
+    )
+    _lines(axes, with_kb, "KB", "small.mean_us")
+    axes.set_xlabel("memory an output (KB)")
+    axes.set_ylabel("small flows' average FCT (µs)")
+    axes.legend(frameon=False)
+    axes.set_title(title, fontsize="medium")
+    figure.savefig(file, metadata={"Software": None})
+
+
+def _lines(axes: "Axes", rows: Rows, key: str, metric: str) -> None:
+    for index, scheme in enumerate(rows.values("scheme")):
+        values = sorted(rows.where({"scheme": scheme}).values(key))
+        heights = [_mean(rows.where({"scheme": scheme, key: value}), metric) for value in values]
+        style = look(scheme, index)
+        axes.plot(
+            values, heights, style.dashes, marker=style.marker, color=style.colour, label=scheme
+        )
+    axes.set_yscale("log")
+    axes.grid(alpha=0.3, which="both")
+
+
+def _mean(rows: Rows, metric: str) -> float:
+    values = list(rows.by_seed(metric).values())
+    return sum(values) / len(values)
+
+
+def _kb(text: str) -> float:
+    return 1e3 * float(text.removesuffix("MB")) / 24
