@@ -2,7 +2,8 @@
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from switchbed import comparing, stats
@@ -27,6 +28,12 @@ def print_run(outcome: Outcome) -> None:
     if outcome.summary["fct"]["all"]["n"]:
         console.print(table)
     console.print(_counters(outcome.summary))
+    classes = outcome.summary["classes"]
+    if outcome.summary["endless"] and len(classes) > 1:
+        shares = (f"{c['goodput_bps'] / 1e6:.4g} Mbps of class {c['class']}" for c in classes)
+        console.print(f"goodput: {', '.join(shares)}")
+    for probe in outcome.summary["probes"]:
+        console.print(_probes(probe))
     for offered in outcome.summary["offered"]:
         console.print(_load(offered))
     if outcome.summary["bottleneck"]:
@@ -38,16 +45,16 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     """A row a scheme and point, then the paired ratios to the first scheme."""
     rows = comparing.rows(outcomes)
     keys = [key for key, _ in rows[0].point]
-    console, table = _table(
-        "scheme", *keys, "seeds", *map(_heading, comparing.STATISTICS), "marks", "drops", "timeouts"
-    )
+    measured = _measured(rows)
+    counters = ("marks", "drops", "timeouts")
+    console, table = _table("scheme", *keys, "seeds", *measured, *counters)
     for row in rows:
         table.add_row(
             row.scheme or "",
             *(str(value) for _, value in row.point),
             str(len(row.runs)),
-            *(_estimate(row.mean(*statistic)) for statistic in comparing.STATISTICS),
-            *(f"{row.total(counter):,}" for counter in ("marks", "drops", "timeouts")),
+            *(cell(row) for cell in measured.values()),
+            *(f"{row.total(counter):,}" for counter in counters),
         )
     console.print(table)
     _print_loads(console, rows)
@@ -57,6 +64,50 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
         f"{len(outcomes)} runs, {total['packet_hops']:,} packet-hops, {total['events']:,} events, "
         f"{wall_s:.2f} s"
     )
+
+
+def _measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row], str]]:
+    """What a comparison measured, by its heading: FCTs of flows that end, goodputs of those
+    that do not, round-trip times of probes."""
+    summaries = [run.summary for row in rows for run in row.runs]
+    columns: dict[str, Callable[[comparing.Row], str]] = {}
+    if any(summary["fct"]["all"]["n"] for summary in summaries):
+        for statistic in comparing.STATISTICS:
+            columns[_heading(statistic)] = partial(_fct_cell, statistic)
+    if any(summary["endless"] for summary in summaries):
+        columns["goodput by class"] = _goodput_cell
+    probes = {_probe(probe) for summary in summaries for probe in summary["probes"]}
+    for probe in sorted(probes):
+        whose = "RTT" if len(probes) == 1 else "RTT {} to {}, class {}".format(*probe)
+        for field in ("mean_us", "p99_us"):
+            columns[f"{whose} {field.removesuffix('_us')}"] = partial(_rtt_cell, probe, field)
+    return columns
+
+
+def _fct_cell(statistic: tuple[str, str], row: comparing.Row) -> str:
+    return _estimate(row.mean(*statistic))
+
+
+def _goodput_cell(row: comparing.Row) -> str:
+    """Each class's, mean over the seeds."""
+    classes = sorted({c["class"] for run in row.runs for c in run.summary["classes"]})
+    means = (
+        sum(c["goodput_bps"] for run in row.runs for c in run.summary["classes"] if c["class"] == k)
+        / len(row.runs)
+        for k in classes
+    )
+    return " + ".join(f"{mean / 1e6:.4g}" for mean in means) + " Mbps"
+
+
+def _rtt_cell(probe: tuple[int, int, int], field: str, row: comparing.Row) -> str:
+    """Mean over the seeds in which probes came back."""
+    found = [p[field] for run in row.runs for p in run.summary["probes"] if _probe(p) == probe]
+    known = [value for value in found if value is not None]
+    return _estimate(stats.mean(known) if known else None)
+
+
+def _probe(probe: dict[str, Any]) -> tuple[int, int, int]:
+    return probe["src"], probe["dst"], probe["class"]
 
 
 def _print_loads(console: "Console", rows: Sequence[comparing.Row]) -> None:
@@ -199,6 +250,14 @@ def _counters(summary: dict[str, Any]) -> str:
         f" · {summary['drops']:,} drops · {summary['timeouts']:,} timeouts"
         f" · {summary['goodput_bps'] / 1e9:.4g} Gbps goodput"
     )
+
+
+def _probes(probe: dict[str, Any]) -> str:
+    src, dst, service = _probe(probe)
+    times = (f"{name} {duration(probe[f'{name}_us'])}" for name in ("mean", "p50", "p99"))
+    lost = f", {probe['lost']:,} not back" if probe["lost"] else ""
+    whose = f"{probe['n']:,} probes from {src} to {dst} in class {service}"
+    return f"round trips of {whose}: {', '.join(times)}{lost}"
 
 
 def _flows(summary: dict[str, Any]) -> str:

@@ -93,8 +93,11 @@ impl Endpoints {
             nics.set_rate(host, rate);
         }
     }
-    pub(crate) fn restart(&mut self) {
-        either!(self, hosts => hosts.restart())
+    pub(crate) fn restart(&mut self, now: Time) {
+        match self {
+            Endpoints::Tcp(hosts) => hosts.restart(now),
+            Endpoints::Udp(hosts) => hosts.restart(),
+        }
     }
     pub(crate) fn take_finished(&mut self) -> Vec<FlowRecord> {
         either!(self, hosts => std::mem::take(&mut hosts.finished))

@@ -327,9 +327,9 @@ impl Hosts {
     }
 
     /// Forgets what was received so far (the warm-up is over).
-    pub fn restart(&mut self) {
+    pub fn restart(&mut self, now: Time) {
         self.warmed_up = true;
-        self.probes.restart();
+        self.probes.restart(now);
         for connection in &mut self.connections {
             let received = connection.receiver.received();
             for flow in &mut connection.flows {

@@ -129,10 +129,11 @@ impl Probes {
         net.send(dst, self.packet(size, class), echo, Hop { dst: src, key: keys[1] }, now);
     }
 
-    /// Forgets the probes sent so far (the warm-up is over).
-    pub(crate) fn restart(&mut self) {
-        self.forgotten += self.samples.len() as u64;
-        self.samples.clear();
+    /// Forgets the probes sent before `now` (the warm-up is over).
+    pub(crate) fn restart(&mut self, now: Time) {
+        let before = self.samples.partition_point(|sample| sample.sent < now);
+        self.forgotten += before as u64;
+        self.samples.drain(..before);
     }
 
     /// The probes sent since the warm-up, in the order they were sent.

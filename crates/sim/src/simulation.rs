@@ -400,7 +400,7 @@ impl Simulation {
         if let Some(monitors) = &mut self.monitors {
             monitors.restart(now, &mut self.network);
         }
-        self.hosts.restart();
+        self.hosts.restart(now);
         self.warmed_at = now;
         self.warmup = Time::NEVER;
     }

@@ -112,6 +112,19 @@ fn a_probe_waits_in_the_queue_of_its_class() {
 }
 
 #[test]
+fn probes_sent_before_the_warm_ups_end_do_not_count_and_those_at_it_do() {
+    for (warmup_us, first_us, count) in [(0, 50, 10), (50, 50, 10), (51, 150, 9), (450, 450, 6)] {
+        let mut scenario = star(2);
+        scenario.traffic = vec![probe(&[0], 1, 84, Some(Span::from_ms(1)))];
+        scenario.measure.warmup = Span::from_us(warmup_us);
+        let (simulation, _) = run(&scenario);
+        let samples = simulation.probes();
+        assert_eq!((samples.len(), rtts(samples).len()), (count, count), "{warmup_us}");
+        assert_eq!(samples[0].sent, Time::ZERO + Span::from_us(first_us));
+    }
+}
+
+#[test]
 fn probes_end_with_the_flows_where_nothing_else_ends_them() {
     let mut scenario = star(3);
     let (_file, mut traffic) = list(&[(0.001, 0, 1, 1460)], Connections::FreshNoHandshake);
