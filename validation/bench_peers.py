@@ -6,15 +6,17 @@ simulators do not agree on what happened.
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import instructions
 import peers
 import performance
 from switchbed import cli
@@ -24,6 +26,8 @@ ROUNDS = 5
 SENDERS = 8
 STAR_S = 0.2
 LOAD = 0.5
+COUNTED_S = (0.005, 0.015)
+"""Two runs of a star; what one does beyond the other is counted in instructions."""
 FLOWS = 120
 LIST_SEED = 1
 OURS = "Switchbed"
@@ -41,6 +45,8 @@ class Program:
     outcome: Callable[[Figures], Figures]
     """What a run found, to compare with the others', from its JSON. Ours are lists, from runs
     of their own: first with the seed of the measured run, then with others."""
+    lengths: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """The command for a short and a longer run, to count instructions between."""
 
     def run(self) -> tuple[Figures, Figures]:
         """What it printed, and what it cost: ours without the interpreter's start, the
@@ -78,6 +84,7 @@ def main() -> int:
         "machine": peers.machine(),
         "switchbed": peers.VERSION,
         "rounds": rounds,
+        "load_average": round(os.getloadavg()[0], 1),
         "benches": [_measure(bench, rounds) for bench in benches],
     }
     performance.RESULTS.write_text(json.dumps(found, indent=2) + "\n")
@@ -110,7 +117,7 @@ def _benches() -> list[Bench]:
         Bench(
             "star",
             f"{SENDERS} DCTCP senders, {STAR_S:g} s",
-            [_ours(_star("dctcp"), _goodput), *star_ns3],
+            [_our_star("dctcp"), *star_ns3],
         ),
         Bench(
             "leaf-spine",
@@ -119,16 +126,24 @@ def _benches() -> list[Bench]:
         ),
     ]
     if shutil.which("ns"):
-        star_ns2 = [_ours(_star("ecn-star"), _goodput), _star_in_ns2()]
+        star_ns2 = [_our_star("ecn-star"), _star_in_ns2()]
         benches.insert(1, Bench("star-ecn", f"{SENDERS} ECN* senders, {STAR_S:g} s", star_ns2))
     else:
         print("without ns-2: `make setup-peers` installs it")
     return benches
 
 
-def _ours(file: Path, outcome: Callable[[Path], Figures]) -> Program:
-    command = (sys.executable, "-m", "switchbed.bench", str(file))
+def _ours(file: Path, outcome: Callable[[Path], Figures], *sets: str) -> Program:
+    command = (sys.executable, "-m", "switchbed.bench", str(file), *sets)
     return Program(OURS, command, "maturin develop --release", lambda _: outcome(file))
+
+
+def _our_star(tcp: str) -> Program:
+    file = _star(tcp)
+    short, long = (
+        _ours(file, _goodput, f"run.until={seconds * 1e3:g}ms").command for seconds in COUNTED_S
+    )
+    return replace(_ours(file, _goodput), lengths=(short, long))
 
 
 def _star(tcp: str) -> Path:
@@ -163,11 +178,11 @@ def _times(file: Path) -> Figures:
 
 
 def _star_in_ns3(ns3: peers.Ns3) -> Program:
-    arguments = [f"--senders={SENDERS}", "--warmup=0s", f"--end={STAR_S}s", "--sampling=0s"]
-    command = (str(ns3.build("star")), *arguments)
-    return Program(
-        ns3.name, command, ns3.flags, lambda found: {"goodput_gbps": found["goodput_gbps"]}
-    )
+    def command(seconds: float) -> tuple[str, ...]:
+        arguments = [f"--senders={SENDERS}", "--warmup=0s", f"--end={seconds}s", "--sampling=0s"]
+        return (str(ns3.build("star")), *arguments)
+
+    return _peers_star(ns3.name, ns3.flags, command)
 
 
 def _fabric_in_ns3(ns3: peers.Ns3, flows: Path) -> Program:
@@ -181,8 +196,15 @@ def _mean(flows: Path, times: Path) -> Figures:
 
 
 def _star_in_ns2() -> Program:
-    command = ("ns", str(peers.HERE / "ns2" / "star.tcl"), str(SENDERS), "84", str(STAR_S))
-    return Program("ns-2.35", command, "Debian's binary", _printed_goodput)
+    def command(seconds: float) -> tuple[str, ...]:
+        return ("ns", str(peers.HERE / "ns2" / "star.tcl"), str(SENDERS), "84", str(seconds))
+
+    return _peers_star("ns-2.35", "Debian's binary", command)
+
+
+def _peers_star(name: str, flags: str, command: Callable[[float], tuple[str, ...]]) -> Program:
+    short, long = map(command, COUNTED_S)
+    return Program(name, command(STAR_S), flags, _printed_goodput, (short, long))
 
 
 def _printed_goodput(found: Figures) -> Figures:
@@ -202,12 +224,14 @@ def _measure(bench: Bench, rounds: int) -> Figures:
             f"{cost['cpu_s']:.2f} s of processor time, {time.monotonic() - begin:.0f} s in all",
             flush=True,
         )
+    counts = {program.simulator: _instructions(program) for program in bench.programs}
     return {
         "name": bench.name,
         "what": bench.what,
         "simulators": [
             {
                 "simulator": program.simulator,
+                "instructions_per_hop": counts[program.simulator],
                 "flags": program.flags,
                 "outcome": program.outcome(found[program.simulator]),
                 "runs": costs[program.simulator],
@@ -215,6 +239,13 @@ def _measure(bench: Bench, rounds: int) -> Figures:
             for program in bench.programs
         ],
     }
+
+
+def _instructions(program: Program) -> float | None:
+    if program.lengths is None:
+        return None
+    print(f"counting the instructions of {program.simulator}", flush=True)
+    return instructions.per_hop(*program.lengths, peers.WORK)
 
 
 def _turns(bench: Bench, rounds: int) -> Iterator[tuple[int, Program]]:

@@ -33,9 +33,10 @@ The same scenarios on the same machine, each simulator in turn, {rounds} rounds;
 Figures are medians. A **packet-hop** is one packet sent by one port, ACKs counted; the simulators
 count it the same way. Processor time is the whole process's, ours without the start of Python;
 memory is the peak of the whole process, Python's included. "Against ours" is the ratio of the
-median processor times, and in brackets its range over the rounds. The machine was busy with other
-work, which moves single runs and costs the program with the larger footprint more: an idle
-machine may give smaller ratios.
+median processor times, and in brackets its range over the rounds. As the runs began,
+{load_average:g} processes wanted a core (load average): other work moves single runs and costs the
+program with the larger footprint more, so that an idle machine may give other ratios. Instructions
+do not depend on that; valgrind counts them between two runs of different length.
 
 They simulate the same thing: {agreement}. ns-3's settings are those of the
 [validation](validation.md), which compares more, without traces or samples; `{flags}`.
@@ -66,6 +67,7 @@ def render(found: Found) -> str:
         begin=BEGIN,
         end=END,
         rounds=found["rounds"],
+        load_average=found["load_average"],
         machine=page.machine(found["machine"]),
         switchbed=found["switchbed"],
         tables=tables(found),
@@ -80,24 +82,32 @@ def tables(found: Found) -> str:
 
 
 def _table(bench: Found) -> Iterator[str]:
-    heads = ("packet-hops", "processor time, s", "ns a packet-hop", "against ours")
-    memory = ("memory, MiB", "against ours")
-    yield f"| {bench['what']} | {' | '.join(heads + memory)} |"
-    yield "| --- |" + " --- |" * len(heads + memory)
-    ours = bench["simulators"][0]["runs"]
+    heads = ["packet-hops", "processor time, s", "ns a packet-hop", "against ours"]
+    heads += ["instructions a packet-hop", "against ours", "memory, MiB", "against ours"]
+    counted = any(simulator["instructions_per_hop"] for simulator in bench["simulators"])
+    if not counted:
+        del heads[4:6]
+    yield f"| {bench['what']} | {' | '.join(heads)} |"
+    yield "| --- |" + " --- |" * len(heads)
+    ours = bench["simulators"][0]
     for simulator in bench["simulators"]:
         runs = simulator["runs"]
-        hops = _median(runs, "packet_hops")
-        cpu_s, peak = _median(runs, "cpu_s"), _median(runs, "peak_rss_bytes")
-        ratios = [a["cpu_s"] / b["cpu_s"] for a, b in zip(runs, ours, strict=True)]
-        times = f"{cpu_s / _median(ours, 'cpu_s'):.1f} ({min(ratios):.1f} to {max(ratios):.1f})"
-        if runs is ours:
-            times = "1"
-        yield (
-            f"| {simulator['simulator']} | {hops / 1e6:,.2f} M | {cpu_s:.2f} "
-            f"| {cpu_s * 1e9 / hops:,.0f} | {times} "
-            f"| {peak / MIB:,.0f} | {peak / _median(ours, 'peak_rss_bytes'):.1f} |"
-        )
+        hops, cpu_s = _median(runs, "packet_hops"), _median(runs, "cpu_s")
+        cells = [f"{hops / 1e6:,.2f} M", f"{cpu_s:.2f}", f"{cpu_s * 1e9 / hops:,.0f}"]
+        cells.append(_times(runs, ours["runs"]))
+        if counted:
+            count = simulator["instructions_per_hop"]
+            cells += [f"{count:,.0f}", f"{count / ours['instructions_per_hop']:.1f}"]
+        peak = _median(runs, "peak_rss_bytes")
+        cells += [f"{peak / MIB:,.0f}", f"{peak / _median(ours['runs'], 'peak_rss_bytes'):.1f}"]
+        yield f"| {simulator['simulator']} | {' | '.join(cells)} |"
+
+
+def _times(runs: Sequence[Found], ours: Sequence[Found]) -> str:
+    """How many times our processor time, and the range over the rounds."""
+    ratios = [a["cpu_s"] / b["cpu_s"] for a, b in zip(runs, ours, strict=True)]
+    ratio = _median(runs, "cpu_s") / _median(ours, "cpu_s")
+    return "1" if runs is ours else f"{ratio:.0f} ({min(ratios):.0f} to {max(ratios):.0f})"
 
 
 def disagreements(found: Found) -> list[str]:
