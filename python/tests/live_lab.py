@@ -102,7 +102,8 @@ def lab(
     from switchbed.live.lab import Request, run
 
     queues = "" if quanta is None else queues_of(quanta)
-    file = folder / "test-lab.toml"
+    # Of this process: others may test at the same time.
+    file = folder / f"test{os.getpid()}.toml"
     file.write_text(
         LAB.format(
             hosts=hosts,

@@ -1,6 +1,7 @@
 """Labs: the kernel's TCP through the live switch. Margins are wide and medians of several runs
 count, as the machine has other things to do."""
 
+import fcntl
 import shutil
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from live_lab import (
     mostly,
 )
 
-from switchbed.live import dctcp
+from switchbed.live import dctcp, system
 
 __all__ = ["can_run"]
 pytestmark = pytest.mark.usefixtures("can_run")
@@ -111,6 +112,9 @@ def test_our_dctcp_keeps_the_queue_at_its_threshold(tmp_path: Path) -> None:
         pytest.skip("this kernel has no BTF types")
     if any(shutil.which(tool) is None for tool in ("clang", "bpftool")):
         pytest.skip("clang or bpftool is missing: make setup-system")
+    # One for the whole machine: nobody else's test may take it away.
+    lock = (system.make_runtime_folder() / "dctcp.lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
     loaded = dctcp.load()
 
     def happens() -> tuple[bool, object]:
@@ -126,3 +130,4 @@ def test_our_dctcp_keeps_the_queue_at_its_threshold(tmp_path: Path) -> None:
         if loaded:
             assert dctcp.unload()
             assert dctcp.NAME not in dctcp.available()
+        lock.close()

@@ -213,13 +213,15 @@ def _undocumented(stats: dict[str, Any]) -> set[str]:
 
 def _holders(socket: Path) -> list[int]:
     """The processes that were started with this socket."""
-    return [
-        int(process.name)
-        for process in Path("/proc").iterdir()
-        if process.name.isdigit()
-        and str(socket).encode() in (process / "cmdline").read_bytes()
-        and int(process.name) != os.getpid()
-    ]
+    numbers = [int(found.name) for found in Path("/proc").iterdir() if found.name.isdigit()]
+    return [n for n in numbers if n != os.getpid() and str(socket).encode() in _command(n)]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""  # it has ended meanwhile
 
 
 FLOOD = """
