@@ -15,6 +15,7 @@ use switchbed_qdisc::view::Counters;
 use switchbed_qdisc::{
     Cx, Dequeued, Ecn, Enqueued, Note, Outcome, Pool, Qdisc, QueueId, SlotId, View,
 };
+use switchbed_wire::{Mac, cnm};
 
 /// What all ports work with.
 pub struct Yard {
@@ -25,12 +26,18 @@ pub struct Yard {
     /// Randomness.
     pub rng: Stream,
     out: Outcome,
+    /// Messages to the sources of frames: the port that these came in by, and the message.
+    pub notices: Vec<(u16, Vec<u8>)>,
 }
+
+/// The station that messages come from: locally administered, and nobody's.
+const OURS: Mac = Mac([0x02, 0x5b, 0xff, 0xff, 0xff, 0xff]);
 
 impl Yard {
     /// An empty switch's.
     pub fn new(pool: Pool, rng: Stream) -> Yard {
-        Yard { frames: Frames::default(), pool, rng, out: Outcome::default() }
+        let frames = Frames::default();
+        Yard { frames, pool, rng, out: Outcome::default(), notices: Vec::new() }
     }
 
     fn cx(&mut self, now: Time) -> Cx<'_> {
@@ -138,6 +145,7 @@ impl Egress {
             Enqueued::In(queue) => {
                 self.queued += 1;
                 self.count(queue, now);
+                self.notify(yard, slot, queue);
             }
             Enqueued::Dropped(..) => yard.frames.free(slot),
         }
@@ -171,10 +179,23 @@ impl Egress {
         self.flight.pop_front_if(|&mut (at, _)| at <= now).map(|(_, slot)| slot)
     }
 
-    /// Frees the queued packets that the last operation dropped. Messages to sources have
-    /// no way yet and end here.
+    /// Makes frames of the scheme's messages to the source of the frame that was just stored.
+    fn notify(&mut self, yard: &mut Yard, slot: SlotId, queue: QueueId) {
+        for feedback in yard.out.feedback.drain(..) {
+            let message = cnm::Notification {
+                quantized: feedback.quantized,
+                point: u64::from(queue),
+                offset_bytes: feedback.offset_bytes,
+                delta_bytes: feedback.delta_bytes,
+            };
+            if let Some(frame) = cnm::build(OURS, &message, yard.frames.bytes(slot)) {
+                yard.notices.push((yard.frames.packets().packet(slot).ingress, frame));
+            }
+        }
+    }
+
+    /// Frees the queued packets that the last operation dropped.
     fn lose(&mut self, yard: &mut Yard, now: Time) {
-        yard.out.feedback.clear();
         for i in 0..yard.out.dropped.len() {
             let dropped = yard.out.dropped[i];
             self.queued -= 1;

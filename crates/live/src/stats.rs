@@ -17,6 +17,8 @@ pub struct Stats {
     pub frames: usize,
     /// Frames that went to all ports, their station being unknown or a group.
     pub flooded: u64,
+    /// Messages sent to sources (802.1Qau).
+    pub notified: u64,
     /// Frames that reached no port, by reason.
     pub refused: Refused,
     /// How punctual the switch is.

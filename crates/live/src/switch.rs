@@ -23,6 +23,7 @@ pub struct Switch {
     received: Vec<(u64, u64)>,
     stations: Stations,
     flooded: u64,
+    notified: u64,
     refused: Refused,
     /// A scheme reads the pool: the ports are settled together.
     reads_pool: bool,
@@ -42,6 +43,7 @@ impl Switch {
             received: vec![(0, 0); ports.len()],
             stations: stations(&live),
             flooded: 0,
+            notified: 0,
             refused: Refused::default(),
             reads_pool: ports.iter().any(|port| port.qdisc().needs().pool),
             ports,
@@ -125,6 +127,23 @@ impl Switch {
         }
         let slot = self.yard.frames.store(packet, bytes, frame.ip);
         self.ports[port as usize].enqueue(&mut self.yard, slot, now);
+        if !self.yard.notices.is_empty() {
+            self.notify(now);
+        }
+    }
+
+    /// Sends the schemes' messages back by the ports that their sources are behind.
+    fn notify(&mut self, now: Time) {
+        for (port, bytes) in std::mem::take(&mut self.yard.notices) {
+            let Ok(frame) = Frame::parse(&bytes) else { continue };
+            self.notified += 1;
+            let packet = self.packet(&frame, port, bytes.len());
+            self.ports[port as usize].settle(&mut self.yard, now);
+            let slot = self.yard.frames.store(packet, &bytes, None);
+            self.ports[port as usize].enqueue(&mut self.yard, slot, now);
+        }
+        // A message is answered by none.
+        self.yard.notices.clear();
     }
 
     /// The departures that are due by `now`.
@@ -179,6 +198,7 @@ impl Switch {
             scheme: self.live.scheme.label.clone(),
             frames: self.yard.frames.live(),
             flooded: self.flooded,
+            notified: self.notified,
             refused: self.refused,
             wakes: Wakes::default(),
             ports: ports.collect(),

@@ -286,3 +286,45 @@ proptest! {
         prop_assert_eq!(copies, sent.len() as u64 + dropped + refused);
     }
 }
+
+#[test]
+fn messages_go_back_to_the_source_of_the_sampled_frame() {
+    use switchbed_spec::scheme::{Value, find};
+    use switchbed_spec::{ParamKind, quantity};
+    let packet = Some(Bytes::new(1500));
+    let params: Vec<(&str, Value)> = find("qcn")
+        .expect("registered")
+        .params
+        .iter()
+        .filter_map(|param| {
+            let text = param.default.or((param.name == "q_eq").then_some("10KB"))?;
+            Some((
+                param.name,
+                match param.kind {
+                    ParamKind::Size | ParamKind::Threshold => {
+                        Value::Bytes(quantity::size(text, packet).unwrap())
+                    }
+                    ParamKind::Number { .. } => Value::Number(text.parse().unwrap()),
+                    ParamKind::Count { .. } => Value::Count(text.parse().unwrap()),
+                    ParamKind::Flag => Value::Flag(text == "true"),
+                    _ => Value::Word(text.to_owned()),
+                },
+            ))
+        })
+        .collect();
+    let mut live = live(3, scheme("qcn", &params));
+    live.switch.buffer = Bytes::new(300_000);
+    let (mut forwarder, sides) = punctual(live);
+    (0..250).for_each(|i| sides[0].arrive(us(0), frame(0, 2, 0, 0, 1514, i)));
+    forwarder.run_until(us(100_000)).unwrap();
+    let back = sides[0].sent();
+    assert!(!back.is_empty());
+    assert_eq!(forwarder.stats().notified, back.len() as u64);
+    assert!(sides[1].sent().is_empty());
+    for (_, frame) in back {
+        assert_eq!(frame[..6], station(0));
+        let (message, sampled) = switchbed_wire::cnm::parse(&frame).unwrap();
+        assert!(message.quantized > 0 && message.offset_bytes > 0, "{message:?}");
+        assert_eq!((sampled[..2].to_vec(), sampled.len()), (vec![8, 0], 64));
+    }
+}

@@ -1,6 +1,6 @@
 //! Frames as a switch needs them: what a classifier reads of Ethernet, VLAN, IPv4 and
-//! IPv6 headers ([`frame`]), and the CE mark with its checksum ([`mark`]); and headers
-//! built for packet traces ([`build`]).
+//! IPv6 headers ([`frame`]), and the CE mark with its checksum ([`mark`]); 802.1Qau's
+//! messages to sources ([`cnm`]); and headers built for packet traces ([`build`]).
 //!
 //! Frames are untrusted: nothing here panics, whatever the bytes, and a frame whose IP
 //! header contradicts itself or is cut short is one without IP, to be forwarded untouched.
@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod cnm;
 pub mod frame;
 pub mod mark;
 

@@ -107,6 +107,8 @@ def _setup(request: Request, plan: Plan) -> Setup:
     until = result.scenario["run"].get("until")
     until_s = seconds(until) if until else LINGER * summary["simulated_s"] + 1.0
     control, notes = _congestion_control(result.scenario["transport"])
+    if _notifies(result.scenario["scheme"]["name"]):
+        notes.append("this scheme's messages reach no one live: hosts have no reaction point")
     if not _may_be_punctual():
         notes.append("no real-time priority here: the switch wakes late on a busy machine")
     simulated = measured.Measured(
@@ -146,6 +148,12 @@ def _congestion_control(transport: dict[str, Any]) -> tuple[str, list[str]]:
     other = "Reno with ECN" if transport["ecn"] else "Reno"
     load = "; switchbed live dctcp load adds it" if dctcp.NAME in names else ""
     return "reno", [f"this kernel has no {names[0]}: {other} instead{load}"]
+
+
+def _notifies(scheme: str) -> bool:
+    """Whether a scheme works by messages to sources."""
+    found = {info["name"]: info["seats"]["notifier"] for info in json.loads(_native.schemes())}
+    return found.get(scheme, "none") != "none"
 
 
 def _live(name: str, setup: Setup) -> measured.Measured:

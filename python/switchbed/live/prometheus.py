@@ -23,6 +23,7 @@ def _numbers(stats: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float
     yield "switchbed_time_seconds", {}, stats["time_s"]
     yield "switchbed_frames", {}, stats["frames"]
     yield "switchbed_flooded_total", {}, stats["flooded"]
+    yield "switchbed_notified_total", {}, stats["notified"]
     for why, count in stats["refused"].items():
         yield "switchbed_refused_total", {"reason": why}, count
     for name, value in stats["wakes"].items():
