@@ -152,8 +152,9 @@ def _congestion_control(transport: dict[str, Any]) -> tuple[str, list[str]]:
 
 def _notifies(scheme: str) -> bool:
     """Whether a scheme works by messages to sources."""
-    found = {info["name"]: info["seats"]["notifier"] for info in json.loads(_native.schemes())}
-    return found.get(scheme, "none") != "none"
+    schemes: list[dict[str, Any]] = json.loads(_native.schemes())
+    notifiers = [info["seats"]["notifier"] for info in schemes if info["name"] == scheme]
+    return notifiers != ["none"]
 
 
 def _live(name: str, setup: Setup) -> measured.Measured:
