@@ -58,6 +58,7 @@ bench-accept: setup
 	SWITCHBED_ACCEPT_COUNTS=1 $(BIN)/python -m pytest --quiet python/tests/test_instructions.py
 
 validate: setup
+	$(BIN)/python validation/broken.py
 	$(BIN)/python validation/ns3_witness.py
 
 # Beside ns-3 and ns-2, in turn; ROUNDS=n for other than five.

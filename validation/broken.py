@@ -1,0 +1,95 @@
+"""Breaks a scheme on purpose and checks that a claim that rests on it no longer holds: a claim
+that held all the same would measure something else. `make validate` runs it."""
+
+import os
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from switchbed.meter import Silent
+from switchbed.reproduce import experiment as experiments
+from switchbed.reproduce import measures
+from switchbed.reproduce.claims import papers
+from switchbed.reproduce.verdict import Word, judge
+
+ROOT = Path(__file__).parents[1]
+STORE = ROOT / "results" / "reproduce"
+BASE = '{ name = "per-queue", label = "Standard" }'
+RANK: dict[Word, int] = {"holds": 2, "direction": 1, "undecided": 0, "fails": 0}
+"""How much a verdict grants."""
+
+
+@dataclass(frozen=True)
+class Break:
+    """A claim and what breaks the scheme that it rests on."""
+
+    claim: str
+    how: str
+    sets: tuple[str, ...]
+
+
+BREAKS = (
+    Break(
+        "mqecn.fig6.rtt_avg",
+        "a threshold four times too large",
+        (
+            f"compare.scheme=[{BASE}, {{ name = 'mq-ecn', label = 'MQ-ECN', "
+            "params = { threshold = '128KB', t_idle = '12us' } }]",
+            "switch.buffer=256KB",
+        ),
+    ),
+    Break(
+        "cedm.fig10.ecnstar",
+        "K2 = K1, so that no mark is taken back",
+        ("compare.scheme=['per-queue', { name = 'cedm', params = { k2 = '125KB' } }]",),
+    ),
+    Break(
+        "eecn.fig11.reno",
+        "T_a = 0",
+        (
+            "compare.scheme=['per-queue', 'per-queue-dq', { name = 'e-ecn', "
+            "params = { t_a = '0us', t_i = '10us' } }]",
+        ),
+    ),
+    Break(
+        "cqrd.fig2.cq",
+        "one queue an output, tail drop",
+        ("compare.scheme=['oq', { name = 'oq', label = 'cq' }]",),
+    ),
+    Break("afqcn.fig6", "α = 0: QCN's feedback alone", ("scheme.params.alpha=0",)),
+)
+
+
+def verdict(claim_id: str, sets: tuple[str, ...]) -> tuple[Word, float]:
+    """The claim's verdict on quick runs under overrides, and the value measured."""
+    paper = papers()[claim_id.partition(".")[0]]
+    claim = paper.claims[claim_id]
+    experiment = paper.experiments[claim.experiment]
+    quick = replace(experiment.quick, sets=(*experiment.quick.sets, *sets))
+    found = experiments.jobs(paper, experiment, quick, 1, STORE / "broken" if sets else STORE)
+    wanted = {**claim.measure.get("where", {}), **claim.measure.get("at", {})}.get("scenario")
+    needed = [job for job in found if wanted in (None, job.settings.get("scenario"))]
+    experiments.run(paper, experiment, needed, Silent())
+    measured = measures.measure(paper, claim, experiments.rows(needed))
+    return judge(claim.target, measured), measured.estimate
+
+
+def main() -> int:
+    """Says of each claim what became of it; 1 if a verdict is no weaker."""
+    os.chdir(ROOT)
+    bad = False
+    for broken in BREAKS:
+        before, value = verdict(broken.claim, ())
+        after, changed = verdict(broken.claim, broken.sets)
+        good = RANK[after] < RANK[before]
+        bad |= not good
+        print(
+            f"{broken.claim}: {before} ({value:.4g}); with {broken.how}: {after} ({changed:.4g})"
+            f"{'' if good else '  <- broken, and granted as much'}",
+            flush=True,
+        )
+    return int(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
