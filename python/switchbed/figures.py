@@ -61,8 +61,7 @@ def rtts_by_queues(runs: Sequence[Run], title: str, path: Path) -> None:
     """Figure 1: the distribution of round-trip times for each number of busy queues."""
     figure = _figure(title, 7, 4.5)
     axes = figure.subplots()
-    looks = (*plots.STYLES.values(), *plots.OTHERS)
-    for run, look in zip(runs, looks, strict=False):
+    for run, look in zip(runs, plots.PLAIN, strict=False):
         queues = len(run.outcome.settings["traffic.0.classes"])
         _distribution(axes, run, f"{queues} queue{'s' * (queues > 1)}", look)
     _finish_distribution(axes, 2)
@@ -73,7 +72,7 @@ def goodput_by_flows(runs: Sequence[Run], title: str, path: Path) -> None:
     """Figure 3: goodput of two services against the second one's number of flows."""
     figure = _figure(title, 7, 4)
     axes = figure.subplots()
-    for service, look in enumerate((plots.STYLES["per-queue"], plots.STYLES["mq-ecn"])):
+    for service, look in enumerate(plots.PLAIN[:2]):
         mbps = [_goodput_mbps(run, service) for run in runs]
         places = [place + 0.4 * service - 0.2 for place in range(len(runs))]
         bars = axes.bar(places, mbps, width=0.38, color=look.colour, label=f"service {service + 1}")
@@ -100,7 +99,7 @@ def shares_and_rtts(runs: Sequence[Run], title: str, path: Path) -> None:
     left.plot(
         both["time_s"], both["both"] / 1e6, color="0.5", label=f"both: {_all_mbps(shown):.0f} Mbps"
     )
-    for service, look in enumerate((plots.STYLES["per-queue"], plots.STYLES["per-queue-min"])):
+    for service, look in enumerate(plots.PLAIN[:2]):
         label = f"service {service + 1}: {_goodput_mbps(shown, service):.0f} Mbps"
         mbps = services[str(service)] / 1e6
         left.plot(services["time_s"], mbps, color=look.colour, linestyle=look.dashes, label=label)

@@ -2,6 +2,6 @@
 one look a scheme (`style`)."""
 
 from switchbed.plots.fct import PANELS, fct_over_load
-from switchbed.plots.style import OTHERS, STYLES, Style, styles
+from switchbed.plots.style import OTHERS, PLAIN, STYLES, Style, styles
 
-__all__ = ["OTHERS", "PANELS", "STYLES", "Style", "fct_over_load", "styles"]
+__all__ = ["OTHERS", "PANELS", "PLAIN", "STYLES", "Style", "fct_over_load", "styles"]

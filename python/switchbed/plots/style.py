@@ -30,6 +30,8 @@ COLOURS = (BLACK, ORANGE, BLUE, GREEN, VERMILION, SKY, PURPLE, GREY)
 """For what is no scheme, such as classes: neighbours differ in lightness too."""
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+PLAIN = tuple(map(Style, COLOURS, MARKERS, DASHES * 2))
+"""Looks for what is no scheme."""
 
 STYLES = {
     "none": Style(GREY, "x", ":"),
