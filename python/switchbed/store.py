@@ -36,8 +36,12 @@ class Store:
             self._draft.mkdir(parents=True)
         except OSError as error:
             raise Mistake(f"--out {path}: cannot be written: {error.strerror}") from error
-        # Held until the end, however that comes: who finds it free finds a dead run's draft.
-        self._lock = _locked(self._draft)
+        try:
+            # Held until the end, however that comes: who finds it free finds a dead run's draft.
+            self._lock = _locked(self._draft)
+        except BaseException:  # Ctrl-C, this early
+            shutil.rmtree(self._draft, ignore_errors=True)
+            raise
 
     def __enter__(self) -> Self:
         return self
