@@ -77,6 +77,8 @@ pub(crate) struct FairShares {
     flows: BTreeMap<u64, Flow>,
     /// When sources begin and end, the latest first.
     sources: Vec<(Time, u64, Option<Flow>)>,
+    /// Something has changed since it was last allocated.
+    changed: bool,
     /// Payload rate of every class, as things are.
     present_bps: Box<[f64; 256]>,
     /// Up to when `bits` is counted.
@@ -149,6 +151,7 @@ impl FairShares {
             shares,
             flows: BTreeMap::new(),
             sources: Vec::new(),
+            changed: false,
             present_bps: Box::new([0.0; 256]),
             since: Time::ZERO,
             bits: Box::new([0.0; 256]),
@@ -185,7 +188,7 @@ impl FairShares {
     fn change(&mut self, now: Time, what: impl FnOnce(&mut Self)) {
         self.advance(now);
         what(self);
-        self.allocate();
+        self.changed = true;
     }
 
     fn advance(&mut self, now: Time) {
@@ -195,12 +198,19 @@ impl FairShares {
                 Some(flow) => self.flows.insert(row, flow),
                 None => self.flows.remove(&row),
             };
-            self.allocate();
+            self.changed = true;
         }
         self.count(now);
     }
 
     fn count(&mut self, now: Time) {
+        if now <= self.since {
+            return;
+        }
+        // Changes of one instant are worth one allocation.
+        if std::mem::take(&mut self.changed) {
+            self.allocate();
+        }
         let seconds = now.since(self.since).as_secs_f64();
         for (bits, bps) in self.bits.iter_mut().zip(self.present_bps.iter()) {
             *bits += bps * seconds;
