@@ -70,6 +70,8 @@ def run(request: Request) -> list[dict[str, Any]]:
     plans = _native.plans(request.file, request.sets, request.seed)
     if request.out is not None and request.out.exists():
         raise Mistake(f"--out {request.out}: exists; name another")
+    for plan in plans:
+        _check(request.file, json.loads(plan.scenario))
     if os.geteuid() != 0:
         raise Mistake("a lab makes network namespaces and interfaces: run it with sudo")
     setups = [_setup(request, plan) for plan in plans]
@@ -87,11 +89,9 @@ def run(request: Request) -> list[dict[str, Any]]:
     return [found for found, _, _ in rows]
 
 
-def _setup(request: Request, plan: Plan) -> Setup:
-    """Scales and simulates; refuses what a lab cannot do."""
-    scenario = scaled(json.loads(plan.scenario), request.scale)
+def _check(file: Path, scenario: dict[str, Any]) -> None:
+    """Refuses what a lab cannot do."""
     topology = scenario["topology"]
-    file = request.file
     if topology["kind"] != "star":
         raise Mistake(
             f'{file}: topology.kind is {topology["kind"]!r}: a lab has one switch, "star"'
@@ -100,6 +100,15 @@ def _setup(request: Request, plan: Plan) -> Setup:
         raise Mistake(
             f"{file}: topology.hosts is {topology['hosts']}: a lab has {MOST_HOSTS} at most"
         )
+    for section in ("deploy", "event"):
+        if scenario.get(section):
+            raise Mistake(f"{file}: {section}: a lab's switch does not change: leave it out")
+
+
+def _setup(request: Request, plan: Plan) -> Setup:
+    """Scales and simulates."""
+    scenario = scaled(json.loads(plan.scenario), request.scale)
+    file = request.file
     scenario["measure"] |= {"queues": "all"}
     scenario["measure"].setdefault("series_every", SERIES)
     result = Scenario(scenario, name=str(file), folder=file.parent).run()
