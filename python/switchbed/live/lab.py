@@ -71,7 +71,7 @@ def run(request: Request) -> list[dict[str, Any]]:
     if request.out is not None and request.out.exists():
         raise Mistake(f"--out {request.out}: exists; name another")
     for plan in plans:
-        _check(request.file, json.loads(plan.scenario))
+        _check(request, json.loads(plan.scenario))
     if os.geteuid() != 0:
         raise Mistake("a lab makes network namespaces and interfaces: run it with sudo")
     setups = [_setup(request, plan) for plan in plans]
@@ -89,9 +89,9 @@ def run(request: Request) -> list[dict[str, Any]]:
     return [found for found, _, _ in rows]
 
 
-def _check(file: Path, scenario: dict[str, Any]) -> None:
+def _check(request: Request, scenario: dict[str, Any]) -> None:
     """Refuses what a lab cannot do."""
-    topology = scenario["topology"]
+    file, topology = request.file, scenario["topology"]
     if topology["kind"] != "star":
         raise Mistake(
             f'{file}: topology.kind is {topology["kind"]!r}: a lab has one switch, "star"'
@@ -100,6 +100,8 @@ def _check(file: Path, scenario: dict[str, Any]) -> None:
         raise Mistake(
             f"{file}: topology.hosts is {topology['hosts']}: a lab has {MOST_HOSTS} at most"
         )
+    if request.scale != 1 and any(source["kind"] == "list" for source in scenario["traffic"]):
+        raise Mistake(f"{file}: --scale {request.scale:g}: the times of a flow list do not scale")
     for section in ("deploy", "event"):
         if scenario.get(section):
             raise Mistake(f"{file}: {section}: a lab's switch does not change: leave it out")
@@ -111,7 +113,8 @@ def _setup(request: Request, plan: Plan) -> Setup:
     file = request.file
     scenario["measure"] |= {"queues": "all"}
     scenario["measure"].setdefault("series_every", SERIES)
-    result = Scenario(scenario, name=str(file), folder=file.parent).run()
+    # A resolved scenario names files from here.
+    result = Scenario(scenario, name=str(file)).run()
     summary = result.summary()
     until = result.scenario["run"].get("until")
     until_s = seconds(until) if until else LINGER * summary["simulated_s"] + 1.0

@@ -160,7 +160,8 @@ def summary(setup: "Setup", found: Measured) -> dict[str, Any]:
     measure = setup.scenario["measure"]
     warmup_s = seconds(measure["warmup"])
     counted = found.flows.filter(pl.col("start_s") >= warmup_s)
-    span_s = _span_s(setup, found) - warmup_s
+    end_s = _end_s(setup, found)
+    span_s = end_s - warmup_s
     goodput = found.flows.group_by("class").agg(pl.col("received_bytes").sum()).sort("class")
     limits = (size_bytes(measure["small"]), size_bytes(measure["large"]))
     return {
@@ -170,13 +171,15 @@ def summary(setup: "Setup", found: Measured) -> dict[str, Any]:
         },
         "fct": _fct(counted, *limits),
         "rtt": _rtt(found.pings),
-        "bottleneck": _bottleneck(found.series.filter(pl.col("time_s") >= warmup_s)),
+        "bottleneck": _bottleneck(
+            found.series.filter(pl.col("time_s").is_between(warmup_s, end_s))
+        ),
         **found.counters,
     }
 
 
-def _span_s(setup: "Setup", found: Measured) -> float:
-    """How long it ran, or until its last flow ended."""
+def _end_s(setup: "Setup", found: Measured) -> float:
+    """When it ended, or its last flow did."""
     if setup.scenario["run"].get("until"):
         return setup.until_s
     last: Any = (found.flows["start_s"] + found.flows["fct_s"]).max()
