@@ -107,7 +107,7 @@ def _times(runs: Sequence[Found], ours: Sequence[Found]) -> str:
     """How many times our processor time, and the range over the rounds."""
     ratios = [a["cpu_s"] / b["cpu_s"] for a, b in zip(runs, ours, strict=True)]
     ratio = _median(runs, "cpu_s") / _median(ours, "cpu_s")
-    return "1" if runs is ours else f"{ratio:.0f} ({min(ratios):.0f} to {max(ratios):.0f})"
+    return "1" if runs is ours else f"{ratio:.3g} ({min(ratios):.3g} to {max(ratios):.3g})"
 
 
 def disagreements(found: Found) -> list[str]:
