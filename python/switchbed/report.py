@@ -247,7 +247,7 @@ def _heading(statistic: tuple[str, str]) -> str:
 def _counters(summary: dict[str, Any]) -> str:
     return (
         f"{_flows(summary)} · {summary['marks']:,} marks"
-        f" · {summary['drops']:,} drops · {summary['timeouts']:,} timeouts"
+        f"{_notifications(summary)} · {summary['drops']:,} drops · {summary['timeouts']:,} timeouts"
         f" · {summary['goodput_bps'] / 1e9:.4g} Gbps goodput"
     )
 
@@ -300,3 +300,9 @@ def _table(first: str, *others: str) -> tuple["Console", Any]:
     for name in others:
         table.add_column(name, justify="right")
     return console, table
+
+
+def _notifications(summary: dict[str, Any]) -> str:
+    """How many were sent, if any."""
+    sent = summary.get("notifications", 0)
+    return f" · {sent:,} notifications" if sent else ""

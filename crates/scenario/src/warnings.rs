@@ -6,7 +6,7 @@ use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
 use switchbed_spec::scheme::Value;
-use switchbed_spec::{Scenario, Traffic};
+use switchbed_spec::{CongestionControl, Scenario, Traffic};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
 const FEW: u64 = 1000;
@@ -53,11 +53,14 @@ pub(crate) fn warnings(
     warnings.extend(short_window(scenario, reports));
     let silent = flows.iter().filter(|f| f.size.is_none() && f.received == Bytes::ZERO).count();
     if silent > 0 {
-        warnings.push(format!(
-            "{silent} endless flows received nothing since the warm-up (a lost SYN waits for \
-             transport.rto_initial, {})",
-            scenario.transport.rto_initial
-        ));
+        let why = match scenario.transport.control {
+            CongestionControl::Udp => "nothing is sent twice".to_string(),
+            _ => {
+                let timeout = scenario.transport.rto_initial;
+                format!("a lost SYN waits for transport.rto_initial, {timeout}")
+            }
+        };
+        warnings.push(format!("{silent} endless flows received nothing since the warm-up ({why})"));
     }
     warnings.extend(few(&summary.fct));
     if scenario.measure.warmup == Span::ZERO && scenario.traffic.iter().any(goes_on) {
