@@ -301,3 +301,26 @@ fn flows_on_a_permanent_connection_follow_each_other_and_all_arrive() {
     let whole = flows.iter().filter(|flow| flow.received == Bytes::new(30_000)).count();
     assert!(whole > 1_950, "{whole} flows came whole");
 }
+
+#[test]
+fn messages_about_packets_that_pass_an_idle_port_are_sent_too() {
+    // Unsigned, AF-QCN tells who is over the share even where the queue is empty. Ports that
+    // are not measured let packets pass straight through; that must change nothing.
+    let of = |queues| {
+        let mut scenario = static_flows("af-qcn", 2, Span::from_ms(60));
+        scenario.scheme.params.insert("signed".into(), Value::Flag(false));
+        // Host 0 is held to 2 Gbps, host 1 to 1: the link is never full.
+        let weights = [Rate::from_gbps(2), Rate::from_gbps(1)].map(Value::Rate);
+        scenario.scheme.params.insert("max".into(), Value::List(weights.into()));
+        if let Traffic::LongLived { classes, .. } = &mut scenario.traffic[1] {
+            *classes = vec![1];
+        }
+        scenario.measure.queues = queues;
+        let (mut simulation, records) = run(&scenario);
+        let notified = port(&mut simulation, "switch:2").counters.notified;
+        (records.iter().map(|record| record.received).collect::<Vec<_>>(), notified)
+    };
+    let measured = of(QueueProbe::All);
+    assert!(measured.1 > 20, "{measured:?}");
+    assert_eq!(of(QueueProbe::Off), measured);
+}
