@@ -1,6 +1,7 @@
 //! Hosts: connections, the flows on them, and their timers.
 
 mod connection;
+mod jitter;
 mod limits;
 mod offload;
 mod underway;
@@ -36,10 +37,11 @@ pub(crate) const ENDLESS: u64 = 1 << 60;
 /// The half of a connection that a timer is for.
 const SENDER: u8 = 0;
 const RECEIVER: u8 = 1;
-/// What else a timer may be for: a host's card, or a source of probes, whose number takes the
-/// connection's place.
+/// What else a timer may be for: a host's card, a source of probes, or the frame that a host is
+/// through with, whose number takes the connection's place.
 const CARD: u8 = 2;
 const PROBE: u8 = 3;
+const PROCESSED: u8 = 4;
 
 /// What shares connections, between hosts in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,7 +82,7 @@ pub struct Hosts {
     taken_before: Box<[u64; 256]>,
     /// Requests that have arrived: the connection to answer on, and the flow.
     asked: Vec<(u32, FlowRecord)>,
-    /// What cards do to arrived frames; `None`: each goes up as it comes.
+    /// What happens to arrived frames before TCP; `None`: each goes up as it comes.
     offload: Option<Box<Offload>>,
     /// Flows that ended, for the caller to take.
     pub finished: Vec<FlowRecord>,
@@ -111,7 +113,7 @@ impl Hosts {
             probes,
             taken_before: Box::new([0; 256]),
             asked: Vec::new(),
-            offload: Offload::new(host, topology.hosts() as usize),
+            offload: Offload::new(host, topology.hosts() as usize, run.seed),
             finished: Vec::new(),
             running: 0,
             timeouts: 0,
@@ -304,6 +306,9 @@ impl Hosts {
         let Some(Reverse((now, flow, half))) = self.timers.pop() else { return };
         if half == CARD {
             return self.card_due(flow, now, net);
+        }
+        if half == PROCESSED {
+            return self.processed(flow, now, net);
         }
         if half == PROBE {
             let again = self.probes.send(flow, net, now);

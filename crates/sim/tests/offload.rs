@@ -1,4 +1,4 @@
-//! What cards do to arrived frames, against times and counts worked out by hand.
+//! What happens to arrived frames before TCP, against times and counts worked out by hand.
 
 mod common;
 
@@ -56,6 +56,41 @@ fn without_offloads_nothing_waits() {
 fn a_lone_frame_waits_for_the_interrupt_at_both_ends() {
     assert_eq!(delay(coalesce(0, US(30)), 1), US(60));
     assert_eq!(delay(coalesce(10, US(30)), 1), US(60));
+}
+
+fn jitter(most: Span) -> impl Fn(Host) -> Host {
+    move |host| Host { jitter: most, ..host }
+}
+
+#[test]
+fn a_frame_takes_a_random_time_up_to_the_jitter_at_both_ends() {
+    // Packet by packet: 400 times at either end, half of the jitter on average.
+    let mut scenario = star(2);
+    scenario.transport.initial_window = 1;
+    scenario.transport.receive_window = 1;
+    scenario.host = jitter(US(10))(scenario.host);
+    let (_file, traffic) = list(&[(0.0, 0, 1, 400 * 1460)], Connections::FreshNoHandshake);
+    scenario.traffic = traffic;
+    let took = |scenario: &Scenario| fct(&run(scenario).1[0]);
+    let noisy = took(&scenario);
+    scenario.run.seed = 2;
+    assert_ne!(noisy, took(&scenario), "another seed, other times");
+    scenario.host = jitter(Span::ZERO)(scenario.host);
+    let mean_us = (noisy - took(&scenario)).as_secs_f64() * 1e6 / 800.0;
+    // The standard error is 10 / sqrt(12 * 800) = 0.1 us.
+    assert!((mean_us - 5.0).abs() < 0.4, "{mean_us} us a frame");
+    let lone = delay(jitter(US(10)), 1);
+    assert!(lone > Span::ZERO && lone <= US(20), "{lone:?}");
+}
+
+#[test]
+fn frames_keep_their_order_under_jitter() {
+    // Times of up to 40 packets' each; packets out of order would be repaired.
+    let (mut simulation, record) = one_flow(jitter(US(48)), 200);
+    assert_eq!(record.retransmissions, 0);
+    assert_eq!(acks(&mut simulation), 200);
+    let late = delay(jitter(US(48)), 200);
+    assert!(late > US(48) && late <= US(96), "{late:?}");
 }
 
 #[test]

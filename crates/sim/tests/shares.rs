@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
 
@@ -134,5 +134,34 @@ fn mq_ecns_other_forms_divide_the_threshold_alike() {
             let fair = 65.0 / active as f64;
             assert!((k / fair - 1.0).abs() < 0.1, "{form:?}, {active} queues: K = {k} packets");
         }
+    }
+}
+
+/// Jain's index of two DCTCP senders at 1 Gbps, the second 50 ms behind the first.
+fn staggered(jitter: Span) -> f64 {
+    let mut scenario = long_lived(star(2), &[0, 0], Span::from_ms(1_000));
+    scenario.topology =
+        Topology::Star { hosts: 3, rate: Rate::from_gbps(1), delay: Span::from_us(25) };
+    scenario.scheme = scheme("per-queue", packets(20));
+    scenario.host.jitter = jitter;
+    scenario.transport.cut = WindowCut::Exact;
+    scenario.transport.grow_on_repeated_ece = false;
+    scenario.measure.warmup = Span::from_ms(250);
+    if let Traffic::LongLived { start, .. } = &mut scenario.traffic[1] {
+        *start = Span::from_ms(50);
+    }
+    let (simulation, records) = run(&scenario);
+    let rates = goodputs(&simulation, &records);
+    let sum: f64 = rates.iter().sum();
+    assert!(sum > 0.95e9, "the link is full: {sum}");
+    sum * sum / (2.0 * rates.iter().map(|rate| rate * rate).sum::<f64>())
+}
+
+/// Equal hosts without noise lock in step at this rate and threshold (docs/hosts.md).
+#[test]
+fn a_little_jitter_lets_dctcp_flows_converge_to_equal_shares() {
+    for jitter in [Span::from_ns(10), Span::from_us(1), Span::from_us(12)] {
+        let jain = staggered(jitter);
+        assert!(jain > 0.99, "Jain's index {jain} with {jitter:?}");
     }
 }

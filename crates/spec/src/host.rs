@@ -14,6 +14,8 @@ pub struct Host {
     pub nic: NicQueue,
     /// Time between transport and wire, each way, added to the access link's propagation.
     pub delay: Span,
+    /// The longest random processing time of an arrived packet; zero: none.
+    pub jitter: Span,
     /// Sending several packets at once.
     #[serde(flatten)]
     pub lso: Lso,
@@ -104,6 +106,14 @@ pub const SECTION: Section = Section {
             ParamKind::Time,
             "0us",
             "Time between transport and wire, each way.",
+        ),
+        Param::with_default(
+            "jitter",
+            ParamKind::Time,
+            "0us",
+            "The longest random time, uniform from 0us, that a host takes over each arrived \
+             packet, in their order; 0us: none. Breaks the lock-step of equal hosts \
+             (docs/hosts.md).",
         ),
         Param::with_default(
             "lso",

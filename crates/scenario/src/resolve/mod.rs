@@ -153,6 +153,7 @@ fn host(section: Section<'_>, mtu: switchbed_qdisc::units::Bytes) -> Result<Host
         mtu,
         nic,
         delay: section.get("delay")?,
+        jitter: section.get("jitter")?,
         lso: Lso {
             on: section.get("lso")?,
             max: section.get("lso_max")?,

@@ -1,10 +1,11 @@
-//! What a network card does to arrived frames before TCP sees them: interrupts for
-//! several frames at a time, and packets of a flow merged into one (Shan and Ren, INFOCOM
-//! 2017, section II-A).
+//! What happens to arrived frames before TCP sees them: a random processing time (`jitter`),
+//! interrupts for several frames at a time, and packets of a flow merged into one (Shan and
+//! Ren, INFOCOM 2017, section II-A).
 //!
 //! Only hosts of a scenario that switches one of them on have this.
 
-use super::{CARD, Hosts};
+use super::jitter::Jitter;
+use super::{CARD, Hosts, PROCESSED};
 use crate::network::{Delivery, Network};
 use crate::tcp::{Flags, Segment};
 use std::cmp::Reverse;
@@ -14,6 +15,8 @@ use switchbed_spec::Host;
 
 /// All hosts' receiving sides.
 pub(super) struct Offload {
+    /// The time that each frame takes before anything else; `None`: none.
+    jitter: Option<Jitter>,
     /// Frames that raise an interrupt at once.
     frames: usize,
     /// The longest that a frame waits for the interrupt; zero: none waits.
@@ -49,12 +52,14 @@ struct Merged {
 
 impl Offload {
     /// `hosts` receiving sides; `None` where nothing is switched on.
-    pub(super) fn new(host: &Host, hosts: usize) -> Option<Box<Offload>> {
+    pub(super) fn new(host: &Host, hosts: usize, seed: u64) -> Option<Box<Offload>> {
         let Host { coalesce, merge, .. } = host;
-        let on = coalesce.time > Span::ZERO || merge.packets > 1;
+        let jitter = Jitter::new(host, hosts, seed);
+        let on = jitter.is_some() || coalesce.time > Span::ZERO || merge.packets > 1;
         let card = || Card { waiting: Vec::new(), merged: Vec::new(), due: Time::NEVER };
         on.then(|| {
             Box::new(Offload {
+                jitter,
                 frames: match coalesce.frames {
                     0 => usize::MAX,
                     frames => frames as usize,
@@ -72,6 +77,23 @@ impl Hosts {
     /// A frame has arrived at its host's card.
     #[cold]
     pub(super) fn take_in(&mut self, delivery: Delivery, net: &mut Network) {
+        let Some(offload) = &mut self.offload else { return };
+        if let Some(jitter) = &mut offload.jitter {
+            let at = jitter.take(&delivery);
+            return self.timers.push(Reverse((at, delivery.host, PROCESSED)));
+        }
+        self.to_card(delivery, net);
+    }
+
+    /// A host is through with the frame that came first.
+    pub(super) fn processed(&mut self, host: u32, now: Time, net: &mut Network) {
+        let Some(jitter) = self.offload.as_mut().and_then(|o| o.jitter.as_mut()) else { return };
+        let Some(slot) = jitter.release(host) else { return };
+        self.to_card(Delivery { at: now, host, slot }, net);
+    }
+
+    /// A frame waits for the interrupt, or causes it.
+    fn to_card(&mut self, delivery: Delivery, net: &mut Network) {
         let Delivery { at: now, host, slot } = delivery;
         let Some(offload) = &mut self.offload else { return };
         let card = &mut offload.cards[host as usize];

@@ -90,6 +90,7 @@ pub fn star(hosts: u32) -> Scenario {
             mtu: packets(1),
             nic: NicQueue::Fifo { buffer: Bytes::new(10_000_000) },
             delay: Span::ZERO,
+            jitter: Span::ZERO,
             lso: Lso::default(),
             coalesce: Coalesce::default(),
             merge: Merge::default(),
