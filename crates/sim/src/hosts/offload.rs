@@ -82,18 +82,18 @@ impl Hosts {
             let at = jitter.take(&delivery);
             return self.timers.push(Reverse((at, delivery.host, PROCESSED)));
         }
-        self.to_card(delivery, net);
+        self.wait_for_interrupt(delivery, net);
     }
 
     /// A host is through with the frame that came first.
     pub(super) fn processed(&mut self, host: u32, now: Time, net: &mut Network) {
         let Some(jitter) = self.offload.as_mut().and_then(|o| o.jitter.as_mut()) else { return };
         let Some(slot) = jitter.release(host) else { return };
-        self.to_card(Delivery { at: now, host, slot }, net);
+        self.wait_for_interrupt(Delivery { at: now, host, slot }, net);
     }
 
     /// A frame waits for the interrupt, or causes it.
-    fn to_card(&mut self, delivery: Delivery, net: &mut Network) {
+    fn wait_for_interrupt(&mut self, delivery: Delivery, net: &mut Network) {
         let Delivery { at: now, host, slot } = delivery;
         let Some(offload) = &mut self.offload else { return };
         let card = &mut offload.cards[host as usize];
