@@ -282,7 +282,7 @@ impl Network {
     }
 
     /// Moves packets until one reaches its host, or the next event is after `limit`.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self, limit: Time) -> Option<Delivery> {
         loop {
             let now = self.heap.next();

@@ -198,7 +198,7 @@ impl Sender {
     }
 
     /// An ACK or SYN-ACK came.
-    #[inline]
+    #[inline(always)]
     pub fn on_segment(&mut self, config: &Config, ack: &Segment, now: Time) {
         if self.state != State::Established {
             return self.on_syn_ack(config, ack, now);
@@ -263,7 +263,7 @@ impl Sender {
     }
 
     /// New data, with `in_flight` bytes in the network.
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll_new(
         &mut self,
         config: &Config,
