@@ -86,6 +86,9 @@ main(int argc, char* argv[])
     Time warmup = MilliSeconds(50);
     Time end = MilliSeconds(250);
     Time sampling = MicroSeconds(1);
+    std::string rate = "10Gbps";
+    Time stagger = MicroSeconds(10);
+    Time longer = Seconds(0);
     peer::Tcp tcp;
     CommandLine cmd(__FILE__);
     cmd.AddValue("senders", "senders, at most 200", senders);
@@ -94,6 +97,9 @@ main(int argc, char* argv[])
     cmd.AddValue("warmup", "time before measuring", warmup);
     cmd.AddValue("end", "simulated time", end);
     cmd.AddValue("sampling", "interval of the queue's samples; 0s: none", sampling);
+    cmd.AddValue("rate", "every link's rate", rate);
+    cmd.AddValue("stagger", "time from one sender's start to the next's", stagger);
+    cmd.AddValue("longer", "so much longer is the last sender's link than the others", longer);
     tcp.AddTo(cmd);
     cmd.Parse(argc, argv);
     if (senders < 1 || senders > 200 || k < 2 || end <= warmup || !tcp.Known())
@@ -112,12 +118,15 @@ main(int argc, char* argv[])
 
     // Base RTT 100 us: four links of 25 us propagation, two each way. Addresses come after
     // the disciplines: the address helper installs a default one where there is none.
-    PointToPointHelper link = peer::Link(MicroSeconds(25));
+    Time delay = MicroSeconds(25);
+    PointToPointHelper link = peer::Link(delay);
+    link.SetDeviceAttribute("DataRate", StringValue(rate));
     Ptr<QueueDisc> disc;
     Ptr<NetDevice> port;
     Ipv4Address receiver;
     for (uint32_t i = 0; i <= senders; i++)
     {
+        link.SetChannelAttribute("Delay", TimeValue(i + 1 == senders ? delay + longer : delay));
         NetDeviceContainer ends = link.Install(hosts.Get(i), hub);
         peer::Card().Install(ends.Get(0));
         QueueDiscContainer discs = peer::StepMarking(k, buffer).Install(ends.Get(1));
@@ -142,7 +151,7 @@ main(int argc, char* argv[])
                                 MakeCallback(&Accepted));
     for (uint32_t i = 0; i < senders; i++)
     {
-        Simulator::Schedule(MicroSeconds(10 * i), &Start, hosts.Get(i), receiver);
+        Simulator::Schedule(i * stagger, &Start, hosts.Get(i), receiver);
     }
     std::vector<uint64_t> before(senders, 0);
     Simulator::Schedule(warmup, [&before]() {
