@@ -168,6 +168,21 @@ fn flows_with_a_packet_an_rtt_each_share_fairly_from_the_start() {
     }
 }
 
+/// A host's own timers (here of its processing) are of no connection.
+#[test]
+fn monitors_follow_hosts_that_take_their_time() {
+    let mut scenario = stop_and_wait();
+    scenario.host.jitter = Span::from_us(1);
+    scenario.measure.monitors.convergence = Some(Convergence {
+        port: TO_HOST_2.into(),
+        window: Span::from_us(100),
+        within: 0.5,
+        windows: 1,
+    });
+    let (monitored, _) = monitored(scenario, "0.001,0,2,146000\n0.00105,1,2,146000\n");
+    assert_eq!(monitored.converged.len(), 2);
+}
+
 #[test]
 fn monitors_change_nothing_and_see_the_same_however_ports_are_settled() {
     let plain = fig9("mq-ecn", 0.8, 60);

@@ -1,7 +1,7 @@
 //! What TCP's hosts have under way, for monitors.
 
 use super::connection::{Connection, NOBODY};
-use super::{CARD, Hosts, PLACE_BITS, PROBE, SENDER};
+use super::{CARD, Hosts, PLACE_BITS, PROBE, PROCESSED, SENDER};
 use crate::monitors::Underway;
 use crate::topology::Hop;
 use std::cmp::Reverse;
@@ -51,8 +51,10 @@ impl Hosts {
             return nics.next_host();
         }
         let (_, flow, half) = timer?;
-        if half == CARD || half == PROBE {
-            return (half == CARD).then_some(flow);
+        match half {
+            CARD | PROCESSED => return Some(flow),
+            PROBE => return None,
+            _ => {}
         }
         let connection = &self.connections[(flow & ((1 << PLACE_BITS) - 1)) as usize];
         Some(if half == SENDER { connection.src } else { connection.dst })
