@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool clang 
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 
-.PHONY: setup setup-system setup-peers demo test bench bench-accept bench-sizes bench-peers validate lint format docs pictures figures lock clean
+.PHONY: setup setup-system setup-peers demo test bench bench-accept bench-sizes bench-peers validate lint format docs site pictures figures lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -68,6 +68,10 @@ bench-peers: setup
 # Writes the generated pages of docs/ anew.
 docs:
 	SWITCHBED_WRITE_DOCS=1 cargo test --locked --quiet --package switchbed-scenario reference
+
+# Builds the documentation as a site in target/site.
+site: setup
+	$(BIN)/sphinx-build -W --keep-going -q -b html -d target/site-trees docs target/site
 
 # Draws the pictures of docs/schemes anew.
 pictures: setup
