@@ -168,6 +168,26 @@ def query(sql: str, store: Path, form: str | None) -> None:
 
 
 @cli.command()
+@click.argument("path", type=file_argument, metavar="RUN|SWEEP")
+@click.option(
+    "--out", type=file_argument, default="report.html", show_default=True, help="File to write."
+)
+@click.option("--title", default="", help="Title. Default: the scenario's.")
+@click.option(
+    "--only", multiple=True, metavar="KEY=VALUE", help="Only runs of this setting: load=0.5."
+)
+def report(path: Path, out: Path, title: str, only: tuple[str, ...]) -> None:
+    """Write a report as one HTML file that works offline. RUN is a result directory, of one run or
+    a comparison; SWEEP a STORE/sweeps/NAME.parquet."""
+    from switchbed.html import page
+    from switchbed.plots import runs
+
+    page.check(out)
+    page.write(runs.read([path], only), out, title, runs.failures(path))
+    click.echo(f"written to {out}")
+
+
+@cli.command()
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def schemes(as_json: bool) -> None:
     """List the schemes: seats, parameters with units and defaults, source."""

@@ -27,33 +27,38 @@ def print_run(outcome: Outcome) -> None:
         table.add_row(name, f"{row['n']:,}", *(duration(row[field]) for field in FIELDS))
     if outcome.summary["fct"]["all"]["n"]:
         console.print(table)
-    console.print(_counters(outcome.summary))
-    classes = outcome.summary["classes"]
-    if outcome.summary["endless"] and len(classes) > 1:
-        shares = (f"{c['goodput_bps'] / 1e6:.4g} Mbps of class {c['class']}" for c in classes)
-        console.print(f"goodput: {', '.join(shares)}")
-    for probe in outcome.summary["probes"]:
-        console.print(_probes(probe))
-    for offered in outcome.summary["offered"]:
-        console.print(_load(offered))
-    if outcome.summary["bottleneck"]:
-        console.print(_bottleneck(outcome.summary["bottleneck"]))
+    for line in headline(outcome.summary):
+        console.print(line)
     console.print(_speed(outcome.summary, outcome.wall_s))
+
+
+def headline(summary: dict[str, Any]) -> list[str]:
+    """What one run comes to besides its FCTs, a line each."""
+    lines = [_counters(summary)]
+    classes = summary["classes"]
+    if summary["endless"] and len(classes) > 1:
+        shares = (f"{c['goodput_bps'] / 1e6:.4g} Mbps of class {c['class']}" for c in classes)
+        lines.append(f"goodput: {', '.join(shares)}")
+    lines += map(_probes, summary["probes"])
+    lines += map(_load, summary["offered"])
+    if summary["bottleneck"]:
+        lines.append(_bottleneck(summary["bottleneck"]))
+    return lines
 
 
 def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     """A row a scheme and point, then the paired ratios to the first scheme."""
     rows = comparing.rows(outcomes)
     keys = [key for key, _ in rows[0].point]
-    measured = _measured(rows)
+    columns = measured(rows)
     counters = ("marks", "drops", "timeouts")
-    console, table = _table("scheme", *keys, "seeds", *measured, *counters)
+    console, table = _table("scheme", *keys, "seeds", *columns, *counters)
     for row in rows:
         table.add_row(
             row.scheme or "",
             *(str(value) for _, value in row.point),
             str(len(row.runs)),
-            *(cell(row) for cell in measured.values()),
+            *(cell(row) for cell in columns.values()),
             *(f"{row.total(counter):,}" for counter in counters),
         )
     console.print(table)
@@ -66,14 +71,15 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     )
 
 
-def _measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row], str]]:
-    """What a comparison measured, by its heading: FCTs of flows that end, goodputs of those
+def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row], str]]:
+    """What a comparison measured, by its column's heading: FCTs of flows that end, goodputs of
+    those
     that do not, round-trip times of probes."""
     summaries = [run.summary for row in rows for run in row.runs]
     columns: dict[str, Callable[[comparing.Row], str]] = {}
     if any(summary["fct"]["all"]["n"] for summary in summaries):
         for statistic in comparing.STATISTICS:
-            columns[_heading(statistic)] = partial(_fct_cell, statistic)
+            columns[heading(statistic)] = partial(_fct_cell, statistic)
     if any(summary["endless"] for summary in summaries):
         columns["goodput by class"] = _goodput_cell
     probes = {_probe(probe) for summary in summaries for probe in summary["probes"]}
@@ -129,7 +135,7 @@ def _print_ratios(console: "Console", ratios: Sequence[comparing.Ratio], keys: l
         f"FCT against that of {ratios[0].to}: geometric mean over paired seeds"
         f" ({100 * stats.LEVEL:g} % confidence interval, in %)"
     )
-    _, table = _table("scheme", *keys, "pairs", *map(_heading, comparing.STATISTICS))
+    _, table = _table("scheme", *keys, "pairs", *map(heading, comparing.STATISTICS))
     groups: dict[tuple[str, comparing.Point], list[comparing.Ratio]] = {}
     for ratio in ratios:
         groups.setdefault((ratio.scheme, ratio.point), []).append(ratio)
@@ -210,11 +216,18 @@ def _cell(value: object) -> str:
 
 
 def print_warnings(outcomes: Sequence[Outcome]) -> None:
-    """Each warning once, on standard error, with the number of runs that gave it."""
+    """On standard error."""
+    for text in warnings(outcomes):
+        print(f"warning: {text}", file=sys.stderr)
+
+
+def warnings(outcomes: Sequence[Outcome]) -> list[str]:
+    """Each warning once, with the number of runs that gave it."""
     counts = Counter(text for outcome in outcomes for text in outcome.summary["warnings"])
-    for text, count in counts.items():
-        runs = f" ({count} of {len(outcomes)} runs)" if len(outcomes) > 1 else ""
-        print(f"warning: {text}{runs}", file=sys.stderr)
+    return [
+        f"{text} ({count} of {len(outcomes)} runs)" if len(outcomes) > 1 else text
+        for text, count in counts.items()
+    ]
 
 
 def duration(us: float | None) -> str:
@@ -239,7 +252,8 @@ def _change(ratio: comparing.Ratio) -> str:
     return ratio.change.words + (f" ({bounds})" if bounds else "")
 
 
-def _heading(statistic: tuple[str, str]) -> str:
+def heading(statistic: tuple[str, str]) -> str:
+    """`small p99` for ("small", "p99_us")."""
     size_class, field = statistic
     return f"{size_class} {field.removesuffix('_us')}"
 

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from switchbed import comparing, stats, tables
-from switchbed._native import SCHEMA_VERSION, Mistake, Plan, Results, Table
+from switchbed._native import (
+    SCHEMA_VERSION,
+    Mistake,
+    Plan,
+    Results,
+    Table,
+    __build__,
+    __version__,
+)
 from switchbed.runner import Outcome
 
 if TYPE_CHECKING:
@@ -26,6 +34,7 @@ class Result:
         scenario: dict[str, Any],
         read: Callable[[str], "pl.DataFrame | None"],
         arrow: dict[str, Table] | None = None,
+        program: str = f"{__version__} (build {__build__})",
     ) -> None:
         """Use `Scenario.run` or `Result.load`. `read` gives a table by its name."""
         self.outcome = outcome
@@ -33,6 +42,8 @@ class Result:
         """The scenario as resolved, every default filled in."""
         self._read = read
         self._arrow = arrow
+        self.program = program
+        """The version and build of Switchbed that ran it."""
 
     @classmethod
     def of_run(cls, plan: Plan, results: Results, outcome: Outcome) -> Self:
@@ -63,7 +74,10 @@ class Result:
         summary = _json(place, "summary.json")
         scheme = manifest["scenario"]["scheme"]["name"]
         outcome = Outcome(0, settings or manifest["settings"], scheme, summary, 0.0)
-        return cls(outcome, manifest["scenario"], lambda name: tables.read(place / name))
+        program = f"{manifest['version']} (build {manifest['build']})"
+        return cls(
+            outcome, manifest["scenario"], lambda name: tables.read(place / name), program=program
+        )
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
     finished within a time."""
     import polars as pl
 
-    frames = [(line, pl.concat([_flows(run, value) for run in line.runs])) for line in drawn]
+    frames = [(line, pl.concat([flows(run, value) for run in line.runs])) for line in drawn]
     together = pl.concat([frame for _, frame in frames])
     if together.is_empty():
         raise Mistake("no flow has finished: there is no distribution to draw")
@@ -56,7 +56,7 @@ def _minor(axes: "Axes") -> str:
     return "{x:g}" if high < 8 * low else ""
 
 
-def _flows(run: Result, value: Value) -> Any:
+def flows(run: Result, value: Value) -> Any:
     """Finished flows that count, with their size class."""
     import polars as pl
 

@@ -23,11 +23,11 @@ def figure(
     panels = [(line, run) for line in drawn for run in line.runs]
     if len(panels) > MOST:
         raise Mistake(f"{len(panels)} runs are too many panels: give at most {MOST}")
-    chosen = port or _busiest(panels[0][1])
+    chosen = port or busiest(panels[0][1])
     made = style.figure(9, 1.2 + 2 * len(panels), title)
     rows = made.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, (line, run) in zip(rows, panels, strict=True):
-        _panel(axes, _series(run, chosen, window_ms))
+        _panel(axes, series(run, chosen, window_ms))
         seed = f", seed {run.seed}" if len(line.runs) > 1 else ""
         axes.set_title(f"{line.label}{seed}: {chosen}", fontsize="small", loc="left")
     rows[0].set_ylim(bottom=0)
@@ -37,7 +37,7 @@ def figure(
     return made
 
 
-def _busiest(run: Result) -> str:
+def busiest(run: Result) -> str:
     """The sampled port that marked or held most."""
     import polars as pl
 
@@ -47,7 +47,7 @@ def _busiest(run: Result) -> str:
     return str(by_port["port"][-1])
 
 
-def _series(run: Result, port: str, window_ms: tuple[float, float] | None) -> Any:
+def series(run: Result, port: str, window_ms: tuple[float, float] | None) -> Any:
     import polars as pl
 
     if run.series.is_empty():

@@ -40,6 +40,21 @@ def read(paths: Iterable[Path], only: Iterable[str] = ()) -> list[Result]:
     return found
 
 
+def failures(path: Path) -> list[str]:
+    """The runs of a sweep that have no results: settings, and why. None of other places."""
+    import polars as pl
+
+    tables = [path] if path.suffix == ".parquet" else sorted((path / "sweeps").glob("*.parquet"))
+    return [
+        f"{', '.join(name(key, value) for key, value in json.loads(settings).items())}: {message}"
+        for table in tables
+        for settings, message in pl.read_parquet(table)
+        .filter(pl.col("status") != "ok")
+        .select("settings", "message")
+        .rows()
+    ]
+
+
 def text(value: Any) -> str:
     """A setting as it is typed."""
     return value if isinstance(value, str) else json.dumps(value)

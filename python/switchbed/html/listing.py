@@ -1,0 +1,115 @@
+"""The tables of a report: HTML whose columns sort, and what stands in them."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+from switchbed import comparing, report
+from switchbed.plots.runs import Line, text
+from switchbed.result import Result
+
+
+class Cell(NamedTuple):
+    """What is shown, and what a column is sorted by."""
+
+    shown: str
+    key: float | str
+
+    @classmethod
+    def of(cls, value: float | str) -> "Cell":
+        """A number or a text as it is."""
+        return cls(f"{value:,}" if isinstance(value, int) else str(value), value)
+
+    @classmethod
+    def duration(cls, us: float | None) -> "Cell":
+        """A time in microseconds; none sorts last."""
+        return cls(report.duration(us), float("inf") if us is None else us)
+
+
+def table(name: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Cell]]]) -> str:
+    """Each row with the line that it belongs to, so that it hides with it; empty without rows."""
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col"><button>{escape(column)}</button></th>' for column in columns)
+    body = "".join(
+        f'<tr data-line="{escape(line)}">{"".join(map(_cell, cells))}</tr>\n'
+        for line, cells in rows
+    )
+    return (
+        f'<div class="wide"><table id="{name}"><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{body}</tbody></table></div>\n"
+    )
+
+
+def _cell(cell: Cell) -> str:
+    kind = "" if isinstance(cell.key, str) else ' class="number"'
+    return f'<td{kind} data-key="{escape(str(cell.key))}">{escape(cell.shown)}</td>'
+
+
+def differences(drawn: Sequence[Line]) -> str:
+    """Every scheme against the first, paired over seeds."""
+    lines = {comparing.label(run.outcome): line for line in drawn for run in line.runs}
+    found = comparing.ratios([run.outcome for line in drawn for run in line.runs])
+    keys = [key for key, _ in found[0].point] if found else []
+    rows = [
+        (
+            lines[ratio.scheme].label,
+            [
+                Cell.of(ratio.scheme),
+                *(Cell.of(value) for _, value in ratio.point),
+                Cell.of(report.heading((ratio.size_class, ratio.statistic))),
+                Cell(str(ratio.change), ratio.ratio),
+            ],
+        )
+        for ratio in found
+    ]
+    against = f"FCT against {found[0].to}" if found else ""
+    return table("differences", ["scheme", *keys, "of flows", against], rows)
+
+
+def runs(drawn: Sequence[Line]) -> str:
+    """A row a run: its settings and what it measured."""
+    every = [(line, run) for line in drawn for run in line.runs]
+    keys = list(dict.fromkeys(key for _, run in every for key in run.settings))
+    keys = [key for key in keys if not comparing.is_seed(key)]
+    statistics = [
+        statistic
+        for statistic in comparing.STATISTICS
+        if any(comparing.fct(run.outcome, *statistic) is not None for _, run in every)
+    ]
+    counters = ("marks", "drops", "timeouts")
+    columns = keys or ["line"]
+    headings = [f"FCT {report.heading(statistic)}" for statistic in statistics]
+    rows = []
+    for line, run in every:
+        told = [_setting(run, key) for key in keys] or [Cell.of(line.label)]
+        times = [Cell.duration(comparing.fct(run.outcome, *each)) for each in statistics]
+        summary = run.summary()
+        goodput = Cell(f"{summary['goodput_bps'] / 1e9:.4g}", summary["goodput_bps"])
+        counts = [Cell.of(int(summary[counter])) for counter in counters]
+        rows.append((line.label, [*told, Cell.of(run.seed), *times, goodput, *counts]))
+    return table("runs", [*columns, "seed", *headings, "goodput (Gbps)", *counters], rows)
+
+
+def _setting(run: Result, key: str) -> Cell:
+    value = run.settings.get(key, "")
+    return Cell.of(value) if isinstance(value, int | float) else Cell.of(text(value))
+
+
+def ports(run: Result) -> str:
+    """One run's ports, the busiest first."""
+    frame = run.counters
+    shown = [name for name in frame.columns if not frame[name].dtype.is_nested()]
+    rows = [
+        (run.label, [_value(value) for value in row])
+        for row in frame.select(shown).sort("utilisation", descending=True).rows()
+    ]
+    return table("ports", shown, rows)
+
+
+def _value(value: object) -> Cell:
+    if value is None:
+        return Cell("–", float("inf"))
+    if isinstance(value, float):
+        return Cell(f"{value:.4g}", value)
+    return Cell.of(value if isinstance(value, int | str) else str(value))

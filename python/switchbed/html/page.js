@@ -1,0 +1,87 @@
+// What moves in a report: charts by line and by choice, the time slider, tables that sort.
+"use strict";
+
+const charts = JSON.parse(document.getElementById("charts").textContent);
+const switches = [...document.querySelectorAll("#lines input")];
+const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"] };
+const slider = document.querySelector(".slider input");
+
+const shown = () => new Set(switches.filter((s) => s.checked).map((s) => s.value));
+const choices = (name) => [...document.querySelectorAll(`#about-${name} select`)];
+
+function isChosen(trace, name) {
+  return choices(name).every((select) => (trace.meta.view[select.dataset.key] ?? select.value) === select.value);
+}
+
+// A chart's traces that are to be seen now.
+function update({ name, traces }) {
+  const lines = shown();
+  const visible = traces.map((trace) => lines.has(trace.meta.line) && isChosen(trace, name));
+  Plotly.restyle(name, { visible });
+}
+
+function times() {
+  const found = charts.find(({ name }) => name === "instant").traces.filter((t) => isChosen(t, "instant"));
+  return found.reduce((longest, t) => (t.meta.times_ms.length > longest.length ? t.meta.times_ms : longest), []);
+}
+
+// Bars at the slider's time, and a line at it in the chart over time.
+function seek() {
+  const { traces } = charts.find(({ name }) => name === "instant");
+  const all = times();
+  slider.max = all.length - 1;
+  const now = all[Math.min(slider.value, all.length - 1)];
+  slider.nextElementSibling.textContent = `${now} ms`;
+  const y = traces.map(({ customdata, meta }) => {
+    const at = meta.times_ms.findLastIndex((t) => t <= now);
+    return customdata.map((lengths) => (at < 0 ? 0 : lengths[at]));
+  });
+  Plotly.restyle("instant", { y });
+  const line = { type: "line", x0: now, x1: now, y0: 0, y1: 1, yref: "paper", line: { width: 1, dash: "dot" } };
+  Plotly.relayout("queues", { shapes: [line] });
+}
+
+function sort(header) {
+  const table = header.closest("table");
+  const column = header.cellIndex;
+  const down = header.getAttribute("aria-sort") === "ascending";
+  for (const other of header.parentElement.children) other.removeAttribute("aria-sort");
+  header.setAttribute("aria-sort", down ? "descending" : "ascending");
+  const key = (row) => row.cells[column].dataset.key;
+  const isNumber = (row) => row.cells[column].className === "number";
+  const value = (row) => (key(row) === "inf" ? Infinity : Number(key(row)));
+  const compare = (a, b) => {
+    if (!isNumber(a) || !isNumber(b)) return key(a).localeCompare(key(b), "en", { numeric: true });
+    return value(a) < value(b) ? -1 : Number(value(a) > value(b));
+  };
+  const rows = [...table.tBodies[0].rows].sort((a, b) => (down ? compare(b, a) : compare(a, b)));
+  table.tBodies[0].append(...rows);
+}
+
+for (const chart of charts) {
+  Plotly.newPlot(chart.name, chart.traces, chart.layout, config);
+  update(chart);
+  for (const select of choices(chart.name)) {
+    select.addEventListener("change", () => {
+      update(chart);
+      // What was zoomed into is not where other data are.
+      Plotly.relayout(chart.name, { "xaxis.autorange": true });
+      if (chart.name !== "instant") Plotly.relayout(chart.name, { "yaxis.autorange": true });
+      else seek();
+    });
+  }
+}
+for (const one of switches) {
+  one.addEventListener("change", () => {
+    charts.forEach(update);
+    const lines = shown();
+    for (const row of document.querySelectorAll("tr[data-line]")) row.hidden = !lines.has(row.dataset.line);
+  });
+}
+if (slider) {
+  slider.addEventListener("input", seek);
+  seek();
+}
+for (const header of document.querySelectorAll("th")) {
+  header.firstChild.addEventListener("click", () => sort(header));
+}

@@ -1,0 +1,249 @@
+"""A report of runs as one HTML file that works without a network."""
+
+import json
+import os
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from switchbed import comparing, report, stats, toml
+from switchbed._native import Mistake
+from switchbed.html import charts, listing
+from switchbed.html.charts import Chart
+from switchbed.plots import runs
+from switchbed.plots.runs import Line
+from switchbed.result import Result
+
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " + (
+    "img-src data: blob:; connect-src data: blob:"
+)
+"""What a browser lets the page load: nothing but itself."""
+STATISTICS = (("all", "mean_us"), ("small", "p99_us"))
+"""Those of the headline."""
+
+
+def check(path: Path) -> None:
+    """Refuses what cannot be written, before anything is read."""
+    if path.suffix not in (".html", ".htm"):
+        raise Mistake(f"--out {path}: a report is an HTML file; end it with .html")
+    if not path.parent.is_dir():
+        raise Mistake(f"--out {path}: cannot be written: there is no directory {path.parent}")
+
+
+def write(
+    results: Sequence[Result], path: Path, title: str = "", failed: Sequence[str] = ()
+) -> None:
+    """Writes the report, whole or not at all. `failed` are runs that have no results, and why."""
+    check(path)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(page(results, title, failed), encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise Mistake(f"--out {path}: cannot be written: {error.strerror}") from error
+
+
+def page(results: Sequence[Result], title: str = "", failed: Sequence[str] = ()) -> str:
+    """The file's text."""
+    from plotly.offline import get_plotlyjs
+
+    drawn = runs.lines(results, over_load=True)
+    made = charts.charts(drawn)
+    named = title or str(results[0].scenario.get("title") or results[0].label)
+    data = [{"name": c.name, "traces": c.traces, "layout": c.layout} for c in made]
+    own = files("switchbed.html")
+    sections = [
+        f"<h1>{escape(named)}</h1>",
+        _ran(results, drawn),
+        _headline(results),
+        _warnings(results, failed),
+        _toggles(drawn),
+        *map(_chart, made),
+        _tables(results, drawn),
+        _repeat(drawn),
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(named)}</title>\n"
+        f"<style>\n{(own / 'page.css').read_text(encoding='utf-8')}</style>\n"
+        "</head>\n<body>\n<main>\n" + "\n".join(filter(None, sections)) + "\n</main>\n"
+        f'<script type="application/json" id="charts">{_json(data)}</script>\n'
+        f"<script>{get_plotlyjs()}</script>\n"
+        f"<script>\n{(own / 'page.js').read_text(encoding='utf-8')}</script>\n"
+        "</body>\n</html>\n"
+    )
+
+
+def _json(value: Any) -> str:
+    """JSON that no text in it can end as a script."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return text.replace("<", "\\u003c")
+
+
+def _section(name: str, heading: str, body: str) -> str:
+    return f'<section id="{name}">\n<h2>{escape(heading)}</h2>\n{body}</section>' if body else ""
+
+
+def _ran(results: Sequence[Result], drawn: Sequence[Line]) -> str:
+    """What was run, in a few words each."""
+    scenario = results[0].scenario
+    loads = sorted({load for run in results if (load := charts.load(run)) is not None})
+    seeds = sorted({run.seed for run in results})
+    facts = {
+        "runs": f"{len(results):,}",
+        "lines": ", ".join(line.label for line in drawn),
+        "loads": ", ".join(f"{load:g}" for load in loads),
+        "seeds": ", ".join(map(str, seeds)) if len(seeds) <= 12 else f"{len(seeds)} of them",
+        "topology": _section_of(scenario["topology"]),
+        "transport": str(scenario["transport"]["kind"]),
+        "traffic": ", ".join(source["kind"] for source in scenario["traffic"]),
+        "Switchbed": ", ".join(sorted({run.program for run in results})),
+    }
+    rows = (f"<dt>{key}</dt><dd>{escape(value)}</dd>" for key, value in facts.items() if value)
+    return _section("ran", "What was run", "<dl>" + "\n".join(rows) + "</dl>\n")
+
+
+def _section_of(values: dict[str, Any]) -> str:
+    """`star, hosts 4, rate 10Gbps`."""
+    named = [f"{key} {value}" for key, value in values.items() if key != "kind"]
+    return ", ".join([str(values["kind"]), *named])
+
+
+def _headline(results: Sequence[Result]) -> str:
+    """One run's figures, or how far each scheme is from the first."""
+    if len(results) == 1:
+        summary = results[0].summary()
+        fct = summary["fct"]["all"]
+        first = (
+            [
+                f"mean FCT {report.duration(fct['mean_us'])}, 99th percentile "
+                f"{report.duration(fct['p99_us'])}"
+            ]
+            if fct["n"]
+            else []
+        )
+        return _section("headline", "In short", _list([*first, *report.headline(summary)]))
+    found = comparing.ratios([run.outcome for run in results])
+    groups: dict[tuple[str, tuple[str, str]], list[comparing.Ratio]] = {}
+    for ratio in found:
+        statistic = (ratio.size_class, ratio.statistic)
+        if statistic in STATISTICS:
+            groups.setdefault((ratio.scheme, statistic), []).append(ratio)
+    lines = [
+        f"{scheme} against {group[0].to}, FCT of {report.heading(statistic)}: {_range(group)}"
+        for (scheme, statistic), group in groups.items()
+    ]
+    return _section("headline", "In short", _list(lines))
+
+
+def _range(group: Sequence[comparing.Ratio]) -> str:
+    """The change, or the lowest and highest of several points."""
+    if len(group) == 1:
+        return str(group[0].change)
+    low, high = (end(group, key=lambda ratio: ratio.ratio) for end in (min, max))
+    return f"from {low.change} at {_point(low)} to {high.change} at {_point(high)}"
+
+
+def _point(ratio: comparing.Ratio) -> str:
+    return ", ".join(runs.name(key, value) for key, value in ratio.point)
+
+
+def _warnings(results: Sequence[Result], failed: Sequence[str]) -> str:
+    lines = [f"failed: {text}" for text in failed]
+    lines += report.warnings([run.outcome for run in results])
+    alone = min(len(line.runs) for line in runs.lines(results))
+    if len(results) > 1 and alone == 1:
+        lines.append(f"{stats.seeds(1)} a point: nothing tells chance from a difference")
+    return _section("warnings", "Warnings", _list(lines))
+
+
+def _list(lines: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>\n" for line in lines)
+    return f"<ul>\n{items}</ul>\n" if lines else ""
+
+
+def _toggles(drawn: Sequence[Line]) -> str:
+    """A switch a line, which is the legend of every chart as well."""
+    switches = "".join(
+        f'<label><input type="checkbox" checked value="{escape(line.label)}">'
+        f'<svg width="30" height="10" aria-hidden="true"><line x1="0" y1="5" x2="30" y2="5" '
+        f'stroke="{line.look.colour}" stroke-width="3" '
+        f'stroke-dasharray="{SWATCHES[line.look.dashes]}"/></svg>{escape(line.label)}</label>\n'
+        for line in drawn
+    )
+    return f'<fieldset id="lines"><legend>Shown</legend>\n{switches}</fieldset>'
+
+
+SWATCHES = {"-": "none", "--": "8 4", "-.": "8 3 2 3", ":": "2 3"}
+
+
+def _chart(chart: Chart) -> str:
+    chosen = "".join(
+        f'<label>{escape(key)} <select data-key="{escape(key)}">'
+        + "".join(f"<option>{escape(value)}</option>" for value in values)
+        + "</select></label>\n"
+        for key, values in chart.choices.items()
+    )
+    slider = ""
+    if chart.name == "instant":
+        slider = (
+            '<label class="slider">time <input type="range" min="0" value="0">'
+            " <output></output></label>\n"
+        )
+    body = (
+        f'<p class="note">{escape(chart.note)}</p>\n<div class="choices">{chosen}{slider}</div>\n'
+    )
+    return _section(
+        f"about-{chart.name}",
+        chart.heading,
+        body + f'<div class="chart" id="{chart.name}"></div>\n',
+    )
+
+
+def _tables(results: Sequence[Result], drawn: Sequence[Line]) -> str:
+    tables = [
+        _section("about-differences", "Differences", listing.differences(drawn)),
+        _section("about-runs", "Runs", listing.runs(drawn)),
+    ]
+    if len(results) == 1:
+        tables.append(_section("about-ports", "Ports", listing.ports(results[0])))
+    return "\n".join(filter(None, tables))
+
+
+def _repeat(drawn: Sequence[Line]) -> str:
+    """Each scenario as resolved, and the seeds that it ran with."""
+    found: dict[str, tuple[str, list[int]]] = {}
+    for line in drawn:
+        for run in line.runs:
+            at = charts.load(run)
+            label = line.label if at is None else f"{line.label}, load {at:g}"
+            found.setdefault(label, (repeatable(run), []))[1].append(run.seed)
+    parts = "".join(
+        f"<details><summary>{escape(label)}</summary>\n"
+        + "".join(f"<pre>switchbed run scenario.toml --seed {seed}</pre>\n" for seed in seeds)
+        + f"<pre>{escape(text)}</pre></details>\n"
+        for label, (text, seeds) in found.items()
+    )
+    note = (
+        "<p>Save the scenario, with every default filled in, as <code>scenario.toml</code> and run "
+        "it with the same build of Switchbed: the results are the same, byte for byte. "
+        "Files that it names, such as lists of flows, must be there.</p>\n"
+    )
+    return _section("repeat", "How to repeat it", note + parts)
+
+
+def repeatable(run: Result) -> str:
+    """The run's scenario as a file."""
+    return toml.document(_given(run.scenario))
+
+
+def _given(value: Any) -> Any:
+    """Without what is not set, which TOML cannot say."""
+    if isinstance(value, dict):
+        return {key: _given(item) for key, item in value.items() if item is not None}
+    return [_given(item) for item in value] if isinstance(value, list) else value
