@@ -83,14 +83,16 @@ def comparison(drawn: Sequence[Line]) -> Chart:
     """Each line's figures, over load where several are compared: means over seeds."""
     loads = {load(run) for line in drawn for run in line.runs}
     over_load = len(loads) > 1 and None not in loads
-    traces = []
-    for name, measure in MEASURES.items():
+    traces: list[Trace] = []
+    alone = len(drawn) == 1 and not over_load  # its figures are in the tables
+    for name, measure in () if alone else MEASURES.items():
         for line in drawn:
             points = _means(line, measure, over_load)
             if points:
                 meta = {"line": line.label, "view": {"figure": name}}
                 traces.append({"name": line.label, "meta": meta} | _points(line, points))
-    note = f"Means over seeds; bars are {100 * stats.LEVEL:g} % confidence intervals."
+    level = f"{100 * stats.LEVEL:g} % confidence intervals"
+    note = f"Means over seeds, with {level}, which may leave the axis where seeds are few."
     xaxis = {"title": {"text": "load (%)"}} if over_load else {"type": "category"}
     return Chart("comparison", "Comparison", note, traces, _layout(xaxis, {"rangemode": "tozero"}))
 

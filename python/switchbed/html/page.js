@@ -18,6 +18,10 @@ function update({ name, traces }) {
   const lines = shown();
   const visible = traces.map((trace) => lines.has(trace.meta.line) && isChosen(trace, name));
   Plotly.restyle(name, { visible });
+  if (name !== "comparison") return;
+  // Intervals of few seeds reach far: the estimates decide what is seen, as in plots.
+  const top = Math.max(...traces.filter((_, i) => visible[i]).flatMap(({ y }) => y));
+  Plotly.relayout(name, { "yaxis.range": [0, top > 0 ? 1.25 * top : 1] });
 }
 
 function times() {
@@ -66,8 +70,8 @@ for (const chart of charts) {
       update(chart);
       // What was zoomed into is not where other data are.
       Plotly.relayout(chart.name, { "xaxis.autorange": true });
-      if (chart.name !== "instant") Plotly.relayout(chart.name, { "yaxis.autorange": true });
-      else seek();
+      if (chart.name === "queues") Plotly.relayout(chart.name, { "yaxis.autorange": true });
+      if (chart.name === "instant") seek();
     });
   }
 }
@@ -80,6 +84,8 @@ for (const one of switches) {
 }
 if (slider) {
   slider.addEventListener("input", seek);
+  slider.max = times().length - 1;
+  slider.value = slider.max / 2; // the start is often empty
   seek();
 }
 for (const header of document.querySelectorAll("th")) {
