@@ -112,7 +112,25 @@ def test_the_command_writes_runs_and_sweeps(switchbed: Program, sweep: Path) -> 
     assert not sweep.with_name("b.html").exists()
 
 
-def test_failed_runs_are_told(kept: Path) -> None:
+def test_runs_without_results_are_told(kept: Path, switchbed: Program, sweep: Path) -> None:
+    switchbed("sweep", sweep)
+    table = sweep.with_name("switchbed-store") / "sweeps" / "sweep.parquet"
+    assert runs.failures(table) == []
+    broken = pl.col("seed") == 2
+    pl.read_parquet(table).with_columns(
+        status=pl.when(broken).then(pl.lit("failed")).otherwise("status"),
+        message=pl.when(broken).then(pl.lit("out of memory")).otherwise("message"),
+    ).write_parquet(table)
+    found = runs.failures(table)
+    assert len(found) == 4
+    assert found[0] == "scheme per-queue, load 0.4, seed 2: out of memory"
+
+    assert runs.failures(kept / "compared") == runs.failures(kept / "one") == []
+    stopped = sweep.with_name("stopped")
+    stopped.mkdir()
+    (stopped / "summary.json").write_text('{"complete": false, "planned": 8, "runs": [{}, {}]}')
+    assert runs.failures(stopped)[0].startswith("6 of 8 runs")
+
     text = page.page(runs.read([kept / "one"]), failed=["load 0.9: <broken>"])
     assert "<li>failed: load 0.9: &lt;broken&gt;</li>" in text
 

@@ -41,9 +41,16 @@ def read(paths: Iterable[Path], only: Iterable[str] = ()) -> list[Result]:
 
 
 def failures(path: Path) -> list[str]:
-    """The runs of a sweep that have no results: settings, and why. None of other places."""
+    """The runs of a sweep that have no results: settings, and why; of a comparison that was
+    stopped, how many."""
     import polars as pl
 
+    if (path / "summary.json").exists():
+        summary = json.loads((path / "summary.json").read_bytes())
+        if summary.get("complete", True):
+            return []
+        missing = summary["planned"] - len(summary["runs"])
+        return [f"{missing} of {summary['planned']} runs, which the comparison was stopped before"]
     tables = [path] if path.suffix == ".parquet" else sorted((path / "sweeps").glob("*.parquet"))
     return [
         f"{', '.join(name(key, value) for key, value in json.loads(settings).items())}: {message}"
