@@ -25,6 +25,7 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "cedm": ("scenarios/cedm-bursts.toml",),
     "cqrd": ("scenarios/cqrd-fig2.toml", "run.until=5.5ms", "measure.series_every=1us"),
     "e-ecn": ("scenarios/e-ecn-joining.toml",),
+    "red": ("scenarios/red-average.toml",),
     "s-ecn": ("scenarios/s-ecn-slope.toml",),
 }
 """What each scheme's picture is drawn from: a scenario, and what is set."""
