@@ -41,7 +41,7 @@ class Experiment:
     quick: Scale
     full: Scale
     core_minutes: float
-    """What the full scale took when it was last run."""
+    """What the full scale takes, roughly: an estimate from smaller runs where it has not run."""
     assumes: tuple[str, ...]
     """What the paper leaves open, and what is taken here."""
 
