@@ -13,6 +13,7 @@ from typing import NoReturn
 import click
 
 from switchbed import fct as fct_files
+from switchbed import options
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
 from switchbed.plots.command import plot
@@ -64,7 +65,7 @@ def cli(context: click.Context) -> None:
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value of the file."
 )
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Replace the seed of the file.")
-@click.option("--json", "json_to", metavar="FILE", help="Write the summary as JSON; - is stdout.")
+@options.JSON
 @click.option(
     "--out", type=file_argument, metavar="DIR", help="Write tables, summary and manifest."
 )
@@ -158,13 +159,13 @@ def fct(folder: Path, form: fct_files.Form, to: Path | None) -> None:
 @cli.command()
 @click.argument("sql")
 @STORE
-@click.option("--json", "form", flag_value="json", help="As JSON.")
-@click.option("--csv", "form", flag_value="csv", help="As CSV.")
-def query(sql: str, store: Path, form: str | None) -> None:
+@options.JSON
+@options.CSV
+def query(sql: str, store: Path, json_to: str | None, csv_to: str | None) -> None:
     """Ask a store of sweeps in SQL: runs, flows, queues, ports, series are its tables."""
     from switchbed.sweeps import command
 
-    command.query(store, sql, form)
+    command.query(store, sql, json_to, csv_to)
 
 
 @cli.command()
@@ -188,14 +189,14 @@ def report(path: Path, out: Path, title: str, only: tuple[str, ...]) -> None:
 
 
 @cli.command()
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def schemes(as_json: bool) -> None:
+@options.JSON
+def schemes(json_to: str | None) -> None:
     """List the schemes: seats, parameters with units and defaults, source."""
     from switchbed import _native
 
     found = json.loads(_native.schemes())
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
+    if json_to is not None:
+        options.write_json(found, json_to)
     else:
         from switchbed import report
 
@@ -242,7 +243,7 @@ def keys() -> None:
 
 
 @cli.command()
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@options.JSON
 @click.option("--scenario", "only", metavar="NAME", help="Only this one.")
 @click.option(
     "--repeat",
@@ -251,13 +252,13 @@ def keys() -> None:
     show_default=True,
     help="Runs of each; the median counts.",
 )
-def bench(as_json: bool, only: str | None, repeat: int) -> None:
+def bench(json_to: str | None, only: str | None, repeat: int) -> None:
     """Measure the simulator's speed and memory on its built-in scenarios."""
     from switchbed import bench as command
 
     found = command.measure(only, repeat)
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
+    if json_to is not None:
+        options.write_json(found, json_to)
     else:
         from switchbed import report
 

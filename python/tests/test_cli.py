@@ -54,8 +54,12 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_schemes_as_json_have_the_fields_that_scripts_read(switchbed: Program) -> None:
+def test_schemes_as_json_have_the_fields_that_scripts_read(
+    switchbed: Program, tmp_path: Path
+) -> None:
     schemes = json.loads(switchbed("schemes", "--json").stdout)
+    switchbed("schemes", "--json", "schemes.json")
+    assert json.loads((tmp_path / "schemes.json").read_text()) == schemes
     assert schemes
     for scheme in schemes:
         assert {"name", "paper", "parameters"} <= scheme.keys()

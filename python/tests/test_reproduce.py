@@ -207,7 +207,9 @@ def test_a_paper_is_run_once_and_judged(own: Path, tmp_path: Path) -> None:
 def test_full_results_are_committed_and_listed(own: Path, tmp_path: Path) -> None:
     assert "not run at full scale" in command("list")
     command("own", "--full", "--commit")
-    (listed,) = json.loads(command("list", "--json", "-"))
+    (listed,) = json.loads(command("list", "--json"))
+    command("list", "--json", "found.json")
+    assert json.loads((tmp_path / "found.json").read_text()) == [listed]
     assert listed["seeds"] == 3
     assert listed["verdict"] in (tmp_path / "page.md").read_text()
 

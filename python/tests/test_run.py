@@ -35,7 +35,8 @@ def test_json_of_one_run_is_an_object(switchbed: Program, single: Path, tmp_path
 
 
 def test_json_on_standard_output_is_alone_there(switchbed: Program, single: Path) -> None:
-    check_contract(json.loads(switchbed("run", single, "--json", "-").stdout))
+    for arguments in (["--json"], ["--json", "-"]):
+        check_contract(json.loads(switchbed("run", single, *arguments).stdout))
 
 
 def test_json_of_a_sweep_is_a_list_in_the_order_of_the_file(

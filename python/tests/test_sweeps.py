@@ -1,6 +1,9 @@
 """Sweeps: what is kept is not run again, kills and failures, keys, the stop rule, queries."""
 
 import json
+import os
+import random
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -24,25 +27,34 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in files if p.name != "machine.json"}
 
 
-def test_a_sweep_killed_twice_and_resumed_equals_one_that_was_not(
+def test_a_sweep_of_200_runs_killed_twice_and_resumed_equals_one_that_was_not(
     switchbed: Program, command: list[str], sweep: Path, tmp_path: Path
 ) -> None:
-    slow = ["--set", "flows=20_000", "--seeds", "5", "--jobs", "2"]
-    arguments = [*command, "sweep", str(sweep), *slow, "--store", "killed"]
+    many = ["--set", "flows=1000", "--seeds", "50", "--jobs", "2"]
+    arguments = [*command, "sweep", str(sweep), *many, "--store", "killed"]
     store = tmp_path / "killed"
-    for least in (3, 9):
-        with subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.DEVNULL) as process:
-            while len(list(store.glob("runs/*"))) < least:
+    draw = random.Random()  # other points each time; an assertion that fails names them
+    points = [draw.randint(1, 90), draw.randint(91, 180)]
+    for point in points:
+        with subprocess.Popen(
+            arguments, cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True
+        ) as process:
+            while len(list(store.glob("runs/*"))) < point:
                 assert process.poll() is None, "it ended before it could be killed"
-                time.sleep(0.005)
-            process.kill()
+                time.sleep(0.001)
+            os.killpg(process.pid, signal.SIGKILL)
     before = len(list(store.glob("runs/*")))
-    assert 9 <= before < 20
-    resumed = switchbed("sweep", sweep, *slow, "--store", "killed").stdout
-    assert f"20 runs: {20 - before} ran, {before} kept from before; in killed" in resumed
-    switchbed("sweep", sweep, *slow, "--store", "whole")
-    assert contents(store) == contents(tmp_path / "whole")
+    assert points[1] <= before < 200, points
+    assert not (store / "sweeps/sweep.parquet").exists(), "no table of half a sweep"
+    resumed = switchbed("sweep", sweep, *many, "--store", "killed").stdout
+    assert f"200 runs: {200 - before} ran, {before} kept from before; in killed" in resumed
+    switchbed("sweep", sweep, *many, "--store", "whole")
+    assert contents(store) == contents(tmp_path / "whole"), points
     assert not (store / ".drafts").exists()
+    rows = pl.read_parquet(store / "sweeps/sweep.parquet")
+    there = sorted(path.name for path in store.glob("runs/*"))
+    assert sorted(rows["run"]) == there, "every run is there, once"
+    assert len(set(there)) == 200
 
 
 def test_a_repeated_sweep_runs_nothing(switchbed: Program, sweep: Path, tmp_path: Path) -> None:

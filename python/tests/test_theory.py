@@ -248,9 +248,15 @@ LINK = ("--rate", "10Gbps", "--rtt", "100us")
     ],
     ids=lambda arguments: arguments[0],
 )
-def test_every_table_is_json_and_csv_too(switchbed: Program, arguments: tuple[str, ...]) -> None:
+def test_every_table_is_json_and_csv_too(
+    switchbed: Program, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
     rows = json.loads(switchbed("theory", *arguments, "--json").stdout)
     text = switchbed("theory", *arguments, "--csv").stdout
+    both = switchbed("theory", *arguments, "--json", "t.json", "--csv", "t.csv")
+    assert both.stdout == ""
+    assert json.loads((tmp_path / "t.json").read_text()) == rows
+    assert (tmp_path / "t.csv").read_text() == text
     read = list(csv.DictReader(io.StringIO(text)))
     assert [list(row) for row in read] == [list(row) for row in rows]
     shown = [["" if v is None else str(v) for v in row.values()] for row in rows]

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from switchbed import _native
+from switchbed import _native, options
 from switchbed._native import Mistake
 from switchbed.live import control
 
@@ -170,7 +170,7 @@ def lab() -> None:
     help="Divide rates and multiply times: 0.01 makes 100 Mbps of 10 Gbps.",
 )
 @click.option("--name", help="Of the lab and its namespaces (default: the file's).")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@options.JSON
 @click.option("--out", type=path_argument, metavar="DIR", help="Write tables and summary.")
 def lab_run(
     file: Path,
@@ -178,15 +178,15 @@ def lab_run(
     seed: int | None,
     scale: float,
     name: str | None,
-    as_json: bool,
+    json_to: str | None,
     out: Path | None,
 ) -> None:
     """Run the scenario FILE: simulated, then live, with the same flows."""
     from switchbed.live import lab as command
 
     found = command.run(command.Request(file, sets, scale, name, out, seed))
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
+    if json_to is not None:
+        options.write_json(found, json_to)
     else:
         from switchbed.live import view
 

@@ -1,6 +1,5 @@
 """The command line of reproductions."""
 
-import json
 import math
 import sys
 import time
@@ -11,6 +10,7 @@ from typing import Any
 
 import click
 
+from switchbed import options
 from switchbed._native import Mistake
 from switchbed.meter import Bar, Silent
 from switchbed.reproduce import experiment as experiments
@@ -40,7 +40,7 @@ class Finding:
 @click.command()
 @click.argument("which", metavar="PAPER[/FIGURE]|all|list")
 @click.option("--quick/--full", default=True, help="Small runs (default), or the papers' own.")
-@click.option("--json", "json_to", metavar="FILE", help="Write the verdicts as JSON; - is stdout.")
+@options.JSON
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -106,7 +106,7 @@ def reproduce(
         if commit:
             page.commit(paper, experiment, found, judged)
     if json_to is not None:
-        _write([asdict(finding) for finding in findings], json_to)
+        options.write_json([asdict(finding) for finding in findings], json_to)
     elif len(findings) > 1:
         click.echo(_count(finding.verdict for finding in findings))
     return 0
@@ -133,14 +133,19 @@ def _judge(paper: Paper, claim: Claim, rows: Rows) -> Finding:
     return Finding(
         id=claim.id,
         paper=claim.paper,
-        measured=None if math.isnan(measured.estimate) else measured.estimate,
-        low=measured.low,
-        high=measured.high,
+        measured=_finite(measured.estimate),
+        low=_finite(measured.low),
+        high=_finite(measured.high),
         verdict=judge(claim.target, measured),
         seeds=measured.seeds,
         flows=measured.flows,
         note=measured.note,
     )
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no other numbers."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _print(
@@ -186,7 +191,7 @@ def _list(json_to: str | None) -> int:
             if json_to is None:
                 click.echo(line(Finding(**finding), claim.unit))
     if json_to is not None:
-        _write(found, json_to)
+        options.write_json(found, json_to)
     else:
         click.echo(_count(finding["verdict"] for finding in found))
     return 0
@@ -196,11 +201,3 @@ def _count(verdicts: Iterator[str]) -> str:
     given = list(verdicts)
     counts = (f"{given.count(word)} {word}" for word in WORDS)
     return f"{len(given)} claims: {', '.join(counts)}"
-
-
-def _write(found: list[dict[str, Any]], to: str) -> None:
-    text = json.dumps(found, indent=2) + "\n"
-    if to == "-":
-        click.echo(text, nl=False)
-    else:
-        Path(to).write_text(text)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import _native, report
+from switchbed import _native, options, report
 from switchbed._native import Plan
 from switchbed.sweeps.archive import Archive
 from switchbed.sweeps.stopping import Rule
@@ -61,14 +61,14 @@ def counts(found: SweepResult) -> str:
     return f"{len(found.entries):,} runs: {', '.join(parts)}"
 
 
-def query(path: Path, sql: str, form: str | None) -> None:
-    """Prints the rows."""
+def query(path: Path, sql: str, json_to: str | None, csv_to: str | None) -> None:
+    """Prints the rows, or writes them."""
     from switchbed.sweeps import query as asking
 
     frame = asking.query(path, sql)
-    if form == "csv":
-        sys.stdout.write(frame.write_csv())
-    elif form == "json":
-        sys.stdout.write(frame.write_json() + "\n")
-    else:
+    if csv_to is not None:
+        options.write(frame.write_csv(), csv_to)
+    if json_to is not None:
+        options.write(frame.write_json() + "\n", json_to)
+    if csv_to is None and json_to is None:
         report.print_frame(frame.columns, frame.rows())

@@ -1,8 +1,8 @@
 """`switchbed theory`: the theory's functions on the command line, as tables, JSON or CSV."""
 
 import csv
+import io
 import json
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from switchbed import _native
+from switchbed import _native, options
 from switchbed._native import Mistake
 from switchbed.theory import cedm, cqrd, eecn, mqecn, standard
 
@@ -74,26 +74,28 @@ packet = click.option(
 def printing(command: Callable[..., Rows]) -> Callable[..., None]:
     """A command that prints the rows it returns in the format asked for."""
 
-    @click.option("--json", "form", flag_value="json", help="As JSON.")
-    @click.option("--csv", "form", flag_value="csv", help="As CSV.")
-    def printed(form: str | None, **values: Any) -> None:
-        show(command(**values), form)
+    @options.JSON
+    @options.CSV
+    def printed(json_to: str | None, csv_to: str | None, **values: Any) -> None:
+        show(command(**values), json_to, csv_to)
 
     printed.__doc__ = command.__doc__
     printed.__click_params__ += getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
     return printed
 
 
-def show(rows: Rows, form: str | None) -> None:
+def show(rows: Rows, json_to: str | None, csv_to: str | None) -> None:
     """Rows with the same keys; a value that does not exist is null, or empty in CSV."""
     rows = [{key: _tidy(value) for key, value in row.items()} for row in rows]
-    if form == "json":
-        click.echo(json.dumps(rows, indent=2, allow_nan=False))
-    elif form == "csv":
-        writer = csv.DictWriter(sys.stdout, rows[0].keys(), lineterminator="\n")
+    if json_to is not None:
+        options.write_json(rows, json_to)
+    if csv_to is not None:
+        table = io.StringIO()
+        writer = csv.DictWriter(table, rows[0].keys(), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    else:
+        options.write(table.getvalue(), csv_to)
+    if json_to is None and csv_to is None:
         from switchbed import report
 
         report.print_rows(rows)
