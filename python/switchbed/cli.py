@@ -117,6 +117,9 @@ STORE = click.option(
 @click.option(
     "--metric", default="fct.all.mean_us", show_default=True, help="A figure of the summary."
 )
+@click.option(
+    "--against", metavar="SCHEME", help="Of --metric's ratio to this scheme's, paired over seeds."
+)
 @click.option("--max-seeds", type=int, default=30, show_default=True, help="For --precision.")
 @click.option("--retry", is_flag=True, help="Run again what failed before.")
 @JOBS
@@ -128,6 +131,7 @@ def sweep(
     seeds: int | None,
     precision: float | None,
     metric: str,
+    against: str | None,
     max_seeds: int,
     retry: bool,
     jobs: int,
@@ -136,7 +140,7 @@ def sweep(
     from switchbed.sweeps import command
     from switchbed.sweeps.stopping import Rule
 
-    rule = None if precision is None else Rule(metric, precision, max_seeds)
+    rule = Rule.of(metric, precision, against, max_seeds)
     return command.sweep(file, sets, store, name, seeds, rule, jobs, retry=retry)
 
 

@@ -184,6 +184,21 @@ def settling_time(
 def seeds_needed(values: Sequence[float], relative: float, level: float = LEVEL) -> int:
     """How many seeds bring the mean's interval within `relative` of it on either side, as far
     as these tell: the smallest n with t(n - 1)·s / √n at most that. At least two values."""
+    return _needed(values, relative * abs(math.fsum(values) / _some(values)), level)
+
+
+def pairs_needed(
+    values: Sequence[float], base: Sequence[float], relative: float, level: float = LEVEL
+) -> int:
+    """How many seeds bring the interval of `paired`'s ratio within `relative` of it on either
+    side, as far as these tell. At least two pairs."""
+    logs = [math.log(v / b) for v, b in zip(values, base, strict=True)]
+    # From m·e⁻ʳ to m·eʳ it is m·sinh(r) wide on average, r the reach on the logarithms.
+    return _needed(logs, math.asinh(relative), level)
+
+
+def _needed(values: Sequence[float], goal: float, level: float) -> int:
+    """The smallest number of values whose mean's interval reaches no further than `goal`."""
     from scipy.stats import t
 
     n = _some(values)
@@ -191,7 +206,6 @@ def seeds_needed(values: Sequence[float], relative: float, level: float = LEVEL)
         raise ValueError("one value does not tell how much values vary")
     middle = math.fsum(values) / n
     spread = math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (n - 1))
-    goal = relative * abs(middle)
     if not goal > 0:
         raise ValueError("no number of seeds brings an interval within nothing")
 

@@ -167,3 +167,10 @@ def test_seeds_needed_is_the_smallest_number_that_is_enough() -> None:
     assert stats.seeds_needed([10.0, 10.0], 0.05) == 2
     with pytest.raises(ValueError, match="one value"):
         stats.seeds_needed([10.0], 0.05)
+
+
+def test_pairs_needed_is_the_smallest_number_that_is_enough() -> None:
+    # s = 0.1 on the logarithms: asinh(0.05) = 0.04998 needs t(n-1)/√n ≤ 0.4998, as above.
+    of, base = [math.exp(-0.1), 7.0, 2 * math.exp(0.1)], [1.0, 7.0, 2.0]
+    assert stats.pairs_needed(of, base, 0.05) == stats.pairs_needed(base, of, 0.05) == 18
+    assert stats.pairs_needed(of, [2 * value for value in of], 0.05) == 2

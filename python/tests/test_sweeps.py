@@ -185,18 +185,55 @@ def test_seeds_are_added_until_the_interval_is_narrow(tmp_path: Path) -> None:
     assert again.frame.equals(frame)
 
 
-def test_the_rule_asks_for_no_more_than_is_allowed() -> None:
-    def groups(*values: float) -> list[list[dict[str, float]]]:
-        return [[{"x": v} for v in values]]
+def groups(*schemes: list[float]) -> dict[str | None, list[dict[str, float]]]:
+    """Summaries of each scheme at a point, a seed each."""
+    return {
+        chr(ord("a") + i): [{"x": v, "seed": seed} for seed, v in enumerate(values, 1)]
+        for i, values in enumerate(schemes)
+    }
 
+
+def test_the_rule_asks_for_no_more_than_is_allowed() -> None:
     rule = Rule("x", 0.05, 10)
-    assert rule.more(groups(1.0)) == LEAST - 1
-    assert rule.more(groups(9.0, 10.0, 11.0)) == 3  # 18 wanted, doubled at most
-    assert rule.more(groups(9.0, 10.0, 11.0, 9.0, 10.0, 11.0, 7.0, 13.0)) == 2
-    assert rule.more(groups(10.0, 10.0, 10.0)) == 0
-    assert rule.more(groups(*[10.0, 10.1] * 5)) == 0
+    assert rule.more(groups([1.0])) == LEAST - 1
+    assert rule.more(groups([9.0, 10.0, 11.0])) == 3  # 18 wanted, doubled at most
+    assert rule.more(groups([9.0, 10.0, 11.0, 9.0, 10.0, 11.0, 7.0, 13.0])) == 2
+    assert rule.more(groups([10.0, 10.0, 10.0])) == 0
+    assert rule.more(groups([10.0, 10.1] * 5)) == 0
     # The worst scheme of the point decides.
-    assert rule.more([*groups(10.0, 10.0, 10.0), *groups(9.0, 10.0, 11.0)]) == 3
+    assert rule.more(groups([10.0, 10.0, 10.0], [9.0, 10.0, 11.0])) == 3
+
+
+def test_the_paired_rule_looks_at_ratios_over_common_seeds() -> None:
+    alone, paired = Rule("x", 0.05, 10), Rule("x", 0.05, 10, against="a")
+    # Seeds vary by a factor of four, and the ratio hardly does.
+    together = groups([10.0, 20.0, 40.0], [9.0, 18.1, 35.9])
+    assert alone.more(together) == 3
+    assert paired.more(together) == 0
+    assert Rule("x", 0.001, 10, against="a").more(together) == 3
+    # The other way round, and with a third that varies of itself.
+    assert Rule("x", 0.05, 10, against="b").more(together) == 0
+    assert paired.more(groups([10.0, 20.0, 40.0], [9.0, 18.1, 35.9], [9.0, 30.0, 20.0])) == 3
+    # Seeds that only one of them has do not count.
+    lacking = groups([10.0, 20.0, 40.0], [9.0, 18.1, 90.0])
+    assert paired.more(lacking) == 3
+    lacking["b"][2]["seed"] = 7
+    assert paired.more(lacking) == 3, "two pairs are known well enough, and are too few"
+    assert paired.more({"a": [], "b": lacking["b"]}) == 3
+    assert paired.more(groups([0.0, 0.0, 0.0], [1.0, 2.0, 3.0])) == 3
+
+
+def test_seeds_are_added_until_the_ratio_is_known(tmp_path: Path) -> None:
+    scenario = sb.Scenario.from_file(_write(tmp_path, SWEEP)).with_({"compare.seed": [1]})
+    given: dict[str, Any] = {"metric": "fct.all.mean_us", "precision": 0.03}
+    found = sb.sweep(scenario, tmp_path / "store", against="per-queue", **given)
+    for _, rows in found.frame.sort("seed").group_by("load"):
+        of, base = (rows.filter(pl.col("scheme") == name) for name in ("MQ-ECN", "per-queue"))
+        assert of["seed"].to_list() == base["seed"].to_list()
+        ratio = stats.paired(of["fct_all_mean_us"].to_list(), base["fct_all_mean_us"].to_list())
+        assert ratio.ratio.relative <= 0.03 or len(of) == 30
+    alone = sb.sweep(scenario, tmp_path / "store", name="alone", **given)
+    assert len(found.frame) < len(alone.frame), "pairs need fewer seeds"
 
 
 def test_results_of_a_sweep_have_their_tables(tmp_path: Path) -> None:
@@ -229,6 +266,11 @@ def test_a_query_prints_rows_in_any_form(switchbed: Program, sweep: Path) -> Non
         (["sweep", "sweep.toml", "--precision", "much"], "such as 5%"),
         (["sweep", "sweep.toml", "--precision", "500%"], "between 0 and 1"),
         (["sweep", "sweep.toml", "--precision", "5%", "--max-seeds", "2"], "at least 3"),
+        (["sweep", "sweep.toml", "--against", "per-queue"], "add --precision"),
+        (
+            ["sweep", "sweep.toml", "--precision", "5%", "--against", "x"],
+            "[compare] has per-queue, MQ-ECN",
+        ),
         (["sweep", "missing.toml"], "missing.toml"),
         (["sweep", "sweep.toml", "--set", "load=3"], "load"),
     ],

@@ -9,7 +9,7 @@ from switchbed import _native, options, report
 from switchbed._native import Plan
 from switchbed.sweeps.archive import Archive
 from switchbed.sweeps.stopping import Rule
-from switchbed.sweeps.sweep import SweepResult, check_name, run
+from switchbed.sweeps.sweep import SweepResult, check, run
 
 INTERRUPTED = 130
 FAILED = 1
@@ -33,8 +33,7 @@ def sweep(
         return _native.plans(file, [*sets, *extra])
 
     called = name or file.stem
-    check_name(called)
-    plans(None)  # bad input is said before a store is made
+    check(called, plans(None), rule)
     begin = time.perf_counter()
     found = run(plans, Archive(path), called, seeds, rule, jobs, retry=retry)
     if found.outcomes:

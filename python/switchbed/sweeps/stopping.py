@@ -1,8 +1,8 @@
 """When enough seeds have run: the interval of a chosen figure is narrow enough at a point."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from switchbed import stats
 from switchbed._native import Mistake
@@ -14,12 +14,15 @@ LEAST = 3
 @dataclass(frozen=True)
 class Rule:
     """Add seeds until the figure's 95 % interval over seeds is within `precision` of its mean
-    on either side, in every scheme at a point, or there are `max_seeds`."""
+    on either side, in every scheme at a point, or there are `max_seeds`. With `against`, the
+    interval of every other scheme's ratio to that one, paired over common seeds."""
 
     metric: str
     """Where the figure is in a summary, such as `fct.small.p99_us`."""
     precision: float
     max_seeds: int
+    against: str | None = None
+    """The label of the scheme that the others are compared with."""
 
     def __post_init__(self) -> None:
         if not 0 < self.precision < 1:
@@ -27,19 +30,58 @@ class Rule:
         if self.max_seeds < LEAST:
             raise Mistake(f"max_seeds is {self.max_seeds}: it must be at least {LEAST}")
 
-    def more(self, groups: Sequence[Sequence[Mapping[str, Any]]]) -> int:
+    @classmethod
+    def of(
+        cls, metric: str, precision: float | None, against: str | None, max_seeds: int
+    ) -> Self | None:
+        """The rule that options ask for, if they do."""
+        if precision is None:
+            if against is not None:
+                raise Mistake(f"--against {against}: how precise? add --precision, such as 5%")
+            return None
+        return cls(metric, precision, max_seeds, against)
+
+    def check(self, schemes: Iterable[str | None]) -> None:
+        """Refuses an `against` that none of the schemes compared is called."""
+        compared = list(dict.fromkeys(scheme for scheme in schemes if scheme is not None))
+        if self.against is None or (self.against in compared and len(compared) > 1):
+            return
+        has = f"[compare] has {', '.join(compared) or 'no schemes'}"
+        raise Mistake(f"--against {self.against}: it takes two schemes, this and another; {has}")
+
+    def more(self, groups: Mapping[str | None, Sequence[Mapping[str, Any]]]) -> int:
         """How many seeds a point should run next; `groups` has the summaries of each scheme
-        there, a seed each. At most it doubles them: what few seeds say of their own spread is
-        not much."""
-        have = max(map(len, groups), default=0)
+        there by its label, a seed each. At most it doubles them: what few seeds say of their own
+        spread is not much."""
+        have = max(map(len, groups.values()), default=0)
         if have < LEAST:
             return LEAST - have
-        wanted = max((self._wanted(group) for group in groups), default=0)
+        if self.against is None:
+            wanted = max(map(self._alone, groups.values()), default=0)
+        else:
+            base = groups[self.against]
+            others = (group for scheme, group in groups.items() if scheme != self.against)
+            wanted = max((self._paired(group, base) for group in others), default=0)
         return max(0, min(wanted, 2 * have, self.max_seeds) - have)
 
-    def _wanted(self, group: Sequence[Mapping[str, Any]]) -> int:
+    def _paired(self, group: Sequence[Mapping[str, Any]], base: Sequence[Mapping[str, Any]]) -> int:
+        # Where one of the two has nothing, or nought, there is no ratio.
+        below, above = self._by_seed(base), self._by_seed(group)
+        common = [seed for seed in above if above[seed] > 0 and below.get(seed, 0) > 0]
+        if len(common) < LEAST:
+            return self.max_seeds
+        of, to = [above[seed] for seed in common], [below[seed] for seed in common]
+        if stats.paired(of, to).ratio.relative <= self.precision:
+            return len(group)
+        return max(stats.pairs_needed(of, to, self.precision), len(group) + 1)
+
+    def _by_seed(self, group: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+        values = {summary["seed"]: figure(summary, self.metric) for summary in group}
+        return {seed: value for seed, value in values.items() if value is not None}
+
+    def _alone(self, group: Sequence[Mapping[str, Any]]) -> int:
         values = [v for summary in group if (v := figure(summary, self.metric)) is not None]
-        if len(values) < 2:
+        if len(values) < LEAST:
             return self.max_seeds
         if stats.mean(values).relative <= self.precision or len(set(values)) == 1:
             return len(group)

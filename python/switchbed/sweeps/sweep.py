@@ -96,6 +96,7 @@ def sweep(
     seeds: int | None = None,
     metric: str = "fct.all.mean_us",
     precision: float | None = None,
+    against: str | None = None,
     max_seeds: int = MAX_SEEDS,
     jobs: int | None = None,
     retry: bool = False,
@@ -103,7 +104,8 @@ def sweep(
     """Runs every combination of the scenario's `[compare]` that the store does not have.
 
     `seeds`: so many from the scenario's on, instead of those it lists. `precision`: add seeds until
-    the 95 % interval of `metric` is within that fraction of its mean, or there are `max_seeds`.
+    the 95 % interval of `metric` is within that fraction of its mean, or there are `max_seeds`;
+    with `against`, a scheme's label, the interval of the others' ratios to it, paired over seeds.
     `retry`: run again what failed before. Ctrl-C keeps what has finished.
     """
     given = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
@@ -111,9 +113,9 @@ def sweep(
     def plans(chosen: Sequence[int] | None) -> list[Plan]:
         return (given if chosen is None else given.with_({"compare.seed": list(chosen)})).plans
 
-    rule = None if precision is None else Rule(metric, precision, max_seeds)
+    rule = Rule.of(metric, precision, against, max_seeds)
     called = name or Path(given.name).stem
-    check_name(called)
+    check(called, plans(None), rule)
     found = run(plans, Archive(Path(store)), called, seeds, rule, jobs or cores(), retry=retry)
     if found.stopped_by is not None:
         raise found.stopped_by
@@ -199,7 +201,9 @@ def _more(plans: Plans, found: SweepResult, rule: Rule) -> Iterator[Plan]:
         schemes.setdefault(_label(entry.settings), []).append(entry)
     wanted = {}
     for point, schemes in points.items():
-        groups = [[e.summary for e in group if e.summary] for group in schemes.values()]
+        groups = {
+            scheme: [e.summary for e in group if e.summary] for scheme, group in schemes.items()
+        }
         last = max(entry.seed for group in schemes.values() for entry in group)
         tried = max(map(len, schemes.values()))
         more = min(rule.more(groups), rule.max_seeds - tried)
@@ -239,7 +243,9 @@ def _label(settings: Mapping[str, Any]) -> str | None:
     return next((str(v) for k, v in settings.items() if comparing.is_scheme(k)), None)
 
 
-def check_name(name: str) -> None:
-    """Refuses what cannot name a file."""
+def check(name: str, plans: Sequence[Plan], rule: Rule | None) -> None:
+    """Refuses, before a store is made, what cannot name a file and a rule that cannot be kept."""
     if not re.fullmatch(r"\w[\w.+-]*", name):
         raise Mistake(f"--name {name}: use letters, digits, and any of . _ + - inside")
+    if rule is not None:
+        rule.check([_label(dict(json.loads(plan.settings))) for plan in plans])
