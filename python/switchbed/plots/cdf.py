@@ -46,7 +46,7 @@ def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
         axes.set_visible(False)
     for axes in grid[:, 0]:
         axes.set_ylabel("share of flows")
-    style.legend_below(made, grid[0, 0])
+    style.legend_below(made)
     return made
 
 

@@ -43,7 +43,7 @@ def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
         axes.set_ylabel(name)
         axes.set_xlabel("load (%)")
         _finish(axes, loads)
-    style.legend_below(made, made.axes[0])
+    style.legend_below(made)
     return made
 
 
@@ -82,7 +82,7 @@ def relative(outcomes: Sequence[Outcome], title: str) -> "Figure":
         _panel(axes, base, [r for r in ratios if (r.size_class, r.statistic) == statistic], looks)
         axes.set_ylabel(f"FCT relative to {base}")
         axes.set_xlabel("load (%)")
-    style.legend_below(made, made.axes[0])
+    style.legend_below(made)
     return made
 
 

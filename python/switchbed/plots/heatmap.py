@@ -1,7 +1,7 @@
 """A figure of the summary over two settings of a sweep, a panel a scheme."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from switchbed import comparing
@@ -20,18 +20,18 @@ def figure(
     """Each cell is the mean over its seeds, coloured and in digits. `x` and `y` are settings of
     `[compare]`, by default its first two."""
     x, y = _axes(results, x, y)
-    panels: dict[str, list[Result]] = {}
-    for run in results:
-        panels.setdefault(_panel(run, x, y), []).append(run)
-    tables = {label: _cells(seeds, metric, x, y) for label, seeds in panels.items()}
-    xs, ys = (_values(results, key) for key in (x, y))
-    known = [value for cells in tables.values() for value in cells.values()]
+    tables = {
+        label: cells(seeds, lambda run: figure_of(run.summary(), metric), x, y)
+        for label, seeds in panels(results, x, y).items()
+    }
+    xs, ys = (values(results, key) for key in (x, y))
+    known = [value for found in tables.values() for value in found.values()]
     if not known:
         raise Mistake(f"--metric {metric}: no run has a value of it")
     made = style.figure(1.2 + len(tables) * (0.9 + 0.75 * len(xs)), 2 + 0.45 * len(ys), title)
     row = made.subplots(1, len(tables), sharey=True, squeeze=False)[0]
-    for axes, (label, cells) in zip(row, tables.items(), strict=True):
-        grid = [[cells.get((a, b), math.nan) for a in xs] for b in ys]
+    for axes, (label, found) in zip(row, tables.items(), strict=True):
+        grid = [[found.get((a, b), math.nan) for a in xs] for b in ys]
         image = axes.imshow(
             grid, cmap="cividis", vmin=min(known), vmax=max(known), aspect="auto", origin="lower"
         )
@@ -71,6 +71,14 @@ def _list(keys: Sequence[str]) -> str:
     return ", ".join(keys) or "none"
 
 
+def panels(results: Sequence[Result], x: str, y: str) -> dict[str, list[Result]]:
+    """The runs of each panel, by what it is called."""
+    found: dict[str, list[Result]] = {}
+    for run in results:
+        found.setdefault(_panel(run, x, y), []).append(run)
+    return found
+
+
 def _panel(run: Result, x: str, y: str) -> str:
     """What else tells the run from others: its scheme, and further settings."""
     rest = (
@@ -82,17 +90,20 @@ def _panel(run: Result, x: str, y: str) -> str:
     return ", ".join(rest) or ("" if axis else run.label)
 
 
-def _cells(seeds: Sequence[Result], metric: str, x: str, y: str) -> dict[tuple[str, str], float]:
+def cells(
+    runs_of: Sequence[Result], measure: Callable[[Result], float | None], x: str, y: str
+) -> dict[tuple[str, str], float]:
+    """The mean over seeds by the two settings' values."""
     found: dict[tuple[str, str], list[float]] = {}
-    for run in seeds:
-        value = figure_of(run.summary(), metric)
+    for run in runs_of:
+        value = measure(run)
         if value is not None:
             place = runs.text(run.settings[x]), runs.text(run.settings[y])
             found.setdefault(place, []).append(value)
-    return {place: sum(values) / len(values) for place, values in found.items()}
+    return {place: sum(seeds) / len(seeds) for place, seeds in found.items()}
 
 
-def _values(results: Sequence[Result], key: str) -> list[str]:
+def values(results: Sequence[Result], key: str) -> list[str]:
     """The setting's values in the order of the sweep."""
     return list(dict.fromkeys(runs.text(run.settings[key]) for run in results))
 

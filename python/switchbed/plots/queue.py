@@ -27,14 +27,32 @@ def figure(
     made = style.figure(9, 1.2 + 2 * len(panels), title)
     rows = made.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, (line, run) in zip(rows, panels, strict=True):
-        _panel(axes, series(run, chosen, window_ms))
+        _panel(axes, series(run, chosen, window_ms), THRESHOLDS[threshold_is_of(line)])
         seed = f", seed {run.seed}" if len(line.runs) > 1 else ""
         axes.set_title(f"{line.label}{seed}: {chosen}", fontsize="small", loc="left")
     rows[0].set_ylim(bottom=0)
     rows[-1].set_xlabel("time (ms)")
     made.supylabel("queue (KB)", fontsize="medium")
-    style.legend_below(made, rows[0], 6)
+    style.legend_below(made, 6)
     return made
+
+
+WIDER = {"per-port": "port", "per-pool": "pool"}
+"""Schemes whose threshold is for more than the packet's queue."""
+
+
+THRESHOLDS = {
+    "queue": "threshold",
+    "port": "threshold for all queues of the port",
+    "pool": "threshold for the switch's memory",
+}
+"""What they are called, by whose length they are for."""
+
+
+def threshold_is_of(line: Line) -> str:
+    """Whose length the scheme compares with its threshold: a `queue`'s, the `port`'s, the
+    `pool`'s."""
+    return WIDER.get(line.scheme, "queue")
 
 
 def busiest(run: Result) -> str:
@@ -64,7 +82,7 @@ def series(run: Result, port: str, window_ms: tuple[float, float] | None) -> Any
     return found
 
 
-def _panel(axes: "Axes", series: Any) -> None:
+def _panel(axes: "Axes", series: Any, threshold: str) -> None:
     queues = [q for q in series.partition_by("queue", maintain_order=True) if q["bytes"].max()]
     for queue in queues:
         number = int(queue["queue"][0])
@@ -85,7 +103,7 @@ def _panel(axes: "Axes", series: Any) -> None:
             )
     if queues:
         _marks(axes, queues[0])
-    axes.plot([], [], color="black", linestyle=":", linewidth=1.2, label="threshold")
+    axes.plot([], [], color="black", linestyle=":", linewidth=1.2, label=threshold)
     axes.grid(alpha=0.3)
     axes.margins(x=0)
 

@@ -50,5 +50,5 @@ def figure(drawn: Sequence[Line], title: str) -> "Figure":
         axes.margins(x=0)
     rows[-1].set_xlabel(f"time ({unit})")
     made.supylabel("share of goodput (%)", fontsize="medium")
-    style.legend_below(made, rows[0], 8)
+    style.legend_below(made, 8)
     return made

@@ -3,13 +3,12 @@ for readers who confuse red and green."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from switchbed import comparing
 from switchbed.runner import Outcome
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -101,12 +100,20 @@ def figure(width: float, height: float, title: str) -> "Figure":
     return made
 
 
-def legend_below(made: "Figure", axes: "Axes", columns: int = 4) -> None:
+def legend_below(made: "Figure", columns: int = 4) -> None:
     """One legend for all panels."""
-    handles, labels = axes.get_legend_handles_labels()
-    if labels:
-        ncols = min(columns, len(labels))
-        made.legend(handles, labels, loc="outside lower center", ncols=ncols, frameon=False)
+    found: dict[str, Any] = {}
+    for axes in made.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if found:
+        made.legend(
+            list(found.values()),
+            list(found),
+            loc="outside lower center",
+            ncols=min(columns, len(found)),
+            frameon=False,
+        )
 
 
 def clock(last_s: float) -> tuple[float, str]:
