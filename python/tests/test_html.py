@@ -5,6 +5,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,32 @@ from conftest import SINGLE, SWEEP, Program
 from plotly import graph_objects, offline
 
 import switchbed as sb
-from switchbed.html import charts, page
+from switchbed.html import goodput, maps, page, queues
 from switchbed.plots import runs, style
 from switchbed.run import Request, execute
+
+BUFFERS = 'switch.buffer = ["31KB", "60KB", "300KB"]'
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A comparison with series, and a run; the title would be code if it were not escaped."""
+    """A comparison with all tables that there are charts of, whose title would be code if it were
+    not escaped; one over two settings; a run."""
     folder = tmp_path_factory.mktemp("kept")
-    (folder / "s.toml").write_text(SWEEP.replace("Small", "<script>alert(1)</script>"))
+    (folder / "s.toml").write_text(
+        SWEEP.replace("Small", "<script>alert(1)</script>")
+        .replace("[measure]", '[measure]\ngoodput_every = "100us"')
+        .replace('sizes = "30KB"', 'sizes = "30KB"\nservice = "random"')
+    )
+    swept = SWEEP.replace('series_every = "100us"', "").replace("seed = [1, 2]", BUFFERS)
+    (folder / "swept.toml").write_text(swept)
     (folder / "single.toml").write_text(SINGLE)
     with contextlib.chdir(folder):
         execute(Request(Path("s.toml"), out=Path("compared"), jobs=2))
+        execute(Request(Path("swept.toml"), out=Path("swept"), jobs=2))
         execute(Request(Path("single.toml"), out=Path("one")))
     page.write(runs.read([folder / "compared"]), folder / "report.html")
+    page.write(runs.read([folder / "swept"]), folder / "swept.html")
     return folder
 
 
@@ -37,6 +49,20 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     with browser(tmp_path_factory.mktemp("profile")) as found:
         yield found
+
+
+NAMES = [
+    "comparison",
+    "distribution",
+    "queues",
+    "instant",
+    "goodput",
+    "shares",
+    "utilisation",
+]
+"""All charts of `compared`."""
+BY_LINE = NAMES[:5]
+"""Those that show all lines at once."""
 
 
 def data(text: str) -> list[dict[str, Any]]:
@@ -57,7 +83,7 @@ def test_the_file_names_no_other_place(kept: Path) -> None:
 
 def test_charts_are_plotlys_and_have_what_was_measured(kept: Path) -> None:
     found = {chart["name"]: chart for chart in data((kept / "report.html").read_text())}
-    assert list(found) == ["comparison", "distribution", "queues", "instant"]
+    assert list(found) == NAMES
     for chart in found.values():
         assert chart["traces"]
         graph_objects.Figure({"data": chart["traces"], "layout": chart["layout"]})  # or it raises
@@ -72,8 +98,87 @@ def test_charts_are_plotlys_and_have_what_was_measured(kept: Path) -> None:
                 ]
                 assert len(seeds) == 2
                 assert y == pytest.approx(sum(seeds) / 2)
-    looks = {trace["name"]: trace["line"]["color"] for trace in found["queues"]["traces"]}
-    assert looks == {"per-queue": style.BLACK, "MQ-ECN": style.BLUE}
+    for name in ("queues", "goodput"):
+        of = [trace for trace in found[name]["traces"] if "line" in trace]
+        looks = {trace["name"]: trace["line"]["color"] for trace in of}
+        assert looks == {"per-queue": style.BLACK, "MQ-ECN": style.BLUE}
+
+
+def test_a_queue_has_its_threshold_and_marks(kept: Path) -> None:
+    (run,) = runs.read([kept / "one"])
+    over_time, instant = queues.charts(runs.lines([run]))
+    first = [t for t in over_time.traces if t["meta"]["view"]["queue"] == "queue 0"]
+    length, threshold, marks = first
+    assert set(threshold["y"]) == {30.0}  # 20 packets
+    assert threshold["line"]["dash"] == "dot"
+    assert threshold["x"][0] == length["x"][0]
+    assert threshold["x"][-1] >= length["x"][-1]
+    port = re.search(r"Port (\S+),", over_time.note)
+    assert port
+    (marked,) = run.counters.filter(pl.col("port") == port[1])["marked_packets"]
+    assert sum(marks["customdata"]) == marked > 0
+    # All queues together have no threshold, but for one that is the port's.
+    together = [t for t in over_time.traces if t["meta"]["view"]["queue"] == queues.TOGETHER]
+    assert together == [together[0], {**marks, "meta": together[0]["meta"]}]
+    (line,) = runs.lines([run])
+    per_port, _ = queues.charts([replace(line, scheme="per-port")])
+    dotted = [
+        t["meta"]["view"]["queue"]
+        for t in per_port.traces
+        if t.get("line", {}).get("dash") == "dot"
+    ]
+    assert dotted == [queues.TOGETHER]
+    assert {base for t in instant.traces for base in t.get("base", [])} == {30.0}
+
+
+def test_goodput_and_its_shares_are_the_tables(kept: Path) -> None:
+    run = runs.read([kept / "compared"])[0]
+    over_time, shares = goodput.charts(runs.lines([run]))
+    by_name = {t["meta"]["view"]["of"]: t for t in over_time.traces}
+    total = run.goodput.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())
+    assert by_name[goodput.TOGETHER]["y"] == pytest.approx(
+        list(total["goodput_bps"] / 1e9), rel=1e-4
+    )
+    classes = [t["y"] for t in shares.traces]
+    assert len(classes) == 2
+    for bps, *parts in zip(total["goodput_bps"], *classes, strict=True):
+        assert parts == [None, None] if bps == 0 else sum(parts) == pytest.approx(100, rel=1e-4)
+
+
+def test_a_heat_map_has_a_sweeps_means(kept: Path) -> None:
+    results = runs.read([kept / "swept"])
+    chart = maps.sweep(results)
+    assert chart.choices["of"] == ["per-queue", "MQ-ECN"]
+    (drops,) = (
+        t
+        for t in chart.traces
+        if t["meta"]["view"] | {"settings": ""}
+        == {"figure": "Drops", "settings": "", "of": "MQ-ECN"}
+    )
+    assert (drops["x"], drops["y"]) == (["0.4", "0.8"], ["31KB", "60KB", "300KB"])
+    for i, buffer in enumerate(drops["y"]):
+        for j, load in enumerate(drops["x"]):
+            (run,) = (
+                r
+                for r in results
+                if r.label == "MQ-ECN"
+                and r.settings["switch.buffer"] == buffer
+                and r.settings["load"] == float(load)
+            )
+            assert drops["z"][i][j] == run.summary()["drops"]
+    assert len({value for row in drops["z"] for value in row}) > 2
+    assert not maps.sweep(runs.read([kept / "compared"])).traces
+
+
+def test_the_fabrics_squares_are_the_ports_means_over_seeds(kept: Path) -> None:
+    drawn = runs.lines(runs.read([kept / "compared"]), over_load=True)
+    trace = maps.fabric(drawn).traces[0]
+    seeds = [run for run in drawn[0].runs if run.settings["load"] == 0.4]
+    ports = pl.concat(
+        run.counters.filter(pl.col("port") == "switch:1")["utilisation"] for run in seeds
+    )
+    assert len(ports) == 2
+    assert trace["z"][0][1] == pytest.approx(50 * ports.sum(), rel=1e-4)
 
 
 def test_the_longest_queue_stays_when_samples_are_thinned(
@@ -81,10 +186,10 @@ def test_the_longest_queue_stays_when_samples_are_thinned(
 ) -> None:
     results = runs.read([kept / "one"])
     series = results[0].series
-    monkeypatch.setattr(charts, "MOST_SAMPLES", 7)
-    over_time, instant = charts.queues(runs.lines(results))
-    trace = over_time.traces[0]
-    port = re.search(r"port (\S+) ", over_time.note)
+    monkeypatch.setattr(queues, "MOST_SAMPLES", 7)
+    over_time, instant = queues.charts(runs.lines(results))
+    trace = next(t for t in over_time.traces if t["meta"]["view"]["queue"] == queues.TOGETHER)
+    port = re.search(r"Port (\S+),", over_time.note)
     assert port
     total = series.filter(pl.col("port") == port[1]).group_by("time_s").agg(pl.col("bytes").sum())
     assert len(trace["x"]) <= 7 < len(total)
@@ -135,7 +240,9 @@ def test_runs_without_results_are_told(kept: Path, switchbed: Program, sweep: Pa
     assert "<li>failed: load 0.9: &lt;broken&gt;</li>" in text
 
 
-VISIBLE = "document.getElementById('{}').data.filter(t => t.visible).map(t => t.name)"
+VISIBLE = "[...new Set(document.getElementById('{}').data.filter(t => t.visible).map(t => t.name))]"
+SELECT = """(() => {{ const s = document.querySelector('#about-{} select[data-key={}]');
+    s.value = '{}'; s.dispatchEvent(new Event('change')); }})()"""
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -143,37 +250,57 @@ def test_a_browser_shows_it_without_a_complaint(kept: Path, tab: Page, width: in
     tab.requests.clear()
     tab.open(kept / "report.html", width)
     assert tab.ask("document.documentElement.scrollWidth") <= width
-    drawn = "[...document.querySelectorAll('.chart')].map(c => c.querySelectorAll('.trace').length)"
+    drawn = """[...document.querySelectorAll('.chart')]
+        .map(c => c.querySelectorAll('.trace, .heatmaplayer image').length)"""
     assert all(count > 0 for count in tab.ask(drawn)), tab.ask(drawn)
-    assert len(tab.ask(drawn)) == 4
+    assert len(tab.ask(drawn)) == len(NAMES)
 
     # A scheme's switch hides it in every chart and table.
-    for name in ("comparison", "distribution", "queues", "instant"):
+    for name in BY_LINE:
         assert tab.ask(VISIBLE.format(name)) == ["per-queue", "MQ-ECN"], name
     tab.ask("document.querySelector('#lines input').click()")
-    for name in ("comparison", "distribution", "queues", "instant"):
+    for name in BY_LINE:
         assert tab.ask(VISIBLE.format(name)) == ["MQ-ECN"], name
     rows = "[...document.querySelectorAll('#runs tbody tr')].filter(r => !r.hidden).length"
     assert tab.ask(rows) == 4
     tab.ask("document.querySelector('#lines input').click()")
     assert tab.ask(rows) == 8
 
+    # Its bar zooms and saves, and offers to send nothing.
+    bar = "[...document.querySelectorAll('#queues .modebar-btn')].map(b => b.dataset.title)"
+    assert {"Zoom in", "Reset axes"} <= set(tab.ask(bar))
+    assert not re.search("share|cloud|send|edit", " ".join(tab.ask(bar)), re.I)
+    zoom = "document.querySelector('#queues .modebar-btn[data-title=\"Zoom in\"]').click()"
+    seen = "document.getElementById('queues').layout.xaxis.range"
+    (low, high) = tab.ask(seen)
+    tab.ask(zoom)
+    (inner, outer) = tab.ask(seen)
+    assert low < inner < outer < high
+
     # Choosing a figure shows its data.
     y = "document.getElementById('comparison').data.find(t => t.visible).y"
     before = tab.ask(y)
-    tab.ask("""(() => { const s = document.querySelector('#about-comparison select');
-        s.value = 'Marks'; s.dispatchEvent(new Event('change')); })()""")
+    tab.ask(SELECT.format("comparison", "figure", "Marks"))
     assert tab.ask(y) != before
+    tab.ask(SELECT.format("queues", "queue", "queue 1"))
+    views = (
+        "document.getElementById('queues').data.filter(t => t.visible).map(t => t.meta.view.queue)"
+    )
+    assert set(tab.ask(views)) == {"queue 1"}
+    tab.ask(SELECT.format("shares", "line", "MQ-ECN"))
+    of = "document.getElementById('shares').data.filter(t => t.visible).map(t => t.meta.view.line)"
+    assert tab.ask(of) == ["MQ-ECN", "MQ-ECN"]
 
     # The slider's bars are the samples at its time.
     bars = tab.ask("""(() => {
         const s = document.querySelector('.slider input');
-        const trace = document.getElementById('instant').data[0];
-        const longest = trace.customdata.map(c => Math.max(...c));
+        const traces = document.getElementById('instant').data.filter(t => t.visible && !t.base);
+        const trace = traces.sort((a, b) => b.meta.times_ms.length - a.meta.times_ms.length)[0];
+        const longest = trace.meta.values.map(c => Math.max(...c));
         const queue = longest.indexOf(Math.max(...longest));
-        s.value = trace.customdata[queue].indexOf(longest[queue]);
+        s.value = trace.meta.values[queue].indexOf(longest[queue]);
         s.dispatchEvent(new Event('input'));
-        return [trace.y, trace.customdata.map(c => c[s.value])]; })()""")
+        return [trace.y, trace.meta.values.map(c => c[s.value])]; })()""")
     assert bars[0] == bars[1]
     assert any(bars[0])
 
@@ -191,3 +318,31 @@ def test_a_browser_shows_it_without_a_complaint(kept: Path, tab: Page, width: in
     assert [url for url in tab.requests if not url.startswith(("data:", "blob:"))] == [
         (kept / "report.html").as_uri()
     ]
+
+
+def test_a_browser_shows_a_sweep_as_a_heat_map(kept: Path, tab: Page) -> None:
+    tab.open(kept / "swept.html", 390)
+    z = "document.getElementById('heatmap').data.filter(t => t.visible).map(t => t.z)"
+    (before,) = tab.ask(z)
+    tab.ask(SELECT.format("heatmap", "figure", "Drops"))
+    (after,) = tab.ask(z)
+    assert before != after
+    titles = """[...document.querySelectorAll('#heatmap .xtitle, #heatmap .ytitle')]
+        .map(t => t.textContent)"""
+    assert tab.ask(titles) == ["load", "switch.buffer"]
+    tab.ask("document.querySelector('#lines input').click()")
+    assert tab.complaints == []
+
+
+def test_of_many_lines_some_are_shown_until_the_reader_chooses(
+    kept: Path, tab: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "MOST_SHOWN", 2)
+    page.write(runs.read([kept / "swept"]), kept / "many.html")
+    tab.open(kept / "many.html", 1280)
+    assert len(tab.ask(VISIBLE.format("comparison"))) == 2
+    tab.ask("document.querySelector('#lines button').click()")
+    assert len(tab.ask(VISIBLE.format("comparison"))) == 6
+    tab.ask("document.querySelectorAll('#lines button')[1].click()")
+    assert tab.ask(VISIBLE.format("comparison")) == []
+    assert tab.complaints == []

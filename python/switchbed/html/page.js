@@ -3,7 +3,15 @@
 
 const charts = JSON.parse(document.getElementById("charts").textContent);
 const switches = [...document.querySelectorAll("#lines input")];
-const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"] };
+// A finger scrolls the page; what a drag does there is chosen from the bar, which is always seen.
+const finger = matchMedia("(pointer: coarse)").matches;
+const config = {
+  responsive: true,
+  displaylogo: false,
+  displayModeBar: finger || "hover",
+  showSendToCloud: false, // nothing leaves the page
+  modeBarButtonsToRemove: ["select2d", "lasso2d"],
+};
 const slider = document.querySelector(".slider input");
 
 const shown = () => new Set(switches.filter((s) => s.checked).map((s) => s.value));
@@ -13,11 +21,14 @@ function isChosen(trace, name) {
   return choices(name).every((select) => (trace.meta.view[select.dataset.key] ?? select.value) === select.value);
 }
 
-// A chart's traces that are to be seen now.
+// A chart's traces that are to be seen now. Of no line: always.
 function update({ name, traces }) {
   const lines = shown();
-  const visible = traces.map((trace) => lines.has(trace.meta.line) && isChosen(trace, name));
+  const isShown = ({ meta }) => meta.line === null || lines.has(meta.line);
+  const visible = traces.map((trace) => isShown(trace) && isChosen(trace, name));
   Plotly.restyle(name, { visible });
+  const titles = traces.find((_, i) => visible[i])?.meta.titles;
+  if (titles) Plotly.relayout(name, { "xaxis.title.text": titles[0], "yaxis.title.text": titles[1] });
   if (name !== "comparison") return;
   // Intervals of few seeds reach far: the estimates decide what is seen, as in plots.
   const top = Math.max(...traces.filter((_, i) => visible[i]).flatMap(({ y }) => y));
@@ -29,18 +40,20 @@ function times() {
   return found.reduce((longest, t) => (t.meta.times_ms.length > longest.length ? t.meta.times_ms : longest), []);
 }
 
-// Bars at the slider's time, and a line at it in the chart over time.
+// Bars and thresholds at the slider's time, and a line at it in the chart over time.
 function seek() {
   const { traces } = charts.find(({ name }) => name === "instant");
   const all = times();
   slider.max = all.length - 1;
   const now = all[Math.min(slider.value, all.length - 1)];
   slider.nextElementSibling.textContent = `${now} ms`;
-  const y = traces.map(({ customdata, meta }) => {
+  const values = traces.map(({ meta }) => {
     const at = meta.times_ms.findLastIndex((t) => t <= now);
-    return customdata.map((lengths) => (at < 0 ? 0 : lengths[at]));
+    return meta.values.map((series) => (at < 0 ? 0 : series[at]));
   });
-  Plotly.restyle("instant", { y });
+  const y = traces.map(({ base, y }, i) => (base ? y : values[i]));
+  const base = traces.map(({ base }, i) => (base ? values[i] : null));
+  Plotly.restyle("instant", { y, base });
   const line = { type: "line", x0: now, x1: now, y0: 0, y1: 1, yref: "paper", line: { width: 1, dash: "dot" } };
   Plotly.relayout("queues", { shapes: [line] });
 }
@@ -63,23 +76,28 @@ function sort(header) {
 }
 
 for (const chart of charts) {
-  Plotly.newPlot(chart.name, chart.traces, chart.layout, config);
+  Plotly.newPlot(chart.name, chart.traces, { ...chart.layout, dragmode: finger ? false : "zoom" }, config);
   update(chart);
   for (const select of choices(chart.name)) {
     select.addEventListener("change", () => {
       update(chart);
       // What was zoomed into is not where other data are.
       Plotly.relayout(chart.name, { "xaxis.autorange": true });
-      if (chart.name === "queues") Plotly.relayout(chart.name, { "yaxis.autorange": true });
+      if (["queues", "goodput"].includes(chart.name)) Plotly.relayout(chart.name, { "yaxis.autorange": true });
       if (chart.name === "instant") seek();
     });
   }
 }
-for (const one of switches) {
-  one.addEventListener("change", () => {
-    charts.forEach(update);
-    const lines = shown();
-    for (const row of document.querySelectorAll("tr[data-line]")) row.hidden = !lines.has(row.dataset.line);
+function choose() {
+  charts.forEach(update);
+  const lines = shown();
+  for (const row of document.querySelectorAll("tr[data-line]")) row.hidden = !lines.has(row.dataset.line);
+}
+for (const one of switches) one.addEventListener("change", choose);
+for (const button of document.querySelectorAll("#lines button")) {
+  button.addEventListener("click", () => {
+    for (const one of switches) one.checked = Boolean(button.dataset.all);
+    choose();
   });
 }
 if (slider) {

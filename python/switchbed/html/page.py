@@ -10,8 +10,8 @@ from typing import Any
 
 from switchbed import comparing, report, stats, toml
 from switchbed._native import Mistake
-from switchbed.html import charts, listing
-from switchbed.html.charts import Chart
+from switchbed.html import comparison, distribution, goodput, listing, maps, queues
+from switchbed.html.chart import Chart, load
 from switchbed.plots import runs
 from switchbed.plots.runs import Line
 from switchbed.result import Result
@@ -51,7 +51,7 @@ def page(results: Sequence[Result], title: str = "", failed: Sequence[str] = ())
     from plotly.offline import get_plotlyjs
 
     drawn = runs.lines(results, over_load=True)
-    made = charts.charts(drawn)
+    made = charts(results, drawn)
     named = title or str(results[0].scenario.get("title") or results[0].label)
     data = [{"name": c.name, "traces": c.traces, "layout": c.layout} for c in made]
     own = files("switchbed.html")
@@ -79,6 +79,19 @@ def page(results: Sequence[Result], title: str = "", failed: Sequence[str] = ())
     )
 
 
+def charts(results: Sequence[Result], drawn: Sequence[Line]) -> list[Chart]:
+    """All that the runs have data for."""
+    made = [
+        comparison.chart(drawn),
+        maps.sweep(results),
+        distribution.chart(drawn),
+        *queues.charts(drawn),
+        *goodput.charts(drawn),
+        maps.fabric(drawn),
+    ]
+    return [chart for chart in made if chart.traces]
+
+
 def _json(value: Any) -> str:
     """JSON that no text in it can end as a script."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
@@ -92,13 +105,13 @@ def _section(name: str, heading: str, body: str) -> str:
 def _ran(results: Sequence[Result], drawn: Sequence[Line]) -> str:
     """What was run, in a few words each."""
     scenario = results[0].scenario
-    loads = sorted({load for run in results if (load := charts.load(run)) is not None})
+    loads = sorted({at for run in results if (at := load(run)) is not None})
     seeds = sorted({run.seed for run in results})
     facts = {
         "runs": f"{len(results):,}",
-        "lines": ", ".join(line.label for line in drawn),
-        "loads": ", ".join(f"{load:g}" for load in loads),
-        "seeds": ", ".join(map(str, seeds)) if len(seeds) <= 12 else f"{len(seeds)} of them",
+        "lines": _few([line.label for line in drawn]),
+        "loads": ", ".join(f"{at:g}" for at in loads),
+        "seeds": _few(list(map(str, seeds))),
         "topology": _section_of(scenario["topology"]),
         "transport": str(scenario["transport"]["kind"]),
         "traffic": ", ".join(source["kind"] for source in scenario["traffic"]),
@@ -106,6 +119,10 @@ def _ran(results: Sequence[Result], drawn: Sequence[Line]) -> str:
     }
     rows = (f"<dt>{key}</dt><dd>{escape(value)}</dd>" for key, value in facts.items() if value)
     return _section("ran", "What was run", "<dl>" + "\n".join(rows) + "</dl>\n")
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 12 else f"{len(names)} of them"
 
 
 def _section_of(values: dict[str, Any]) -> str:
@@ -167,16 +184,27 @@ def _list(lines: Sequence[str]) -> str:
     return f"<ul>\n{items}</ul>\n" if lines else ""
 
 
+MOST_SHOWN = 8
+"""Lines that are shown before the reader chooses."""
+
+
 def _toggles(drawn: Sequence[Line]) -> str:
     """A switch a line, which is the legend of every chart as well."""
+    every = ""
+    if len(drawn) > MOST_SHOWN:
+        every = (
+            f'<span class="note">the first {MOST_SHOWN} of {len(drawn)}, until you choose</span> '
+            '<button data-all="1">all</button> <button data-all="">none</button><br>\n'
+        )
     switches = "".join(
-        f'<label><input type="checkbox" checked value="{escape(line.label)}">'
+        f'<label><input type="checkbox"{" checked" if i < MOST_SHOWN else ""} '
+        f'value="{escape(line.label)}">'
         f'<svg width="30" height="10" aria-hidden="true"><line x1="0" y1="5" x2="30" y2="5" '
         f'stroke="{line.look.colour}" stroke-width="3" '
         f'stroke-dasharray="{SWATCHES[line.look.dashes]}"/></svg>{escape(line.label)}</label>\n'
-        for line in drawn
+        for i, line in enumerate(drawn)
     )
-    return f'<fieldset id="lines"><legend>Shown</legend>\n{switches}</fieldset>'
+    return f'<fieldset id="lines"><legend>Shown</legend>\n{every}{switches}</fieldset>'
 
 
 SWATCHES = {"-": "none", "--": "8 4", "-.": "8 3 2 3", ":": "2 3"}
@@ -220,7 +248,7 @@ def _repeat(drawn: Sequence[Line]) -> str:
     found: dict[str, tuple[str, list[int]]] = {}
     for line in drawn:
         for run in line.runs:
-            at = charts.load(run)
+            at = load(run)
             label = line.label if at is None else f"{line.label}, load {at:g}"
             found.setdefault(label, (repeatable(run), []))[1].append(run.seed)
     parts = "".join(
