@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from switchbed import _native, runner
 from switchbed._native import Plan, Results
 from switchbed.meter import Silent
+from switchbed.plots import style
 from switchbed.runner import Outcome
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
-DASHES = ("-", "--", "-.", ":")
 
 PICTURES = {
     "af-qcn": Path("scenarios/afqcn-fig6.toml"),
@@ -113,10 +113,13 @@ def over_fair(scenario: Path, path: Path, from_s: float) -> None:
     figure = Figure(figsize=(5.5, 3.6), layout="constrained", dpi=110)
     axes = figure.subplots()
     axes.set_title(_title(scenario), fontsize="small")
-    for run, colour, dashes in zip(runs(scenario), COLOURS, DASHES, strict=False):
+    found = runs(scenario)
+    looks = style.of((run.label, run.scheme) for run in found)
+    for run in found:
         ratios = ratio(run, from_s)
         shares = [(i + 1) / len(ratios) for i in range(len(ratios))]
-        axes.plot(ratios, shares, color=colour, linestyle=dashes, label=run.label)
+        look = looks[run.label]
+        axes.plot(ratios, shares, color=look.colour, linestyle=look.dashes, label=run.label)
     axes.axvspan(0.75, 1.25, color="0.92", zorder=0, label="within 25 %")
     axes.set_xlim(0, 3)
     axes.set_ylim(0, 1)

@@ -1,48 +1,207 @@
-"""The commands that README.md and the tutorial show, run in order with few flows."""
+"""What the pages of the documentation show works: commands, Python and scenarios, in the order of
+the page and in a directory of its own, with short scenarios of the same names.
 
+A block of commands runs unless its first line says why not (`MARK`); then its commands must at
+least be ones. `make` is only asked whether it could.
+"""
+
+import ast
+import contextlib
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
+import switchbed as sb
+from switchbed import figures
+from switchbed._native import plans
+from switchbed.cli import cli
+
 ROOT = Path(__file__).parents[2]
-SAVED = re.compile(r"as `([\w-]+\.toml)`:\n\n```toml\n(.*?)```", re.S)
-BLOCK = re.compile(r"```(sh|text)\n(.*?)```", re.S)
+DOCS = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))
+PAGES = ["README.md", "CONTRIBUTING.md", *DOCS]
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)
+SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
+SHOWN = ("", "{toctree}", "{eval-rst}", "rust")
+"""Blocks that are no commands; `rust` is the doc tests' business."""
+MARK = re.compile(r"# (Needs root|Needs ns-3|Takes (?:an hour|hours)): not run by the tests\.\n")
+PROGRAMS = r"(?:sudo )?(?:\.venv/bin/)?(?:switchbed|python|make|cargo) "
+SHORT = {
+    "mqecn-fig1": {'until = "5s"': 'until = "150ms"'},
+    "mqecn-fig3": {'until = "10s"': 'until = "600ms"'},
+    "mqecn-fig6": {'until = "10s"': 'until = "600ms"'},
+    "star-dctcp": {'until = "200ms"': 'until = "50ms"'},
+    "dumbbell": {'until = "200ms"': 'until = "60ms"'},
+}
+"""What makes a scenario of `scenarios/` a short one beside few flows, one load and one seed."""
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """The page's blocks: language and content."""
+    return FENCE.findall((ROOT / page).read_text())
+
+
+def folder(page: str, place: Path) -> None:
+    """What a page's commands find: short scenarios, the program, and the files that it shows."""
+    (place / "scenarios").mkdir()
+    for file in (ROOT / "scenarios").iterdir():
+        text = file.read_text()
+        for old, new in SHORT.get(file.stem, {}).items():
+            assert old in text, file
+            text = text.replace(old, new)
+        if file.suffix == ".toml":
+            text = re.sub(r"^flows = [\d_]+", "flows = 50", text, flags=re.M)
+            text = re.sub(r"^load = \[.*\]", "load = [0.5]", text, flags=re.M)
+            text = re.sub(r"^seed = \[.*\]", "seed = [1]", text, flags=re.M)
+        (place / "scenarios" / file.name).write_text(text)
+    (place / ".venv").symlink_to(sys.prefix)
+    for name, content in SAVED.findall((ROOT / page).read_text()):
+        (place / name).write_text(content)
 
 
 def small(commands: str) -> str:
-    """The same with fewer flows in sweeps and where flows are set; builds are only looked up."""
+    """The same with few flows where they are set or a file of the page has many; of `make` only
+    what it would do; without what other tests run."""
     commands = re.sub(r"\bflows=\d+", "flows=50", commands)
-    commands = commands.replace("switchbed sweep ", "switchbed sweep --set flows=50 ")
+    commands = re.sub(
+        r"switchbed sweep (?!scenarios/)", "switchbed sweep --set flows=50 ", commands
+    )
+    for name in re.findall(r"-m switchbed\.figures (\S+)\n", commands):
+        assert name in figures.FIGURES  # test_figures.py draws each
+    commands = re.sub(r"^.*-m switchbed\.figures .*\n", "", commands, flags=re.M)
     return re.sub(r"^make ([\w-]+)", rf"make -n -C '{ROOT}' \1", commands, flags=re.M)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
-def test_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
-    text = (ROOT / page).read_text()
-    for name, content in SAVED.findall(text):
-        (tmp_path / name).write_text(content)
-    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
-    (tmp_path / ".venv").symlink_to(sys.prefix)
+def shell(commands: str, place: Path) -> str:
+    """What the commands print."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    printed, ran = "", 0
-    for kind, block in BLOCK.findall(text):
-        if kind == "text":
+    done = subprocess.run(
+        ["sh", "-e", "-c", small(commands)],
+        cwd=place,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, (commands, done.stdout, done.stderr)
+    return done.stdout
+
+
+def python(snippet: str, names: dict[str, Any]) -> str:
+    """What the snippet prints. Where a line says `# 21.9`, that is what it comes to."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(snippet, "<page>", "exec"), names)
+        for line in snippet.splitlines():
+            told = re.match(r"(\S.*\S)\s+# ([\d.]+)", line)
+            if told and isinstance(ast.parse(told[1]).body[0], ast.Expr):
+                digits = len(told[2].partition(".")[2])
+                assert f"{eval(told[1], names):.{digits}f}" == told[2], line
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if any(b[0] for b in blocks(p))])
+def test_what_a_page_shows_runs(page: str, tmp_path: Path) -> None:
+    folder(page, tmp_path)
+    saved = {content for _, content in SAVED.findall((ROOT / page).read_text())}
+    names: dict[str, Any] = {}
+    printed = ""
+    for language, content in blocks(page):
+        if language == "sh":
+            mark = MARK.match(content)
+            if mark is None:
+                printed = shell(content, tmp_path)
+            elif mark[1] == "Needs root":
+                assert "sudo " in content, content
+        elif language == "python" and content not in saved:
+            with contextlib.chdir(tmp_path):
+                printed = python(content, names)
+        elif language == "toml":
+            scenario(content, tmp_path)
+        elif language == "text":
             have = [line.split() for line in printed.splitlines()]
-            for line in block.splitlines():
-                assert line.split() in have, f"{page} shows {line!r}; the command printed {printed}"
-            continue
-        done = subprocess.run(
-            ["sh", "-e", "-c", small(block)],
-            cwd=tmp_path,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, (block, done.stdout, done.stderr)
-        printed, ran = done.stdout, ran + 1
-    assert ran >= 3
+            for line in content.splitlines():
+                assert line.split() in have, f"{page} shows {line!r}; printed was {printed}"
+        elif language not in ("python", *SHOWN):
+            raise AssertionError(f"{page} has a block of {language!r}; commands are `sh`")
+
+
+def scenario(content: str, place: Path) -> None:
+    """It would run: whole, or with what it does not say as in an ordinary scenario."""
+    values = tomllib.loads(content)
+    if "live" in values:
+        (place / "shown.toml").write_text(content)
+        shell("switchbed live check shown.toml", place)
+        return
+    if "topology" in values:
+        (place / "shown.toml").write_text(content)
+        plans(place / "shown.toml")
+        return
+    base: dict[str, Any] = {
+        "topology": {"kind": "star", "hosts": 9, "rate": "10Gbps", "delay": "5us"},
+        "switch": {"queues": 4, "discipline": "dwrr", "buffer": "300KB"},
+        "scheme": {"name": "per-queue", "params": {"threshold": "20pkt"}},
+        "transport": {"kind": "dctcp"},
+        "traffic": [{"kind": "poisson", "load": 0.5, "flows": 50, "sizes": "30KB"}],
+    }
+    if "memory" in values.get("switch", {}):
+        del base["switch"]
+    assert sb.Scenario({**base, **values}).plans
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_stand_where_they_are_run(page: str) -> None:
+    text = (ROOT / page).read_text()
+    for language, content in blocks(page):
+        if language in SHOWN:
+            assert not re.search(rf"^(?:\$ )?{PROGRAMS}", content, re.M), (page, content)
+    outside = FENCE.sub("", text)
+    assert not re.search(rf"^ {{4,}}(?:\$ )?{PROGRAMS}", outside, re.M), page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_in_the_text_are_the_programs(page: str) -> None:
+    text = (ROOT / page).read_text()
+    unrun = "\n".join(content for language, content in blocks(page) if MARK.match(content))
+    inline = re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
+    lines = unrun.replace("\\\n", " ").splitlines()
+    for command in (*inline, *lines):
+        words = re.sub(r"^(?:sudo )?(?:\.venv/bin/)?", "", command)
+        if words.startswith("switchbed "):
+            program(words, page)
+        elif words.startswith("make "):
+            makefile = (ROOT / "Makefile").read_text()
+            assert re.search(rf"^{re.escape(words.split()[1])}:", makefile, re.M), (page, command)
+
+
+def program(text: str, page: str) -> None:
+    """A command of `switchbed` that there is, with options that it has; `…` and capitals stand for
+    others."""
+    words = shlex.split(text)[1:]
+    command: click.Command = cli
+    while isinstance(command, click.Group) and words and re.fullmatch(r"[a-z][\w-]*", words[0]):
+        found = command.commands.get(words[0])
+        assert found, f"{page}: {text}: there is no command {words[0]!r}"
+        command, words = found, words[1:]
+    params = [param for one in below(command) for param in one.params]
+    has = {option for param in params for option in (*param.opts, *param.secondary_opts)}
+    for word in words:
+        if word.startswith("--") and word != "--help":
+            assert word.partition("=")[0] in has | {"--version"}, f"{page}: {text}: no {word}"
+
+
+def below(command: click.Command) -> Iterator[click.Command]:
+    """The command, and those of a group."""
+    yield command
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            yield from below(one)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from switchbed import stats
-from switchbed.plots import OTHERS, STYLES, Style
+from switchbed.plots import style
 from switchbed.reproduce.rows import Rows
 
 PANELS = {
@@ -23,10 +23,11 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
     figure = Figure(figsize=(9, 6.5), layout="constrained", dpi=130)
     figure.suptitle(title, fontsize="medium")
     schemes = rows.values("scheme")
+    looks = style.of((row.settings["scheme"], row.scheme) for row in rows)
     loads = rows.values("load")
     for axes, (metric, heading) in zip(figure.subplots(2, 2).flat, PANELS.items(), strict=True):
         axes.set_title(heading, fontsize="medium")
-        for index, scheme in enumerate(schemes):
+        for scheme in schemes:
             xs, ys, errors = [], [], []
             for load in loads:
                 of = rows.where({"scheme": scheme, "load": load}).by_seed(metric)
@@ -39,7 +40,7 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
                 xs.append(100 * load)
                 ys.append(ratio.estimate)
                 errors.append((ratio.estimate - low, high - ratio.estimate))
-            look = style(rows, scheme, index)
+            look = looks[scheme]
             axes.errorbar(
                 xs,
                 ys,
@@ -56,14 +57,6 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     figure.savefig(file, metadata={"Software": None})
-
-
-def style(rows: Rows, label: str, index: int) -> Style:
-    """How the scheme of this label is drawn; further variants of one scheme differ."""
-    name = rows.where({"scheme": label}).rows[0].scheme
-    first = next(row.settings["scheme"] for row in rows if row.scheme == name)
-    own = STYLES.get(name) if first == label else None
-    return own or OTHERS[index % len(OTHERS)]
 
 
 BUILT_IN: dict[str, Callable[[Rows, str, Path], None]] = {"fct-over-load": fct_over_load}
