@@ -142,6 +142,15 @@ def test_every_point_must_be_within() -> None:
     assert judge(within, found) == "fails"
 
 
+def test_a_claim_may_name_its_points() -> None:
+    asked = {"kind": "below", "of": "new", "base": "std", "at": [{"load": 0.9}, {"load": 0.1}]}
+    every = measures.measure(PAPER, claim(asked | {"at": "every"}, Target(5, 15, 0, None)), RUNS)
+    both = measures.measure(PAPER, claim(asked, Target(5, 15, 0, None)), RUNS)
+    assert (both.low, both.high, both.outside) == (every.low, every.high, True)
+    one = measures.measure(PAPER, claim(asked | {"at": [{"load": 0.1}]}), RUNS)
+    assert (one.low, one.high) == pytest.approx((10, 10))
+
+
 def test_counts_may_be_zero() -> None:
     counts = rows({("std", 0.1): [10, 0], ("new", 0.1): [0, 0]})
     found = measures.measure(PAPER, claim({"kind": "ratio", "of": "new", "base": "std"}), counts)

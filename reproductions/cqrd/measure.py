@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from switchbed import stats
 from switchbed.plots import OTHERS, STYLES, Style
 from switchbed.reproduce.experiment import fct
 from switchbed.reproduce.measures import Points
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 MET = ("output", "path")
 STATISTICS = ("mean_us", "p50_us", "p95_us", "p99_us")
 GIANT_BYTES = 1_000_000
+SMALL_BYTES = 100_000
 
 
 def met(result: Result) -> Figures:
@@ -30,12 +32,13 @@ def met(result: Result) -> Figures:
         found["met_percent"] = 100 * sum(by_met[name]["all"]["n"] for name in MET) / total
         giants = (result.flows["size_bytes"] > GIANT_BYTES).sum()
         found["giant_percent"] = 100 * float(giants) / len(result.flows)
-        small = [by_met[name]["small"] for name in MET]
-        count = sum(values["n"] for values in small)
-        if count:
-            # What a mean over both classes is; a percentile over both is not known here.
-            weighed = sum((values["mean_us"] or 0) * values["n"] for values in small)
-            found["met.small.mean_us"] = weighed / count
+        flows = result.flows.drop_nulls("fct_s")
+        kept = flows["met"].is_in(MET) & (flows["size_bytes"] <= SMALL_BYTES)
+        fcts_us = [1e6 * value for value in flows.filter(kept)["fct_s"]]
+        if fcts_us:
+            found["met.small.n"] = len(fcts_us)
+            found["met.small.mean_us"] = sum(fcts_us) / len(fcts_us)
+            found["met.small.p99_us"] = stats.percentile(fcts_us, 0.99)
     return found
 
 

@@ -23,7 +23,7 @@ class Scale:
     """Overrides, as `--set` takes them."""
     seeds: int
     note: str
-    """What running it this small costs; empty for the full scale."""
+    """What running it this small costs; empty where it is the paper's scale."""
 
 
 @dataclass(frozen=True)

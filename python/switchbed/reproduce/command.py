@@ -100,7 +100,7 @@ def reproduce(
         if json_to != "-":
             _print(paper, experiment, judged, len(needed), time.monotonic() - begin)
             if scale.note:
-                click.echo(f"  quick: {scale.note}")
+                click.echo(f"  {'quick' if quick else 'smaller'}: {scale.note}")
         if out is not None:
             page.draw(paper, experiment, found, out)
         if commit:

@@ -3,11 +3,12 @@
 `below` and `above` compare `metric` of the runs `of` with those of `base`, in percent, paired
 over seeds; `ratio` likewise as a ratio (all three by the ratios' logarithms, as everywhere);
 `difference` subtracts; `value` is the metric itself. `at` says where: settings
-that fix the point, or over all points that are left "largest" or "smallest" (the paper's "up to
-x %": simultaneous intervals, so that looking for the best point does not flatter it) or "every"
-(each point must be within). `where` chooses among the runs first; `also` lists settings to take in
-its place for a second opinion, which is reported and judges nothing. `function` names one of
-`measure.py`, which gives each point's values by seed itself.
+that fix the point, a list of such (each point must be within), or over all points that are left
+"largest" or "smallest" (the paper's "up to x %": simultaneous intervals, so that looking for the
+best point does not flatter it) or "every" (each must be within). `where` chooses among the runs
+first; `also` lists settings to take in its place for a second opinion, which is reported and
+judges nothing. `function` names one of `measure.py`, which gives each point's values by seed
+itself.
 """
 
 import math
@@ -79,6 +80,14 @@ def _points(paper: Paper, claim: Claim, rows: Rows) -> Points:
     metric = asked.get("metric")
     if not isinstance(metric, str) or kind not in (*RATIOS, "difference", "value"):
         raise Mistake(f"{claim.id}: measure needs a kind and a metric, or a function")
+    at = asked.get("at", {})
+    if isinstance(at, list):
+        places = [{**asked, "at": place} for place in at]
+        return {k: v for place in places for k, v in _compared(rows, place, kind, metric).items()}
+    return _compared(rows, asked, kind, metric)
+
+
+def _compared(rows: Rows, asked: Mapping[str, Any], kind: str, metric: str) -> Points:
     at = asked.get("at", {})
     fixed = at if isinstance(at, Mapping) else {}
     of = _settings(asked.get("of", {}))
@@ -179,7 +188,7 @@ def _at(name: str, found: Mapping[str, object]) -> str:
 def _flows(claim: Claim, rows: Rows) -> int | None:
     """Fewest flows of the claim's size class in any run that counts."""
     metric = claim.measure.get("metric", "")
-    size_class = str(metric).partition(".")[0]
+    size_class = str(metric).rpartition(".")[0]
 
     def count(row: Row) -> int | None:
         value = row.figures.get(f"{size_class}.n", row.figures.get("all.n"))

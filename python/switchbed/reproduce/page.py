@@ -85,6 +85,8 @@ def _paper(paper: Paper) -> Iterator[str]:
         if experiment.assumes:
             yield "Assumed, for the paper leaves it open:\n"
             yield "\n".join(f"- {text}" for text in experiment.assumes) + "\n"
+        if experiment.full.note:
+            yield f"Smaller than the paper's: {experiment.full.note}.\n"
         yield "| claim | what it says | paper | measured | verdict |"
         yield "| --- | --- | --- | --- | --- |"
         for claim in claims:
