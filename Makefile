@@ -59,6 +59,7 @@ bench-accept: setup
 
 validate: setup
 	$(BIN)/python validation/broken.py
+	$(BIN)/python validation/other_seeds.py
 	$(BIN)/python validation/ns3_witness.py
 
 # Beside ns-3 and ns-2, in turn; ROUNDS=n for other than five.
