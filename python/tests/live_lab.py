@@ -24,11 +24,9 @@ delay = "250us"
 [transport]
 {transport}
 {traffic}
-[measure]
-warmup = "600ms"
-[run]
-until = "1700ms"
+{measure}
 """
+FOR_A_WHILE = '[measure]\nwarmup = "600ms"\n[run]\nuntil = "1700ms"'
 STEP = 'name = "per-queue"\nparams = { threshold = "20pkt" }'
 MQ_ECN = 'name = "mq-ecn"\nparams = { threshold = "20pkt" }'
 NOTHING = 'name = "none"'
@@ -99,6 +97,24 @@ def lab(
     memory: str = 'buffer = "200pkt"',
 ) -> dict[str, Any]:
     """What a lab measured live."""
+    live: dict[str, Any] = both(
+        folder, scheme, traffic, hosts=hosts, quanta=quanta, transport=transport, memory=memory
+    )["live"]
+    return live
+
+
+def both(
+    folder: Path,
+    scheme: str,
+    traffic: str,
+    *,
+    hosts: int = 3,
+    quanta: tuple[int, ...] | None = (1500,),
+    transport: str = ECN,
+    memory: str = 'buffer = "200pkt"',
+    measure: str = FOR_A_WHILE,
+) -> dict[str, Any]:
+    """What a lab found, simulated and live."""
     from switchbed.live.lab import Request, run
 
     queues = "" if quanta is None else queues_of(quanta)
@@ -112,11 +128,11 @@ def lab(
             transport=transport,
             memory=memory,
             traffic=traffic,
+            measure=measure,
         )
     )
     (found,) = run(Request(file))
-    live: dict[str, Any] = found["live"]
-    return live
+    return found
 
 
 def mostly(happens: Callable[[], tuple[bool, object]]) -> None:

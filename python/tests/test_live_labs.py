@@ -13,6 +13,7 @@ from live_lab import (
     NO_ECN,
     NOTHING,
     STEP,
+    both,
     bulk,
     can_run,
     lab,
@@ -98,6 +99,25 @@ def test_crosspoint_queues_spare_requests_the_bulk_of_others(tmp_path: Path) -> 
             for scheme in ("oq", "cq")
         )
         return apart < shared / 2, (apart, shared)
+
+    mostly(happens)
+
+
+def test_the_client_times_its_requests_and_answers_come_in_their_class(tmp_path: Path) -> None:
+    requests = (
+        '[[traffic]]\nkind = "request-response"\nfrom = "0-1"\nto = 2\nsizes = "20KB"\n'
+        'request = "100B"\nload = 0.1\nflows = 40\nservice = "random"\nshares = [0.5, 0.5]\n'
+    )
+    ended = '[measure]\nfct_end = "received"\nwarmup = "100ms"\n'
+
+    def happens() -> tuple[bool, object]:
+        found = both(tmp_path, STEP, requests, quanta=(1500, 1500), measure=ended)
+        simulated, live = (found[name]["fct"]["all"] for name in ("simulated", "live"))
+        times = simulated["p50_us"], live["p50_us"]
+        # An answer takes a round trip and 16 packets' times, 2.6 ms; not a second round trip.
+        fits = live["n"] == live["finished"] == simulated["n"] and 0.7 < times[1] / times[0] < 1.5
+        classes = found["live"]["goodput_mbps"]
+        return fits and all(classes[name] > 1 for name in ("0", "1")), (times, classes)
 
     mostly(happens)
 

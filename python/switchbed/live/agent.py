@@ -6,14 +6,17 @@ starts many. Times are the monotonic clock's, which all namespaces share.
 
 | line | does |
 | --- | --- |
-| `{"send": {"flow", "to", "size", "dscp", "at", "until", "fresh"}}` | one flow to a host's sink; \
+| `{"send": {"flow", "to", "size", "dscp", "at", "until", "fresh"}}` | one flow to a host; \
 size null: until then; in the order of `at` |
+| `{"ask": {"flow", "from", "size", "dscp", "request", "at", "fresh"}}` | a request of so many \
+bytes, which a host answers with a flow; in the order of `at` with the others |
 | `{"ping": {"to", "dscp", "every", "from", "until"}}` | echo requests, ECN-capable |
 | `{"watch": {"interface", "every", "until"}}` | reads the interface's counter of received bytes |
 | `{"counters": null}` | writes the namespace's counters as one line |
 | `{"report": null}` | writes all results as one line |
 """
 
+import contextlib
 import json
 import os
 import select
@@ -22,58 +25,94 @@ import struct
 import sys
 import threading
 import time
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 PORT = 5001
-HEADER = struct.Struct("!QQ")
-"""Size and flow."""
+HEADER = struct.Struct("!QQIB")
+"""A flow's or request's first bytes: the flow's size and number; of a request its own size, else
+nothing, and the DSCP of the answer."""
 ENDLESS = 2**64 - 1
 CHUNK = bytes(64 << 10)
 BIN_S = 0.01
 """Received bytes are counted in bins of this length."""
+PRIORITY = 5
+"""Real-time, below the switch: a busy machine would hold up requests and answers."""
 LATE_S = 0.3
 """How long an echo is waited for once no more are sent."""
 
 
-class Sink:
-    """Takes flows in, and answers the end of each with a byte."""
+class Received:
+    """What has come in of flows."""
 
     def __init__(self) -> None:
         self.bins: dict[int, dict[int, int]] = {}
         """Bytes of each flow by bin of the monotonic clock."""
+        self.ends: dict[int, float] = {}
+        """When each flow's last byte was here."""
+
+    def take(self, stream: socket.socket, size: int, flow: int, before: int = 0) -> None:
+        """Takes a flow in, of which some bytes came before."""
+        buffer = memoryview(bytearray(len(CHUNK)))
+        bins = self.bins.setdefault(flow, {})
+        _count(bins, before)
+        left = size - before
+        while left > 0:
+            n = stream.recv_into(buffer, min(left, len(buffer)))
+            if n == 0:
+                raise ConnectionError
+            left -= n
+            _count(bins, n)
+        self.ends[flow] = time.monotonic()
+
+
+def _count(bins: dict[int, int], n: int) -> None:
+    now = int(time.monotonic() / BIN_S)
+    bins[now] = bins.get(now, 0) + n
+
+
+class Server:
+    """Takes flows in, and answers the end of each with a byte; answers requests with flows."""
+
+    def __init__(self, received: Received) -> None:
+        self._received = received
         self._listener = socket.create_server(("", PORT), backlog=1024)
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
         while True:
             stream, _ = self._listener.accept()
-            threading.Thread(target=self._take, args=(stream,), daemon=True).start()
+            threading.Thread(target=self._serve, args=(stream,), daemon=True).start()
 
-    def _take(self, stream: socket.socket) -> None:
+    def _serve(self, stream: socket.socket) -> None:
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        buffer = memoryview(bytearray(len(CHUNK)))
         with stream:
             try:
                 while header := _exactly(stream, HEADER.size):
-                    size, flow = HEADER.unpack(header)
-                    self._take_flow(stream, buffer, size, self.bins.setdefault(flow, {}))
+                    size, flow, request, dscp = HEADER.unpack(header)
+                    if request:
+                        _exactly(stream, request - HEADER.size)
+                        _set_dscp(stream, dscp)
+                        _send(stream, size)
+                    else:
+                        self._received.take(stream, size, flow, HEADER.size)
+                        stream.sendall(b"\0")
             except OSError:
                 return
 
-    def _take_flow(
-        self, stream: socket.socket, buffer: memoryview, size: int, bins: dict[int, int]
-    ) -> None:
-        left = size
-        while left > 0:
-            n = stream.recv_into(buffer, min(left, len(buffer)))
-            if n == 0:
-                raise ConnectionError
-            left -= n
-            now = int(time.monotonic() / BIN_S)
-            bins[now] = bins.get(now, 0) + n
-        stream.sendall(b"\0")
+
+def _set_dscp(stream: socket.socket, dscp: int) -> None:
+    # TCP keeps the ECN bits to itself.
+    stream.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp << 2)
+
+
+def _send(stream: socket.socket, size: int) -> None:
+    for begin in range(0, size, len(CHUNK)):
+        stream.sendall(CHUNK[: size - begin])
 
 
 def _exactly(stream: socket.socket, n: int) -> bytes:
@@ -87,64 +126,95 @@ def _exactly(stream: socket.socket, n: int) -> bytes:
     return found
 
 
-class Source:
-    """Sends flows."""
+class Client:
+    """Sends flows, and asks for them."""
 
-    def __init__(self) -> None:
+    def __init__(self, received: Received) -> None:
         self.flows: list[dict[str, Any]] = []
-        self._idle: dict[tuple[str, int], list[socket.socket]] = {}
+        self._received = received
+        self._idle: dict[tuple[str, int | None], list[tuple[int, socket.socket]]] = {}
+        """With their numbers: the oldest is used first, as in the simulator."""
+        self._numbers = count()
         self._lock = threading.Lock()
 
-    def start(self, orders: "SimpleQueue[dict[str, Any]]") -> None:
+    def start(self, orders: "SimpleQueue[tuple[str, dict[str, Any]]]") -> None:
         """Starts each flow at its time, on a thread of its own."""
+        works = {"send": self._send, "ask": self._ask}
         while True:
-            order = orders.get()
+            name, order = orders.get()
             _sleep_until(order["at"])
-            threading.Thread(target=self._send, args=(order,), daemon=True).start()
+            threading.Thread(target=self._try, args=(works[name], order), daemon=True).start()
 
-    def _send(self, order: dict[str, Any]) -> None:
-        """One flow, on a connection that is idle or a new one."""
-        key = (order["to"], order["dscp"])
+    def _try(
+        self,
+        work: "Callable[[dict[str, Any], dict[str, Any]], None]",
+        order: dict[str, Any],
+    ) -> None:
         result = {"flow": order["flow"], "start": time.monotonic(), "end": None}
         self.flows.append(result)
         try:
-            stream = self._connection(key, fresh=order["fresh"])
-            size = order["size"]
-            stream.sendall(HEADER.pack(ENDLESS if size is None else size, order["flow"]))
-            if size is None:
-                self._send_until(stream, order["until"])
-                return
-            for begin in range(0, size, len(CHUNK)):
-                stream.sendall(CHUNK[: size - begin])
-            if stream.recv(1):
-                result["end"] = time.monotonic()
-                with self._lock:
-                    self._idle.setdefault(key, []).append(stream)
+            work(order, result)
         except OSError as error:
             result["error"] = str(error)
 
-    def _send_until(self, stream: socket.socket, until: float) -> None:
-        stream.settimeout(0.1)
-        while time.monotonic() < until:
-            try:
-                stream.send(CHUNK)
-            except TimeoutError:
-                continue
-        # What is queued behind a full link would otherwise outlive the run.
-        stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        stream.close()
+    def _send(self, order: dict[str, Any], result: dict[str, Any]) -> None:
+        """One flow, on a connection that is idle or a new one."""
+        key = (order["to"], order["dscp"])
+        number, stream = self._connection(key, order["dscp"], fresh=order["fresh"])
+        size = order["size"]
+        stream.sendall(HEADER.pack(ENDLESS if size is None else size, order["flow"], 0, 0))
+        if size is None:
+            _send_until(stream, order["until"])
+            return
+        # The header is the flow's first bytes.
+        _send(stream, size - HEADER.size)
+        if stream.recv(1):
+            result["end"] = time.monotonic()
+            self._rest(key, number, stream)
 
-    def _connection(self, key: tuple[str, int], *, fresh: bool) -> socket.socket:
+    def _ask(self, order: dict[str, Any], result: dict[str, Any]) -> None:
+        """One request, on any connection to that host that is idle or on a new one, and its
+        answer."""
+        key = (order["from"], None)
+        number, stream = self._connection(key, order["dscp"], fresh=order["fresh"])
+        request = max(order["request"], HEADER.size)
+        header = HEADER.pack(order["size"], order["flow"], request, order["dscp"])
+        stream.sendall(header.ljust(request, b"\0"))
+        self._received.take(stream, order["size"], order["flow"])
+        result["end"] = self._received.ends[order["flow"]]
+        self._rest(key, number, stream)
+
+    def _connection(
+        self, key: tuple[str, int | None], dscp: int, *, fresh: bool
+    ) -> tuple[int, socket.socket]:
         with self._lock:
             idle = self._idle.get(key)
             if idle and not fresh:
-                return idle.pop()
+                number, stream = heappop(idle)
+                _set_dscp(stream, dscp)
+                return number, stream
         stream = socket.socket()
-        # The DSCP; TCP keeps the ECN bits to itself.
-        stream.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, key[1] << 2)
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _set_dscp(stream, dscp)
+        number = next(self._numbers)
         stream.connect((key[0], PORT))
-        return stream
+        return number, stream
+
+    def _rest(self, key: tuple[str, int | None], number: int, stream: socket.socket) -> None:
+        with self._lock:
+            heappush(self._idle.setdefault(key, []), (number, stream))
+
+
+def _send_until(stream: socket.socket, until: float) -> None:
+    stream.settimeout(0.1)
+    while time.monotonic() < until:
+        try:
+            stream.send(CHUNK)
+        except TimeoutError:
+            continue
+    # What is queued behind a full link would otherwise outlive the run.
+    stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    stream.close()
 
 
 class Prober:
@@ -227,17 +297,24 @@ def _counters() -> dict[str, int]:
 
 def main() -> None:
     """Obeys until the input closes."""
-    sink, source, prober, watcher = Sink(), Source(), Prober(), Watcher()
-    sends: SimpleQueue[dict[str, Any]] = SimpleQueue()
-    threading.Thread(target=source.start, args=(sends,), daemon=True).start()
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(PRIORITY))
+    received, prober, watcher = Received(), Prober(), Watcher()
+    client = Client(received)
+    Server(received)
+    flows: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
+    threading.Thread(target=client.start, args=(flows,), daemon=True).start()
     others = {"ping": prober.ping, "watch": watcher.watch}
     print(json.dumps({"ready": os.getpid()}), flush=True)
     for line in sys.stdin:
         ((name, order),) = json.loads(line).items()
         if name == "report":
             report = {
-                "flows": source.flows,
-                "received": {flow: sorted(bins.items()) for flow, bins in list(sink.bins.items())},
+                "flows": client.flows,
+                "received": {
+                    flow: sorted(bins.items()) for flow, bins in list(received.bins.items())
+                },
+                "ends": dict(received.ends),
                 "pings": prober.replies,
                 "readings": watcher.readings,
                 "counters": _counters(),
@@ -245,8 +322,8 @@ def main() -> None:
             print(json.dumps(report), flush=True)
         elif name == "counters":
             print(json.dumps({"counters": _counters()}), flush=True)
-        elif name == "send":
-            sends.put(order)
+        elif name in ("send", "ask"):
+            flows.put((name, order))
         else:
             threading.Thread(target=others[name], args=(order,), daemon=True).start()
 

@@ -38,6 +38,15 @@ class Tcp:
     ecn: bool
     mtu: int
     initial_window: int
+    receive_window: int
+    """In packets."""
+    mss: int
+    timestamps: bool
+    sack: bool
+    ack_each: bool
+    """Each packet is acknowledged; else as Linux delays ACKs."""
+    bursts: bool
+    """TCP hands down segments of many packets, as with segmentation offload."""
     rto_min_ms: int
     restart_after_idle: bool
     """A connection that was idle for a timeout begins with its initial window again."""
@@ -47,7 +56,10 @@ def configure(namespaces: Sequence[str], interfaces: Sequence[str], tcp: Tcp) ->
     """Sets every host's addresses, neighbours (no ARP among the measured frames) and TCP."""
     for host, (netns, interface) in enumerate(zip(namespaces, interfaces, strict=True)):
         system.run(["ip", "netns", "exec", netns, "sh", "-e"], text=_sysctls(tcp))
-        route = f"route replace {NETWORK}.0.0/16 dev {interface} initcwnd {tcp.initial_window}"
+        route = f"route replace {NETWORK}.0.0/16 dev {interface} initcwnd {tcp.initial_window} "
+        route += f"initrwnd {tcp.receive_window} window {tcp.receive_window * tcp.mss}"
+        if tcp.ack_each:
+            route += " quickack 1"
         if tcp.rto_min_ms < LINUX_RTO_MIN_MS:
             # The kernel's timers are no finer than a tick.
             route += f" rto_min {max(tcp.rto_min_ms, TICK_MS)}ms"
@@ -58,6 +70,8 @@ def configure(namespaces: Sequence[str], interfaces: Sequence[str], tcp: Tcp) ->
             f"nud permanent"
             for other in others
         ]
+        if not tcp.bursts:
+            lines.append(f"link set dev {interface} gso_max_segs 1")
         system.ip_batch(lines, netns=netns)
 
 
@@ -66,14 +80,20 @@ TICK_MS = 4
 
 
 def _sysctls(tcp: Tcp) -> str:
+    # Packets take up to twice their size, and half of a receiver's memory is its window.
+    memory = 4 * tcp.receive_window * tcp.mss
     values = {
         "net/ipv4/tcp_congestion_control": tcp.congestion_control,
         "net/ipv4/tcp_ecn": int(tcp.ecn),
         "net/ipv4/tcp_no_metrics_save": 1,
         "net/ipv4/tcp_slow_start_after_idle": int(tcp.restart_after_idle),
+        "net/ipv4/tcp_timestamps": int(tcp.timestamps),
+        "net/ipv4/tcp_sack": int(tcp.sack),
+        "net/ipv4/tcp_rmem": f"4096 {memory} {memory}",
+        "net/ipv4/tcp_wmem": f"4096 16384 {memory}",
         "net/ipv6/conf/all/disable_ipv6": 1,
     }
-    return "".join(f"echo {value} > /proc/sys/{key}\n" for key, value in values.items())
+    return "".join(f"echo '{value}' > /proc/sys/{key}\n" for key, value in values.items())
 
 
 class Agent:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed import _native, toml
 from switchbed._native import Mistake, Plan
-from switchbed.live import control, dctcp, hosts, measured, netns, picture, system
+from switchbed.live import control, dctcp, hosts, measured, netns, orders, picture, system
 from switchbed.live.scale import scaled, seconds, size_bytes
 from switchbed.scenario import Scenario
 
@@ -29,6 +29,10 @@ START_S = 0.5
 LINGER = 1.5
 """A run without an end is given this many times what the simulation took, and a second."""
 SERIES = "1ms"
+LINUX_RTO_INITIAL = "1s"
+"""No namespace has another."""
+HEADER_WITH_TIMESTAMPS = 52
+"""IPv4, TCP and the timestamps' option (RFC 7323), in bytes."""
 WATCH_S = 0.01
 """How often receivers read what has reached them."""
 MOST_HOSTS = 64
@@ -102,6 +106,7 @@ def _check(request: Request, scenario: dict[str, Any]) -> None:
         )
     if request.scale != 1 and any(source["kind"] == "list" for source in scenario["traffic"]):
         raise Mistake(f"{file}: --scale {request.scale:g}: the times of a flow list do not scale")
+    orders.check(file, scenario["traffic"])
     for section in ("deploy", "event"):
         if scenario.get(section):
             raise Mistake(f"{file}: {section}: a lab's switch does not change: leave it out")
@@ -113,6 +118,7 @@ def _setup(request: Request, plan: Plan) -> Setup:
     file = request.file
     scenario["measure"] |= {"queues": "all"}
     scenario["measure"].setdefault("series_every", SERIES)
+    scenario["transport"]["rto_initial"] = LINUX_RTO_INITIAL
     # A resolved scenario names files from here.
     result = Scenario(scenario, name=str(file)).run()
     summary = result.summary()
@@ -201,18 +207,23 @@ def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> 
     scenario = setup.scenario
     topology, host = scenario["topology"], scenario["host"]
     delay_ps = 2 * (_native.time_ps(topology["delay"]) + _native.time_ps(host["delay"]))
+    # A full frame takes as long as the simulated packet.
+    rate = f"{round(_native.rate_bps(topology['rate']) / measured.ip_part(scenario))}bps"
     ports = [
         {
             "name": interface,
             "netns": namespace,
             "address": f"{hosts.address(i)}/16",
-            "host_rate": topology["rate"],
+            "host_rate": rate,
         }
         for i, (namespace, interface) in enumerate(zip(namespaces, interfaces, strict=True))
     ]
     live = {
         "mtu": host["mtu"],
-        "rate": topology["rate"],
+        "rate": rate,
+        # As fast as the hosts' links, as in the simulation: with less, what a host alone sends
+        # would fill the port.
+        "fraction": 1.0,
         "delay": f"{delay_ps}ps",
         "learn": False,
         "realtime": _may_be_punctual(),
@@ -229,11 +240,18 @@ def _at_least_1ms(every: str) -> str:
 
 def _tcp(setup: Setup) -> hosts.Tcp:
     transport = setup.scenario["transport"]
+    mss = size_bytes(transport["mss"])
     return hosts.Tcp(
         congestion_control=setup.congestion_control,
         ecn=bool(transport["ecn"]),
         mtu=size_bytes(setup.scenario["host"]["mtu"]),
         initial_window=int(transport["initial_window"]),
+        receive_window=int(transport["receive_window"]),
+        mss=mss,
+        timestamps=size_bytes(transport["header"]) >= HEADER_WITH_TIMESTAMPS,
+        sack=transport["sack_blocks"] > 0,
+        ack_each=transport["ack_every"] == 1,
+        bursts=bool(setup.scenario["host"]["lso"]),
         rto_min_ms=round(seconds(transport["rto_min"]) * 1000),
         restart_after_idle=transport["restart"] != "keep",
     )
@@ -291,13 +309,14 @@ def _measure(
     start = time.monotonic() + START_S
     end = start + setup.until_s
     for flow in setup.flows.sort("start_s").iter_rows(named=True):
-        agents[flow["src"]].order("send", _order(setup, flow, start, end))
+        host, name, order = orders.flow(flow, setup.scenario, start, end)
+        agents[host].order(name, order)
     watch = {"every": WATCH_S, "until": end}
     for receiver in setup.flows["dst"].unique().sort():
         agents[receiver].order("watch", watch | {"interface": interfaces[receiver]})
     for probe in (t for t in setup.scenario["traffic"] if t["kind"] == "probe"):
-        for source in _hosts(probe["from"], setup.hosts):
-            agents[source].order("ping", _ping(probe, start, end))
+        for source in orders.hosts_of(probe["from"], setup.hosts):
+            agents[source].order("ping", orders.ping(probe, start, end))
     # The switch counts time from its own start.
     zero = time.monotonic() - control.stats(socket)["time_s"]
     _wait_until(start + seconds(setup.scenario["measure"]["warmup"]), switch)
@@ -310,46 +329,6 @@ def _measure(
     stats = json.loads((out / "stats.json").read_text())
     counters = measured.count(reports, stats, measured.count(warm_reports, warm))
     return measured.gather(setup, reports, stats, counters, out / "series.parquet", start, zero)
-
-
-def _order(setup: Setup, flow: dict[str, Any], start: float, end: float) -> dict[str, Any]:
-    size = flow["size_bytes"]
-    return {
-        "flow": flow["row"],
-        "to": hosts.address(flow["dst"]),
-        "size": None if size is None else int(size),
-        "dscp": flow["class"],
-        "at": start + flow["start_s"],
-        "until": end,
-        "fresh": bool(flow["handshake"]),
-    }
-
-
-def _ping(probe: dict[str, Any], start: float, end: float) -> dict[str, Any]:
-    (to,) = _hosts(probe["to"], 0)
-    classes = probe.get("classes", [probe.get("class", 0)])
-    return {
-        "to": hosts.address(to),
-        "dscp": classes[0],
-        "every": seconds(probe["every"]),
-        "from": start + seconds(probe.get("start", "0ps")),
-        "until": end,
-    }
-
-
-def _hosts(written: object, count: int) -> list[int]:
-    """Hosts as a resolved scenario writes them: 3, "0-7", [0, 2], "all"."""
-    match written:
-        case int():
-            return [written]
-        case "all":
-            return list(range(count))
-        case str():
-            first, _, last = written.partition("-")
-            return list(range(int(first), int(last or first) + 1))
-        case list():
-            return [host for each in written for host in _hosts(each, count)]
-    raise TypeError(written)
 
 
 def _wait_until(end: float, switch: "subprocess.Popen[str]") -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 WINDOW_S = 0.1
 """The highest rate is that of a window of this length."""
 
+ETHERNET_HEADER = 14
+"""In bytes."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -33,7 +36,7 @@ class Measured:
     stats: dict[str, Any] = field(default_factory=dict)
     """Live: the switch's last statistics."""
     peak_mbps: float | None = None
-    """Live: the highest rate at a receiver over `WINDOW_S`."""
+    """Live: the highest rate of full packets at a receiver over `WINDOW_S`."""
 
 
 def gather(
@@ -48,14 +51,21 @@ def gather(
     """What the hosts and the switch have seen. `start` is when the flows began and `zero` when
     the switch did, by the clock that all share."""
     ports = {port["port"]: f"switch:{i}" for i, port in enumerate(stats["ports"])}
+    peak = max((peak_bps(report["readings"]) for report in reports), default=0.0)
     return Measured(
         flows=_flows(setup, reports, start),
         series=_series(series, ports, start - zero),
         pings=_pings(reports, start + seconds(setup.scenario["measure"]["warmup"])),
         counters=counters,
-        peak_mbps=max((peak_bps(report["readings"]) for report in reports), default=0.0) / 1e6,
+        peak_mbps=peak * ip_part(setup.scenario) / 1e6,
         stats=stats | {"ports": [p | {"port": ports[p["port"]]} for p in stats["ports"]]},
     )
+
+
+def ip_part(scenario: dict[str, Any]) -> float:
+    """The part of a full frame that is its packet."""
+    mtu = size_bytes(scenario["host"]["mtu"])
+    return mtu / (mtu + ETHERNET_HEADER)
 
 
 def _flows(setup: "Setup", reports: list[dict[str, Any]], start: float) -> "pl.DataFrame":
@@ -63,12 +73,13 @@ def _flows(setup: "Setup", reports: list[dict[str, Any]], start: float) -> "pl.D
     import polars as pl
 
     warm = start + seconds(setup.scenario["measure"]["warmup"])
-    fct: dict[int, float | None] = {}
+    begun = {flow["flow"]: flow for report in reports for flow in report["flows"]}
+    ends: dict[int, float | None] = {row: flow["end"] for row, flow in begun.items()}
+    if setup.scenario["measure"]["fct_end"] == "received":
+        ends = {int(row): end for report in reports for row, end in report["ends"].items()}
+    fct = {row: end - begun[row]["start"] for row, end in ends.items() if end is not None}
     received: dict[int, int] = {}
     for report in reports:
-        for flow in report["flows"]:
-            end = flow["end"]
-            fct[flow["flow"]] = None if end is None else end - flow["start"]
         for row, bins in report["received"].items():
             inside = sum(n for at, n in bins if at * agent.BIN_S >= warm)
             received[int(row)] = received.get(int(row), 0) + inside

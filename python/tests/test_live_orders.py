@@ -1,0 +1,47 @@
+"""What a lab's hosts are told."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from switchbed._native import Mistake
+from switchbed.live import orders
+
+ROW = {"row": 7, "src": 1, "dst": 0, "class": 3, "size_bytes": 2e4, "start_s": 0.25}
+ASKED = {"kind": "request-response", "request": "100B"}
+
+
+def told(row: dict[str, Any], *traffic: dict[str, Any]) -> tuple[int, str, dict[str, Any]]:
+    return orders.flow(row | {"handshake": False}, {"traffic": traffic}, 10.0, 20.0)
+
+
+def test_a_request_is_the_clients_and_names_its_server() -> None:
+    host, name, order = told(ROW, {"kind": "long-lived"}, ASKED)
+    assert (host, name) == (0, "ask")
+    assert order["from"] == "10.77.0.2"
+    assert (order["request"], order["size"], order["dscp"], order["at"]) == (100, 20_000, 3, 10.25)
+
+
+def test_a_flow_is_its_senders() -> None:
+    host, name, order = told(ROW, {"kind": "poisson"})
+    assert (host, name, order["to"], order["size"]) == (1, "send", "10.77.0.1", 20_000)
+
+
+def test_bulk_beside_requests_is_sent() -> None:
+    host, name, order = told(ROW | {"size_bytes": None}, {"kind": "long-lived"}, ASKED)
+    assert (host, name, order["size"], order["until"]) == (1, "send", None, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("traffic", "complaint"),
+    [
+        ([ASKED, {"kind": "poisson"}], "request-response or poisson, not both"),
+        ([ASKED, ASKED | {"request": "1KB"}], "requests have one size, not 100B, 1KB"),
+    ],
+)
+def test_what_a_flow_cannot_be_told_from_is_refused(
+    traffic: list[dict[str, Any]], complaint: str
+) -> None:
+    with pytest.raises(Mistake, match=complaint):
+        orders.check(Path("a.toml"), traffic)
