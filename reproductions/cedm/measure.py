@@ -4,6 +4,7 @@ from pathlib import Path
 
 from switchbed.plots import STYLES
 from switchbed.reproduce.experiment import fct
+from switchbed.reproduce.figures import fct_over_load
 from switchbed.reproduce.measures import Points
 from switchbed.reproduce.rows import Figures, Rows
 from switchbed.result import Result
@@ -125,6 +126,11 @@ def draw_fig10(rows: Rows, title: str, file: Path) -> None:
     axes.set_ylabel("goodput lost (Gbps)")
     axes.legend(frameon=False)
     figure.savefig(file, metadata={"Software": None})
+
+
+def draw_fig11(rows: Rows, title: str, file: Path) -> None:
+    """FCTs over load, where hosts' cards mark."""
+    fct_over_load(rows.where({"scenario": "fig11"}), title, file)
 
 
 def _kb(text: str) -> float:
