@@ -86,7 +86,7 @@ figures: setup
 lock: setup
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --upgrade --generate-hashes --no-emit-index-url \
-		--python-version 3.11 --extra dev --custom-compile-command 'make lock' \
+		--python-version 3.11 --extra dev --extra ray --extra slurm --custom-compile-command 'make lock' \
 		pyproject.toml -o requirements.lock
 
 # Installs the Debian packages $(1) that are missing, for the target $@.

@@ -139,9 +139,10 @@ def sweep(
     """Run what the store does not have of FILE's [compare] × seeds, and keep it there."""
     from switchbed.sweeps import command
     from switchbed.sweeps.stopping import Rule
+    from switchbed.sweeps.threads import Threads
 
     rule = Rule.of(metric, precision, against, max_seeds)
-    return command.sweep(file, sets, store, name, seeds, rule, jobs, retry=retry)
+    return command.sweep(file, sets, store, name, seeds, rule, Threads(jobs), retry=retry)
 
 
 @cli.command()

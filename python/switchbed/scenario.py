@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from switchbed import _native, runner, toml
+from switchbed import runner, source, toml
 from switchbed._native import Mistake, Plan, Results
 from switchbed.meter import Silent
 from switchbed.result import Result
 from switchbed.runner import Outcome
+from switchbed.source import Source
 
 
 class Scenario:
@@ -39,11 +40,7 @@ class Scenario:
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
         """A scenario file, read now."""
         made = cls(name=os.fspath(path), folder=Path(path).parent)
-        try:
-            made._text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-            raise Mistake(f"{path}: cannot read the scenario: {why}") from error
+        made._text = source.read(path)
         made._values = None
         return made
 
@@ -75,16 +72,21 @@ class Scenario:
         return self._name
 
     @property
-    def plans(self) -> list[Plan]:
-        """Its runs: one, or with `[compare]` each of the cross product."""
-        written = [(key, toml.value(key, item)) for key, item in self._overrides]
-        return _native.plans_of(
+    def source(self) -> Source:
+        """It as text, with what was varied."""
+        written = ((key, toml.value(key, item)) for key, item in self._overrides)
+        return Source(
             self._name,
             self._text if self._values is None else toml.document(self._values),
             self._folder,
-            [(f"{key}={text}", f"with_({key}={text})") for key, text in written],
+            tuple((f"{key}={text}", f"with_({key}={text})") for key, text in written),
             self._values is None,
         )
+
+    @property
+    def plans(self) -> list[Plan]:
+        """Its runs: one, or with `[compare]` each of the cross product."""
+        return self.source.plans()
 
     @property
     def resolved(self) -> dict[str, Any]:

@@ -5,9 +5,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import _native, options, report
-from switchbed._native import Plan
+from switchbed import options, report
+from switchbed.source import Source
 from switchbed.sweeps.archive import Archive
+from switchbed.sweeps.engine import Engine
 from switchbed.sweeps.stopping import Rule
 from switchbed.sweeps.sweep import SweepResult, check, run
 
@@ -22,20 +23,16 @@ def sweep(
     name: str | None,
     seeds: int | None,
     rule: Rule | None,
-    jobs: int,
+    engine: Engine,
     *,
     retry: bool,
 ) -> int:
     """Returns the exit code: 1 if a run failed."""
-
-    def plans(chosen: Sequence[int] | None) -> list[Plan]:
-        extra = [] if chosen is None else [f"compare.seed={list(chosen)}"]
-        return _native.plans(file, [*sets, *extra])
-
+    source = Source.of_file(file, sets)
     called = name or file.stem
-    check(called, plans(None), rule)
+    check(called, source, rule)
     begin = time.perf_counter()
-    found = run(plans, Archive(path), called, seeds, rule, jobs, retry=retry)
+    found = run(source, Archive(path), called, seeds, rule, engine, retry=retry)
     if found.outcomes:
         report.print_sweep(found.outcomes, time.perf_counter() - begin)
     print(f"{counts(found)}; in {path}, sweep {found.name}")

@@ -3,21 +3,19 @@
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, Self
 
 from switchbed import meter
 from switchbed._native import Progress
+from switchbed.sweeps import engine
 
 if TYPE_CHECKING:
     import rich.progress
 
 
-class Tally(Protocol):
+class Tally(engine.Tally, Protocol):
     """What the sweep counts."""
 
-    ran: int
-    failed: int
     kept: int
 
 
@@ -25,6 +23,9 @@ class Silent(meter.Silent):
     """No terminal, no progress."""
 
     def begin(self, total: int) -> None:
+        """Nothing to say."""
+
+    def draw(self, done: float) -> None:
         """Nothing to say."""
 
 
@@ -51,7 +52,11 @@ class SweepBar:
         self._total = self._base + total
 
     def show(self, tracks: Sequence[Progress]) -> None:
-        """Draws the bar anew, once runs last."""
+        """Draws the bar anew by how far each run is."""
+        self.draw(sum(map(meter.fraction, tracks)))
+
+    def draw(self, done: float) -> None:
+        """Draws the bar anew, once runs last; `done` of this round's runs are."""
         elapsed = time.monotonic() - self._started
         if elapsed < meter.PATIENCE_S:
             return
@@ -59,10 +64,9 @@ class SweepBar:
             self._bar = meter.bar()
             self._bar.add_task("", total=1.0, text="")
             self._bar.start()
-        done = self._base + sum(map(meter.fraction, tracks))
         text = describe(self._tally, self._total, elapsed)
         task = self._bar.task_ids[0]
-        self._bar.update(task, completed=done, total=max(self._total, 1), text=text)
+        self._bar.update(task, completed=self._base + done, total=max(self._total, 1), text=text)
         self._bar.refresh()
 
 
@@ -78,6 +82,9 @@ def describe(tally: Tally, total: int, elapsed_s: float) -> str:
     return " · ".join(parts)
 
 
-def bar(tally: Tally) -> AbstractContextManager[SweepBar | Silent]:
+Bar = SweepBar | Silent
+
+
+def bar(tally: Tally) -> Bar:
     """A bar where standard error is a terminal."""
     return SweepBar(tally) if sys.stderr.isatty() else Silent()

@@ -3,29 +3,28 @@
 import json
 import os
 import re
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from switchbed import comparing, runner, store
-from switchbed._native import Mistake, Plan, Results
+from switchbed import comparing, store
+from switchbed._native import Mistake, Plan
 from switchbed.result import Result
 from switchbed.runner import Outcome
 from switchbed.scenario import Scenario
+from switchbed.source import Source
 from switchbed.sweeps import key, progress
 from switchbed.sweeps.archive import Archive
+from switchbed.sweeps.engine import Engine, Job, Ledger, Task
 from switchbed.sweeps.stopping import Rule
+from switchbed.sweeps.threads import Threads
 
 if TYPE_CHECKING:
     import polars as pl
 
 STORE = "switchbed-store"
 MAX_SEEDS = 30
-
-Plans = Callable[[Sequence[int] | None], list[Plan]]
-"""The runs under these seeds, or under the scenario's own."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +98,7 @@ def sweep(
     against: str | None = None,
     max_seeds: int = MAX_SEEDS,
     jobs: int | None = None,
+    engine: Engine | None = None,
     retry: bool = False,
 ) -> SweepResult:
     """Runs every combination of the scenario's `[compare]` that the store does not have.
@@ -106,79 +106,70 @@ def sweep(
     `seeds`: so many from the scenario's on, instead of those it lists. `precision`: add seeds until
     the 95 % interval of `metric` is within that fraction of its mean, or there are `max_seeds`;
     with `against`, a scheme's label, the interval of the others' ratios to it, paired over seeds.
-    `retry`: run again what failed before. Ctrl-C keeps what has finished.
+    `engine`: `Ray(…)` or `Slurm(…)`, instead of `jobs` threads of this process (default: all
+    cores). `retry`: run again what failed before. Ctrl-C keeps what has finished.
     """
     given = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
-
-    def plans(chosen: Sequence[int] | None) -> list[Plan]:
-        return (given if chosen is None else given.with_({"compare.seed": list(chosen)})).plans
-
     rule = Rule.of(metric, precision, against, max_seeds)
     called = name or Path(given.name).stem
-    check(called, plans(None), rule)
-    found = run(plans, Archive(Path(store)), called, seeds, rule, jobs or cores(), retry=retry)
+    source = given.source
+    check(called, source, rule)
+    found = run(
+        source, Archive(Path(store)), called, seeds, rule, engine or Threads(jobs), retry=retry
+    )
     if found.stopped_by is not None:
         raise found.stopped_by
     return found
 
 
-def cores() -> int:
-    """How many runs at a time, unless told otherwise."""
-    return len(os.sched_getaffinity(0))
-
-
 def run(
-    plans: Plans,
+    source: Source,
     archive: Archive,
     name: str,
     seeds: int | None,
     rule: Rule | None,
-    jobs: int,
+    engine: Engine,
     *,
     retry: bool = False,
 ) -> SweepResult:
     """What both faces share. A sweep that was stopped says so in `stopped_by`."""
-    todo = plans(None)
-    first = min(_seed(plan) for plan in todo)
+    todo = list(_jobs(source, None))
     if seeds is not None:
-        todo = plans(range(first, first + seeds))
+        first = min(_seed(job.plan) for job in todo)
+        todo = list(_jobs(source, range(first, first + seeds)))
     found = SweepResult(archive, name, [])
     archive.sweep()
-    with progress.bar(found) as meter:
+    with engine, progress.bar(found) as meter:
         while todo and found.stopped_by is None:
-            _round(todo, found, jobs, meter, retry)
-            todo = [] if rule is None else list(_more(plans, found, rule))
+            _round(todo, found, engine, meter, retry)
+            todo = [] if rule is None else list(_more(source, found, rule))
     archive.sweep()
     if found.entries:
         archive.write_sweep(name, _rows(found))
     return found
 
 
-def _round(plans: list[Plan], found: SweepResult, jobs: int, meter: Any, retry: bool) -> None:
-    """Runs those of the plans that are missing, and enters all of them."""
+def _jobs(source: Source, seeds: Sequence[int] | None) -> Iterator[Job]:
+    """Every run under these seeds, or under the scenario's own."""
+    chosen = None if seeds is None else tuple(seeds)
+    for index, plan in enumerate(source.plans(chosen)):
+        yield Job(plan, Task(key.of(plan), source, chosen, index, Path.cwd()))
+
+
+def _round(
+    jobs: list[Job], found: SweepResult, engine: Engine, meter: progress.Bar, retry: bool
+) -> None:
+    """Runs those of the jobs that are missing, and enters all of them."""
     archive = found.archive
-    keys = [key.of(plan) for plan in plans]
-    known = {k for k in keys if archive.has(k) or (not retry and archive.failure(k) is not None)}
     # Two combinations may come to the same run.
-    missing = {k: plan for k, plan in zip(keys, plans, strict=True) if k not in known}
-    found.kept += len(plans) - len(missing)
-    names = list(missing)
-    counting = threading.Lock()
-
-    def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
-        archive.keep(names[outcome.index], plan, results, outcome)
-        with counting:
-            found.ran += 1
-
-    def tolerate(index: int, message: str) -> None:
-        archive.fail(names[index], missing[names[index]], message)
-        with counting:
-            found.failed += 1
-
+    missing = {job.key: job for job in jobs if not archive.has(job.key)}
+    if not retry:
+        missing = {k: job for k, job in missing.items() if archive.failure(k) is None}
+    found.kept += len(jobs) - len(missing)
     meter.begin(len(missing))
-    done = runner.run_all(list(missing.values()), jobs, keep, meter, tolerate)
-    found.stopped_by = done.stopped_by
-    found.entries += filter(None, map(_entry, [archive] * len(plans), keys, plans))
+    if missing:
+        found.stopped_by = engine.run(list(missing.values()), Ledger(archive, found), meter)
+    found.entries += filter(None, (_entry(archive, job.key, job.plan) for job in jobs))
 
 
 def _entry(archive: Archive, name: str, plan: Plan) -> Entry | None:
@@ -192,7 +183,7 @@ def _entry(archive: Archive, name: str, plan: Plan) -> Entry | None:
     return None if message is None else Entry(name, settings, seed, scheme, None, message)
 
 
-def _more(plans: Plans, found: SweepResult, rule: Rule) -> Iterator[Plan]:
+def _more(source: Source, found: SweepResult, rule: Rule) -> Iterator[Job]:
     """Further seeds for the points that need them: all schemes of a point get the same, so
     that they stay paired."""
     points: dict[str, dict[str | None, list[Entry]]] = {}
@@ -210,9 +201,9 @@ def _more(plans: Plans, found: SweepResult, rule: Rule) -> Iterator[Plan]:
         wanted[point] = range(last + 1, last + 1 + more)
     every = sorted({seed for seeds in wanted.values() for seed in seeds})
     if every:
-        for plan in plans(every):
-            if _seed(plan) in wanted[_point(dict(json.loads(plan.settings)))]:
-                yield plan
+        for job in _jobs(source, every):
+            if _seed(job.plan) in wanted[_point(dict(json.loads(job.plan.settings)))]:
+                yield job
 
 
 def _rows(found: SweepResult) -> list[dict[str, Any]]:
@@ -243,8 +234,10 @@ def _label(settings: Mapping[str, Any]) -> str | None:
     return next((str(v) for k, v in settings.items() if comparing.is_scheme(k)), None)
 
 
-def check(name: str, plans: Sequence[Plan], rule: Rule | None) -> None:
-    """Refuses, before a store is made, what cannot name a file and a rule that cannot be kept."""
+def check(name: str, source: Source, rule: Rule | None) -> None:
+    """Refuses, before a store is made, what cannot run, what cannot name a file, and a rule that
+    cannot be kept."""
+    plans = source.plans()
     if not re.fullmatch(r"\w[\w.+-]*", name):
         raise Mistake(f"--name {name}: use letters, digits, and any of . _ + - inside")
     if rule is not None:

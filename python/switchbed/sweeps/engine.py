@@ -1,0 +1,111 @@
+"""What a sweep's runs take place on: threads (`threads`), a Ray cluster (`ray`), Slurm
+(`slurm`). An engine is given the runs that are missing and sees to it that each is in the
+archive, whole or as a failure; what a run is and where it is kept is the same for all."""
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol, Self
+
+from switchbed._native import Mistake, Plan, Progress, __build__
+from switchbed.source import Source
+from switchbed.sweeps import key as keys
+from switchbed.sweeps.archive import Archive
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run as another process finds it: it plans it anew from the scenario's text."""
+
+    key: str
+    source: Source
+    seeds: tuple[int, ...] | None
+    index: int
+    """Its place among the source's plans under the seeds."""
+    folder: Path
+    """What paths of the source are relative to."""
+
+    def plan(self) -> Plan:
+        """The run, which must be the one that was meant: the same build, the same inputs."""
+        if self.folder.is_dir():
+            os.chdir(self.folder)
+        plan = _plans(self.source, self.seeds)[self.index]
+        if keys.of(plan) != self.key:
+            raise Mistake(
+                f"{self.source.name}: on {os.uname().nodename} the run is another one; install "
+                f"the same build of switchbed there (it has {__build__}) and the same flow lists"
+            )
+        return plan
+
+
+@lru_cache(maxsize=4)
+def _plans(source: Source, seeds: tuple[int, ...] | None) -> list[Plan]:
+    return source.plans(seeds)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run that is missing."""
+
+    plan: Plan
+    task: Task
+
+    @property
+    def key(self) -> str:
+        """Where the archive keeps it."""
+        return self.task.key
+
+
+class Tally(Protocol):
+    """Runs that ended in this sweep."""
+
+    ran: int
+    failed: int
+
+
+class Ledger:
+    """Where an engine enters what became of its jobs; from any thread."""
+
+    def __init__(self, archive: Archive, tally: Tally) -> None:
+        self.archive = archive
+        self._tally = tally
+        self._lock = threading.Lock()
+
+    def ran(self) -> None:
+        """One run is in the archive."""
+        with self._lock:
+            self._tally.ran += 1
+
+    def failed(self, job: Job, message: str) -> None:
+        """A run will not be there, and why."""
+        self.archive.fail(job.key, job.plan, message)
+        self.has_failed()
+
+    def has_failed(self) -> None:
+        """The same of one whose failure is in the archive already."""
+        with self._lock:
+            self._tally.failed += 1
+
+
+class Meter(Protocol):
+    """Shows how far the jobs are."""
+
+    def show(self, tracks: Sequence[Progress]) -> None:
+        """By each job's own progress."""
+
+    def draw(self, done: float) -> None:
+        """By so many jobs done."""
+
+
+class Engine(Protocol):
+    """Where runs take place. As a context it holds what lasts as long as the sweep."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+
+    def run(self, jobs: Sequence[Job], ledger: Ledger, meter: Meter) -> BaseException | None:
+        """Runs the jobs. What ended it early, such as Ctrl-C, is returned once nothing runs
+        any more; what has finished by then is in the archive."""

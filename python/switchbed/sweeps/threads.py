@@ -1,0 +1,43 @@
+"""Runs on this machine's cores."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from switchbed import runner
+from switchbed._native import Plan, Results
+from switchbed.runner import Outcome
+from switchbed.sweeps.engine import Job, Ledger, Meter
+
+
+def cores() -> int:
+    """How many runs at a time, unless told otherwise."""
+    return len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Threads of this process: a run holds no interpreter lock."""
+
+    jobs: int | None = None
+    """Runs at a time; all cores unless given."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def run(self, jobs: Sequence[Job], ledger: Ledger, meter: Meter) -> BaseException | None:
+        """As `Engine` says."""
+
+        def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
+            ledger.archive.keep(jobs[outcome.index].key, plan, results, outcome)
+            ledger.ran()
+
+        def tolerate(index: int, message: str) -> None:
+            ledger.failed(jobs[index], message)
+
+        plans = [job.plan for job in jobs]
+        return runner.run_all(plans, self.jobs or cores(), keep, meter, tolerate).stopped_by
