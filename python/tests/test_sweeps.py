@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -53,7 +54,7 @@ def test_a_sweep_of_200_runs_killed_twice_and_resumed_equals_one_that_was_not(
     assert f"200 runs: {200 - before} ran, {before} kept from before; in killed" in resumed
     switchbed("sweep", sweep, *many, "--store", "whole")
     assert contents(store) == contents(tmp_path / "whole"), points
-    assert not (store / ".drafts").exists()
+    assert not list((store / ".drafts").iterdir())
     rows = pl.read_parquet(store / "sweeps/sweep.parquet")
     there = sorted(path.name for path in store.glob("runs/*"))
     assert sorted(rows["run"]) == there, "every run is there, once"
@@ -126,6 +127,30 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> No
     wrong.write_text(FLOWS.replace("0,0,2", "0,0,3"))
     mended = sb.sweep(lists, tmp_path / "store", name="lists")
     assert (mended.ran, mended.failed, mended.kept) == (2, 0, 2)
+
+
+def test_drafts_of_the_dead_are_swept_up_and_those_of_the_living_are_not(tmp_path: Path) -> None:
+    archive, other = Archive(tmp_path / "store"), Archive(tmp_path / "store")
+    with subprocess.Popen(["true"]) as dead:
+        pass
+    here, drafts = socket.gethostname(), tmp_path / "store/.drafts"
+    known = {"dead": f"{here}-{dead.pid}-00", "alive": f"{here}-{os.getpid()}-00"}
+    known |= {"late": "a-b-1-00", "fresh": "a-b-2-00", "strange": "x"}
+    for name in known.values():
+        (drafts / name / "key").mkdir(parents=True)
+    os.utime(drafts / known["late"], (0, 0))
+    archive.sweep()
+    assert {path.name for path in drafts.iterdir()} == {
+        known[k] for k in ("alive", "fresh", "strange")
+    }
+    for each in (archive, other):
+        each.keep_files("k", {"summary.json": b"{}", "captures/a.pcapng": b""})
+    assert contents(tmp_path / "store/runs") == {
+        "k/summary.json": b"{}",
+        "k/captures/a.pcapng": b"",
+    }
+    other.end()
+    assert not list(drafts.rglob("summary.json"))
 
 
 def test_ctrl_c_keeps_what_has_finished(
