@@ -9,6 +9,7 @@ from switchbed import stats, theory
 from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
 from switchbed.result import Comparison, Result, compare
 from switchbed.scenario import Scenario
+from switchbed.sweeps.ray import Ray
 from switchbed.sweeps.sweep import SweepResult, sweep
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Mistake",
     "Plan",
     "Progress",
+    "Ray",
     "Result",
     "Results",
     "Scenario",

@@ -18,6 +18,8 @@ from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
 from switchbed.plots.command import plot
 from switchbed.reproduce.command import reproduce
+from switchbed.sweeps import options as engines
+from switchbed.sweeps.engine import Engine
 from switchbed.tables import FORMATS, Format
 from switchbed.theory.command import theory
 
@@ -122,7 +124,7 @@ STORE = click.option(
 )
 @click.option("--max-seeds", type=int, default=30, show_default=True, help="For --precision.")
 @click.option("--retry", is_flag=True, help="Run again what failed before.")
-@JOBS
+@engines.engine
 def sweep(
     file: Path,
     sets: tuple[str, ...],
@@ -134,15 +136,14 @@ def sweep(
     against: str | None,
     max_seeds: int,
     retry: bool,
-    jobs: int,
+    engine: Engine,
 ) -> int:
     """Run what the store does not have of FILE's [compare] × seeds, and keep it there."""
     from switchbed.sweeps import command
     from switchbed.sweeps.stopping import Rule
-    from switchbed.sweeps.threads import Threads
 
     rule = Rule.of(metric, precision, against, max_seeds)
-    return command.sweep(file, sets, store, name, seeds, rule, Threads(jobs), retry=retry)
+    return command.sweep(file, sets, store, name, seeds, rule, engine, retry=retry)
 
 
 @cli.command()

@@ -86,26 +86,31 @@ def run_all(
 def _one(
     index: int, plan: Plan, track: Progress, keep: Keep, tolerate: Tolerate | None
 ) -> Outcome | None:
-    begin = time.perf_counter()
     try:
-        results = plan.run(track)
+        results, outcome = run_one(index, plan, track)
     except (Mistake, Panic) as error:
         if tolerate is None:
             raise
         tolerate(index, str(error))
         return None
-    wall_s = time.perf_counter() - begin
     if not results.complete:
         return None
-    outcome = Outcome(
+    keep(plan, results, outcome)
+    return outcome
+
+
+def run_one(index: int, plan: Plan, track: Progress) -> tuple[Results, Outcome]:
+    """Runs the plan at this place on the caller's thread."""
+    begin = time.perf_counter()
+    results = plan.run(track)
+    wall_s = time.perf_counter() - begin
+    return results, Outcome(
         index,
         settings=dict(json.loads(plan.settings)),
         scheme=json.loads(plan.scenario)["scheme"]["name"],
         summary=json.loads(results.summary),
         wall_s=wall_s,
     )
-    keep(plan, results, outcome)
-    return outcome
 
 
 def _watch(futures: Iterable[Future[Outcome | None]], tracks: list[Progress], meter: Meter) -> None:

@@ -33,7 +33,9 @@ FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)
 SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
 SHOWN = ("", "{toctree}", "{eval-rst}", "rust")
 """Blocks that are no commands; `rust` is the doc tests' business."""
-MARK = re.compile(r"# (Needs root|Needs ns-3|Takes (?:an hour|hours)): not run by the tests\.\n")
+MARK = re.compile(
+    r"# (Needs root|Needs ns-3|Needs a Ray cluster|Needs Slurm|Takes (?:an hour|hours)): not run by the tests\.\n"
+)
 PROGRAMS = r"(?:sudo )?(?:\.venv/bin/)?(?:switchbed|python|make|cargo) "
 SHORT = {
     "mqecn-fig1": {'until = "5s"': 'until = "150ms"'},

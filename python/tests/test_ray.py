@@ -1,0 +1,160 @@
+"""Sweeps on a Ray cluster: the same runs in the same store, whatever dies."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import SINGLE, Program
+from test_sweeps import FLOWS, contents
+
+WORKERS = ["--engine", "ray", "--jobs", "2"]
+
+
+def below(pid: int) -> Iterator[tuple[int, str]]:
+    """The processes that descend from one, with their command lines."""
+    parents, names = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            names[int(folder.name)] = (folder / "cmdline").read_text()
+        except OSError:
+            continue  # it has just ended
+        parents[int(folder.name)] = int(parent)
+    for child in parents:
+        ancestor = child
+        while ancestor in parents and ancestor != pid:
+            ancestor = parents[ancestor]
+        if ancestor == pid and child != pid:
+            yield child, names[child]
+
+
+def wait_for(found: Callable[[], object], process: subprocess.Popen[str]) -> None:
+    while not found():
+        assert process.poll() is None, "it ended early"
+        time.sleep(0.01)
+
+
+def start(command: list[str], *arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [*command, *arguments], cwd=cwd, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    )
+
+
+def test_a_worker_that_is_killed_costs_no_run(
+    switchbed: Program, command: list[str], sweep: Path, tmp_path: Path
+) -> None:
+    slow = ["--set", "flows=10_000", "--seeds", "5"]
+    store = tmp_path / "ray"
+    arguments = ["sweep", "sweep.toml", *slow, *WORKERS, "--store", "ray"]
+    with start(command, *arguments, cwd=tmp_path) as process:
+        wait_for(lambda: len(list(store.glob("runs/*"))) >= 5, process)
+        busy: list[int] = []
+        while not busy:
+            assert process.poll() is None, "it ended before a worker could be killed"
+            busy = [pid for pid, name in below(process.pid) if name.startswith("ray::execute")]
+        os.kill(busy[0], signal.SIGKILL)
+        assert len(list(store.glob("runs/*"))) < 20, "half-way"
+        printed, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "20 runs: 20 ran, 0 kept from before; in ray" in printed
+    switchbed("sweep", sweep, *slow, "--store", "threads")
+    assert contents(store) == contents(tmp_path / "threads")
+
+
+def test_ctrl_c_ends_the_cluster_and_keeps_what_has_finished(
+    command: list[str], sweep: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "switchbed-store"
+    slow = ["--set", "flows=60_000"]
+    with start(command, "sweep", sweep.name, *slow, *WORKERS, cwd=tmp_path) as process:
+        wait_for(lambda: list(store.glob("runs/*")), process)
+        workers = dict(below(process.pid))
+        begin = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        printed, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert time.monotonic() - begin < 10
+    assert errors.splitlines()[-1].startswith("switchbed: interrupted; the same command goes on")
+    assert "Traceback" not in errors
+    kept = len(list(store.glob("runs/*")))
+    assert f"{kept} runs: {kept} ran" in printed
+    assert workers
+    assert not [name for pid, name in workers.items() if Path(f"/proc/{pid}").exists()]
+
+
+SCRIPT = """
+from pathlib import Path
+import switchbed as sb
+import ray
+from switchbed.source import Source
+from switchbed.sweeps.archive import Archive
+from switchbed.sweeps.ray import Ray
+from switchbed.sweeps.sweep import run
+
+class Changing(Source):
+    def plans(self, seeds=None):
+        Path("wrong.csv").write_text(FLOWS)
+        planned = super().plans(seeds)
+        # What only the run can notice.
+        Path("wrong.csv").write_text(FLOWS.replace("0,0,2", "0,0,99"))
+        return planned
+
+FLOWS = Path("right.csv").read_text()
+files = [[{"kind": "list", "file": name}] for name in ("wrong.csv", "right.csv")]
+lists = sb.Scenario.from_file("scenario.toml").with_({"compare.traffic": files})
+source = Changing(**vars(lists.source))
+ray.init(address="local", num_cpus=1, object_store_memory=2**27, include_dashboard=False,
+         log_to_driver=False, logging_level="ERROR")
+found = run(source, Archive(Path("store")), "lists", None, None, Ray())
+assert ray.is_initialized(), "a cluster that was there stays"
+(failure,) = found.failures
+assert (found.ran, found.failed, found.stopped_by) == (1, 1, None), found
+assert "99" in failure.message
+"""
+
+
+def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "scenario.toml").write_text(SINGLE)
+    (tmp_path / "right.csv").write_text(FLOWS)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "script.py"],
+        cwd=tmp_path,
+        env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("engine", "package"), [("ray", "ray")])
+def test_a_missing_extra_is_one_line_with_the_command(
+    switchbed: Program,
+    sweep: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    engine: str,
+    package: str,
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "hiding"))
+    (tmp_path / "hiding").mkdir()
+    (tmp_path / f"hiding/{package}.py").write_text("raise ImportError")
+    done = switchbed("sweep", sweep, "--engine", engine, code=2)
+    assert len(done.stderr.splitlines()) == 1
+    assert f"pip install 'switchbed[{engine}]'" in done.stderr
+    assert not (tmp_path / "switchbed-store").exists()
+
+
+def test_an_address_without_a_cluster_is_said(switchbed: Program, sweep: Path) -> None:
+    address = "127.0.0.1:1"
+    done = switchbed("sweep", sweep, "--engine", "ray", "--address", address, code=2)
+    assert len(done.stderr.splitlines()) == 1
+    assert f"--address {address}: no Ray cluster there" in done.stderr
