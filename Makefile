@@ -6,7 +6,7 @@ BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
 
 # What tests and builds need beyond Rust and Python packages, as Debian names it.
-SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool clang libbpf-dev bpftool tshark chromium
+SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3 clang libbpf-dev bpftool tshark chromium
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -72,6 +73,12 @@ def can_run() -> None:
         pytest.skip(why)
 
 
+def has_iperf3() -> None:
+    """Skips with a word where there is none."""
+    if shutil.which("iperf3") is None:
+        pytest.skip("iperf3 is missing: make setup-system")
+
+
 def bulk(senders: str, to: int, service: int, each: int = 1) -> str:
     """Flows that send as long as the lab runs."""
     return (
@@ -113,6 +120,7 @@ def both(
     transport: str = ECN,
     memory: str = 'buffer = "200pkt"',
     measure: str = FOR_A_WHILE,
+    iperf3: bool = False,
 ) -> dict[str, Any]:
     """What a lab found, simulated and live."""
     from switchbed.live.lab import Request, run
@@ -131,7 +139,7 @@ def both(
             measure=measure,
         )
     )
-    (found,) = run(Request(file))
+    (found,) = run(Request(file, iperf3=iperf3))
     return found
 
 

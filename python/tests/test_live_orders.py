@@ -13,7 +13,7 @@ ASKED = {"kind": "request-response", "request": "100B"}
 
 
 def told(row: dict[str, Any], *traffic: dict[str, Any]) -> tuple[int, str, dict[str, Any]]:
-    return orders.flow(row | {"handshake": False}, {"traffic": traffic}, 10.0, 20.0)
+    return orders.flow(row | {"handshake": False}, traffic, 10.0, 20.0)
 
 
 def test_a_request_is_the_clients_and_names_its_server() -> None:
@@ -33,10 +33,18 @@ def test_bulk_beside_requests_is_sent() -> None:
     assert (host, name, order["size"], order["until"]) == (1, "send", None, 20.0)
 
 
+def test_probes_go_out_in_each_class_and_end_when_they_should() -> None:
+    probe = {"from": "1-2", "to": 0, "classes": [0, 3], "size": "84B", "every": "1ms"}
+    told = list(orders.pings(probe | {"stop": "2s"}, 3, 10.0, 20.0))
+    assert [(host, order["dscp"]) for host, _, order in told] == [(1, 0), (1, 3), (2, 0), (2, 3)]
+    assert {order["until"] for _, _, order in told} == {12.0}
+
+
 @pytest.mark.parametrize(
     ("traffic", "complaint"),
     [
         ([ASKED, {"kind": "poisson"}], "request-response or poisson, not both"),
+        ([{"kind": "long-lived", "stop": "1s"}], "long-lived flows send to the end"),
         ([ASKED, ASKED | {"request": "1KB"}], "requests have one size, not 100B, 1KB"),
     ],
 )

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import Program
-from live_lab import LAB, STEP, bulk, can_run, queues_of
+from live_lab import FOR_A_WHILE, LAB, STEP, bulk, can_run, has_iperf3, queues_of
 
 __all__ = ["can_run"]
 needs_namespaces = pytest.mark.usefixtures("can_run")
@@ -281,22 +281,29 @@ def lab_file(folder: Path, name: str) -> Path:
         scheme=STEP,
         transport='kind = "ecn-star"',
         traffic=bulk("0-1", 2, 0),
+        measure=FOR_A_WHILE,
     )
     file.write_text(text.replace('until = "1700ms"', 'until = "60s"'))
     return file
 
 
 @needs_namespaces
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("how", "flows"),
+    [(signal.SIGKILL, []), (signal.SIGKILL, ["--iperf3"]), (signal.SIGINT, ["--iperf3"])],
+)
 def test_an_ended_lab_leaves_nothing_that_clean_does_not_remove(
-    switchbed: Program, tmp_path: Path, command: list[str], how: signal.Signals
+    switchbed: Program, tmp_path: Path, command: list[str], how: signal.Signals, flows: list[str]
 ) -> None:
+    if flows:
+        has_iperf3()
     name = f"t{os.getpid()}"
     ours = f"sb-{name}-h"
-    words = [*command, "live", "lab", str(lab_file(tmp_path, name))]
+    words = [*command, "live", "lab", "run", str(lab_file(tmp_path, name)), *flows]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as lab:
-        # Until its hosts are at work.
-        wait_for(lambda: len(_inside(f"{ours}2")) > 0)
+        # Until its hosts are at work: with a server each for iperf3's two flows.
+        wait_for(lambda: len(_inside(f"{ours}2")) >= (3 if flows else 1))
+        processes = [pid for host in range(3) for pid in _inside(f"{ours}{host}")]
         refused = switchbed("live", "lab", lab_file(tmp_path, name), code=2)
         assert "runs already" in refused.stderr
         assert f"kept lab {name}" in switchbed("live", "lab", "clean").stdout
@@ -308,6 +315,7 @@ def test_an_ended_lab_leaves_nothing_that_clean_does_not_remove(
     else:
         assert lab.returncode == 130
     assert ours not in ip("netns", "list")
+    wait_for(lambda: not any(Path("/proc", pid).exists() for pid in processes), 5)
     assert f"sb{lab.pid}h" not in ip("link", "show")
     wait_for(lambda: not _holders(Path(f"lab-{name}.sock")), 5)
     assert not list(Path("/run/switchbed").rglob(f"*{name}*"))

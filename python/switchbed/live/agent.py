@@ -10,7 +10,9 @@ starts many. Times are the monotonic clock's, which all namespaces share.
 size null: until then; in the order of `at` |
 | `{"ask": {"flow", "from", "size", "dscp", "request", "at", "fresh"}}` | a request of so many \
 bytes, which a host answers with a flow; in the order of `at` with the others |
-| `{"ping": {"to", "dscp", "every", "from", "until"}}` | echo requests, ECN-capable |
+| `{"ping": {"to", "dscp", "size", "every", "from", "until"}}` | echo requests, ECN-capable |
+| `{"iperf3": {"flow", "to", "port", "dscp", "control", "at", "until"}}` | a flow by iperf3 |
+| `{"iperf3-server": {"flow", "port", "at"}}` | the other end of it |
 | `{"watch": {"interface", "every", "until"}}` | reads the interface's counter of received bytes |
 | `{"counters": null}` | writes the namespace's counters as one line |
 | `{"report": null}` | writes all results as one line |
@@ -18,10 +20,12 @@ bytes, which a host answers with a flow; in the order of `at` with the others |
 
 import contextlib
 import json
+import math
 import os
 import select
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -38,6 +42,10 @@ HEADER = struct.Struct("!QQIB")
 nothing, and the DSCP of the answer."""
 ENDLESS = 2**64 - 1
 CHUNK = bytes(64 << 10)
+INTERVAL_S = 0.1
+"""iperf3's shortest."""
+LAST_WORDS_S = 4.0
+"""How long iperf3 may go on after the end, and its ends tell each other what they counted."""
 BIN_S = 0.01
 """Received bytes are counted in bins of this length."""
 PRIORITY = 5
@@ -217,6 +225,60 @@ def _send_until(stream: socket.socket, until: float) -> None:
     stream.close()
 
 
+class Iperf3:
+    """Flows of iperf3, a process an end."""
+
+    def __init__(self, received: Received) -> None:
+        self._received = received
+        self._threads: list[threading.Thread] = []
+        self.errors: list[str] = []
+
+    def start(self, name: str, order: dict[str, Any]) -> None:
+        """Starts an end on a thread of its own."""
+        work = {"iperf3": self._send, "iperf3-server": self._serve}[name]
+        thread = threading.Thread(target=work, args=(order,), daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def wait(self) -> None:
+        """Until all have ended, or for as long as the last words of one may take."""
+        until = time.monotonic() + LAST_WORDS_S
+        for thread in self._threads:
+            thread.join(max(until - time.monotonic(), 0))
+
+    def _send(self, order: dict[str, Any]) -> None:
+        _sleep_until(order["at"])
+        # Whole seconds are all it takes.
+        lasts = math.ceil(max(order["until"] - time.monotonic(), 1))
+        tos = order["dscp"] << 2
+        # ECN goes by the namespace's congestion control; the flow has the same.
+        words = f"-c {order['to']} -p {order['port']} -S {tos} -C {order['control']} -t {lasts}"
+        self._run([*words.split(), "-i", "0"])
+
+    def _serve(self, order: dict[str, Any]) -> None:
+        found = self._run(["-s", "-1", "-p", str(order["port"]), "-i", str(INTERVAL_S)])
+        bins = self._received.bins.setdefault(order["flow"], {})
+        for interval in found.get("intervals", []):
+            # Spread evenly over the bins of the interval.
+            took = interval["sum"]
+            first, last = (int((order["at"] + took[end]) / BIN_S) for end in ("start", "end"))
+            for at in range(first, last):
+                bins[at] = bins.get(at, 0) + round(took["bytes"] / (last - first))
+
+    def _run(self, words: list[str]) -> dict[str, Any]:
+        command = ["iperf3", "-J", *words]
+        ran = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        try:
+            found: dict[str, Any] = json.loads(ran.stdout)
+        except ValueError:
+            found = {"error": ran.stderr.strip() or f"ended with {ran.returncode}"}
+        if "error" in found:
+            self.errors.append(found["error"])
+        return found
+
+
 class Prober:
     """Echo requests by a raw socket: the kernel answers, so nothing but the network is late.
     They are ECN-capable, as marking would drop them otherwise."""
@@ -236,7 +298,7 @@ class Prober:
         while (now := time.monotonic()) < order["until"] + LATE_S:
             if now >= due and now < order["until"]:
                 sent[number] = now
-                raw.sendto(_echo(identifier, number), (order["to"], 0))
+                raw.sendto(_echo(identifier, number, order["size"]), (order["to"], 0))
                 number, due = (number + 1) & 0xFFFF, due + order["every"]
                 continue
             left = due - now if due < order["until"] else order["until"] + LATE_S - now
@@ -248,12 +310,19 @@ class Prober:
                     self.replies.append((order["dscp"], begin, now - begin))
 
 
-def _echo(identifier: int, number: int) -> bytes:
-    """An echo request (RFC 792) with its checksum; the payload is zero."""
+ECHO_HEADERS = 28
+"""IPv4's and ICMP's, in bytes."""
+
+
+def _echo(identifier: int, number: int, size: int) -> bytes:
+    """An echo request (RFC 792) with its checksum, a packet of `size` bytes; the payload is
+    zero."""
     words = (0x0800, identifier, number)
     total = sum(words)
     total = (total & 0xFFFF) + (total >> 16)
-    return struct.pack("!BBHHH", 8, 0, ~total & 0xFFFF, identifier, number) + bytes(56)
+    return struct.pack("!BBHHH", 8, 0, ~total & 0xFFFF, identifier, number) + bytes(
+        max(size - ECHO_HEADERS, 0)
+    )
 
 
 class Watcher:
@@ -301,6 +370,7 @@ def main() -> None:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(PRIORITY))
     received, prober, watcher = Received(), Prober(), Watcher()
     client = Client(received)
+    iperf3 = Iperf3(received)
     Server(received)
     flows: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
     threading.Thread(target=client.start, args=(flows,), daemon=True).start()
@@ -309,12 +379,14 @@ def main() -> None:
     for line in sys.stdin:
         ((name, order),) = json.loads(line).items()
         if name == "report":
+            iperf3.wait()
             report = {
                 "flows": client.flows,
                 "received": {
                     flow: sorted(bins.items()) for flow, bins in list(received.bins.items())
                 },
                 "ends": dict(received.ends),
+                "errors": iperf3.errors,
                 "pings": prober.replies,
                 "readings": watcher.readings,
                 "counters": _counters(),
@@ -324,6 +396,8 @@ def main() -> None:
             print(json.dumps({"counters": _counters()}), flush=True)
         elif name in ("send", "ask"):
             flows.put((name, order))
+        elif name.startswith("iperf3"):
+            iperf3.start(name, order)
         else:
             threading.Thread(target=others[name], args=(order,), daemon=True).start()
 

@@ -169,6 +169,7 @@ def lab() -> None:
     show_default=True,
     help="Divide rates and multiply times: 0.01 makes 100 Mbps of 10 Gbps.",
 )
+@click.option("--iperf3", is_flag=True, help="Flows without an end are sent by iperf3.")
 @click.option("--name", help="Of the lab and its namespaces (default: the file's).")
 @options.JSON
 @click.option("--out", type=path_argument, metavar="DIR", help="Write tables and summary.")
@@ -177,6 +178,7 @@ def lab_run(
     sets: tuple[str, ...],
     seed: int | None,
     scale: float,
+    iperf3: bool,
     name: str | None,
     json_to: str | None,
     out: Path | None,
@@ -184,7 +186,7 @@ def lab_run(
     """Run the scenario FILE: simulated, then live, with the same flows."""
     from switchbed.live import lab as command
 
-    found = command.run(command.Request(file, sets, scale, name, out, seed))
+    found = command.run(command.Request(file, sets, scale, name, out, seed, iperf3))
     if json_to is not None:
         options.write_json(found, json_to)
     else:

@@ -4,6 +4,7 @@ are measured alike."""
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,6 +49,8 @@ class Request:
     name: str | None = None
     out: Path | None = None
     seed: int | None = None
+    iperf3: bool = False
+    """Flows without a size are iperf3's."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Setup:
     until_s: float
     congestion_control: str
     notes: list[str]
+    iperf3: bool
 
     @property
     def hosts(self) -> int:
@@ -76,6 +80,8 @@ def run(request: Request) -> list[dict[str, Any]]:
         raise Mistake(f"--out {request.out}: exists; name another")
     for plan in plans:
         _check(request, json.loads(plan.scenario))
+    if request.iperf3 and shutil.which("iperf3") is None:
+        raise Mistake("--iperf3: iperf3 is not here: make setup-system installs it")
     if os.geteuid() != 0:
         raise Mistake("a lab makes network namespaces and interfaces: run it with sudo")
     setups = [_setup(request, plan) for plan in plans]
@@ -135,7 +141,7 @@ def _setup(request: Request, plan: Plan) -> Setup:
         pings=_probes(result.probes),
         counters={name: summary[name] for name in ("marks", "drops", "timeouts")},
     )
-    return Setup(result.scenario, result.flows, simulated, until_s, control, notes)
+    return Setup(result.scenario, result.flows, simulated, until_s, control, notes, request.iperf3)
 
 
 def _probes(probes: "pl.DataFrame") -> "pl.DataFrame":
@@ -308,15 +314,11 @@ def _measure(
     """Gives the orders, waits, and gathers what everyone has seen."""
     start = time.monotonic() + START_S
     end = start + setup.until_s
-    for flow in setup.flows.sort("start_s").iter_rows(named=True):
-        host, name, order = orders.flow(flow, setup.scenario, start, end)
+    for host, name, order in _orders(setup, start, end):
         agents[host].order(name, order)
     watch = {"every": WATCH_S, "until": end}
     for receiver in setup.flows["dst"].unique().sort():
         agents[receiver].order("watch", watch | {"interface": interfaces[receiver]})
-    for probe in (t for t in setup.scenario["traffic"] if t["kind"] == "probe"):
-        for source in orders.hosts_of(probe["from"], setup.hosts):
-            agents[source].order("ping", orders.ping(probe, start, end))
     # The switch counts time from its own start.
     zero = time.monotonic() - control.stats(socket)["time_s"]
     _wait_until(start + seconds(setup.scenario["measure"]["warmup"]), switch)
@@ -324,11 +326,24 @@ def _measure(
     warm_reports = [agent.report("counters") for agent in agents]
     _wait_until(end, switch)
     reports = [agent.report() for agent in agents]
+    for error in sorted({error for report in reports for error in report["errors"]}):
+        setup.notes.append(f"iperf3: {error}")
     control.ask(socket, "stop")
     switch.wait(timeout=10)
     stats = json.loads((out / "stats.json").read_text())
     counters = measured.count(reports, stats, measured.count(warm_reports, warm))
     return measured.gather(setup, reports, stats, counters, out / "series.parquet", start, zero)
+
+
+def _orders(setup: Setup, start: float, end: float) -> Iterator[orders.Order]:
+    traffic = setup.scenario["traffic"]
+    for row in setup.flows.sort("start_s").iter_rows(named=True):
+        if setup.iperf3 and row["size_bytes"] is None:
+            yield from orders.iperf3(row, setup.congestion_control, start, end)
+        else:
+            yield orders.flow(row, traffic, start, end)
+    for probe in (source for source in traffic if source["kind"] == "probe"):
+        yield from orders.pings(probe, setup.hosts, start, end)
 
 
 def _wait_until(end: float, switch: "subprocess.Popen[str]") -> None:

@@ -81,7 +81,7 @@ def _flows(setup: "Setup", reports: list[dict[str, Any]], start: float) -> "pl.D
     received: dict[int, int] = {}
     for report in reports:
         for row, bins in report["received"].items():
-            inside = sum(n for at, n in bins if at * agent.BIN_S >= warm)
+            inside = sum(n for at, n in bins if warm <= at * agent.BIN_S < start + setup.until_s)
             received[int(row)] = received.get(int(row), 0) + inside
     rows = setup.flows["row"].to_list()
     return setup.flows.select("row", "src", "dst", "class", "size_bytes", "start_s").with_columns(

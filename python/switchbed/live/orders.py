@@ -1,6 +1,6 @@
 """What the hosts of a lab are told: the flows that the simulation started, and probes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,8 @@ from switchbed.live.scale import seconds, size_bytes
 
 ENDS = ("poisson", "log-normal", "request-response", "incast", "on-off", "list")
 """Kinds of traffic whose flows have a size."""
+FIRST_PORT = 5201
+"""iperf3's own; a server serves one flow."""
 Source = dict[str, Any]
 """A resolved `[[traffic]]`."""
 
@@ -24,17 +26,22 @@ def check(file: Path, traffic: Sequence[Source]) -> None:
         raise Mistake(
             f"{file}: traffic: a lab has request-response or {others}, not both: leave one out"
         )
+    if any(source["kind"] == "long-lived" and source.get("stop") for source in traffic):
+        raise Mistake(
+            f"{file}: traffic: stop: a lab's long-lived flows send to the end: leave it out"
+        )
     requests = {source["request"] for source in sized if "request" in source}
     if len(requests) > 1:
         sizes = ", ".join(sorted(requests))
         raise Mistake(f"{file}: traffic: request: a lab's requests have one size, not {sizes}")
 
 
-def flow(
-    row: dict[str, Any], scenario: dict[str, Any], start: float, end: float
-) -> tuple[int, str, dict[str, Any]]:
-    """The host that is told of a row of `flows`, the order's name, and the order. `start` is
-    when the first flow begins."""
+Order = tuple[int, str, dict[str, Any]]
+"""The host that is told, the order's name, and what it says."""
+
+
+def flow(row: dict[str, Any], traffic: Sequence[Source], start: float, end: float) -> Order:
+    """For a row of `flows`. `start` is when the first flow begins."""
     size = row["size_bytes"]
     order = {
         "flow": row["row"],
@@ -43,7 +50,7 @@ def flow(
         "at": start + row["start_s"],
         "fresh": bool(row["handshake"]),
     }
-    request = _request(scenario["traffic"]) if size is not None else None
+    request = _request(traffic) if size is not None else None
     if request is not None:
         asked = {"from": hosts.address(row["src"]), "request": size_bytes(request)}
         return row["dst"], "ask", order | asked
@@ -54,17 +61,29 @@ def _request(traffic: Sequence[Source]) -> str | None:
     return next((s["request"] for s in traffic if s["kind"] == "request-response"), None)
 
 
-def ping(probe: Source, start: float, end: float) -> dict[str, Any]:
-    """The order to a host that a `probe` is from."""
-    (to,) = hosts_of(probe["to"], 0)
-    classes = probe.get("classes", [probe.get("class", 0)])
-    return {
-        "to": hosts.address(to),
-        "dscp": classes[0],
-        "every": seconds(probe["every"]),
-        "from": start + seconds(probe.get("start", "0ps")),
-        "until": end,
-    }
+def iperf3(row: dict[str, Any], control: str, start: float, end: float) -> Iterator[Order]:
+    """For a row of `flows` without a size, by iperf3: both ends."""
+    order = {"flow": row["row"], "port": FIRST_PORT + row["row"], "at": start + row["start_s"]}
+    yield row["dst"], "iperf3-server", order
+    to = {"to": hosts.address(row["dst"]), "dscp": row["class"], "until": end}
+    yield row["src"], "iperf3", order | to | {"control": control}
+
+
+def pings(probe: Source, count: int, start: float, end: float) -> Iterator[Order]:
+    """For a `probe`, of so many hosts: one for each sender and class."""
+    (to,) = hosts_of(probe["to"], count)
+    stop = probe.get("stop")
+    for host in hosts_of(probe["from"], count):
+        for dscp in probe.get("classes") or [probe.get("class", 0)]:
+            order = {
+                "to": hosts.address(to),
+                "dscp": dscp,
+                "size": size_bytes(probe["size"]),
+                "every": seconds(probe["every"]),
+                "from": start + seconds(probe.get("start", "0ps")),
+                "until": end if stop is None else min(end, start + seconds(stop)),
+            }
+            yield host, "ping", order
 
 
 def hosts_of(written: object, count: int) -> list[int]:
