@@ -34,7 +34,8 @@ SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
 SHOWN = ("", "{toctree}", "{eval-rst}", "rust")
 """Blocks that are no commands; `rust` is the doc tests' business."""
 MARK = re.compile(
-    r"# (Needs root|Needs ns-3|Needs a Ray cluster|Needs Slurm|Takes (?:an hour|hours)): not run by the tests\.\n"
+    r"# (Needs (?:root|ns-3|a Ray cluster|Slurm)|Takes (?:an hour|hours)): "
+    r"not run by the tests\.\n"
 )
 PROGRAMS = r"(?:sudo )?(?:\.venv/bin/)?(?:switchbed|python|make|cargo) "
 SHORT = {
