@@ -2,7 +2,7 @@
 //! wire: five seats ([`seats`]), the umbrella trait they compose into ([`scheme`]),
 //! the port that runs them in a fixed protocol ([`port`]), and every scheme, one file
 //! each ([`classifier`], [`buffer`], [`marker`], [`scheduler`], [`notifier`]; over several
-//! seats: [`hcf`]).
+//! seats: [`hcf`]); and the senders' half of those that notify ([`reaction`]).
 //!
 //! A packet here is a small plain value; bytes stay with the caller, who finds what
 //! carries a packet by its [`SlotId`]. Time and randomness are always arguments.
@@ -17,6 +17,7 @@ pub mod notifier;
 pub mod packet;
 pub mod port;
 pub mod random;
+pub mod reaction;
 pub mod scheduler;
 pub mod scheme;
 pub mod seats;
@@ -28,6 +29,7 @@ pub use arena::{Arena, Note, SlotId};
 pub use packet::{Ecn, FlowId, Packet, QueueId};
 pub use port::{Cx, Dequeued, Enqueued, Outcome, Passed, Port, Qdisc};
 pub use random::Random;
+pub use reaction::{ReactionPoint, ReactionSettings};
 pub use scheme::{Needs, Scheme, Seats};
 pub use set::{MAX_QUEUES, QueueSet};
 pub use view::{Pool, PortState, View};

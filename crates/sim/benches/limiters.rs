@@ -8,7 +8,7 @@ use switchbed_qdisc::classifier::Single;
 use switchbed_qdisc::scheduler::Fifo;
 use switchbed_qdisc::seats::Nobody;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_qdisc::{FlowId, Packet, Port, PortState, Seats};
+use switchbed_qdisc::{FlowId, Packet, Port, PortState, ReactionSettings, Seats};
 use switchbed_sim::network::Network;
 use switchbed_sim::nic::Nics;
 use switchbed_sim::random::Stream;
@@ -25,16 +25,11 @@ const LEN: u32 = 1000;
 fn still() -> Reaction {
     Reaction {
         limiters: Limiters::Flow,
-        gain: 1.0 / 128.0,
-        least_left: 0.5,
-        byte_cycle: Bytes::new(1 << 50),
-        timer_cycle: Span::from_ms(100_000_000),
-        jitter: 0.15,
-        recovery_cycles: 5,
-        active_increase: Rate::from_bps(5_000_000),
-        hyper_increase: Rate::from_bps(50_000_000),
-        min_rate: Rate::from_bps(10_000_000),
-        target_division: 8.0,
+        point: ReactionSettings {
+            byte_cycle: Bytes::new(1 << 50),
+            timer_cycle: Span::from_ms(100_000_000),
+            ..ReactionSettings::default()
+        },
         notification_class: 0,
         notification_size: Bytes::new(64),
         notification_delay: Span::ZERO,

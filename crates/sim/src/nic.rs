@@ -6,10 +6,6 @@
 //! on the line, and so do the connections of a group. A card has one timer, for its next
 //! packet, and only while a group has something to send.
 
-mod reaction;
-
-pub use reaction::ReactionPoint;
-
 use crate::network::Network;
 use crate::random::Stream;
 use crate::tcp::Segment;
@@ -17,8 +13,8 @@ use crate::topology::Hop;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
-use switchbed_qdisc::Packet;
 use switchbed_qdisc::units::{Line, Rate, Time};
+use switchbed_qdisc::{Packet, ReactionPoint, ReactionSettings};
 use switchbed_spec::{Limiters, Reaction};
 
 /// A group's number.
@@ -59,7 +55,7 @@ struct Group {
     next: Time,
     /// Connections with something to send, in the order of their turns.
     members: VecDeque<u32>,
-    point: Option<Box<ReactionPoint>>,
+    point: Option<Box<ReactionPoint<Stream>>>,
 }
 
 impl Nics {
@@ -124,7 +120,7 @@ impl Nics {
         let Group { host, point, .. } = &mut self.groups[group as usize];
         match (point, &self.settings) {
             (Some(point), Some(settings)) => {
-                point.advance(settings, now);
+                point.advance(&settings.point, now);
                 point.rate_bps()
             }
             _ => self.nics[*host as usize].line.rate().as_bps() as f64,
@@ -138,7 +134,7 @@ impl Nics {
 
     /// A notification of so many steps for a group.
     pub fn notify(&mut self, group: GroupId, steps: u8, now: Time) {
-        let Some(settings) = &self.settings else { return };
+        let Some(Reaction { point: settings, .. }) = &self.settings else { return };
         let Group { host, point, .. } = &mut self.groups[group as usize];
         let line = self.nics[*host as usize].line.rate();
         let rng = || Stream::new(self.seed, "reaction", group as u64);
@@ -179,7 +175,7 @@ impl Nics {
         }
         nic.armed = Time::NEVER;
         if nic.free <= now {
-            let settings = self.settings.as_ref();
+            let settings = self.settings.as_ref().map(|settings| &settings.point);
             let mut send = |id: GroupId, line: &mut Line, free: &mut Time| {
                 let group = &mut self.groups[id as usize];
                 while let Some(connection) = group.members.pop_front() {
@@ -260,7 +256,7 @@ impl Nic {
 
 impl Group {
     /// A packet's first bit leaves now. Who waited for the line may make up for one packet.
-    fn sent(&mut self, settings: Option<&Reaction>, len_bytes: u32, now: Time) {
+    fn sent(&mut self, settings: Option<&ReactionSettings>, len_bytes: u32, now: Time) {
         let (Some(point), Some(settings)) = (&mut self.point, settings) else { return };
         point.on_sent(settings, len_bytes, now);
         let gap = point.gap(len_bytes);

@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use std::collections::BTreeMap;
+use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::Simulation;
 use switchbed_spec::scheme::Value;
@@ -13,16 +14,7 @@ use switchbed_spec::*;
 fn reaction(limiters: Limiters) -> Reaction {
     Reaction {
         limiters,
-        gain: 1.0 / 128.0,
-        least_left: 0.5,
-        byte_cycle: Bytes::new(150_000),
-        timer_cycle: Span::from_ms(15),
-        jitter: 0.15,
-        recovery_cycles: 5,
-        active_increase: Rate::from_bps(5_000_000),
-        hyper_increase: Rate::from_bps(50_000_000),
-        min_rate: Rate::from_bps(10_000_000),
-        target_division: 8.0,
+        point: ReactionSettings::default(),
         notification_class: 0,
         notification_size: Bytes::new(64),
         notification_delay: Span::ZERO,

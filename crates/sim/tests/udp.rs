@@ -3,7 +3,8 @@
 mod common;
 
 use common::*;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::ReactionSettings;
+use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::Simulation;
 use switchbed_spec::*;
 
@@ -115,16 +116,12 @@ fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
 fn still() -> Reaction {
     Reaction {
         limiters: Limiters::Flow,
-        gain: 1.0 / 128.0,
-        least_left: 0.5,
-        byte_cycle: Bytes::new(1 << 50),
-        timer_cycle: Span::from_ms(100_000_000),
-        jitter: 0.0,
-        recovery_cycles: 5,
-        active_increase: Rate::from_bps(5_000_000),
-        hyper_increase: Rate::from_bps(50_000_000),
-        min_rate: Rate::from_bps(10_000_000),
-        target_division: 8.0,
+        point: ReactionSettings {
+            byte_cycle: Bytes::new(1 << 50),
+            timer_cycle: Span::from_ms(100_000_000),
+            jitter: 0.0,
+            ..ReactionSettings::default()
+        },
         notification_class: 0,
         notification_size: Bytes::new(64),
         notification_delay: Span::ZERO,
@@ -266,7 +263,8 @@ mod cards {
 fn a_settled_run_is_a_run_with_notifications_too() {
     // Ports settled at odd moments change nothing.
     let mut scenario = udp(4);
-    scenario.reaction = Some(Reaction { jitter: 0.15, ..still() });
+    scenario.reaction = Some(still());
+    scenario.reaction.as_mut().expect("set").point.jitter = 0.15;
     scenario.scheme = SchemeChoice {
         name: "qcn".into(),
         label: "qcn".into(),

@@ -3,33 +3,17 @@
 
 use crate::param::{Param, ParamKind, Section};
 use serde::Serialize;
-use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_qdisc::ReactionSettings;
+use switchbed_qdisc::units::{Bytes, Span};
 
 /// Notifications and reaction points; where a scheme notifies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reaction {
     /// What has a rate limiter of its own.
     pub limiters: Limiters,
-    /// G_d: what one step of feedback takes off the rate, as a fraction of it.
-    pub gain: f64,
-    /// The least that a message leaves of the rate.
-    pub least_left: f64,
-    /// The byte counter's cycle.
-    pub byte_cycle: Bytes,
-    /// The timer's cycle.
-    pub timer_cycle: Span,
-    /// How much a cycle varies to either side, as a fraction of it.
-    pub jitter: f64,
-    /// Cycles of fast recovery; then both cycles are half as long.
-    pub recovery_cycles: u32,
-    /// R_AI: what active increase adds to the target rate in a cycle.
-    pub active_increase: Rate,
-    /// R_HAI: what hyper-active increase adds, times the number of its cycle.
-    pub hyper_increase: Rate,
-    /// The least rate.
-    pub min_rate: Rate,
-    /// A target over ten times the rate is divided by this at the first cycle; 1: it is not.
-    pub target_division: f64,
+    /// The limiters themselves.
+    #[serde(flatten)]
+    pub point: ReactionSettings,
     /// Class of the notifications' frames.
     pub notification_class: u8,
     /// Length of the notifications' frames.

@@ -1,12 +1,14 @@
 //! Congestion notification messages of 802.1Qau (IEEE 802.1Q, clause 33.4): what a switch's
 //! queue tells the source of a frame that it sampled.
 
-use crate::frame::Mac;
+use crate::frame::{Frame, Mac};
 
 /// The type of a frame that carries one.
 pub const ETHER_TYPE: u16 = 0x22e7;
 /// Bytes before the part of the sampled frame that it carries.
 const HEAD: usize = 24;
+/// Where in the frame the sampled one's destination is.
+const AT_DESTINATION: usize = 14 + 16;
 /// Most bytes of the sampled frame, behind its addresses and tag.
 const SAMPLE: usize = 64;
 /// Queue lengths are told in units of so many bytes.
@@ -30,17 +32,11 @@ pub struct Notification {
 /// The frame that tells the source of `sampled` (a whole frame with an Ethernet header) of it,
 /// sent by the station `from`; `None` if `sampled` is no frame or came from a group.
 pub fn build(from: Mac, message: &Notification, sampled: &[u8]) -> Option<Vec<u8>> {
-    let (addresses, behind) = sampled.split_first_chunk::<12>()?;
+    let (addresses, priority, data) = told(sampled)?;
     let (to, source) = addresses.split_at(6);
-    if behind.len() < 2 || source[0] & 1 == 1 {
+    if source[0] & 1 == 1 {
         return None;
     }
-    // A tag's priority is told apart from the data behind it.
-    let (priority, data) = match behind {
-        [0x81, 0x00, high, _, data @ ..] => (high >> 5, data),
-        data => (0, data),
-    };
-    let data = &data[..data.len().min(SAMPLE)];
     let unit = |bytes: i32| (bytes / UNIT).clamp(i16::MIN.into(), i16::MAX.into()) as i16;
     let mut frame = Vec::with_capacity(14 + HEAD + SAMPLE);
     frame.extend_from_slice(source);
@@ -57,6 +53,43 @@ pub fn build(from: Mac, message: &Notification, sampled: &[u8]) -> Option<Vec<u8
     frame.extend_from_slice(data);
     frame.resize(frame.len().max(SHORTEST), 0);
     Some(frame)
+}
+
+/// What is told of a frame: its addresses, its tag's priority, and the beginning of what is
+/// behind both.
+fn told(frame: &[u8]) -> Option<(&[u8; 12], u8, &[u8])> {
+    let (addresses, behind) = frame.split_first_chunk::<12>()?;
+    let (priority, data) = match behind {
+        [0x81, 0x00, high, _, data @ ..] => (high >> 5, data),
+        data => (0, data),
+    };
+    (behind.len() >= 2).then(|| (addresses, priority, &data[..data.len().min(SAMPLE)]))
+}
+
+/// A frame as a message about it tells of it.
+pub fn as_told(frame: &[u8]) -> Option<Frame> {
+    let (addresses, _, data) = told(frame)?;
+    head(addresses, data)
+}
+
+/// The frame that a message (a whole frame) is about: what [`as_told`] says of it.
+pub fn sampled(message: &[u8]) -> Option<Frame> {
+    let (_, data) = parse(message)?;
+    let (source, to) = (&message[..6], &message[AT_DESTINATION..AT_DESTINATION + 6]);
+    head(&[to, source].concat(), data)
+}
+
+fn head(addresses: &[u8], data: &[u8]) -> Option<Frame> {
+    let mut bytes = [0; 12 + SAMPLE];
+    let length = 12 + data.len().min(SAMPLE);
+    bytes[..12].copy_from_slice(addresses);
+    bytes[12..length].copy_from_slice(&data[..length - 12]);
+    Frame::parse_head(&bytes[..length]).ok()
+}
+
+/// Whether a frame carries a message, sound or not.
+pub fn is_one(frame: &[u8]) -> bool {
+    frame.get(12..14) == Some(&ETHER_TYPE.to_be_bytes())
 }
 
 /// The message in a frame, and the beginning of the frame that was sampled, from its type on;

@@ -1,7 +1,7 @@
 //! Ethernet, VLAN tags, IPv4, IPv6 with extension headers, and the ports behind them, as
 //! far as a switch's classifier needs them. Slicing is etherparse's.
 
-use etherparse::{LaxLinkExtSlice, LaxNetSlice, LaxSlicedPacket, LinkSlice, TransportSlice};
+use etherparse::{LaxLinkExtSlice, LaxNetSlice, LaxSlicedPacket, LinkSlice, ip_number};
 use std::fmt;
 
 /// A station's address.
@@ -105,6 +105,19 @@ impl Frame {
     /// # Errors
     /// [`Truncated`]: it has no Ethernet header.
     pub fn parse(bytes: &[u8]) -> Result<Frame, Truncated> {
+        Frame::read(bytes, true)
+    }
+
+    /// Reads the beginning of a frame, whose rest is elsewhere: an IP packet longer than what
+    /// is here is none that is cut short.
+    ///
+    /// # Errors
+    /// As [`Frame::parse`].
+    pub fn parse_head(bytes: &[u8]) -> Result<Frame, Truncated> {
+        Frame::read(bytes, false)
+    }
+
+    fn read(bytes: &[u8], whole: bool) -> Result<Frame, Truncated> {
         let sliced = LaxSlicedPacket::from_ethernet(bytes).map_err(|_| Truncated)?;
         let Some(LinkSlice::Ethernet2(ethernet)) = &sliced.link else { return Err(Truncated) };
         let (destination, source) = (Mac(ethernet.destination()), Mac(ethernet.source()));
@@ -112,7 +125,7 @@ impl Frame {
             LaxLinkExtSlice::Vlan(tag) => Some(tag.vlan_identifier().value()),
             LaxLinkExtSlice::Macsec(_) => None,
         });
-        let (ip, flow) = match ip(bytes, &sliced) {
+        let (ip, flow) = match ip(bytes, &sliced, whole) {
             Some((ip, flow)) => (Some(ip), flow),
             None => (None, Hash::new().bytes(&destination.0).bytes(&source.0)),
         };
@@ -124,7 +137,7 @@ impl Frame {
 const ETHERNET: usize = 14;
 const TAG: usize = 4;
 
-fn ip(bytes: &[u8], sliced: &LaxSlicedPacket<'_>) -> Option<(Ip, Hash)> {
+fn ip(bytes: &[u8], sliced: &LaxSlicedPacket<'_>, whole: bool) -> Option<(Ip, Hash)> {
     // MACsec protects what is behind it: a rewrite would make the frame invalid.
     let tags = &sliced.link_exts;
     if tags.iter().any(|tag| matches!(tag, LaxLinkExtSlice::Macsec(_))) {
@@ -148,15 +161,17 @@ fn ip(bytes: &[u8], sliced: &LaxSlicedPacket<'_>) -> Option<(Ip, Hash)> {
         }
         _ => return None,
     };
-    if payload.incomplete {
+    if payload.incomplete && whole {
         return None;
     }
     flow = flow.word(u32::from(payload.ip_number.0));
-    flow = match &sliced.transport {
-        Some(TransportSlice::Tcp(tcp)) => flow.ports(tcp.source_port(), tcp.destination_port()),
-        Some(TransportSlice::Udp(udp)) => flow.ports(udp.source_port(), udp.destination_port()),
-        _ => flow,
-    };
+    // TCP and UDP both begin with their ports; the rest of their headers may not be here.
+    if matches!(payload.ip_number, ip_number::TCP | ip_number::UDP)
+        && !payload.fragmented
+        && let Some(&[a, b, c, d]) = payload.payload.first_chunk()
+    {
+        flow = flow.ports(u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+    }
     Some((Ip { version, offset, traffic_class }, flow))
 }
 

@@ -274,3 +274,41 @@ fn check(bytes: &[u8]) {
     assert_eq!(again.ip.unwrap().dscp(), ip.dscp());
     assert_eq!(again.ip.unwrap().ecn(), if set { 3 } else { 0 });
 }
+
+/// A switch's message about a frame, and the frame itself, tell its source the same.
+#[test]
+fn a_message_and_its_frame_name_the_same_flow() {
+    use switchbed_wire::cnm;
+    let message = cnm::Notification { quantized: 9, point: 0, offset_bytes: 0, delta_bytes: 0 };
+    let four = |ports| {
+        let headers = IpHeaders::Ipv4(v4(12, 2, 9, 64), Ipv4Extensions::default());
+        tcp(0, headers, ports, &[0; 1400])
+    };
+    let six = |tags, ports| {
+        let headers = IpHeaders::Ipv6(v6(12 << 2), Ipv6Extensions::default());
+        tcp(tags, headers, ports, &[0; 1400])
+    };
+    let mut fragment = v4(12, 2, 9, 64);
+    fragment.more_fragments = true;
+    let fragment = IpHeaders::Ipv4(fragment, Ipv4Extensions::default());
+    let fragment = tcp(0, fragment, (1, 2), &[0; 1400]);
+    let frames = [four((1, 2)), four((1, 3)), six(0, (1, 2)), six(1, (1, 3)), fragment];
+    let mut flows = std::collections::BTreeSet::new();
+    for frame in &frames {
+        let notice = cnm::build(Mac([2; 6]), &message, frame).unwrap();
+        let told = cnm::sampled(&notice).unwrap();
+        assert_eq!(Some(told), cnm::as_told(frame));
+        assert_eq!((told.source, told.destination), (Mac(A), Mac(B)));
+        assert_eq!(told.ip.unwrap().dscp(), 12);
+        assert!(flows.insert(told.flow), "flows differ");
+    }
+    // One tag is told apart from the frame, two are not.
+    assert_eq!(cnm::as_told(&six(0, (1, 3))).unwrap().flow, cnm::as_told(&frames[3]).unwrap().flow);
+    // A fragment without ports is told of as the first one is, which has them.
+    let mut later = v4(12, 2, 9, 64);
+    later.fragment_offset = IpFragOffset::try_new(100).unwrap();
+    let later = tcp(0, IpHeaders::Ipv4(later, Ipv4Extensions::default()), (7, 8), &[0; 100]);
+    assert_eq!(cnm::as_told(&later).unwrap().flow, cnm::as_told(&frames[4]).unwrap().flow);
+    assert_eq!(cnm::as_told(&[0; 13]), None);
+    assert_eq!(cnm::sampled(&frames[0]), None);
+}

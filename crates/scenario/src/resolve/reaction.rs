@@ -2,6 +2,7 @@
 
 use crate::mistake::Mistake;
 use crate::section::Section;
+use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::scheme::find;
 use switchbed_spec::{Limiters, Reaction, SchemeChoice};
@@ -21,24 +22,26 @@ pub(crate) fn resolve(
     };
     let reaction = Reaction {
         limiters,
-        gain: section.get("gain")?,
-        least_left: section.get("least_left")?,
-        byte_cycle: section.get("byte_cycle")?,
-        timer_cycle: section.get("timer_cycle")?,
-        jitter: section.get("jitter")?,
-        recovery_cycles: section.get("recovery_cycles")?,
-        active_increase: section.get("active_increase")?,
-        hyper_increase: section.get("hyper_increase")?,
-        min_rate: section.get("min_rate")?,
-        target_division: section.get("target_division")?,
+        point: ReactionSettings {
+            gain: section.get("gain")?,
+            least_left: section.get("least_left")?,
+            byte_cycle: section.get("byte_cycle")?,
+            timer_cycle: section.get("timer_cycle")?,
+            jitter: section.get("jitter")?,
+            recovery_cycles: section.get("recovery_cycles")?,
+            active_increase: section.get("active_increase")?,
+            hyper_increase: section.get("hyper_increase")?,
+            min_rate: section.get("min_rate")?,
+            target_division: section.get("target_division")?,
+        },
         notification_class: section.get("notification_class")?,
         notification_size: section.get("notification_size")?,
         notification_delay: section.get("notification_delay")?,
     };
-    if reaction.byte_cycle == Bytes::ZERO {
+    if reaction.point.byte_cycle == Bytes::ZERO {
         return Err(section.refuse("byte_cycle", "a cycle is longer than 0"));
     }
-    if reaction.timer_cycle == Span::ZERO {
+    if reaction.point.timer_cycle == Span::ZERO {
         return Err(section.refuse("timer_cycle", "a cycle is longer than 0"));
     }
     if reaction.notification_size == Bytes::ZERO || reaction.notification_size > mtu {

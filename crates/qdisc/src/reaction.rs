@@ -8,18 +8,61 @@
 //! them, i the lesser count (hyper-active increase), else R_AI (active increase). At the first
 //! cycle of either a target over ten times the rate is divided by 8 instead.
 //!
-//! Sans-IO: called with times, draws its jitter itself. The timer needs no event: expiries that
+//! It stands with the host, not at a port: in the simulator's network cards and in the live
+//! one. Sans-IO: called with times, draws its jitter itself. The timer needs no event: expiries that
 //! are due are made up for in their order before the rate is next used, which is all that can
 //! be seen of them.
 
-use crate::random::Stream;
-use switchbed_qdisc::Random;
-use switchbed_qdisc::units::{Rate, Span, Time};
-use switchbed_spec::Reaction;
+use crate::random::Random;
+use crate::units::{Bytes, Rate, Span, Time};
+use serde::Serialize;
+
+/// A reaction point's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ReactionSettings {
+    /// G_d: what one step of feedback takes off the rate, as a fraction of it.
+    pub gain: f64,
+    /// The least that a message leaves of the rate.
+    pub least_left: f64,
+    /// The byte counter's cycle.
+    pub byte_cycle: Bytes,
+    /// The timer's cycle.
+    pub timer_cycle: Span,
+    /// How much a cycle varies to either side, as a fraction of it.
+    pub jitter: f64,
+    /// Cycles of fast recovery; then both cycles are half as long.
+    pub recovery_cycles: u32,
+    /// R_AI: what active increase adds to the target rate in a cycle.
+    pub active_increase: Rate,
+    /// R_HAI: what hyper-active increase adds, times the number of its cycle.
+    pub hyper_increase: Rate,
+    /// The least rate.
+    pub min_rate: Rate,
+    /// A target over ten times the rate is divided by this at the first cycle; 1: it is not.
+    pub target_division: f64,
+}
+
+impl Default for ReactionSettings {
+    /// The standard's, for 10 Gbps.
+    fn default() -> Self {
+        ReactionSettings {
+            gain: 1.0 / 128.0,
+            least_left: 0.5,
+            byte_cycle: Bytes::new(150_000),
+            timer_cycle: Span::from_ms(15),
+            jitter: 0.15,
+            recovery_cycles: 5,
+            active_increase: Rate::from_mbps(5),
+            hyper_increase: Rate::from_mbps(50),
+            min_rate: Rate::from_mbps(10),
+            target_division: 8.0,
+        }
+    }
+}
 
 /// A rate limiter's state.
 #[derive(Clone, Debug)]
-pub struct ReactionPoint {
+pub struct ReactionPoint<R> {
     line_bps: f64,
     rate_bps: f64,
     target_bps: f64,
@@ -29,12 +72,12 @@ pub struct ReactionPoint {
     timer: Time,
     byte_cycles: u32,
     timer_cycles: u32,
-    rng: Stream,
+    rng: R,
 }
 
-impl ReactionPoint {
+impl<R: Random> ReactionPoint<R> {
     /// Made with the first notification, at line rate until that is applied.
-    pub fn new(settings: &Reaction, line: Rate, now: Time, rng: Stream) -> ReactionPoint {
+    pub fn new(settings: &ReactionSettings, line: Rate, now: Time, rng: R) -> Self {
         let line_bps = line.as_bps() as f64;
         let mut point = ReactionPoint {
             line_bps,
@@ -52,7 +95,7 @@ impl ReactionPoint {
     }
 
     /// A notification of so many steps, 1 to 63.
-    pub fn on_notification(&mut self, settings: &Reaction, steps: u8, now: Time) {
+    pub fn on_notification(&mut self, settings: &ReactionSettings, steps: u8, now: Time) {
         self.advance(settings, now);
         if self.byte_cycles != 0 {
             self.target_bps = self.rate_bps;
@@ -66,7 +109,7 @@ impl ReactionPoint {
     }
 
     /// A packet was sent.
-    pub fn on_sent(&mut self, settings: &Reaction, len_bytes: u32, now: Time) {
+    pub fn on_sent(&mut self, settings: &ReactionSettings, len_bytes: u32, now: Time) {
         self.advance(settings, now);
         self.bytes_left -= len_bytes as f64;
         if self.bytes_left <= 0.0 {
@@ -77,7 +120,7 @@ impl ReactionPoint {
     }
 
     /// The timer's cycles that have ended by now.
-    pub fn advance(&mut self, settings: &Reaction, now: Time) {
+    pub fn advance(&mut self, settings: &ReactionSettings, now: Time) {
         while self.timer <= now && !self.recovered() {
             self.timer_cycles += 1;
             self.restart_timer(settings, self.timer);
@@ -111,7 +154,7 @@ impl ReactionPoint {
         Span::from_ps((len_bytes as f64 * 8e12 / self.rate_bps) as u64)
     }
 
-    fn increase(&mut self, settings: &Reaction) {
+    fn increase(&mut self, settings: &ReactionSettings) {
         let (bytes, timer, most) = (self.byte_cycles, self.timer_cycles, settings.recovery_cycles);
         let first = bytes == 1 || timer == 1;
         if first && self.target_bps > 10.0 * self.rate_bps {
@@ -129,28 +172,28 @@ impl ReactionPoint {
         self.set_rate(settings, if there { self.line_bps } else { rate });
     }
 
-    fn set_rate(&mut self, settings: &Reaction, rate_bps: f64) {
+    fn set_rate(&mut self, settings: &ReactionSettings, rate_bps: f64) {
         let least = (settings.min_rate.as_bps() as f64).min(self.line_bps);
         self.rate_bps = rate_bps.clamp(least, self.line_bps);
     }
 
-    fn restart_bytes(&mut self, settings: &Reaction) {
+    fn restart_bytes(&mut self, settings: &ReactionSettings) {
         let cycle = settings.byte_cycle.as_f64() * self.shortened(settings, self.byte_cycles);
         self.bytes_left = cycle * self.jitter(settings);
     }
 
-    fn restart_timer(&mut self, settings: &Reaction, from: Time) {
+    fn restart_timer(&mut self, settings: &ReactionSettings, from: Time) {
         let cycle =
             settings.timer_cycle.as_ps() as f64 * self.shortened(settings, self.timer_cycles);
         self.timer = from + Span::from_ps((cycle * self.jitter(settings)).max(1.0) as u64);
     }
 
     /// Both cycles are halved after the fifth.
-    fn shortened(&self, settings: &Reaction, cycles: u32) -> f64 {
+    fn shortened(&self, settings: &ReactionSettings, cycles: u32) -> f64 {
         if cycles < settings.recovery_cycles { 1.0 } else { 0.5 }
     }
 
-    fn jitter(&mut self, settings: &Reaction) -> f64 {
+    fn jitter(&mut self, settings: &ReactionSettings) -> f64 {
         if settings.jitter == 0.0 {
             1.0
         } else {

@@ -1,29 +1,25 @@
 //! The reaction point against traces worked out by hand, and its bounds.
 
 use proptest::prelude::*;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_sim::nic::ReactionPoint;
-use switchbed_sim::random::Stream;
-use switchbed_spec::{Limiters, Reaction};
+use switchbed_qdisc::units::{Rate, Span, Time};
+use switchbed_qdisc::{Random, ReactionPoint, ReactionSettings};
+
+/// SplitMix64.
+struct Draws(u64);
+
+impl Random for Draws {
+    fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
 
 /// The standard's, without jitter.
-fn standard() -> Reaction {
-    Reaction {
-        limiters: Limiters::Flow,
-        gain: 1.0 / 128.0,
-        least_left: 0.5,
-        byte_cycle: Bytes::new(150_000),
-        timer_cycle: Span::from_ms(15),
-        jitter: 0.0,
-        recovery_cycles: 5,
-        active_increase: Rate::from_bps(5_000_000),
-        hyper_increase: Rate::from_bps(50_000_000),
-        min_rate: Rate::from_bps(10_000_000),
-        target_division: 8.0,
-        notification_class: 0,
-        notification_size: Bytes::new(64),
-        notification_delay: Span::ZERO,
-    }
+fn standard() -> ReactionSettings {
+    ReactionSettings { jitter: 0.0, ..ReactionSettings::default() }
 }
 
 fn at(us: u64) -> Time {
@@ -31,17 +27,17 @@ fn at(us: u64) -> Time {
 }
 
 /// On a 10 Gbps link.
-fn point(settings: &Reaction, now: Time) -> ReactionPoint {
-    ReactionPoint::new(settings, Rate::from_gbps(10), now, Stream::new(1, "reaction", 0))
+fn point(settings: &ReactionSettings, now: Time) -> ReactionPoint<Draws> {
+    ReactionPoint::new(settings, Rate::from_gbps(10), now, Draws(1))
 }
 
 /// Rate and target in Mbps, to the bit.
-fn mbps(point: &ReactionPoint) -> (f64, f64) {
+fn mbps(point: &ReactionPoint<Draws>) -> (f64, f64) {
     (point.rate_bps() / 1e6, point.target_bps() / 1e6)
 }
 
 /// Sends so many bytes at once.
-fn send(point: &mut ReactionPoint, settings: &Reaction, bytes: u32, now: Time) {
+fn send(point: &mut ReactionPoint<Draws>, settings: &ReactionSettings, bytes: u32, now: Time) {
     (0..bytes / 1000).for_each(|_| point.on_sent(settings, 1000, now));
 }
 
@@ -164,9 +160,9 @@ proptest! {
         jitter in 0.0..0.5,
         line in 1..100u64,
     ) {
-        let s = Reaction { jitter, ..standard() };
+        let s = ReactionSettings { jitter, ..standard() };
         let line = Rate::from_gbps(line);
-        let mut p = ReactionPoint::new(&s, line, at(0), Stream::new(1, "reaction", 0));
+        let mut p = ReactionPoint::new(&s, line, at(0), Draws(1));
         let mut now = at(0);
         for (later_us, steps, packets) in events {
             now += Span::from_us(later_us);
