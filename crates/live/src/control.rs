@@ -243,12 +243,19 @@ impl Talk<'_> {
             let ports = ports
                 .map(|p| (p.name.clone(), p.attach.clone(), p.host_rate, p.pcap.clone(), p.faults));
             let ports: Vec<_> = ports.collect();
-            (ports, live.live.mtu, live.live.realtime, live.live.socket.clone(), live.live.seed)
+            let reacting: Vec<bool> = live.port.iter().map(|port| port.reaction).collect();
+            (
+                (ports, reacting, live.reaction),
+                live.live.mtu,
+                live.live.realtime,
+                live.live.socket.clone(),
+                live.live.seed,
+            )
         };
         if fixed(&live) != fixed(&self.live) {
-            let message = "names, devices, host rates, pcap files and faults of ports, live.mtu, live.realtime, \
-                           live.socket and live.seed cannot change while the switch runs: start \
-                           it anew";
+            let message = "names, devices, host rates, reaction points, pcap files and faults of \
+                           ports, live.mtu, live.realtime, live.socket and live.seed cannot \
+                           change while the switch runs: start it anew";
             return Err(message.to_owned());
         }
         Ok(live)

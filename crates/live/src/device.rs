@@ -1,9 +1,10 @@
-//! What frames come from and go to. Middleware ([`Recorder`], [`Faulty`], [`Paced`]) is a device
-//! around a device.
+//! What frames come from and go to. Middleware ([`Recorder`], [`Faulty`], [`Paced`],
+//! [`Reacting`]) is a device around a device.
 
 mod faulty;
 mod memory;
 mod paced;
+mod reacting;
 mod recorder;
 
 #[cfg(target_os = "linux")]
@@ -14,6 +15,7 @@ mod tap;
 pub use faulty::Faulty;
 pub use memory::{Memory, Port};
 pub use paced::Paced;
+pub use reacting::Reacting;
 pub use recorder::Recorder;
 
 #[cfg(target_os = "linux")]
@@ -63,6 +65,11 @@ pub trait Device {
 
     /// Frames that its middleware has lost so far, on purpose or for want of room.
     fn lost(&self) -> u64 {
+        0
+    }
+
+    /// Rate limiters at work in its middleware.
+    fn limiters(&self) -> u64 {
         0
     }
 

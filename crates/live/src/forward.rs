@@ -91,6 +91,7 @@ impl<C: Clock> Forwarder<C> {
         for (port, attached) in stats.ports.iter_mut().zip(&self.devices) {
             port.device_errors = attached.errors;
             port.host_drops = attached.device.lost();
+            port.limiters = attached.device.limiters();
         }
         stats
     }

@@ -1,19 +1,22 @@
 //! The devices that a live switch's file names, and the end of the rights to open more.
 
-use crate::device::{Faulty, Paced, PacketSocket, Recorder, Tap};
+use crate::device::{Faulty, Paced, PacketSocket, Reacting, Recorder, Tap};
 use crate::forward::AnyDevice;
 use crate::random::Stream;
 use caps::Capability;
 use std::io;
 use std::path::Path;
-use switchbed_spec::live::{Attach, LivePort};
+use switchbed_spec::Live;
+use switchbed_spec::live::Attach;
 
-/// Opens a port's device, with what stands around it. `entity` tells its faults from the
-/// others' under `seed`.
+/// Opens a port's device, with what stands around it.
 ///
 /// # Errors
 /// The system's, with what was to be opened.
-pub fn device(port: &LivePort, seed: u64, entity: u64) -> io::Result<AnyDevice> {
+pub fn device(live: &Live, port: usize) -> io::Result<AnyDevice> {
+    // Of each port its own, whatever stands around it.
+    let stream = |kind: u64| Stream::new(live.live.seed, 1 + port as u64 + (kind << 32));
+    let port = &live.port[port];
     let named =
         |what: &str, error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
     let name = &port.name;
@@ -26,6 +29,10 @@ pub fn device(port: &LivePort, seed: u64, entity: u64) -> io::Result<AnyDevice> 
             Box::new(opened.map_err(|error| named(&format!("interface {name}"), error))?)
         }
     };
+    if let Some(reaction) = live.reaction.filter(|_| port.reaction) {
+        let line = port.host_rate.unwrap_or(port.rate);
+        device = Box::new(Reacting::new(device, reaction, live.live.classes, line, stream(1)));
+    }
     if let Some(rate) = port.host_rate {
         device = Box::new(Paced::new(device, rate));
     }
@@ -34,7 +41,7 @@ pub fn device(port: &LivePort, seed: u64, entity: u64) -> io::Result<AnyDevice> 
         device = Box::new(recorder.map_err(|error| named(pcap, error))?);
     }
     if !port.faults.none() {
-        device = Box::new(Faulty::new(device, port.faults, Stream::new(seed, 1 + entity)));
+        device = Box::new(Faulty::new(device, port.faults, stream(0)));
     }
     Ok(device)
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{ecn, forwarder, frame, live, number, punctual, scheme, station, step, us};
+use common::{ecn, forwarder, frame, live, notifier, number, punctual, scheme, station, step, us};
 use proptest::prelude::*;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -289,30 +289,7 @@ proptest! {
 
 #[test]
 fn messages_go_back_to_the_source_of_the_sampled_frame() {
-    use switchbed_spec::scheme::{Value, find};
-    use switchbed_spec::{ParamKind, quantity};
-    let packet = Some(Bytes::new(1500));
-    let params: Vec<(&str, Value)> = find("qcn")
-        .expect("registered")
-        .params
-        .iter()
-        .filter_map(|param| {
-            let text = param.default.or((param.name == "q_eq").then_some("10KB"))?;
-            Some((
-                param.name,
-                match param.kind {
-                    ParamKind::Size | ParamKind::Threshold => {
-                        Value::Bytes(quantity::size(text, packet).unwrap())
-                    }
-                    ParamKind::Number { .. } => Value::Number(text.parse().unwrap()),
-                    ParamKind::Count { .. } => Value::Count(text.parse().unwrap()),
-                    ParamKind::Flag => Value::Flag(text == "true"),
-                    _ => Value::Word(text.to_owned()),
-                },
-            ))
-        })
-        .collect();
-    let mut live = live(3, scheme("qcn", &params));
+    let mut live = live(3, notifier("qcn", &[("q_eq", "10KB")]));
     live.switch.buffer = Bytes::new(300_000);
     let (mut forwarder, sides) = punctual(live);
     (0..250).for_each(|i| sides[0].arrive(us(0), frame(0, 2, 0, 0, 1514, i)));

@@ -70,9 +70,7 @@ impl LivePlan {
         let control = Control::bind(&socket).map_err(|error| {
             PyOSError::new_err(format!("control socket {}: {error}", socket.display()))
         })?;
-        let seed = self.live.live.seed;
-        let ports = self.live.port.iter().enumerate();
-        let devices = ports.map(|(i, port)| open::device(port, seed, i as u64));
+        let devices = (0..self.live.port.len()).map(|port| open::device(&self.live, port));
         let devices = devices.collect::<Result<Vec<_>, _>>()?;
         let forwarder = Forwarder::new(Switch::new(self.live.clone()), devices, Monotonic::new());
         Ok(LiveSwitch {

@@ -3,17 +3,22 @@
 
 use crate::mistake::{Mistake, Origin, list_of, near};
 use crate::place;
-use crate::resolve::{scheme, switch};
+use crate::resolve::{reaction, scheme, switch};
 use crate::section::Section;
 use crate::tree::{At, Data, Node, Table, parse, parse_value};
 use std::net::IpAddr;
 use std::path::Path;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
-use switchbed_spec::live::{Attach, Faults, LIVE, Live, LivePort, PORT, Settings};
+use switchbed_spec::live::{Attach, Faults, LIVE, Live, LivePort, LiveReaction, PORT, Settings};
 
 /// The tables of a live switch's file.
-pub const SECTIONS: [switchbed_spec::Section; 4] =
-    [LIVE, PORT, switchbed_spec::switch::SECTION, switchbed_spec::scheme::SECTION];
+pub const SECTIONS: [switchbed_spec::Section; 5] = [
+    LIVE,
+    PORT,
+    switchbed_spec::switch::SECTION,
+    switchbed_spec::scheme::SECTION,
+    switchbed_spec::reaction::LIVE_SECTION,
+];
 
 /// Least and greatest line rate: below, a packet takes a second; above, no thread follows.
 const RATES: (Rate, Rate) = (Rate::from_bps(10_000), Rate::from_gbps(100));
@@ -58,7 +63,7 @@ fn set(origin: &Origin, root: &mut Table, text: &str, at: At) -> Result<(), Mist
     let mut steps: Vec<String> = key.split('.').map(|step| step.trim().to_owned()).collect();
     match steps[0].as_str() {
         "switch" | "scheme" => return place::set(root, key, &value).map_err(wrong),
-        "live" if steps.len() == 2 => {}
+        "live" | "reaction" if steps.len() == 2 => {}
         "port" if steps.len() == 3 => {
             let ports = root.get("port").and_then(Node::as_list).unwrap_or_default();
             let name = |port: &Node| port.as_table()?.get("name")?.as_text().map(str::to_owned);
@@ -70,7 +75,8 @@ fn set(origin: &Origin, root: &mut Table, text: &str, at: At) -> Result<(), Mist
             steps[1] = i.to_string();
         }
         _ => {
-            let form = "switch.KEY, scheme, scheme.params.KEY, live.KEY or port.NAME.KEY";
+            let form =
+                "switch.KEY, scheme, scheme.params.KEY, live.KEY, reaction.KEY or port.NAME.KEY";
             return Err(wrong(format!("cannot be set: write {form}")));
         }
     }
@@ -100,7 +106,11 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
     let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &all, mtu)?;
     let scheme_section = open(switchbed_spec::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(scheme_section, &switch, &all, packet, &[])?;
-    Ok(Live { title, switch, scheme, live: settings(section, mtu, &port)?, port })
+    let limiters = open(switchbed_spec::reaction::LIVE_SECTION, packet)?;
+    let (limiters, point) = reaction::limiters(&limiters)?;
+    let reaction = LiveReaction { limiters, point };
+    let reaction = port.iter().any(|port| port.reaction).then_some(reaction);
+    Ok(Live { title, switch, scheme, reaction, live: settings(section, mtu, &port)?, port })
 }
 
 fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
@@ -266,6 +276,7 @@ fn port(section: Section<'_>, rate: Rate, delay: Span) -> Result<LivePort, Mista
         rate,
         delay: section.get_or("delay", delay)?,
         host_rate: section.maybe("host_rate")?,
+        reaction: section.get("reaction")?,
         pcap: section.maybe("pcap")?,
         faults: Faults {
             drop: section.get("drop")?,

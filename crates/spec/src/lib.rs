@@ -24,7 +24,7 @@ pub mod transport;
 pub use deploy::Deploy;
 pub use event::Event;
 pub use host::{Coalesce, Host, Lso, Merge, NicQueue};
-pub use live::{Attach, Faults, Live, LivePort};
+pub use live::{Attach, Faults, Live, LivePort, LiveReaction};
 pub use measure::{FctEnd, Measure, QueueProbe, Run};
 pub use monitors::{Bursts, Changes, Convergence, Monitors};
 pub use param::{Param, ParamKind, Section};

@@ -2,8 +2,9 @@
 //! has `[live]` and `[[port]]` beside a scenario's `[switch]` and `[scheme]`.
 
 use crate::param::{Param, ParamKind, Section};
-use crate::{SchemeChoice, Switch};
+use crate::{Limiters, SchemeChoice, Switch};
 use serde::Serialize;
+use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 
 /// A live switch, whole.
@@ -15,6 +16,9 @@ pub struct Live {
     pub switch: Switch,
     /// The queue-management scheme of every port.
     pub scheme: SchemeChoice,
+    /// What hosts' cards do about congestion notifications; `None` where no port has such a card.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reaction: Option<LiveReaction>,
     /// What holds for all ports.
     pub live: Settings,
     /// The ports, from 0.
@@ -51,6 +55,16 @@ pub struct Settings {
     pub seed: u64,
 }
 
+/// `[reaction]`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LiveReaction {
+    /// What has a rate limiter of its own.
+    pub limiters: Limiters,
+    /// The limiters themselves.
+    #[serde(flatten)]
+    pub point: ReactionSettings,
+}
+
 /// `[[port]]`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LivePort {
@@ -65,6 +79,9 @@ pub struct LivePort {
     /// The rate of its host's card; `None`: frames come in as fast as they come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_rate: Option<Rate>,
+    /// Its host's card obeys congestion notifications.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reaction: bool,
     /// Where to write what passes, as pcap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pcap: Option<String>,
@@ -221,6 +238,13 @@ pub const PORT: Section = Section {
             ParamKind::Rate,
             "The rate of its host's card, which holds 1000 frames: frames come in no faster, one \
              behind the other. Default: as fast as they come, which for tap is in bursts.",
+        ),
+        Param::with_default(
+            "reaction",
+            ParamKind::Flag,
+            "false",
+            "Its host's card obeys congestion notifications (qcn, af-qcn) as [reaction] says: the \
+             messages end in it, and what they are about comes in at a limited rate.",
         ),
         Param::optional("pcap", ParamKind::Text, "A file for all that passes, as pcap."),
         Param::with_default(

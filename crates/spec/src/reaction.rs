@@ -36,6 +36,17 @@ pub enum Limiters {
 
 const PORTION: ParamKind = ParamKind::Number { min: 0.0, max: 1.0 };
 
+/// `[reaction]` of a live switch's file, where notifications are frames like others: the last
+/// three keys say how a simulation's travel.
+pub const LIVE_SECTION: Section = Section {
+    doc: "What the cards of ports with reaction = true do about congestion notifications: IEEE \
+          802.1Qau's reaction point. A flow starts without a rate limiter, gets one with its \
+          first notification, and loses it when its rate is back at host_rate, or at the \
+          port's rate where there is none. The defaults are for 10 Gbps.",
+    keys: SECTION.keys.split_at(SECTION.keys.len() - 3).0,
+    ..SECTION
+};
+
 /// `[reaction]`.
 pub const SECTION: Section = Section {
     name: "reaction",

@@ -45,6 +45,36 @@ def run(
 
 
 @live.command()
+@click.argument("line", metavar="INTERFACE")
+@click.option("--rate", required=True, help="Of the interface's line, such as 1Gbps.")
+@click.option("--address", metavar="ADDRESS/LENGTH", help="The host's, on its new interface.")
+@click.option("--host", default="sb0", show_default=True, help="Name of the new interface.")
+@click.option("--netns", help="The network namespace to put the new interface in.")
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="reaction.…, live.…")
+@click.option("--socket", type=path_argument, metavar="PATH", help="Where the control socket is.")
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), help="Stop then (default: at Ctrl-C)."
+)
+def react(
+    line: str,
+    rate: str,
+    address: str | None,
+    host: str,
+    netns: str | None,
+    sets: tuple[str, ...],
+    socket: Path | None,
+    seconds: float | None,
+) -> int:
+    """Be a sending host's network card on INTERFACE that obeys the messages of QCN and AF-QCN.
+
+    The host gets a new interface; what it sends there leaves by INTERFACE, at the rates that
+    congestion notifications (802.1Qau) allow."""
+    from switchbed.live import react as card
+
+    return card.run(card.Card(line, rate, address, host, netns), sets, socket, seconds)
+
+
+@live.command()
 @click.argument("file", type=path_argument)
 def check(file: Path) -> None:
     """Say whether FILE is a live switch's, without running it."""

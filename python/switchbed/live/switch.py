@@ -37,9 +37,12 @@ class Request:
     """Stop then; None: run until SIGINT or SIGTERM."""
 
 
-def run(request: Request) -> int:
-    """Runs the switch to its end: the exit code."""
-    plan = _native.live_plan(request.file, request.sets)
+def run(request: Request, text: str | None = None) -> int:
+    """Runs the switch to its end: the exit code. A text stands for the file."""
+    if text is None:
+        plan = _native.live_plan(request.file, request.sets)
+    else:
+        plan = _native.live_plan_of(str(request.file), text, request.sets)
     live = json.loads(plan.live)
     if request.out is not None and request.out.exists():
         raise Mistake(f"--out {request.out}: exists; name another")

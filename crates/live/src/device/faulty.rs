@@ -64,6 +64,9 @@ impl<D: Device> Device for Faulty<D> {
     fn lost(&self) -> u64 {
         self.lost + self.device.lost()
     }
+    fn limiters(&self) -> u64 {
+        self.device.limiters()
+    }
     fn due(&self) -> Time {
         if self.again.is_some() { Time::ZERO } else { self.device.due() }
     }

@@ -89,6 +89,9 @@ impl<D: Device> Device for Paced<D> {
     fn lost(&self) -> u64 {
         self.lost + self.device.lost()
     }
+    fn limiters(&self) -> u64 {
+        self.device.limiters()
+    }
     fn due(&self) -> Time {
         self.waiting.front().map_or(Time::NEVER, |&(ends, _)| ends).min(self.device.due())
     }

@@ -72,6 +72,9 @@ impl<D: Device, W: Write> Device for Recorder<D, W> {
     fn lost(&self) -> u64 {
         self.device.lost()
     }
+    fn limiters(&self) -> u64 {
+        self.device.limiters()
+    }
     fn due(&self) -> Time {
         self.device.due()
     }

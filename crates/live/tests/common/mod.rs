@@ -8,8 +8,10 @@ use switchbed_live::forward::AnyDevice;
 use switchbed_live::{Clock, Fake, Forwarder, Switch};
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_spec::live::{Attach, Faults, LivePort, Settings};
-use switchbed_spec::scheme::Value;
-use switchbed_spec::{BufferPolicy, Classify, Discipline, Live, SchemeChoice, Switch as Ports};
+use switchbed_spec::scheme::{Value, find};
+use switchbed_spec::{
+    BufferPolicy, Classify, Discipline, Live, ParamKind, SchemeChoice, Switch as Ports, quantity,
+};
 
 pub const MBPS: u64 = 1_000_000;
 
@@ -26,6 +28,38 @@ pub fn step(threshold: u64) -> SchemeChoice {
     scheme("per-queue", &[("threshold", Value::Bytes(Bytes::new(threshold))), ("mark_at", at)])
 }
 
+/// A scheme with its defaults but for what is written here.
+pub fn notifier(name: &str, but: &[(&str, &str)]) -> SchemeChoice {
+    let packet = Some(Bytes::new(1500));
+    let value = |kind: &ParamKind, text: &str| match kind {
+        ParamKind::Size | ParamKind::Threshold => {
+            Value::Bytes(quantity::size(text, packet).expect("a size"))
+        }
+        ParamKind::Time => Value::Span(quantity::time(text).expect("a time")),
+        ParamKind::Number { .. } => Value::Number(text.parse().expect("a number")),
+        ParamKind::Count { .. } => Value::Count(text.parse().expect("a count")),
+        ParamKind::Flag => Value::Flag(text == "true"),
+        ParamKind::List(_) => {
+            let numbers = text
+                .trim_matches(['[', ']'])
+                .split_whitespace()
+                .map(|number| number.parse().expect("a number"));
+            Value::List(numbers.map(Value::Number).collect())
+        }
+        _ => Value::Word(text.to_owned()),
+    };
+    let params: Vec<(&str, Value)> = find(name)
+        .expect("registered")
+        .params
+        .iter()
+        .filter_map(|param| {
+            let written = but.iter().find(|(key, _)| *key == param.name).map(|&(_, text)| text);
+            Some((param.name, value(&param.kind, written.or(param.default)?)))
+        })
+        .collect();
+    scheme(name, &params)
+}
+
 /// So many ports of 100 Mbps, with DWRR over two queues.
 pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
     let port = |i: usize| LivePort {
@@ -34,6 +68,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
         rate: Rate::from_bps(100 * MBPS),
         delay: Span::ZERO,
         host_rate: None,
+        reaction: false,
         pcap: None,
         faults: Faults::default(),
     };
@@ -52,6 +87,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
             alpha: None,
         },
         scheme,
+        reaction: None,
         live: Settings {
             mtu: Bytes::new(1500),
             fraction: 1.0,

@@ -6,7 +6,7 @@ mod event;
 mod hosts;
 mod measure;
 mod monitors;
-mod reaction;
+pub(crate) mod reaction;
 pub(crate) mod scheme;
 mod sizes;
 pub(crate) mod switch;
