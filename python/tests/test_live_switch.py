@@ -4,82 +4,17 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import textwrap
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Program
 from live_lab import FOR_A_WHILE, LAB, STEP, bulk, can_run, has_iperf3, queues_of
+from live_switch import SWITCH, inside, ip, namespaces, running, tap, wait_for
 
-__all__ = ["can_run"]
+__all__ = ["can_run", "namespaces"]
 needs_namespaces = pytest.mark.usefixtures("can_run")
-
-SWITCH = """
-[live]
-rate = "200Mbps"
-[switch]
-buffer = "100pkt"
-[scheme]
-name = "none"
-"""
-
-
-def tap(name: str, netns: str, address: str) -> str:
-    return f'[[port]]\nname = "{name}"\nnetns = "{netns}"\naddress = "{address}/24"\n'
-
-
-def ip(*words: str) -> str:
-    return subprocess.run(["ip", *words], capture_output=True, text=True, check=True).stdout
-
-
-def inside(netns: str, program: str, *arguments: str) -> subprocess.Popen[str]:
-    """A Python program in a namespace."""
-    words = ["ip", "netns", "exec", netns, sys.executable, "-c", textwrap.dedent(program)]
-    return subprocess.Popen([*words, *arguments], stdout=subprocess.PIPE, text=True)
-
-
-def wait_for(happens: Callable[[], object], seconds: float = 15) -> None:
-    end = time.monotonic() + seconds
-    while not happens():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
-
-
-@pytest.fixture
-def namespaces() -> Generator[list[str]]:
-    """Three namespaces of this test's own."""
-    names = [f"sbt{os.getpid()}{letter}" for letter in "abc"]
-    for name in names:
-        ip("netns", "add", name)
-    yield names
-    for name in names:
-        for pid in ip("netns", "pids", name).split():
-            os.kill(int(pid), signal.SIGKILL)
-        ip("netns", "delete", name)
-
-
-@contextmanager
-def running(command: list[str], folder: Path, text: str, *more: str) -> Iterator[Path]:
-    """A switch; its control socket."""
-    file, socket = folder / "sw.toml", folder / "sw.sock"
-    file.write_text(text)
-    words = [*command, "live", "run", str(file), "--socket", str(socket), *more]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as switch:
-        assert switch.stderr is not None
-        line = switch.stderr.readline()
-        assert " ports, " in line, line
-        try:
-            yield socket
-        finally:
-            switch.terminate()
-            complaints = switch.stderr.read()
-    assert (switch.returncode, complaints) == (0, "")
-
 
 SEND = """
     import socket, sys

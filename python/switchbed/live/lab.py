@@ -131,8 +131,6 @@ def _setup(request: Request, plan: Plan) -> Setup:
     until = result.scenario["run"].get("until")
     until_s = seconds(until) if until else LINGER * summary["simulated_s"] + 1.0
     control, notes = _congestion_control(result.scenario["transport"])
-    if _notifies(result.scenario["scheme"]["name"]):
-        notes.append("this scheme's messages reach no one live: hosts have no reaction point")
     if not _may_be_punctual():
         notes.append("no real-time priority here: the switch wakes late on a busy machine")
     simulated = measured.Measured(
@@ -172,13 +170,6 @@ def _congestion_control(transport: dict[str, Any]) -> tuple[str, list[str]]:
     other = "Reno with ECN" if transport["ecn"] else "Reno"
     load = "; switchbed live dctcp load adds it" if dctcp.NAME in names else ""
     return "reno", [f"this kernel has no {names[0]}: {other} instead{load}"]
-
-
-def _notifies(scheme: str) -> bool:
-    """Whether a scheme works by messages to sources."""
-    schemes: list[dict[str, Any]] = json.loads(_native.schemes())
-    notifiers = [info["seats"]["notifier"] for info in schemes if info["name"] == scheme]
-    return notifiers != ["none"]
 
 
 def _live(name: str, setup: Setup) -> measured.Measured:
@@ -221,6 +212,7 @@ def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> 
             "netns": namespace,
             "address": f"{hosts.address(i)}/16",
             "host_rate": rate,
+            "reaction": "reaction" in scenario,
         }
         for i, (namespace, interface) in enumerate(zip(namespaces, interfaces, strict=True))
     ]
@@ -237,7 +229,11 @@ def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> 
         "series_every": _at_least_1ms(scenario["measure"]["series_every"]),
         "seed": scenario["run"]["seed"],
     }
-    return {"live": live, "port": ports, "switch": scenario["switch"], "scheme": scenario["scheme"]}
+    file = {"live": live, "port": ports, "switch": scenario["switch"], "scheme": scenario["scheme"]}
+    # How notifications travel is the live switch's own matter.
+    limiters = scenario.get("reaction", {}).items()
+    limiters = {key: value for key, value in limiters if not key.startswith("notification")}
+    return file | ({"reaction": limiters} if limiters else {})
 
 
 def _at_least_1ms(every: str) -> str:

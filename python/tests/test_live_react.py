@@ -1,0 +1,161 @@
+"""`switchbed live react`: a sending host that obeys the messages of a live switch."""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Program
+from live_lab import can_run, mostly
+from live_switch import inside, ip, may_be_punctual, namespaces, running, started, tap
+
+__all__ = ["can_run", "namespaces"]
+pytestmark = pytest.mark.usefixtures("can_run")
+
+# AF-QCN for a line of 200 Mbps, a fiftieth of what the standard's settings are for. Large frames,
+# so that a busy machine keeps up.
+SWITCH = """
+[live]
+rate = "200Mbps"
+mtu = "9KB"
+realtime = REALTIME
+[switch]
+queues = 1
+classify = "single"
+discipline = "fifo"
+buffer = "600KB"
+[scheme]
+name = "af-qcn"
+[scheme.params]
+q_eq = "60KB"
+weights = [1, 2, 3, 4]
+active_threshold = "1KB"
+t_s = "5ms"
+alpha = 0.5
+"""
+REACTION = ("timer_cycle=75ms", "active_increase=1Mbps", "hyper_increase=5Mbps", "min_rate=500kbps")
+
+SEND = """
+    # Four UDP flows, one a class, of 110 Mbps each.
+    import socket, sys, time
+    streams = []
+    for dscp in range(4):
+        stream = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        stream.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp << 2)
+        stream.bind(("", 6000 + dscp))
+        streams.append(stream)
+    due, data = time.monotonic(), bytes(8958)
+    while True:
+        for stream in streams * 3:
+            stream.sendto(data, (sys.argv[1], 7000))
+        due += 0.002
+        time.sleep(max(due - time.monotonic(), 0))
+"""
+TAKE = """
+    # The bytes of each flow in every second from the first frame on.
+    import json, socket, sys, time
+    sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    sink.bind(("", 7000))
+    print("ready", flush=True)
+    seconds, begin = [], None
+    while True:
+        data, (_, port) = sink.recvfrom(1 << 14)
+        begin = begin or time.monotonic()
+        second = int(time.monotonic() - begin)
+        if second == int(sys.argv[1]):
+            break
+        while len(seconds) <= second:
+            seconds.append([0] * 4)
+        seconds[second][port - 6000] += len(data)
+    print(json.dumps(seconds))
+"""
+
+
+def card(command: list[str], netns: str, line: str) -> list[str]:
+    """The sending host's card."""
+    settings = [*(f"reaction.{each}" for each in REACTION), f"live.realtime={may_be_punctual()}"]
+    sets = [word for setting in settings for word in ("--set", setting)]
+    words = ["live", "react", line, "--host", "sb0", "--address", "10.0.0.1/24"]
+    return [
+        *("ip", "netns", "exec", netns, *command, *words, "--rate", "200Mbps"),
+        *("--socket", f"/run/switchbed/react-{os.getpid()}.sock", *sets),
+    ]
+
+
+def mend(words: list[str]) -> str:
+    """Does what the refusals of a command say, one after the other, until it is not refused."""
+    said = ""
+    while True:
+        done = subprocess.run(
+            [*words, "--seconds", "0.1"], capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
+            return said
+        assert done.returncode == 2, done.stderr
+        assert done.stderr != said, "it was refused for the same reason again"
+        said = done.stderr
+        netns = words[3]
+        mending = re.findall(r"(?:ip|ethtool) .*$", said.rstrip().rpartition(": ")[2])
+        assert len(mending) == 1, said
+        subprocess.run(["ip", "netns", "exec", netns, *mending[0].split()], check=True)
+
+
+def test_af_qcn_shares_a_live_port_by_weights(
+    switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
+) -> None:
+    a, b, _ = namespaces
+    line, receiver = f"r{os.getpid()}a", f"r{os.getpid()}b"
+    ports = f'[[port]]\nname = "{line}"\nnetns = "{a}"\n' + tap(receiver, b, "10.0.0.2")
+    text = SWITCH.replace("REALTIME", may_be_punctual()) + ports
+    with running(command, tmp_path, text) as socket:
+        words = card(command, a, line)
+        mend(words)
+
+        def happens() -> tuple[bool, object]:
+            with started(words):
+                seconds = transfer(a, b)
+            # The first second is theirs to find their rates in.
+            shares = [[flow / sum(second) for flow in second] for second in seconds[1:]]
+            median = [statistics.median(flow) for flow in zip(*shares, strict=True)]
+            rate_mbps = statistics.mean(sum(second) * 8e-6 for second in seconds[1:])
+            weighted = [share / weight for weight, share in enumerate(median, start=1)]
+            fits = all(0.06 < share < 0.16 for share in weighted) and rate_mbps > 100
+            return fits, (median, rate_mbps)
+
+        mostly(happens)
+        stats = json.loads(switchbed("live", "stats", "--json", "--socket", socket).stdout)
+        assert stats["notified"] > 50
+        assert stats["ports"][1]["mean_bytes"] < 150_000
+
+
+def transfer(a: str, b: str) -> list[list[int]]:
+    """Bytes of each flow in each of four seconds."""
+    with inside(b, TAKE, "4") as sink:
+        assert sink.stdout is not None
+        assert sink.stdout.readline() == "ready\n"
+        with inside(a, SEND, "10.0.0.2") as source:
+            out, _ = sink.communicate(timeout=30)
+            source.kill()
+    found: list[list[int]] = json.loads(out)
+    return found
+
+
+def test_what_would_speak_beside_the_card_is_refused(
+    switchbed: Program, namespaces: list[str], command: list[str]
+) -> None:
+    a, _, _ = namespaces
+    assert (
+        "no interface nowhere"
+        in switchbed("live", "react", "nowhere", "--rate", "1Gbps", code=2).stderr
+    )
+    ip("-n", a, "link", "add", "eth0", "mtu", "1400", "type", "veth", "peer", "name", "eth1")
+    ip("-n", a, "address", "add", "10.0.0.1/24", "dev", "eth0")
+    refused = subprocess.run(card(command, a, "eth0"), capture_output=True, text=True, check=False)
+    assert "ip link set dev eth0 arp off" in refused.stderr
+    ip("-n", a, "link", "set", "dev", "eth0", "arp", "off")
+    refused = subprocess.run(card(command, a, "eth0"), capture_output=True, text=True, check=False)
+    assert "ip -4 address flush dev eth0" in refused.stderr
