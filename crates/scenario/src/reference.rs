@@ -67,7 +67,7 @@ One TOML file says what a live switch joins and how. `[switch]` and `[scheme]` a
 /// The reference of live switches' files.
 pub fn live_reference() -> String {
     let mut text = LIVE_HEAD.to_owned();
-    for section in [LIVE, PORT] {
+    for section in [LIVE, PORT, switchbed_spec::reaction::LIVE_SECTION] {
         let (open, close) = if section.repeated { ("[[", "]]") } else { ("[", "]") };
         let _ = write!(text, "\n## `{open}{}{close}`\n\n{}\n\n", section.name, section.doc);
         keys(&mut text, "key", section.keys);
