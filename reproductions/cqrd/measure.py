@@ -17,6 +17,7 @@ MET = ("output", "path")
 STATISTICS = ("mean_us", "p50_us", "p95_us", "p99_us")
 GIANT_BYTES = 1_000_000
 SMALL_BYTES = 100_000
+SMALL = "small.mean_us"
 
 
 def met(result: Result) -> Figures:
@@ -163,6 +164,53 @@ def draw_fig14(rows: Rows, title: str, file: Path) -> None:
     axes.set_xlabel("memory an output (KB)")
     axes.set_ylabel("small flows' average FCT (µs)")
     axes.legend(frameon=False)
+    axes.set_title(title, fontsize="medium")
+    figure.savefig(file, metadata={"Software": None})
+
+
+def draw_fig13(rows: Rows, title: str, file: Path) -> None:
+    """Small flows' average by where another scheme than OQ stands."""
+    aggregation = rows.where({"scenario": "fig13-aggregation"})
+    tors = rows.where({"scenario": "fig13"})
+    fractions = {"half of the ToRs": 0.5, "all ToRs": 1}
+    heights = {
+        name: [
+            _mean(aggregation.where({"deploy.0.scheme": name}), SMALL),
+            *(
+                _mean(tors.where({"deploy.1.scheme": name, "deploy.1.fraction": part}), SMALL)
+                for part in fractions.values()
+            ),
+        ]
+        for name in tors.values("deploy.1.scheme")
+    }
+    _bars(heights, ["aggregation", *fractions], title, file)
+
+
+def draw_fig15(rows: Rows, title: str, file: Path) -> None:
+    """Small flows' average with DCTCP by g, and under OQ with TCP."""
+    dctcp = rows.where({"scenario": "fig15"})
+    gains = dctcp.values("transport.g")
+    heights = {
+        name: [_mean(dctcp.where({"scheme": name, "transport.g": g}), SMALL) for g in gains]
+        for name in dctcp.values("scheme")
+    }
+    heights["oq, TCP"] = [_mean(rows.where({"scenario": "fig15-tcp"}), SMALL)] * len(gains)
+    _bars(heights, [f"g = {g}" for g in gains], title, file)
+
+
+def _bars(heights: dict[str, list[float]], groups: list[str], title: str, file: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.5), layout="constrained", dpi=130)
+    axes = figure.subplots()
+    width = 0.8 / len(heights)
+    for index, (name, values) in enumerate(heights.items()):
+        places = [place + (index - (len(heights) - 1) / 2) * width for place in range(len(groups))]
+        axes.bar(places, values, 0.95 * width, color=look(name, index).colour, label=name)
+    axes.set_xticks(range(len(groups)), groups)
+    axes.set_ylabel("small flows' average FCT (µs)")
+    axes.grid(alpha=0.3, axis="y")
+    figure.legend(loc="outside right center", frameon=False)
     axes.set_title(title, fontsize="medium")
     figure.savefig(file, metadata={"Software": None})
 
