@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 
-.PHONY: setup setup-system setup-peers demo test bench bench-accept bench-sizes bench-peers validate lint format docs site pictures figures lock clean
+.PHONY: setup setup-system setup-peers demo test bench bench-accept bench-sizes bench-peers validate lint format docs site pictures figures fabrics lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -81,6 +81,11 @@ pictures: setup
 # Draws the testbed figures of the MQ-ECN paper anew, for docs/mqecn-testbed.md.
 figures: setup
 	$(BIN)/python -m switchbed.figures
+
+# Every scheme on the same fabrics: runs what is missing, more than an hour on two cores from nothing,
+# and writes docs/fabrics.md.
+fabrics: setup
+	$(BIN)/python -m switchbed.fabrics --commit
 
 # Pins every Python package for all platforms, with hashes.
 lock: setup

@@ -1,0 +1,90 @@
+"""Which schemes no other beats, said only where the seeds tell.
+
+A scheme is beaten if another one is better in one of the two measures, and in the other better or
+at most `MARGIN` worse; both by the ends of intervals that are paired over the seeds. What is not
+beaten is the front. Few seeds have wide intervals, and leave it many members.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from switchbed import stats
+from switchbed._native import Mistake
+
+SMALL, LARGE = "small_p99_us", "large_mean_us"
+"""The measures; less is better in both."""
+MARGIN = 0.02
+"""What counts as no worse."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The schemes of a cell beside each other."""
+
+    table: pl.DataFrame
+    """As `experiment.row` has it."""
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The schemes, in the order of the file."""
+        return self.table["label"].unique(maintain_order=True).to_list()
+
+    @cached_property
+    def schemes(self) -> list[tuple[str, str]]:
+        """Labels with their schemes' names."""
+        return list(self.table.select("label", "scheme").unique(maintain_order=True).iter_rows())
+
+    @cached_property
+    def seeds(self) -> int:
+        """Seeds that every scheme has."""
+        return self.table["seed"].n_unique()
+
+    def values(self, label: str, column: str) -> list[float]:
+        """A figure of each seed's run, in the order of the seeds."""
+        found = self.table.filter(pl.col("label") == label).sort("seed")[column]
+        if found.null_count():
+            raise Mistake(f"{label}: a seed has no flows for {column}; give it more --flows")
+        return found.to_list()
+
+    def mean(self, label: str, column: str) -> float:
+        """Over the seeds."""
+        return stats.mean(self.values(label, column)).estimate
+
+    def against(self, label: str, base: str, column: str) -> stats.Change:
+        """How a figure compares with that of `base`, paired over the seeds."""
+        return stats.paired(self.values(label, column), self.values(base, column))
+
+    def beats(self, one: str, other: str) -> bool:
+        """Whether the seeds show that `one` is better in one measure and no worse in the other."""
+        small, large = (self.against(one, other, column).ratio.high for column in (SMALL, LARGE))
+        if small is None or large is None:
+            return False
+        return min(small, large) < 1 and max(small, large) <= 1 + MARGIN
+
+    def beaten_by(self, label: str) -> str | None:
+        """The first scheme that beats it, if any does: from the best for large flows on."""
+        rivals = (rival for rival in self.ranked if rival != label)
+        return next((rival for rival in rivals if self.beats(rival, label)), None)
+
+    @cached_property
+    def ranked(self) -> list[str]:
+        """From the best for large flows on."""
+        return sorted(self.labels, key=lambda label: self.mean(label, LARGE))
+
+    @cached_property
+    def front(self) -> list[str]:
+        """The schemes that none beats, from the best for large flows on."""
+        return [label for label in self.ranked if self.beaten_by(label) is None]
+
+    def best(self, column: str) -> tuple[str, list[str]]:
+        """The scheme that is best over the seeds, and those that are not shown to be worse."""
+        first = min(self.labels, key=lambda label: self.mean(label, column))
+        rest = [label for label in self.labels if label != first]
+        return first, [label for label in rest if not self.worse(label, first, column)]
+
+    def worse(self, label: str, base: str, column: str) -> bool:
+        """Whether the seeds show that it is."""
+        low = self.against(label, base, column).ratio.low
+        return low is not None and low > 1
