@@ -10,6 +10,7 @@ from switchbed._native import Mistake, Plan, Progress, Results, Table, __version
 from switchbed.result import Comparison, Result, compare
 from switchbed.scenario import Scenario
 from switchbed.sweeps.ray import Ray
+from switchbed.sweeps.slurm import Slurm
 from switchbed.sweeps.sweep import SweepResult, sweep
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Result",
     "Results",
     "Scenario",
+    "Slurm",
     "SweepResult",
     "Table",
     "__version__",

@@ -135,7 +135,7 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> No
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("engine", "package"), [("ray", "ray")])
+@pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("slurm", "submitit")])
 def test_a_missing_extra_is_one_line_with_the_command(
     switchbed: Program,
     sweep: Path,

@@ -66,6 +66,11 @@ class Archive:
         """Whether the run is there, whole."""
         return self.run(key).is_dir()
 
+    def keys(self) -> tuple[set[str], set[str]]:
+        """Of all runs that are there, and of all that failed."""
+        runs, failed = (self.path / "runs").iterdir(), (self.path / "failed").glob("*.json")
+        return {path.name for path in runs}, {path.stem for path in failed}
+
     def summary(self, key: str) -> dict[str, Any]:
         """A run's headline figures."""
         return _read(self.run(key) / "summary.json")
