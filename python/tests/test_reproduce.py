@@ -2,6 +2,7 @@
 test's own."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -243,3 +244,15 @@ def test_a_second_opinion_is_reported_and_judges_nothing() -> None:
     found = measures.measure(PAPER, claim(asked), RUNS)
     assert found.estimate == pytest.approx(10)
     assert "load 0.9: 49.26 (" in found.note
+
+
+def test_every_cause_has_its_picture_its_table_and_a_word_in_the_readme() -> None:
+    for script in claims.FOLDER.glob("*/causes.py"):
+        listed = re.search(r"main\(__file__, \[([^\]]*)\]", script.read_text())
+        assert listed is not None
+        names = {name.strip() for name in listed[1].split(",") if name.strip()}
+        readme = (script.parent / "README.md").read_text()
+        found = {file.name for file in (script.parent / "causes").iterdir()}
+        assert found == {f"{name}{kind}" for name in names for kind in (".png", ".md")}
+        for name in names:
+            assert f"(causes/{name}.png)" in readme

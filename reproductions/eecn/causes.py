@@ -1,0 +1,213 @@
+"""What explains the claims of the E-ECN paper that do not hold; see README.md."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from switchbed.reproduce.causes import COLOURS, main, panels, queue, runs, table
+from switchbed.result import Result
+
+HERE = Path(__file__).parent
+PACKET = 1000
+EACH = "ACK a packet"
+FOR_TWO = "ACK for two packets"
+TWO_FLOWS = "ACK for two, two flows"
+
+
+def bursts(picture: Path) -> str:
+    """Figure 10: what the longest queue after a burst depends on."""
+    common: dict[str, Any] = {
+        "compare.scheme.params.t_i": ["10us"],
+        "compare.scheme.params.t_a": ["0us", "500us", "1ms"],
+        "compare.traffic.1.from": ["5-9"],
+        "compare.transport.ack_every": [1],
+        "measure.series_every": "10us",
+        "host.jitter": "1us",
+        "transport.ack_delay": "1ms",
+    }
+    fewer: dict[str, Any] = {"traffic.0.from": "0-1"}
+    variations: dict[str, dict[str, Any]] = {
+        EACH: {},
+        "no jitter": {"host.jitter": "0us"},
+        "bursts of two flows": {"compare.traffic.1.from": ["5-6"]},
+        "base RTT 20 µs": {"topology.delay": "1us"},
+        "base RTT 400 µs": {"topology.delay": "96us"},
+        "two flows": fewer,
+        "jitter 8 µs, a packet's time": {"host.jitter": "8us"},
+        FOR_TWO: {"compare.transport.ack_every": [2]},
+        TWO_FLOWS: {"compare.transport.ack_every": [2]} | fewer,
+        "ACK for two, initial window 10": {
+            "compare.transport.ack_every": [2],
+            "transport.initial_window": 10,
+        },
+    }
+    figure, axes = panels("E-ECN, T_a = 5 RTTs, T_i = 10 µs: the queue, and its maxima", 3)
+    rows = []
+    for name, sets in variations.items():
+        row: list[object] = [name]
+        for run in runs(HERE / "fig10.toml", common | sets):
+            longest = (run.table("bursts")["max_bytes"] / PACKET).sort()
+            settled = run.series.filter(run.series["time_s"] > 0.04)["bytes"] / PACKET
+            row += [100 * float((longest <= 50).mean()), float(settled.mean())]
+            if run.scenario["scheme"]["params"]["t_a"] != "500us":
+                continue
+            if name in (EACH, FOR_TWO):
+                index = (EACH, FOR_TWO).index(name)
+                queue(axes[index], run, PACKET, color=COLOURS[index])
+                axes[index].set_xlim(600, 640)
+                axes[index].axhline(50, color="grey", linewidth=0.8)
+                axes[index].set_ylim(0, 75)
+                axes[index].set_title(name, fontsize="small")
+                axes[index].set_ylabel("queue (packets)")
+            if name in (EACH, FOR_TWO, TWO_FLOWS):
+                share = [(i + 1) / len(longest) for i in range(len(longest))]
+                colour = COLOURS[(EACH, FOR_TWO, TWO_FLOWS).index(name)]
+                axes[2].plot(longest, share, color=colour, label=name)
+        rows.append(row)
+    axes[2].axvline(50, color="grey", linewidth=0.8)
+    axes[2].set_xlabel("longest queue after a burst (packets)")
+    axes[2].legend(frameon=False, fontsize="x-small")
+    figure.savefig(picture, metadata={"Software": None})
+    head = [
+        f"{what}, T_a {t_a}" for t_a in ("0", "5 RTTs", "10 RTTs") for what in ("below K", "mean")
+    ]
+    return table(["setting (% of maxima below K, mean queue in packets)", *head], rows)
+
+
+def steady(picture: Path) -> str:
+    """Figures 6 and 7: the steady queue by the hosts' jitter, the ACKs and the flows."""
+    figure, axes = panels("E-ECN with five flows, T_i = 1 µs, T_a = 300 µs", 3)
+    settings: dict[str, dict[str, Any]] = {
+        "ACK a packet, jitter 100 ns": {"host.jitter": "100ns"},
+        "ACK for two, jitter 100 ns": {"host.jitter": "100ns", "compare.transport.ack_every": [2]},
+        "ACK a packet, jitter 1 µs": {"host.jitter": "1us"},
+    }
+    rows = []
+    for index, (name, sets) in enumerate(settings.items()):
+        common: dict[str, Any] = {"compare.transport.ack_every": [1], "transport.ack_delay": "1ms"}
+        flows = {"compare.traffic.0.from": ["0-4", "0-19", "0-59"]}
+        for run in runs(HERE / "fig7.toml", common | flows | sets):
+            scheme, senders = run.scenario["scheme"]["name"], run.scenario["traffic"][0]["from"]
+            settled = run.series.filter(run.series["time_s"] > 0.04)["bytes"] / PACKET
+            utilisation = 100 * run.summary()["bottleneck"]["utilisation"]
+            below = 100 * float((settled < 60).mean())
+            count = int(senders.split("-")[1]) + 1
+            figures = [below, float(settled.mean()), float(settled.max()), utilisation]
+            rows.append([name, scheme, count, *figures])
+            if scheme == "e-ecn" and senders == "0-4":
+                queue(axes[index], run, PACKET, color=COLOURS[index])
+                axes[index].set_xlim(60, 65)
+                axes[index].set_ylim(0, 75)
+                axes[index].axhline(60, color="grey", linewidth=0.8)
+                axes[index].set_title(name, fontsize="small")
+    axes[0].set_ylabel("queue (packets)")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["hosts", "scheme", "flows", "% below K = 60", "mean", "maximum", "link, %"]
+    return table(head, rows)
+
+
+def slope(picture: Path) -> str:
+    """Table 2: S-ECN by the slope and the window, which the paper does not give."""
+    figure, axes = panels(
+        "S-ECN, three flows and bursts of five at 1 Gbps, an ACK for two packets", 3
+    )
+    shown = (("1Gbps", "10us"), ("50Mbps", "100us"), ("50Mbps", "1ms"))
+    settings = (*shown, ("1Gbps", "1ms"), ("50Mbps", "10us"), ("50Mbps", "500us"))
+    rows = []
+    for longs, every in (("0-4", 1), ("0-4", 2), ("0-2", 2)):
+        for rate, window in settings:
+            s_ecn = {"name": "s-ecn", "params": {"slope": rate, "t_i": window}}
+            sets = {
+                "compare.scheme": ["per-queue", s_ecn],
+                "compare.traffic.1.from": ["5-9"],
+                "compare.transport.ack_every": [every],
+                "transport.ack_delay": "1ms",
+                "traffic.0.from": longs,
+                "host.jitter": "1us",
+                "measure.series_every": "50us",
+            }
+            _, run = runs(HERE / "fig11-dctcp.toml", sets)
+            longest = run.table("bursts")["max_bytes"] / PACKET
+            settled = run.series.filter(run.series["time_s"] > 0.04)["bytes"] / PACKET
+            low, high = (float(longest.quantile(q) or 0) for q in (0.05, 0.95))
+            goodput = run.summary()["goodput_bps"] / 960e6
+            flows = int(longs[-1]) + 1
+            mean = float(settled.mean())
+            rows.append([flows, every, rate, window, mean, f"{low:.0f} to {high:.0f}", goodput])
+            if longs == "0-2" and (rate, window) in shown:
+                index = shown.index((rate, window))
+                queue(axes[index], run, PACKET, color=COLOURS[index])
+                axes[index].set_xlim(600, 700)
+                axes[index].set_title(f"slope {rate}, window {window}", fontsize="small")
+    axes[0].set_ylabel("queue (packets)")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["flows", "packets an ACK", "slope", "window", "mean queue", "5 to 95 % of maxima"]
+    return table([*head, "goodput over a full link's"], rows)
+
+
+def losses(picture: Path) -> str:
+    """Table 3: where packets are lost, by what the paper leaves open."""
+    old: dict[str, Any] = {"transport.ecn_acks": False, "transport.receive_window": 4096}
+    settings: dict[str, dict[str, Any]] = {
+        "windows of 6 MB, plain ACKs": old,
+        "windows of 6 MB": {"transport.receive_window": 4096},
+        "windows of 128 KiB": {},
+        "… an ACK for two": {"transport.ack_every": 2, "transport.ack_delay": "1ms"},
+        "… initial window 2": {"compare.transport.initial_window": [2]},
+        "… and no answers at once": {
+            "compare.transport.initial_window": [2],
+            "traffic.1.rounds": 1,
+        },
+        "… initial window 2, 75 packets a port": {
+            "compare.transport.initial_window": [2],
+            "switch.buffer": "75pkt",
+        },
+    }
+    common: dict[str, Any] = {
+        "traffic.0.flows": 1000,
+        "compare.transport.initial_window": [10],
+    }
+    figure, axes = panels("E-ECN, figure 12: packets lost, by where", 3, 3.6)
+    schemes = ("per-queue", "per-queue-dq", "e-ecn", "s-ecn")
+    rows = []
+    for name, sets in settings.items():
+        lost = {}
+        for run in runs(HERE / "fig12.toml", common | sets):
+            lost[run.scenario["scheme"]["name"]] = _places(run)
+        ratios = [lost[s]["switches"] / max(1, lost["e-ecn"]["switches"]) for s in schemes]
+        ours = [lost["e-ecn"][place] for place in ("cards", "acks", "switches")]
+        rows.append(
+            [name, *ours, *(r for r, s in zip(ratios, schemes, strict=True) if s != "e-ecn")]
+        )
+        index = list(settings).index(name)
+        if index in (0, 2, 4):
+            at = axes[index // 2]
+            bottom = [0] * len(schemes)
+            for place, colour in zip(("switches", "acks", "cards"), COLOURS, strict=False):
+                heights = [lost[s][place] for s in schemes]
+                at.bar(schemes, heights, bottom=bottom, color=colour, label=place)
+                bottom = [b + h for b, h in zip(bottom, heights, strict=True)]
+            at.set_title(name.replace("… ", "128 KiB, "), fontsize="small")
+            at.set_ylim(0, 1.2 * max(bottom))
+            at.tick_params(axis="x", labelsize="x-small")
+    axes[0].set_ylabel("packets lost")
+    axes[0].legend(frameon=False, fontsize="small", ncols=3, loc="upper left")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["setting", "E-ECN: hosts' cards", "ACKs not ECN-capable", "switches, full"]
+    return table([*head, "step over E-ECN, in switches", "dq", "S-ECN"], rows)
+
+
+def _places(run: Result) -> dict[str, int]:
+    """Packets lost in hosts' cards, for not being ECN-capable, and in full switch ports."""
+    card = pl.col("port").str.starts_with("host")
+    ports = run.counters
+    return {
+        "cards": int(ports.filter(card)["drops_full"].sum()),
+        "acks": int(ports["drops_not_ecn_capable"].sum()),
+        "switches": int(ports.filter(~card)["drops_full"].sum()),
+    }
+
+
+if __name__ == "__main__":
+    main(__file__, [bursts, steady, slope, losses])
