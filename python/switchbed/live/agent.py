@@ -14,7 +14,8 @@ bytes, which a host answers with a flow; in the order of `at` with the others |
 | `{"iperf3": {"flow", "to", "port", "dscp", "control", "at", "until"}}` | a flow by iperf3 |
 | `{"iperf3-server": {"flow", "port", "at"}}` | the other end of it |
 | `{"watch": {"interface", "every", "until"}}` | reads the interface's counter of received bytes |
-| `{"counters": null}` | writes the namespace's counters as one line |
+| `{"counters": null}` | writes the namespace's counters as one line, and how many flows are yet \
+to end |
 | `{"report": null}` | writes all results as one line |
 """
 
@@ -139,17 +140,26 @@ class Client:
 
     def __init__(self, received: Received) -> None:
         self.flows: list[dict[str, Any]] = []
+        self.left = 0
+        """Flows that were ordered and have not ended."""
         self._received = received
         self._idle: dict[tuple[str, int | None], list[tuple[int, socket.socket]]] = {}
         """With their numbers: the oldest is used first, as in the simulator."""
         self._numbers = count()
+        self._orders: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
         self._lock = threading.Lock()
 
-    def start(self, orders: "SimpleQueue[tuple[str, dict[str, Any]]]") -> None:
+    def order(self, name: str, order: dict[str, Any]) -> None:
+        """One flow more, after those that were ordered before."""
+        with self._lock:
+            self.left += 1
+        self._orders.put((name, order))
+
+    def run(self) -> None:
         """Starts each flow at its time, on a thread of its own."""
         works = {"send": self._send, "ask": self._ask}
         while True:
-            name, order = orders.get()
+            name, order = self._orders.get()
             _sleep_until(order["at"])
             threading.Thread(target=self._try, args=(works[name], order), daemon=True).start()
 
@@ -164,6 +174,8 @@ class Client:
             work(order, result)
         except OSError as error:
             result["error"] = str(error)
+        with self._lock:
+            self.left -= 1
 
     def _send(self, order: dict[str, Any], result: dict[str, Any]) -> None:
         """One flow, on a connection that is idle or a new one."""
@@ -343,6 +355,12 @@ class Watcher:
                 time.sleep(order["every"])
 
 
+def _to_the_end(work: Callable[[dict[str, Any]], None], order: dict[str, Any]) -> None:
+    """The interface may go before the order ends."""
+    with contextlib.suppress(OSError):
+        work(order)
+
+
 def _sleep_until(when: float) -> None:
     left = when - time.monotonic()
     if left > 0:
@@ -372,8 +390,7 @@ def main() -> None:
     client = Client(received)
     iperf3 = Iperf3(received)
     Server(received)
-    flows: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
-    threading.Thread(target=client.start, args=(flows,), daemon=True).start()
+    threading.Thread(target=client.run, daemon=True).start()
     others = {"ping": prober.ping, "watch": watcher.watch}
     print(json.dumps({"ready": os.getpid()}), flush=True)
     for line in sys.stdin:
@@ -393,13 +410,13 @@ def main() -> None:
             }
             print(json.dumps(report), flush=True)
         elif name == "counters":
-            print(json.dumps({"counters": _counters()}), flush=True)
+            print(json.dumps({"counters": _counters(), "left": client.left}), flush=True)
         elif name in ("send", "ask"):
-            flows.put((name, order))
+            client.order(name, order)
         elif name.startswith("iperf3"):
             iperf3.start(name, order)
         else:
-            threading.Thread(target=others[name], args=(order,), daemon=True).start()
+            threading.Thread(target=_to_the_end, args=(others[name], order), daemon=True).start()
 
 
 if __name__ == "__main__":

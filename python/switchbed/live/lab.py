@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 START_S = 0.5
 """From the orders to the first flow: all hosts must have heard theirs."""
-LINGER = 1.5
-"""A run without an end is given this many times what the simulation took, and a second."""
+LINGER = 2.0
+"""A run without an end has at most this many times what the simulation took, and a second."""
 SERIES = "1ms"
 LINUX_RTO_INITIAL = "1s"
 """No namespace has another."""
@@ -36,6 +36,8 @@ HEADER_WITH_TIMESTAMPS = 52
 """IPv4, TCP and the timestamps' option (RFC 7323), in bytes."""
 WATCH_S = 0.01
 """How often receivers read what has reached them."""
+POLL_S = 0.5
+"""How often hosts are asked whether their flows have ended."""
 MOST_HOSTS = 64
 
 
@@ -320,7 +322,11 @@ def _measure(
     _wait_until(start + seconds(setup.scenario["measure"]["warmup"]), switch)
     warm = control.stats(socket)
     warm_reports = [agent.report("counters") for agent in agents]
-    _wait_until(end, switch)
+    if not setup.scenario["run"].get("until"):
+        last: Any = setup.flows["start_s"].max()
+        _wait_for_flows(agents, start + last, end, switch)
+    else:
+        _wait_until(end, switch)
     reports = [agent.report() for agent in agents]
     for error in sorted({error for report in reports for error in report["errors"]}):
         setup.notes.append(f"iperf3: {error}")
@@ -329,6 +335,15 @@ def _measure(
     stats = json.loads((out / "stats.json").read_text())
     counters = measured.count(reports, stats, measured.count(warm_reports, warm))
     return measured.gather(setup, reports, stats, counters, out / "series.parquet", start, zero)
+
+
+def _wait_for_flows(
+    agents: list[hosts.Agent], last: float, end: float, switch: "subprocess.Popen[str]"
+) -> None:
+    """Until all flows have ended, the last to begin too; but not for ever."""
+    _wait_until(last, switch)
+    while time.monotonic() < end and any(agent.report("counters")["left"] for agent in agents):
+        _wait_until(min(time.monotonic() + POLL_S, end), switch)
 
 
 def _orders(setup: Setup, start: float, end: float) -> Iterator[orders.Order]:
