@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 
-.PHONY: setup setup-system setup-peers demo test bench bench-accept bench-sizes bench-peers validate lint format docs site pictures figures fabrics lock clean
+.PHONY: setup setup-system setup-peers demo test bench bench-accept bench-sizes bench-peers validate lint format docs site pictures figures fabrics live-papers lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -86,6 +86,10 @@ figures: setup
 # and writes docs/fabrics.md.
 fabrics: setup
 	$(BIN)/python -m switchbed.fabrics --commit
+
+# Runs the papers' testbed figures as labs and writes docs/live-papers.md: as root, half an hour.
+live-papers: setup
+	$(BIN)/switchbed live papers --out target/live-papers --docs docs
 
 # Pins every Python package for all platforms, with hashes.
 lock: setup

@@ -238,3 +238,25 @@ def clean(all_labs: bool) -> None:
         click.echo(f"kept lab {name}, which runs (--all ends it)")
     if not removed and not kept:
         click.echo("nothing to clean")
+
+
+@live.command()
+@click.option(
+    "--out",
+    type=path_argument,
+    metavar="DIR",
+    default=Path("results/live-papers"),
+    show_default=True,
+    help="Where runs are kept and report.html is written.",
+)
+@click.option(
+    "--runs", type=click.IntRange(1), default=3, show_default=True, help="Of each figure."
+)
+@click.option("--only", multiple=True, metavar="FIGURE", help="Such as mqecn-fig6.")
+@click.option("--docs", type=path_argument, metavar="DIR", help="Write live-papers.md there, too.")
+def papers(out: Path, runs: int, only: tuple[str, ...], docs: Path | None) -> None:
+    """Run the papers' testbed figures as labs, and put paper, simulation and lab side by side.
+    What has run in DIR is not run again."""
+    from switchbed.live.papers import command
+
+    command.run(command.Request(out, runs, only, docs))
