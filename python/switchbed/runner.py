@@ -1,4 +1,5 @@
-"""Many runs on many threads. A run holds no interpreter lock, so threads are enough."""
+"""Many runs on many threads. A run holds no interpreter lock, so threads are enough; one whose
+scheme is in Python has a process of its own, and its thread waits for it."""
 
 import json
 import time
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from switchbed._native import Mistake, Panic, Plan, Progress, Results
+from switchbed.prototype import process
 
 TICK_S = 0.1
 """How often the main thread wakes. It has to: Polars replaces the handler of SIGINT by one
@@ -93,6 +95,8 @@ def _one(
             raise
         tolerate(index, str(error))
         return None
+    except process.Cancelled:
+        return None
     if not results.complete:
         return None
     keep(plan, results, outcome)
@@ -102,7 +106,7 @@ def _one(
 def run_one(index: int, plan: Plan, track: Progress) -> tuple[Results, Outcome]:
     """Runs the plan at this place on the caller's thread."""
     begin = time.perf_counter()
-    results = plan.run(track)
+    results = process.run(plan, track) if plan.python else plan.run(track)
     wall_s = time.perf_counter() - begin
     return results, Outcome(
         index,

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from switchbed import comparing, tables
 from switchbed._native import SCHEMA_VERSION, Mistake, Plan, Results, __build__, __version__
+from switchbed.prototype import sources
 from switchbed.runner import Outcome, Sweep
 
 MANIFEST = "manifest.json"
@@ -91,18 +92,34 @@ def write_run(
     }
     for name, table in present.items():
         tables.write(table, place / name, form)
+    scenario = json.loads(plan.scenario)
     manifest = {
         "seed": outcome.summary["seed"],
         "settings": outcome.settings,
-        "scenario": json.loads(plan.scenario),
+        "scenario": scenario,
         "tables": {name: tables.describe(table) for name, table in present.items()},
     }
+    if plan.python:
+        manifest["sources"] = _keep_sources(place / "sources", scenario)
     for name, pcapng, _ in results.captures:
         traces = place / "captures"
         traces.mkdir(exist_ok=True)
         (traces / f"{name.replace(':', '-')}.pcapng").write_bytes(pcapng)
     write_json(place / MANIFEST, head() | manifest)
     write_json(place / "summary.json", outcome.summary)
+
+
+def _keep_sources(place: Path, scenario: dict[str, Any]) -> dict[str, str]:
+    """Copies the source of schemes in Python. Returns each file's hash (`sources.digest`)."""
+    kept = {}
+    for i, file in enumerate(sources.files(scenario)):
+        folder = f"{i}-{file.stem}"
+        for name, content in sources.of(file).items():
+            copy = place / folder / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(content)
+        kept[f"sources/{folder}/{file.name}"] = sources.digest(file)
+    return kept
 
 
 def remove_stale(path: Path) -> None:

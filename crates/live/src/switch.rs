@@ -259,5 +259,6 @@ fn qdisc(live: &Live, port: &LivePort) -> Box<dyn switchbed_qdisc::Qdisc> {
         live.port.len() as u32,
         pace(live, port).rate,
         live.live.mtu,
+        &build::Nothing,
     )
 }

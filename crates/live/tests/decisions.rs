@@ -80,6 +80,7 @@ fn reference(live: &Live, arrivals: &[Arrival]) -> Vec<Left> {
         live.port.len() as u32,
         Rate::from_bps(rate),
         live.live.mtu,
+        &build::Nothing,
     );
     let mut arena = Arena::new();
     let mut pool = Pool::new(live.switch.pool.unwrap_or(Bytes::MAX));

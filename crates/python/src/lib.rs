@@ -3,14 +3,15 @@
 
 #[cfg(target_os = "linux")]
 mod live;
+mod own;
+mod run;
 mod table;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::collections::BTreeMap;
+use run::{Plan, Progress, Results};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering::Relaxed;
 use switchbed_scenario as scenario;
 use table::Table;
 
@@ -20,9 +21,8 @@ create_exception!(_native, Mistake, PyValueError, "Bad input: one line that says
 #[pyfunction]
 #[pyo3(signature = (file, sets = Vec::new(), seed = None))]
 fn plans(file: PathBuf, sets: Vec<String>, seed: Option<u64>) -> PyResult<Vec<Plan>> {
-    let plans = scenario::plans(&file, &sets, seed).map_err(|m| Mistake::new_err(m.to_string()))?;
-    let file = file.display().to_string();
-    Ok(plans.into_iter().map(|plan| Plan { file: file.clone(), plan }).collect())
+    let source = scenario::Source::read(&file, &sets, seed);
+    Plan::all(source.map_err(|m| Mistake::new_err(m.to_string()))?, true)
 }
 
 /// The same of a scenario given as text. Messages call it `name`, with line numbers if the
@@ -30,18 +30,12 @@ fn plans(file: PathBuf, sets: Vec<String>, seed: Option<u64>) -> PyResult<Vec<Pl
 #[pyfunction]
 fn plans_of(
     name: String,
-    text: &str,
+    text: String,
     folder: PathBuf,
     overrides: Vec<(String, String)>,
     lines: bool,
 ) -> PyResult<Vec<Plan>> {
-    let plans = scenario::plans_with(&name, text, &folder, overrides).map_err(|mut mistake| {
-        if !lines && mistake.file == name {
-            mistake.line = None;
-        }
-        Mistake::new_err(mistake.to_string())
-    })?;
-    Ok(plans.into_iter().map(|plan| Plan { file: name.clone(), plan }).collect())
+    Plan::all(scenario::Source { file: name, text, folder, overrides }, lines)
 }
 
 /// The JSON Schema of scenario files.
@@ -82,111 +76,6 @@ fn size_bytes(text: &str, packet_bytes: Option<u64>) -> PyResult<u64> {
     scenario::quantity::size(text, packet).map(|size| size.get()).map_err(Mistake::new_err)
 }
 
-/// One simulation, resolved and ready to run.
-#[pyclass(frozen, module = "switchbed._native")]
-struct Plan {
-    file: String,
-    plan: scenario::Plan,
-}
-
-#[pymethods]
-impl Plan {
-    /// The coordinates in `[compare]` as a JSON list of [key, value].
-    #[getter]
-    fn settings(&self) -> String {
-        json(&self.plan.settings)
-    }
-    /// The scenario as resolved, as JSON.
-    #[getter]
-    fn scenario(&self) -> String {
-        json(&self.plan.scenario)
-    }
-    /// Runs it without holding the interpreter; returns early once `progress` is cancelled.
-    fn run(&self, py: Python<'_>, progress: &Progress) -> PyResult<Results> {
-        let results = py
-            .detach(|| scenario::run(&self.plan.scenario, &progress.0))
-            .map_err(|error| Mistake::new_err(format!("{}: {error}", self.file)))?;
-        let table = |table| Py::new(py, Table::new(table)?);
-        Ok(Results {
-            summary: json(&results.summary),
-            flows: table(results.flows)?,
-            queues: table(results.queues)?,
-            ports: table(results.ports)?,
-            series: table(results.series)?,
-            goodput: table(results.goodput)?,
-            probes: table(results.probes)?,
-            monitors: results
-                .monitors
-                .into_iter()
-                .map(|(name, values)| Ok((name, table(values)?)))
-                .collect::<PyResult<_>>()?,
-            captures: results.captures.into_iter().map(|c| (c.name, c.pcapng, c.missed)).collect(),
-            complete: results.complete,
-        })
-    }
-}
-
-/// How far a run is; may be read and cancelled from any thread.
-#[pyclass(frozen, module = "switchbed._native")]
-struct Progress(scenario::Progress);
-
-#[pymethods]
-impl Progress {
-    #[new]
-    fn new() -> Self {
-        Progress(scenario::Progress::new())
-    }
-    /// Ends the run within milliseconds; its results are then incomplete.
-    fn cancel(&self) {
-        self.0.cancel();
-    }
-    #[getter]
-    fn flows_done(&self) -> u64 {
-        self.0.flows_done.load(Relaxed)
-    }
-    #[getter]
-    fn flows_total(&self) -> u64 {
-        self.0.flows_total.load(Relaxed)
-    }
-    /// Simulated time in picoseconds.
-    #[getter]
-    fn now_ps(&self) -> u64 {
-        self.0.now_ps.load(Relaxed)
-    }
-    /// When the run ends in any case, in picoseconds; 0: it ends with its flows.
-    #[getter]
-    fn until_ps(&self) -> u64 {
-        self.0.until_ps.load(Relaxed)
-    }
-    #[getter]
-    fn events(&self) -> u64 {
-        self.0.events.load(Relaxed)
-    }
-    #[getter]
-    fn packet_hops(&self) -> u64 {
-        self.0.packet_hops.load(Relaxed)
-    }
-}
-
-/// What a run measured.
-#[pyclass(frozen, get_all, module = "switchbed._native")]
-struct Results {
-    /// JSON.
-    summary: String,
-    flows: Py<Table>,
-    queues: Py<Table>,
-    ports: Py<Table>,
-    series: Py<Table>,
-    goodput: Py<Table>,
-    probes: Py<Table>,
-    /// The tables of the monitors that were asked for, by name.
-    monitors: BTreeMap<&'static str, Py<Table>>,
-    /// Packet traces: name, pcapng file, packets that the limit kept out.
-    captures: Vec<(String, Vec<u8>, u64)>,
-    /// Whether it ran to its end.
-    complete: bool,
-}
-
 fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("resolved values have string keys")
 }
@@ -197,6 +86,11 @@ mod _native {
     #[pymodule_export]
     use super::live::{
         LivePlan, LiveSwitch, drop_capabilities, live_plan, live_plan_of, live_reference,
+    };
+    #[pymodule_export]
+    use super::own::{
+        Admission, Departure, DropReason, Ecn, Ends, Intent, Note, Packet, Port, Random, Selection,
+        ServiceEnd, Slot, View,
     };
     #[pymodule_export]
     use super::{

@@ -11,7 +11,7 @@ use crate::resolve::resolve;
 use crate::tree::{At, Data, Node, Table, parse, parse_value};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use switchbed_spec::Scenario;
 use switchbed_spec::scheme::{SchemeInfo, find};
 
@@ -45,12 +45,7 @@ impl Plan {
 /// # Errors
 /// The first mistake found, in the file, in an override or in a file that it names.
 pub fn plans(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Plan>, Mistake> {
-    let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let message = format!("cannot read the scenario: {error}");
-        Mistake { file: file.clone(), line: None, key: String::new(), message }
-    })?;
-    plans_of(&file, &text, path.parent().unwrap_or(Path::new("")), sets, seed)
+    Source::read(path, sets, seed)?.plans()
 }
 
 /// Every run of a scenario that is given as text: `file` names it in messages, the files
@@ -65,30 +60,78 @@ pub fn plans_of(
     sets: &[String],
     seed: Option<u64>,
 ) -> Result<Vec<Plan>, Mistake> {
-    let seed = seed.map(|seed| (format!("seed={seed}"), format!("--seed {seed}")));
-    let sets = sets.iter().map(|set| (set.clone(), format!("--set {set}")));
-    plans_with(file, text, folder, sets.chain(seed).collect())
+    let overrides = overrides(sets, seed);
+    Source { file: file.to_owned(), text: text.to_owned(), folder: folder.to_owned(), overrides }
+        .plans()
 }
 
-/// The same under overrides that are given as (`key=value`, what messages call it).
-///
-/// # Errors
-/// As [`plans`].
-pub fn plans_with(
-    file: &str,
-    text: &str,
-    folder: &Path,
-    overrides: Vec<(String, String)>,
-) -> Result<Vec<Plan>, Mistake> {
-    let (overrides, shown): (Vec<_>, Vec<_>) = overrides.into_iter().unzip();
-    let origin = Origin { file: file.to_owned(), folder: folder.to_owned(), overrides: shown };
-    let root = parse(text).map_err(|(line, message)| {
-        let message = format!("this is no TOML: {message}");
-        origin.mistake(At::Line(line), "", message)
-    })?;
-    let plans = Expansion::new(&origin, root, &overrides)?.plans()?;
-    lists::check(&plans)?;
-    Ok(plans)
+/// `--set` and `--seed` as (`key=value`, what messages call it).
+fn overrides(sets: &[String], seed: Option<u64>) -> Vec<(String, String)> {
+    let seed = seed.map(|seed| (format!("seed={seed}"), format!("--seed {seed}")));
+    let sets = sets.iter().map(|set| (set.clone(), format!("--set {set}")));
+    sets.chain(seed).collect()
+}
+
+/// What plans are made from.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// What messages call the text.
+    pub file: String,
+    /// A scenario.
+    pub text: String,
+    /// Where the files that it names are looked for.
+    pub folder: PathBuf,
+    /// `key=value`, and what messages call it.
+    pub overrides: Vec<(String, String)>,
+}
+
+impl Source {
+    /// The file at `path`, under the overrides `key=value` (`--set`) and the seed (`--seed`).
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Source, Mistake> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let message = format!("cannot read the scenario: {error}");
+            Mistake { file: file.clone(), line: None, key: String::new(), message }
+        })?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Source { file, text, folder, overrides: overrides(sets, seed) })
+    }
+
+    /// Every run.
+    ///
+    /// # Errors
+    /// As [`plans`].
+    pub fn plans(&self) -> Result<Vec<Plan>, Mistake> {
+        self.expand(|expansion| expansion.plans())
+    }
+
+    /// The run at this place among them.
+    ///
+    /// # Errors
+    /// As [`plans`]; there are at most that many.
+    pub fn plan(&self, index: usize) -> Result<Plan, Mistake> {
+        let mut plans = self.expand(|expansion| Ok(vec![expansion.plan(index)?]))?;
+        Ok(plans.swap_remove(0))
+    }
+
+    fn expand(
+        &self,
+        make: impl Fn(&Expansion) -> Result<Vec<Plan>, Mistake>,
+    ) -> Result<Vec<Plan>, Mistake> {
+        let Source { file, text, folder, overrides } = self;
+        let (overrides, shown): (Vec<_>, Vec<_>) = overrides.iter().cloned().unzip();
+        let origin = Origin { file: file.clone(), folder: folder.clone(), overrides: shown };
+        let root = parse(text).map_err(|(line, message)| {
+            let message = format!("this is no TOML: {message}");
+            origin.mistake(At::Line(line), "", message)
+        })?;
+        let plans = make(&Expansion::new(&origin, root, &overrides)?)?;
+        lists::check(&plans)?;
+        Ok(plans)
+    }
 }
 
 /// A key and the values that it takes in turn.

@@ -27,12 +27,12 @@ mod warnings;
 mod write;
 
 pub use catalog::schemes;
-pub use expand::{Plan, plans, plans_of, plans_with};
+pub use expand::{Plan, Source, plans, plans_of};
 pub use live::{live, live_of};
 pub use mistake::Mistake;
 pub use reference::{live_reference, reference};
 pub use results::{Results, SeriesRow, series_of};
-pub use run::{Progress, run};
+pub use run::{Progress, run, run_with};
 pub use schema::schema;
 pub use summary::{BUILD, SCHEMA_VERSION, Summary};
 pub use table::{Column, Table, Values};

@@ -4,6 +4,7 @@ use crate::results::Results;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use switchbed_sim::{BuildError, Simulation, Status};
 use switchbed_spec::Scenario;
+use switchbed_spec::build::{Nothing, Outside};
 
 /// Packets' arrivals between two looks at the clock and the flag to stop: some milliseconds.
 const BATCH: u64 = 50_000;
@@ -58,12 +59,25 @@ impl Progress {
 /// What parsing could not judge: a flow list with a bad row or one that changes during the
 /// run, a port that does not exist.
 pub fn run(scenario: &Scenario, progress: &Progress) -> Result<Results, BuildError> {
-    let mut simulation = Simulation::new(scenario)?;
+    run_with(scenario, progress, &Nothing)
+}
+
+/// Runs a scenario with schemes that the caller brings along.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(
+    scenario: &Scenario,
+    progress: &Progress,
+    outside: &dyn Outside,
+) -> Result<Results, BuildError> {
+    let mut simulation = Simulation::with(scenario, outside)?;
     progress.until_ps.store(scenario.run.until.map_or(0, |until| until.as_ps()), Relaxed);
     progress.update(&simulation);
     let mut flows = Vec::new();
     let mut series = Vec::new();
     let mut complete = false;
+    outside.look();
     while !complete && !progress.cancelled() {
         complete = simulation.advance(BATCH) == Status::Finished;
         if let Some(error) = simulation.failure() {
@@ -72,6 +86,7 @@ pub fn run(scenario: &Scenario, progress: &Progress) -> Result<Results, BuildErr
         flows.extend(simulation.take_finished());
         series.extend(simulation.take_series());
         progress.update(&simulation);
+        outside.look();
     }
     flows.extend(simulation.unfinished());
     flows.sort_by_key(|flow| flow.row);

@@ -28,6 +28,7 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::Counters;
+use switchbed_spec::build::{self, Outside};
 use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario};
 
 /// Why a scenario cannot be built, or its run not be finished.
@@ -134,6 +135,14 @@ impl Simulation {
     /// Settings that parsing cannot judge: traffic that names hosts that do not exist, a
     /// flow list that cannot be read, a port that does not exist.
     pub fn new(scenario: &Scenario) -> Result<Simulation, BuildError> {
+        Self::with(scenario, &build::Nothing)
+    }
+
+    /// The same with schemes that the caller brings along.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn with(scenario: &Scenario, outside: &dyn Outside) -> Result<Simulation, BuildError> {
         let Scenario { topology, switch, host, transport, measure, run, .. } = scenario;
         let config = Config::new(transport).map_err(BuildError::Transport)?;
         let config = config.with_lso(&host.lso).map_err(BuildError::Host)?;
@@ -151,7 +160,7 @@ impl Simulation {
                 _ => {
                     let (switch, scheme) = deployed.at(cable.from);
                     let ports = graph.ports(cable.from);
-                    switchbed_spec::build::port(switch, scheme, ports, cable.rate, host.mtu)
+                    build::port(switch, scheme, ports, cable.rate, host.mtu, outside)
                 }
             });
         let find =

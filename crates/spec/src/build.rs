@@ -2,8 +2,10 @@
 
 mod afqcn;
 mod cqrd;
+mod outside;
 
 pub use afqcn::shares;
+pub use outside::{Nothing, Outside, Taken};
 
 use crate::scheme::SchemeChoice;
 use crate::{BufferPolicy, Classify, Discipline, Switch};
@@ -23,13 +25,14 @@ use switchbed_qdisc::{Port, PortState, Qdisc, QueueId, Seats};
 /// time constants that are a packet's time on this line.
 ///
 /// The parameters must be those that the registry resolved: a missing one is a mistake of
-/// the caller and panics.
+/// the caller and panics. `outside` takes the seats of a scheme that is not compiled in.
 pub fn port(
     switch: &Switch,
     scheme: &SchemeChoice,
     ports: u32,
     rate: Rate,
     mtu: Bytes,
+    outside: &dyn Outside,
 ) -> Box<dyn Qdisc> {
     if let Some(part) = scheme.part(switch, ports) {
         return cqrd::port(scheme, (scheme.queues(switch, ports), part), rate, mtu);
@@ -37,6 +40,10 @@ pub fn port(
     let switch = &switch.of_ports(ports);
     let state = PortState::new(rate, &switch.quantum);
     let queues = state.queues();
+    let base = scheme.base();
+    let taken = base.is_some().then(|| outside.take(scheme, switch, &state));
+    let scheme = base.as_ref().unwrap_or(scheme);
+    let site = Site { switch, state, taken };
     let packet_time = rate.tx_time(mtu.get() as u32);
     let at = || match scheme.word("mark_at") {
         "dequeue" => MarkAt::Dequeue,
@@ -44,41 +51,52 @@ pub fn port(
     };
     let threshold = || scheme.bytes("threshold");
     match scheme.name.as_str() {
-        "none" => seat(switch, state, Nobody),
-        "per-queue" => seat(switch, state, Step::per_queue(threshold(), queues, at())),
-        "per-queue-min" => {
-            seat(switch, state, Step::per_queue_min(threshold(), &switch.quantum, at()))
-        }
-        "per-port" => seat(switch, state, Step::per_port(threshold(), queues, at())),
-        "per-pool" => seat(switch, state, Step::per_pool(threshold(), queues, at())),
-        "mq-ecn" => mq_ecn(switch, state, scheme, packet_time, at()),
-        "red" => seat(switch, state, Red::new(red(scheme, packet_time, at()), queues)),
-        "per-queue-dq" => {
-            seat(switch, state, Step::per_queue(threshold(), queues, MarkAt::Dequeue))
-        }
-        "cedm" => seat(switch, state, Cedm::new(cedm(scheme), queues)),
+        "none" => seat(site, Nobody),
+        "per-queue" => seat(site, Step::per_queue(threshold(), queues, at())),
+        "per-queue-min" => seat(site, Step::per_queue_min(threshold(), &switch.quantum, at())),
+        "per-port" => seat(site, Step::per_port(threshold(), queues, at())),
+        "per-pool" => seat(site, Step::per_pool(threshold(), queues, at())),
+        "mq-ecn" => mq_ecn(site, scheme, packet_time, at()),
+        "red" => seat(site, Red::new(red(scheme, packet_time, at()), queues)),
+        "per-queue-dq" => seat(site, Step::per_queue(threshold(), queues, MarkAt::Dequeue)),
+        "cedm" => seat(site, Cedm::new(cedm(scheme), queues)),
         "e-ecn" => {
             let (t_i, t_a) = (t_i(scheme, packet_time), scheme.span("t_a").expect("resolved"));
-            seat(switch, state, EEcn::new(threshold(), t_i, t_a, queues))
+            seat(site, EEcn::new(threshold(), t_i, t_a, queues))
         }
         "s-ecn" => {
             let slope = scheme.rate("slope");
-            seat(switch, state, SEcn::new(t_i(scheme, packet_time), slope, queues))
+            seat(site, SEcn::new(t_i(scheme, packet_time), slope, queues))
         }
-        "qcn" => notify(switch, state, Qcn::new(afqcn::qcn(scheme), queues)),
-        "af-qcn" => notify(switch, state, AfQcn::new(afqcn::af_qcn(scheme), queues)),
-        "afd" => seat(switch, state, Afd::new(afqcn::afd(scheme), queues)),
+        "qcn" => notify(site, Qcn::new(afqcn::qcn(scheme), queues)),
+        "af-qcn" => notify(site, AfQcn::new(afqcn::af_qcn(scheme), queues)),
+        "afd" => seat(site, Afd::new(afqcn::afd(scheme), queues)),
         unknown => panic!("scheme {unknown} is not in the registry"),
     }
 }
 
+/// Where a scheme is to sit.
+struct Site<'a> {
+    switch: &'a Switch,
+    state: PortState,
+    /// The seats that are taken already.
+    taken: Option<Taken>,
+}
+
 /// Puts a marker beside the switch's own classifier, buffer and scheduler. The
 /// combination that the large fabrics run is compiled whole; the rest is boxed.
-fn seat<M: Marker + Send + 'static>(
-    switch: &Switch,
-    state: PortState,
-    marker: M,
-) -> Box<dyn Qdisc> {
+fn seat<M: Marker + Send + 'static>(site: Site, marker: M) -> Box<dyn Qdisc> {
+    let Site { switch, state, taken } = site;
+    if let Some(taken) = taken {
+        let marker = taken.marker.unwrap_or_else(|| Box::new(marker));
+        return whole(
+            state,
+            taken.classifier.unwrap_or_else(|| classifier(switch)),
+            taken.buffer.unwrap_or_else(|| buffer(switch)),
+            marker,
+            taken.scheduler.unwrap_or_else(|| scheduler(switch)),
+        );
+    }
     let limit = switch.buffer;
     let queues = state.queues();
     match (switch.classify, switch.policy, switch.discipline, switch.strict) {
@@ -93,11 +111,8 @@ fn seat<M: Marker + Send + 'static>(
 }
 
 /// Puts a notifier beside the switch's own classifier, buffer and scheduler.
-fn notify<N: Notifier + Send + 'static>(
-    switch: &Switch,
-    state: PortState,
-    notifier: N,
-) -> Box<dyn Qdisc> {
+fn notify<N: Notifier + Send + 'static>(site: Site, notifier: N) -> Box<dyn Qdisc> {
+    let Site { switch, state, .. } = site;
     let seats = Seats::new(classifier(switch), buffer(switch), Nobody, scheduler(switch), notifier);
     Box::new(Port::new(state, seats))
 }
@@ -118,14 +133,8 @@ fn cedm(scheme: &SchemeChoice) -> CedmSettings {
 }
 
 /// The paper's main form is compiled whole; the others are RED with a share of the line.
-fn mq_ecn(
-    switch: &Switch,
-    state: PortState,
-    scheme: &SchemeChoice,
-    packet_time: Span,
-    at: MarkAt,
-) -> Box<dyn Qdisc> {
-    let (kmin, strict) = (scheme.bytes("threshold"), switch.strict as QueueId);
+fn mq_ecn(site: Site, scheme: &SchemeChoice, packet_time: Span, at: MarkAt) -> Box<dyn Qdisc> {
+    let (kmin, strict) = (scheme.bytes("threshold"), site.switch.strict as QueueId);
     let beta = scheme.number("beta");
     let t_idle = scheme.span("t_idle").unwrap_or(packet_time);
     let by_weights = scheme.word("share") == "weights";
@@ -134,7 +143,7 @@ fn mq_ecn(
         (None, false) => {
             let rounds = Rounds::new(beta, t_idle, strict);
             if weight == 1.0 && scheme.size("kmax").is_none() {
-                return seat(switch, state, MqEcn::new(kmin, rounds, at));
+                return seat(site, MqEcn::new(kmin, rounds, at));
             }
             Box::new(rounds)
         }
@@ -152,9 +161,9 @@ fn mq_ecn(
         packet_time,
         at,
     };
-    let queues = state.queues();
+    let queues = site.state.queues();
     let marker: Box<dyn Marker + Send> = Box::new(Red::scaled(settings, share, queues));
-    seat(switch, state, marker)
+    seat(site, marker)
 }
 
 fn red(scheme: &SchemeChoice, packet_time: Span, at: MarkAt) -> RedSettings {

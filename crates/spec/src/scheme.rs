@@ -6,6 +6,7 @@ mod complete;
 mod cqrd;
 mod eecn;
 mod mq_ecn;
+pub mod python;
 mod values;
 
 pub use complete::Unfit;
@@ -214,6 +215,7 @@ const REGISTRY: &[SchemeInfo] = &[
     cqrd::CQRD,
     cqrd::CQRD_CONFIGURED,
     cqrd::HCF,
+    python::PYTHON,
 ];
 
 /// Every scheme.

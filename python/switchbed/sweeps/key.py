@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from switchbed._native import SCHEMA_VERSION, Mistake, Plan, __build__
+from switchbed.prototype import sources
 
 
 def of(plan: Plan) -> str:
@@ -13,6 +14,8 @@ def of(plan: Plan) -> str:
     are does not matter, nor does the title), and of the build."""
     scenario = json.loads(plan.scenario)
     scenario.pop("title", None)
+    for scheme in sources.schemes(scenario):
+        scheme["params"]["file"] = sources.digest(Path(scheme["params"]["file"]))
     for traffic in scenario["traffic"]:
         if "file" in traffic:
             traffic["file"] = _content(Path(traffic["file"]))

@@ -1,8 +1,11 @@
 //! `[scheme]`.
 
-use crate::mistake::{Mistake, list_of, near};
+mod python;
+
+use crate::mistake::{Mistake, Origin, list_of, near};
 use crate::section::Section;
-use crate::tree::{Data, Node};
+use crate::tree::{At, Data, Entry, Node};
+use std::collections::BTreeMap;
 use switchbed_qdisc::units::Bytes;
 use switchbed_spec::scheme::{SchemeInfo, Value, find, schemes};
 use switchbed_spec::{Discipline, ParamKind, SchemeChoice, Switch};
@@ -24,47 +27,20 @@ pub(crate) fn resolve(
         );
     }
     let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
-    let label = section.get_or("label", name)?;
+    let label = section.maybe("label")?;
     let given = section.given("params");
-    let (origin, at, path) = (section.origin, section.at, section.key("params"));
+    let at = given.map_or(section.at, |node| node.at);
     section.close("a scheme")?;
-
     let node = given.map(|node| without_others(node, scheme, compared));
-    let entries = node.iter().filter_map(Node::as_table).flat_map(|table| &table.entries);
-    for entry in entries {
-        if !knows(scheme, &entry.key) {
-            let key = format!("{path}.{}", entry.key);
-            return Err(origin.mistake(entry.at, &key, no_parameter(&entry.key, scheme)));
-        }
+    let given = Given { origin: section.origin, path: section.key("params"), at, packet, limit };
+    if scheme.is_open() {
+        return python::resolve(&given, node.as_ref(), switch, label);
     }
-    let mut params = Section::open(origin, &path, scheme.params, node.as_ref(), packet)?;
-    if given.is_none() {
-        params.at = at;
+    let (choice, params) = given.read(scheme, label.unwrap_or(name), node.as_ref())?;
+    if let Some(why) = no_rounds(&choice, switch.discipline) {
+        return Err(section.refuse("name", why));
     }
-    let mut values = std::collections::BTreeMap::new();
-    for param in scheme.params {
-        let value = match params.node(param.name) {
-            Some(_) if matches!(param.kind, ParamKind::List(_)) => {
-                Value::List(params.list(param.name)?.unwrap_or_default())
-            }
-            Some(node) => params.read::<Value>(&param.kind, &node, param.name)?,
-            None if param.required => return Err(params.missing(param.name)),
-            None => continue,
-        };
-        if let (ParamKind::Threshold, &Value::Bytes(bytes)) = (param.kind, &value)
-            && bytes > limit
-        {
-            let why = format!("it is over the buffer, {limit}, and so never reached");
-            return Err(params.refuse(param.name, why));
-        }
-        values.insert(param.name.to_owned(), value);
-    }
-    let mut choice = SchemeChoice { name: scheme.name.to_owned(), label, params: values };
-    choice.complete(limit).map_err(|unfit| params.refuse(unfit.param, unfit.why))?;
     let rounds = matches!(switch.discipline, Discipline::Wrr | Discipline::Dwrr);
-    if choice.reads_rounds() && !rounds {
-        return Err(section.refuse("name", no_rounds(switch.discipline)));
-    }
     if scheme.needs_rounds && !rounds && switch.discipline != Discipline::Wfq {
         let why = "queues have weights with wfq, wrr and dwrr: write switch.discipline = \"wfq\"";
         return Err(params.refuse("share", why));
@@ -76,15 +52,82 @@ pub(crate) fn resolve(
     Ok(choice)
 }
 
+/// `[scheme.params]` as the file has them.
+struct Given<'a> {
+    origin: &'a Origin,
+    path: String,
+    at: At,
+    packet: Option<Bytes>,
+    /// The most that a threshold is compared with.
+    limit: Bytes,
+}
+
+impl<'a> Given<'a> {
+    /// A scheme with the parameters of a table, and their section for further refusals.
+    fn read<'n>(
+        &self,
+        scheme: &'static SchemeInfo,
+        label: String,
+        node: Option<&'n Node>,
+    ) -> Result<(SchemeChoice, Section<'n>), Mistake>
+    where
+        'a: 'n,
+    {
+        for entry in node.and_then(Node::as_table).iter().flat_map(|table| &table.entries) {
+            if !knows(scheme, &entry.key) {
+                let message = no_parameter(&entry.key, scheme);
+                return Err(self.mistake(entry, message));
+            }
+        }
+        let mut params = Section::open(self.origin, &self.path, scheme.params, node, self.packet)?;
+        params.at = self.at;
+        let mut values = BTreeMap::new();
+        for param in scheme.params {
+            let value = match params.node(param.name) {
+                Some(Node { data: Data::List(_), .. }) if takes_list(&param.kind) => {
+                    Value::List(params.list(param.name)?.unwrap_or_default())
+                }
+                Some(node) => params.read::<Value>(&param.kind, &node, param.name)?,
+                None if param.required => return Err(params.missing(param.name)),
+                None => continue,
+            };
+            if let (ParamKind::Threshold, &Value::Bytes(bytes)) = (param.kind, &value)
+                && bytes > self.limit
+            {
+                let why = format!("it is over the buffer, {}, and so never reached", self.limit);
+                return Err(params.refuse(param.name, why));
+            }
+            values.insert(param.name.to_owned(), value);
+        }
+        let mut choice = SchemeChoice { name: scheme.name.to_owned(), label, params: values };
+        choice.complete(self.limit).map_err(|unfit| params.refuse(unfit.param, unfit.why))?;
+        Ok((choice, params))
+    }
+
+    /// The mistake that an entry of the table is.
+    fn mistake(&self, entry: &Entry, message: String) -> Mistake {
+        self.origin.mistake(entry.at, &format!("{}.{}", self.path, entry.key), message)
+    }
+}
+
+fn takes_list(kind: &ParamKind) -> bool {
+    match kind {
+        ParamKind::List(_) => true,
+        ParamKind::Either(kinds) => kinds.iter().any(takes_list),
+        _ => false,
+    }
+}
+
 /// What is wrong with a scheme that reads rounds on a discipline without them.
-fn no_rounds(discipline: Discipline) -> &'static str {
-    match discipline {
+fn no_rounds(choice: &SchemeChoice, discipline: Discipline) -> Option<&'static str> {
+    let rounds = matches!(discipline, Discipline::Wrr | Discipline::Dwrr);
+    (choice.reads_rounds() && !rounds).then_some(match discipline {
         Discipline::Wfq => {
             "it reads rounds, which wfq does not have: write scheme.params.share = \"weights\", \
              or switch.discipline = \"dwrr\""
         }
         _ => "it reads rounds, which wrr and dwrr have: write switch.discipline = \"dwrr\"",
-    }
+    })
 }
 
 /// What is wrong with a name that no scheme has.
@@ -97,7 +140,7 @@ fn unknown(name: &str) -> String {
 }
 
 fn knows(scheme: &SchemeInfo, key: &str) -> bool {
-    scheme.params.iter().any(|param| param.name == key)
+    scheme.is_open() || scheme.params.iter().any(|param| param.name == key)
 }
 
 /// What is wrong with a parameter that the scheme does not have.

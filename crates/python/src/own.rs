@@ -1,0 +1,134 @@
+//! Seats taken by classes of the user's own. Python finds the classes and makes the objects
+//! (`switchbed.prototype`); here they are made seats.
+
+mod hook;
+mod seats;
+mod view;
+mod words;
+
+pub use seats::Ends;
+pub use view::{Port, Random, View};
+pub use words::{
+    Admission, Departure, DropReason, Ecn, Intent, Note, Packet, Selection, ServiceEnd, Slot,
+};
+
+use hook::Shared;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use seats::{OwnBuffer, OwnClassifier, OwnMarker, OwnScheduler};
+use switchbed_qdisc::PortState;
+use switchbed_scenario::Progress;
+use switchbed_spec::build::{Outside, Taken};
+use switchbed_spec::scheme::Value;
+use switchbed_spec::{Scenario, SchemeChoice, Switch};
+
+/// The user's classes in one run. The thread that runs it holds the interpreter.
+pub struct Own<'a> {
+    /// `make(file, classes, base, params, port)` gives the methods of each seat taken, by
+    /// the names of seat and method.
+    pub make: Py<PyAny>,
+    /// Called every few milliseconds; what it raises ends the run.
+    pub look: Option<Py<PyAny>>,
+    progress: &'a Progress,
+    shared: Shared,
+}
+
+impl<'a> Own<'a> {
+    pub fn new(
+        py: Python<'_>,
+        make: Py<PyAny>,
+        look: Option<Py<PyAny>>,
+        progress: &'a Progress,
+    ) -> PyResult<Self> {
+        Ok(Own { make, look, progress, shared: Shared::new(py)? })
+    }
+
+    /// What went wrong, if something did.
+    pub fn failure(&self) -> Option<PyErr> {
+        self.shared.failure.take()
+    }
+
+    fn seats(&self, py: Python<'_>, scheme: &SchemeChoice, port: Port) -> PyResult<Taken> {
+        let (Some((file, classes)), Some(base)) = (scheme.python(), scheme.base()) else {
+            return Ok(Taken::default());
+        };
+        let params = PyDict::new(py);
+        for (name, value) in scheme.own_params() {
+            params.set_item(name, object(py, value)?)?;
+        }
+        let seats = self.make.bind(py).call1((file, classes, base.name, params, port))?;
+        let seats = seats.cast::<PyDict>()?;
+        let mut taken = Taken::default();
+        for (seat, methods) in seats {
+            let (methods, shared) = (methods.cast::<PyDict>()?, &self.shared);
+            match seat.extract::<String>()?.as_str() {
+                "classifier" => {
+                    taken.classifier = Some(Box::new(OwnClassifier::new(methods, shared)?));
+                }
+                "buffer" => taken.buffer = Some(Box::new(OwnBuffer::new(methods, shared)?)),
+                "marker" => taken.marker = Some(Box::new(OwnMarker::new(methods, shared)?)),
+                "scheduler" => {
+                    taken.scheduler = Some(Box::new(OwnScheduler::new(methods, shared)?));
+                }
+                seat => unreachable!("seat {seat}"),
+            }
+        }
+        Ok(taken)
+    }
+}
+
+impl Outside for Own<'_> {
+    fn take(&self, scheme: &SchemeChoice, switch: &Switch, port: &PortState) -> Taken {
+        if self.shared.failure.happened() {
+            return Taken::default();
+        }
+        let port = Port {
+            queues: port.queues(),
+            quantum: switch.quantum.iter().map(|quantum| quantum.get()).collect(),
+            rate_bps: port.rate().as_bps(),
+            buffer_bytes: switch.buffer.get(),
+        };
+        Python::attach(|py| self.seats(py, scheme, port)).unwrap_or_else(|error| {
+            self.shared.failure.set(error);
+            Taken::default()
+        })
+    }
+
+    fn look(&self) {
+        let found = Python::attach(|py| {
+            py.check_signals()?;
+            self.look.as_ref().map_or(Ok(()), |look| look.call0(py).map(drop))
+        });
+        if let Err(error) = found {
+            self.shared.failure.set(error);
+        }
+        if self.shared.failure.happened() {
+            self.progress.cancel();
+        }
+    }
+}
+
+/// Whether a port of the scenario has such a scheme.
+pub fn is_in(scenario: &Scenario) -> bool {
+    let deployed = scenario.deploy.iter().filter_map(|deploy| deploy.scheme.as_ref());
+    [&scenario.scheme].into_iter().chain(deployed).any(|scheme| scheme.python().is_some())
+}
+
+/// A parameter as a class gets it: bytes, picoseconds and bits per second are whole numbers.
+fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    let whole = |n: u64| n.into_pyobject(py).map(Bound::into_any).map_err(PyErr::from);
+    match value {
+        Value::Number(x) => Ok(x.into_pyobject(py)?.into_any()),
+        Value::Count(n) => whole(*n),
+        Value::Flag(flag) => Ok(flag.into_pyobject(py)?.to_owned().into_any()),
+        Value::Bytes(bytes) => whole(bytes.get()),
+        Value::Span(span) => whole(span.as_ps()),
+        Value::Rate(rate) => whole(rate.as_bps()),
+        Value::Word(text) => Ok(text.into_pyobject(py)?.into_any()),
+        Value::List(items) => {
+            let items: Vec<_> =
+                items.iter().map(|item| object(py, item)).collect::<PyResult<_>>()?;
+            Ok(PyList::new(py, items)?.into_any())
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Calling a method of a user's class from a hook, which cannot fail: what goes wrong is put
+//! aside, ends the run soon after, and until then the hook answers something harmless.
+
+use super::view::{self, Dice, Random, VIEW};
+use crate::Mistake;
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use switchbed_qdisc as qdisc;
+
+/// The first thing that went wrong in a run.
+#[derive(Default)]
+pub struct Failure {
+    happened: AtomicBool,
+    error: Mutex<Option<PyErr>>,
+}
+
+impl Failure {
+    pub fn happened(&self) -> bool {
+        self.happened.load(Relaxed)
+    }
+    pub fn set(&self, error: PyErr) {
+        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+        self.happened.store(true, Relaxed);
+    }
+    pub fn take(&self) -> Option<PyErr> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// What the seats of a run share.
+#[derive(Clone)]
+pub struct Shared {
+    pub failure: Arc<Failure>,
+    pub view: Arc<Py<view::View>>,
+    pub random: Arc<Py<Random>>,
+}
+
+impl Shared {
+    pub fn new(py: Python<'_>) -> PyResult<Self> {
+        Ok(Shared {
+            failure: Arc::default(),
+            view: Arc::new(Py::new(py, view::View)?),
+            random: Arc::new(Py::new(py, Random)?),
+        })
+    }
+}
+
+/// What a method's answer is read as, or what would have been right.
+pub type Read<T> = Result<T, String>;
+
+/// A method of a user's object; none where its class leaves it to the base class.
+pub struct Hook {
+    method: Option<Py<PyAny>>,
+    shared: Shared,
+}
+
+impl Hook {
+    /// The method of that name, of those that the class has.
+    pub fn of(methods: &Bound<'_, PyDict>, name: &str, shared: &Shared) -> PyResult<Self> {
+        let method = methods.get_item(name)?.map(Bound::unbind);
+        Ok(Hook { method, shared: shared.clone() })
+    }
+
+    /// Its answer to what `args` makes of the view and the randomness that Python sees; none
+    /// without a method, and once something has gone wrong.
+    pub fn ask<A, T>(
+        &self,
+        view: &qdisc::View,
+        args: A,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>,
+    ) -> Option<T>
+    where
+        A: for<'py> PyCallArgs<'py>,
+    {
+        let method = self.method.as_ref()?;
+        if self.shared.failure.happened() {
+            return None;
+        }
+        Python::attach(|py| VIEW.set(*view, || self.call(method.bind(py), args, read)))
+    }
+
+    /// The same with randomness.
+    pub fn ask_with<A, T>(
+        &self,
+        view: &qdisc::View,
+        rng: &mut dyn qdisc::Random,
+        args: A,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>,
+    ) -> Option<T>
+    where
+        A: for<'py> PyCallArgs<'py>,
+    {
+        self.method.as_ref()?;
+        view::DICE.set(Dice(rng), || self.ask(view, args, read))
+    }
+
+    /// Tells it something; an answer means nothing.
+    pub fn tell<A>(&self, view: &qdisc::View, args: A)
+    where
+        A: for<'py> PyCallArgs<'py>,
+    {
+        self.ask(view, args, |_| Ok(()));
+    }
+
+    /// Its answer to nothing, outside of the packets' way.
+    pub fn ask_alone<T>(&self, read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>) -> Option<T> {
+        let method = self.method.as_ref()?;
+        if self.shared.failure.happened() {
+            return None;
+        }
+        Python::attach(|py| self.call(method.bind(py), (), read))
+    }
+
+    /// Tells it something outside of the packets' way.
+    pub fn tell_alone<A>(&self, args: A)
+    where
+        A: for<'py> PyCallArgs<'py>,
+    {
+        if let Some(method) = self.method.as_ref().filter(|_| !self.shared.failure.happened()) {
+            Python::attach(|py| self.call(method.bind(py), args, |_| Ok(())));
+        }
+    }
+
+    /// Puts aside what is wrong with what it did besides answering.
+    pub fn refuse(&self, what: &str) {
+        if let Some(method) = &self.method {
+            Python::attach(|py| {
+                let text = format!("{}: {what}", place(method.bind(py)));
+                self.shared.failure.set(Mistake::new_err(text));
+            });
+        }
+    }
+
+    fn call<'py, A, T>(
+        &self,
+        method: &Bound<'py, PyAny>,
+        args: A,
+        read: impl FnOnce(&Bound<'py, PyAny>) -> Read<T>,
+    ) -> Option<T>
+    where
+        A: PyCallArgs<'py>,
+    {
+        match method.call1(args) {
+            Err(error) => self.shared.failure.set(error),
+            Ok(answer) => match read(&answer) {
+                Ok(value) => return Some(value),
+                Err(why) => {
+                    let text = format!("{} returned {}: {why}", place(method), repr(&answer));
+                    self.shared.failure.set(Mistake::new_err(text));
+                }
+            },
+        }
+        None
+    }
+}
+
+fn repr(answer: &Bound<'_, PyAny>) -> String {
+    let text = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// `my_marker.py:12: MyMarker.intend`.
+fn place(method: &Bound<'_, PyAny>) -> String {
+    let line = || -> PyResult<String> {
+        let code = method.getattr("__code__")?;
+        let file: String = code.getattr("co_filename")?.extract()?;
+        let line: u32 = code.getattr("co_firstlineno")?.extract()?;
+        Ok(format!("{file}:{line}: "))
+    };
+    let name = || -> PyResult<String> { method.getattr("__qualname__")?.extract() };
+    line().unwrap_or_default() + &name().unwrap_or_default()
+}

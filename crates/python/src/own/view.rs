@@ -1,0 +1,181 @@
+//! What a hook may see and draw. The objects that Python holds are empty: the view and the
+//! source of randomness are lent to the thread for the length of a hook, so nothing is
+//! copied, and nothing can be read after it.
+
+use super::words::{Packet, Slot};
+use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use scoped_tls_hkt::{ReborrowMut, scoped_thread_local};
+use switchbed_qdisc as qdisc;
+use switchbed_qdisc::QueueId;
+use switchbed_qdisc::units::Bytes;
+
+/// The source of randomness of a hook.
+pub struct Dice<'a>(pub &'a mut dyn qdisc::Random);
+
+impl<'a, 'b: 'a> ReborrowMut<'a> for Dice<'b> {
+    type Result = Dice<'a>;
+    fn reborrow_mut(&'a mut self) -> Dice<'a> {
+        Dice(self.0)
+    }
+}
+
+scoped_thread_local!(pub static VIEW: for<'a> qdisc::View<'a>);
+scoped_thread_local!(pub static mut DICE: for<'a> Dice<'a>);
+
+fn over(what: &str) -> PyErr {
+    PyRuntimeError::new_err(format!(
+        "a {what} may be used only within the hook that it is given to"
+    ))
+}
+
+/// A port's queues and line, and its packets, at the time of a hook.
+#[pyclass(frozen, module = "switchbed.prototype")]
+pub struct View;
+
+fn look<T>(read: impl FnOnce(qdisc::View) -> T) -> PyResult<T> {
+    if VIEW.is_set() { Ok(VIEW.with(read)) } else { Err(over("view")) }
+}
+
+/// The same of one queue.
+fn queue<T>(queue: QueueId, read: impl FnOnce(qdisc::View) -> T) -> PyResult<T> {
+    look(|view| match usize::from(queue) < view.port.queues() {
+        true => Ok(read(view)),
+        false => {
+            let last = view.port.queues() - 1;
+            Err(PyIndexError::new_err(format!("queue {queue}: the port has queues 0 to {last}")))
+        }
+    })?
+}
+
+fn slot(id: qdisc::SlotId) -> Option<Slot> {
+    (!id.is_none()).then_some(Slot(id))
+}
+
+/// The same of a packet's place.
+fn at<T>(
+    slot: &Bound<'_, Slot>,
+    read: impl FnOnce(qdisc::View, qdisc::SlotId) -> T,
+) -> PyResult<T> {
+    let id = slot.get().0;
+    look(|view| match id.index() < view.arena.capacity() {
+        true => Ok(read(view, id)),
+        false => Err(PyValueError::new_err("this slot is no queued packet's")),
+    })?
+}
+
+#[pymethods]
+impl View {
+    #[getter]
+    fn now_ps(&self) -> PyResult<u64> {
+        look(|view| view.now.as_ps())
+    }
+    #[getter]
+    fn bytes(&self) -> PyResult<u64> {
+        look(|view| view.port.bytes().get())
+    }
+    #[getter]
+    fn packets(&self) -> PyResult<u32> {
+        look(|view| view.port.packets())
+    }
+    #[getter]
+    fn queues(&self) -> PyResult<usize> {
+        look(|view| view.port.queues())
+    }
+    #[getter]
+    fn rate_bps(&self) -> PyResult<u64> {
+        look(|view| view.port.rate().as_bps())
+    }
+    #[getter]
+    fn busy_until_ps(&self) -> PyResult<u64> {
+        look(|view| view.port.busy_until().as_ps())
+    }
+    #[getter]
+    fn idle_ps(&self) -> PyResult<u64> {
+        look(|view| view.idle().as_ps())
+    }
+    #[getter]
+    fn pool_bytes(&self) -> PyResult<u64> {
+        look(|view| view.pool.capacity.get())
+    }
+    #[getter]
+    fn pool_used_bytes(&self) -> PyResult<u64> {
+        look(|view| view.pool.used.get())
+    }
+    #[getter]
+    fn backlogged(&self) -> PyResult<Vec<u32>> {
+        look(|view| view.port.backlogged().iter().map(u32::from).collect())
+    }
+    #[getter]
+    fn eligible(&self) -> PyResult<Vec<u32>> {
+        look(|view| view.port.eligible().iter().map(u32::from).collect())
+    }
+    fn queue_bytes(&self, queue: QueueId) -> PyResult<u64> {
+        self::queue(queue, |view| view.port.queue_bytes(queue).get())
+    }
+    fn queue_packets(&self, queue: QueueId) -> PyResult<u32> {
+        self::queue(queue, |view| view.port.queue_packets(queue))
+    }
+    fn quantum(&self, queue: QueueId) -> PyResult<u64> {
+        self::queue(queue, |view| view.port.quantum(queue).get())
+    }
+    fn head(&self, queue: QueueId) -> PyResult<Option<Slot>> {
+        self::queue(queue, |view| slot(view.head(queue)))
+    }
+    fn head_packet(&self, queue: QueueId) -> PyResult<Option<Packet>> {
+        self::queue(queue, |view| view.head_packet(queue).copied().map(Packet))
+    }
+    fn slots(&self, queue: QueueId) -> PyResult<Vec<Slot>> {
+        self::queue(queue, |view| view.slots(queue).map(Slot).collect())
+    }
+    fn slot_at_byte(&self, queue: QueueId, offset: u64) -> PyResult<Option<Slot>> {
+        self::queue(queue, |view| slot(view.slot_at_byte(queue, Bytes::new(offset))))
+    }
+    fn packet(&self, slot: &Bound<'_, Slot>) -> PyResult<Packet> {
+        at(slot, |view, id| Packet(*view.arena.packet(id)))
+    }
+    fn arrived_ps(&self, slot: &Bound<'_, Slot>) -> PyResult<u64> {
+        at(slot, |view, id| view.arena.arrived(id).as_ps())
+    }
+}
+
+/// The run's own randomness: the same seed draws the same.
+#[pyclass(frozen, module = "switchbed.prototype")]
+pub struct Random;
+
+fn draw<T>(read: impl FnOnce(&mut dyn qdisc::Random) -> T) -> PyResult<T> {
+    if DICE.is_set() {
+        Ok(DICE.with(|dice| read(dice.0)))
+    } else {
+        Err(over("source of randomness"))
+    }
+}
+
+#[pymethods]
+impl Random {
+    fn next_u64(&self) -> PyResult<u64> {
+        draw(|rng| rng.next_u64())
+    }
+    fn unit(&self) -> PyResult<f64> {
+        draw(|rng| rng.unit())
+    }
+    fn below(&self, n: u64) -> PyResult<u64> {
+        match n {
+            0 => Err(PyValueError::new_err("below(0): there is no number below 0")),
+            n => draw(|rng| rng.below(n)),
+        }
+    }
+}
+
+/// A port as a class meets it when it is made.
+#[pyclass(frozen, get_all, module = "switchbed.prototype")]
+pub struct Port {
+    /// How many it has.
+    pub queues: usize,
+    /// Each queue's, in bytes.
+    pub quantum: Vec<u64>,
+    /// Of its line.
+    pub rate_bps: u64,
+    /// Of its packet memory.
+    pub buffer_bytes: u64,
+}

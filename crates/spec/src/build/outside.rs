@@ -1,0 +1,38 @@
+//! Seats that a caller brings along: a scheme that is not compiled in. Nothing here knows
+//! what stands behind them.
+
+use crate::{SchemeChoice, Switch};
+use switchbed_qdisc::PortState;
+use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Scheduler};
+
+/// The seats that are taken; the switch's own and the base scheme's sit in the others.
+#[derive(Default)]
+pub struct Taken {
+    /// Which queue.
+    pub classifier: Option<Box<dyn Classifier + Send>>,
+    /// In or out.
+    pub buffer: Option<Box<dyn Buffer + Send>>,
+    /// Marks.
+    pub marker: Option<Box<dyn Marker + Send>>,
+    /// Who goes next.
+    pub scheduler: Option<Box<dyn Scheduler + Send>>,
+}
+
+/// Takes seats of the ports whose scheme is `python`.
+pub trait Outside {
+    /// The seats of one port, whose state and memory (`switch.buffer`) are these. Who cannot
+    /// take them takes none, and ends the run by other means.
+    fn take(&self, scheme: &SchemeChoice, switch: &Switch, port: &PortState) -> Taken;
+
+    /// Called every few milliseconds while a run lasts, by the thread that runs it.
+    fn look(&self) {}
+}
+
+/// For callers that bring nothing: a scenario of such a scheme is their mistake.
+pub struct Nothing;
+
+impl Outside for Nothing {
+    fn take(&self, scheme: &SchemeChoice, _: &Switch, _: &PortState) -> Taken {
+        panic!("scheme {} comes from outside, and the caller brings none", scheme.name)
+    }
+}

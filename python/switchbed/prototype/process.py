@@ -1,0 +1,78 @@
+"""A run of a scheme in Python: in a process of its own, so that many runs use many cores, and
+one that hangs, or a Ctrl-C, ends at once."""
+
+import os
+import subprocess
+import sys
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+
+from switchbed._native import Mistake, Panic, Plan, Progress, Results
+
+TICK_S = 0.1
+"""How often a run looks whether it is cancelled."""
+INSIDE = "SWITCHBED_PROTOTYPE"
+"""Set in the environment of such a process."""
+
+
+class Cancelled(Exception):
+    """The run was stopped before it had anything to show."""
+
+
+def run(plan: Plan, track: Progress) -> Results:
+    """Runs it and keeps `track` up to date. Raises `Cancelled` once that is."""
+    if INSIDE in os.environ:
+        raise Mistake(
+            "the file of a scheme runs a simulation as it is imported: "
+            'put that under if __name__ == "__main__":'
+        )
+    ours, theirs = Pipe()
+    with ours:
+        with theirs:
+            child = _start(theirs)
+        try:
+            ours.send((plan, plan.scenario))
+            return _follow(ours, track)
+        except (EOFError, ConnectionError):
+            raise Panic(f"the process of the run ended early: {_ending(child)}") from None
+        finally:
+            child.kill()
+            child.wait()
+
+
+def _start(pipe: Connection) -> subprocess.Popen[bytes]:
+    """The process at the other end of the pipe. A group of its own keeps a terminal's Ctrl-C
+    from it: we end it. What a class prints goes to standard error, since results go to standard
+    output; sets of texts iterate in the same order each time."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "switchbed.prototype.worker", str(pipe.fileno())],
+        pass_fds=[pipe.fileno()],
+        stdin=subprocess.DEVNULL,
+        stdout=2,
+        process_group=0,
+        env=os.environ | {"PYTHONHASHSEED": "0", INSIDE: "1"},
+    )
+
+
+def _follow(pipe: Connection, track: Progress) -> Results:
+    while not track.cancelled:
+        if not pipe.poll(TICK_S):
+            continue
+        match pipe.recv():
+            case "counts", value:
+                track.tell(value)
+            case "results", Results() as results:
+                return results
+            case "mistake", text:
+                raise Mistake(text)
+            case _, text:
+                raise Panic(text)
+    raise Cancelled
+
+
+def _ending(child: subprocess.Popen[bytes]) -> str:
+    try:
+        code = child.wait(1)
+    except subprocess.TimeoutExpired:
+        return "it closed its pipe"
+    return f"killed by signal {-code}" if code < 0 else f"exit code {code}"

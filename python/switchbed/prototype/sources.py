@@ -1,0 +1,74 @@
+"""The source of schemes in Python: what a run depends on, and what a result directory keeps."""
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from switchbed._native import Mistake
+
+
+def schemes(scenario: dict[str, Any]) -> list[dict[str, Any]]:
+    """The schemes in Python of a resolved scenario: `[scheme]`'s and those of `[[deploy]]`."""
+    deployed = [entry.get("scheme") for entry in scenario.get("deploy", [])]
+    found = [scenario["scheme"], *deployed]
+    return [scheme for scheme in found if scheme is not None and scheme["name"] == "python"]
+
+
+def files(scenario: dict[str, Any]) -> list[Path]:
+    """Their files, each once."""
+    return sorted({Path(scheme["params"]["file"]) for scheme in schemes(scenario)})
+
+
+def of(file: Path) -> dict[str, bytes]:
+    """A file's content, and that of the modules beside it that it imports, by their names from
+    its folder. What is installed is not looked at."""
+    found: dict[str, bytes] = {}
+    todo = [file]
+    while todo:
+        path = todo.pop()
+        name = path.relative_to(file.parent).as_posix()
+        if name not in found:
+            found[name] = _read(path)
+            todo += _imported(found[name], path.parent, file.parent)
+    return dict(sorted(found.items()))
+
+
+def digest(file: Path) -> str:
+    """A hash of all of it."""
+    known = hashlib.sha256()
+    for name, content in of(file).items():
+        known.update(f"{name} {len(content)}\n".encode() + content)
+    return known.hexdigest()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Mistake(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _imported(source: bytes, here: Path, folder: Path) -> Iterator[Path]:
+    """The modules of the folder that a source imports, wherever in it."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return  # said as the file is imported
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [(folder, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            top = here.joinpath(*[".."] * (node.level - 1)).resolve() if node.level else folder
+            module = f"{node.module}." if node.module else ""
+            names = [(top, f"{module}{alias.name}") for alias in node.names]
+        else:
+            continue
+        for place, name in names:
+            path = place
+            for part in name.split("."):
+                path = path / part
+                for candidate in (path.with_name(f"{part}.py"), path / "__init__.py"):
+                    if candidate.is_file() and candidate.is_relative_to(folder):
+                        yield candidate
