@@ -4,7 +4,7 @@ scheme is in Python has a process of its own, and its thread waits for it."""
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -95,7 +95,7 @@ def _one(
             raise
         tolerate(index, str(error))
         return None
-    except process.Cancelled:
+    except CancelledError:
         return None
     if not results.complete:
         return None

@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import prototype_schemes
 import pytest
 from conftest import SINGLE, Program
 
 import switchbed as sb
+from switchbed import prototype
 from switchbed.prototype import sources
 from switchbed.sweeps import key
 
@@ -31,9 +33,9 @@ def python(*classes: str, **params: Any) -> dict[str, Any]:
 def base(tmp_path: Path) -> sb.Scenario:
     """Two services, with losses and marks."""
     path = tmp_path / "two.toml"
-    path.write_text(TWO_CLASSES)
+    path.write_text(TWO_CLASSES.replace('params = { threshold = "20pkt" }', ""))
     return sb.Scenario.from_file(path).with_(
-        {"switch.buffer": "60KB", "load": 0.95, "measure.warmup": "1us", "scheme.params": {}}
+        {"switch.buffer": "60KB", "load": 0.95, "measure.warmup": "1us"}
     )
 
 
@@ -243,6 +245,43 @@ def test_parameters_arrive_as_numbers(base: sb.Scenario, tmp_path: Path) -> None
     assert f"ValueError: {expected}2" in str(mistake.value)
 
 
+def test_a_class_is_handed_over_as_it_is(base: sb.Scenario) -> None:
+    given = prototype.scheme(prototype_schemes.Step, label="mine", threshold="20pkt")
+    first, second = base.with_({"compare.scheme": [given, python("Step", **K)]}).run_all()
+    assert first.flows.equals(second.flows)
+    assert (first.label, second.label) == ("mine", "Step")
+    both = prototype.scheme(prototype_schemes.ByClass, prototype_schemes.Dwrr, base="mq-ecn", **K)
+    assert base.with_(scheme=both).plans[0].python
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ([type("Loose", (prototype.Marker,), {"__module__": "__main__"})], "is in no Python file"),
+        ([int], "int is in no Python file that another process can import it from"),
+        ([], "takes classes of one file, and these are of 0"),
+        ([prototype_schemes.Step, prototype.Marker], "these are of 2"),
+    ],
+)
+def test_a_class_that_no_process_finds_is_refused(given: list[type], says: str) -> None:
+    with pytest.raises(sb.Mistake) as mistake:
+        prototype.scheme(*given)
+    assert says in str(mistake.value)
+
+
+def test_a_file_that_runs_a_simulation_as_it_is_imported_is_refused(
+    base: sb.Scenario, tmp_path: Path
+) -> None:
+    scheme = own(tmp_path, "return Intent.Pass")
+    with (tmp_path / "mine.py").open("a") as file:
+        file.write(
+            f"import switchbed\nswitchbed.Scenario.from_file({base.name!r}).with_(scheme={scheme})"
+            f".run()\n"
+        )
+    with pytest.raises(sb.Mistake, match="put that under if __name__ =="):
+        base.with_(scheme=scheme).run()
+
+
 def test_a_view_is_over_when_its_hook_is(base: sb.Scenario, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from switchbed.prototype import *\n"
@@ -338,7 +377,9 @@ def test_files_beside_are_found(tmp_path: Path) -> None:
 def long_run(folder: Path, body: str) -> str:
     """A scenario that takes minutes, of a class that says when it has begun."""
     own(folder, f"print('begun', flush=True)\n        {body}")
-    text = SINGLE.replace('name = "per-queue"', 'name = "python"').replace("300", "1_000_000")
+    text = SINGLE.replace('name = "per-queue"', 'name = "python"').replace(
+        "flows = 300", "flows = 1_000_000"
+    )
     text = text.replace('threshold = "20pkt"', 'file = "mine.py", class = "Mine"')
     (folder / "s.toml").write_text(text)
     return "s.toml"
@@ -375,9 +416,7 @@ def test_ctrl_c_ends_a_run_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("body", ["return Intent.Pass", "while True: pass"])
-def test_a_run_ends_when_nobody_waits_for_it(
-    command: list[str], tmp_path: Path, body: str
-) -> None:
+def test_a_run_ends_when_nobody_waits_for_it(command: list[str], tmp_path: Path, body: str) -> None:
     arguments = [*command, "run", long_run(tmp_path, body)]
     with subprocess.Popen(
         arguments, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True

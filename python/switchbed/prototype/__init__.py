@@ -8,7 +8,10 @@ bytes.
 A hook's view counts the packet in question or not, as each method says.
 """
 
+import inspect
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from switchbed._native import (
     Admission,
@@ -16,6 +19,7 @@ from switchbed._native import (
     DropReason,
     Ecn,
     Intent,
+    Mistake,
     Note,
     Packet,
     Port,
@@ -44,7 +48,38 @@ __all__ = [
     "ServiceEnd",
     "Slot",
     "View",
+    "scheme",
 ]
+
+
+def scheme(
+    *classes: type, label: str | None = None, base: str = "none", **params: Any
+) -> dict[str, Any]:
+    """Classes of a Python file as a scheme, for `Scenario.with_` and its `compare.scheme`:
+    `with_(scheme=scheme(MyMarker, threshold="20pkt"))`. `params` are theirs and the base's."""
+    files = {_file(cls) for cls in classes}
+    if len(files) != 1:
+        raise Mistake(f"scheme() takes classes of one file, and these are of {len(files)}")
+    names = [cls.__qualname__ for cls in classes]
+    named = {} if label is None else {"label": label}
+    params = {"file": files.pop(), "class": names, "base": base} | params
+    return {"name": "python"} | named | {"params": params}
+
+
+def _file(cls: type) -> str:
+    """Where a class is written, for the process that runs it to find it."""
+    try:
+        file = inspect.getsourcefile(cls)
+        inspect.getsourcelines(cls)
+    except (OSError, TypeError):  # of a prompt, a notebook, or no Python at all
+        file = None
+    if file is None or not Path(file).is_file() or "<locals>" in cls.__qualname__:
+        raise Mistake(
+            f"{cls.__qualname__} is in no Python file that another process can import it from: "
+            "write it into one, outside of any function (in a notebook: %%writefile)"
+        )
+    return str(Path(file).resolve())
+
 
 Ends = Callable[[ServiceEnd], None]
 """What a scheduler calls when a queue's service in a round ends."""

@@ -4,6 +4,7 @@ one that hangs, or a Ctrl-C, ends at once."""
 import os
 import subprocess
 import sys
+from concurrent.futures import CancelledError
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
@@ -15,12 +16,8 @@ INSIDE = "SWITCHBED_PROTOTYPE"
 """Set in the environment of such a process."""
 
 
-class Cancelled(Exception):
-    """The run was stopped before it had anything to show."""
-
-
 def run(plan: Plan, track: Progress) -> Results:
-    """Runs it and keeps `track` up to date. Raises `Cancelled` once that is."""
+    """Runs it and keeps `track` up to date. Raises `CancelledError` once that is."""
     if INSIDE in os.environ:
         raise Mistake(
             "the file of a scheme runs a simulation as it is imported: "
@@ -67,7 +64,7 @@ def _follow(pipe: Connection, track: Progress) -> Results:
                 raise Mistake(text)
             case _, text:
                 raise Panic(text)
-    raise Cancelled
+    raise CancelledError
 
 
 def _ending(child: subprocess.Popen[bytes]) -> str:
