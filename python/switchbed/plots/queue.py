@@ -49,6 +49,9 @@ THRESHOLDS = {
 """What they are called, by whose length they are for."""
 
 
+DOTTED: Any = {"linestyle": ":", "linewidth": 1.2}
+
+
 def threshold_is_of(line: Line) -> str:
     """Whose length the scheme compares with its threshold: a `queue`'s, the `port`'s, the
     `pool`'s."""
@@ -98,12 +101,10 @@ def _panel(axes: "Axes", series: Any, threshold: str) -> None:
             label=f"queue {number}",
         )
         if queue["threshold_bytes"].null_count() < len(queue):
-            axes.plot(
-                times, queue["threshold_bytes"] / 1e3, color=colour, linestyle=":", linewidth=1.2
-            )
+            axes.plot(times, queue["threshold_bytes"] / 1e3, color=colour, **DOTTED)
+            axes.plot([], [], color="black", label=threshold, **DOTTED)
     if queues:
         _marks(axes, queues[0])
-    axes.plot([], [], color="black", linestyle=":", linewidth=1.2, label=threshold)
     axes.grid(alpha=0.3)
     axes.margins(x=0)
 
