@@ -3,7 +3,7 @@
 import switchbed
 
 project = "Switchbed"
-author = "The Switchbed authors"
+author = copyright = "The Switchbed authors"
 release = switchbed.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
@@ -16,6 +16,8 @@ autodoc_typehints = "signature"
 default_role = "code"
 
 html_theme = "furo"
+html_static_path = ["site"]
+html_css_files = ["site.css"]
 html_title = f"Switchbed {release}"
 html_copy_source = False
 html_show_sphinx = False

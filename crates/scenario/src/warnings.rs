@@ -87,7 +87,11 @@ fn few(fct: &BySize<Fct>) -> Option<String> {
 fn goes_on(traffic: &Traffic) -> bool {
     matches!(
         traffic,
-        Traffic::Poisson { .. } | Traffic::LogNormal { .. } | Traffic::LongLived { .. }
+        Traffic::Poisson { .. }
+            | Traffic::LogNormal { .. }
+            | Traffic::RequestResponse { .. }
+            | Traffic::LongLived { .. }
+            | Traffic::OnOff { .. }
     )
 }
 

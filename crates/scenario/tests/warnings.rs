@@ -86,6 +86,12 @@ fn two_senders_mark_and_no_warning_is_due() {
 fn a_start_that_counts_is_named() {
     let found = warnings("per-queue", 3);
     assert!(found[0].starts_with("measure.warmup is 0"), "{found:?}");
+    let asked = r#"traffic=[{kind="request-response", load=0.5, flows=50, sizes="30KB", to="0"}]"#;
+    let listed = r#"traffic=[{kind="incast", sizes="30KB", from="1-2", to="0"}]"#;
+    for (traffic, counts) in [(asked, true), (listed, false)] {
+        let found = warnings_with("per-queue", 3, &[traffic, "run.until=500ms"]);
+        assert_eq!(found.iter().any(|w| w.starts_with("measure.warmup")), counts, "{found:?}");
+    }
 }
 
 #[test]
