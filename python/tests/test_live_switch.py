@@ -207,6 +207,87 @@ def test_floods_and_malformed_frames_do_no_harm(
         assert transfer(namespaces[0], namespaces[1], "10.0.0.2") < 5
 
 
+TAKE_FRAMES = """
+    # Frames as they were on the wire, each a line of hexadecimal digits, until the last.
+    import socket, struct, sys
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    raw.bind((sys.argv[1], 3))
+    raw.setsockopt(263, 8, 1)  # SOL_PACKET, PACKET_AUXDATA
+    print("ready", flush=True)
+    while True:
+        frame, told, _, _ = raw.recvmsg(4000, 100)
+        status, _, _, _, _, tci, protocol = struct.unpack("IIIHHHH", told[0][2])
+        if frame[6:12] != bytes([2, 9, 9, 9, 9, 9]):
+            continue
+        if status & 0x10:
+            frame = frame[:12] + struct.pack("!HH", protocol, tci) + frame[12:]
+        print(frame.hex(), flush=True)
+        if frame[12:14] == b"\\x88\\xb6":
+            break
+"""
+SEND_FRAMES = """
+    import socket, sys, time
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    raw.bind((sys.argv[1], 0))
+    for frame in sys.argv[2:]:
+        raw.send(bytes.fromhex(frame))
+"""
+
+
+def frames() -> list[bytes]:
+    """Frames of every shape, none of them ECN-capable; the last has a type of its own."""
+    head = bytes([2, 0, 0, 0, 0, 7]) + bytes([2, 9, 9, 9, 9, 9])
+    ipv4 = bytes.fromhex("450005dc 00010000 40116f0d 0a000001 0a000002") + bytes(1480)
+    fragment = bytes.fromhex("4500003c 00012010 40110000 0a000001 0a000002") + bytes(40)
+    cut = bytes.fromhex("450005dc 00010000 4011")
+    contradicting = bytes.fromhex("4f000014 00010000 40110000 0a000001 0a000002") + bytes(40)
+    hop_by_hop = bytes.fromhex("1100 0104 00000000")
+    ipv6 = bytes.fromhex("60000000 0030 0040") + bytes(31) + b"\x01" + hop_by_hop + bytes(40)
+    bodies = {
+        "0800": [ipv4, fragment, cut, contradicting],
+        "86dd": [ipv6, ipv6[:30]],
+        # Tags: of a VLAN with a priority, of a priority alone, of a provider around a customer's.
+        "8100a007": [b"\x08\x00" + ipv4, b"\x86\xdd" + ipv6],
+        "8100e000": [b"\x08\x00" + cut],
+        "88a80005": [bytes.fromhex("81000007 0800") + ipv4[:100]],
+        "88b6": [b"the last"],
+    }
+    return [
+        head + bytes.fromhex(kind) + body for kind, several in bodies.items() for body in several
+    ]
+
+
+@needs_namespaces
+def test_frames_of_every_shape_cross_existing_interfaces_untouched(
+    tmp_path: Path, namespaces: list[str], command: list[str]
+) -> None:
+    names = [f"w{os.getpid()}{letter}" for letter in "ab"]
+    ports = "".join(f'[[port]]\nname = "{name}"\ndevice = "interface"\n' for name in names)
+    try:
+        for name, netns in zip(names, namespaces, strict=False):
+            ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", netns)
+            off = [*("tx", "off", "tso", "off", "gso", "off")]
+            words = ["ip", "netns", "exec", netns, "ethtool", "-K", "eth0", *off]
+            subprocess.run(words, check=True, capture_output=True)
+            subprocess.run(["ethtool", "-K", name, "gro", "off"], check=True)
+            ip("-n", netns, "link", "set", "dev", "eth0", "up")
+            ip("link", "set", "dev", name, "up")
+        sent = [frame.hex() for frame in frames()]
+        with (
+            running(command, tmp_path, SWITCH + ports),
+            inside(namespaces[1], TAKE_FRAMES, "eth0") as sink,
+        ):
+            assert sink.stdout is not None
+            assert sink.stdout.readline() == "ready\n"
+            with inside(namespaces[0], SEND_FRAMES, "eth0", *sent) as source:
+                out, _ = sink.communicate(timeout=20)
+            assert source.returncode == 0
+        assert out.split() == sent
+    finally:
+        for name in names:
+            ip("link", "delete", name)
+
+
 def lab_file(folder: Path, name: str) -> Path:
     file = folder / f"{name}.toml"
     text = LAB.format(

@@ -1,16 +1,19 @@
 //! An interface that exists, by `AF_PACKET`: a veth or a network card. The host's own
 //! protocols still see what arrives there; the interface should have no addresses.
 //!
-//! The kernel takes VLAN tags off frames before this socket sees them and this socket does
-//! not ask for them: a tagged frame is forwarded without its tag. TAP keeps tags.
+//! Frames are read many at a time (`recvmmsg`). The kernel takes the outer VLAN tag off a frame
+//! before it hands it over, and tells of it beside the frame (`PACKET_AUXDATA`): it is put back.
 
 use super::{Device, LONGEST, Received};
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvmsg, send,
-    setsockopt, socket, sockopt,
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, RecvMsg, SockFlag,
+    SockProtocol, SockType, bind, recvmmsg, send, setsockopt, socket, sockopt,
 };
+// The macros name the last and the library by these names.
+use nix::{cmsg_space, libc, setsockopt_impl, sockopt_impl};
+use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use switchbed_qdisc::units::Time;
@@ -19,10 +22,67 @@ use switchbed_qdisc::units::Time;
 const OUTGOING: u8 = 4;
 /// Receive buffer: some milliseconds at a gigabit.
 const BUFFER: usize = 4 << 20;
+/// Frames read at a time.
+const BATCH: usize = 32;
+
+sockopt_impl!(
+    /// Asks for what the kernel knows of a frame beside its bytes (packet(7)).
+    Auxdata,
+    SetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_AUXDATA,
+    bool
+);
 
 /// A packet socket on an interface.
 pub struct PacketSocket {
     socket: OwnedFd,
+    /// What a batch is read into.
+    buffers: Vec<Vec<u8>>,
+    /// The frames of the batch that were not handed over yet: each one's buffer.
+    batch: VecDeque<(usize, Got)>,
+    /// The batch was all that there was: the next question is answered without the kernel.
+    drained: bool,
+}
+
+/// A frame that was read.
+struct Got {
+    length: usize,
+    /// It did not fit the buffer.
+    cut: bool,
+    tag: Option<[u8; 4]>,
+}
+
+/// A frame that arrived; `None`: one that left.
+fn got(message: &RecvMsg<'_, '_, LinkAddr>) -> Option<Got> {
+    if message.address.is_some_and(|from| from.pkttype() == OUTGOING) {
+        return None;
+    }
+    let cut = message.flags.contains(MsgFlags::MSG_TRUNC);
+    let tag = message.cmsgs().into_iter().flatten().find_map(|told| match told {
+        ControlMessageOwned::Unknown(told) => tag(&told.data_bytes),
+        _ => None,
+    });
+    Some(Got { length: message.bytes, cut, tag })
+}
+
+/// The tag that the kernel took off, as on the wire, by its `struct tpacket_auxdata`: three
+/// words, and of the four half-words behind them the last two.
+fn tag(aux: &[u8]) -> Option<[u8; 4]> {
+    const _: () = assert!(size_of::<libc::tpacket_auxdata>() == 20);
+    let aux: &[u8; 20] = aux.try_into().ok()?;
+    let [a, b, c, d, ..] = *aux;
+    let [.., e, f, g, h] = *aux;
+    let status = u32::from_ne_bytes([a, b, c, d]);
+    if status & libc::TP_STATUS_VLAN_VALID == 0 {
+        return None;
+    }
+    let protocol = match status & libc::TP_STATUS_VLAN_TPID_VALID {
+        0 => [0x81, 0x00],
+        _ => u16::from_ne_bytes([g, h]).to_be_bytes(),
+    };
+    let [high, low] = u16::from_ne_bytes([e, f]).to_be_bytes();
+    Some([protocol[0], protocol[1], high, low])
 }
 
 impl PacketSocket {
@@ -41,37 +101,66 @@ impl PacketSocket {
         let socket = socket(kind.0, kind.1, flags, SockProtocol::EthAll)?;
         // The kernel may grant less.
         let _ = setsockopt(&socket, sockopt::RcvBuf, &BUFFER);
+        setsockopt(&socket, Auxdata, &true)?;
         // The address names no protocol, so that the socket keeps its own: all of them.
         bind(socket.as_raw_fd(), &address)?;
-        let mut opened = PacketSocket { socket };
+        let mut opened = PacketSocket {
+            socket,
+            buffers: vec![vec![0; LONGEST]; BATCH],
+            batch: VecDeque::with_capacity(BATCH),
+            drained: false,
+        };
         // Until it was bound it heard all interfaces.
-        while opened.receive(Time::ZERO, &mut Vec::new())? != Received::Nothing {}
+        while !opened.drained {
+            opened.read()?;
+        }
+        opened.batch.clear();
         Ok(opened)
+    }
+
+    /// Reads a batch.
+    fn read(&mut self) -> io::Result<()> {
+        self.batch.clear();
+        let aux = cmsg_space!(libc::tpacket_auxdata);
+        let mut headers = MultiHeaders::<LinkAddr>::preallocate(BATCH, Some(aux));
+        let mut parts: Vec<[IoSliceMut<'_>; 1]> =
+            self.buffers.iter_mut().map(|buffer| [IoSliceMut::new(buffer)]).collect();
+        let socket = self.socket.as_raw_fd();
+        match recvmmsg(socket, &mut headers, &mut parts, MsgFlags::MSG_DONTWAIT, None) {
+            Ok(messages) => {
+                let mut count = 0;
+                for (buffer, message) in messages.enumerate() {
+                    count += 1;
+                    self.batch.extend(got(&message).map(|got| (buffer, got)));
+                }
+                self.drained = count < BATCH;
+            }
+            Err(Errno::EAGAIN) => self.drained = true,
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
     }
 }
 
 impl Device for PacketSocket {
     fn receive(&mut self, _now: Time, frame: &mut Vec<u8>) -> io::Result<Received> {
-        loop {
-            frame.resize(LONGEST, 0);
-            let mut parts = [IoSliceMut::new(frame)];
-            let read =
-                recvmsg::<LinkAddr>(self.socket.as_raw_fd(), &mut parts, None, MsgFlags::empty());
-            let (length, flags, from) = match read {
-                Ok(read) => (read.bytes, read.flags, read.address),
-                Err(Errno::EAGAIN) => return Ok(Received::Nothing),
-                Err(Errno::EINTR) => continue,
-                Err(error) => return Err(error.into()),
-            };
-            if from.is_some_and(|from| from.pkttype() == OUTGOING) {
-                continue;
+        while self.batch.is_empty() {
+            if std::mem::take(&mut self.drained) {
+                return Ok(Received::Nothing);
             }
-            if flags.contains(MsgFlags::MSG_TRUNC) {
-                return Ok(Received::Oversized);
-            }
-            frame.truncate(length);
-            return Ok(Received::Frame);
+            self.read()?;
         }
+        let Some((buffer, got)) = self.batch.pop_front() else { return Ok(Received::Nothing) };
+        if got.cut {
+            return Ok(Received::Oversized);
+        }
+        let (addresses, behind) = self.buffers[buffer][..got.length].split_at(got.length.min(12));
+        frame.clear();
+        frame.extend_from_slice(addresses);
+        frame.extend(got.tag.into_iter().flatten());
+        frame.extend_from_slice(behind);
+        Ok(Received::Frame)
     }
     fn send(&mut self, _now: Time, frame: &[u8]) -> io::Result<()> {
         send(self.socket.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT)?;
@@ -79,5 +168,26 @@ impl Device for PacketSocket {
     }
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         Some(self.socket.as_fd())
+    }
+    fn due(&self) -> Time {
+        if self.batch.is_empty() { Time::NEVER } else { Time::ZERO }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn aux(status: u32, tci: u16, protocol: u16) -> Vec<u8> {
+        let words = [status, 60, 60].map(u32::to_ne_bytes).concat();
+        [&words[..], &[0, 14, tci, protocol].map(u16::to_ne_bytes).concat()].concat()
+    }
+
+    #[test]
+    fn a_tag_is_what_the_kernel_tells() {
+        assert_eq!(tag(&aux(0x11, 0xa007, 0)), Some([0x81, 0x00, 0xa0, 0x07]));
+        assert_eq!(tag(&aux(0x51, 7, 0x88a8)), Some([0x88, 0xa8, 0, 7]));
+        assert_eq!(tag(&aux(0x41, 7, 0x8100)), None, "no tag");
+        assert_eq!(tag(&[0; 19]), None);
     }
 }

@@ -11,6 +11,7 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 /// An open TAP interface.
 pub struct Tap {
     device: SyncDevice,
+    buffer: Vec<u8>,
 }
 
 impl Tap {
@@ -22,17 +23,17 @@ impl Tap {
         let builder = DeviceBuilder::new().name(name).layer(Layer::L2).enable(false);
         let device = builder.build_sync()?;
         device.set_nonblocking(true)?;
-        Ok(Tap { device })
+        Ok(Tap { device, buffer: vec![0; LONGEST + 1] })
     }
 }
 
 impl Device for Tap {
     fn receive(&mut self, _now: Time, frame: &mut Vec<u8>) -> io::Result<Received> {
-        frame.resize(LONGEST + 1, 0);
-        match self.device.recv(frame) {
+        match self.device.recv(&mut self.buffer) {
             Ok(length) if length > LONGEST => Ok(Received::Oversized),
             Ok(length) => {
-                frame.truncate(length);
+                frame.clear();
+                frame.extend_from_slice(&self.buffer[..length]);
                 Ok(Received::Frame)
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Received::Nothing),
