@@ -85,4 +85,6 @@ def _points(line: Line, points: Sequence[tuple[float | str, stats.Interval]]) ->
 def _told(mean: stats.Interval) -> str:
     if mean.low is None or mean.high is None:
         return f"{mean.estimate:.4g} ({stats.seeds(mean.n)})"
-    return f"{mean.estimate:.4g} ({mean.low:.4g}–{mean.high:.4g}, {stats.seeds(mean.n)})"
+    to = "–" if mean.low >= 0 else " to "
+    bounds = f"{mean.low:.4g}{to}{mean.high:.4g}".replace("-", "−")
+    return f"{mean.estimate:.4g} ({bounds}, {stats.seeds(mean.n)})"
