@@ -36,7 +36,9 @@ pub enum Note {
     Mark,
 }
 
+/// Aligned, so that none lies in two cache lines.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct Slot {
     pub(crate) packet: Packet,
     pub(crate) prev: SlotId,

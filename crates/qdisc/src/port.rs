@@ -137,7 +137,8 @@ pub trait Qdisc: Send {
     fn round_time(&self) -> Option<Span>;
 }
 
-/// A port and its scheme.
+/// A port and its scheme, from the beginning of a cache line on.
+#[repr(C, align(64))]
 pub struct Port<S> {
     state: PortState,
     scheme: S,

@@ -120,8 +120,11 @@ impl Clock {
     }
 }
 
-/// Five seats as one scheme.
+/// Five seats as one scheme; the clocks, which few packets look at, apart.
+#[repr(C)]
 pub struct Seats<C, B, M, S, N> {
+    /// The earliest of the clocks.
+    next_tick: Time,
     classifier: C,
     buffer: B,
     marker: M,
@@ -130,8 +133,6 @@ pub struct Seats<C, B, M, S, N> {
     buffer_clock: Clock,
     marker_clock: Clock,
     notifier_clock: Clock,
-    /// The earliest of the clocks.
-    next_tick: Time,
 }
 
 impl<C, B: Buffer, M: Marker, S, N: Notifier> Seats<C, B, M, S, N> {

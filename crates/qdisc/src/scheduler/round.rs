@@ -16,7 +16,9 @@ use crate::view::{DropReason, View};
 
 const NONE: QueueId = QueueId::MAX;
 
+/// Aligned, so that none lies in two cache lines.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 struct Entry {
     /// When it joined the round, or was last put at its end.
     started: Time,

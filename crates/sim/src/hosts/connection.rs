@@ -80,8 +80,9 @@ pub(super) struct Running {
     pub(super) received_before: u64,
 }
 
+/// In this order the receiver is a cache line, and what goes with both halves the next.
+#[repr(C, align(64))]
 pub(super) struct Connection {
-    pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     pub(super) src: u32,
     pub(super) dst: u32,
@@ -101,6 +102,7 @@ pub(super) struct Connection {
     pub(super) keys: [u32; 2],
     /// The earliest wake-up pending for the sender and for the receiver.
     pub(super) armed: [Time; 2],
+    pub(super) sender: Sender,
     /// What its receiver had taken when it was of another class.
     pub(super) taken_before: u64,
     /// Flows, oldest first.
