@@ -78,10 +78,8 @@ fn bare_loop(links: u32) {
         let line = &mut lines[rank as usize];
         line.settle(now);
         let (_, packet) = line.flight.pop_front().expect("an event has a packet");
-        match line.flight.front() {
-            Some(&(at, _)) => heap.replace_top(Time::from_ps(at), rank, Time::from_ps(now)),
-            None => heap.pop(rank),
-        }
+        let arrival = line.flight.front().map_or(Time::NEVER, |&(at, _)| Time::from_ps(at));
+        heap.replace_top(arrival, rank, Time::from_ps(now));
         let to = next(&mut state, links);
         arrive(&mut lines, &mut heap, black_box(packet), to, now);
     }

@@ -50,10 +50,8 @@ fn event_queue(c: &mut Criterion) {
             let (now, rank) = (heap.next().as_ps(), heap.top_rank());
             let line = &mut links[rank as usize];
             let (_, packet) = line.flight.pop_front().expect("an event has a packet");
-            match line.flight.front() {
-                Some(&(at, _)) => heap.replace_top(Time::from_ps(at), rank, Time::from_ps(now)),
-                None => heap.pop(rank),
-            }
+            let arrival = line.flight.front().map_or(Time::NEVER, |&(at, _)| Time::from_ps(at));
+            heap.replace_top(arrival, rank, Time::from_ps(now));
             let next = (scattered(now ^ packet as u64) % LINKS as u64) as u32;
             links[next as usize].send(black_box(packet), next, now, &mut heap);
         });

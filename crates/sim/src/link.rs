@@ -7,16 +7,19 @@ use crate::notification::{NO_HOST, Notice};
 use crate::queue_stats::QueueStats;
 use crate::random::Stream;
 use crate::tcp::Segment;
-use crate::topology::Hop;
+use crate::topology::{Hop, Route};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::hint::select_unpredictable;
+use std::sync::Arc;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{
     Arena, Cx, Dequeued, Enqueued, Outcome, Passed, Pool, PortState, Qdisc, QueueId, SlotId,
 };
 
-/// A packet on its way, by slot.
+/// A packet on its way, by slot. Aligned, so that none lies in two cache lines.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 pub(crate) struct Transit {
     /// What routing looks at.
     pub(crate) hop: Hop,
@@ -26,11 +29,13 @@ pub(crate) struct Transit {
     next: SlotId,
     /// Its arrival at the far end.
     at: Time,
+    /// The rank of the link that it takes from there, if that is a switch.
+    pub(crate) out: u32,
 }
 
 impl Transit {
     pub(crate) fn new(hop: Hop, from: u32) -> Transit {
-        Transit { hop, from, next: SlotId::NONE, at: Time::ZERO }
+        Transit { hop, from, next: SlotId::NONE, at: Time::ZERO, out: 0 }
     }
 }
 
@@ -54,7 +59,34 @@ pub(crate) struct Yard {
     pub(crate) notice_delay: Span,
     /// Packets transmitted.
     pub(crate) packet_hops: u64,
+    pub(crate) ways: Ways,
 }
+
+/// Where packets go.
+pub(crate) struct Ways {
+    pub(crate) route: Arc<dyn Route>,
+    /// The first link of each switch, by number.
+    pub(crate) first_port: Vec<LinkId>,
+    /// Links' ranks by number.
+    pub(crate) ranks: Box<[u32]>,
+}
+
+impl Ways {
+    /// The rank of the link that a packet takes from a switch.
+    #[inline]
+    pub(crate) fn next(&self, switch: u32, hop: Hop) -> u32 {
+        let out = self.route.route(hop, switch);
+        self.ranks[(self.first_port[switch as usize] + out) as usize]
+    }
+
+    /// Hosts: their links come before those of the switches.
+    pub(crate) fn hosts(&self) -> u32 {
+        self.first_port.first().copied().unwrap_or_default()
+    }
+}
+
+/// The switch bit of a link's far end; below it the number of the switch or host.
+pub(crate) const SWITCH: u32 = 1 << 31;
 
 impl Yard {
     #[inline]
@@ -171,7 +203,7 @@ impl Link {
     /// When the next departure is due; [`Time::NEVER`] without packets.
     #[inline]
     pub(crate) fn due(&self) -> Time {
-        if self.queued == 0 { Time::NEVER } else { self.busy_until.max(self.wake) }
+        select_unpredictable(self.queued == 0, Time::NEVER, self.busy_until.max(self.wake))
     }
 
     /// An arrival at a settled port, which is asked for a departure after it if the line
@@ -244,14 +276,18 @@ impl Link {
         yard.packet_hops += 1;
         self.busy_until = until;
         self.wake = Time::ZERO;
+        // Without a branch: whether a packet is in flight, nothing foretells.
+        let idle = self.first.is_none();
+        let before = select_unpredictable(idle, slot, self.last);
+        yard.transits[before.index()].next = slot;
         let transit = &mut yard.transits[slot.index()];
         transit.at = until + self.delay;
         transit.next = SlotId::NONE;
-        if self.first.is_none() {
-            self.first = slot;
-        } else {
-            yard.transits[self.last.index()].next = slot;
+        if self.to & SWITCH != 0 {
+            // Known before it is needed: the arrival need not wait for it.
+            transit.out = yard.ways.next(self.to & !SWITCH, transit.hop);
         }
+        self.first = select_unpredictable(idle, slot, self.first);
         self.last = slot;
     }
 
@@ -264,7 +300,9 @@ impl Link {
     /// When the first packet in flight arrives; [`Time::NEVER`] without one.
     #[inline]
     pub(crate) fn arrival(&self, yard: &Yard) -> Time {
-        if self.idle() { Time::NEVER } else { yard.transits[self.first.index()].at }
+        // The last packet stands in for none, so that there is no branch.
+        let any = select_unpredictable(self.idle(), self.last, self.first);
+        select_unpredictable(self.idle(), Time::NEVER, yard.transits[any.index()].at)
     }
 
     /// Takes the first packet in flight, which there must be, off the line.

@@ -10,26 +10,21 @@
 
 use crate::capture::Tap;
 use crate::heap::{LinkHeap, MAX_LINKS};
-use crate::link::{Link, Transit, Yard};
+use crate::link::{Link, SWITCH, Transit, Ways, Yard};
 use crate::monitors::PortMonitor;
 use crate::notification::{self, Frames, NO_HOST};
 use crate::queue_stats::QueueStats;
 use crate::random::Stream;
 use crate::tcp::Segment;
-use crate::topology::{Cable, Graph, Hop, Node, Route};
+use crate::topology::{Cable, Graph, Hop, Node};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::ops::Range;
-use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Outcome, Packet, Pool, Qdisc, QueueId, SlotId};
 
 /// A link's number: hosts' first, then each switch's ports in order.
 pub type LinkId = u32;
-
-/// The switch bit of a link's far end; below it the number of the switch or host.
-const SWITCH: u32 = 1 << 31;
 
 /// In place of a link: a notification is to be sent.
 pub(crate) const NOTICE: LinkId = LinkId::MAX;
@@ -66,15 +61,11 @@ pub struct QueueSample {
 
 /// Links, switches, and the packets on them.
 pub struct Network {
+    /// By rank, as events name them.
     links: Vec<Link>,
-    /// The first link of each switch.
-    first_port: Vec<LinkId>,
-    /// The links of each pool.
-    members: Vec<Range<LinkId>>,
-    route: Arc<dyn Route>,
+    /// The ranks of the links of each pool.
+    members: Vec<Vec<u32>>,
     heap: LinkHeap,
-    /// Links by rank.
-    by_rank: Vec<LinkId>,
     yard: Yard,
     /// How notifications travel.
     frames: Frames,
@@ -92,7 +83,6 @@ impl Network {
         mut port: impl FnMut(&Cable) -> Box<dyn Qdisc>,
     ) -> Network {
         let Graph { hosts, switches, route } = graph;
-        let route = route.clone();
         let mut first_port = Vec::new();
         let mut next = hosts.len() as LinkId;
         for (_, cables) in switches {
@@ -103,7 +93,6 @@ impl Network {
         let cables: Vec<Cable> =
             hosts.iter().chain(switches.iter().flat_map(|(_, cables)| cables)).copied().collect();
         let mut arrived = vec![0u16; first_port.len()];
-        let mut by_rank = vec![0; cables.len()];
         let mut links = Vec::with_capacity(cables.len());
         let mut pools = Vec::new();
         let mut members = Vec::new();
@@ -111,10 +100,10 @@ impl Network {
             // A node's links follow each other: hosts' own, then switch by switch.
             if id < hosts.len() || first_port.contains(&(id as LinkId)) {
                 pools.push(Pool::new(pool));
-                members.push(id as LinkId..id as LinkId);
+                members.push(Vec::new());
             }
-            if let Some(range) = members.last_mut() {
-                range.end += 1;
+            if let Some(of_node) = members.last_mut() {
+                of_node.push(ranks[id]);
             }
             let (to, ingress) = match cable.to {
                 Node::Host(host) => (host, 0),
@@ -124,25 +113,20 @@ impl Network {
                     (switch | SWITCH, ingress)
                 }
             };
-            let rank = ranks[id];
-            by_rank[rank as usize] = id as LinkId;
-            let id = id as LinkId;
             links.push(Link::new(
-                id,
-                rank,
+                id as LinkId,
+                ranks[id],
                 (to, ingress),
                 pools.len() as u32 - 1,
                 cable.delay,
                 port(cable),
             ));
         }
+        links.sort_by_key(|link| link.rank);
         Network {
             links,
-            first_port,
             members,
-            route,
             heap: LinkHeap::new(ranks.len()),
-            by_rank,
             yard: Yard {
                 arena: Arena::new(),
                 transits: Vec::new(),
@@ -154,6 +138,7 @@ impl Network {
                 notices: VecDeque::new(),
                 notice_delay: Span::ZERO,
                 packet_hops: 0,
+                ways: Ways { route: route.clone(), first_port, ranks: ranks.into() },
             },
             frames: Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
             events: 0,
@@ -169,38 +154,53 @@ impl Network {
 
     /// Measures a link's queues from now on.
     pub fn measure(&mut self, link: LinkId, stats: QueueStats) {
-        self.links[link as usize].watch.get_or_insert_default().stats = Some(stats);
+        self.link_mut(link).watch.get_or_insert_default().stats = Some(stats);
     }
 
     /// The monitor of a link that is measured, a new one if it has none.
     pub(crate) fn watch(&mut self, link: LinkId) -> &mut PortMonitor {
-        let watch = self.links[link as usize].watch.as_mut().expect("a measured link");
+        let watch = self.link_mut(link).watch.as_mut().expect("a measured link");
         watch.monitor.get_or_insert_default()
     }
 
     /// A link's monitor, if it has one.
     pub(crate) fn monitor(&mut self, link: LinkId) -> Option<&mut PortMonitor> {
-        self.links[link as usize].watch.as_mut()?.monitor.as_deref_mut()
+        self.link_mut(link).watch.as_mut()?.monitor.as_deref_mut()
     }
 
     /// Writes down what a link sends from now on, `most` packets.
     pub fn tap(&mut self, link: LinkId, most: usize) {
-        self.links[link as usize].watch.get_or_insert_default().tap = Some(Tap::new(most));
+        self.link_mut(link).watch.get_or_insert_default().tap = Some(Tap::new(most));
     }
 
     /// What was written down of what a link sent.
     pub fn tapped(&self, link: LinkId) -> Option<&Tap> {
-        self.links[link as usize].watch.as_ref()?.tap.as_ref()
+        self.link(link).watch.as_ref()?.tap.as_ref()
     }
 
     /// A link's port.
     pub fn port(&self, link: LinkId) -> &dyn Qdisc {
-        &*self.links[link as usize].port
+        &*self.link(link).port
     }
 
     /// What was measured of a link's queues.
     pub fn stats(&mut self, link: LinkId) -> Option<&mut QueueStats> {
-        self.links[link as usize].watch.as_mut()?.stats.as_mut()
+        self.link_mut(link).watch.as_mut()?.stats.as_mut()
+    }
+
+    /// A link's place among the others.
+    #[inline]
+    fn rank(&self, id: LinkId) -> usize {
+        self.yard.ways.ranks[id as usize] as usize
+    }
+
+    fn link(&self, id: LinkId) -> &Link {
+        &self.links[self.rank(id)]
+    }
+
+    fn link_mut(&mut self, id: LinkId) -> &mut Link {
+        let rank = self.rank(id);
+        &mut self.links[rank]
     }
 
     /// The number of links.
@@ -240,7 +240,7 @@ impl Network {
     #[inline]
     pub fn send(&mut self, host: u32, packet: Packet, segment: Segment, hop: Hop, now: Time) {
         let slot = self.place(packet, segment, hop, host);
-        self.enqueue(host, slot, now);
+        self.enqueue(self.rank(host), slot, now);
     }
 
     /// Gives a packet a slot.
@@ -262,13 +262,12 @@ impl Network {
     /// Sends the oldest notification that waits.
     fn notify(&mut self, now: Time) {
         let Some(notice) = self.yard.notices.pop_front() else { return };
-        let hosts = self.first_port.first().copied().unwrap_or_default();
+        let hosts = self.yard.ways.hosts();
         let Some(switch) = notice.node.checked_sub(hosts) else { return };
         let (packet, segment) = notification::frame(&self.frames, &notice.feedback, now);
         let hop = Hop { dst: notice.to, key: notice.feedback.flow.0 & !Hop::PINNED };
         let slot = self.place(packet, segment, hop, NO_HOST);
-        let out = self.route.route(hop, switch);
-        self.enqueue(self.first_port[switch as usize] + out, slot, now);
+        self.enqueue(self.yard.ways.next(switch, hop) as usize, slot, now);
     }
 
     /// The time of the next event; [`Time::NEVER`] if nothing moves.
@@ -294,21 +293,15 @@ impl Network {
             }
             self.events += 1;
             let rank = self.heap.top_rank();
-            let id = self.by_rank[rank as usize];
-            self.settle(id, now);
-            let link = &mut self.links[id as usize];
+            self.settle(rank as usize, now);
+            let link = &mut self.links[rank as usize];
             let slot = link.arrive(&self.yard);
-            match link.arrival(&self.yard) {
-                Time::NEVER => self.heap.pop(rank),
-                at => self.heap.replace_top(at, rank, now),
-            }
+            self.heap.replace_top(link.arrival(&self.yard), rank, now);
             if link.to & SWITCH == 0 {
                 return Some(Delivery { at: now, host: link.to, slot });
             }
-            let switch = link.to & !SWITCH;
             self.yard.arena.packet_mut(slot).ingress = link.ingress;
-            let out = self.route.route(self.yard.transits[slot.index()].hop, switch);
-            self.enqueue(self.first_port[switch as usize] + out, slot, now);
+            self.enqueue(self.yard.transits[slot.index()].out as usize, slot, now);
         }
     }
 
@@ -332,9 +325,10 @@ impl Network {
 
     /// Settles a port and, if that put the first packet on an idle link, arms its event.
     pub fn touch(&mut self, id: LinkId, now: Time) {
-        let was_idle = self.links[id as usize].idle();
-        self.settle(id, now);
-        arm(&self.links[id as usize], &self.yard, &mut self.heap, was_idle, now);
+        let rank = self.rank(id);
+        let was_idle = self.links[rank].idle();
+        self.settle(rank, now);
+        arm(&self.links[rank], &self.yard, &mut self.heap, was_idle, now);
     }
 
     /// Settles every port, so that probes see the state at `now`.
@@ -346,7 +340,7 @@ impl Network {
 
     /// Reads a settled port's queues for the series.
     pub fn sample(&self, id: LinkId, now: Time, samples: &mut Vec<QueueSample>) {
-        let Link { port, pool, .. } = &self.links[id as usize];
+        let Link { port, pool, .. } = self.link(id);
         let pool = &self.yard.pools[*pool as usize];
         let state = port.state();
         for queue in 0..state.queues() as QueueId {
@@ -366,7 +360,8 @@ impl Network {
     /// Changes a link's rate; a transmission under way keeps its end.
     pub fn set_rate(&mut self, id: LinkId, rate: Rate, now: Time) {
         self.touch(id, now);
-        let link = &mut self.links[id as usize];
+        let rank = self.rank(id);
+        let link = &mut self.links[rank];
         link.port.set_rate(rate, &mut self.yard.cx(now, link.pool));
     }
 
@@ -374,7 +369,8 @@ impl Network {
     pub fn set_share(&mut self, class: u8, share: Share, now: Time) {
         for id in 0..self.links() {
             self.touch(id, now);
-            let link = &mut self.links[id as usize];
+            let rank = self.rank(id);
+            let link = &mut self.links[rank];
             link.port.set_share(class, share, &mut self.yard.cx(now, link.pool));
         }
     }
@@ -382,17 +378,17 @@ impl Network {
     /// Takes a link down (its port sends no more) or up again.
     pub fn set_up(&mut self, id: LinkId, up: bool, now: Time) {
         self.touch(id, now);
-        self.links[id as usize].set_up(up, now);
+        self.link_mut(id).set_up(up, now);
         self.touch(id, now);
     }
 
     /// The departures of a port that are due; with those of its whole switch in the order
     /// of their times where the scheme reads the memory that they share.
     #[inline]
-    fn settle(&mut self, id: LinkId, now: Time) {
-        let link = &mut self.links[id as usize];
+    fn settle(&mut self, rank: usize, now: Time) {
+        let link = &mut self.links[rank];
         if link.reads_pool {
-            self.settle_node(id, now);
+            self.settle_node(rank, now);
         } else {
             link.settle(&mut self.yard, now);
         }
@@ -401,27 +397,26 @@ impl Network {
     /// Settles all ports of a link's node in the order of their departures. Arms the other
     /// links only: the caller arms its own.
     #[cold]
-    fn settle_node(&mut self, id: LinkId, now: Time) {
-        let members = self.members[self.links[id as usize].pool as usize].clone();
+    fn settle_node(&mut self, rank: usize, now: Time) {
+        let members = &self.members[self.links[rank].pool as usize];
         let due = |links: &[Link]| {
-            let next =
-                members.clone().map(|m| (links[m as usize].due(), links[m as usize].rank, m));
-            next.min().filter(|&(at, ..)| at <= now)
+            let next = members.iter().map(|&rank| (links[rank as usize].due(), rank)).min();
+            next.filter(|&(at, _)| at <= now)
         };
-        while let Some((at, _, m)) = due(&self.links) {
-            let link = &mut self.links[m as usize];
+        while let Some((at, other)) = due(&self.links) {
+            let link = &mut self.links[other as usize];
             let was_idle = link.idle();
             link.transmit(&mut self.yard, at);
-            arm(link, &self.yard, &mut self.heap, was_idle && m != id, now);
+            arm(link, &self.yard, &mut self.heap, was_idle && other as usize != rank, now);
         }
     }
 
     /// An arrival at a port: settled up to now first.
     #[inline]
-    fn enqueue(&mut self, id: LinkId, slot: SlotId, now: Time) {
-        let was_idle = self.links[id as usize].idle();
-        self.settle(id, now);
-        let link = &mut self.links[id as usize];
+    fn enqueue(&mut self, rank: usize, slot: SlotId, now: Time) {
+        let was_idle = self.links[rank].idle();
+        self.settle(rank, now);
+        let link = &mut self.links[rank];
         link.enqueue(&mut self.yard, slot, now);
         arm(link, &self.yard, &mut self.heap, was_idle, now);
     }

@@ -2,6 +2,7 @@
 //! spines. A spine's ports: the leaves. ECMP over the spines.
 
 use super::{Cable, Graph, Hop, Node, Route, access, spread};
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 use switchbed_qdisc::units::{Rate, Span};
 
@@ -15,13 +16,11 @@ impl Route for LeafSpine {
     #[inline]
     fn route(&self, hop: Hop, switch: u32) -> u32 {
         let leaf = hop.dst / self.hosts_per_leaf;
-        if switch >= self.leaves {
-            leaf
-        } else if leaf == switch {
-            hop.dst - leaf * self.hosts_per_leaf
-        } else {
-            self.hosts_per_leaf + spread(hop.key, switch, (1, self.spines))
-        }
+        // Without a branch: from packet to packet nothing foretells which it is.
+        let up = self.hosts_per_leaf + spread(hop.key, switch, (1, self.spines));
+        let down = hop.dst - leaf * self.hosts_per_leaf;
+        let of_leaf = select_unpredictable(leaf == switch, down, up);
+        select_unpredictable(switch >= self.leaves, leaf, of_leaf)
     }
 }
 
