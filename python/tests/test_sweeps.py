@@ -2,7 +2,9 @@
 
 import json
 import os
+import pty
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -14,6 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import SINGLE, SWEEP, Program
+from test_run import read
 
 import switchbed as sb
 from switchbed import stats
@@ -66,6 +69,17 @@ def test_a_repeated_sweep_runs_nothing(switchbed: Program, sweep: Path, tmp_path
     before = contents(tmp_path / "switchbed-store")
     assert "8 runs: 0 ran, 8 kept" in switchbed("sweep", sweep).stdout
     assert contents(tmp_path / "switchbed-store") == before
+
+
+def test_sweeps_at_the_same_time_write_the_same_store(
+    command: list[str], switchbed: Program, sweep: Path, tmp_path: Path
+) -> None:
+    arguments = [*command, "sweep", str(sweep), "--set", "flows=2000", "--seeds", "10"]
+    together = [subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.DEVNULL) for _ in "ab"]
+    assert [process.wait(timeout=60) for process in together] == [0, 0]
+    switchbed(*arguments[1:], "--store", "alone")
+    assert contents(tmp_path / "switchbed-store") == contents(tmp_path / "alone")
+    assert not list((tmp_path / "switchbed-store/.drafts").iterdir())
 
 
 def test_sweeps_that_overlap_share_runs(tmp_path: Path) -> None:
@@ -127,6 +141,42 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> No
     wrong.write_text(FLOWS.replace("0,0,2", "0,0,3"))
     mended = sb.sweep(lists, tmp_path / "store", name="lists")
     assert (mended.ran, mended.failed, mended.kept) == (2, 0, 2)
+
+
+def test_a_terminal_shows_rate_failures_and_time_remaining(
+    command: list[str], tmp_path: Path
+) -> None:
+    flows = (f"{i / 1e5},{i % 4},{(i + 1) % 4},30000" for i in range(40_000))
+    header = FLOWS.partition("\n")[0]
+    (tmp_path / "right.csv").write_text("\n".join([header, *flows]))
+    (tmp_path / "wrong.csv").write_text(FLOWS)
+    sources = "".join(f'[{{ kind = "list", file = "{n}.csv" }}], ' for n in ("right", "wrong"))
+    one_way = re.sub(r"\[\[traffic\]\].*?(?=\[measure\])", "", SINGLE, flags=re.S)
+    compare = f"[compare]\nseed = [1, 2, 3, 4, 5]\ntraffic = [{sources}]\n"
+    file = _write(tmp_path, one_way + compare)
+    parent, child = pty.openpty()
+    with subprocess.Popen(
+        [*command, "sweep", str(file), "--jobs", "1"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=child,
+        text=True,
+    ) as process:
+        os.close(child)
+        while not list(tmp_path.glob("switchbed-store/runs/*")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        # What only the run can notice.
+        (tmp_path / "wrong.csv").write_text(FLOWS.replace("0,0,2", "0,0,99"))
+        shown = b"".join(iter(lambda: read(parent), b"")).decode()
+        printed, _ = process.communicate()
+    os.close(parent)
+    assert process.returncode == 1
+    bar = r"\d:\d\d:\d\d\S* \S*\d/10 runs · \d failed · [\d.]+ runs/s"
+    assert re.search(bar, shown), shown[-2000:]
+    assert "runs: 6 ran, 0 kept from before, 4 failed; in switchbed-store" in printed
+    failures = re.findall(r"failed: seed=(\d) .*wrong.csv:3: column dst: `99`", shown)
+    assert failures == ["2", "3", "4", "5"]
 
 
 def test_drafts_of_the_dead_are_swept_up_and_those_of_the_living_are_not(tmp_path: Path) -> None:
