@@ -16,6 +16,7 @@ from switchbed import runner
 from switchbed._native import Mistake, Panic, Progress
 from switchbed.sweeps import archive
 from switchbed.sweeps.engine import Job, Ledger, Meter, Task
+from switchbed.sweeps.threads import cores
 
 RETRIES = 3
 """How often a run is started again whose worker died."""
@@ -53,7 +54,7 @@ class Ray:
         if self.address is None:
             ray.init(
                 address="local",
-                num_cpus=self.jobs,
+                num_cpus=self.jobs or cores(),
                 object_store_memory=STORE_BYTES,
                 include_dashboard=False,
                 **quiet,
@@ -62,8 +63,11 @@ class Ray:
         try:
             _reach(self.address)
             ray.init(address=self.address, **quiet)
-        except (OSError, ValueError) as error:
-            raise Mistake(f"--address {self.address}: no Ray cluster there: {error}") from error
+        except (OSError, ValueError, RuntimeError) as error:
+            raise Mistake(
+                f"--address {self.address}: no Ray cluster there of this version, or it "
+                f"wants a token (RAY_AUTH_MODE=token): {_last_line(error)}"
+            ) from error
         return self
 
     def __exit__(self, *_: object) -> None:
