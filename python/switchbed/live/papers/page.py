@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from switchbed.live.papers.figures import Figure
@@ -39,7 +40,7 @@ def write_report(parts: Sequence[Part], out: Path) -> None:
     (out / REPORT).write_text(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(TITLE)}</title>\n<style>\n{css}img {{ max-width: 100%; }}\n</style>\n"
+        f"<title>{escape(TITLE)}</title>\n<style>\n{css}img {{ max-width: 100%; }}\n.wide {{ max-height: none; }}\n</style>\n"
         f"</head>\n<body>\n<main>\n<h1>{escape(TITLE)}</h1>\n"
         f'<p>{escape(_how(parts))}</p>\n<div class="wide">\n{_table(parts)}</div>\n'
         f"{body}\n</main>\n</body>\n</html>\n",
@@ -81,7 +82,7 @@ def write_docs(parts: Sequence[Part], docs: Path) -> None:
 
 def _intro(parts: Sequence[Part]) -> str:
     return (
-        f"# {TITLE}\n\n<!-- Written by `make live-papers`. -->\n\n{_how(parts)}\n\n"
+        f"# {TITLE}\n\n<!-- Written by `make live-papers`. -->\n\n{fill(_how(parts), 100)}\n\n"
         "`reproductions/live.toml` holds the scenarios, what is measured and what is said of it.\n"
         "`make live-papers` (as root, half an hour) runs all of it again and writes this page and\n"
         "`target/live-papers/report.html`, the same as one file. [live.md](live.md) says how labs\n"
@@ -108,7 +109,7 @@ def _how(parts: Sequence[Part]) -> str:
 def _markdown(part: Part) -> str:
     figure = part.figure
     rows = "".join(f"| {' | '.join(cells(line))} |\n" for line in part.lines)
-    says = "".join(f"- {each}\n" for each in _says(part))
+    says = "".join(fill(f"- {e}", 100, subsequent_indent="  ") + "\n" for e in _says(part))
     return (
         f"## {figure.title}\n\n![{figure.title}: simulated and live]"
         f"(live-papers/{part.picture.name})\n\n"
@@ -119,7 +120,7 @@ def _markdown(part: Part) -> str:
 def _says(part: Part) -> list[str]:
     figure = part.figure
     switch = (
-        f"{figure.scenario.name} at {figure.scale:g} of its speed ({part.found['rate']}), "
+        f"{figure.scenario.name} at {figure.scale:g} of its speed ({part.found['rate']} a link), "
         f"{part.found['hosts']} hosts, live TCP: {part.found['congestion_control']}."
     )
     return [switch, *figure.notes, *figure.comments, *part.notes]

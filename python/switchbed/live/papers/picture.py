@@ -54,6 +54,7 @@ def _goodputs(axes: "Axes", figure: Figure, runs: Sequence[Sequence[Found]], sid
         bars = axes.bar(places, middles, width=WIDTH, color=look.colour, label=label)
         axes.errorbar(places, middles, yerr=errors, fmt="none", ecolor=style.GREY, capsize=3)
         axes.bar_label(bars, fmt="%.0f", fontsize="small", padding=2)
+    axes.margins(y=0.1)
     axes.set_xticks(range(len(figure.lines)), figure.lines)
 
 
