@@ -15,6 +15,7 @@ from switchbed.live.papers.table import Found, Line, text
 
 REPORT = "report.html"
 TITLE = "The papers' testbeds, simulated and live"
+STYLE = "img { max-width: 100%; }\n.wide { max-height: none; }\n"
 HEAD = ("metric", "paper", "simulated", "live")
 
 
@@ -40,7 +41,7 @@ def write_report(parts: Sequence[Part], out: Path) -> None:
     (out / REPORT).write_text(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(TITLE)}</title>\n<style>\n{css}img {{ max-width: 100%; }}\n.wide {{ max-height: none; }}\n</style>\n"
+        f"<title>{escape(TITLE)}</title>\n<style>\n{css}{STYLE}</style>\n"
         f"</head>\n<body>\n<main>\n<h1>{escape(TITLE)}</h1>\n"
         f'<p>{escape(_how(parts))}</p>\n<div class="wide">\n{_table(parts)}</div>\n'
         f"{body}\n</main>\n</body>\n</html>\n",
