@@ -308,11 +308,10 @@ def test_the_command_line_says_so_too(switchbed: Program, tmp_path: Path) -> Non
 
 
 COMPARED = (
-    TWO_CLASSES
-    + f"""
+    TWO_CLASSES.replace('"20pkt" }', f'"20pkt", file = {SCHEMES!r} }}')
+    + """
 [compare]
-scheme = ["per-queue", {{ name = "python", label = "mine",
-                         params = {{ file = {SCHEMES!r}, class = "Step" }} }}]
+scheme = ["per-queue", { name = "python", label = "mine", params = { class = "Step" } }]
 seed = [1, 2]
 """
 )
