@@ -1,10 +1,12 @@
 """The documentation site: it builds without a warning, which a dead link or a lost page is."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import switchbed
+from switchbed import _native
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -25,3 +27,10 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
                 f'id="switchbed.{name}"' in reference
                 or f'id="module-switchbed.{name}"' in reference
             ), name
+
+
+def test_every_scheme_has_a_page() -> None:
+    titles = " ".join(page.read_text().splitlines()[0] for page in DOCS.glob("schemes/*.md"))
+    for scheme in json.loads(_native.schemes()):
+        # One marks nothing; the other is the reader's.
+        assert f"`{scheme['name']}`" in titles or scheme["name"] in ("none", "python")

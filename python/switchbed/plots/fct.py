@@ -35,14 +35,17 @@ def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
     for axes, (statistic, heading) in zip(made.subplots(2, 2).flat, PANELS.items(), strict=True):
         axes.set_title(heading, fontsize="medium")
         loads: list[float] = []
+        seen: list[float] = []
         for i, line in enumerate(drawn):
             points = _points(line, value, *statistic)
             xs = _beside([x for x, _ in points], i, len(drawn))
             _line(axes, xs, [y for _, y in points], line.look, line.label)
             loads += [x for x, _ in points]
+            seen += [y.estimate for _, y in points]
         axes.set_ylabel(name)
         axes.set_xlabel("load (%)")
         _finish(axes, loads)
+        _reach(axes, seen)
     style.legend_below(made)
     return made
 
@@ -97,11 +100,17 @@ def _panel(
         xs = _beside([_load(ratio) for ratio in line], i, len(schemes))
         _line(axes, xs, [r.change.ratio for r in line], looks[scheme], scheme)
     _finish(axes, loads)
-    # Intervals of few seeds reach far: the estimates decide what is seen.
-    ends = [r.ratio for r in ratios] + [1.0]
-    reach = max(0.05, max(ends) - min(ends))
     if ratios:
-        axes.set_ylim(max(0, min(ends) - reach), max(ends) + reach)
+        _reach(axes, [r.ratio for r in ratios] + [1.0])
+
+
+def _reach(axes: "Axes", estimates: Sequence[float]) -> None:
+    """Intervals of few seeds reach far: the estimates decide what is seen."""
+    if estimates:
+        low, high = min(estimates), max(estimates)
+        reach = max(0.05 * high, high - low)
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(max(0, low - reach, bottom), min(high + reach, top))
 
 
 def _line(
