@@ -152,6 +152,22 @@ def test_a_claim_may_name_its_points() -> None:
     assert (one.low, one.high) == pytest.approx((10, 10))
 
 
+def test_a_second_opinion_may_be_of_another_metric() -> None:
+    with_p99 = Rows(
+        [Row(row.settings, row.seed, row.figures | {"all.p99_us": 7.0}) for row in RUNS]
+    )
+    asked = {
+        "kind": "value",
+        "where": {"scheme": "std", "load": 0.1},
+        "also": [{"metric": "all.p99_us"}, {"load": 0.9}],
+    }
+    found = measures.measure(PAPER, claim(asked), with_p99)
+    assert found.estimate == pytest.approx(700 / 3)
+    first, second = found.note.rsplit("; ", 1)
+    assert first.endswith("all.p99_us: 7 (7 to 7)")
+    assert second.startswith("load 0.9: 2000 ")
+
+
 def test_counts_may_be_zero() -> None:
     counts = rows({("std", 0.1): [10, 0], ("new", 0.1): [0, 0]})
     found = measures.measure(PAPER, claim({"kind": "ratio", "of": "new", "base": "std"}), counts)

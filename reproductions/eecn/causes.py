@@ -175,11 +175,8 @@ def losses(picture: Path) -> str:
         lost = {}
         for run in runs(HERE / "fig12.toml", common | sets):
             lost[run.scenario["scheme"]["name"]] = _places(run)
-        ratios = [lost[s]["switches"] / max(1, lost["e-ecn"]["switches"]) for s in schemes]
-        ours = [lost["e-ecn"][place] for place in ("cards", "acks", "switches")]
-        rows.append(
-            [name, *ours, *(r for r, s in zip(ratios, schemes, strict=True) if s != "e-ecn")]
-        )
+        ours = [lost["e-ecn"][place] for place in ("cards", "acks")]
+        rows.append([name, *ours, *(lost[scheme]["switches"] for scheme in schemes)])
         index = list(settings).index(name)
         if index in (0, 2, 4):
             at = axes[index // 2]
@@ -194,8 +191,8 @@ def losses(picture: Path) -> str:
     axes[0].set_ylabel("packets lost")
     axes[0].legend(frameon=False, fontsize="small", ncols=3, loc="upper left")
     figure.savefig(picture, metadata={"Software": None})
-    head = ["setting", "E-ECN: hosts' cards", "ACKs not ECN-capable", "switches, full"]
-    return table([*head, "step over E-ECN, in switches", "dq", "S-ECN"], rows)
+    head = ["packets lost", "E-ECN: in cards", "ACKs, not ECN-capable"]
+    return table([*head, *(f"switches, {scheme}" for scheme in schemes)], rows)
 
 
 def _places(run: Result) -> dict[str, int]:

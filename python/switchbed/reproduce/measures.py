@@ -6,9 +6,9 @@ over seeds; `ratio` likewise as a ratio (all three by the ratios' logarithms, as
 that fix the point, a list of such (each point must be within), or over all points that are left
 "largest" or "smallest" (the paper's "up to x %": simultaneous intervals, so that looking for the
 best point does not flatter it) or "every" (each must be within). `where` chooses among the runs
-first; `also` lists settings to take in its place for a second opinion, which is reported and
-judges nothing. `function` names one of `measure.py`, which gives each point's values by seed
-itself.
+first; `also` lists settings (and a `metric`) to take in its place for a second opinion, which is
+reported and judges nothing. `function` names one of `measure.py`, which gives each point's values
+by seed itself.
 """
 
 import math
@@ -38,8 +38,12 @@ def measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
     found = _measure(paper, claim, rows.where(where))
     notes = [found.note] if found.note else []
     for other in claim.measure.get("also", ()):
-        second = _measure(paper, claim, rows.where({**where, **other}))
-        notes.append(f"{_name(other)}: {_in_words(second)}")
+        settings = {key: value for key, value in other.items() if key != "metric"}
+        metric = {key: value for key, value in other.items() if key == "metric"}
+        asked = replace(claim, measure={**claim.measure, **metric})
+        second = _measure(paper, asked, rows.where({**where, **settings}))
+        name = ", ".join(filter(None, [*metric.values(), _name(settings)]))
+        notes.append(f"{name}: {_in_words(second)}")
     return replace(found, note="; ".join(notes))
 
 

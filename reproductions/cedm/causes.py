@@ -1,0 +1,126 @@
+"""What explains the claims of the CEDM paper that do not hold; see README.md."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from switchbed.reproduce.causes import COLOURS, main, panels, queue, runs, table
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+K_KB = 32
+FULL_GBPS = 9.73
+
+
+def lowest(picture: Path) -> str:
+    """Figure 3: the lowest queue, by what is looked at and by what hosts do."""
+    figure, axes = panels("Figure 3: the queue at 1 Gbps", 3)
+    late = {"transport.ack_every": 2, "transport.ack_delay": "1ms"}
+    settings: dict[str, tuple[str, dict[str, Any]]] = {
+        "DCTCP, jitter 1 µs": ("dctcp", {"host.jitter": "1us"}),
+        "DCTCP, jitter 100 ns": ("dctcp", {"host.jitter": "100ns"}),
+        "DCTCP, no jitter": ("dctcp", {}),
+        "ECN*: the window is halved": ("ecn-star", {"host.jitter": "1us"}),
+        "… an ACK for two packets": ("ecn-star", {"host.jitter": "1us"} | late),
+        "… 24 µs more of delay": ("ecn-star", {"host.jitter": "1us", "host.delay": "12us"}),
+        "Reno: what is in flight is halved": ("reno", {"host.jitter": "1us"}),
+        "… an ACK for two, bursts after cuts": (
+            "reno",
+            {"host.jitter": "1us", "host.lso_after_cut": True} | late,
+        ),
+        "… 24 µs more of delay, no other change": (
+            "reno",
+            {"host.jitter": "1us", "host.delay": "12us"},
+        ),
+    }
+    shown = {
+        ("DCTCP, jitter 1 µs", False): (0, "DCTCP, LSO off"),
+        ("DCTCP, jitter 1 µs", True): (1, "DCTCP, LSO on"),
+        ("… an ACK for two, bursts after cuts", True): (2, "Reno, an ACK for two, LSO on"),
+    }
+    rows = []
+    for name, (kind, sets) in settings.items():
+        common = {
+            "compare.transport.kind": [kind],
+            "compare.host.lso": [False, True],
+            "measure.series_every": "6us",
+            "run.until": "400ms",
+        }
+        row: list[object] = [name]
+        for run in runs(SCENARIOS / "cedm-fig3.toml", common | sets):
+            settled = run.series.filter(pl.col("time_s") >= 0.2)
+            window = (pl.col("time_s") / 2e-3).floor()
+            low = settled.group_by(window).agg(pl.col("bytes").min())["bytes"] / 1000
+            row += [K_KB - float(low.median() or 0), K_KB - float(low.min() or 0)]
+            place = shown.get((name, run.scenario["host"]["lso"]))
+            if place is not None:
+                index, title = place
+                queue(axes[index], run, 1000, color=COLOURS[index])
+                axes[index].axhline(K_KB, color="grey", linewidth=0.8)
+                axes[index].set_xlim(300, 306)
+                axes[index].set_ylim(0, 45)
+                axes[index].set_title(title, fontsize="small")
+        rows.append(row)
+    axes[0].set_ylabel("queue (KB)")
+    figure.savefig(picture, metadata={"Software": None})
+    spans = ("in 2 ms, median", "in 200 ms")
+    head = [f"LSO {lso}, {span}" for lso in ("off", "on") for span in spans]
+    return table(["lowest queue, KB below K = 32", *head], rows)
+
+
+def cuts(picture: Path) -> str:
+    """Figure 10 with DCTCP: goodput lost, with bursts that end or go on after a cut."""
+    figure, axes = panels("Figure 10: CEDM with DCTCP, K1 = 21 KB and K2 = 58 KB", 2)
+    settings: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        "no jitter": {"host.jitter": "0us"},
+        "ns-2's TCP": {
+            "transport.cut": "whole-packets",
+            "transport.grow_on_repeated_ece": True,
+            "transport.loss_halves": "window",
+            "transport.grow_when_app_limited": True,
+        },
+        "g = 1/4": {"transport.g": 0.25},
+        "g = 1/64": {"transport.g": 1 / 64},
+        "an ACK for two packets": {"transport.ack_every": 2, "transport.ack_delay": "1ms"},
+        "ACKs for up to five": {"host.merge_packets": 5},
+        "hosts' cards mark": {"host.nic": "switch"},
+        "segments of 16 KB at most": {"host.lso_max": "16KB"},
+        "w_s = 0.01": {"w_s": 0.01},
+        "w_s = 0.5": {"w_s": 0.5},
+        "w_s = 1": {"w_s": 1.0},
+        "K2 = 30 KB": {"k2": "30KB"},
+        "K2 = 120 KB": {"k2": "120KB"},
+    }
+    rows = []
+    for name, sets in settings.items():
+        lost: dict[tuple[str, bool], float] = {}
+        ours = {key: value for key, value in sets.items() if "." not in key}
+        common = {
+            "compare.scheme": ["per-queue", {"name": "cedm", "params": ours}],
+            "host.jitter": "1us",
+            "run.until": "260ms",
+        }
+        traced = {"measure.series_every": "4us"} if name == "as it is" else {}
+        others = {key: value for key, value in sets.items() if "." in key}
+        for run in runs(SCENARIOS / "cedm-fig10-dctcp.toml", common | traced | others):
+            after = run.scenario["host"]["lso_after_cut"]
+            scheme = run.scenario["scheme"]["name"]
+            lost[scheme, after] = FULL_GBPS - run.summary()["goodput_bps"] / 1e9
+            if traced and scheme == "cedm":
+                at = axes[int(after)]
+                queue(at, run, 1000, color=COLOURS[int(after)])
+                at.axhline(21.25, color="grey", linewidth=0.8)
+                at.set_xlim(150, 154)
+                at.set_ylim(0, 90)
+                words = "go on" if after else "end"
+                at.set_title(f"bursts {words} after a cut", fontsize="small")
+        rows.append([name, *(lost[s, a] for a in (False, True) for s in ("per-queue", "cedm"))])
+    axes[0].set_ylabel("queue (KB)")
+    figure.savefig(picture, metadata={"Software": None})
+    head = [f"{s}, bursts {w}" for w in ("end", "go on") for s in ("step", "CEDM")]
+    return table(["Gbps lost (paper: step 1.391, CEDM 0.210)", *head], rows)
+
+
+if __name__ == "__main__":
+    main(__file__, [lowest, cuts])
