@@ -17,7 +17,7 @@ PANELS = {
 
 def fct_over_load(rows: Rows, title: str, file: Path) -> None:
     """Each scheme's FCT over the first one's against load, a panel a statistic: geometric means
-    over paired seeds with 95 % confidence intervals."""
+    over paired seeds with 95 % confidence intervals; side by side where there is one load."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 6.5), layout="constrained", dpi=130)
@@ -25,9 +25,10 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
     schemes = rows.values("scheme")
     looks = style.of((row.settings["scheme"], row.scheme) for row in rows)
     loads = rows.values("load")
+    apart = 1.0 if len(loads) == 1 else 0.0
     for axes, (metric, heading) in zip(figure.subplots(2, 2).flat, PANELS.items(), strict=True):
         axes.set_title(heading, fontsize="medium")
-        for scheme in schemes:
+        for index, scheme in enumerate(schemes):
             xs, ys, errors = [], [], []
             for load in loads:
                 of = rows.where({"scheme": scheme, "load": load}).by_seed(metric)
@@ -37,7 +38,7 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
                     continue
                 ratio = stats.paired([of[s] for s in both], [base[s] for s in both]).ratio
                 low, high = ratio.low or ratio.estimate, ratio.high or ratio.estimate
-                xs.append(100 * load)
+                xs.append(100 * load + apart * (index - (len(schemes) - 1) / 2))
                 ys.append(ratio.estimate)
                 errors.append((ratio.estimate - low, high - ratio.estimate))
             look = looks[scheme]
@@ -54,6 +55,8 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
         axes.grid(alpha=0.3)
         axes.set_ylabel(f"FCT relative to {schemes[0]}")
         axes.set_xlabel("load (%)")
+        if len(loads) == 1:
+            axes.set_xticks([100 * loads[0]])
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     figure.savefig(file, metadata={"Software": None})
