@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from switchbed import runner, source, toml
+from switchbed import _native, runner, toml
 from switchbed._native import Mistake, Plan, Results
 from switchbed.meter import Silent
 from switchbed.result import Result
 from switchbed.runner import Outcome
-from switchbed.source import Source
 
 
 class Scenario:
@@ -40,7 +39,11 @@ class Scenario:
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
         """A scenario file, read now."""
         made = cls(name=os.fspath(path), folder=Path(path).parent)
-        made._text = source.read(path)
+        try:
+            made._text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+            raise Mistake(f"{path}: cannot read the scenario: {why}") from error
         made._values = None
         return made
 
@@ -72,21 +75,16 @@ class Scenario:
         return self._name
 
     @property
-    def source(self) -> Source:
-        """It as text, with what was varied."""
-        written = ((key, toml.value(key, item)) for key, item in self._overrides)
-        return Source(
+    def plans(self) -> list[Plan]:
+        """Its runs: one, or with `[compare]` each of the cross product."""
+        written = [(key, toml.value(key, item)) for key, item in self._overrides]
+        return _native.plans_of(
             self._name,
             self._text if self._values is None else toml.document(self._values),
             self._folder,
-            tuple((f"{key}={text}", f"with_({key}={text})") for key, text in written),
+            [(f"{key}={text}", f"with_({key}={text})") for key, text in written],
             self._values is None,
         )
-
-    @property
-    def plans(self) -> list[Plan]:
-        """Its runs: one, or with `[compare]` each of the cross product."""
-        return self.source.plans()
 
     @property
     def resolved(self) -> dict[str, Any]:

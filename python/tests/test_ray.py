@@ -1,6 +1,7 @@
 """Sweeps on a Ray cluster: the same runs in the same store, whatever dies."""
 
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SINGLE, Program
-from test_sweeps import FLOWS, contents
+from test_sweeps import contents
 
 WORKERS = ["--engine", "ray", "--jobs", "2"]
 
@@ -104,43 +105,40 @@ def test_ctrl_c_ends_the_cluster_and_keeps_what_has_finished(
 SCRIPT = """
 import subprocess
 import sys
-from pathlib import Path
-import switchbed as sb
 import ray
-from switchbed.source import Source
-from switchbed.sweeps.archive import Archive
-from switchbed.sweeps.ray import Ray
-from switchbed.sweeps.sweep import run
+import switchbed as sb
 
-class Changing(Source):
-    def plans(self, seeds=None):
-        Path("wrong.csv").write_text(FLOWS)
-        planned = super().plans(seeds)
-        # What only the run can notice.
-        Path("wrong.csv").write_text(FLOWS.replace("0,0,2", "0,0,99"))
-        return planned
-
-FLOWS = Path("right.csv").read_text()
-files = [[{"kind": "list", "file": name}] for name in ("wrong.csv", "right.csv")]
-lists = sb.Scenario.from_file("scenario.toml").with_({"compare.traffic": files})
-source = Changing(**vars(lists.source))
 ray.init(address="local", num_cpus=1, object_store_memory=2**27, include_dashboard=False,
          log_to_driver=False, logging_level="ERROR")
-found = run(source, Archive(Path("store")), "lists", None, None, Ray())
+found = sb.sweep("scenario.toml", "store", engine=sb.Ray())
 assert ray.is_initialized(), "a cluster that was there stays"
 (failure,) = found.failures
-assert (found.ran, found.failed, found.stopped_by) == (1, 1, None), found
-assert "99" in failure.message
+assert (found.ran, found.failed) == (1, 1), found
+assert failure.settings == {"scheme.params.fails": True}
+assert "mine.py:5: Mine.intend: ValueError: as asked" in failure.message, failure.message
 there = ["--engine", "ray", "--address", ray.get_runtime_context().gcs_address]
-subprocess.run([sys.argv[1], "sweep", "scenario.toml", *there], check=True)
+done = subprocess.run([sys.argv[1], "sweep", "scenario.toml", "--seeds", "2", *there], check=False)
+assert done.returncode == 1
+"""
+FAILING = """from switchbed.prototype import Intent, Marker
+class Mine(Marker):
+    def intend(self, view, queue, packet, rng):
+        if self.fails:
+            raise ValueError("as asked")
+        return Intent.Pass
+    def __init__(self, port, fails):
+        self.fails = fails
 """
 
 
 def test_on_a_cluster_that_is_there_a_failing_run_is_recorded_and_the_rest_goes_on(
     command: list[str], tmp_path: Path
 ) -> None:
-    (tmp_path / "scenario.toml").write_text(SINGLE)
-    (tmp_path / "right.csv").write_text(FLOWS)
+    scheme = '[scheme]\nname = "python"\nparams = { file = "mine.py", class = "Mine" }\n'
+    text = re.sub(r"\[scheme\].*?(?=\[transport\])", scheme, SINGLE, flags=re.S)
+    text += '[compare]\n"scheme.params.fails" = [true, false]\n'
+    (tmp_path / "scenario.toml").write_text(text)
+    (tmp_path / "mine.py").write_text(FAILING)
     (tmp_path / "script.py").write_text(SCRIPT)
     done = subprocess.run(
         [sys.executable, "-W", "error", "script.py", *command],
@@ -151,7 +149,7 @@ def test_on_a_cluster_that_is_there_a_failing_run_is_recorded_and_the_rest_goes_
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "1 runs: 1 ran, 0 kept from before; in switchbed-store" in done.stdout
+    assert "4 runs: 2 ran, 0 kept from before, 2 failed; in switchbed-store" in done.stdout
 
 
 @pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("slurm", "submitit")])

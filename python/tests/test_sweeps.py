@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from test_run import read
 
 import switchbed as sb
 from switchbed import stats
-from switchbed.source import Source
 from switchbed.sweeps import key
 from switchbed.sweeps.archive import Archive
 from switchbed.sweeps.stopping import LEAST, Rule, figure
@@ -116,17 +114,15 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> No
         {"compare.traffic": [[source] for source in files], "compare.seed": [1, 2]}
     )
 
-    class Changing(Source):
-        def plans(self, seeds: Sequence[int] | None = None) -> list[sb.Plan]:
-            wrong.write_text(FLOWS)
-            planned = super().plans(seeds)
-            # What only the run can notice.
-            wrong.write_text(FLOWS.replace("0,0,2", "0,0,99"))
-            return planned
+    def plans(_: object) -> list[sb.Plan]:
+        wrong.write_text(FLOWS)
+        planned = lists.plans
+        # What only the run can notice.
+        wrong.write_text(FLOWS.replace("0,0,2", "0,0,99"))
+        return planned
 
-    source = Changing(**vars(lists.source))
     archive = Archive(tmp_path / "store")
-    first = run(source, archive, "lists", None, None, Threads(2))
+    first = run(plans, archive, "lists", None, None, Threads(2))
     assert (first.ran, first.failed, first.kept) == (2, 2, 0)
     rows = first.query("select status, message from runs")
     assert rows["status"].to_list() == ["failed", "failed", "ok", "ok"]
@@ -134,9 +130,9 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> No
     assert rows["message"][2] == ""
     assert [len(found.flows) for found in first.results()] == [2, 2]
     # A failure is a result too, until told otherwise or the file is mended.
-    again = run(source, archive, "lists", None, None, Threads(2))
+    again = run(plans, archive, "lists", None, None, Threads(2))
     assert (again.ran, again.failed, again.kept, len(again.failures)) == (0, 0, 4, 2)
-    retried = run(source, archive, "lists", None, None, Threads(2), retry=True)
+    retried = run(plans, archive, "lists", None, None, Threads(2), retry=True)
     assert (retried.ran, retried.failed, retried.kept) == (0, 2, 2)
     wrong.write_text(FLOWS.replace("0,0,2", "0,0,3"))
     mended = sb.sweep(lists, tmp_path / "store", name="lists")

@@ -5,8 +5,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import options, report
-from switchbed.source import Source
+from switchbed import _native, options, report
+from switchbed._native import Plan
 from switchbed.sweeps.archive import Archive
 from switchbed.sweeps.engine import Engine
 from switchbed.sweeps.stopping import Rule
@@ -28,11 +28,15 @@ def sweep(
     retry: bool,
 ) -> int:
     """Returns the exit code: 1 if a run failed."""
-    source = Source.of_file(file, sets)
+
+    def plans(chosen: Sequence[int] | None) -> list[Plan]:
+        extra = [] if chosen is None else [f"compare.seed={list(chosen)}"]
+        return _native.plans(file, [*sets, *extra])
+
     called = name or file.stem
-    check(called, source, rule)
+    check(called, plans(None), rule)
     begin = time.perf_counter()
-    found = run(source, Archive(path), called, seeds, rule, engine, retry=retry)
+    found = run(plans, Archive(path), called, seeds, rule, engine, retry=retry)
     if found.outcomes:
         report.print_sweep(found.outcomes, time.perf_counter() - begin)
     print(f"{counts(found)}; in {path}, sweep {found.name}")

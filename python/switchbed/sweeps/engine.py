@@ -3,60 +3,53 @@
 archive, whole or as a failure; what a run is and where it is kept is the same for all."""
 
 import os
+import pickle
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, Self
 
 from switchbed._native import Mistake, Plan, Progress, __build__
-from switchbed.source import Source
 from switchbed.sweeps import key as keys
 from switchbed.sweeps.archive import Archive
-
-
-@dataclass(frozen=True)
-class Task:
-    """A run as another process finds it: it plans it anew from the scenario's text."""
-
-    key: str
-    source: Source
-    seeds: tuple[int, ...] | None
-    index: int
-    """Its place among the source's plans under the seeds."""
-    folder: Path
-    """What paths of the source are relative to."""
-
-    def plan(self) -> Plan:
-        """The run, which must be the one that was meant: the same build, the same inputs."""
-        if self.folder.is_dir():
-            os.chdir(self.folder)
-        plan = _plans(self.source, self.seeds)[self.index]
-        if keys.of(plan) != self.key:
-            raise Mistake(
-                f"{self.source.name}: on {os.uname().nodename} the run is another one; install "
-                f"the same build of switchbed there (it has {__build__}) and the same flow lists"
-            )
-        return plan
-
-
-@lru_cache(maxsize=4)
-def _plans(source: Source, seeds: tuple[int, ...] | None) -> list[Plan]:
-    return source.plans(seeds)
 
 
 @dataclass(frozen=True)
 class Job:
     """A run that is missing."""
 
+    key: str
+    """Where the archive keeps it."""
     plan: Plan
-    task: Task
 
     @property
-    def key(self) -> str:
-        """Where the archive keeps it."""
-        return self.task.key
+    def task(self) -> "Task":
+        """The same for another process."""
+        return Task(self.key, pickle.dumps(self.plan), Path.cwd())
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run on its way to another process, which plans it anew from the scenario's text."""
+
+    key: str
+    pickled: bytes
+    folder: Path
+    """What paths of the plan are relative to."""
+
+    @property
+    def job(self) -> Job:
+        """The run, which must be the one that was meant: the same build, the same inputs."""
+        if self.folder.is_dir():
+            os.chdir(self.folder)
+        plan: Plan = pickle.loads(self.pickled)
+        if keys.of(plan) != self.key:
+            raise Mistake(
+                f"on {os.uname().nodename} the run is another one: that machine needs the same "
+                f"build of switchbed (it has {__build__}) and the same files"
+            )
+        return Job(self.key, plan)
 
 
 class Tally(Protocol):

@@ -106,7 +106,7 @@ class Ray:
 
 def execute(task: Task) -> Files | Failed:
     """What a worker does: the run's files, as the store keeps them."""
-    plan = task.plan()
+    plan = task.job.plan
     try:
         results, outcome = runner.run_one(0, plan, Progress())
     except (Mistake, Panic) as error:

@@ -174,8 +174,8 @@ class Worker:
     def __call__(self, tasks: Sequence[Task]) -> None:
         """Runs those that the store does not have, and writes them there."""
         archive = Archive(self.store, create=False)
-        known = (task for task in tasks if not archive.has(task.key))
-        jobs = [Job(task.plan(), task) for task in known if archive.failure(task.key) is None]
+        missing = (task for task in tasks if not archive.has(task.key))
+        jobs = [task.job for task in missing if archive.failure(task.key) is None]
         try:
             stopped = Threads(self.threads).run(jobs, Ledger(archive, _Uncounted()), Silent())
         finally:

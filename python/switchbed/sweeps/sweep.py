@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,9 @@ from switchbed._native import Mistake, Plan
 from switchbed.result import Result
 from switchbed.runner import Outcome
 from switchbed.scenario import Scenario
-from switchbed.source import Source
 from switchbed.sweeps import key, progress
 from switchbed.sweeps.archive import Archive
-from switchbed.sweeps.engine import Engine, Job, Ledger, Task
+from switchbed.sweeps.engine import Engine, Job, Ledger
 from switchbed.sweeps.stopping import Rule
 from switchbed.sweeps.threads import Threads
 
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
 
 STORE = "switchbed-store"
 MAX_SEEDS = 30
+
+Plans = Callable[[Sequence[int] | None], list[Plan]]
+"""The runs under these seeds, or under the scenario's own."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +112,15 @@ def sweep(
     cores). `retry`: run again what failed before. Ctrl-C keeps what has finished.
     """
     given = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
+
+    def plans(chosen: Sequence[int] | None) -> list[Plan]:
+        return (given if chosen is None else given.with_({"compare.seed": list(chosen)})).plans
+
     rule = Rule.of(metric, precision, against, max_seeds)
     called = name or Path(given.name).stem
-    source = given.source
-    check(called, source, rule)
+    check(called, plans(None), rule)
     found = run(
-        source, Archive(Path(store)), called, seeds, rule, engine or Threads(jobs), retry=retry
+        plans, Archive(Path(store)), called, seeds, rule, engine or Threads(jobs), retry=retry
     )
     if found.stopped_by is not None:
         raise found.stopped_by
@@ -123,7 +128,7 @@ def sweep(
 
 
 def run(
-    source: Source,
+    plans: Plans,
     archive: Archive,
     name: str,
     seeds: int | None,
@@ -133,34 +138,28 @@ def run(
     retry: bool = False,
 ) -> SweepResult:
     """What both faces share. A sweep that was stopped says so in `stopped_by`."""
-    todo = list(_jobs(source, None))
+    todo = plans(None)
     if seeds is not None:
-        first = min(_seed(job.plan) for job in todo)
-        todo = list(_jobs(source, range(first, first + seeds)))
+        first = min(_seed(plan) for plan in todo)
+        todo = plans(range(first, first + seeds))
     found = SweepResult(archive, name, [])
     archive.sweep()
     with engine, progress.bar(found) as meter:
         while todo and found.stopped_by is None:
             _round(todo, found, engine, meter, retry)
-            todo = [] if rule is None else list(_more(source, found, rule))
+            todo = [] if rule is None else list(_more(plans, found, rule))
     archive.sweep()
     if found.entries:
         archive.write_sweep(name, _rows(found))
     return found
 
 
-def _jobs(source: Source, seeds: Sequence[int] | None) -> Iterator[Job]:
-    """Every run under these seeds, or under the scenario's own."""
-    chosen = None if seeds is None else tuple(seeds)
-    for index, plan in enumerate(source.plans(chosen)):
-        yield Job(plan, Task(key.of(plan), source, chosen, index, Path.cwd()))
-
-
 def _round(
-    jobs: list[Job], found: SweepResult, engine: Engine, meter: progress.Bar, retry: bool
+    plans: list[Plan], found: SweepResult, engine: Engine, meter: progress.Bar, retry: bool
 ) -> None:
-    """Runs those of the jobs that are missing, and enters all of them."""
+    """Runs those of the plans that are missing, and enters all of them."""
     archive = found.archive
+    jobs = [Job(key.of(plan), plan) for plan in plans]
     # Two combinations may come to the same run.
     missing = {job.key: job for job in jobs if not archive.has(job.key)}
     if not retry:
@@ -183,7 +182,7 @@ def _entry(archive: Archive, name: str, plan: Plan) -> Entry | None:
     return None if message is None else Entry(name, settings, seed, scheme, None, message)
 
 
-def _more(source: Source, found: SweepResult, rule: Rule) -> Iterator[Job]:
+def _more(plans: Plans, found: SweepResult, rule: Rule) -> Iterator[Plan]:
     """Further seeds for the points that need them: all schemes of a point get the same, so
     that they stay paired."""
     points: dict[str, dict[str | None, list[Entry]]] = {}
@@ -201,9 +200,9 @@ def _more(source: Source, found: SweepResult, rule: Rule) -> Iterator[Job]:
         wanted[point] = range(last + 1, last + 1 + more)
     every = sorted({seed for seeds in wanted.values() for seed in seeds})
     if every:
-        for job in _jobs(source, every):
-            if _seed(job.plan) in wanted[_point(dict(json.loads(job.plan.settings)))]:
-                yield job
+        for plan in plans(every):
+            if _seed(plan) in wanted[_point(dict(json.loads(plan.settings)))]:
+                yield plan
 
 
 def _rows(found: SweepResult) -> list[dict[str, Any]]:
@@ -234,10 +233,8 @@ def _label(settings: Mapping[str, Any]) -> str | None:
     return next((str(v) for k, v in settings.items() if comparing.is_scheme(k)), None)
 
 
-def check(name: str, source: Source, rule: Rule | None) -> None:
-    """Refuses, before a store is made, what cannot run, what cannot name a file, and a rule that
-    cannot be kept."""
-    plans = source.plans()
+def check(name: str, plans: Sequence[Plan], rule: Rule | None) -> None:
+    """Refuses, before a store is made, what cannot name a file and a rule that cannot be kept."""
     if not re.fullmatch(r"\w[\w.+-]*", name):
         raise Mistake(f"--name {name}: use letters, digits, and any of . _ + - inside")
     if rule is not None:
