@@ -74,7 +74,7 @@ def test_a_worker_that_is_killed_costs_no_run(
             busy = [pid for pid, name in below(process.pid) if name.startswith("ray::execute")]
         os.kill(busy[0], signal.SIGKILL)
         assert len(list(store.glob("runs/*"))) < 20, "half-way"
-        printed, errors = process.communicate(timeout=60)
+        printed, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert "20 runs: 20 ran, 0 kept from before; in ray" in printed
     switchbed("sweep", sweep, *slow, "--store", "threads")
@@ -145,7 +145,7 @@ def test_on_a_cluster_that_is_there_a_failing_run_is_recorded_and_the_rest_goes_
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr
