@@ -160,3 +160,36 @@ class RandomPushOut(Buffer):
         slot = view.slot_at_byte(longest, rng.below(view.queue_bytes(longest)))
         assert slot is not None
         return Admission.PushOut(slot)
+
+
+class Erratic(Marker):
+    """Marks, unmarks and drops what it likes: for invariants."""
+
+    def intend(self, view: View, queue: int, packet: Packet, rng: Random) -> Intent:
+        return (Intent.Pass, Intent.Mark, Intent.Drop)[self._often_first(rng, 3)]
+
+    def stored(
+        self, view: View, queue: int, slot: Slot, intent: Intent, rng: Random
+    ) -> Slot | None:
+        slots = view.slots(rng.below(view.queues))
+        return slots[rng.below(len(slots))] if slots else None
+
+    def depart(self, view: View, queue: int, slot: Slot, note: Note, rng: Random) -> Departure:
+        words = (Departure.Pass, Departure.Mark, Departure.Unmark, Departure.Drop)
+        return words[self._often_first(rng, 4)]
+
+    def _often_first(self, rng: Random, n: int) -> int:
+        return rng.below(n) if rng.unit() < 0.1 else 0
+
+
+class ErraticTurns(Scheduler):
+    """Any queue, or later."""
+
+    def __init__(self, port: Port) -> None:
+        self.asked = 0
+
+    def select(self, view: View, ends: Ends) -> Selection:
+        self.asked += 1
+        if self.asked % 7 == 0:
+            return Selection.NotBefore(view.now_ps + 300_000 * (self.asked % 3 + 1))
+        return Selection.Queue(view.eligible[self.asked % len(view.eligible)])

@@ -104,6 +104,52 @@ def test_whatever_a_class_does_a_port_stays_a_port(base: sb.Scenario) -> None:
     assert run.summary()["flows"]["finished"] == run.summary()["flows"]["count"]
 
 
+def test_a_class_that_does_anything_breaks_nothing(base: sb.Scenario) -> None:
+    anything = base.with_(scheme=python("Erratic", "RandomPushOut", "ErraticTurns"), flows=100)
+    anything = anything.with_({"switch.buffer": "12KB"})
+    run = anything.run()
+    flows, ports = run.summary()["flows"], run.counters
+    assert flows["finished"] == flows["count"]
+    for why in ("early", "pushed_out", "at_departure"):
+        assert ports[f"drops_{why}"].sum() > 0, why
+    # What the hosts' cards sent, the switch has sent on or dropped, but for
+    # those on their way as counting begins and ends.
+    cards = ports["port"].str.starts_with("host")
+    sent = int(ports.filter(cards)["sent_packets"].sum())
+    switch = ports.filter(~cards)
+    dropped = sum(int(switch[n].sum()) for n in switch.columns if n.startswith("drops_"))
+    assert abs(sent - int(switch["sent_packets"].sum()) - dropped) < 20
+    assert run.flows.equals(anything.run().flows)
+
+
+def test_some_switches_may_have_it() -> None:
+    fabric = sb.Scenario(
+        {
+            "topology": {
+                "kind": "leaf-spine",
+                "leaves": 2,
+                "spines": 2,
+                "hosts_per_leaf": 2,
+                "host_rate": "10Gbps",
+                "host_delay": "5us",
+            },
+            "switch": {"queues": 2, "buffer": "300KB"},
+            "scheme": {"name": "per-queue", "params": K},
+            "transport": {"kind": "dctcp"},
+            "traffic": [{"kind": "poisson", "load": 0.9, "flows": 200, "sizes": "60KB"}],
+        }
+    )
+    plain = fabric.run()
+    (plan,) = fabric.with_({"deploy": [{"switches": "spine", "scheme": python("Step", **K)}]}).plans
+    assert plan.python
+    deployed = fabric.with_(
+        {"deploy": [{"switches": "spine", "scheme": python("Step", **K)}]}
+    ).run()
+    assert plain.summary()["marks"] > 0
+    assert deployed.flows.equals(plain.flows)
+    assert sources.files(deployed.scenario) == [Path(SCHEMES)]
+
+
 def test_no_packet_that_is_not_ecn_capable_gets_a_mark(base: sb.Scenario, tmp_path: Path) -> None:
     scheme = own(tmp_path, "return Intent.Mark if view.queue_bytes(queue) > 3000 else Intent.Pass")
     run = base.with_(scheme=scheme, flows=20).with_({"transport.ecn": False}).run()
@@ -405,7 +451,7 @@ def test_ctrl_c_ends_a_run_and_leaves_nothing(
         begin = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-    assert time.monotonic() - begin < 2
+    assert time.monotonic() - begin < 5
     assert process.returncode == 130
     assert "interrupted; nothing kept" in errors
     assert "Traceback" not in errors

@@ -112,6 +112,8 @@ def _check(request: Request, scenario: dict[str, Any]) -> None:
         raise Mistake(
             f"{file}: topology.hosts is {topology['hosts']}: a lab has {MOST_HOSTS} at most"
         )
+    if scenario["scheme"]["name"] == "python":
+        raise Mistake(f"{file}: scheme.name is 'python': it runs in the simulator alone")
     if request.scale != 1 and any(source["kind"] == "list" for source in scenario["traffic"]):
         raise Mistake(f"{file}: --scale {request.scale:g}: the times of a flow list do not scale")
     orders.check(file, scenario["traffic"])

@@ -12,6 +12,7 @@ from typing import Any
 
 from switchbed import _native, runner
 from switchbed._native import Plan, Results
+from switchbed.prototype import sources
 from switchbed.reproduce.claims import Experiment, Paper, Scale
 from switchbed.reproduce.rows import Figures, Row, Rows
 from switchbed.result import Result
@@ -67,6 +68,7 @@ def jobs(
             if len(experiment.scenarios) > 1:
                 settings["scenario"] = file.stem
             parts = [_native.__build__, source, plan.scenario, plan.settings, file.stem]
+            parts += map(sources.digest, sources.files(json.loads(plan.scenario)))
             key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
             kept = store / paper.name / experiment.id / f"{key[:24]}.json"
             found.append(Job(plan, settings, seed, kept))

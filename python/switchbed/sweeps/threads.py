@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from switchbed import runner
-from switchbed._native import Plan, Results
+from switchbed._native import Mistake, Plan, Results
 from switchbed.runner import Outcome
+from switchbed.sweeps import key
 from switchbed.sweeps.engine import Job, Ledger, Meter
 
 
@@ -33,7 +34,10 @@ class Threads:
         """As `Engine` says."""
 
         def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
-            ledger.archive.keep(jobs[outcome.index].key, plan, results, outcome)
+            name = jobs[outcome.index].key
+            if plan.python and key.of(plan) != name:
+                raise Mistake("the source of a scheme has changed since the sweep began: again")
+            ledger.archive.keep(name, plan, results, outcome)
             ledger.ran()
 
         def tolerate(index: int, message: str) -> None:
