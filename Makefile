@@ -89,6 +89,7 @@ fabrics: setup
 
 # Runs the papers' testbed figures as labs and writes docs/live-papers.md: as root, half an hour.
 live-papers: setup
+	$(BIN)/switchbed live dctcp load
 	$(BIN)/switchbed live papers --out target/live-papers --docs docs
 
 # Pins every Python package for all platforms, with hashes.
