@@ -341,7 +341,8 @@ def _measure(
 def _began(socket: Path) -> float:
     """When the switch did, from which it counts time. It answers within its slice, and then at
     once: the earliest that answers allow is the best."""
-    return min(-control.stats(socket)["time_s"] + time.monotonic() for _ in range(5))
+    began: float = min(time.monotonic() - control.stats(socket)["time_s"] for _ in range(5))
+    return began
 
 
 def _wait_for_flows(
