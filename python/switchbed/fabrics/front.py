@@ -1,10 +1,12 @@
 """Which schemes no other beats, said only where the seeds tell.
 
-A scheme is beaten if another one is better in one of the two measures, and in the other better or
-at most `MARGIN` worse; both by the ends of intervals that are paired over the seeds. What is not
-beaten is the front. Few seeds have wide intervals, and leave it many members.
+A scheme is beaten if another one is shown to be better in one of the two measures, and in the other
+better or at most `MARGIN` worse: by the ends of intervals that are paired over the seeds. Of the
+rest, the front are those that by the estimates no other of them betters in both; the others are
+open: the seeds are too few to show that they are beaten.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -68,19 +70,38 @@ class Standing:
         rivals = (rival for rival in self.ranked if rival != label)
         return next((rival for rival in rivals if self.beats(rival, label)), None)
 
+    def middle(self, label: str, column: str) -> float:
+        """The geometric mean over the seeds, which is what ratios compare."""
+        logs = [math.log(value) for value in self.values(label, column)]
+        return math.exp(stats.mean(logs).estimate)
+
     @cached_property
     def ranked(self) -> list[str]:
         """From the best for large flows on."""
-        return sorted(self.labels, key=lambda label: self.mean(label, LARGE))
+        return sorted(self.labels, key=lambda label: self.middle(label, LARGE))
+
+    @cached_property
+    def unbeaten(self) -> list[str]:
+        """Front and open, from the best for large flows on."""
+        return [label for label in self.ranked if self.beaten_by(label) is None]
 
     @cached_property
     def front(self) -> list[str]:
-        """The schemes that none beats, from the best for large flows on."""
-        return [label for label in self.ranked if self.beaten_by(label) is None]
+        """From the best for large flows on, and so each better for small ones than the last."""
+        found: list[str] = []
+        for label in self.unbeaten:
+            if not found or self.middle(label, SMALL) < self.middle(found[-1], SMALL):
+                found.append(label)
+        return found
+
+    @cached_property
+    def open(self) -> list[str]:
+        """Neither beaten nor on the front."""
+        return [label for label in self.unbeaten if label not in self.front]
 
     def best(self, column: str) -> tuple[str, list[str]]:
         """The scheme that is best over the seeds, and those that are not shown to be worse."""
-        first = min(self.labels, key=lambda label: self.mean(label, column))
+        first = min(self.labels, key=lambda label: self.middle(label, column))
         rest = [label for label in self.labels if label != first]
         return first, [label for label in rest if not self.worse(label, first, column)]
 

@@ -77,7 +77,8 @@ def _scale(found: Found) -> str:
 
 
 def _condition(found: Found, condition: str) -> str:
-    heads = ["", "small flows' p99: best", "no worse", "large flows' average: best", "no worse"]
+    heads = ["", "small flows' p99: best", "not shown worse"]
+    heads += ["large flows' average: best", "not shown worse"]
     rows = (
         [cell.where, *_best(standing, SMALL), *_best(standing, LARGE)]
         for cell, standing in found.items()
@@ -88,19 +89,27 @@ def _condition(found: Found, condition: str) -> str:
 
 def _best(standing: Standing, column: str) -> tuple[str, str]:
     first, ties = standing.best(column)
-    time_ms = standing.mean(first, column) / 1000
+    time_ms = standing.middle(first, column) / 1000
     return f"**{first}**, {time_ms:.3g} ms", ", ".join(ties) or "none"
 
 
 def _front(found: Found) -> str:
     """Who is on the front where, those who are most often first."""
     marks = {
-        label: [standing.beaten_by(label) or "●" for standing in found.values()]
-        for label in next(iter(found.values())).labels
+        label: [_mark(s, label) or str(s.beaten_by(label)) for s in found.values()]
+        for label in _labels(found)
     }
-    ordered = sorted(marks, key=lambda label: -marks[label].count("●"))
-    rows = ([label, f"{marks[label].count('●')}", *marks[label]] for label in ordered)
-    return _table(["scheme", f"● of {len(found)}", *map(_short, found)], rows)
+    ordered = sorted(marks, key=lambda label: (-marks[label].count("●"), -marks[label].count("○")))
+    rows = (
+        [label, f"{marks[label].count('●')}", f"{marks[label].count('○')}", *marks[label]]
+        for label in ordered
+    )
+    return _table(["scheme", "●", "○", *map(_short, found)], rows)
+
+
+def _mark(standing: Standing, label: str) -> str:
+    """Nothing for who is beaten."""
+    return "●" if label in standing.front else "○" if label in standing.open else ""
 
 
 def _lso(found: Found) -> str:
@@ -125,7 +134,7 @@ def _lso(found: Found) -> str:
 
 def _incast(found: Found) -> str:
     rows = (
-        [label, *(_spread(s.values(label, "incast_p99_us")) for s in found.values())]
+        [label, *(_range(s, label, "incast_p99_us") for s in found.values())]
         for label in _labels(found)
     )
     return _table(["scheme", *map(_short, found)], rows)
@@ -159,7 +168,7 @@ def _figures(cell: Cell, standing: Standing) -> str:
 
 
 def _row(standing: Standing, label: str, base: str) -> list[str]:
-    cells = [label, "●" if label in standing.front else ""]
+    cells = [label, _mark(standing, label)]
     for column in (SMALL, LARGE):
         cells.append(_spread(standing.values(label, column)))
         cells.append("" if label == base else _change(standing.against(label, base, column)))
@@ -172,6 +181,13 @@ def _spread(values_us: Sequence[float]) -> str:
     found = stats.mean(values_us)
     around = "" if found.low is None else f" ±{100 * found.relative:.0f} %"
     return f"{found.estimate / 1000:.3g}{around}"
+
+
+def _range(standing: Standing, label: str, column: str) -> str:
+    """`1.23 (1.1 to 1.4)`, in ms."""
+    values = standing.values(label, column)
+    ms = (standing.middle(label, column) / 1000, min(values) / 1000, max(values) / 1000)
+    return "{:.3g} ({:.3g} to {:.3g})".format(*ms)
 
 
 def _change(found: stats.Change) -> str:

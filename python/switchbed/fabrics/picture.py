@@ -44,24 +44,26 @@ def _panel(axes: "Axes", standing: Standing) -> None:
     for label in standing.labels:
         x, y = (standing.against(label, base, column).ratio for column in (LARGE, SMALL))
         points[label] = (x.estimate, y.estimate)
-        kept = label in standing.front
+        front, kept = label in standing.front, label in standing.unbeaten
         axes.errorbar(
             [x.estimate],
             [y.estimate],
-            xerr=_reach(x),
-            yerr=_reach(y),
+            xerr=_reach(x) if kept else None,
+            yerr=_reach(y) if kept else None,
             color=looks[label].colour,
             marker=looks[label].marker,
             markerfacecolor=looks[label].colour if kept else "white",
-            markersize=7 if kept else 5,
+            markerfacecoloralt="white",
+            fillstyle="full" if front or not kept else "left",
+            markersize=7 if front else 6 if kept else 4,
             linestyle="none",
-            elinewidth=0.6 if kept else 0.3,
-            zorder=3 if kept else 2,
+            elinewidth=0.7 if front else 0.3,
+            zorder=3 if front else 2,
             label=label,
         )
     _zoom(axes, points.values())
-    steps = _steps(points.values())
-    axes.step(*zip(*steps, strict=True), where="post", color=style.GREY, linewidth=0.8, zorder=1)
+    steps = [points[label] for label in standing.front]
+    axes.step(*zip(*steps, strict=True), where="post", color=style.BLACK, linewidth=1, zorder=2.5)
     named = [*standing.front, *(label for label in points if label not in standing.front)]
     for label, offset in _places(axes, points, named).items():
         axes.annotate(
@@ -92,15 +94,6 @@ def _zoom(axes: "Axes", points: Iterable[Point]) -> None:
     for ends, values in ((axes.set_xlim, xs), (axes.set_ylim, ys)):
         margin = 1.02 * (max(values) / min(values)) ** 0.08
         ends(min(values) / margin, max(values) * margin)
-
-
-def _steps(points: Iterable[Point]) -> list[Point]:
-    """The estimates that no other is below and left of."""
-    found: list[Point] = []
-    for x, y in sorted(points):
-        if not found or y < found[-1][1]:
-            found.append((x, y))
-    return found
 
 
 def _places(axes: "Axes", points: Mapping[str, Point], named: Iterable[str]) -> dict[str, Point]:
