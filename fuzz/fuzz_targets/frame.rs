@@ -1,11 +1,12 @@
 //! Any bytes as a frame: nothing panics, Not-ECT is never marked, and a mark changes the ECN
-//! field and the checksum alone.
+//! field and the checksum alone. What a congestion message tells of it is what its source finds.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use switchbed_wire::{Frame, set_ce};
+use switchbed_wire::{Frame, Mac, cnm, set_ce};
 
 fuzz_target!(|bytes: &[u8]| {
+    told(bytes);
     let Ok(frame) = Frame::parse(bytes) else { return };
     let Some(ip) = frame.ip else { return };
     let mut marked = bytes.to_vec();
@@ -18,3 +19,11 @@ fuzz_target!(|bytes: &[u8]| {
     let changed = bytes.iter().zip(&marked).enumerate().filter(|(_, (a, b))| a != b);
     assert!(changed.into_iter().all(|(i, _)| [1, 10, 11].contains(&(i - ip.offset))));
 });
+
+fn told(bytes: &[u8]) {
+    let _ = cnm::sampled(bytes);
+    let message = cnm::Notification { quantized: 1, point: 0, offset_bytes: 0, delta_bytes: 0 };
+    if let Some(notice) = cnm::build(Mac([2; 6]), &message, bytes) {
+        assert_eq!(cnm::sampled(&notice), cnm::as_told(bytes));
+    }
+}

@@ -1,14 +1,18 @@
-//! A scenario file and one override, apart by a zero byte: the reader never panics, says
-//! what is wrong in one line, and reads back what it writes.
+//! A scenario's or a live switch's file and one override, apart by a zero byte: the reader never
+//! panics, says what is wrong in one line, and reads back what it writes. `scenarios` is a corpus
+//! to begin with.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
-use switchbed_scenario::{plans_of, to_toml};
+use switchbed_scenario::{live_of, plans_of, to_toml};
 
 fuzz_target!(|text: &str| {
     let (text, set) = text.split_once('\0').unwrap_or((text, ""));
     let sets: Vec<String> = (!set.is_empty()).then(|| set.to_owned()).into_iter().collect();
+    if let Err(mistake) = live_of("f.toml", text, &sets) {
+        assert!(!mistake.to_string().contains('\n'));
+    }
     match plans_of("f.toml", text, Path::new("no-such-folder"), &sets, None) {
         Err(mistake) => assert!(!mistake.to_string().contains('\n')),
         Ok(plans) => {

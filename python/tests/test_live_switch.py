@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -127,9 +128,9 @@ def test_a_switch_that_runs_is_asked_and_set(
         assert _undocumented(first) == set()
         text = switchbed("live", "stats", "--prometheus", "--socket", socket).stdout
         assert f'switchbed_sent_packets_total{{port="a{os.getpid()}"}}' in text
-        status = [Path(f"/proc/{pid}/status").read_text() for pid in _holders(socket)]
-        assert status
-        assert all("CapEff:\t0000000000000000" in text for text in status)
+        assert _rights(socket) == {
+            (f"Cap{kind}", 0) for kind in ("Inh", "Prm", "Eff", "Bnd", "Amb")
+        }
     import polars as pl
 
     series = pl.read_parquet(out / "series.parquet")
@@ -144,6 +145,39 @@ def _undocumented(stats: dict[str, Any]) -> set[str]:
     port = stats["ports"][0]
     names = {*stats, *stats["refused"], *stats["wakes"], *port, *port["queues"][0]}
     return {name for name in names if f"`{name}`" not in page and not name.startswith("drops_")}
+
+
+@needs_namespaces
+def test_two_capabilities_are_enough_and_are_given_up(
+    tmp_path: Path, namespaces: list[str], command: list[str]
+) -> None:
+    assert shutil.which("setpriv"), "setpriv is part of util-linux"
+    names = [f"q{os.getpid()}{letter}" for letter in "ab"]
+    # Root without any other right, as of a service with a bounding set.
+    words = ["setpriv", "--bounding-set", "-all,+net_admin,+net_raw", *command]
+    ports = "".join(f'[[port]]\nname = "{name}"\n' for name in names)
+    with running(words, tmp_path, SWITCH + ports) as socket:
+        # Only what was not its own to empty is left: the bounding set, of which nothing follows.
+        allowed = 1 << 12 | 1 << 13
+        assert _rights(socket) == NO_RIGHTS | {("CapBnd", allowed)}
+        for i, (name, netns) in enumerate(zip(names, namespaces, strict=False)):
+            ip("link", "set", "dev", name, "netns", netns)
+            ip("-n", netns, "address", "add", f"10.0.0.{i + 1}/24", "dev", name)
+            ip("-n", netns, "link", "set", "dev", name, "up")
+        assert transfer(namespaces[0], namespaces[1], "10.0.0.2") < 10
+
+
+NO_RIGHTS = {(f"Cap{kind}", 0) for kind in ("Inh", "Prm", "Eff", "Amb")}
+
+
+def _rights(socket: Path) -> set[tuple[str, int]]:
+    """The capabilities of every thread of the switch with this socket, by set."""
+    found = set()
+    for pid in _holders(socket):
+        for status in Path(f"/proc/{pid}/task").glob("*/status"):
+            lines = (line.split() for line in status.read_text().splitlines())
+            found |= {(w[0].rstrip(":"), int(w[1], 16)) for w in lines if w[0].startswith("Cap")}
+    return found
 
 
 def _holders(socket: Path) -> list[int]:
