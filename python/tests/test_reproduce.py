@@ -272,3 +272,17 @@ def test_every_cause_has_its_picture_its_table_and_a_word_in_the_readme() -> Non
         assert found == {f"{name}{kind}" for name in names for kind in (".png", ".md")}
         for name in names:
             assert f"(causes/{name}.png)" in readme
+
+
+def test_the_part_of_large_flows_in_a_gain_is_of_all_flows_times_together() -> None:
+    def row(scheme: str, small_us: float, large_us: float) -> Row:
+        both = {"small.n": 90, "small.mean_us": small_us, "large.n": 10, "large.mean_us": large_us}
+        mean_us = 0.9 * small_us + 0.1 * large_us
+        none = {"medium.n": 0, "medium.mean_us": 0.0}
+        figures = both | none | {"all.n": 100, "all.mean_us": mean_us}
+        return Row({"scheme": scheme, "load": 0.5}, 1, figures)
+
+    # Small flows gain 90 · 10 µs, large ones 10 · 270.
+    runs = Rows([row("2 packets", 100, 1000), row("16 packets", 90, 730)])
+    found = claims.papers()["mqecn"].function("fig2_part")(runs)
+    assert found == {"load 0.5": {1: pytest.approx(75)}}

@@ -146,6 +146,48 @@ def slope(picture: Path) -> str:
     return table([*head, "goodput over a full link's"], rows)
 
 
+def joining(picture: Path) -> str:
+    """Figure 9: when a second flow has its share, over ten phases of the first one's sawtooth."""
+    figure, axes = panels("Figure 9 under E-ECN: the second flow's rate, at three phases", 2)
+    settings: dict[str, dict[str, Any]] = {
+        "K = 50 packets": {},
+        "K = 20 packets": {"scheme.params.threshold": "20pkt"},
+        "within 30 % of the fair share": {"measure.convergence.within": 0.3},
+        "T_a of 5 RTTs": {"scheme.params.base_rtt": "167us"},
+        "T_i = 100 µs": {"scheme.params.t_i": "100us"},
+        "an ACK for two packets": {"transport.ack_every": 2, "transport.ack_delay": "1ms"},
+        "the first flow without a limit": {"transport.receive_window": 4096},
+    }
+    rows = []
+    for name, sets in settings.items():
+        took: dict[str, list[float]] = {"per-queue": [], "e-ecn": []}
+        for run in runs(HERE / "fig9.toml", {"host.jitter": "1us"} | sets):
+            found = run.table("convergence")
+            after = found.filter(found["row"] == 1)["converged_after_s"][0]
+            scheme = run.scenario["scheme"]["name"]
+            took[scheme].append(400.0 if after is None else 1e3 * float(after))
+            if scheme == "e-ecn" and name.startswith("K") and len(took[scheme]) <= 3:
+                index = int("20" in name)
+                rates = run.table("rates")
+                second = rates.filter(rates["row"] == 1)
+                colour = COLOURS[len(took[scheme]) - 1]
+                axes[index].plot(
+                    1e3 * second["time_s"], second["rate_bps"] / 1e6, color=colour, linewidth=0.8
+                )
+                axes[index].set_title(name, fontsize="small")
+                axes[index].set_xlim(50, 200)
+                axes[index].axhline(480, color="grey", linewidth=0.8)
+                axes[index].set_xlabel("time (ms)")
+        row: list[object] = [name]
+        for values in took.values():
+            row += [f"{sum(values) / len(values):.0f}", f"{min(values):.0f} to {max(values):.0f}"]
+        rows.append([*row, 100 * (1 - sum(took["e-ecn"]) / sum(took["per-queue"]))])
+    axes[0].set_ylabel("rate (Mbps)")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["step, ms (400: not at all)", "of ten phases", "E-ECN, ms", "of ten phases"]
+    return table(["setting", *head, "sooner, %"], rows)
+
+
 def losses(picture: Path) -> str:
     """Table 3: where packets are lost, by what the paper leaves open."""
     old: dict[str, Any] = {"transport.ecn_acks": False, "transport.receive_window": 4096}
@@ -207,4 +249,4 @@ def _places(run: Result) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    main(__file__, [bursts, steady, slope, losses])
+    main(__file__, [bursts, steady, slope, joining, losses])

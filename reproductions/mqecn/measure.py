@@ -49,6 +49,34 @@ def fig1_p99(rows: Rows) -> Points:
     return {"": _over(_queues(rows, 8), _queues(rows, 1), "probe0.p99_us")}
 
 
+def fig2_part(rows: Rows) -> Points:
+    """At each load, the part that flows over 100 KB have in what the flows' times together fall by
+    with 16 packets instead of 2, in percent."""
+
+    def total_us(runs: Rows, sizes: tuple[str, ...]) -> dict[int, float]:
+        """By seed, the times of all flows of these sizes together."""
+        found: dict[int, float] = {}
+        for size in sizes:
+            counts = runs.by_seed(f"{size}.n")
+            for seed, mean_us in runs.by_seed(f"{size}.mean_us").items():
+                found[seed] = found.get(seed, 0.0) + counts[seed] * mean_us
+        return found
+
+    found: Points = {}
+    for load in rows.values("load"):
+        runs = rows.where({"load": load})
+        of, base = (runs.where({"scheme": f"{k} packets"}) for k in (16, 2))
+        saved = {
+            name: {seed: value - ours[seed] for seed, value in total_us(base, sizes).items()}
+            for name, sizes in (("over", ("medium", "large")), ("all", ("all",)))
+            for ours in [total_us(of, sizes)]
+        }
+        found[f"load {load}"] = {
+            seed: 100 * value / saved["all"][seed] for seed, value in saved["over"].items()
+        }
+    return found
+
+
 def fig3_share_4(rows: Rows) -> Points:
     """Goodput of the service with four flows over that with one."""
     found = rows.where({FLOWS: 4})

@@ -1,0 +1,122 @@
+"""What explains the claims of the MQ-ECN paper that do not hold; see README.md."""
+
+from pathlib import Path
+from typing import Any
+
+from switchbed.reproduce.causes import COLOURS, main, panels, runs, table
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+LOADS = (0.4, 0.8)
+SIZES = ("all", "small", "medium", "large")
+OFFLOADS: dict[str, Any] = {"host.lso": True, "host.merge_packets": 5}
+
+
+def small(picture: Path) -> str:
+    """Figure 2: what small and other flows gain with 16 packets instead of 2."""
+    settings: dict[str, dict[str, Any]] = {
+        "no offloads": {},
+        "segmentation offload": {"host.lso": True},
+        "… and receive offload": OFFLOADS,
+        "… bursts after cuts": OFFLOADS | {"host.lso_after_cut": True},
+        "… base RTT 250 µs": OFFLOADS | {"host.delay": "37.5us"},
+        "… an ACK for two packets": OFFLOADS
+        | {"transport.ack_every": 2, "transport.ack_delay": "1ms"},
+        "… g = 1/4": OFFLOADS | {"transport.g": 0.25},
+        "… windows kept when idle": OFFLOADS | {"transport.restart": "keep"},
+        "no offloads, base RTT 250 µs": {"host.delay": "37.5us"},
+    }
+    rows = []
+    for name, sets in settings.items():
+        common = {"flows": 2000, "compare.load": list(LOADS), "compare.seed": [1]}
+        found: dict[tuple[float, str], dict[str, Any]] = {}
+        for run in runs(SCENARIOS / "mqecn-fig2.toml", common | {"measure.queues": "off"} | sets):
+            load, label = run.scenario["traffic"][0]["load"], run.scenario["scheme"]["label"]
+            found[load, label] = run.summary()["fct"]
+        row: list[object] = [name]
+        for size in SIZES:
+            for load in LOADS:
+                with_16, with_2 = (found[load, f"{k} packets"][size]["mean_us"] for k in (16, 2))
+                row.append(f"{100 * (1 - with_16 / with_2):.0f}")
+        rows.append(row)
+    _busy_queue(picture, settings)
+    head = [f"{size}, {load}" for size in SIZES for load in LOADS]
+    return table(["hosts (% lower with 16 packets, by load)", *head], rows)
+
+
+def _busy_queue(picture: Path, settings: dict[str, dict[str, Any]]) -> None:
+    """Draws the queue with a threshold of 2 packets at load 0.8."""
+    figure, axes = panels("Figure 2, load 0.8: the busy queue with a threshold of 2 packets", 3)
+    shown = ("no offloads", "… and receive offload", "… base RTT 250 µs")
+    traced = {
+        "flows": 2000,
+        "compare.load": [0.8],
+        "compare.seed": [1],
+        "run.until": "2.1s",
+        "measure.series_every": "20us",
+    }
+    for index, name in enumerate(shown):
+        _, run = runs(SCENARIOS / "mqecn-fig2.toml", traced | settings[name])
+        series = run.series.filter(run.series["queue"] == 0)
+        at = axes[index]
+        at.plot(1e3 * series["time_s"], series["bytes"] / 1500, color=COLOURS[index], linewidth=0.8)
+        at.set_xlabel("time (ms)")
+        at.set_xlim(2000, 2040)
+        at.set_ylim(0, 20)
+        at.set_title(
+            name.replace("… and", "segmentation and").replace("…", "both,"), fontsize="small"
+        )
+    axes[0].set_ylabel("queue (packets)")
+    figure.savefig(picture, metadata={"Software": None})
+
+
+def port(picture: Path) -> str:
+    """Figure 3: goodput of one flow and of four under a threshold for the port."""
+    figure, axes = panels("Figure 3 at 1 : 4: the port's queue, threshold 16 packets", 2)
+    settings: dict[str, dict[str, Any]] = {
+        "no offloads": {},
+        "segmentation offload": {"host.lso": True},
+        "… of 16 KB at most": {"host.lso": True, "host.lso_max": "16KB"},
+        "… of a sixth of the window": {"host.lso": True, "host.lso_beta": 1 / 6},
+        "… bursts after cuts": {"host.lso": True, "host.lso_after_cut": True},
+        "receive offload alone": {"host.merge_packets": 5},
+        "both": OFFLOADS,
+        "both, base RTT 250 µs": OFFLOADS | {"host.delay": "37.5us"},
+        "an ACK for two packets": {"transport.ack_every": 2, "transport.ack_delay": "1ms"},
+        "no offloads, jitter 12 µs": {"host.jitter": "12us"},
+    }
+    rows = []
+    for name, sets in settings.items():
+        common = {
+            "compare.traffic.1.flows_each": [4],
+            "host.jitter": "1us",
+            "run.until": "4s",
+            "measure.series_every": "100us",
+        }
+        (run,) = runs(SCENARIOS / "mqecn-fig3.toml", common | sets)
+        one, four = (of["goodput_bps"] / 1e6 for of in run.summary()["classes"])
+        rows.append([name, f"{one:.0f}", f"{four:.0f}", four / one])
+        shown = ("no offloads", "both")
+        if name in shown:
+            at = axes[shown.index(name)]
+            for index, words in ((0, "one flow's queue"), (1, "four flows' queue")):
+                series = run.series.filter(run.series["queue"] == index)
+                at.plot(
+                    1e3 * series["time_s"],
+                    series["bytes"] / 1500,
+                    color=COLOURS[index],
+                    linewidth=0.8,
+                    label=words,
+                )
+            at.set_xlim(2000, 2050)
+            at.set_ylim(0, 40)
+            at.set_title(name, fontsize="small")
+            at.set_xlabel("time (ms)")
+    axes[0].set_ylabel("queue (packets)")
+    axes[0].legend(frameon=False, fontsize="small")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["one flow, Mbps", "four flows", "ratio (paper: 1.34)"]
+    return table(["hosts", *head], rows)
+
+
+if __name__ == "__main__":
+    main(__file__, [small, port])
