@@ -138,6 +138,24 @@ def test_iperf3_sends_in_its_class_and_hears_of_marks(tmp_path: Path) -> None:
     mostly(happens)
 
 
+def test_qcn_keeps_the_queue_of_tcp_senders_near_its_set_point(tmp_path: Path) -> None:
+    # Reno without ECN fills any queue that its cards do not keep from it.
+    slow = 'timer_cycle = "150ms"\nactive_increase = "500kbps"\nhyper_increase = "5Mbps"\n'
+    transport = f'{NO_ECN}\n[reaction]\nmin_rate = "500kbps"\n{slow}'
+
+    def happens() -> tuple[bool, object]:
+        qcn, full = (
+            lab(tmp_path, f'name = "{scheme}"', bulk("0-1", 2, 0), transport=transport)
+            for scheme in ("qcn", "none")
+        )
+        queues = [run["bottleneck"]["mean_bytes"] for run in (qcn, full)]
+        # 26 KB is the set point.
+        fits = 5_000 < queues[0] < min(60_000, queues[1] / 2) and qcn["goodput_mbps"]["0"] > 60
+        return fits, (queues, qcn["goodput_mbps"])
+
+    mostly(happens)
+
+
 def test_the_output_never_exceeds_its_rate(tmp_path: Path) -> None:
     found = lab(tmp_path, NOTHING, bulk("0-1", 2, 0))
     assert 85 < found["peak_mbps"] <= 102
