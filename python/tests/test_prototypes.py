@@ -3,7 +3,9 @@
 import json
 import signal
 import subprocess
+import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -303,16 +305,62 @@ def test_a_class_is_handed_over_as_it_is(base: sb.Scenario) -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ([type("Loose", (prototype.Marker,), {"__module__": "__main__"})], "is in no Python file"),
-        ([int], "int is in no Python file that another process can import it from"),
         ([], "takes classes of one file, and these are of 0"),
         ([prototype_schemes.Step, prototype.Marker], "these are of 2"),
     ],
 )
-def test_a_class_that_no_process_finds_is_refused(given: list[type], says: str) -> None:
+def test_classes_of_one_file_make_a_scheme(given: list[type], says: str) -> None:
     with pytest.raises(sb.Mistake) as mistake:
         prototype.scheme(*given)
     assert says in str(mistake.value)
+
+
+def test_a_class_without_a_file_runs_here_and_is_not_kept(
+    base: sb.Scenario, tmp_path: Path
+) -> None:
+    class Local(prototype_schemes.Step):
+        """No other process can import it."""
+
+    ours = base.with_(scheme=prototype.scheme(Local, **K))
+    assert ours.run().flows.equals(base.with_(scheme=python("Step", **K)).run().flows)
+    found = [sb.sweep(ours, tmp_path / "store") for _ in range(2)]
+    assert [(each.ran, each.kept) for each in found] == [(1, 0), (1, 0)]
+    (run,) = (tmp_path / "store/runs" / entry.key for entry in found[1].entries)
+    ((file, digest),) = json.loads((run / "manifest.json").read_bytes())["sources"].items()
+    assert file.startswith("memory:")
+    assert digest is None
+
+
+def test_a_mistake_of_a_class_without_a_file_is_a_line_too(base: sb.Scenario) -> None:
+    names: dict[str, Any] = {}
+    source = "class Typed(Marker):\n    def intend(self, *_):\n        return 1 / 0\n"
+    exec(compile(source, "<prompt>", "exec"), vars(prototype) | names, names)
+    with pytest.raises(sb.Mistake, match=r"^<prompt>:3: Typed.intend: ZeroDivisionError"):
+        base.with_(scheme=prototype.scheme(names["Typed"])).run()
+    params = {"file": "memory:99", "class": "Typed"}
+    with pytest.raises(sb.Mistake, match="memory:99: holds no class Typed in this process"):
+        base.with_(scheme={"name": "python", "params": params}).run()
+
+
+def test_ctrl_c_ends_a_class_without_a_file() -> None:
+    code = (
+        "import switchbed\nfrom switchbed.prototype import *\n"
+        "class Typed(Marker):\n    def intend(self, *_):\n        return Intent.Pass\n"
+        f"s = switchbed.Scenario({tomllib.loads(SINGLE)!r})\n"
+        "s = s.with_({'scheme.params': {}}, flows=100_000_000)\n"
+        "s = s.with_({'scheme.name': 'python', 'scheme.params': scheme(Typed)['params']})\n"
+        "print('begun', flush=True)\n"
+        "try:\n    s.run()\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "begun\n"
+        time.sleep(1)
+        begin = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        rest, _ = child.communicate(timeout=20)
+    assert rest == "interrupted\n"
+    assert time.monotonic() - begin < 5
 
 
 def test_a_file_that_runs_a_simulation_as_it_is_imported_is_refused(

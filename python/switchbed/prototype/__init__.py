@@ -29,6 +29,7 @@ from switchbed._native import (
     Slot,
     View,
 )
+from switchbed.prototype import memory
 
 __all__ = [
     "Admission",
@@ -56,28 +57,29 @@ def scheme(
     *classes: type, label: str | None = None, base: str = "none", **params: Any
 ) -> dict[str, Any]:
     """Classes of a Python file as a scheme, for `Scenario.with_` and its `compare.scheme`:
-    `with_(scheme=scheme(MyMarker, threshold="20pkt"))`. `params` are theirs and the base's."""
+    `with_(scheme=scheme(MyMarker, threshold="20pkt"))`. `params` are theirs and the base's.
+
+    Classes of a prompt or a notebook will do, too; such runs share this process's one core, and
+    sweeps do not keep them for another time."""
     files = {_file(cls) for cls in classes}
     if len(files) != 1:
         raise Mistake(f"scheme() takes classes of one file, and these are of {len(files)}")
     names = [cls.__qualname__ for cls in classes]
     named = {} if label is None else {"label": label}
-    params = {"file": files.pop(), "class": names, "base": base} | params
+    file = files.pop() or memory.keep(classes)
+    params = {"file": file, "class": names, "base": base} | params
     return {"name": "python"} | named | {"params": params}
 
 
-def _file(cls: type) -> str:
-    """Where a class is written, for the process that runs it to find it."""
+def _file(cls: type) -> str | None:
+    """Where a class is written; `None` if another process could not import it from there."""
     try:
         file = inspect.getsourcefile(cls)
         inspect.getsourcelines(cls)
-    except (OSError, TypeError):  # of a prompt, a notebook, or no Python at all
-        file = None
+    except (OSError, TypeError):
+        return None
     if file is None or not Path(file).is_file() or "<locals>" in cls.__qualname__:
-        raise Mistake(
-            f"{cls.__qualname__} is in no Python file that another process can import it from: "
-            "write it into one, outside of any function (in a notebook: %%writefile)"
-        )
+        return None
     return str(Path(file).resolve())
 
 

@@ -11,7 +11,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from switchbed._native import Mistake, Port
-from switchbed.prototype import Buffer, Classifier, Marker, Scheduler
+from switchbed.prototype import Buffer, Classifier, Marker, Scheduler, memory
 
 Methods = dict[str, Callable[..., Any]]
 
@@ -47,6 +47,11 @@ def make(
 
 
 def _class(file: str, name: str) -> type:
+    if memory.holds(file):
+        kept = memory.find(file, name)
+        if kept is None:
+            raise Mistake(f"{file}: holds no class {name} in this process: name a file")
+        return kept
     module = _module(file)
     cls: object = module
     for part in name.split("."):
@@ -131,6 +136,8 @@ def _methods(file: str, seat: str, cls: type, params: Mapping[str, Any], port: P
 
 def _place(file: str, cls: type) -> str:
     """`my_marker.py:12: MyMarker`."""
+    if memory.holds(file):
+        return cls.__name__
     try:
         line = f":{inspect.getsourcelines(cls)[1]}"
     except (OSError, TypeError):
@@ -143,7 +150,9 @@ def explain(error: BaseException, folders: Sequence[Path]) -> Mistake:
     said = f"{type(error).__name__}: {error}".removesuffix(": ")
     if isinstance(error, SyntaxError) and error.filename is not None:
         return Mistake(f"{error.filename}:{error.lineno}: this is no Python: {error.msg}")
-    own = [frame for frame in _frames(error.__traceback__) if _in(frame[0], folders)]
+    frames = _frames(error.__traceback__)
+    # A class of a prompt has no folder: what ours called is its.
+    own = [frame for frame in frames if _in(frame[0], folders)] or frames[-1:]
     if not own:
         return Mistake(said)
     file, line, _ = own[-1]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from switchbed._native import Mistake
+from switchbed.prototype import memory
 
 
 def schemes(scenario: dict[str, Any]) -> list[dict[str, Any]]:
@@ -18,7 +19,13 @@ def schemes(scenario: dict[str, Any]) -> list[dict[str, Any]]:
 
 def files(scenario: dict[str, Any]) -> list[Path]:
     """Their files, each once."""
-    return sorted({Path(scheme["params"]["file"]) for scheme in schemes(scenario)})
+    names = {scheme["params"]["file"] for scheme in schemes(scenario)}
+    return sorted(Path(name) for name in names if not memory.holds(name))
+
+
+def known(scenario: dict[str, Any]) -> bool:
+    """Whether all of them are in files."""
+    return not any(memory.holds(scheme["params"]["file"]) for scheme in schemes(scenario))
 
 
 def of(file: Path) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ from switchbed.prototype import sources
 
 def of(plan: Plan) -> str:
     """A hash of the resolved scenario, of the content of the files that it names (where they
-    are does not matter, nor does the title), and of the build."""
+    are does not matter, nor does the title), and of the build. Where the source of a scheme in
+    Python is not known, no two keys are the same."""
     scenario = json.loads(plan.scenario)
     scenario.pop("title", None)
+    if not sources.known(scenario):
+        return secrets.token_hex(16)
     for scheme in sources.schemes(scenario):
         scheme["params"]["file"] = sources.digest(Path(scheme["params"]["file"]))
     for traffic in scenario["traffic"]:

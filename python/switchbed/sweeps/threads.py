@@ -1,5 +1,6 @@
 """Runs on this machine's cores."""
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import Self
 
 from switchbed import runner
 from switchbed._native import Mistake, Plan, Results
+from switchbed.prototype import sources
 from switchbed.runner import Outcome
 from switchbed.sweeps import key
 from switchbed.sweeps.engine import Job, Ledger, Meter
@@ -35,7 +37,8 @@ class Threads:
 
         def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
             name = jobs[outcome.index].key
-            if plan.python and key.of(plan) != name:
+            known = plan.python and sources.known(json.loads(plan.scenario))
+            if known and key.of(plan) != name:
                 raise Mistake("the source of a scheme has changed since the sweep began: again")
             ledger.archive.keep(name, plan, results, outcome)
             ledger.ran()

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// The name of the scheme.
 pub const NAME: &str = "python";
+/// What `file` begins with where the caller has the classes already, and there is no file.
+pub const MEMORY: &str = "memory:";
 
 pub(super) const PYTHON: SchemeInfo = SchemeInfo {
     name: NAME,

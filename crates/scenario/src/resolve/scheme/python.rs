@@ -19,8 +19,10 @@ pub(super) fn resolve(
     let named = |key: &str| scheme.params.iter().any(|param| param.name == key);
     let (ours, rest) = split(node, named);
     let (mut choice, section) = given.read(scheme, String::new(), ours.as_ref())?;
-    let file = found(&section, "file")?.display().to_string();
-    choice.params.insert("file".to_owned(), Value::Word(file));
+    if !choice.python().is_some_and(|(file, _)| file.starts_with(python::MEMORY)) {
+        let file = found(&section, "file")?.display().to_string();
+        choice.params.insert("file".to_owned(), Value::Word(file));
+    }
     let classes = choice.python().map_or(String::new(), |(_, classes)| classes.join(" + "));
     if classes.is_empty() {
         return Err(section.refuse("class", "at least one class is needed"));
