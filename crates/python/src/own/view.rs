@@ -66,74 +66,94 @@ fn at<T>(
 
 #[pymethods]
 impl View {
+    /// The time of the hook.
     #[getter]
     fn now_ps(&self) -> PyResult<u64> {
         look(|view| view.now.as_ps())
     }
+    /// Bytes queued in all queues, the packet on the wire not counted.
     #[getter]
     fn bytes(&self) -> PyResult<u64> {
         look(|view| view.port.bytes().get())
     }
+    /// Packets queued in all queues.
     #[getter]
     fn packets(&self) -> PyResult<u32> {
         look(|view| view.port.packets())
     }
+    /// The number of queues.
     #[getter]
     fn queues(&self) -> PyResult<usize> {
         look(|view| view.port.queues())
     }
+    /// The line rate.
     #[getter]
     fn rate_bps(&self) -> PyResult<u64> {
         look(|view| view.port.rate().as_bps())
     }
+    /// When the transmission under way ends, or the last one ended.
     #[getter]
     fn busy_until_ps(&self) -> PyResult<u64> {
         look(|view| view.port.busy_until().as_ps())
     }
+    /// In the hooks of an arrival: how long the port had been idle; 0 if it was not.
     #[getter]
     fn idle_ps(&self) -> PyResult<u64> {
         look(|view| view.idle().as_ps())
     }
+    /// The memory that the switch's ports share.
     #[getter]
     fn pool_bytes(&self) -> PyResult<u64> {
         look(|view| view.pool.capacity.get())
     }
+    /// How much of it is taken; right only where `reads_pool` says so.
     #[getter]
     fn pool_used_bytes(&self) -> PyResult<u64> {
         look(|view| view.pool.used.get())
     }
+    /// The queues that hold packets, in order.
     #[getter]
     fn backlogged(&self) -> PyResult<Vec<u32>> {
         look(|view| view.port.backlogged().iter().map(u32::from).collect())
     }
+    /// Those of them that may send.
     #[getter]
     fn eligible(&self) -> PyResult<Vec<u32>> {
         look(|view| view.port.eligible().iter().map(u32::from).collect())
     }
+    /// Bytes in a queue.
     fn queue_bytes(&self, queue: QueueId) -> PyResult<u64> {
         self::queue(queue, |view| view.port.queue_bytes(queue).get())
     }
+    /// Packets in a queue.
     fn queue_packets(&self, queue: QueueId) -> PyResult<u32> {
         self::queue(queue, |view| view.port.queue_packets(queue))
     }
+    /// A queue's quantum in bytes; for disciplines without rounds its weight.
     fn quantum(&self, queue: QueueId) -> PyResult<u64> {
         self::queue(queue, |view| view.port.quantum(queue).get())
     }
+    /// The place of the packet at a queue's head; `None` if it is empty.
     fn head(&self, queue: QueueId) -> PyResult<Option<Slot>> {
         self::queue(queue, |view| slot(view.head(queue)))
     }
+    /// The packet there.
     fn head_packet(&self, queue: QueueId) -> PyResult<Option<Packet>> {
         self::queue(queue, |view| view.head_packet(queue).copied().map(Packet))
     }
+    /// The places of a queue's packets, from its head.
     fn slots(&self, queue: QueueId) -> PyResult<Vec<Slot>> {
         self::queue(queue, |view| view.slots(queue).map(Slot).collect())
     }
+    /// The place that holds this byte of a queue, counted from its head; `None` beyond its end.
     fn slot_at_byte(&self, queue: QueueId, offset: u64) -> PyResult<Option<Slot>> {
         self::queue(queue, |view| slot(view.slot_at_byte(queue, Bytes::new(offset))))
     }
+    /// The packet in a place.
     fn packet(&self, slot: &Bound<'_, Slot>) -> PyResult<Packet> {
         at(slot, |view, id| Packet(*view.arena.packet(id)))
     }
+    /// When the packet in a place arrived at this port.
     fn arrived_ps(&self, slot: &Bound<'_, Slot>) -> PyResult<u64> {
         at(slot, |view, id| view.arena.arrived(id).as_ps())
     }
@@ -153,12 +173,15 @@ fn draw<T>(read: impl FnOnce(&mut dyn qdisc::Random) -> T) -> PyResult<T> {
 
 #[pymethods]
 impl Random {
+    /// 64 uniform bits.
     fn next_u64(&self) -> PyResult<u64> {
         draw(|rng| rng.next_u64())
     }
+    /// A number uniform in [0, 1).
     fn unit(&self) -> PyResult<f64> {
         draw(|rng| rng.unit())
     }
+    /// A whole number uniform in 0 to n - 1.
     fn below(&self, n: u64) -> PyResult<u64> {
         match n {
             0 => Err(PyValueError::new_err("below(0): there is no number below 0")),

@@ -51,22 +51,27 @@ pub struct Packet(pub qdisc::Packet);
 
 #[pymethods]
 impl Packet {
+    /// Its flow.
     #[getter]
     fn flow(&self) -> u32 {
         self.0.flow.0
     }
+    /// Its length on the wire.
     #[getter]
     fn len_bytes(&self) -> u32 {
         self.0.len_bytes
     }
+    /// The port of this switch that it came in on.
     #[getter]
     fn ingress(&self) -> u16 {
         self.0.ingress
     }
+    /// Its service class (DSCP).
     #[getter]
     fn class_(&self) -> u8 {
         self.0.class
     }
+    /// Its ECN field as it arrived; a mark of this port is a note until it leaves.
     #[getter]
     fn ecn(&self) -> Ecn {
         self.0.ecn.into()
@@ -81,14 +86,17 @@ pub struct Admission(pub seats::Admission);
 #[pymethods]
 #[allow(non_snake_case)]
 impl Admission {
+    /// Store it.
     #[classattr]
     fn In() -> Self {
         Admission(seats::Admission::In)
     }
+    /// Refuse it, for this reason.
     #[staticmethod]
     fn Out(why: &Bound<'_, DropReason>) -> Self {
         Admission(seats::Admission::Out((*why.get()).into()))
     }
+    /// Drop that queued packet, then ask again.
     #[staticmethod]
     fn PushOut(slot: &Bound<'_, Slot>) -> Self {
         Admission(seats::Admission::PushOut(slot.get().0))
@@ -111,14 +119,17 @@ pub enum Choice {
 #[pymethods]
 #[allow(non_snake_case)]
 impl Selection {
+    /// Nothing is eligible.
     #[classattr]
     fn Empty() -> Self {
         Selection(Choice::Empty)
     }
+    /// The head of this queue, which must be eligible.
     #[staticmethod]
     fn Queue(queue: i64) -> Self {
         Selection(Choice::Queue(queue))
     }
+    /// Nothing may go before this time, which is later than now.
     #[staticmethod]
     fn NotBefore(time_ps: i64) -> Self {
         Selection(Choice::NotBefore(time_ps))
@@ -137,14 +148,17 @@ impl ServiceEnd {
         let (started, ended) = (Time::from_ps(started_ps), Time::from_ps(ended_ps));
         ServiceEnd(seats::ServiceEnd { queue, started, ended })
     }
+    /// The queue.
     #[getter]
     fn queue(&self) -> u8 {
         self.0.queue
     }
+    /// When it joined the round, or was last put at its end.
     #[getter]
     fn started_ps(&self) -> u64 {
         self.0.started.as_ps()
     }
+    /// When its service ended.
     #[getter]
     fn ended_ps(&self) -> u64 {
         self.0.ended.as_ps()
