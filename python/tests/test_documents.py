@@ -28,7 +28,7 @@ from switchbed.cli import cli
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))
-PAGES = ["README.md", "CONTRIBUTING.md", *DOCS]
+PAGES = ["README.md", "CONTRIBUTING.md", "reproductions/README.md", *DOCS]
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)
 SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
 SHOWN = ("", "{toctree}", "{eval-rst}", "rust")

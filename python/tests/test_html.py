@@ -296,7 +296,9 @@ def test_a_browser_shows_it_without_a_complaint(kept: Path, tab: Page, width: in
     of = "document.getElementById('shares').data.filter(t => t.visible).map(t => t.meta.view.line)"
     assert tab.ask(of) == ["MQ-ECN", "MQ-ECN"]
 
-    # The slider's bars are the samples at its time.
+    # The slider begins where queues are longest; its bars are the samples at its time.
+    bars = "document.getElementById('instant').data.filter(t => t.visible && !t.base).map(t => t.y)"
+    assert any(any(lengths) for lengths in tab.ask(bars))
     bars = tab.ask("""(() => {
         const s = document.querySelector('.slider input');
         const traces = document.getElementById('instant').data.filter(t => t.visible && !t.base);

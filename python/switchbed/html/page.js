@@ -35,15 +35,16 @@ function update({ name, traces }) {
   Plotly.relayout(name, { "yaxis.range": [0, top > 0 ? 1.25 * top : 1] });
 }
 
-function times() {
+// The chosen trace that has most times: the slider's places are its.
+function longest() {
   const found = charts.find(({ name }) => name === "instant").traces.filter((t) => isChosen(t, "instant"));
-  return found.reduce((longest, t) => (t.meta.times_ms.length > longest.length ? t.meta.times_ms : longest), []);
+  return found.reduce((a, b) => (b.meta.times_ms.length > a.meta.times_ms.length ? b : a)).meta;
 }
 
 // Bars and thresholds at the slider's time, and a line at it in the chart over time.
 function seek() {
   const { traces } = charts.find(({ name }) => name === "instant");
-  const all = times();
+  const all = longest().times_ms;
   slider.max = all.length - 1;
   const now = all[Math.min(slider.value, all.length - 1)];
   slider.nextElementSibling.textContent = `${now} ms`;
@@ -102,8 +103,10 @@ for (const button of document.querySelectorAll("#lines button")) {
 }
 if (slider) {
   slider.addEventListener("input", seek);
-  slider.max = times().length - 1;
-  slider.value = slider.max / 2; // the start is often empty
+  const { times_ms, values } = longest();
+  const total = times_ms.map((_, i) => values.reduce((sum, series) => sum + series[i], 0));
+  slider.max = times_ms.length - 1;
+  slider.value = total.indexOf(Math.max(...total)); // elsewhere queues may be empty
   seek();
 }
 for (const header of document.querySelectorAll("th")) {

@@ -157,7 +157,7 @@ def _instant(sampled: Sampled, port: str) -> Chart:
         traces.append(
             bar
             | {"meta": view | {"values": lengths}, "y": [series[0] for series in lengths]}
-            | {"marker": {"color": line.look.colour, "line": {"color": "#000", "width": 0.5}}}
+            | {"marker": {"color": line.look.colour, "opacity": 0.6}}
             | {"hovertemplate": "%{fullData.name}, %{x}: %{y:.4g} KB<extra></extra>"}
         )
         thresholds = [_kb(frame["threshold_bytes"]) for frame in some]
@@ -167,8 +167,8 @@ def _instant(sampled: Sampled, port: str) -> Chart:
             traces.append(
                 bar
                 | {"meta": view | {"values": thresholds}, "base": [t[0] for t in thresholds]}
-                | {"y": [0.006 * (top or 1)] * len(thresholds)}
-                | {"marker": {"color": "#fff", "line": {"color": line.look.colour, "width": 1.5}}}
+                | {"y": [0.012 * (top or 1)] * len(thresholds)}
+                | {"marker": {"color": line.look.colour, "line": {"color": "#fff", "width": 0.5}}}
                 | {"hovertemplate": told}
             )
     highest = [t["meta"]["values"] for t in traces if "base" in t]
