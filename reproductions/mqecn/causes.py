@@ -118,5 +118,42 @@ def port(picture: Path) -> str:
     return table(["hosts", *head], rows)
 
 
+def tail(picture: Path) -> str:
+    """Figure 8: small flows' 99th percentile and their timeouts, at 5,000 flows."""
+    figure, axes = panels("Figure 8, load 0.5: the slowest two in a hundred small flows", 2)
+    settings = {"with offloads": OFFLOADS, "no offloads": {}}
+    rows = []
+    for index, (name, sets) in enumerate(settings.items()):
+        common: dict[str, Any] = {
+            "traffic.shares": [0.1, 0.2, 0.3, 0.4],
+            "compare.load": [0.5, 0.7],
+            "compare.seed": [1],
+            "flows": 5000,
+            "measure.queues": "off",
+        }
+        for run in runs(SCENARIOS / "mqecn-fig7.toml", common | sets):
+            load, scheme = run.scenario["traffic"][0]["load"], run.scenario["scheme"]["label"]
+            flows = run.flows.filter(run.flows["size_bytes"] <= 100_000).sort("fct_s")
+            times = 1e3 * flows["fct_s"]
+            waited = 100 * float((flows["timeouts"] > 0).mean() or 0)
+            p99 = float(times.quantile(0.99) or 0)
+            rows.append([name, load, scheme, waited, p99, float(times.mean() or 0)])
+            if load == 0.5 and scheme != "Minimum":
+                first = int(0.98 * len(times))
+                parts = [100 * i / len(times) for i in range(first, len(times))]
+                colour = COLOURS[int(scheme == "MQ-ECN")]
+                axes[index].plot(times[first:], parts, color=colour, label=scheme)
+                axes[index].axhline(99, color="grey", linewidth=0.8)
+                axes[index].axvline(10, color="grey", linestyle=":")
+                axes[index].set_xlim(0, 30)
+                axes[index].set_title(name, fontsize="small")
+                axes[index].set_xlabel("FCT (ms); dotted: the minimum RTO")
+    axes[0].set_ylabel("small flows (%)")
+    axes[0].legend(frameon=False, fontsize="small")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["hosts", "load", "scheme", "small flows with a timeout, %"]
+    return table([*head, "99th percentile, ms", "average"], rows)
+
+
 if __name__ == "__main__":
-    main(__file__, [small, port])
+    main(__file__, [small, port, tail])
