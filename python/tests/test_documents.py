@@ -189,7 +189,7 @@ def test_commands_in_the_text_are_the_programs(page: str) -> None:
 def program(text: str, page: str) -> None:
     """A command of `switchbed` that there is, with options that it has; `…` and capitals stand for
     others."""
-    words = shlex.split(text)[1:]
+    words = shlex.split(text, comments=True)[1:]
     command: click.Command = cli
     while isinstance(command, click.Group) and words and re.fullmatch(r"[a-z][\w-]*", words[0]):
         found = command.commands.get(words[0])
