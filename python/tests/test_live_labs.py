@@ -156,6 +156,28 @@ def test_qcn_keeps_the_queue_of_tcp_senders_near_its_set_point(tmp_path: Path) -
     mostly(happens)
 
 
+def test_a_host_alone_fills_no_port(tmp_path: Path) -> None:
+    """A port half a percent slower than the host's card had 100 KB at the end."""
+
+    def happens() -> tuple[bool, object]:
+        found = lab(tmp_path, NOTHING, bulk("0", 2, 0))
+        longest, goodput = found["bottleneck"]["max_bytes"], found["goodput_mbps"]["0"]
+        return longest < 50_000 and goodput > 90, (longest, goodput)
+
+    mostly(happens)
+
+
+def test_hosts_keep_to_the_scenarios_window(tmp_path: Path) -> None:
+    transport = f'{NO_ECN}\nreceive_window = "11pkt"'
+
+    def happens() -> tuple[bool, object]:
+        found = both(tmp_path, NOTHING, bulk("0-1", 2, 0), transport=transport)
+        simulated, live = (found[s]["bottleneck"]["mean_bytes"] for s in ("simulated", "live"))
+        return 0.7 < live / simulated < 1.3, (simulated, live)
+
+    mostly(happens)
+
+
 def test_the_output_never_exceeds_its_rate(tmp_path: Path) -> None:
     found = lab(tmp_path, NOTHING, bulk("0-1", 2, 0))
     assert 85 < found["peak_mbps"] <= 102

@@ -76,12 +76,16 @@ def configure(namespaces: Sequence[str], interfaces: Sequence[str], tcp: Tcp) ->
 
 
 LINUX_RTO_MIN_MS = 200
+MEMORY = 1.52
+"""What packets of 1500 bytes take in a receiver's memory, over their payload. The window that is
+left is what the kernel holds a sender to; the route's it leaves behind."""
 TICK_MS = 4
 
 
 def _sysctls(tcp: Tcp) -> str:
-    # Packets take up to twice their size, and half of a receiver's memory is its window.
-    memory = 4 * tcp.receive_window * tcp.mss
+    window = tcp.receive_window * tcp.mss
+    # And one more, as the kernel rounds down.
+    received = round((window + tcp.mss) * MEMORY)
     values = {
         "net/ipv4/tcp_congestion_control": tcp.congestion_control,
         "net/ipv4/tcp_ecn": int(tcp.ecn),
@@ -89,8 +93,8 @@ def _sysctls(tcp: Tcp) -> str:
         "net/ipv4/tcp_slow_start_after_idle": int(tcp.restart_after_idle),
         "net/ipv4/tcp_timestamps": int(tcp.timestamps),
         "net/ipv4/tcp_sack": int(tcp.sack),
-        "net/ipv4/tcp_rmem": f"4096 {memory} {memory}",
-        "net/ipv4/tcp_wmem": f"4096 16384 {memory}",
+        "net/ipv4/tcp_rmem": f"4096 {received} {received}",
+        "net/ipv4/tcp_wmem": f"4096 16384 {4 * window}",
         "net/ipv6/conf/all/disable_ipv6": 1,
     }
     return "".join(f"echo '{value}' > /proc/sys/{key}\n" for key, value in values.items())
