@@ -122,5 +122,46 @@ def cuts(picture: Path) -> str:
     return table(["Gbps lost (paper: step 1.391, CEDM 0.210)", *head], rows)
 
 
+def alone(picture: Path) -> str:
+    """Figure 11: a flow with the network to itself, by where its packets may be marked."""
+    figure, axes = panels("Figure 11: the queue in the sending host's card, one flow alone", 3)
+    schemes: dict[str, dict[str, Any]] = {
+        "K = 65 packets": {"name": "per-queue", "params": {"threshold": "65pkt"}},
+        "K = 10 packets": {"name": "per-queue", "params": {"threshold": "10pkt"}},
+        "CEDM, 10 and 30 packets": {"name": "cedm", "params": {"k1": "10pkt", "k2": "30pkt"}},
+        "CEDM, 10 and 65 packets": {"name": "cedm", "params": {"k1": "10pkt", "k2": "65pkt"}},
+        "CEDM, w_s = 0.5": {"name": "cedm", "params": {"k1": "10pkt", "k2": "30pkt", "w_s": 0.5}},
+    }
+    cards: dict[str, dict[str, Any]] = {
+        "mark as switches do": {"host.nic": "switch"},
+        "only queue": {},
+    }
+    rows = []
+    for words, card in cards.items():
+        sets = {
+            "compare.scheme": [of | {"label": name} for name, of in schemes.items()],
+            "compare.host.lso_after_cut": [False],
+            "traffic.0.from": "0",
+            "topology.delay": "20.7us",
+            "transport.receive_window": 1256,
+            "measure.queues": ["host0"],
+            "measure.series_every": "4us",
+            "run.until": "260ms",
+        }
+        found = runs(SCENARIOS / "cedm-fig10-dctcp.toml", sets | card)
+        for index, (name, run) in enumerate(zip(schemes, found, strict=True)):
+            summary = run.summary()
+            mean = float(run.series["bytes"].mean() or 0) / 1500
+            rows.append([words, name, summary["goodput_bps"] / 1e9, mean, summary["marks"]])
+            if card and index < len(axes):
+                queue(axes[index], run, 1500, color=COLOURS[index])
+                axes[index].set_xlim(150, 154)
+                axes[index].set_title(name, fontsize="small")
+    axes[0].set_ylabel("queue (packets)")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["cards", "scheme", "goodput, Gbps", "mean queue in the card, packets", "marks"]
+    return table(head, rows)
+
+
 if __name__ == "__main__":
-    main(__file__, [lowest, cuts])
+    main(__file__, [lowest, cuts, alone])
