@@ -41,12 +41,14 @@ impl MqEcn {
         MqEcn { threshold_bytes: threshold.as_f64(), rounds, at }
     }
 
-    /// Whether a length is over K_i; without the division, which every packet would pay for.
+    /// Whether a length is over K_i; without the division, which every packet would pay for,
+    /// and without the decay where that changes nothing.
     #[inline]
     fn over(&self, view: &View, queue: QueueId, bytes: u64) -> bool {
-        let quantum_ps = view.port.quantum_ps(queue);
-        let round_ps = self.rounds.round_ps(view, queue);
-        bytes as i64 as f64 * round_ps > self.threshold_bytes * quantum_ps
+        let bytes = bytes as i64 as f64;
+        let most = self.threshold_bytes * view.port.quantum_ps(queue);
+        bytes * self.rounds.round_ps_before_idling(view, queue) > most
+            && bytes * self.rounds.round_ps(view, queue) > most
     }
 }
 

@@ -115,6 +115,18 @@ impl Rounds {
         }
         quantum_ps.max(self.t_round_ps.after_idling(view, self.t_idle))
     }
+
+    /// [`Rounds::round_ps`] as it was before the idle period that ends now, and so no less: an
+    /// upper bound without the decay's division.
+    #[inline]
+    pub(super) fn round_ps_before_idling(&self, view: &View, queue: QueueId) -> f64 {
+        let quantum_ps = view.port.quantum_ps(queue);
+        if queue < self.priority_queues {
+            quantum_ps
+        } else {
+            quantum_ps.max(self.t_round_ps.value)
+        }
+    }
 }
 
 impl Share for Rounds {
