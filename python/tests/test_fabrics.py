@@ -67,6 +67,12 @@ def test_what_seeds_do_not_tell_beats_nobody() -> None:
     assert found.best(LARGE) == ("new", [])
 
 
+def test_conditions_are_compared_over_the_seeds_of_both() -> None:
+    more = standing({"old": SEEDS})
+    fewer = standing({"old": (SEEDS[0][1:], SEEDS[1][1:])})
+    assert more.also_in(fewer).seeds == fewer.also_in(more).seeds == 3
+
+
 def test_one_seed_tells_nothing() -> None:
     found = standing({"old": ([100], [1000]), "new": ([10], [100])})
     assert (found.front, found.open) == (["new"], ["old"])

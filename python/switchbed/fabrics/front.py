@@ -43,6 +43,10 @@ class Standing:
         """Seeds that every scheme has."""
         return self.table["seed"].n_unique()
 
+    def also_in(self, other: "Standing") -> "Standing":
+        """The runs whose seeds the other has too."""
+        return Standing(self.table.filter(pl.col("seed").is_in(other.table["seed"].unique())))
+
     def values(self, label: str, column: str) -> list[float]:
         """A figure of each seed's run, in the order of the seeds."""
         found = self.table.filter(pl.col("label") == label).sort("seed")[column]

@@ -113,9 +113,9 @@ def _mark(standing: Standing, label: str) -> str:
 
 
 def _lso(found: Found) -> str:
-    """What LSO changes, seed by seed."""
+    """What LSO changes, over the seeds that were run with and without."""
     pairs = {
-        _short(cell): (found[plain], standing)
+        _short(cell): (found[plain].also_in(standing), standing.also_in(found[plain]))
         for cell, standing in having(found, "lso").items()
         if (plain := Cell(cell.fabric, cell.workload, "plain")) in found
     }
