@@ -2,13 +2,17 @@
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+import cedm
 import page
 import peers
+import switchbed as sb
+from switchbed.prototype import scheme
 
 
 @pytest.fixture
@@ -51,3 +55,15 @@ def test_completion_times_are_split_by_size() -> None:
         "small": {"n": 1, "mean_us": 1, "p99_us": 1},
         "medium": {"n": 2, "mean_us": 3, "p99_us": 4},
     }
+
+
+def test_only_the_withdrawal_tells_the_broken_cedm_from_ours() -> None:
+    file = Path(__file__).parents[2] / "scenarios" / "cedm-fig10-dctcp.toml"
+    whole = scheme(cedm.Cedm, label="whole", withdraws=True)
+    schemes = ["cedm", whole, scheme(cedm.Cedm, label="broken", withdraws=False)]
+    sets = {"compare.scheme": schemes, "compare.host.lso_after_cut": [False]}
+    short = {"measure.warmup": "1ms", "run.until": "12ms"}
+    found = sb.Scenario.from_file(file).with_(sets | short).run_all()
+    ours, same, broken = (run.table("ports") for run in found)
+    assert same.equals(ours)
+    assert not broken.equals(ours)
