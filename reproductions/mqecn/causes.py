@@ -1,5 +1,6 @@
 """What explains the claims of the MQ-ECN paper that do not hold; see README.md."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -155,5 +156,37 @@ def tail(picture: Path) -> str:
     return table([*head, "99th percentile, ms", "average"], rows)
 
 
+def base(picture: Path) -> str:
+    """Figures 9 to 11: what the divided threshold and MQ-ECN differ by, in percent of the smaller
+    time and of the larger one. It runs nothing: it reads the committed results."""
+    claims = {
+        "fig9.small_vs_min": 24.3,
+        "fig10.small_vs_min": 26.4,
+        "fig10.large_min90": 13.2,
+        "fig11": 35.7,
+    }
+    files = (Path(__file__).parent / "results").glob("*.json")
+    findings = [found for file in files for found in json.loads(file.read_bytes())["findings"]]
+    measured = {found["id"].removeprefix("mqecn."): found["measured"] for found in findings}
+    figure, (axes,) = panels("Figures 9 to 11, load 0.9: the two schemes' difference", 1)
+    rows: list[list[object]] = []
+    for place, (claim, paper) in enumerate(claims.items()):
+        above = measured[claim]
+        below = 100 * (1 - 1 / (1 + above / 100))
+        rows.append([claim, paper, above, below])
+        axes.plot(paper, place, "|", color="black", markersize=24, label="paper")
+        axes.plot(above, place, "s", color=COLOURS[0], label="% of the smaller time")
+        axes.plot(below, place, "o", color=COLOURS[1], label="% of the larger time")
+        if place == 0:
+            axes.legend(frameon=False, fontsize="small", loc="upper right")
+    axes.set_yticks(range(len(claims)), list(claims))
+    axes.set_xlim(0, 90)
+    axes.set_ylim(len(claims) - 0.4, -0.6)
+    axes.set_xlabel("difference (%)")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["claim", "paper, %", "measured, % of the smaller time", "% of the larger time"]
+    return table(head, rows)
+
+
 if __name__ == "__main__":
-    main(__file__, [small, port, tail])
+    main(__file__, [small, port, tail, base])
