@@ -6,27 +6,37 @@ from typing import Any
 import polars as pl
 
 from switchbed.reproduce.causes import COLOURS, main, panels, queue, runs, table
+from switchbed.result import Result
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 K_KB = 32
 FULL_GBPS = 9.73
+SCHEMES = ("per-queue", "cedm")
+FOR_TWO: dict[str, Any] = {"transport.ack_every": 2, "transport.ack_delay": "1ms"}
+NS_2: dict[str, Any] = {
+    "transport.cut": "whole-packets",
+    "transport.grow_on_repeated_ece": True,
+    "transport.loss_halves": "window",
+    "transport.grow_when_app_limited": True,
+}
+TWO_FLOWS: dict[str, Any] = {"host.jitter": "1us"}
+TRACED: dict[str, Any] = {"measure.series_every": "4us"}
 
 
 def lowest(picture: Path) -> str:
     """Figure 3: the lowest queue, by what is looked at and by what hosts do."""
     figure, axes = panels("Figure 3: the queue at 1 Gbps", 3)
-    late = {"transport.ack_every": 2, "transport.ack_delay": "1ms"}
     settings: dict[str, tuple[str, dict[str, Any]]] = {
         "DCTCP, jitter 1 µs": ("dctcp", {"host.jitter": "1us"}),
         "DCTCP, jitter 100 ns": ("dctcp", {"host.jitter": "100ns"}),
         "DCTCP, no jitter": ("dctcp", {}),
         "ECN*: the window is halved": ("ecn-star", {"host.jitter": "1us"}),
-        "… an ACK for two packets": ("ecn-star", {"host.jitter": "1us"} | late),
+        "… an ACK for two packets": ("ecn-star", {"host.jitter": "1us"} | FOR_TWO),
         "… 24 µs more of delay": ("ecn-star", {"host.jitter": "1us", "host.delay": "12us"}),
         "Reno: what is in flight is halved": ("reno", {"host.jitter": "1us"}),
         "… an ACK for two, bursts after cuts": (
             "reno",
-            {"host.jitter": "1us", "host.lso_after_cut": True} | late,
+            {"host.jitter": "1us", "host.lso_after_cut": True} | FOR_TWO,
         ),
         "… 24 µs more of delay, no other change": (
             "reno",
@@ -70,56 +80,108 @@ def lowest(picture: Path) -> str:
 
 def cuts(picture: Path) -> str:
     """Figure 10 with DCTCP: goodput lost, with bursts that end or go on after a cut."""
-    figure, axes = panels("Figure 10: CEDM with DCTCP, K1 = 21 KB and K2 = 58 KB", 2)
+    figure, axes = panels("Figure 10: CEDM with DCTCP, K1 = 21 KB and K2 = 58 KB", 3)
+    as_it_is, smaller = "as it is", "segments of 24 KB at most"
     settings: dict[str, dict[str, Any]] = {
-        "as it is": {},
+        as_it_is: {},
         "no jitter": {"host.jitter": "0us"},
-        "ns-2's TCP": {
-            "transport.cut": "whole-packets",
-            "transport.grow_on_repeated_ece": True,
-            "transport.loss_halves": "window",
-            "transport.grow_when_app_limited": True,
-        },
+        "ns-2's TCP": NS_2,
         "g = 1/4": {"transport.g": 0.25},
         "g = 1/64": {"transport.g": 1 / 64},
-        "an ACK for two packets": {"transport.ack_every": 2, "transport.ack_delay": "1ms"},
+        "an ACK for two packets": FOR_TWO,
         "ACKs for up to five": {"host.merge_packets": 5},
         "hosts' cards mark": {"host.nic": "switch"},
+        "the second flow 1 ms later": {"traffic.0.stagger": "1ms"},
+        "segments of 28 KB at most": {"host.lso_max": "28KB"},
+        "segments of 26 KB at most": {"host.lso_max": "26KB"},
+        smaller: {"host.lso_max": "24KB"},
+        "… no jitter": {"host.lso_max": "24KB", "host.jitter": "0us"},
         "segments of 16 KB at most": {"host.lso_max": "16KB"},
+        "β = 0.32": {"host.lso_beta": 0.32},
+        "β = 0.3": {"host.lso_beta": 0.3},
         "w_s = 0.01": {"w_s": 0.01},
         "w_s = 0.5": {"w_s": 0.5},
         "w_s = 1": {"w_s": 1.0},
         "K2 = 30 KB": {"k2": "30KB"},
         "K2 = 120 KB": {"k2": "120KB"},
     }
+    # What each panel shows: a setting, whether bursts go on after a cut, and where it stands.
+    shown = {(as_it_is, False): 0, (smaller, False): 1, (as_it_is, True): 2}
     rows = []
     for name, sets in settings.items():
-        lost: dict[tuple[str, bool], float] = {}
         ours = {key: value for key, value in sets.items() if "." not in key}
-        common = {
-            "compare.scheme": ["per-queue", {"name": "cedm", "params": ours}],
-            "host.jitter": "1us",
-            "run.until": "260ms",
-        }
-        traced = {"measure.series_every": "4us"} if name == "as it is" else {}
         others = {key: value for key, value in sets.items() if "." in key}
-        for run in runs(SCENARIOS / "cedm-fig10-dctcp.toml", common | traced | others):
+        schemes = {"compare.scheme": ["per-queue", {"name": "cedm", "params": ours}]}
+        lost: dict[tuple[str, bool], float] = {}
+        common = TWO_FLOWS | TRACED | {"run.until": "260ms"}
+        for run in runs(SCENARIOS / "cedm-fig10-dctcp.toml", common | schemes | others):
             after = run.scenario["host"]["lso_after_cut"]
             scheme = run.scenario["scheme"]["name"]
-            lost[scheme, after] = FULL_GBPS - run.summary()["goodput_bps"] / 1e9
-            if traced and scheme == "cedm":
-                at = axes[int(after)]
-                queue(at, run, 1000, color=COLOURS[int(after)])
-                at.axhline(21.25, color="grey", linewidth=0.8)
-                at.set_xlim(150, 154)
-                at.set_ylim(0, 90)
-                words = "go on" if after else "end"
-                at.set_title(f"bursts {words} after a cut", fontsize="small")
-        rows.append([name, *(lost[s, a] for a in (False, True) for s in ("per-queue", "cedm"))])
+            lost[scheme, after] = _lost_gbps(run)
+            index = shown.get((name, after))
+            if index is None or scheme != "cedm":
+                continue
+            queue(axes[index], run, 1000, color=COLOURS[index])
+            axes[index].axhline(21.25, color="grey", linewidth=0.8)
+            axes[index].set_xlim(150, 154)
+            axes[index].set_ylim(0, 90)
+            words = "go on" if after else "end"
+            words = f"bursts {words} after a cut" + (f", {name}" if name == smaller else "")
+            axes[index].set_title(words, fontsize="small")
+        rows.append([name, *(lost[s, a] for a in (False, True) for s in SCHEMES)])
     axes[0].set_ylabel("queue (KB)")
     figure.savefig(picture, metadata={"Software": None})
     head = [f"{s}, bursts {w}" for w in ("end", "go on") for s in ("step", "CEDM")]
     return table(["Gbps lost (paper: step 1.391, CEDM 0.210)", *head], rows)
+
+
+def halving(picture: Path) -> str:
+    """Figure 10 with ECN*: goodput lost, seed by seed and by what hosts do."""
+    figure, axes = panels("Figure 10: the queue with ECN*, K1 = 125 KB", 2)
+    as_it_is = "as it is"
+    settings: dict[str, dict[str, Any]] = {
+        as_it_is: {},
+        "no jitter": {"host.jitter": "0us"},
+        "jitter of 10 µs": {"host.jitter": "10us"},
+        "ns-2's TCP": NS_2,
+        "Reno: what is in flight is halved": {"transport.kind": "reno"},
+        "an ACK for two packets": FOR_TWO,
+        "ACKs for up to five": {"host.merge_packets": 5},
+        "the second flow 1 ms later": {"traffic.0.stagger": "1ms"},
+        "segments of 48 KB at most": {"host.lso_max": "48KB"},
+        "segments of 32 KB at most": {"host.lso_max": "32KB"},
+        "β = 1/4": {"host.lso_beta": 0.25},
+    }
+    rows: list[list[object]] = []
+    for name, sets in settings.items():
+        lost: dict[str, list[float]] = {scheme: [] for scheme in SCHEMES}
+        several = {
+            "compare.host.lso_after_cut": [False],
+            "compare.seed": list(range(1, 13)) if name == as_it_is else [1, 2, 3],
+        }
+        traced = TRACED if name == as_it_is else {}
+        file = SCENARIOS / "cedm-fig10-ecn-star.toml"
+        for run in runs(file, TWO_FLOWS | several | traced | sets):
+            scheme = run.scenario["scheme"]["name"]
+            lost[scheme].append(_lost_gbps(run))
+            if traced and len(lost[scheme]) == 1:
+                index = SCHEMES.index(scheme)
+                queue(axes[index], run, 1000, color=COLOURS[index])
+                axes[index].axhline(125, color="grey", linewidth=0.8)
+                axes[index].set_xlim(150, 180)
+                axes[index].set_ylim(0, 150)
+                axes[index].set_title(scheme, fontsize="small")
+        ratios = [of / base for base, of in zip(*lost.values(), strict=True)]
+        span = f"{min(ratios):.2f} to {max(ratios):.2f}"
+        rows.append([name, len(ratios), *(sum(v) / len(v) for v in lost.values()), span])
+    axes[0].set_ylabel("queue (KB)")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["seeds", "step", "CEDM", "CEDM over step (0.60), the seeds"]
+    return table(["Gbps lost (paper: step 0.127, CEDM 0.076)", *head], rows)
+
+
+def _lost_gbps(run: Result) -> float:
+    return FULL_GBPS - float(run.summary()["goodput_bps"]) / 1e9
 
 
 def alone(picture: Path) -> str:
@@ -164,4 +226,4 @@ def alone(picture: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(__file__, [lowest, cuts, alone])
+    main(__file__, [lowest, cuts, halving, alone])

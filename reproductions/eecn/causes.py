@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from switchbed import stats
 from switchbed.reproduce.causes import COLOURS, main, panels, queue, runs, table
 from switchbed.result import Result
 
@@ -107,6 +108,44 @@ def steady(picture: Path) -> str:
     return table(head, rows)
 
 
+def peaks(picture: Path) -> str:
+    """Figure 11: the longest queues by the burst's flows and the ACKs, with each transport."""
+    figure, axes = panels("Figure 11: the longest queue after a burst, E-ECN, K = 30 packets", 2)
+    rows: list[list[object]] = []
+    for transport in ("reno", "cubic", "dctcp"):
+        for every in (1, 2):
+            for flows in (5, 6, 7, 8, 10):
+                sets = {
+                    "compare.traffic.1.from": [f"5-{4 + flows}"],
+                    "compare.transport.ack_every": [every],
+                    "host.jitter": "1us",
+                }
+                mean, link, below = {}, {}, {}
+                for run in runs(HERE / f"fig11-{transport}.toml", sets):
+                    scheme = run.scenario["scheme"]["name"]
+                    longest = (run.table("bursts")["max_bytes"] / PACKET).sort()
+                    mean[scheme] = float(longest.mean())
+                    below[scheme] = 100 * float((longest <= 30).mean())
+                    link[scheme] = 100 * run.summary()["bottleneck"]["utilisation"]
+                    if transport == "reno" and scheme == "e-ecn" and flows in (5, 8, 10):
+                        share = [(i + 1) / len(longest) for i in range(len(longest))]
+                        colour = COLOURS[(5, 8, 10).index(flows)]
+                        axes[every - 1].plot(longest, share, color=colour, label=f"{flows} flows")
+                ours = below.pop("e-ecn")
+                row = [transport, every, flows, ours, max(below.values())]
+                rows.append([*row, mean["per-queue"], mean["per-queue-dq"], mean["e-ecn"]])
+                rows[-1].append(link["e-ecn"])
+    for at, name in zip(axes, (EACH, FOR_TWO), strict=True):
+        at.axvline(30, color="grey", linewidth=0.8)
+        at.set_title(f"Reno, {name}", fontsize="small")
+        at.set_xlabel("longest queue after a burst (packets)")
+        at.legend(frameon=False, fontsize="small")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["transport", "packets an ACK", "flows in a burst", "% below K, E-ECN"]
+    means = [f"mean of the maxima, {scheme}" for scheme in ("step", "dequeue", "E-ECN")]
+    return table([*head, "the best other scheme", *means, "link under E-ECN, %"], rows)
+
+
 def slope(picture: Path) -> str:
     """Table 2: S-ECN by the slope and the window, which the paper does not give."""
     figure, axes = panels(
@@ -151,26 +190,34 @@ def joining(picture: Path) -> str:
     figure, axes = panels("Figure 9 under E-ECN: the second flow's rate, at three phases", 2)
     settings: dict[str, dict[str, Any]] = {
         "K = 50 packets": {},
+        "K = 30 packets": {"scheme.params.threshold": "30pkt"},
         "K = 20 packets": {"scheme.params.threshold": "20pkt"},
+        "within 20 % of the fair share": {"measure.convergence.within": 0.2},
         "within 30 % of the fair share": {"measure.convergence.within": 0.3},
         "T_a of 5 RTTs": {"scheme.params.base_rtt": "167us"},
         "T_i = 100 µs": {"scheme.params.t_i": "100us"},
         "an ACK for two packets": {"transport.ack_every": 2, "transport.ack_delay": "1ms"},
+        "windows of 90 packets at most": {"transport.receive_window": 90},
         "the first flow without a limit": {"transport.receive_window": 4096},
     }
-    rows = []
+    shown = ("K = 50 packets", "K = 20 packets")
+    phases = ("50ms", "50.7ms", "51.4ms")
+    rows: list[list[object]] = []
     for name, sets in settings.items():
-        took: dict[str, list[float]] = {"per-queue": [], "e-ecn": []}
-        for run in runs(HERE / "fig9.toml", {"host.jitter": "1us"} | sets):
-            found = run.table("convergence")
-            after = found.filter(found["row"] == 1)["converged_after_s"][0]
+        took: dict[str, dict[int, list[float]]] = {"per-queue": {}, "e-ecn": {}}
+        common = {"host.jitter": "1us", "compare.seed": [1, 2, 3, 4, 5]}
+        for run in runs(HERE / "fig9.toml", common | sets):
+            flows = run.table("convergence")
+            after = flows.filter(flows["row"] == 1)["converged_after_s"][0]
             scheme = run.scenario["scheme"]["name"]
-            took[scheme].append(400.0 if after is None else 1e3 * float(after))
-            if scheme == "e-ecn" and name.startswith("K") and len(took[scheme]) <= 3:
-                index = int("20" in name)
+            ms = 400.0 if after is None else 1e3 * float(after)
+            took[scheme].setdefault(run.seed, []).append(ms)
+            phase = run.scenario["traffic"][1]["start"]
+            if scheme == "e-ecn" and name in shown and run.seed == 1 and phase in phases:
+                index = shown.index(name)
                 rates = run.table("rates")
                 second = rates.filter(rates["row"] == 1)
-                colour = COLOURS[len(took[scheme]) - 1]
+                colour = COLOURS[phases.index(phase)]
                 axes[index].plot(
                     1e3 * second["time_s"], second["rate_bps"] / 1e6, color=colour, linewidth=0.8
                 )
@@ -178,14 +225,18 @@ def joining(picture: Path) -> str:
                 axes[index].set_xlim(50, 200)
                 axes[index].axhline(480, color="grey", linewidth=0.8)
                 axes[index].set_xlabel("time (ms)")
-        row: list[object] = [name]
-        for values in took.values():
-            row += [f"{sum(values) / len(values):.0f}", f"{min(values):.0f} to {max(values):.0f}"]
-        rows.append([*row, 100 * (1 - sum(took["e-ecn"]) / sum(took["per-queue"]))])
+        rows.append([name])
+        for by_seed in took.values():
+            values = [ms for of_seed in by_seed.values() for ms in of_seed]
+            span = f"{min(values):.0f} to {max(values):.0f}"
+            rows[-1] += [f"{sum(values) / len(values):.0f}", span]
+        step, ours = ([sum(ms) for ms in by_seed.values()] for by_seed in took.values())
+        found = stats.mean([100 * (1 - of / base) for of, base in zip(ours, step, strict=True)])
+        rows[-1].append(f"{found.estimate:.0f} ({found.low:.0f} to {found.high:.0f})")
     axes[0].set_ylabel("rate (Mbps)")
     figure.savefig(picture, metadata={"Software": None})
-    head = ["step, ms (400: not at all)", "of ten phases", "E-ECN, ms", "of ten phases"]
-    return table(["setting", *head, "sooner, %"], rows)
+    head = ["step, ms (400: not at all)", "ten phases", "E-ECN, ms", "ten phases"]
+    return table(["setting", *head, "E-ECN sooner, % (five seeds)"], rows)
 
 
 def losses(picture: Path) -> str:
@@ -249,4 +300,4 @@ def _places(run: Result) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    main(__file__, [bursts, steady, slope, joining, losses])
+    main(__file__, [bursts, steady, peaks, slope, joining, losses])
