@@ -1,5 +1,7 @@
 """What explains the claims of the AF-QCN paper that do not hold; see README.md."""
 
+import tomllib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,129 @@ def shares(picture: Path) -> str:
     return table(["setting (% of samples)", *head], rows)
 
 
+def drift(picture: Path) -> str:
+    """Figure 8 under QCN: how far 40 flows are off their fair share."""
+    figure, axes = panels("Figure 8 under QCN", 2)
+    settings: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        "Q_eq = 33 KB": {"q_eq": "33KB"},
+        "sampling without jitter": {"jitter": 0.0},
+        "cycles without jitter": {"reaction.jitter": 0.0},
+        "hyper-active increase 5 Mbps": {"reaction.hyper_increase": "5Mbps"},
+        "active increase 50 Mbps": {"reaction.active_increase": "50Mbps"},
+        "a timer of 30 ms": {"reaction.timer_cycle": "30ms"},
+        "round trips of 400 µs": {"topology.bottleneck_delay": "187.5us"},
+        "messages 50 µs later": {"reaction.notification_delay": "50us"},
+    }
+    rows: list[list[Any]] = []
+    for name, sets in settings.items():
+        params, others = _split(sets)
+        scheme = {"name": "qcn", "params": params}
+        line: list[list[float]] = []
+        for run in runs(
+            SCENARIOS / "afqcn-fig8.toml",
+            {"compare.scheme": [scheme], "compare.seed": [1, 2, 3]} | others,
+        ):
+            values = []
+            for since in (0.0, 0.5, 2.0):
+                found = run.goodput.filter(run.goodput["time_s"] > since)
+                share = (found["goodput_bps"] / found["fair_bps"]).drop_nulls().sort()
+                off = (share - 1).abs()
+                values += [100 * float((off > part).mean() or 0) for part in (0.25, 0.5)]
+            line.append(values)
+        rows.append([name, *(sum(part) / 3 for part in zip(*line, strict=True))])
+        if name in ("as it is", "active increase 50 Mbps"):
+            index = ("as it is", "active increase 50 Mbps").index(name)
+            parts = [(i + 1) / len(share) for i in range(len(share))]
+            axes[0].plot(share, parts, color=COLOURS[index], label=name)
+            if index == 0:
+                for flow in range(5):
+                    one = run.goodput.filter(run.goodput["class"] == flow)
+                    axes[1].plot(one["time_s"], one["goodput_bps"] / 1e6, color=COLOURS[flow])
+    for edge in (0.75, 1.25):
+        axes[0].axvline(edge, color="grey", linewidth=0.8)
+    axes[0].set_xlim(0, 2)
+    axes[0].set_xlabel("rate over the fair share")
+    axes[0].legend(frameon=False, fontsize="x-small")
+    axes[1].axhline(250, color="grey", linewidth=0.8)
+    axes[1].set_ylim(0, 600)
+    axes[1].set_xlabel("time (s)")
+    axes[1].set_ylabel("five of the flows (Mbps)")
+    figure.savefig(picture, metadata={"Software": None})
+    times = ("from 0 s", "from 0.5 s", "from 2 s")
+    head = [f"over {part} %, {time}" for time in times for part in (25, 50)]
+    return table(["setting (% of samples off by …)", *head], rows)
+
+
+def short(picture: Path) -> str:
+    """Table 1: short flows' mean FCT under QCN and AF-QCN, by size, three seeds."""
+    figure, axes = panels("Table 1: short flows beside long ones", 2)
+    settings: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        "a limiter a connection": {"reaction.limiters": "flow"},
+        "α = 0.25": {"alpha": 0.25},
+        "not signed": {"signed": False},
+        "rounded up": {"rounding": "up"},
+        "active from 2 KB": {"active_threshold": "2KB"},
+        "Q_eq = 33 KB": {"q_eq": "33KB"},
+        "hyper-active increase 5 Mbps": {"reaction.hyper_increase": "5Mbps"},
+        "messages 50 µs later": {"reaction.notification_delay": "50us"},
+        "sizes cut at 10 MB": {"traffic.4.sizes": _sizes_up_to(10e6)},
+    }
+    edges = (1e3, 1e4, 1e5, 1e6, 1e12)
+    rows: list[list[Any]] = []
+    for name, sets in settings.items():
+        params, others = _split(sets)
+        common = {key: value for key, value in params.items() if key == "q_eq"}
+        schemes = [{"name": "qcn", "params": common}, {"name": "af-qcn", "params": params}]
+        ways = {
+            "compare.scheme": schemes,
+            "compare.seed": [1, 2, 3],
+            "measure.goodput_every": "10ms",
+        }
+        means: dict[str, list[list[float]]] = {"qcn": [], "af-qcn": []}
+        for run in runs(SCENARIOS / "afqcn-table1.toml", ways | others):
+            scheme = run.scenario["scheme"]["name"]
+            flows = run.flows.drop_nulls("fct_s")
+            parts = [
+                flows.filter((flows["size_bytes"] >= low) & (flows["size_bytes"] < high))
+                for low, high in pairwise(edges)
+            ]
+            means[scheme].append([1e3 * float(part["fct_s"].mean() or 0) for part in parts])
+            if name == "as it is" and run.scenario["run"]["seed"] == 1:
+                index = ("qcn", "af-qcn").index(scheme)
+                for flow in range(4):
+                    one = run.goodput.filter(run.goodput["class"] == flow)
+                    axes[index].plot(
+                        one["time_s"], one["goodput_bps"] / 1e9, color=COLOURS[flow], linewidth=0.7
+                    )
+                axes[index].set_title(scheme, fontsize="small")
+                axes[index].set_xlabel("time (s)")
+                axes[index].set_ylim(0, 6)
+        mean = {s: [sum(v) / 3 for v in zip(*of, strict=True)] for s, of in means.items()}
+        below = [
+            [100 * (1 - b / a) for a, b in zip(x, y, strict=True)]
+            for x, y in zip(means["qcn"], means["af-qcn"], strict=True)
+        ]
+        rows.append([name, *mean["qcn"]])
+        rows[-1] += [
+            f"{sum(v) / 3:.0f} ({min(v):.0f} to {max(v):.0f})" for v in zip(*below, strict=True)
+        ]
+    axes[0].set_ylabel("long flows (Gbps)")
+    figure.savefig(picture, metadata={"Software": None})
+    sizes = ("1 to 10 KB", "10 to 100", "100 to 1,000", "over 1 MB")
+    head = [f"QCN, {size}, ms" for size in sizes]
+    return table(["setting", *head, *(f"AF-QCN below, {size}, %" for size in sizes)], rows)
+
+
+def _sizes_up_to(most_bytes: float) -> dict[str, Any]:
+    """Table 1's sizes, cut there."""
+    scenario = tomllib.loads((SCENARIOS / "afqcn-table1.toml").read_text())
+    points = scenario["traffic"][4]["sizes"]["points"]
+    kept = [size for size, _ in points if float(size.removesuffix("B")) <= most_bytes]
+    return {"name": "pareto-cut", "points": [*points[: len(kept) - 1], [kept[-1], 1.0]]}
+
+
 def _split(sets: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A scheme's parameters, and keys of the scenario."""
     keys = {key: value for key, value in sets.items() if "." in key}
@@ -116,4 +241,4 @@ def _mean(run: Any, flow: int) -> float:
 
 
 if __name__ == "__main__":
-    main(__file__, [weights, shares])
+    main(__file__, [weights, shares, drift, short])

@@ -1,5 +1,6 @@
 """What CQRD's claims need beyond the built-in measures."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from switchbed.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MET = ("output", "path")
 STATISTICS = ("mean_us", "p50_us", "p95_us", "p99_us")
@@ -43,6 +45,21 @@ def met(result: Result) -> Figures:
     return found
 
 
+def goodputs(result: Result) -> Figures:
+    """The same, and goodputs as section 3.1 has them: a flow's size over its FCT, in the mean of
+    large flows (over 100 KB) and of giant ones (over 1 MB), of all and of those that met another
+    giant."""
+    found = met(result)
+    flows = result.flows.drop_nulls("fct_s")
+    flows = flows.with_columns(mbps=8e-6 * flows["size_bytes"] / flows["fct_s"])
+    chosen = {"": flows, "met.": flows.filter(flows["met"].is_in(MET))}
+    for what, among in chosen.items():
+        for name, least in (("large", SMALL_BYTES), ("giant", GIANT_BYTES)):
+            over = among.filter(among["size_bytes"] > least)["mbps"]
+            found[f"{what}{name}.goodput_mbps"] = float(over.mean()) if len(over) else None
+    return found
+
+
 def fig9_lower(rows: Rows) -> Points:
     """How far CQRD's small flows that met a giant one are below OQ's and HCF's, by statistic."""
     found: Points = {}
@@ -57,15 +74,6 @@ def fig9_lower(rows: Rows) -> Points:
                     seed: 100 * (1 - v / theirs[seed]) for seed, v in ours.items() if seed in theirs
                 }
     return found
-
-
-def fig9_large(rows: Rows) -> Points:
-    """How far the goodput of CQRD's large flows that met a giant one is below HCF's: mean size
-    is the same, so it is the ratio of the mean times."""
-    runs = rows.where({"load": 0.1})
-    ours = runs.where({"scheme": "cqrd"}).by_seed("output.large.mean_us")
-    theirs = runs.where({"scheme": "hcf"}).by_seed("output.large.mean_us")
-    return {"": {s: 100 * (1 - theirs[s] / v) for s, v in ours.items() if s in theirs}}
 
 
 def fig6_more(rows: Rows) -> Points:
@@ -87,24 +95,26 @@ def fig14_sharp(rows: Rows) -> Points:
 
 
 def _memory(rows: Rows, memories: tuple[str, ...]) -> Points:
-    runs = rows.where({"scheme": "cqrd"})
-    most = runs.where({"switch.memory": "9.6MB"}).by_seed("small.mean_us")
-    return {
-        memory: {
-            seed: value / most[seed]
-            for seed, value in runs.where({"switch.memory": memory})
-            .by_seed("small.mean_us")
-            .items()
-        }
-        for memory in memories
-    }
+    found: Points = {}
+    for load in rows.values("load"):
+        runs = rows.where({"load": load})
+        most = runs.where({"switch.memory": "9.6MB"}).by_seed(SMALL)
+        for memory in memories:
+            ours = runs.where({"switch.memory": memory}).by_seed(SMALL)
+            found[f"load {load}, {memory}"] = {s: value / most[s] for s, value in ours.items()}
+    return found
 
 
 def fig15_tcp(rows: Rows) -> Points:
     """Small flows' average under OQ with DCTCP over that with TCP."""
-    tcp = rows.where({"scenario": "fig15-tcp"}).by_seed("small.mean_us")
+    tcp = rows.where({"scenario": "fig15-tcp"})
     dctcp = rows.where({"scenario": "fig15", "scheme": "oq", "transport.g": 0.00625})
-    return {"": {s: v / tcp[s] for s, v in dctcp.by_seed("small.mean_us").items()}}
+    found: Points = {}
+    for load in rows.values("load"):
+        base = tcp.where({"load": load}).by_seed(SMALL)
+        ours = dctcp.where({"load": load}).by_seed(SMALL)
+        found[f"load {load}"] = {s: value / base[s] for s, value in ours.items()}
+    return found
 
 
 def look(scheme: str, index: int) -> Style:
@@ -136,83 +146,92 @@ def draw_fig2(rows: Rows, title: str, file: Path) -> None:
 
 def draw_loads(rows: Rows, title: str, file: Path) -> None:
     """Small flows' average and 99th percentile over load, by scheme."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.5), layout="constrained", dpi=130)
-    figure.suptitle(title, fontsize="medium")
-    for axes, metric in zip(figure.subplots(1, 2), ("small.mean_us", "small.p99_us"), strict=True):
+    figure, panels = _panels(title, 2)
+    for axes, metric in zip(panels, (SMALL, "small.p99_us"), strict=True):
         _lines(axes, rows, "load", metric)
         axes.set_xlabel("load")
-        axes.set_ylabel(f"small flows, {'average' if 'mean' in metric else '99th percentile'} (µs)")
+        axes.set_ylabel(f"small flows, {'average' if metric == SMALL else '99th percentile'} (µs)")
     axes.legend(frameon=False, fontsize="small")
     figure.savefig(file, metadata={"Software": None})
 
 
 def draw_fig14(rows: Rows, title: str, file: Path) -> None:
-    """Small flows' average over memory, by scheme."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 3.5), layout="constrained", dpi=130)
-    axes = figure.subplots()
-    with_kb = Rows(
+    """CQRD's average and 99th percentile of small flows over memory, by load."""
+    by_kb = Rows(
         [
             Row(row.settings | {"KB": _kb(row.settings["switch.memory"])}, row.seed, row.figures)
             for row in rows
         ]
     )
-    _lines(axes, with_kb, "KB", "small.mean_us")
-    axes.set_xlabel("memory an output (KB)")
-    axes.set_ylabel("small flows' average FCT (µs)")
-    axes.legend(frameon=False)
-    axes.set_title(title, fontsize="medium")
+    figure, panels = _panels(title, 2)
+    for axes, metric in zip(panels, (SMALL, "small.p99_us"), strict=True):
+        for index, load in enumerate(by_kb.values("load")):
+            runs = by_kb.where({"load": load})
+            sizes = sorted(runs.values("KB"))
+            heights = [_mean(runs.where({"KB": size}), metric) for size in sizes]
+            style = OTHERS[index]
+            axes.plot(sizes, heights, marker=style.marker, color=style.colour, label=f"load {load}")
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("memory an output (KB)")
+        axes.set_ylabel(f"small flows, {'average' if metric == SMALL else '99th percentile'} (µs)")
+        axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize="small")
     figure.savefig(file, metadata={"Software": None})
 
 
 def draw_fig13(rows: Rows, title: str, file: Path) -> None:
-    """Small flows' average by where another scheme than OQ stands."""
-    aggregation = rows.where({"scenario": "fig13-aggregation"})
-    tors = rows.where({"scenario": "fig13"})
-    fractions = {"half of the ToRs": 0.5, "all ToRs": 1}
-    heights = {
-        name: [
-            _mean(aggregation.where({"deploy.0.scheme": name}), SMALL),
-            *(
-                _mean(tors.where({"deploy.1.scheme": name, "deploy.1.fraction": part}), SMALL)
-                for part in fractions.values()
-            ),
-        ]
-        for name in tors.values("deploy.1.scheme")
-    }
-    _bars(heights, ["aggregation", *fractions], title, file)
+    """Small flows' average by where another scheme than OQ stands, a panel a load."""
+    places = {"aggregation": None, "half of\nthe ToRs": 0.5, "all ToRs": 1}
+    loads = rows.values("load")
+    figure, panels = _panels(title, len(loads))
+    for axes, load in zip(panels, loads, strict=True):
+        runs = rows.where({"load": load})
+        aggregation = runs.where({"scenario": "fig13-aggregation"})
+        tors = runs.where({"scenario": "fig13"})
+        for index, name in enumerate(tors.values("deploy.1.scheme")):
+            heights = [
+                _mean(
+                    aggregation.where({"deploy.0.scheme": name})
+                    if part is None
+                    else tors.where({"deploy.1.scheme": name, "deploy.1.fraction": part}),
+                    SMALL,
+                )
+                for part in places.values()
+            ]
+            style = look(name, index)
+            axes.plot(
+                list(places),
+                heights,
+                style.dashes,
+                marker=style.marker,
+                color=style.colour,
+                label=name,
+            )
+        axes.set_ylim(bottom=0)
+        axes.set_title(f"load {load}", fontsize="small")
+        axes.grid(alpha=0.3)
+    panels[0].set_ylabel("small flows' average FCT (µs)")
+    axes.legend(frameon=False, fontsize="small")
+    figure.savefig(file, metadata={"Software": None})
 
 
 def draw_fig15(rows: Rows, title: str, file: Path) -> None:
-    """Small flows' average with DCTCP by g, and under OQ with TCP."""
-    dctcp = rows.where({"scenario": "fig15"})
-    gains = dctcp.values("transport.g")
-    heights = {
-        name: [_mean(dctcp.where({"scheme": name, "transport.g": g}), SMALL) for g in gains]
-        for name in dctcp.values("scheme")
-    }
-    heights["oq, TCP"] = [_mean(rows.where({"scenario": "fig15-tcp"}), SMALL)] * len(gains)
-    _bars(heights, [f"g = {g}" for g in gains], title, file)
+    """Small flows' average and 99th percentile with DCTCP over load, g as printed, and under OQ
+    with TCP."""
+    dctcp = rows.where({"scenario": "fig15", "transport.g": 0.00625})
+    tcp = [
+        Row(row.settings | {"scheme": "oq, TCP"}, row.seed, row.figures)
+        for row in rows.where({"scenario": "fig15-tcp"})
+    ]
+    draw_loads(Rows([*dctcp, *tcp]), title, file)
 
 
-def _bars(heights: dict[str, list[float]], groups: list[str], title: str, file: Path) -> None:
+def _panels(title: str, count: int) -> "tuple[Figure, Sequence[Axes]]":
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 3.5), layout="constrained", dpi=130)
-    axes = figure.subplots()
-    width = 0.8 / len(heights)
-    for index, (name, values) in enumerate(heights.items()):
-        places = [place + (index - (len(heights) - 1) / 2) * width for place in range(len(groups))]
-        axes.bar(places, values, 0.95 * width, color=look(name, index).colour, label=name)
-    axes.set_xticks(range(len(groups)), groups)
-    axes.set_ylabel("small flows' average FCT (µs)")
-    axes.grid(alpha=0.3, axis="y")
-    figure.legend(loc="outside right center", frameon=False)
-    axes.set_title(title, fontsize="medium")
-    figure.savefig(file, metadata={"Software": None})
+    figure = Figure(figsize=(1 + 3.5 * count, 3.5), layout="constrained", dpi=130)
+    figure.suptitle(title, fontsize="medium")
+    return figure, list(figure.subplots(1, count, squeeze=False).flat)
 
 
 def _lines(axes: "Axes", rows: Rows, key: str, metric: str) -> None:
