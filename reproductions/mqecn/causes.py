@@ -12,6 +12,59 @@ SIZES = ("all", "small", "medium", "large")
 OFFLOADS: dict[str, Any] = {"host.lso": True, "host.merge_packets": 5}
 
 
+def rtt(picture: Path) -> str:
+    """Figure 1: the probes' round-trip time with one queue and with eight."""
+    settings: dict[str, dict[str, Any]] = {
+        "offloads, base RTT 100 µs": OFFLOADS,
+        "no offloads": {},
+        "offloads, base RTT 75 µs": OFFLOADS | {"topology.delay": "18.75us"},
+        "offloads, base RTT 50 µs": OFFLOADS | {"topology.delay": "12.5us"},
+        "no offloads, base RTT 75 µs": {"topology.delay": "18.75us"},
+        "no offloads, base RTT 50 µs": {"topology.delay": "12.5us"},
+        "no offloads, marks at dequeue": {"scheme.params.mark_at": "dequeue"},
+        "no offloads, an ACK for two packets": {
+            "transport.ack_every": 2,
+            "transport.ack_delay": "1ms",
+        },
+        "no offloads, g = 1/4": {"transport.g": 0.25},
+        "no offloads, jitter 12 µs": {"host.jitter": "12us"},
+        "no offloads, 75 µs, threshold 17": {
+            "topology.delay": "18.75us",
+            "scheme.params.threshold": "17pkt",
+        },
+        "offloads, 75 µs, threshold 18": OFFLOADS
+        | {"topology.delay": "18.75us", "scheme.params.threshold": "18pkt"},
+    }
+    shown = ("offloads, base RTT 100 µs", "offloads, 75 µs, threshold 18")
+    figure, axes = panels("Figure 1: round-trip times; dotted: the paper's averages", 2)
+    rows: list[list[object]] = [["paper", 279.0, 375.0, 1582.0, 1850.0, 5.67, 4.93]]
+    for name, sets in settings.items():
+        common: dict[str, Any] = {
+            "compare.traffic.0.classes": [[0], list(range(8))],
+            "host.jitter": "1us",
+            "run.until": "3s",
+        }
+        one, eight = runs(SCENARIOS / "mqecn-fig1.toml", common | sets)
+        found = [
+            run.summary()["probes"][0][key] for run in (one, eight) for key in ("mean_us", "p99_us")
+        ]
+        rows.append([name, *found, found[2] / found[0], found[3] / found[1]])
+        if name in shown:
+            at = axes[shown.index(name)]
+            for index, (run, queues) in enumerate(((one, "1 queue"), (eight, "8 queues"))):
+                times = 1e6 * run.probes["rtt_s"].drop_nulls().sort()
+                parts = [place / len(times) for place in range(len(times))]
+                at.plot(times, parts, color=COLOURS[index], label=queues)
+                at.axvline((279, 1582)[index], color=COLOURS[index], linestyle=":")
+            at.set_title(name, fontsize="small")
+            at.set_xlabel("round-trip time (µs)")
+    axes[0].set_ylabel("cumulative share")
+    axes[0].legend(frameon=False, fontsize="small")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["hosts", "1 queue, µs", "99th percentile", "8 queues, µs", "99th percentile"]
+    return table([*head, "ratio", "of the 99th percentiles"], rows)
+
+
 def small(picture: Path) -> str:
     """Figure 2: what small and other flows gain with 16 packets instead of 2."""
     settings: dict[str, dict[str, Any]] = {
@@ -189,4 +242,4 @@ def base(picture: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(__file__, [small, port, tail, base])
+    main(__file__, [rtt, small, port, tail, base])
