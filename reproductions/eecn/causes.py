@@ -108,6 +108,86 @@ def steady(picture: Path) -> str:
     return table(head, rows)
 
 
+def predicted(picture: Path) -> str:
+    """Figures 6 and 7: what algorithm 1 makes of the growth that it sees, and the maximum."""
+    figure, axes = panels(
+        "Figures 6 and 7: E-ECN's marks, and the longest queue, K = 60 packets", 2
+    )
+    counts = (5, 10, 20, 40, 60)
+    schemes = {
+        "step": {"name": "per-queue"},
+        "E-ECN, T_i = 1 µs": {"name": "e-ecn", "params": {"t_i": "1us"}},
+        "E-ECN, T_i = 10 µs": {"name": "e-ecn", "params": {"t_i": "10us"}},
+        "… T_i = 1 µs, T_a = 1 RTT": {"name": "e-ecn", "params": {"base_rtt": "33.3us"}},
+        "… T_i = 1 µs, T_a = 10 RTTs": {"name": "e-ecn", "params": {"base_rtt": "333us"}},
+    }
+    sets = {
+        "compare.scheme": [of | {"label": name} for name, of in schemes.items()],
+        "compare.transport.ack_every": [1],
+        "compare.traffic.0.from": [f"0-{count - 1}" for count in counts],
+        "measure.changes": {"ports": ["switch:60"], "from": "60ms", "until": "75ms"},
+        "host.jitter": "100ns",
+    }
+    longest: dict[str, list[float]] = {name: [] for name in schemes}
+    rows: list[list[object]] = []
+    for run in runs(HERE / "fig7.toml", sets):
+        settled = run.series.filter(run.series["time_s"] > 0.04)["bytes"] / PACKET
+        longest[run.label].append(float(settled.max()))
+        count = counts[len(longest[run.label]) - 1]
+        row: list[object] = [count, run.label, float(settled.mean()), float(settled.max())]
+        if not run.label.startswith("E-ECN"):
+            rows.append([*row, "", "", ""])
+            continue
+        window_s = 1e-6 if "= 1 " in run.label else 1e-5
+        found = _predictions(run, window_s)
+        none = 100 * float((found["ahead_pkt"] == 0).mean())
+        some = found.filter(pl.col("ahead_pkt") != 0)["ahead_pkt"].abs().median()
+        below = found.filter(pl.col("queue_pkt") < 60)["mark"].mean()
+        rows.append([*row, none, float(some or 0), 100 * float(below or 0)])
+        if count == 10:
+            by_length = (
+                found.group_by((pl.col("queue_pkt") / 2).floor() * 2)
+                .agg(pl.col("mark").mean(), pl.len())
+                .filter(pl.col("len") >= 50)
+                .sort("queue_pkt")
+            )
+            xs, ys = by_length["queue_pkt"], 100 * by_length["mark"]
+            colour = COLOURS[list(schemes).index(run.label)]
+            axes[0].plot(xs, ys, "o-", markersize=3, color=colour, label=run.label)
+    for colour, (name, line) in zip(COLOURS[:3], longest.items(), strict=False):
+        axes[1].plot(counts, line, "o-", markersize=3, color=colour, label=name)
+    beyond = [60 + count for count in counts]
+    axes[1].plot(counts, beyond, "--", color="grey", label="K and a packet a flow")
+    axes[0].set_xlabel("queue that an arrival finds, ten flows (packets)")
+    axes[0].set_ylabel("arrivals marked (%)")
+    axes[1].set_xlabel("flows")
+    axes[1].set_ylabel("longest queue (packets)")
+    for at in axes:
+        at.legend(frameon=False, fontsize="small")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["flows", "scheme", "mean queue", "maximum", "% of arrivals: rate 0"]
+    ahead = "otherwise rate·T_a, packets, median size"
+    return table([*head, ahead, "% marked below K"], rows)
+
+
+def _predictions(run: Result, window_s: float) -> pl.DataFrame:
+    """Algorithm 1 on each arrival of a trace: the queue that it finds, rate·T_a, and the mark."""
+    changes = run.table("changes")
+    since = at_last = rate = 0.0
+    found: list[tuple[float, float, bool]] = []
+    before: float | None = None
+    for now, length in zip(changes["time_s"], changes["bytes"] / PACKET, strict=True):
+        if before is not None and length > before:
+            # Times are printed to the picosecond, but as doubles.
+            if now - since >= window_s - 1e-12:
+                rate = (before - at_last) / (now - since) if since else 0.0
+                since, at_last = now, before
+            ahead = rate * 300e-6
+            found.append((before, ahead, before + ahead >= 60))
+        before = length
+    return pl.DataFrame(found, schema=["queue_pkt", "ahead_pkt", "mark"], orient="row")
+
+
 def peaks(picture: Path) -> str:
     """Figure 11: the longest queues by the burst's flows and the ACKs, with each transport."""
     figure, axes = panels("Figure 11: the longest queue after a burst, E-ECN, K = 30 packets", 2)
@@ -300,4 +380,4 @@ def _places(run: Result) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    main(__file__, [bursts, steady, peaks, slope, joining, losses])
+    main(__file__, [bursts, steady, predicted, peaks, slope, joining, losses])
