@@ -415,12 +415,13 @@ def dctcp(picture: Path) -> str:
     settings = {
         **{name: sets for name, sets in HOSTS.items() if name != "windows of 256"},
         "minimum RTO 5 ms": {"transport.rto_min": "5ms"},
-        "a card of 50, RTO 5 ms": {"host.nic_buffer": "50pkt", "transport.rto_min": "5ms"},
         "g = 0.0625": {"compare.transport.g": [0.0625]},
         "ACKs are ECN-capable": {"transport.ecn_acks": True},
-        "cards as switches, g = 0.0625": {
+        "cards as switches, ECN-capable ACKs": {"host.nic": "switch", "transport.ecn_acks": True},
+        "… and a minimum RTO of 5 ms": {
             "host.nic": "switch",
-            "compare.transport.g": [0.0625],
+            "transport.ecn_acks": True,
+            "transport.rto_min": "5ms",
         },
     }
     loads = (0.1, 0.7)
@@ -483,27 +484,43 @@ def _kilobytes(text: str) -> float:
 def testbed(picture: Path) -> str:
     """Figure 16: the two long flows' windows decide how long OQ's queue is."""
     figure, axes = panels("Figure 16: how full the long flows keep the switch", 2)
-    rows = []
+    settings: dict[str, dict[str, Any]] = {
+        f"windows of {window}": {"transport.receive_window": window}
+        for window in (4096, 360, 90, 43, 22, 11)
+    }
+    others = {"kmin": ("0.25", "0.75"), "pmax": ("0.02", "1"), "weight": ("0.0002", "0.02")}
+    for key, values in others.items():
+        for value in values:
+            red = {"name": "cqrd-configured", "params": {key: float(value)}}
+            settings[f"RED's {key} {value}"] = {"compare.scheme": ["oq", "cq", red]}
+    settings["random drop itself"] = {"compare.scheme": ["oq", "cq", "cqrd"]}
+    settings["minimum RTO 200 µs"] = {"transport.rto_min": "200us"}
+    settings["minimum RTO 200 ms"] = {"transport.rto_min": "200ms"}
+    rows: list[list[Any]] = []
     found: dict[str, list[tuple[int, float]]] = {}
-    for window in (4096, 360, 90, 43, 22, 11):
-        sets = {
-            "transport.receive_window": window,
-            "measure.queues": ["switch:0"],
-            "measure.series_every": "2ms",
-        }
-        small = {}
-        for run in runs(HERE / "fig16.toml", sets):
+    for name, sets in settings.items():
+        watched = {"measure.queues": ["switch:0"], "measure.series_every": "2ms"}
+        window = sets.get("transport.receive_window")
+        small: dict[str, float] = {}
+        beside: dict[str, float] = {}
+        away: dict[str, float] = {}
+        for run in runs(HERE / "fig16.toml", watched | sets):
             scheme = run.scenario["scheme"]["name"]
+            flows = run.flows.filter(run.flows["size_bytes"] == 10_000).drop_nulls("fct_s")
             small[scheme] = run.summary()["fct"]["small"]["mean_us"]
-            found.setdefault(scheme, []).append((window, small[scheme]))
+            beside[scheme] = 1e6 * float(flows.filter(flows["src"] <= 2)["fct_s"].mean() or 0)
+            away[scheme] = 1e6 * float(flows.filter(flows["src"] > 2)["fct_s"].mean() or 0)
+            if window:
+                found.setdefault(scheme, []).append((window, small[scheme]))
             if scheme == "oq":
                 mean = float(run.summary()["bottleneck"]["mean_bytes"]) / 1000
                 if window in (4096, 90, 11):
                     colour = COLOURS[(4096, 90, 11).index(window)]
                     queue(axes[0], run, 1000, color=colour, label=f"{window} packets")
-        ours = small["cqrd-configured"]
-        below = [100 * (1 - ours / small[scheme]) for scheme in ("oq", "cq")]
-        rows.append([window, mean, small["oq"], small["cq"], ours, *below])
+        ours = list(small)[-1]
+        below = [100 * (1 - small[ours] / small[scheme]) for scheme in ("oq", "cq")]
+        rows.append([name, mean, small["oq"], small["cq"], small[ours], *below])
+        rows[-1] += [beside["cq"], beside[ours], away["cq"], away[ours]]
     axes[0].set_xlim(5_000, 10_000)
     axes[0].set_ylabel("OQ's queue (KB)")
     axes[0].legend(frameon=False, fontsize="small", title="window")
@@ -515,9 +532,10 @@ def testbed(picture: Path) -> str:
     axes[1].set_ylabel("small flows' average FCT (µs)")
     axes[1].legend(frameon=False, fontsize="small")
     figure.savefig(picture, metadata={"Software": None})
-    head = ["window", "OQ's mean queue, KB", "small, OQ, µs", "CQ", "configured"]
-    return table([*head, "configured below OQ, %", "below CQ, %"], rows)
+    head = ["setting", "OQ's mean queue, KB", "small, OQ, µs", "CQ", "configured"]
+    head += ["configured below OQ, %", "below CQ, %", "from hosts with a long flow: CQ, µs"]
+    return table([*head, "configured", "from others: CQ", "configured"], rows)
 
 
 if __name__ == "__main__":
-    main(__file__, [toy, hcf, giants, windows, memory, victims, goodput, testbed])
+    main(__file__, [toy, hcf, giants, windows, memory, victims, goodput, dctcp, testbed])
