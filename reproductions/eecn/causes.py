@@ -368,6 +368,42 @@ def losses(picture: Path) -> str:
     return table([*head, *(f"switches, {scheme}" for scheme in schemes)], rows)
 
 
+def handshakes(picture: Path) -> str:
+    """Figure 12: short flows where a lost SYN costs a second, and where it costs 10 ms."""
+    figure, axes = panels("Figure 12: flows up to 100 KB that take longer", 2)
+    settings: dict[str, dict[str, Any]] = {
+        "first timeout 1 s (RFC 6298)": {},
+        "first timeout 10 ms": {"transport.rto_initial": "10ms"},
+    }
+    schemes = ("s-ecn", "e-ecn", "per-queue-dq", "per-queue")
+    common: dict[str, Any] = {
+        "compare.transport.initial_window": [10],
+        "compare.seed": [1, 2, 3, 4],
+    }
+    rows: list[list[object]] = []
+    for index, (name, sets) in enumerate(settings.items()):
+        fct: dict[str, list[pl.Series]] = {scheme: [] for scheme in schemes}
+        for run in runs(HERE / "fig12.toml", common | sets):
+            small = run.flows.filter(pl.col("size_bytes") <= 100_000)["fct_s"]
+            fct[run.scenario["scheme"]["name"]].append(small)
+        for colour, (scheme, by_seed) in zip(COLOURS, fct.items(), strict=False):
+            every = pl.concat(by_seed).sort(descending=True)
+            rank = [(i + 1) / len(every) for i in range(len(every))]
+            axes[index].loglog(1e3 * every, rank, color=colour, label=scheme)
+            means = [1e3 * float(of_seed.mean()) for of_seed in by_seed]
+            late = 100 * float((every > 0.9).mean())
+            span = f"{min(means):.1f} to {max(means):.1f}"
+            median = 1e3 * float(every.median())
+            rows.append([name, scheme, sum(means) / len(means), span, median, late])
+        axes[index].set_title(name, fontsize="small")
+        axes[index].set_xlabel("FCT (ms)")
+    axes[0].set_ylabel("share of the flows")
+    axes[0].legend(frameon=False, fontsize="small")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["hosts", "scheme", "mean FCT, ms", "the seeds", "median, ms", "% over 0.9 s"]
+    return table(head, rows)
+
+
 def _places(run: Result) -> dict[str, int]:
     """Packets lost in hosts' cards, for not being ECN-capable, and in full switch ports."""
     card = pl.col("port").str.starts_with("host")
@@ -380,4 +416,4 @@ def _places(run: Result) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    main(__file__, [bursts, steady, predicted, peaks, slope, joining, losses])
+    main(__file__, [bursts, steady, predicted, peaks, slope, joining, losses, handshakes])
