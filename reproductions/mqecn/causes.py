@@ -4,7 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from switchbed.reproduce.causes import COLOURS, main, panels, runs, table
+from switchbed.result import Result
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 LOADS = (0.4, 0.8)
@@ -209,6 +212,65 @@ def tail(picture: Path) -> str:
     return table([*head, "99th percentile, ms", "average"], rows)
 
 
+def testbed(picture: Path) -> str:
+    """Figures 7 and 8: how far MQ-ECN is below the standard threshold, with and without the hosts'
+    offloads, in the mean of three seeds."""
+    figures: dict[str, tuple[dict[str, Any], tuple[float, float, float]]] = {
+        "fig7": ({}, (2.85, 61.3, 72.8)),
+        "fig8": ({"traffic.shares": [0.1, 0.2, 0.3, 0.4]}, (1.65, 42.9, 71.3)),
+    }
+    sizes = (("all", "mean_us"), ("small", "mean_us"), ("small", "p99_us"))
+    names = ("all flows", "small", "small, 99th percentile")
+    figure, axes = panels("Small flows' average below the standard threshold's; grey: paper", 2)
+    rows: list[list[object]] = []
+    for place, (name, (shares, paper)) in enumerate(figures.items()):
+        rows.append([f"{name}, paper", "up to", "", *paper])
+        axes[place].axhline(paper[1], color="grey", linewidth=0.8)
+        for index, (hosts, sets) in enumerate((("offloads", OFFLOADS), ("no offloads", {}))):
+            below = []
+            for load in (0.5, 0.7, 0.9):
+                found = _testbed(load, shares | sets)
+                of, base = (
+                    [
+                        np.mean([run.summary()["fct"][size][value] for run in found[scheme]])
+                        for size, value in sizes
+                    ]
+                    for scheme in ("MQ-ECN", "Standard")
+                )
+                waited = np.mean(
+                    [(run.flows["timeouts"] > 0).mean() or 0 for run in found["Standard"]]
+                )
+                lower = [100 * (1 - float(a / b)) for a, b in zip(of, base, strict=True)]
+                rows.append([f"{name}, {hosts}", load, 100 * float(waited), *lower])
+                below.append(lower[1])
+            axes[place].plot((0.5, 0.7, 0.9), below, "o-", color=COLOURS[index], label=hosts)
+        axes[place].set_title(name, fontsize="small")
+        axes[place].set_xlabel("load")
+        axes[place].set_ylim(0, 80)
+    axes[0].set_ylabel("% below")
+    axes[0].legend(frameon=False, fontsize="small")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["hosts", "load", "flows with a timeout, Standard, %", *(f"{n}, % below" for n in names)]
+    return table(head, rows)
+
+
+def _testbed(load: float, sets: dict[str, Any]) -> dict[str, list[Result]]:
+    """Three runs of figure 7 with the standard threshold and three with MQ-ECN."""
+    common: dict[str, Any] = {
+        "compare.scheme": [
+            {"name": "per-queue", "label": "Standard"},
+            {"name": "mq-ecn", "label": "MQ-ECN", "params": {"beta": 0.75, "t_idle": "12us"}},
+        ],
+        "compare.load": [load],
+        "compare.seed": [1, 2, 3],
+        "measure.queues": "off",
+    }
+    found: dict[str, list[Result]] = {}
+    for run in runs(SCENARIOS / "mqecn-fig7.toml", common | sets):
+        found.setdefault(run.scenario["scheme"]["label"], []).append(run)
+    return found
+
+
 def base(picture: Path) -> str:
     """Figures 9 to 11: what the divided threshold and MQ-ECN differ by, in percent of the smaller
     time and of the larger one. It runs nothing: it reads the committed results."""
@@ -242,4 +304,4 @@ def base(picture: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(__file__, [rtt, small, port, tail, base])
+    main(__file__, [rtt, small, port, tail, testbed, base])
