@@ -5,10 +5,12 @@ from typing import Any
 
 import polars as pl
 
+from switchbed import stats
 from switchbed.reproduce.causes import COLOURS, main, panels, queue, runs, table
 from switchbed.result import Result
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
+HERE = Path(__file__).parent
 K_KB = 32
 FULL_GBPS = 9.73
 SCHEMES = ("per-queue", "cedm")
@@ -19,6 +21,8 @@ NS_2: dict[str, Any] = {
     "transport.loss_halves": "window",
     "transport.grow_when_app_limited": True,
 }
+CARDS: dict[str, Any] = {"host.nic": "fifo", "host.nic_buffer": "20000pkt"}
+LABELS = ("DCTCP, K = 65", "DCTCP, K = 10", "CEDM")
 TWO_FLOWS: dict[str, Any] = {"host.jitter": "1us"}
 TRACED: dict[str, Any] = {"measure.series_every": "4us"}
 
@@ -184,6 +188,53 @@ def _lost_gbps(run: Result) -> float:
     return FULL_GBPS - float(run.summary()["goodput_bps"]) / 1e9
 
 
+def fabric(picture: Path) -> str:
+    """Figure 11 at 60 % load, smaller: what CEDM gives small flows and takes from large ones."""
+    figure, (axes,) = panels("Figure 11: FCT against K = 65 packets, by the number of flows", 1)
+    settings: dict[str, dict[str, Any]] = {
+        "500 flows": {"traffic.0.flows": 500},
+        "1,000 flows": {"traffic.0.flows": 1000},
+        "2,000 flows": {},
+        "… LSO off": {"host.lso": False},
+        "… segments of 16 KB at most": {"host.lso_max": "16KB"},
+        "… bursts go on after cuts": {"host.lso_after_cut": True},
+        "… cards only queue": CARDS,
+        "… a connection a flow": {"traffic.0.connections": "fresh"},
+        "… an ACK for two packets": FOR_TWO,
+    }
+    metrics = ("small.mean_us", "small.p99_us", "large.mean_us")
+    drawn: dict[str, list[tuple[int, float]]] = {metric: [] for metric in metrics}
+    rows: list[list[object]] = []
+    for name, sets in settings.items():
+        fct: dict[str, dict[str, list[float]]] = {}
+        common = {"traffic.0.flows": 2000, "compare.load": [0.6], "compare.seed": [1, 2]}
+        for run in runs(HERE / "fig11.toml", common | sets):
+            found = run.summary()["fct"]
+            for metric in metrics:
+                size_class, statistic = metric.split(".")
+                by_scheme = fct.setdefault(metric, {}).setdefault(run.label, [])
+                by_scheme.append(float(found[size_class][statistic]))
+        base, low, ours = ([each[label] for each in fct.values()] for label in LABELS)
+        above = [
+            100 * (stats.paired(a, b).ratio.estimate - 1) for a, b in zip(ours, base, strict=True)
+        ]
+        low_large = 100 * (stats.paired(low[2], base[2]).ratio.estimate - 1)
+        rows.append([name, *above, low_large])
+        if not name.startswith("…"):
+            count = int(name.split()[0].replace(",", ""))
+            for metric, value in zip(metrics, above, strict=True):
+                drawn[metric].append((count, value))
+    for colour, (metric, line) in zip(COLOURS, drawn.items(), strict=False):
+        axes.plot(*zip(*line, strict=True), "o-", color=colour, label=f"CEDM, {metric}")
+    axes.axhline(0, color="grey", linewidth=0.8)
+    axes.set_xlabel("flows in a run")
+    axes.set_ylabel("above K = 65 packets (%)")
+    axes.legend(frameon=False, fontsize="small")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["CEDM: small flows' mean", "their 99th percentile", "large flows' mean"]
+    return table(["% above K = 65 packets", *head, "K = 10: large flows' mean"], rows)
+
+
 def alone(picture: Path) -> str:
     """Figure 11: a flow with the network to itself, by where its packets may be marked."""
     figure, axes = panels("Figure 11: the queue in the sending host's card, one flow alone", 3)
@@ -226,4 +277,4 @@ def alone(picture: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(__file__, [lowest, cuts, halving, alone])
+    main(__file__, [lowest, cuts, halving, fabric, alone])
