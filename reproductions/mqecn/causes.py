@@ -1,10 +1,13 @@
 """What explains the claims of the MQ-ECN paper that do not hold; see README.md."""
 
 import json
+import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import published
 
 from switchbed.reproduce.causes import COLOURS, main, panels, runs, table
 from switchbed.result import Result
@@ -303,5 +306,87 @@ def base(picture: Path) -> str:
     return table(head, rows)
 
 
+def paths(picture: Path) -> str:
+    """Figure 9 at load 0.9 with the flows and the paths of the published simulation."""
+    settings: dict[str, tuple[bool, dict[str, Any]]] = {
+        "fig9, published flows, paths drawn": (False, {}),
+        "fig9, published flows and paths": (True, {}),
+    }
+    rows: list[list[object]] = [
+        ["fig9, paper (of any load)", 4.1, 23.7, 43.7, 24.3, "", ""],
+    ]
+    for name, (with_paths, sets) in settings.items():
+        found = {run.scenario["scheme"]["label"]: run for run in _published(0.9, with_paths, sets)}
+        rows.append([name, *_differences(found)])
+    _uplinks(picture, rows)
+    head = ["MQ-ECN below Standard, %: all flows", "small", "small, 99th percentile"]
+    larger = ["Minimum below MQ-ECN: small", "MQ-ECN below Minimum: all", "large"]
+    digits = [[f"{cell:.1f}" if isinstance(cell, float) else cell for cell in row] for row in rows]
+    return table(["load 0.9", *head, *larger], digits)
+
+
+def _uplinks(picture: Path, rows: list[list[Any]]) -> None:
+    """Draws how even the paths are, and what follows in figure 9."""
+    figure, axes = panels("Figure 9, load 0.9: paths, and what follows from them", 2)
+    drawn = np.random.default_rng(1).multinomial(12 * 132, [1 / 12] * 12, size=12).ravel()
+    for index, (label, counts) in enumerate(
+        (("drawn", drawn), ("published", published.per_uplink()))
+    ):
+        axes[0].plot(sorted(counts / 132), color=COLOURS[index], label=label)
+    axes[0].axhline(1 / (0.9 * 1.025 * 132 / 143), color="grey", linewidth=0.8)
+    axes[0].set_xlabel("the 144 uplinks, sorted; grey: full at load 0.9")
+    axes[0].set_ylabel("pairs that take it, over the mean")
+    effects = ("all flows", "small", "small, 99th", "small, Minimum")
+    by_name = {row[0]: row[1:5] for row in rows}
+    looks = (
+        ("fig9, paper (of any load)", "paper", "|", "black"),
+        ("fig9, published flows, paths drawn", "published flows", "s", COLOURS[0]),
+        ("fig9, published flows and paths", "published flows and paths", "o", COLOURS[1]),
+    )
+    for name, label, marker, colour in looks:
+        size = 18 if marker == "|" else 6
+        axes[1].plot(by_name[name], range(4), marker, color=colour, markersize=size, label=label)
+    axes[1].set_yticks(range(4), effects)
+    axes[1].set_ylim(3.4, -0.6)
+    axes[1].set_xlim(0, 80)
+    axes[1].set_xlabel("% below")
+    axes[0].legend(frameon=False, fontsize="small")
+    axes[1].legend(frameon=False, fontsize="small", loc="upper right")
+    figure.savefig(picture, metadata={"Software": None})
+
+
+def _published(load: float, with_paths: bool, sets: dict[str, Any]) -> list[Result]:
+    """Figure 9's runs with 50,000 flows of the published simulation. All flows of a pair take its
+    first connection's path; ACKs' paths are drawn."""
+    text = (SCENARIOS / "mqecn-fig9.toml").read_text()
+    begin, end = text.index("[[traffic]]"), text.index("[measure]")
+    traffic = '[[traffic]]\nkind = "list"\nfile = "flows.csv"\nconnections = "persistent"\n\n'
+    text = re.sub(r"(?m)^load = .*$", "", text[:begin] + traffic + text[end:])
+    with tempfile.TemporaryDirectory() as folder:
+        services = int(sets.get("switch.queues", 8))
+        flows = Path(folder) / "flows.csv"
+        published.write(flows, load, services, 50_000, paths=with_paths)
+        scenario = Path(folder) / "fig9.toml"
+        scenario.write_text(text)
+        return runs(scenario, sets)
+
+
+def _differences(found: dict[str, Result]) -> list[float]:
+    """What the schemes differ by, in percent of the larger time."""
+    fct = {name: run.summary()["fct"] for name, run in found.items()}
+
+    def below(of: str, base: str, size: str, value: str = "mean_us") -> float:
+        return 100 * (1 - float(fct[of][size][value]) / float(fct[base][size][value]))
+
+    return [
+        below("MQ-ECN", "Standard", "all"),
+        below("MQ-ECN", "Standard", "small"),
+        below("MQ-ECN", "Standard", "small", "p99_us"),
+        below("Minimum", "MQ-ECN", "small"),
+        below("MQ-ECN", "Minimum", "all"),
+        below("MQ-ECN", "Minimum", "large"),
+    ]
+
+
 if __name__ == "__main__":
-    main(__file__, [rtt, small, port, tail, testbed, base])
+    main(__file__, [rtt, small, port, tail, testbed, base, paths])
