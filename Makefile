@@ -96,7 +96,7 @@ pictures: setup
 figures: setup
 	$(BIN)/python -m switchbed.figures
 
-# Every scheme on the same fabrics: runs what is missing, more than an hour on two cores from nothing,
+# Every scheme on the same fabrics: runs what is missing, an hour on two cores from nothing,
 # and writes docs/fabrics.md.
 fabrics: setup
 	$(BIN)/python -m switchbed.fabrics --commit

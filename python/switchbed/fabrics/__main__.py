@@ -9,7 +9,7 @@ from switchbed.fabrics import experiment, page
 from switchbed.fabrics.cells import CELLS
 from switchbed.fabrics.front import LARGE, SMALL, Standing
 
-SEEDS = 4
+SEEDS = 6
 
 
 @click.command()
