@@ -80,19 +80,46 @@ impl Smoothed {
 
     /// The value as the idle period that ends now leaves it.
     #[inline]
-    fn after_idling(&self, view: &View, t_idle: Span) -> f64 {
-        let idle = view.idle();
-        if idle < t_idle {
-            return self.value;
+    fn after_idling(&self, view: &View, decay: &Decay) -> f64 {
+        self.value * decay.factor(view.idle())
+    }
+}
+
+/// What is left of a value after an idle period: β for every whole T_idle.
+#[derive(Clone, Copy, Debug)]
+struct Decay {
+    t_idle: Span,
+    /// β⁰, β¹, …: most periods are short, and nothing foretells how short.
+    short: [f64; 4],
+}
+
+impl Decay {
+    fn new(beta: f64, t_idle: Span) -> Decay {
+        Decay { t_idle, short: [0, 1, 2, 3].map(|n| power(beta, n)) }
+    }
+
+    #[inline]
+    fn factor(&self, idle: Span) -> f64 {
+        let (idle, once) = (idle.as_ps(), self.t_idle.as_ps());
+        if idle >= self.short.len() as u64 * once {
+            return self.long(idle);
         }
-        self.value * power(self.beta, idle.as_ps() / t_idle.as_ps())
+        let whole =
+            u8::from(idle >= once) + u8::from(idle >= 2 * once) + u8::from(idle >= 3 * once);
+        self.short[usize::from(whole)]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn long(&self, idle_ps: u64) -> f64 {
+        power(self.short[1], idle_ps / self.t_idle.as_ps())
     }
 }
 
 /// The share that quanta get in the scheduler's rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
-    t_idle: Span,
+    decay: Decay,
     priority_queues: QueueId,
     /// T_round in picoseconds.
     t_round_ps: Smoothed,
@@ -102,7 +129,8 @@ impl Rounds {
     /// `beta` in [0, 1), `t_idle` over zero; the first queues of the port may be
     /// strict-priority queues.
     pub fn new(beta: f64, t_idle: Span, priority_queues: QueueId) -> Self {
-        Rounds { t_idle, priority_queues, t_round_ps: Smoothed { beta, value: 0.0 } }
+        let decay = Decay::new(beta, t_idle);
+        Rounds { decay, priority_queues, t_round_ps: Smoothed { beta, value: 0.0 } }
     }
 
     /// The round as a queue has it, in picoseconds: its own quantum's time at least, and a
@@ -113,7 +141,7 @@ impl Rounds {
         if queue < self.priority_queues {
             return quantum_ps;
         }
-        quantum_ps.max(self.t_round_ps.after_idling(view, self.t_idle))
+        quantum_ps.max(self.t_round_ps.after_idling(view, &self.decay))
     }
 
     /// [`Rounds::round_ps`] as it was before the idle period that ends now, and so no less: an
@@ -136,7 +164,7 @@ impl Share for Rounds {
     }
     #[inline]
     fn stored(&mut self, view: &View) {
-        self.t_round_ps.value = self.t_round_ps.after_idling(view, self.t_idle);
+        self.t_round_ps.value = self.t_round_ps.after_idling(view, &self.decay);
     }
     #[inline]
     fn service_ended(&mut self, end: ServiceEnd) {
@@ -152,7 +180,7 @@ impl Share for Rounds {
 /// use its share up (section 3.4).
 #[derive(Clone, Copy, Debug)]
 pub struct Weights {
-    t_idle: Span,
+    decay: Decay,
     priority_queues: QueueId,
     /// Bytes of quantum.
     w_sum: Smoothed,
@@ -161,7 +189,8 @@ pub struct Weights {
 impl Weights {
     /// As [`Rounds::new`].
     pub fn new(beta: f64, t_idle: Span, priority_queues: QueueId) -> Self {
-        Weights { t_idle, priority_queues, w_sum: Smoothed { beta, value: 0.0 } }
+        let decay = Decay::new(beta, t_idle);
+        Weights { decay, priority_queues, w_sum: Smoothed { beta, value: 0.0 } }
     }
 }
 
@@ -170,11 +199,11 @@ impl Share for Weights {
         if queue < self.priority_queues {
             return 1.0;
         }
-        let w_sum = self.w_sum.after_idling(view, self.t_idle);
+        let w_sum = self.w_sum.after_idling(view, &self.decay);
         (w_sum / view.port.quantum(queue).as_f64()).max(1.0)
     }
     fn stored(&mut self, view: &View) {
-        self.w_sum.value = self.w_sum.after_idling(view, self.t_idle);
+        self.w_sum.value = self.w_sum.after_idling(view, &self.decay);
     }
     /// A packet's departure ends its queue's service, which is counted as backlogged.
     fn departs(&mut self, view: &View, queue: QueueId) {
@@ -263,7 +292,7 @@ impl Share for Timed {
 }
 
 fn sample_ps(end: ServiceEnd) -> f64 {
-    (end.ended - end.started).as_ps() as f64
+    (end.ended - end.started).as_ps() as i64 as f64
 }
 
 fn backlogged_weight(view: &View, priority_queues: QueueId) -> f64 {
