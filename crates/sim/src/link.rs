@@ -60,6 +60,8 @@ pub(crate) struct Yard {
     /// Packets transmitted.
     pub(crate) packet_hops: u64,
     pub(crate) ways: Ways,
+    /// By rank: what few packets need of a link.
+    pub(crate) asides: Vec<Aside>,
 }
 
 /// Where packets go.
@@ -135,39 +137,50 @@ impl Watch {
     }
 }
 
+/// What of a link few packets need.
+pub(crate) struct Aside {
+    id: LinkId,
+    up: bool,
+    /// What is written down of it.
+    pub(crate) watch: Option<Box<Watch>>,
+}
+
+impl Aside {
+    /// Of link number `id`, which is up and which nobody watches.
+    pub(crate) fn new(id: LinkId) -> Aside {
+        Aside { id, up: true, watch: None }
+    }
+}
+
+/// What every packet needs of a link, in one cache line. Its rank is its place among the others.
+#[repr(align(64))]
 pub(crate) struct Link {
     /// The end of the transmission under way, or of the last.
     busy_until: Time,
     /// When the port may be asked again: now, not before a time, or ([`Time::NEVER`]) when
     /// something has changed.
     wake: Time,
-    /// Packets queued.
-    queued: u32,
-    up: bool,
-    /// The port's number at the far end, as a crosspoint queue knows it.
-    pub(crate) ingress: u16,
-    /// The scheme reads the pool: its switch is settled as one.
-    pub(crate) reads_pool: bool,
-    /// Its node's pool.
-    pub(crate) pool: u32,
-    pub(crate) to: u32,
-    pub(crate) rank: u32,
     delay: Span,
+    pub(crate) port: Box<dyn Qdisc>,
     /// The packets in flight, in the order of their arrival.
     first: SlotId,
     last: SlotId,
-    pub(crate) port: Box<dyn Qdisc>,
-    /// What is written down of it.
-    pub(crate) watch: Option<Box<Watch>>,
-    id: LinkId,
+    /// Packets queued.
+    queued: u32,
+    pub(crate) to: u32,
+    /// Its node's pool.
+    pub(crate) pool: u32,
+    /// The port's number at the far end, as a crosspoint queue knows it.
+    pub(crate) ingress: u16,
+    /// It is up, and nobody watches it.
+    plain: bool,
+    /// The scheme reads the pool: its switch is settled as one.
+    pub(crate) reads_pool: bool,
 }
 
 impl Link {
-    /// An idle link of number `id` and tie-breaking rank `rank` to a node, which knows it
-    /// as its port `ingress`.
+    /// An idle link to a node, which knows it as its port `ingress`.
     pub(crate) fn new(
-        id: LinkId,
-        rank: u32,
         (to, ingress): (u32, u16),
         pool: u32,
         delay: Span,
@@ -176,27 +189,29 @@ impl Link {
         Link {
             busy_until: Time::ZERO,
             wake: Time::ZERO,
-            queued: 0,
-            up: true,
-            ingress,
-            reads_pool: port.needs().pool,
-            pool,
-            to,
-            rank,
             delay,
+            reads_pool: port.needs().pool,
+            port,
             first: SlotId::NONE,
             last: SlotId::NONE,
-            port,
-            watch: None,
-            id,
+            queued: 0,
+            to,
+            pool,
+            ingress,
+            plain: true,
         }
+    }
+
+    /// To be called when what is aside has changed.
+    pub(crate) fn look_aside(&mut self, aside: &Aside) {
+        self.plain = aside.up && aside.watch.is_none();
     }
 
     /// The departures that are due by `now`, each at its own time.
     #[inline]
-    pub(crate) fn settle(&mut self, yard: &mut Yard, now: Time) {
+    pub(crate) fn settle(&mut self, yard: &mut Yard, rank: usize, now: Time) {
         while self.due() <= now {
-            self.transmit(yard, self.due());
+            self.transmit(yard, rank, self.due());
         }
     }
 
@@ -209,14 +224,14 @@ impl Link {
     /// An arrival at a settled port, which is asked for a departure after it if the line
     /// is free.
     #[inline]
-    pub(crate) fn enqueue(&mut self, yard: &mut Yard, slot: SlotId, now: Time) {
-        if self.queued == 0 && self.busy_until <= now && self.up && self.watch.is_none() {
+    pub(crate) fn enqueue(&mut self, yard: &mut Yard, rank: usize, slot: SlotId, now: Time) {
+        if self.queued == 0 && self.busy_until <= now && self.plain {
             match self.port.pass(slot, &mut yard.cx(now, self.pool)) {
                 Passed::Sent { until, .. } => self.sent(yard, slot, until),
                 Passed::Dropped(..) => yard.arena.free(slot),
                 Passed::Stored(_) => {
                     self.queued = 1;
-                    self.transmit(yard, now);
+                    self.transmit(yard, rank, now);
                 }
             }
             if !yard.out.feedback.is_empty() {
@@ -227,46 +242,47 @@ impl Link {
         match self.port.enqueue(slot, &mut yard.cx(now, self.pool)) {
             Enqueued::In(queue) => {
                 self.queued += 1;
-                self.count(queue, now);
+                self.count(yard, rank, queue, now);
             }
             Enqueued::Dropped(..) => yard.arena.free(slot),
         }
         if !yard.out.dropped.is_empty() {
-            self.lose(yard, now);
+            self.lose(yard, rank, now);
         }
         if !yard.out.feedback.is_empty() {
             yard.notify(self.pool, slot, now);
         }
-        if self.busy_until <= now && self.queued > 0 && self.up {
-            self.transmit(yard, now);
+        if self.busy_until <= now && self.queued > 0 && (self.plain || yard.asides[rank].up) {
+            self.transmit(yard, rank, now);
         }
     }
 
     /// Takes the link down (its port sends no more) or up again.
-    pub(crate) fn set_up(&mut self, up: bool, now: Time) {
-        self.up = up;
+    pub(crate) fn set_up(&mut self, aside: &mut Aside, up: bool, now: Time) {
+        aside.up = up;
+        self.look_aside(aside);
         self.wake = if up { now } else { Time::NEVER };
     }
 
     /// Puts the port's next packet on the wire at `now`, if it gives one.
     #[inline]
-    pub(crate) fn transmit(&mut self, yard: &mut Yard, now: Time) {
+    pub(crate) fn transmit(&mut self, yard: &mut Yard, rank: usize, now: Time) {
         match self.port.dequeue(&mut yard.cx(now, self.pool)) {
             Dequeued::Sent { slot, queue, until, .. } => {
                 self.queued -= 1;
                 self.sent(yard, slot, until);
-                if self.watch.is_some() {
-                    self.note(yard, slot, queue, now);
+                if !self.plain {
+                    self.note(yard, rank, slot, queue, now);
                 }
             }
             Dequeued::Empty => self.wake = Time::NEVER,
             Dequeued::NotBefore(time) => {
                 self.wake = time;
-                yard.wakes.push(Reverse((time, self.id)));
+                yard.wakes.push(Reverse((time, yard.asides[rank].id)));
             }
         }
         if !yard.out.dropped.is_empty() {
-            self.lose(yard, now);
+            self.lose(yard, rank, now);
         }
     }
 
@@ -315,9 +331,10 @@ impl Link {
 
     /// Writes down that a packet begins to be sent.
     #[cold]
-    fn note(&mut self, yard: &Yard, slot: SlotId, queue: QueueId, now: Time) {
-        self.count(queue, now);
-        let Some(tap) = self.watch.as_mut().and_then(|watch| watch.tap.as_mut()) else { return };
+    fn note(&self, yard: &mut Yard, rank: usize, slot: SlotId, queue: QueueId, now: Time) {
+        self.count(yard, rank, queue, now);
+        let watch = yard.asides[rank].watch.as_mut();
+        let Some(tap) = watch.and_then(|watch| watch.tap.as_mut()) else { return };
         let transit = &yard.transits[slot.index()];
         tap.note(Sent {
             left: now,
@@ -331,19 +348,21 @@ impl Link {
 
     /// Tells those who watch of a change.
     #[inline(always)]
-    fn count(&mut self, queue: QueueId, now: Time) {
-        if let Some(watch) = &mut self.watch {
+    fn count(&self, yard: &mut Yard, rank: usize, queue: QueueId, now: Time) {
+        if !self.plain
+            && let Some(watch) = &mut yard.asides[rank].watch
+        {
             watch.count(queue, now, self.port.state(), self.busy_until);
         }
     }
 
     /// Frees the queued packets that the last operation dropped.
     #[cold]
-    fn lose(&mut self, yard: &mut Yard, now: Time) {
+    fn lose(&mut self, yard: &mut Yard, rank: usize, now: Time) {
         for i in 0..yard.out.dropped.len() {
             let dropped = yard.out.dropped[i];
             self.queued -= 1;
-            self.count(dropped.queue, now);
+            self.count(yard, rank, dropped.queue, now);
             yard.arena.free(dropped.slot);
         }
         yard.out.dropped.clear();

@@ -10,7 +10,7 @@
 
 use crate::capture::Tap;
 use crate::heap::{LinkHeap, MAX_LINKS};
-use crate::link::{Link, SWITCH, Transit, Ways, Yard};
+use crate::link::{Aside, Link, SWITCH, Transit, Watch, Ways, Yard};
 use crate::monitors::PortMonitor;
 use crate::notification::{self, Frames, NO_HOST};
 use crate::queue_stats::QueueStats;
@@ -113,16 +113,11 @@ impl Network {
                     (switch | SWITCH, ingress)
                 }
             };
-            links.push(Link::new(
-                id as LinkId,
-                ranks[id],
-                (to, ingress),
-                pools.len() as u32 - 1,
-                cable.delay,
-                port(cable),
-            ));
+            let link = Link::new((to, ingress), pools.len() as u32 - 1, cable.delay, port(cable));
+            links.push((ranks[id], link, Aside::new(id as LinkId)));
         }
-        links.sort_by_key(|link| link.rank);
+        links.sort_by_key(|&(rank, ..)| rank);
+        let (links, asides) = links.into_iter().map(|(_, link, aside)| (link, aside)).unzip();
         Network {
             links,
             members,
@@ -139,6 +134,7 @@ impl Network {
                 notice_delay: Span::ZERO,
                 packet_hops: 0,
                 ways: Ways { route: route.clone(), first_port, ranks: ranks.into() },
+                asides,
             },
             frames: Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
             events: 0,
@@ -154,38 +150,51 @@ impl Network {
 
     /// Measures a link's queues from now on.
     pub fn measure(&mut self, link: LinkId, stats: QueueStats) {
-        self.link_mut(link).watch.get_or_insert_default().stats = Some(stats);
+        self.watch_link(link).stats = Some(stats);
     }
 
     /// The monitor of a link that is measured, a new one if it has none.
     pub(crate) fn watch(&mut self, link: LinkId) -> &mut PortMonitor {
-        let watch = self.link_mut(link).watch.as_mut().expect("a measured link");
-        watch.monitor.get_or_insert_default()
+        self.watch_link(link).monitor.get_or_insert_default()
     }
 
     /// A link's monitor, if it has one.
     pub(crate) fn monitor(&mut self, link: LinkId) -> Option<&mut PortMonitor> {
-        self.link_mut(link).watch.as_mut()?.monitor.as_deref_mut()
+        self.watched_mut(link)?.monitor.as_deref_mut()
     }
 
     /// Writes down what a link sends from now on, `most` packets.
     pub fn tap(&mut self, link: LinkId, most: usize) {
-        self.link_mut(link).watch.get_or_insert_default().tap = Some(Tap::new(most));
+        self.watch_link(link).tap = Some(Tap::new(most));
     }
 
     /// What was written down of what a link sent.
     pub fn tapped(&self, link: LinkId) -> Option<&Tap> {
-        self.link(link).watch.as_ref()?.tap.as_ref()
+        self.yard.asides[self.rank(link)].watch.as_ref()?.tap.as_ref()
+    }
+
+    /// What was measured of a link's queues.
+    pub fn stats(&mut self, link: LinkId) -> Option<&mut QueueStats> {
+        self.watched_mut(link)?.stats.as_mut()
+    }
+
+    fn watched_mut(&mut self, link: LinkId) -> Option<&mut Watch> {
+        let rank = self.rank(link);
+        self.yard.asides[rank].watch.as_deref_mut()
+    }
+
+    /// Has a link watched from now on.
+    fn watch_link(&mut self, link: LinkId) -> &mut Watch {
+        let rank = self.rank(link);
+        let aside = &mut self.yard.asides[rank];
+        aside.watch.get_or_insert_default();
+        self.links[rank].look_aside(aside);
+        aside.watch.get_or_insert_default()
     }
 
     /// A link's port.
     pub fn port(&self, link: LinkId) -> &dyn Qdisc {
         &*self.link(link).port
-    }
-
-    /// What was measured of a link's queues.
-    pub fn stats(&mut self, link: LinkId) -> Option<&mut QueueStats> {
-        self.link_mut(link).watch.as_mut()?.stats.as_mut()
     }
 
     /// A link's place among the others.
@@ -196,11 +205,6 @@ impl Network {
 
     fn link(&self, id: LinkId) -> &Link {
         &self.links[self.rank(id)]
-    }
-
-    fn link_mut(&mut self, id: LinkId) -> &mut Link {
-        let rank = self.rank(id);
-        &mut self.links[rank]
     }
 
     /// The number of links.
@@ -328,7 +332,7 @@ impl Network {
         let rank = self.rank(id);
         let was_idle = self.links[rank].idle();
         self.settle(rank, now);
-        arm(&self.links[rank], &self.yard, &mut self.heap, was_idle, now);
+        arm(&self.links[rank], rank as u32, &self.yard, &mut self.heap, was_idle, now);
     }
 
     /// Settles every port, so that probes see the state at `now`.
@@ -378,7 +382,8 @@ impl Network {
     /// Takes a link down (its port sends no more) or up again.
     pub fn set_up(&mut self, id: LinkId, up: bool, now: Time) {
         self.touch(id, now);
-        self.link_mut(id).set_up(up, now);
+        let rank = self.rank(id);
+        self.links[rank].set_up(&mut self.yard.asides[rank], up, now);
         self.touch(id, now);
     }
 
@@ -390,7 +395,7 @@ impl Network {
         if link.reads_pool {
             self.settle_node(rank, now);
         } else {
-            link.settle(&mut self.yard, now);
+            link.settle(&mut self.yard, rank, now);
         }
     }
 
@@ -406,8 +411,9 @@ impl Network {
         while let Some((at, other)) = due(&self.links) {
             let link = &mut self.links[other as usize];
             let was_idle = link.idle();
-            link.transmit(&mut self.yard, at);
-            arm(link, &self.yard, &mut self.heap, was_idle && other as usize != rank, now);
+            link.transmit(&mut self.yard, other as usize, at);
+            let was_idle = was_idle && other as usize != rank;
+            arm(link, other, &self.yard, &mut self.heap, was_idle, now);
         }
     }
 
@@ -417,15 +423,15 @@ impl Network {
         let was_idle = self.links[rank].idle();
         self.settle(rank, now);
         let link = &mut self.links[rank];
-        link.enqueue(&mut self.yard, slot, now);
-        arm(link, &self.yard, &mut self.heap, was_idle, now);
+        link.enqueue(&mut self.yard, rank, slot, now);
+        arm(link, rank as u32, &self.yard, &mut self.heap, was_idle, now);
     }
 }
 
 /// Makes the first packet's arrival on a link that was idle its event.
 #[inline]
-fn arm(link: &Link, yard: &Yard, heap: &mut LinkHeap, was_idle: bool, now: Time) {
+fn arm(link: &Link, rank: u32, yard: &Yard, heap: &mut LinkHeap, was_idle: bool, now: Time) {
     if was_idle && !link.idle() {
-        heap.push(link.arrival(yard), link.rank, now);
+        heap.push(link.arrival(yard), rank, now);
     }
 }
