@@ -10,12 +10,13 @@
 //! candidate, so the scheduler need not be asked, if it says so ([`Scheme::passes`]): most
 //! packets of a fabric at half load pass through. All other hooks come as ever.
 
-use crate::arena::{Arena, Note, SlotId};
+use crate::arena::{Arena, List, Note, SlotId};
 use crate::fairness::Share;
 use crate::packet::{Ecn, Packet, QueueId};
 use crate::random::Random;
 use crate::scheme::{Needs, Scheme};
 use crate::seats::{Admission, Departure, Feedback, Intent, Selection};
+use crate::set::QueueSet;
 use crate::units::{Rate, Span, Time};
 use crate::view::{DropReason, Pool, PortState, View};
 
@@ -162,6 +163,7 @@ impl<S: Scheme> Port<S> {
         }
     }
 
+    #[cold]
     fn refuse(
         &mut self,
         packet: &Packet,
@@ -207,20 +209,46 @@ impl<S: Scheme> Port<S> {
     /// Puts an arrival at the tail of its queue; the scheduler has not heard of it yet.
     #[inline(always)]
     fn store(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
+        let len = arrival.packet.len_bytes as u64;
+        let q = &mut self.state.queues[arrival.queue as usize];
+        q.list.push_back(cx.arena, slot);
+        q.packets += 1;
+        q.bytes += len;
+        self.state.backlogged.insert(arrival.queue);
+        self.state.packets += 1;
+        self.state.bytes += len;
+        self.stored(slot, arrival, cx);
+    }
+
+    /// [`Port::store`] at an empty port: what it then holds is known, and nothing need be read.
+    #[inline(always)]
+    fn store_only(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
+        let len = arrival.packet.len_bytes as u64;
+        let place = cx.arena.slot_mut(slot);
+        (place.prev, place.next) = (SlotId::NONE, SlotId::NONE);
+        self.only(arrival.queue, List { head: slot, tail: slot }, 1, len);
+        self.state.backlogged = QueueSet::EMPTY;
+        self.state.backlogged.insert(arrival.queue);
+        self.stored(slot, arrival, cx);
+    }
+
+    /// What the one queue holds that holds anything.
+    #[inline(always)]
+    fn only(&mut self, queue: QueueId, list: List, packets: u32, bytes: u64) {
+        let q = &mut self.state.queues[queue as usize];
+        (q.list, q.packets, q.bytes) = (list, packets, bytes);
+        (self.state.packets, self.state.bytes) = (packets, bytes);
+    }
+
+    /// The rest of storing a packet, and the scheme hears of it.
+    #[inline(always)]
+    fn stored(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
         let Arrival { packet, queue, intent } = *arrival;
-        let len = packet.len_bytes as u64;
+        cx.pool.used += crate::units::Bytes::new(packet.len_bytes as u64);
         let place = cx.arena.slot_mut(slot);
         place.queue = queue;
         place.arrived = cx.now;
         place.note = if intent == Intent::Mark { Note::Mark } else { Note::Clear };
-        let q = &mut self.state.queues[queue as usize];
-        q.list.push_back(cx.arena, slot);
-        q.packets += 1;
-        q.bytes += len;
-        self.state.backlogged.insert(queue);
-        self.state.packets += 1;
-        self.state.bytes += len;
-        cx.pool.used += crate::units::Bytes::new(len);
 
         let view = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
         let stored = self.scheme.stored(&view, queue, slot, intent, cx.rng);
@@ -247,10 +275,9 @@ impl<S: Scheme> Port<S> {
         }
     }
 
-    /// Takes a packet out of its queue and onto the wire, until the time returned.
+    /// Puts a packet that was taken out of its queue on the wire, until the time returned.
     #[inline(always)]
-    fn send(&mut self, slot: SlotId, queue: QueueId, packet: &Packet, cx: &mut Cx) -> Time {
-        self.unlink(slot, queue, packet.len_bytes, cx);
+    fn send(&mut self, packet: &Packet, cx: &Cx) -> Time {
         let until = cx.now + self.state.line.transmit(packet.len_bytes);
         self.state.busy_until = until;
         self.state.counters.sent += 1;
@@ -275,12 +302,14 @@ impl<S: Scheme> Port<S> {
     }
 
     /// Drops a queued packet.
+    #[cold]
     fn drop_queued(&mut self, slot: SlotId, why: DropReason, cx: &mut Cx) {
         let queue = self.remove(slot, why, cx);
         cx.out.dropped.push(Dropped { slot, queue, why });
     }
 
     /// Removes a packet from its queue other than by sending it.
+    #[cold]
     fn remove(&mut self, slot: SlotId, why: DropReason, cx: &mut Cx) -> QueueId {
         let queue = cx.arena.slot(slot).queue;
         let packet = *cx.arena.packet(slot);
@@ -337,7 +366,8 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
                 continue;
             };
             let packet = *cx.arena.packet(slot);
-            let until = self.send(slot, queue, &packet, cx);
+            self.unlink(slot, queue, packet.len_bytes, cx);
+            let until = self.send(&packet, cx);
             self.scheme.served(&view(&self.state, cx), queue, &packet, until);
             let marked = note == Note::Mark && self.mark(slot, cx);
             debug_assert!(self.conserved());
@@ -356,7 +386,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         let Arrival { packet, queue, .. } = arrival;
         let passes = self.scheme.passes(&view(&self.state, cx), queue, &packet)
             && !self.state.paused.contains(queue);
-        self.store(slot, &arrival, cx);
+        self.store_only(slot, &arrival, cx);
         if !passes {
             self.scheme.enqueued(&view(&self.state, cx), queue, &packet);
             return Passed::Stored(queue);
@@ -367,7 +397,10 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
             self.remove(slot, DropReason::AtDeparture, cx);
             return Passed::Dropped(queue, DropReason::AtDeparture);
         };
-        let until = self.send(slot, queue, &packet, cx);
+        self.only(queue, List::EMPTY, 0, 0);
+        self.state.backlogged = QueueSet::EMPTY;
+        cx.pool.used -= crate::units::Bytes::new(packet.len_bytes as u64);
+        let until = self.send(&packet, cx);
         self.scheme.passed(&view(&self.state, cx), queue, &packet, until);
         let marked = note == Note::Mark && self.mark(slot, cx);
         debug_assert!(self.conserved());

@@ -287,7 +287,7 @@ impl Link {
     }
 
     /// The packet is on the wire until `until`.
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, yard: &mut Yard, slot: SlotId, until: Time) {
         yard.packet_hops += 1;
         self.busy_until = until;
