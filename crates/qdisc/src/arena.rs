@@ -36,9 +36,26 @@ pub enum Note {
     Mark,
 }
 
-/// Aligned, so that none lies in two cache lines.
+/// The part of a slot that is its caller's: what goes with the packet is found in the cache line
+/// that a port needs anyway. Ports neither read nor change it.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+pub struct Cargo {
+    /// A time.
+    pub at: Time,
+    /// Another packet.
+    pub next: SlotId,
+    /// Anything else.
+    pub words: [u32; 4],
+}
+
+impl Cargo {
+    /// Nothing.
+    pub const NONE: Cargo = Cargo { at: Time::ZERO, next: SlotId::NONE, words: [0; 4] };
+}
+
+/// A packet's cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Slot {
     pub(crate) packet: Packet,
     pub(crate) prev: SlotId,
@@ -46,6 +63,7 @@ pub(crate) struct Slot {
     pub(crate) queue: QueueId,
     pub(crate) note: Note,
     pub(crate) arrived: Time,
+    cargo: Cargo,
 }
 
 /// Slots and their free list.
@@ -72,6 +90,12 @@ impl Arena {
     /// port and gets it back when the packet leaves or is dropped.
     #[inline]
     pub fn alloc(&mut self, packet: Packet) -> SlotId {
+        self.alloc_with(packet, Cargo::NONE)
+    }
+
+    /// The same, with what goes with it.
+    #[inline]
+    pub fn alloc_with(&mut self, packet: Packet, cargo: Cargo) -> SlotId {
         self.live += 1;
         let slot = Slot {
             packet,
@@ -80,6 +104,7 @@ impl Arena {
             queue: 0,
             note: Note::Clear,
             arrived: Time::ZERO,
+            cargo,
         };
         let id = self.free;
         if id.is_none() {
@@ -121,6 +146,18 @@ impl Arena {
     #[inline]
     pub fn packet_mut(&mut self, id: SlotId) -> &mut Packet {
         &mut self.slots[id.index()].packet
+    }
+
+    /// What goes with a packet.
+    #[inline]
+    pub fn cargo(&self, id: SlotId) -> &Cargo {
+        &self.slots[id.index()].cargo
+    }
+
+    /// What goes with a packet, wherever that is.
+    #[inline]
+    pub fn cargo_mut(&mut self, id: SlotId) -> &mut Cargo {
+        &mut self.slots[id.index()].cargo
     }
 
     /// The note on a queued packet.
@@ -226,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_small() {
-        assert!(size_of::<Slot>() <= 40);
+    fn a_slot_is_a_cache_line() {
+        assert_eq!(size_of::<Slot>(), 64);
     }
 }

@@ -25,7 +25,7 @@ pub mod set;
 pub mod units;
 pub mod view;
 
-pub use arena::{Arena, Note, SlotId};
+pub use arena::{Arena, Cargo, Note, SlotId};
 pub use packet::{Ecn, FlowId, Packet, QueueId};
 pub use port::{Cx, Dequeued, Enqueued, Outcome, Passed, Port, Qdisc};
 pub use random::Random;

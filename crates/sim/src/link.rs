@@ -14,28 +14,30 @@ use std::hint::select_unpredictable;
 use std::sync::Arc;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{
-    Arena, Cx, Dequeued, Enqueued, Outcome, Passed, Pool, PortState, Qdisc, QueueId, SlotId,
+    Arena, Cargo, Cx, Dequeued, Enqueued, Outcome, Passed, Pool, PortState, Qdisc, QueueId, SlotId,
 };
 
-/// A packet on its way, by slot. Aligned, so that none lies in two cache lines.
-#[derive(Clone, Copy)]
-#[repr(align(32))]
-pub(crate) struct Transit {
-    /// What routing looks at.
-    pub(crate) hop: Hop,
-    /// The host that sent it.
-    pub(crate) from: u32,
-    /// The packet behind it on the same line.
-    next: SlotId,
-    /// Its arrival at the far end.
-    at: Time,
-    /// The rank of the link that it takes from there, if that is a switch.
-    pub(crate) out: u32,
-}
+/// A packet on its way, as its slot's cargo: beside these words its arrival at the far end of
+/// the line that it is on, and the packet behind it there.
+pub(crate) mod transit {
+    use super::{Cargo, Hop, SlotId, Time};
 
-impl Transit {
-    pub(crate) fn new(hop: Hop, from: u32) -> Transit {
-        Transit { hop, from, next: SlotId::NONE, at: Time::ZERO, out: 0 }
+    const DST: usize = 0;
+    const KEY: usize = 1;
+    /// The host that sent it.
+    pub(crate) const FROM: usize = 2;
+    /// The rank of the link that it takes from the far end, if that is a switch.
+    pub(crate) const OUT: usize = 3;
+
+    /// Of a packet that a host sends.
+    pub(crate) fn new(hop: Hop, from: u32) -> Cargo {
+        Cargo { at: Time::ZERO, next: SlotId::NONE, words: [hop.dst, hop.key, from, 0] }
+    }
+
+    /// What routing looks at.
+    #[inline]
+    pub(crate) fn hop(cargo: &Cargo) -> Hop {
+        Hop { dst: cargo.words[DST], key: cargo.words[KEY] }
     }
 }
 
@@ -43,8 +45,6 @@ impl Transit {
 pub(crate) struct Yard {
     /// The packets.
     pub(crate) arena: Arena,
-    /// By slot: the way ahead, and the packets in flight on each link as a list.
-    pub(crate) transits: Vec<Transit>,
     /// By slot: what the packet carries.
     pub(crate) segments: Vec<Segment>,
     /// The memory that ports share: one a host's card, then one a switch.
@@ -105,7 +105,7 @@ impl Yard {
     /// Takes note of the message about a packet that was stored at a node's port.
     #[cold]
     fn notify(&mut self, node: u32, slot: SlotId, now: Time) {
-        let to = self.transits[slot.index()].from;
+        let to = self.arena.cargo(slot).words[transit::FROM];
         for feedback in self.out.feedback.drain(..).filter(|_| to != NO_HOST) {
             self.notices.push_back(Notice { node, to, feedback });
             self.wakes.push(Reverse((now + self.notice_delay, NOTICE)));
@@ -295,13 +295,13 @@ impl Link {
         // Without a branch: whether a packet is in flight, nothing foretells.
         let idle = self.first.is_none();
         let before = select_unpredictable(idle, slot, self.last);
-        yard.transits[before.index()].next = slot;
-        let transit = &mut yard.transits[slot.index()];
-        transit.at = until + self.delay;
-        transit.next = SlotId::NONE;
+        yard.arena.cargo_mut(before).next = slot;
+        let cargo = yard.arena.cargo_mut(slot);
+        cargo.at = until + self.delay;
+        cargo.next = SlotId::NONE;
         if self.to & SWITCH != 0 {
             // Known before it is needed: the arrival need not wait for it.
-            transit.out = yard.ways.next(self.to & !SWITCH, transit.hop);
+            cargo.words[transit::OUT] = yard.ways.next(self.to & !SWITCH, transit::hop(cargo));
         }
         self.first = select_unpredictable(idle, slot, self.first);
         self.last = slot;
@@ -318,14 +318,14 @@ impl Link {
     pub(crate) fn arrival(&self, yard: &Yard) -> Time {
         // The last packet stands in for none, so that there is no branch.
         let any = select_unpredictable(self.idle(), self.last, self.first);
-        select_unpredictable(self.idle(), Time::NEVER, yard.transits[any.index()].at)
+        select_unpredictable(self.idle(), Time::NEVER, yard.arena.cargo(any).at)
     }
 
     /// Takes the first packet in flight, which there must be, off the line.
     #[inline]
     pub(crate) fn arrive(&mut self, yard: &Yard) -> SlotId {
         let slot = self.first;
-        self.first = yard.transits[slot.index()].next;
+        self.first = yard.arena.cargo(slot).next;
         slot
     }
 
@@ -335,14 +335,15 @@ impl Link {
         self.count(yard, rank, queue, now);
         let watch = yard.asides[rank].watch.as_mut();
         let Some(tap) = watch.and_then(|watch| watch.tap.as_mut()) else { return };
-        let transit = &yard.transits[slot.index()];
+        let cargo = yard.arena.cargo(slot);
+        let from = cargo.words[transit::FROM];
         tap.note(Sent {
             left: now,
-            arrives: transit.at,
+            arrives: cargo.at,
             packet: *yard.arena.packet(slot),
             segment: yard.segments[slot.index()],
-            from: (transit.from != NO_HOST).then_some(transit.from),
-            to: transit.hop.dst,
+            from: (from != NO_HOST).then_some(from),
+            to: transit::hop(cargo).dst,
         });
     }
 

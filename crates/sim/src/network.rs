@@ -10,7 +10,7 @@
 
 use crate::capture::Tap;
 use crate::heap::{LinkHeap, MAX_LINKS};
-use crate::link::{Aside, Link, SWITCH, Transit, Watch, Ways, Yard};
+use crate::link::{Aside, Link, SWITCH, Watch, Ways, Yard, transit};
 use crate::monitors::PortMonitor;
 use crate::notification::{self, Frames, NO_HOST};
 use crate::queue_stats::QueueStats;
@@ -124,7 +124,6 @@ impl Network {
             heap: LinkHeap::new(ranks.len()),
             yard: Yard {
                 arena: Arena::new(),
-                transits: Vec::new(),
                 segments: Vec::new(),
                 pools,
                 rng,
@@ -250,15 +249,10 @@ impl Network {
     /// Gives a packet a slot.
     #[inline]
     fn place(&mut self, packet: Packet, segment: Segment, hop: Hop, from: u32) -> SlotId {
-        let slot = self.yard.arena.alloc(packet);
-        let i = slot.index();
-        if i == self.yard.segments.len() {
-            self.yard.segments.push(segment);
-            self.yard.transits.push(Transit::new(hop, from));
-        } else {
-            self.yard.segments[i] = segment;
-            self.yard.transits[i].hop = hop;
-            self.yard.transits[i].from = from;
+        let slot = self.yard.arena.alloc_with(packet, transit::new(hop, from));
+        match self.yard.segments.get_mut(slot.index()) {
+            Some(place) => *place = segment,
+            None => self.yard.segments.push(segment),
         }
         slot
     }
@@ -305,7 +299,8 @@ impl Network {
                 return Some(Delivery { at: now, host: link.to, slot });
             }
             self.yard.arena.packet_mut(slot).ingress = link.ingress;
-            self.enqueue(self.yard.transits[slot.index()].out as usize, slot, now);
+            let out = self.yard.arena.cargo(slot).words[transit::OUT];
+            self.enqueue(out as usize, slot, now);
         }
     }
 
