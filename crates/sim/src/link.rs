@@ -178,6 +178,8 @@ pub(crate) struct Link {
     pub(crate) reads_pool: bool,
 }
 
+const _: () = assert!(size_of::<Link>() == 64);
+
 impl Link {
     /// An idle link to a node, which knows it as its port `ingress`.
     pub(crate) fn new(

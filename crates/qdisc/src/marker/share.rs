@@ -95,6 +95,8 @@ struct Decay {
 
 impl Decay {
     fn new(beta: f64, t_idle: Span) -> Decay {
+        // So that a multiple of it fits.
+        let t_idle = t_idle.min(Span::from_ps(u64::MAX / 4));
         Decay { t_idle, short: [0, 1, 2, 3].map(|n| power(beta, n)) }
     }
 
@@ -308,4 +310,17 @@ fn idle_ticks(view: &View, period: Span, n: u64) -> u64 {
         return 0;
     }
     n.min((view.now - free).as_ps() / period.as_ps() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_and_long_idle_periods_decay_alike() {
+        let decay = Decay::new(0.7, Span::from_ns(10));
+        for ps in [0, 9_999, 10_000, 19_999, 20_000, 30_000, 39_999, 40_000, 123_456] {
+            assert_eq!(decay.factor(Span::from_ps(ps)), power(0.7, ps / 10_000), "{ps} ps");
+        }
+    }
 }
