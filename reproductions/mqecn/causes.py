@@ -307,13 +307,17 @@ def base(picture: Path) -> str:
 
 
 def paths(picture: Path) -> str:
-    """Figure 9 at load 0.9 with the flows and the paths of the published simulation."""
+    """Figures 9 to 11 at load 0.9 with the flows and the paths of the published simulation."""
     settings: dict[str, tuple[bool, dict[str, Any]]] = {
         "fig9, published flows, paths drawn": (False, {}),
         "fig9, published flows and paths": (True, {}),
+        "fig10, published flows and paths": (True, {"switch.discipline": "wrr"}),
+        "fig11, published flows and paths": (True, {"switch.queues": 32}),
     }
     rows: list[list[object]] = [
         ["fig9, paper (of any load)", 4.1, 23.7, 43.7, 24.3, "", ""],
+        ["fig10, paper", 4.1, 23.7, 43.7, 26.4, "", 13.2],
+        ["fig11, paper", "", "", "", "", 35.7, ""],
     ]
     for name, (with_paths, sets) in settings.items():
         found = {run.scenario["scheme"]["label"]: run for run in _published(0.9, with_paths, sets)}
