@@ -3,6 +3,7 @@
 use crate::device::{Faulty, Paced, PacketSocket, Reacting, Recorder, Tap};
 use crate::forward::AnyDevice;
 use crate::random::Stream;
+use crate::switch::pace;
 use caps::Capability;
 use std::io;
 use std::path::Path;
@@ -17,6 +18,7 @@ pub fn device(live: &Live, port: usize) -> io::Result<AnyDevice> {
     // Of each port its own, whatever stands around it.
     let stream = |kind: u64| Stream::new(live.live.seed, 1 + port as u64 + (kind << 32));
     let port = &live.port[port];
+    let bucket = pace(live, port).bucket;
     let named =
         |what: &str, error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
     let name = &port.name;
@@ -34,7 +36,7 @@ pub fn device(live: &Live, port: usize) -> io::Result<AnyDevice> {
         device = Box::new(Reacting::new(device, reaction, live.live.classes, line, stream(1)));
     }
     if let Some(rate) = port.host_rate {
-        device = Box::new(Paced::new(device, rate));
+        device = Box::new(Paced::new(device, rate, bucket));
     }
     if let Some(pcap) = &port.pcap {
         let recorder = Recorder::create(device, Path::new(pcap));

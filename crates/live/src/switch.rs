@@ -243,7 +243,8 @@ fn stations(live: &Live) -> Stations {
     Stations::new(set, live.live.learn)
 }
 
-fn pace(live: &Live, port: &LivePort) -> Pace {
+/// How fast a port sends.
+pub(crate) fn pace(live: &Live, port: &LivePort) -> Pace {
     let rate = Rate::from_bps((port.rate.as_bps() as f64 * live.live.fraction) as u64);
     let bucket = live
         .live
