@@ -5,23 +5,24 @@ import os
 import re
 import statistics
 import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from conftest import Program
-from live_lab import can_run, mostly
+from live_lab import can_run, shows
 from live_switch import inside, ip, may_be_punctual, namespaces, running, started, tap
 
 __all__ = ["can_run", "namespaces"]
 pytestmark = pytest.mark.usefixtures("can_run")
 
-# AF-QCN for a line of 200 Mbps, a fiftieth of what the standard's settings are for. Large frames,
-# so that a busy machine keeps up.
+# Large frames, so that a busy machine keeps up.
 SWITCH = """
 [live]
-rate = "200Mbps"
+rate = "{rate}"
 mtu = "9KB"
-realtime = REALTIME
+realtime = {realtime}
 [switch]
 queues = 1
 classify = "single"
@@ -33,13 +34,41 @@ name = "af-qcn"
 q_eq = "60KB"
 weights = [1, 2, 3, 4]
 active_threshold = "1KB"
-t_s = "5ms"
+t_s = "{t_s}"
 alpha = 0.5
 """
-REACTION = ("timer_cycle=75ms", "active_increase=1Mbps", "hyper_increase=5Mbps", "min_rate=500kbps")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of 200 Mbps, a fiftieth of what the standard's settings are for, or a slower one: its
+    rates scaled and its times stretched."""
+
+    scale: float
+
+    def rate(self, mbps: float) -> str:
+        return f"{mbps * self.scale}Mbps"
+
+    def time(self, ms: float) -> str:
+        return f"{ms / self.scale}ms"
+
+    @property
+    def switch(self) -> str:
+        """The settings of a live switch for AF-QCN."""
+        realtime = may_be_punctual()
+        return SWITCH.format(rate=self.rate(200), t_s=self.time(5), realtime=realtime)
+
+    @property
+    def reaction(self) -> Iterator[str]:
+        """The settings of a card."""
+        yield f"timer_cycle={self.time(75)}"
+        yield f"active_increase={self.rate(1)}"
+        yield f"hyper_increase={self.rate(5)}"
+        yield f"min_rate={self.rate(0.5)}"
+
 
 SEND = """
-    # Four UDP flows, one a class, of 110 Mbps each.
+    # Four UDP flows, one a class, of 110 Mbps each at a gap of 2 ms.
     import socket, sys, time
     streams = []
     for dscp in range(4):
@@ -51,11 +80,11 @@ SEND = """
     while True:
         for stream in streams * 3:
             stream.sendto(data, (sys.argv[1], 7000))
-        due += 0.002
+        due += float(sys.argv[2])
         time.sleep(max(due - time.monotonic(), 0))
 """
 TAKE = """
-    # The bytes of each flow in every second from the first frame on.
+    # The bytes of each flow in four seconds, or longer times, from the first frame on.
     import json, socket, sys, time
     sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
@@ -65,8 +94,8 @@ TAKE = """
     while True:
         data, (_, port) = sink.recvfrom(1 << 14)
         begin = begin or time.monotonic()
-        second = int(time.monotonic() - begin)
-        if second == int(sys.argv[1]):
+        second = int((time.monotonic() - begin) / float(sys.argv[1]))
+        if second >= 4:
             break
         while len(seconds) <= second:
             seconds.append([0] * 4)
@@ -75,13 +104,16 @@ TAKE = """
 """
 
 
-def card(command: list[str], netns: str, line: str) -> list[str]:
-    """The sending host's card."""
-    settings = [*(f"reaction.{each}" for each in REACTION), f"live.realtime={may_be_punctual()}"]
+def card(command: list[str], netns: str, name: str, line: Line) -> list[str]:
+    """The sending host's card on an interface."""
+    settings = [
+        *(f"reaction.{each}" for each in line.reaction),
+        f"live.realtime={may_be_punctual()}",
+    ]
     sets = [word for setting in settings for word in ("--set", setting)]
-    words = ["live", "react", line, "--host", "sb0", "--address", "10.0.0.1/24"]
+    words = ["live", "react", name, "--host", "sb0", "--address", "10.0.0.1/24"]
     return [
-        *("ip", "netns", "exec", netns, *command, *words, "--rate", "200Mbps"),
+        *("ip", "netns", "exec", netns, *command, *words, "--rate", line.rate(200)),
         *("--socket", f"/run/switchbed/react-{os.getpid()}.sock", *sets),
     ]
 
@@ -108,37 +140,37 @@ def test_af_qcn_shares_a_live_port_by_weights(
     switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
 ) -> None:
     a, b, _ = namespaces
-    line, receiver = f"r{os.getpid()}a", f"r{os.getpid()}b"
-    ports = f'[[port]]\nname = "{line}"\nnetns = "{a}"\n' + tap(receiver, b, "10.0.0.2")
-    text = SWITCH.replace("REALTIME", may_be_punctual()) + ports
-    with running(command, tmp_path, text) as socket:
-        words = card(command, a, line)
-        mend(words)
+    name, receiver = f"r{os.getpid()}a", f"r{os.getpid()}b"
+    ports = f'[[port]]\nname = "{name}"\nnetns = "{a}"\n' + tap(receiver, b, "10.0.0.2")
 
-        def happens() -> tuple[bool, object]:
+    def happens(scale: float) -> tuple[bool, object]:
+        line = Line(scale)
+        with running(command, tmp_path, line.switch + ports) as socket:
+            words = card(command, a, name, line)
+            mend(words)
             with started(words):
-                seconds = transfer(a, b)
-            # The first second is theirs to find their rates in.
-            shares = [[flow / sum(second) for flow in second] for second in seconds[1:]]
-            median = [statistics.median(flow) for flow in zip(*shares, strict=True)]
-            rate_mbps = statistics.mean(sum(second) * 8e-6 for second in seconds[1:])
-            weighted = [share / weight for weight, share in enumerate(median, start=1)]
-            fits = all(0.06 < share < 0.16 for share in weighted) and rate_mbps > 100
-            return fits, (median, rate_mbps)
+                seconds = transfer(a, b, scale)
+            stats = json.loads(switchbed("live", "stats", "--json", "--socket", socket).stdout)
+        # The first second is theirs to find their rates in.
+        shares = [[flow / max(sum(second), 1) for flow in second] for second in seconds[1:]]
+        median = [statistics.median(flow) for flow in zip(*shares, strict=True)]
+        rate_mbps = statistics.mean(sum(second) * 8e-6 * scale for second in seconds[1:])
+        weighted = [share / weight for weight, share in enumerate(median, start=1)]
+        notified, queue = stats["notified"], stats["ports"][1]["mean_bytes"]
+        fits = all(0.06 < share < 0.16 for share in weighted) and rate_mbps > 100 * scale
+        fits = fits and notified > 50 and queue < 150_000
+        return fits, (median, rate_mbps, notified, queue)
 
-        mostly(happens)
-        stats = json.loads(switchbed("live", "stats", "--json", "--socket", socket).stdout)
-        assert stats["notified"] > 50
-        assert stats["ports"][1]["mean_bytes"] < 150_000
+    shows(happens)
 
 
-def transfer(a: str, b: str) -> list[list[int]]:
-    """Bytes of each flow in each of four seconds."""
-    with inside(b, TAKE, "4") as sink:
+def transfer(a: str, b: str, scale: float) -> list[list[int]]:
+    """Bytes of each flow in each of four seconds, longer at a smaller scale."""
+    with inside(b, TAKE, str(1 / scale)) as sink:
         assert sink.stdout is not None
         assert sink.stdout.readline() == "ready\n"
-        with inside(a, SEND, "10.0.0.2") as source:
-            out, _ = sink.communicate(timeout=30)
+        with inside(a, SEND, "10.0.0.2", str(0.002 / scale)) as source:
+            out, _ = sink.communicate(timeout=30 / scale)
             source.kill()
     found: list[list[int]] = json.loads(out)
     return found
@@ -154,8 +186,12 @@ def test_what_would_speak_beside_the_card_is_refused(
     )
     ip("-n", a, "link", "add", "eth0", "mtu", "1400", "type", "veth", "peer", "name", "eth1")
     ip("-n", a, "address", "add", "10.0.0.1/24", "dev", "eth0")
-    refused = subprocess.run(card(command, a, "eth0"), capture_output=True, text=True, check=False)
+    refused = subprocess.run(
+        card(command, a, "eth0", Line(1)), capture_output=True, text=True, check=False
+    )
     assert "ip link set dev eth0 arp off" in refused.stderr
     ip("-n", a, "link", "set", "dev", "eth0", "arp", "off")
-    refused = subprocess.run(card(command, a, "eth0"), capture_output=True, text=True, check=False)
+    refused = subprocess.run(
+        card(command, a, "eth0", Line(1)), capture_output=True, text=True, check=False
+    )
     assert "ip -4 address flush dev eth0" in refused.stderr
