@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from conftest import SINGLE, SWEEP, Program
+from conftest import AT_ONCE_S, SINGLE, SWEEP, Program
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -199,8 +199,6 @@ def test_ctrl_c_ends_a_run() -> None:
         assert child.stdout is not None
         assert child.stdout.readline() == "begun\n"
         time.sleep(0.5)
-        begin = time.monotonic()
         child.send_signal(signal.SIGINT)
-        rest, _ = child.communicate(timeout=20)
+        rest, _ = child.communicate(timeout=AT_ONCE_S)
     assert rest == "interrupted\n"
-    assert time.monotonic() - begin < 2

@@ -11,7 +11,7 @@ from typing import Any
 
 import prototype_schemes
 import pytest
-from conftest import SINGLE, Program
+from conftest import AT_ONCE_S, SINGLE, Program
 
 import switchbed as sb
 from switchbed import prototype
@@ -356,11 +356,9 @@ def test_ctrl_c_ends_a_class_without_a_file() -> None:
         assert child.stdout is not None
         assert child.stdout.readline() == "begun\n"
         time.sleep(1)
-        begin = time.monotonic()
         child.send_signal(signal.SIGINT)
-        rest, _ = child.communicate(timeout=20)
+        rest, _ = child.communicate(timeout=AT_ONCE_S)
     assert rest == "interrupted\n"
-    assert time.monotonic() - begin < 5
 
 
 def test_a_file_that_runs_a_simulation_as_it_is_imported_is_refused(
@@ -496,10 +494,8 @@ def test_ctrl_c_ends_a_run_and_leaves_nothing(
         assert process.stderr is not None
         assert process.stderr.readline() == "begun\n"
         children = children_of(process.pid)
-        begin = time.monotonic()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-    assert time.monotonic() - begin < 5
+        _, errors = process.communicate(timeout=AT_ONCE_S)
     assert process.returncode == 130
     assert "interrupted; nothing kept" in errors
     assert "Traceback" not in errors

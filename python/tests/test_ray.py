@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import SINGLE, Program
+from conftest import AT_ONCE_S, SINGLE, Program
 from test_sweeps import contents
 
 WORKERS = ["--engine", "ray", "--jobs", "2"]
@@ -89,11 +89,9 @@ def test_ctrl_c_ends_the_cluster_and_keeps_what_has_finished(
     with start(command, "sweep", sweep.name, *slow, *WORKERS, cwd=tmp_path) as process:
         wait_for(lambda: list(store.glob("runs/*")), process)
         workers = dict(below(process.pid))
-        begin = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        printed, errors = process.communicate(timeout=20)
+        printed, errors = process.communicate(timeout=AT_ONCE_S)
     assert process.returncode == 130
-    assert time.monotonic() - begin < 10
     assert errors.splitlines()[-1].startswith("switchbed: interrupted; the same command goes on")
     assert "Traceback" not in errors
     kept = len(list(store.glob("runs/*")))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SLOW, Program
+from conftest import AT_ONCE_S, SLOW, Program
 
 COUNTERS = ("marks", "drops", "timeouts", "packet_hops", "events", "seed", "schema_version")
 
@@ -71,7 +71,8 @@ def test_ctrl_c_keeps_what_has_finished(
     command: list[str], sweep: Path, single: Path, tmp_path: Path, whole: bool
 ) -> None:
     file = sweep if whole else single
-    arguments = ["run", file, *SLOW, "--jobs", "1", "--out", "out", "--json", "found.json"]
+    long = SLOW if whole else ("--set", "flows=100_000_000")
+    arguments = ["run", file, *long, "--jobs", "1", "--out", "out", "--json", "found.json"]
     begun = ".out.*/*/summary.json" if whole else ".out.*"
     with subprocess.Popen(
         [*command, *map(str, arguments)],
@@ -83,10 +84,8 @@ def test_ctrl_c_keeps_what_has_finished(
         while not any(tmp_path.glob(begun)):
             assert process.poll() is None
             time.sleep(0.02)
-        begin = time.monotonic()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-    assert time.monotonic() - begin < 2
+        _, errors = process.communicate(timeout=AT_ONCE_S)
     assert process.returncode == 130
     assert "interrupted" in errors
     assert "Traceback" not in errors

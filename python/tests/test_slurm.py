@@ -7,11 +7,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import SWEEP, Program
+from conftest import AT_ONCE_S, SWEEP, Program
 from test_ray import below, start, wait_for
 from test_sweeps import contents
 
 import switchbed as sb
+from switchbed import _native
+from switchbed.sweeps import key
 
 FAKE = Path(__file__).with_name("fake_slurm.py")
 
@@ -69,11 +71,16 @@ def running(slurm: Path, job: str) -> list[int]:
 def test_a_job_that_dies_or_is_preempted(
     switchbed: Program, command: list[str], sweep: Path, tmp_path: Path, slurm: Path
 ) -> None:
-    slow = ["--set", "flows=8_000", "--seeds", "4"]
+    slow = ["--set", "flows=12_000", "--seeds", "4"]
     arguments = ["--engine", "slurm", "--runs-per-job", "8", "--store", "slurm"]
     store = tmp_path / "slurm"
+    plans = _native.plans(sweep, ["flows=12_000", "compare.seed=[1, 2, 3, 4]"])
+    runs = [store / "runs" / key.of(plan) for plan in plans]
     with start(command, "sweep", sweep.name, *slow, *arguments, cwd=tmp_path) as process:
-        wait_for(lambda: len(list(store.glob("runs/*"))) >= 4, process)
+        # Both are at work.
+        wait_for(
+            lambda: any(map(Path.exists, runs[:8])) and any(map(Path.exists, runs[8:])), process
+        )
         os.killpg(int((slurm / "77_0.pid").read_text()), signal.SIGKILL)
         for pid in running(slurm, "77_1"):
             os.kill(pid, signal.SIGUSR2)  # as Slurm before it takes a job's machine away
@@ -101,7 +108,7 @@ def test_ctrl_c_cancels_the_jobs(
     with start(command, "sweep", sweep.name, *slow, cwd=tmp_path) as process:
         wait_for(lambda: list(store.glob("runs/*")), process)
         os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=AT_ONCE_S)
     assert process.returncode == 130
     assert "the same command goes on from here" in errors
     assert (slurm / "cancelled").read_text() == "77"

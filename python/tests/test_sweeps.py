@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from conftest import SINGLE, SWEEP, Program
+from conftest import AT_ONCE_S, SINGLE, SWEEP, Program
 from test_run import read
 
 import switchbed as sb
@@ -170,9 +170,12 @@ def test_a_terminal_shows_rate_failures_and_time_remaining(
     assert process.returncode == 1
     bar = r"\d:\d\d:\d\d\S* \S*\d/10 runs · \d failed · [\d.]+ runs/s"
     assert re.search(bar, shown), shown[-2000:]
-    assert "runs: 6 ran, 0 kept from before, 4 failed; in switchbed-store" in printed
-    failures = re.findall(r"failed: seed=(\d) .*wrong.csv:3: column dst: `99`", shown)
-    assert failures == ["2", "3", "4", "5"]
+    failures = "".join(re.findall(r"failed: seed=(\d) .*wrong.csv:3: column dst: `99`", shown))
+    # All from some run on: which one, the machine says.
+    assert failures
+    assert "12345".endswith(failures)
+    ran, failed = 10 - len(failures), len(failures)
+    assert f"runs: {ran} ran, 0 kept from before, {failed} failed; in switchbed-store" in printed
 
 
 def test_drafts_of_the_dead_are_swept_up_and_those_of_the_living_are_not(tmp_path: Path) -> None:
@@ -215,7 +218,7 @@ def test_ctrl_c_keeps_what_has_finished(
             assert process.poll() is None
             time.sleep(0.01)
         process.send_signal(2)
-        printed, errors = process.communicate(timeout=20)
+        printed, errors = process.communicate(timeout=AT_ONCE_S)
     assert process.returncode == 130
     assert "goes on from here" in errors
     assert "Traceback" not in errors
