@@ -43,9 +43,12 @@ pgo: setup
 demo: setup
 	$(BIN)/python -m switchbed.demo
 
+# The live tests go by the clock: they have the machine to themselves.
+LIVE_TESTS := $(wildcard python/tests/test_live_*.py)
 test: lint
 	cargo test --locked
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(LIVE_TESTS:%=--ignore=%)
+	$(BIN)/python -m pytest $(LIVE_TESTS)
 
 lint: setup
 	cargo fmt --all --check
