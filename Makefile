@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 
-.PHONY: setup pgo setup-system setup-peers demo test bench bench-accept bench-sizes bench-peers validate lint format docs site pictures figures fabrics live-papers lock clean
+.PHONY: setup pgo setup-system setup-peers demo test bench bench-accept bench-core bench-sizes bench-peers validate lint format docs site pictures figures fabrics live-papers lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -65,6 +65,10 @@ format: setup
 bench: setup
 	$(BIN)/switchbed bench
 	cargo bench --locked --bench '*'
+
+# Figure 9 in units of a loop that runs in turn with it: about ten minutes.
+bench-core: setup
+	$(BIN)/python validation/bench_core.py $(ROUNDS)
 
 # Cost by hosts, flows, queues and schemes beside the bare loop: about ten minutes.
 bench-sizes: setup

@@ -52,9 +52,10 @@ def write(found: Found) -> None:
 
 
 def place(text: str, block: str) -> str:
-    """The page with the block in place of its old one, or at its end."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    """The page with the block in place of that with its first and last line, or at its end."""
+    first, last = block.splitlines()[0], block.splitlines()[-1]
+    before, begin, rest = text.partition(first)
+    _, end, after = rest.partition(last)
     if not (begin and end):
         return f"{text.rstrip()}\n\n{block}\n"
     return before + block + after

@@ -11,19 +11,19 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
+import performance
+
 HERE = Path(__file__).parent
-FILE = HERE.parent / "docs" / "performance.md"
+FILE = performance.FILE
 PICTURE = FILE.with_name("performance-sizes.png")
 RESULTS = HERE / "results" / "bench-sizes.json"
-BEGIN = "<!-- sizes:begin -->"
-END = "<!-- sizes:end -->"
 MIB = 2**20
 HEADS = {"hosts": "hosts", "flows": "flows", "queues": "queues a port", "scheme": "scheme"}
 
 Found = dict[str, Any]
 
 TEXT = """\
-{begin}
+<!-- sizes:begin -->
 ## Cost by size
 
 <!-- Written by `make bench-sizes` from validation/results/bench-sizes.json; edit
@@ -39,7 +39,7 @@ time, one thread, the median of runs that took turns with the bare loop's; memor
 process's peak, Python's included. {machine}; Switchbed {switchbed}. `make bench-sizes` repeats it.
 
 {tables}
-{end}"""
+<!-- sizes:end -->"""
 
 
 def line(row: Found) -> str:
@@ -65,8 +65,6 @@ def render(found: Found) -> str:
     """The block's text."""
     machine = found["machine"]
     return TEXT.format(
-        begin=BEGIN,
-        end=END,
         machine=f"{machine['processor']}, {machine['cores']} cores, {machine['system']}",
         switchbed=found["switchbed"],
         tables="\n".join(tables(found)).rstrip(),
@@ -75,10 +73,7 @@ def render(found: Found) -> str:
 
 def write(found: Found) -> None:
     """Writes the block into the page, which keeps its other parts."""
-    text = FILE.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    FILE.write_text(before + render(found) + after)
+    FILE.write_text(performance.place(FILE.read_text(), render(found)))
 
 
 def draw(found: Found) -> None:

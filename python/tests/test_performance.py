@@ -1,4 +1,4 @@
-"""The peers' block of docs/performance.md follows from the committed results."""
+"""The blocks of docs/performance.md follow from the committed results."""
 
 import copy
 import json
@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+import bench_core
 import performance
+import sizes
 
 PAGE = f"# Performance\n\nbefore\n\n{performance.BEGIN}\nold\n{performance.END}\n\nafter\n"
 
@@ -21,6 +23,13 @@ def test_the_block_follows_from_the_results(found: dict[str, Any]) -> None:
     text = performance.FILE.read_text()
     block = performance.render(found)
     assert performance.place(text, block) == text, "run .venv/bin/python validation/performance.py"
+
+
+@pytest.mark.parametrize("block", [bench_core, sizes], ids=["core", "sizes"])
+def test_the_other_blocks_follow_from_theirs(block: Any) -> None:
+    text = performance.FILE.read_text()
+    rendered = block.render(json.loads(block.RESULTS.read_text()))
+    assert performance.place(text, rendered) == text
 
 
 def test_the_committed_runs_agree_on_what_happened(found: dict[str, Any]) -> None:
