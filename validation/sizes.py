@@ -35,8 +35,9 @@ fig9's fabric (`switchbed bench`'s `fig9.toml`) at load 0.5 a host; each table v
 and leaves the rest at 144 hosts, 8 queues, MQ-ECN. The **bare loop** is the event queue, a FIFO
 for a port and a link, nothing else (`cargo bench --bench bare_loop`): what this design costs
 without any scheme, host or statistics, on the same number of links about half busy. Processor
-time, one thread, the median of runs that took turns with the bare loop's; memory is the whole
-process's peak, Python's included. {machine}; Switchbed {switchbed}. `make bench-sizes` repeats it.
+time, one thread, the least of runs that took turns with the bare loop's, as other work only adds;
+in brackets the ratios of single turns. Memory is the whole process's peak, Python's included.
+{machine}; Switchbed {switchbed}. `make bench-sizes` repeats it.
 
 {tables}
 <!-- sizes:end -->"""

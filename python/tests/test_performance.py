@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 import bench_core
+import bench_sizes
 import performance
 import sizes
+from switchbed import _native
 
 PAGE = f"# Performance\n\nbefore\n\n{performance.BEGIN}\nold\n{performance.END}\n\nafter\n"
 
@@ -30,6 +32,11 @@ def test_the_other_blocks_follow_from_theirs(block: Any) -> None:
     text = performance.FILE.read_text()
     rendered = block.render(json.loads(block.RESULTS.read_text()))
     assert performance.place(text, rendered) == text
+
+
+def test_every_row_of_the_sizes_is_a_scenario() -> None:
+    for _, value, _, sets in bench_sizes.rows():
+        assert len(_native.plans(bench_sizes.FIG9, sets)) == 1, value
 
 
 def test_the_committed_runs_agree_on_what_happened(found: dict[str, Any]) -> None:
