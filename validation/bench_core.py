@@ -45,9 +45,10 @@ The **yardstick** is the textbook's loop and nothing else: two events a packet-h
 `std::multimap`, 768 links, 5,000 packets (`validation/yardstick.cpp`). It ran before and after
 each run, and the run is divided by the mean of the two: a machine that runs at half its speed does
 so for both, nearly. The last column is what the ratio comes to where the yardstick takes
-{yardstick:.0f} ns, as it did where the targets were set: at most 100 ns a packet-hop at load 0.5,
-and the whole figure at load 0.8 in a minute. Medians, and the ranges of all runs; {machine}; load
-average {load:.1f} as it began; Switchbed {switchbed}. `make bench-core` repeats it.
+{yardstick:.0f} ns, as a loop of this description did where the targets were set (at most 100 ns a
+packet-hop at load 0.5, and the whole figure at load 0.8 in a minute); that one's code was not at
+hand, and another can differ. Medians, and the ranges of all runs; {machine}; load average
+{load:.1f} as it began; Switchbed {switchbed}. `make bench-core` repeats it.
 <!-- core:end -->"""
 
 
