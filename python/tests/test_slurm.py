@@ -77,10 +77,8 @@ def test_a_job_that_dies_or_is_preempted(
     plans = _native.plans(sweep, ["flows=12_000", "compare.seed=[1, 2, 3, 4]"])
     runs = [store / "runs" / key.of(plan) for plan in plans]
     with start(command, "sweep", sweep.name, *slow, *arguments, cwd=tmp_path) as process:
-        # Both are at work.
-        wait_for(
-            lambda: any(map(Path.exists, runs[:8])) and any(map(Path.exists, runs[8:])), process
-        )
+        # Both are at work: neighbours are dealt out.
+        wait_for(lambda: all(any(map(Path.exists, runs[job::2])) for job in (0, 1)), process)
         os.killpg(int((slurm / "77_0.pid").read_text()), signal.SIGKILL)
         for pid in running(slurm, "77_1"):
             os.kill(pid, signal.SIGUSR2)  # as Slurm before it takes a job's machine away
