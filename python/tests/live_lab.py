@@ -154,11 +154,15 @@ def both(
 
 def shows(happens: Callable[[float], tuple[bool, object]]) -> None:
     """It happens at full speed, or else in a slower network, where a machine that is slow or busy
-    is less in the way. What was seen is said if it never does."""
+    is less in the way: in two runs out of at most three at one speed, as the median would say.
+    What was seen is said if it never does."""
     seen = []
-    for scale in (1, 1, 0.5, 0.25, 0.125):
-        fits, what = happens(scale)
-        if fits:
+    for scale in (1, 0.5, 0.25, 0.125):
+        runs: list[bool] = []
+        while runs.count(True) < 2 and runs.count(False) < 2:
+            fits, what = happens(scale)
+            runs.append(fits)
+            seen.append(what)
+        if runs.count(True) == 2:
             return
-        seen.append(what)
     pytest.fail(f"at no speed: {seen}")

@@ -28,13 +28,11 @@ pytestmark = pytest.mark.usefixtures("can_run")
 
 
 def test_marks_reach_the_receiver_and_come_back(tmp_path: Path) -> None:
-    def happens(scale: float) -> tuple[bool, object]:
-        found = lab(tmp_path, STEP, bulk("0-1", 2, 0), transport=ECN, scale=scale)
-        marks, arrived = found["marks"], found["ce_received"]
-        fits = marks > 20 and arrived >= 0.9 * marks and found["drops"] < marks
-        return fits and found["ece_delivered"] > 0, (marks, arrived, found["drops"])
-
-    shows(happens)
+    found = lab(tmp_path, STEP, bulk("0-1", 2, 0), transport=ECN)
+    assert found["marks"] > 20
+    assert found["ce_received"] >= 0.9 * found["marks"]
+    assert found["ece_delivered"] > 0
+    assert found["drops"] < found["marks"]
 
 
 def test_without_ecn_nothing_is_marked(tmp_path: Path) -> None:
@@ -198,11 +196,8 @@ def test_hosts_keep_to_the_scenarios_window(tmp_path: Path) -> None:
 
 
 def test_the_output_never_exceeds_its_rate(tmp_path: Path) -> None:
-    def happens(scale: float) -> tuple[bool, object]:
-        found = lab(tmp_path, NOTHING, bulk("0-1", 2, 0), scale=scale)
-        return 85 < found["peak_mbps"] / scale <= 102, found["peak_mbps"]
-
-    shows(happens)
+    found = lab(tmp_path, NOTHING, bulk("0-1", 2, 0))
+    assert 85 < found["peak_mbps"] <= 102
 
 
 def test_our_dctcp_keeps_the_queue_at_its_threshold(tmp_path: Path) -> None:
