@@ -126,16 +126,33 @@ def _keep_sources(place: Path, scenario: dict[str, Any]) -> dict[str, str | None
 
 def remove_stale(path: Path) -> None:
     """Removes the drafts of runs that were killed before they could put them at `path`."""
-    name = re.compile(re.escape(f".{path.name}.") + r"\d+\.partial")
+    name = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.partial")
     try:
-        drafts = [draft for draft in path.parent.iterdir() if name.fullmatch(draft.name)]
+        found = [(draft, name.fullmatch(draft.name)) for draft in path.parent.iterdir()]
     except OSError:
         return  # no such directory yet, or none that can be read: said when it is written to
-    for draft in drafts:
+    for draft, named in found:
+        if named is None:
+            continue
+        # What lives may have made its draft and not have locked it yet. One of our own number is
+        # of somebody dead: in containers all have the same.
+        if int(named[1]) != os.getpid() and _lives(int(named[1])):
+            continue
         lock = _locked(draft)
         if lock is not None:
             shutil.rmtree(draft, ignore_errors=True)
             os.close(lock)
+
+
+def _lives(pid: int) -> bool:
+    """Whether there is such a process here."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # somebody else's
+    return True
 
 
 def _locked(folder: Path) -> int | None:

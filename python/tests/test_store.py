@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import re
 import signal
 import subprocess
@@ -147,15 +148,18 @@ def test_what_killed_runs_left_is_removed_and_nothing_else(
     assert left() == {draft}
     # Others' names are left alone, and so is the draft of a run that goes on.
     alike = [".out.x.partial", ".other.1.partial", ".out.1.partial.tex"]
+    # As is one that its process has not locked yet.
+    early = f".out.{os.getpid()}.partial"
+    (tmp_path / early).mkdir()
     for name in alike:
         (tmp_path / name).mkdir()
     goes_on, draft = running("--force")
     goes_on.send_signal(signal.SIGSTOP)
     switchbed("run", single, "--out", "out")
-    assert left() == {draft}
+    assert left() == {draft, early}
     goes_on.send_signal(signal.SIGCONT)
     assert goes_on.wait() == 0
-    assert left() == set()
+    assert left() == {early}
     assert all((tmp_path / name).exists() for name in alike)
 
 
