@@ -146,10 +146,11 @@ def write(folder: Path, plan: Plan, results: Results, outcome: Outcome) -> None:
 
 
 def _is_begun(path: Path) -> bool:
-    """Whether there is nothing but what a store begins with."""
-    return all(
+    """Whether there is nothing but what a store begins with, or by now another process's store."""
+    begins = all(
         (child.name in FOLDERS or child.name.startswith(f".{SIGN}.")) for child in path.iterdir()
     )
+    return begins or (path / SIGN).exists()
 
 
 def _is_dead(draft: Path) -> bool:
