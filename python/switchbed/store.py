@@ -136,7 +136,7 @@ def remove_stale(path: Path) -> None:
             continue
         # What lives may have made its draft and not have locked it yet. One of our own number is
         # of somebody dead: in containers all have the same.
-        if int(named[1]) != os.getpid() and _lives(int(named[1])):
+        if int(named[1]) != os.getpid() and lives(int(named[1])):
             continue
         lock = _locked(draft)
         if lock is not None:
@@ -144,7 +144,7 @@ def remove_stale(path: Path) -> None:
             os.close(lock)
 
 
-def _lives(pid: int) -> bool:
+def lives(pid: int) -> bool:
     """Whether there is such a process here."""
     try:
         os.kill(pid, 0)

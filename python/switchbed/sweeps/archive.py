@@ -157,21 +157,11 @@ def _is_dead(draft: Path) -> bool:
     """Whether the process that began it is gone, as far as can be told from here."""
     host, pid, _ = ["", "", *draft.name.rsplit("-", 2)][-3:]
     if host == socket.gethostname() and pid.isdigit():
-        return not _lives(int(pid))
+        return not store.lives(int(pid))
     try:
         return time.time() - draft.stat().st_mtime > STALE_S
     except FileNotFoundError:
         return False
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _read(path: Path) -> dict[str, Any]:
