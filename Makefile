@@ -82,6 +82,7 @@ validate: setup
 	$(BIN)/python validation/broken.py
 	$(BIN)/python validation/other_seeds.py
 	$(BIN)/python validation/ns3_witness.py
+	@if [ "$$(id -u)" = 0 ]; then $(BIN)/python validation/kill_labs.py; else echo "validate: labs are killed as root only"; fi
 
 # Beside ns-3 and ns-2, in turn; ROUNDS=n for other than five.
 bench-peers: setup

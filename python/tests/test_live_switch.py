@@ -1,9 +1,8 @@
-"""The live switch as a process: what it refuses, forwards and survives, and what labs leave."""
+"""The live switch as a process: what it refuses, forwards and survives."""
 
 import json
 import os
 import shutil
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 
 import pytest
 from conftest import Program
-from live_lab import FOR_A_WHILE, LAB, STEP, bulk, can_run, has_iperf3, queues_of
-from live_switch import SWITCH, inside, ip, namespaces, running, tap, wait_for
+from live_lab import can_run
+from live_switch import SWITCH, inside, ip, namespaces, running, tap
 
 __all__ = ["can_run", "namespaces"]
 needs_namespaces = pytest.mark.usefixtures("can_run")
@@ -320,59 +319,3 @@ def test_frames_of_every_shape_cross_existing_interfaces_untouched(
     finally:
         for name in names:
             ip("link", "delete", name)
-
-
-def lab_file(folder: Path, name: str) -> Path:
-    file = folder / f"{name}.toml"
-    text = LAB.format(
-        hosts=3,
-        queues=queues_of((1500,)),
-        memory='buffer = "200pkt"',
-        scheme=STEP,
-        transport='kind = "ecn-star"',
-        traffic=bulk("0-1", 2, 0),
-        measure=FOR_A_WHILE,
-    )
-    file.write_text(text.replace('until = "1700ms"', 'until = "60s"'))
-    return file
-
-
-@needs_namespaces
-@pytest.mark.parametrize(
-    ("how", "flows"),
-    [(signal.SIGKILL, []), (signal.SIGKILL, ["--iperf3"]), (signal.SIGINT, ["--iperf3"])],
-)
-def test_an_ended_lab_leaves_nothing_that_clean_does_not_remove(
-    switchbed: Program, tmp_path: Path, command: list[str], how: signal.Signals, flows: list[str]
-) -> None:
-    if flows:
-        has_iperf3()
-    name = f"t{os.getpid()}"
-    ours = f"sb-{name}-h"
-    words = [*command, "live", "lab", "run", str(lab_file(tmp_path, name)), *flows]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as lab:
-        # Until its hosts are at work: with a server each for iperf3's two flows.
-        wait_for(lambda: len(_inside(f"{ours}2")) >= (3 if flows else 1))
-        processes = [pid for host in range(3) for pid in _inside(f"{ours}{host}")]
-        refused = switchbed("live", "lab", lab_file(tmp_path, name), code=2)
-        assert "runs already" in refused.stderr
-        assert f"kept lab {name}" in switchbed("live", "lab", "clean").stdout
-        lab.send_signal(how)
-        lab.wait(timeout=20)
-    if how == signal.SIGKILL:
-        assert ours in ip("netns", "list")
-        assert f"removed lab {name}" in switchbed("live", "lab", "clean").stdout
-    else:
-        assert lab.returncode == 130
-    assert ours not in ip("netns", "list")
-    wait_for(lambda: not any(Path("/proc", pid).exists() for pid in processes), 5)
-    assert f"sb{lab.pid}h" not in ip("link", "show")
-    wait_for(lambda: not _holders(Path(f"lab-{name}.sock")), 5)
-    assert not list(Path("/run/switchbed").rglob(f"*{name}*"))
-
-
-def _inside(netns: str) -> list[str]:
-    found = subprocess.run(
-        ["ip", "netns", "pids", netns], capture_output=True, text=True, check=False
-    )
-    return found.stdout.split()

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,6 @@ def address(host: int) -> str:
 def station(host: int) -> str:
     """A host's Ethernet address."""
     return f"02:5b:00:00:{host >> 8:02x}:{host & 255:02x}"
-
-
-def make(namespaces: Sequence[str]) -> None:
-    """Makes the namespaces, with their loopback up."""
-    system.ip_batch(f"netns add {netns}" for netns in namespaces)
-    for netns in namespaces:
-        system.ip("link", "set", "dev", "lo", "up", netns=netns)
 
 
 @dataclass(frozen=True)
@@ -103,10 +96,16 @@ def _sysctls(tcp: Tcp) -> str:
 class Agent:
     """The agent of one host."""
 
-    def __init__(self, netns: str) -> None:
+    def __init__(self, netns: str, environment: Mapping[str, str]) -> None:
         command = ["ip", "netns", "exec", netns, sys.executable, "-S", str(Path(agent.__file__))]
+        # In a session of its own: Ctrl-C ends the lab, which ends its hosts.
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env=environment,
         )
 
     def wait_ready(self) -> None:

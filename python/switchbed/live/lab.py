@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed import _native, toml
 from switchbed._native import Mistake, Plan
-from switchbed.live import control, dctcp, hosts, measured, netns, orders, picture, system
+from switchbed.live import control, dctcp, hosts, measured, netns, orders, picture
 from switchbed.live.scale import scaled, seconds, size_bytes
 from switchbed.scenario import Scenario
 
@@ -77,6 +76,8 @@ class Setup:
 
 def run(request: Request) -> list[dict[str, Any]]:
     """Runs every combination of the file, one after the other: simulated and live."""
+    name = request.file.stem if request.name is None else request.name
+    netns.check(name, "the lab's name" if request.name is None else "--name")
     plans = _native.plans(request.file, request.sets, request.seed)
     if request.out is not None and request.out.exists():
         raise Mistake(f"--out {request.out}: exists; name another")
@@ -86,8 +87,8 @@ def run(request: Request) -> list[dict[str, Any]]:
         raise Mistake("--iperf3: iperf3 is not here: make setup-system installs it")
     if os.geteuid() != 0:
         raise Mistake("a lab makes network namespaces and interfaces: run it with sudo")
+    netns.check_free(name, max(_hosts(plan) for plan in plans))
     setups = [_setup(request, plan) for plan in plans]
-    name = request.name or request.file.stem
     rows: list[picture.Row] = []
     for i, (plan, setup) in enumerate(zip(plans, setups, strict=True)):
         live = _live(name, setup)
@@ -99,6 +100,10 @@ def run(request: Request) -> list[dict[str, Any]]:
     if request.out is not None:
         picture.draw(rows, request.out / "lab.png")
     return [found for found, _, _ in rows]
+
+
+def _hosts(plan: Plan) -> int:
+    return int(json.loads(plan.scenario)["topology"]["hosts"])
 
 
 def _check(request: Request, scenario: dict[str, Any]) -> None:
@@ -178,28 +183,23 @@ def _congestion_control(transport: dict[str, Any]) -> tuple[str, list[str]]:
 
 def _live(name: str, setup: Setup) -> measured.Measured:
     """Makes the lab, runs it, measures, and removes everything whatever happens."""
-    with tempfile.TemporaryDirectory(prefix="switchbed-lab-") as folder, ExitStack() as stack:
-        socket = system.make_runtime_folder() / f"lab-{name}.sock"
-        lab = netns.begin(name, setup.hosts, socket)
-        stack.callback(lab.remove)
-        stack.enter_context(_interrupted_by_sigterm())
-        hosts.make(lab.namespaces)
+    with ExitStack() as stack:
+        stack.enter_context(_interrupted_by_signals())
+        lab = stack.enter_context(netns.lab(name, setup.hosts))
         interfaces = [f"sb{lab.owner}h{host}" for host in range(setup.hosts)]
-        file = Path(folder, "switch.toml")
+        file, out = lab.folder / "switch.toml", lab.folder / "out"
         file.write_text(toml.document(_switch_file(setup, lab.namespaces, interfaces)))
-        switch = _start_switch(file, socket, Path(folder, "out"))
+        switch = _start_switch(file, lab, out)
         stack.callback(_end, switch)
-        lab.processes.append(netns.started(switch.pid))
-        lab.save()
         _wait_for(switch)
         hosts.configure(lab.namespaces, interfaces, _tcp(setup))
         agents = []
         for namespace in lab.namespaces:
-            agents.append(hosts.Agent(namespace))
+            agents.append(hosts.Agent(namespace, lab.environment))
             stack.callback(agents[-1].end)
         for agent in agents:
             agent.wait_ready()
-        return _measure(setup, agents, interfaces, socket, switch, Path(folder, "out"))
+        return _measure(setup, agents, interfaces, lab.socket, switch, out)
 
 
 def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> dict[str, Any]:
@@ -263,8 +263,8 @@ def _tcp(setup: Setup) -> hosts.Tcp:
     )
 
 
-def _start_switch(file: Path, socket: Path, out: Path) -> "subprocess.Popen[str]":
-    words = ["live", "run", str(file), "--socket", str(socket), "--out", str(out)]
+def _start_switch(file: Path, lab: netns.Lab, out: Path) -> "subprocess.Popen[str]":
+    words = ["live", "run", str(file), "--socket", str(lab.socket), "--out", str(out)]
     # In a session of its own: Ctrl-C ends the lab, which ends the switch in order.
     return subprocess.Popen(
         [sys.executable, "-m", "switchbed", *words],
@@ -272,6 +272,7 @@ def _start_switch(file: Path, socket: Path, out: Path) -> "subprocess.Popen[str]
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env=lab.environment,
     )
 
 
@@ -290,17 +291,21 @@ def _end(process: "subprocess.Popen[str]") -> None:
 
 
 @contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
-    """SIGTERM cleans up as Ctrl-C does."""
+def _interrupted_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP clean up as Ctrl-C does; another one does not stop the cleaning."""
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def interrupt(_number: int, _frame: object) -> None:
+        for each in signals:
+            signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {each: signal.signal(each, interrupt) for each in signals}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _measure(

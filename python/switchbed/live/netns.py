@@ -1,126 +1,299 @@
-"""The network namespaces of labs, and their removal whatever became of the lab.
+"""What labs make, and its removal whatever became of the lab.
 
-What a lab makes is written down before it is made, in a file under `/run/switchbed/labs`; so
-`clean` finds it after a crash or `kill -9`. TAP interfaces need no cleaning: the kernel removes
-them with the process that holds them.
+A lab has a folder under `/run/switchbed/labs`. Before it makes anything else it writes down there
+a random mark, which all that it makes bears from its first moment: namespaces as the alias of
+their loopback, set before they get a name, and processes in their environment. So `clean` finds
+all of it after a crash or `kill -9`, and touches nothing that somebody else made under the same
+name. TAP interfaces need no cleaning: the kernel removes them with the process that holds them.
 """
 
+import fcntl
 import json
 import os
+import re
+import secrets
+import select
+import shutil
 import signal
+import stat
 import sys
-from dataclasses import asdict, dataclass, field
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from switchbed._native import Mistake
 from switchbed.live import system
 
 PREFIX = "sb-"
 """Every namespace of a lab begins so."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,47}")
+"""What is part of paths and of the names of namespaces."""
+VARIABLE = "SWITCHBED_LAB"
+"""In the environment of a lab's processes: its mark."""
+END_S = 10.0
+"""How long killed processes may take to be gone."""
+NAMED = Path("/run/netns")
+"""Where iproute2 keeps the names of namespaces."""
+# The namespace has its mark before its name; iproute2 refuses a name in use.
+MAKE = 'ip link set dev lo up alias "$1" && exec ip netns attach "$2" $$'
 
 
-@dataclass
+@dataclass(frozen=True)
 class Lab:
-    """What a lab has made, or is about to make."""
+    """What a lab makes."""
 
     name: str
+    mark: str
     owner: int
     """The process that runs it."""
     owner_started: int
     """When that began, in clock ticks since boot: a number may be used again."""
-    namespaces: list[str] = field(default_factory=list)
-    processes: list[tuple[int, int]] = field(default_factory=list)
-    """Number and start of processes outside of the namespaces: the switch."""
-    socket: str = ""
+    namespaces: list[str]
 
     @property
-    def path(self) -> Path:
-        """Its file."""
-        return _folder() / f"{self.name}.json"
+    def folder(self) -> Path:
+        """Its own, for what it writes while it runs."""
+        return _folder() / self.name
 
-    def save(self) -> None:
-        """Writes it down."""
-        draft = self.path.with_suffix(".partial")
-        draft.write_text(json.dumps(asdict(self)))
-        draft.replace(self.path)
+    @property
+    def socket(self) -> Path:
+        """Its switch's control socket."""
+        return self.folder / "socket"
+
+    @property
+    def link(self) -> Path:
+        """Where those who look for a switch find the socket."""
+        return system.runtime_folder() / f"lab-{self.name}.sock"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Its processes'."""
+        return os.environ | {VARIABLE: self.mark}
 
     def runs(self) -> bool:
         """Whether its owner is alive."""
         return _started(self.owner) == self.owner_started
 
-    def remove(self) -> None:
-        """Ends its processes, removes its namespaces, then its file. What is gone already
-        is no error."""
-        for number, begin in self.processes:
-            if _started(number) == begin:
-                _kill(number)
-        present = system.namespaces()
-        for netns in self.namespaces:
-            if netns in present:
-                for pid in system.run(["ip", "netns", "pids", netns]).split():
-                    _kill(int(pid))
-                system.ip("netns", "delete", netns)
-        if self.socket:
-            Path(self.socket).unlink(missing_ok=True)
-        self.path.unlink(missing_ok=True)
 
-
-def begin(name: str, hosts: int, socket: Path) -> Lab:
-    """Writes down a new lab of so many hosts; refuses a name in use."""
-    (system.make_runtime_folder() / "labs").mkdir(exist_ok=True)
-    old = _read(_folder() / f"{name}.json")
-    if old is not None:
-        if old.runs():
-            raise Mistake(
-                f"lab {name} runs already (process {old.owner}): choose another --name, or end it"
-            )
-        old.remove()
+@contextmanager
+def lab(name: str, hosts: int) -> Iterator[Lab]:
+    """A lab of so many hosts, with a namespace each; refuses a name in use. All of it is removed
+    in the end."""
     pid = os.getpid()
-    namespaces = [f"{PREFIX}{name}-h{i}" for i in range(hosts)]
-    lab = Lab(name, pid, _started(pid) or 0, namespaces, socket=str(socket))
-    lab.save()
-    return lab
+    namespaces = _namespaces(name, hosts)
+    made = Lab(name, secrets.token_hex(16), pid, _started(pid) or 0, namespaces)
+    try:
+        _begin(made)
+        for netns in namespaces:
+            _make(netns, made)
+        yield made
+    finally:
+        try:
+            _finish(made)
+        except KeyboardInterrupt:
+            _finish(made)
+            raise
 
 
-def started(pid: int) -> tuple[int, int]:
-    """A process as a lab's file names it."""
-    return pid, _started(pid) or 0
+def check(name: str, what: str) -> None:
+    """Refuses what is no name for a lab."""
+    if not NAME.fullmatch(name):
+        raise Mistake(
+            f"{what} is {name!r}: it has 1 to 48 letters, digits, -, _ or . and begins with a "
+            f"letter or digit: give another by --name"
+        )
+
+
+def check_free(name: str, hosts: int) -> None:
+    """Refuses a name in use; a lab's that has ended is not."""
+    old = _read(_folder() / name)
+    if old is not None and old.runs():
+        raise Mistake(
+            f"lab {name} runs already (process {old.owner}): choose another --name, or end it"
+        )
+    for netns in _namespaces(name, hosts):
+        left = old and (_is_marked(netns, old.mark) or _is_unattached(netns))
+        if os.path.lexists(NAMED / netns) and not left:
+            raise Mistake(
+                f"there is a network namespace {netns} already, which is not this lab's: "
+                f"choose another --name, or: ip netns delete {netns}"
+            )
 
 
 def clean(*, all_labs: bool) -> tuple[list[str], list[str]]:
     """Removes what labs that have ended left, or all labs; names those removed and those
     that run and were kept."""
-    removed, kept = [], []
-    for path in sorted(_folder().glob("*.json")):
-        lab = _read(path)
-        if lab is None:
-            path.unlink(missing_ok=True)
-            continue
-        if lab.runs() and not all_labs:
-            kept.append(lab.name)
-            continue
-        if lab.runs():
-            _kill(lab.owner)
-        lab.remove()
-        removed.append(lab.name)
+    removed: list[str] = []
+    kept: list[str] = []
+    with _alone():
+        for folder in sorted(_folder().iterdir()):
+            found = _read(folder)
+            if found is None:
+                if not _remove_unbegun(folder):
+                    print(f"switchbed: {folder}: is no lab's; left", file=sys.stderr)
+                continue
+            if found.runs() and not all_labs:
+                kept.append(found.name)
+                continue
+            _kill(found.owner, found.runs)
+            _remove(found)
+            removed.append(found.name)
+    with suppress(OSError):
+        _folder().parent.rmdir()
     return removed, kept
+
+
+def _begin(lab: Lab) -> None:
+    """Writes it down."""
+    with _alone():
+        check_free(lab.name, len(lab.namespaces))
+        old = _read(lab.folder)
+        if old is not None:
+            _remove(old)
+        elif not _remove_unbegun(lab.folder):
+            raise Mistake(f"{lab.folder}: is no lab's: remove it, or choose another --name")
+        if os.path.lexists(lab.link):
+            raise Mistake(f"{lab.link}: exists and is not this lab's: choose another --name")
+        lab.folder.mkdir(mode=0o700)
+        (lab.folder / "lab.json").write_text(json.dumps(asdict(lab)))
+        lab.link.symlink_to(lab.socket)
+
+
+def _make(netns: str, lab: Lab) -> None:
+    words = ["unshare", "--net", "sh", "-ec", MAKE, "sh", lab.mark, netns]
+    try:
+        system.run(words, environment=lab.environment)
+    except OSError as error:
+        complaint = str(error.strerror).removeprefix(" ".join(words) + ": ")
+        raise Mistake(f"the network namespace {netns} cannot be made: {complaint}") from error
+
+
+def _finish(lab: Lab) -> None:
+    """Removes it, if it was begun."""
+    with _alone():
+        if _read(lab.folder) == lab:
+            _remove(lab)
+
+
+def _remove(lab: Lab) -> None:
+    """Ends its processes, and removes its namespaces, then its files. What is gone already is no
+    error."""
+    _end_processes(lab.mark)
+    for netns in lab.namespaces:
+        if _is_marked(netns, lab.mark):
+            system.ip("netns", "delete", netns)
+        elif _is_unattached(netns):
+            (NAMED / netns).unlink()
+    if lab.link.is_symlink() and lab.link.readlink() == lab.socket:
+        lab.link.unlink()
+    # What says that the folder is a lab's goes last.
+    for path in lab.folder.iterdir():
+        if path.name != "lab.json":
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    shutil.rmtree(lab.folder)
+
+
+def _is_marked(netns: str, mark: str) -> bool:
+    if not (NAMED / netns).exists():
+        return False
+    try:
+        (loopback,) = system.ip_json("link", "show", "dev", "lo", netns=netns)
+    except OSError:
+        return False  # no namespace
+    return loopback.get("ifalias") == mark
+
+
+def _is_unattached(netns: str) -> bool:
+    """Whether it is what `ip netns attach` leaves that is killed before it attaches: an empty file
+    that nobody may read, and no namespace."""
+    try:
+        found = (NAMED / netns).lstat()
+    except FileNotFoundError:
+        return False
+    return found.st_mode == stat.S_IFREG and found.st_size == 0
+
+
+def _remove_unbegun(folder: Path) -> bool:
+    """Removes the folder of a lab that was killed before it had made anything; whether there is
+    nothing any more."""
+    if not os.path.lexists(folder):
+        return True
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    left = list(folder.iterdir())
+    if any(path.name != "lab.json" or path.lstat().st_size > 0 for path in left):
+        return False
+    shutil.rmtree(folder)
+    return True
+
+
+def _namespaces(name: str, hosts: int) -> list[str]:
+    return [f"{PREFIX}{name}-h{i}" for i in range(hosts)]
 
 
 def _folder() -> Path:
     return system.runtime_folder() / "labs"
 
 
-def _read(path: Path) -> Lab | None:
+@contextmanager
+def _alone() -> Iterator[None]:
+    """While no other process begins or removes a lab. A folder of none is removed."""
+    folder = _folder()
+    while True:
+        system.make_runtime_folder()
+        try:
+            folder.mkdir(exist_ok=True)
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue  # removed meanwhile, as below
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder.exists() and os.path.samestat(os.fstat(lock), folder.stat())):
+                continue
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    folder.rmdir()
+            return
+        finally:
+            os.close(lock)
+
+
+def _read(folder: Path) -> Lab | None:
     try:
-        found: dict[str, Any] = json.loads(path.read_text())
-        found["processes"] = [tuple(process) for process in found["processes"]]
-        return Lab(**found)
-    except FileNotFoundError:
+        return Lab(**json.loads((folder / "lab.json").read_text()))
+    except (OSError, ValueError, TypeError):
         return None
-    except (ValueError, TypeError, KeyError):
-        print(f"switchbed: {path}: is no lab's file; ignored", file=sys.stderr)
-        return None
+
+
+def _end_processes(mark: str) -> None:
+    """Kills all that bear the mark, until none is seen twice: a process that is just being started
+    bears nothing for a moment."""
+    wanted = f"{VARIABLE}={mark}".encode()
+
+    def ours(pid: int) -> bool:
+        try:
+            return wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            return False
+
+    until, clear = time.monotonic() + END_S, 0
+    while clear < 2:
+        found = [pid for pid in _processes() if ours(pid)]
+        for pid in found:
+            _kill(pid, partial(ours, pid))
+        clear = 0 if found else clear + 1
+        if time.monotonic() > until:
+            raise OSError(0, f"process {found[0]} of a lab does not end")
+        time.sleep(0.01)
+
+
+def _processes() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
 
 
 def _started(pid: int) -> int | None:
@@ -133,8 +306,18 @@ def _started(pid: int) -> int | None:
     return None if fields[0] == "Z" else int(fields[19])
 
 
-def _kill(pid: int) -> None:
+def _kill(pid: int, is_it: Callable[[], bool]) -> None:
+    """Kills a process if it is the one that is meant, and not a later one of its number. It has
+    ended then, or takes long."""
     try:
-        os.kill(pid, signal.SIGKILL)
+        process = os.pidfd_open(pid)
     except ProcessLookupError:
         return
+    try:
+        if is_it():
+            signal.pidfd_send_signal(process, signal.SIGKILL)
+            select.select([process], [], [], END_S)
+    except ProcessLookupError:
+        return
+    finally:
+        os.close(process)

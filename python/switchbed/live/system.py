@@ -4,19 +4,26 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from switchbed._native import Mistake
 
+PACKAGES = {"ip": "iproute2", "clang": "clang libbpf-dev", "unshare": "util-linux"}
+"""Of programs that have another name."""
 
-def run(command: Sequence[str], *, text: str | None = None) -> str:
+
+def run(
+    command: Sequence[str], *, text: str | None = None, environment: Mapping[str, str] | None = None
+) -> str:
     """Runs a command to its end; what it complains of becomes the message."""
     if shutil.which(command[0]) is None:
-        package = {"ip": "iproute2", "clang": "clang libbpf-dev"}.get(command[0], command[0])
+        package = PACKAGES.get(command[0], command[0])
         raise Mistake(f"{command[0]} is missing: apt-get install {package}")
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, check=False, env=environment
+    )
     if done.returncode != 0:
         complaint = " ".join((done.stderr or done.stdout).split())
         raise OSError(done.returncode, f"{' '.join(command)}: {complaint}")

@@ -1,0 +1,104 @@
+"""What labs leave, and what they leave alone."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Program
+from live_lab import FOR_A_WHILE, LAB, STEP, bulk, can_run, has_iperf3, queues_of
+from live_switch import ip, wait_for
+
+__all__ = ["can_run"]
+needs_namespaces = pytest.mark.usefixtures("can_run")
+KILLS = Path(__file__).parents[2] / "validation" / "kill_labs.py"
+
+
+def lab_file(folder: Path, name: str) -> Path:
+    file = folder / f"{name}.toml"
+    text = LAB.format(
+        hosts=3,
+        queues=queues_of((1500,)),
+        memory='buffer = "200pkt"',
+        scheme=STEP,
+        transport='kind = "ecn-star"',
+        traffic=bulk("0-1", 2, 0),
+        measure=FOR_A_WHILE,
+    )
+    file.write_text(text)
+    return file
+
+
+@needs_namespaces
+def test_a_killed_lab_leaves_nothing_and_others_keep_theirs() -> None:
+    words = [sys.executable, str(KILLS), "4"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "in the end 0 things were left or touched" in done.stdout
+
+
+@needs_namespaces
+def test_a_lab_that_runs_is_kept_and_its_iperf3_ends_with_it(
+    switchbed: Program, tmp_path: Path, command: list[str]
+) -> None:
+    has_iperf3()
+    name = f"t{os.getpid()}"
+    file = str(lab_file(tmp_path, name))
+    words = [*command, "live", "lab", "run", file, "--iperf3", "--set", "run.until=20s"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as lab:
+        # Until its hosts are at work: with a server each for iperf3's two flows.
+        wait_for(lambda: len(inside(f"sb-{name}-h2")) >= 3, 60)
+        processes = [pid for host in range(3) for pid in inside(f"sb-{name}-h{host}")]
+        refused = switchbed("live", "lab", file, code=2)
+        assert "runs already" in refused.stderr
+        assert f"kept lab {name}" in switchbed("live", "lab", "clean").stdout
+        switchbed("live", "show", "--socket", f"/run/switchbed/lab-{name}.sock")
+        lab.send_signal(signal.SIGKILL)
+        lab.wait(timeout=20)
+    assert f"removed lab {name}" in switchbed("live", "lab", "clean").stdout
+    wait_for(lambda: not any(Path("/proc", pid).exists() for pid in processes), 5)
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """The name of a lab, one of whose namespaces somebody else has made, and of that."""
+    name = f"f{os.getpid()}"
+    netns = f"sb-{name}-h1"
+    ip("netns", "add", netns)
+    with subprocess.Popen(["ip", "netns", "exec", netns, "sleep", "100"]) as process:
+        wait_for(lambda: inside(netns))
+        yield name, netns
+        assert process.poll() is None, "a process of somebody else was killed"
+        process.kill()
+    ip("netns", "delete", netns)
+
+
+@needs_namespaces
+def test_a_namespace_of_somebody_else_is_refused_and_left_alone(
+    switchbed: Program, tmp_path: Path, foreign: tuple[str, str]
+) -> None:
+    name, netns = foreign
+    refused = switchbed("live", "lab", lab_file(tmp_path, name), code=2)
+    assert refused.stderr == (
+        f"switchbed: there is a network namespace {netns} already, which is not this lab's: "
+        f"choose another --name, or: ip netns delete {netns}\n"
+    )
+    assert name not in switchbed("live", "lab", "clean").stdout
+    assert inside(netns)
+    assert f"sb-{name}-h0" not in ip("netns", "list")
+
+
+@pytest.mark.parametrize("name", ["a b;c", "../..", "", "a\nnetns add b", "-h", "x" * 49])
+def test_a_name_that_is_none_is_refused(switchbed: Program, tmp_path: Path, name: str) -> None:
+    refused = switchbed("live", "lab", lab_file(tmp_path, "lab"), "--name", name, code=2)
+    assert f"--name is {name!r}: it has 1 to 48 letters" in refused.stderr
+
+
+def inside(netns: str) -> list[str]:
+    found = subprocess.run(
+        ["ip", "netns", "pids", netns], capture_output=True, text=True, check=False
+    )
+    return found.stdout.split()
