@@ -152,17 +152,26 @@ def both(
     return found
 
 
+SPEEDS = ((1, 3, 3), (0.5, 6, 7), (0.125, 7, 9))
+"""Scales of the network, and of how many runs at most there it must happen in how many."""
+
+
 def shows(happens: Callable[[float], tuple[bool, object]]) -> None:
-    """It happens at full speed, or else in a slower network, where a machine that is slow or busy
-    is less in the way: in two runs out of at most three at one speed, as the median would say.
-    What was seen is said if it never does."""
+    """It happens in three runs of three at full speed, or else in most of more runs in a slower
+    network, where a machine that is slow or busy is less in the way. What was seen is said if it
+    never does.
+
+    If runs do not depend on each other, what happens in 30 % of them passes in 3.5 % of tests, what
+    happens in half, in 25 %. What happens in 90 % fails in one test of 465; in 95 %, in one of
+    18,900; where nothing shows at full speed, in one of 126 and 2,700. `test_odds.py` computes it.
+    """
     seen = []
-    for scale in (1, 0.5, 0.25, 0.125):
+    for scale, enough, most in SPEEDS:
         runs: list[bool] = []
-        while runs.count(True) < 2 and runs.count(False) < 2:
+        while runs.count(True) < enough and runs.count(False) <= most - enough:
             fits, what = happens(scale)
             runs.append(fits)
             seen.append(what)
-        if runs.count(True) == 2:
+        if runs.count(True) == enough:
             return
-    pytest.fail(f"at no speed: {seen}")
+    pytest.fail(f"at no speed often enough: {seen}")

@@ -1,5 +1,5 @@
 """Labs: the kernel's TCP through the live switch. Margins are wide, and a network may become slower
-until it shows what it should: the machine has other things to do."""
+until it shows what it should (`shows`): the machine has other things to do."""
 
 import fcntl
 import shutil
