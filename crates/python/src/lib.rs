@@ -1,6 +1,8 @@
 //! The module `switchbed._native`: what Python sees of the crate `scenario`. Values that
 //! are read by people or scripts cross as JSON text, tables as Arrow columns.
 
+#![forbid(unsafe_code)]
+
 #[cfg(target_os = "linux")]
 mod live;
 mod own;

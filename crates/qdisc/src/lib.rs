@@ -7,6 +7,8 @@
 //! A packet here is a small plain value; bytes stay with the caller, who finds what
 //! carries a packet by its [`SlotId`]. Time and randomness are always arguments.
 
+#![forbid(unsafe_code)]
+
 pub mod arena;
 pub mod buffer;
 pub mod classifier;

@@ -6,6 +6,8 @@
 //! `read`) by its table of keys in `switchbed_spec` and checks it against the others;
 //! every refusal is a [`Mistake`].
 
+#![forbid(unsafe_code)]
+
 mod catalog;
 mod expand;
 mod lists;

@@ -3,6 +3,8 @@
 //! [`tcp`]) that carry flows ([`traffic`]); time is integer picoseconds and everything
 //! random is keyed by the seed ([`random`]), so the same scenario gives the same bytes.
 
+#![forbid(unsafe_code)]
+
 pub mod capture;
 mod deployed;
 mod empty_network;

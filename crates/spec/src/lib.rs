@@ -4,6 +4,8 @@
 //! defaults and meanings. Reading a file by them, with messages that name the line, is
 //! the work of `scenario`.
 
+#![forbid(unsafe_code)]
+
 pub mod build;
 pub mod deploy;
 pub mod event;
