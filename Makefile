@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 
-.PHONY: setup pgo setup-system setup-peers demo test bench bench-accept bench-core bench-sizes bench-peers validate lint format docs site pictures figures fabrics live-papers lock clean
+.PHONY: setup pgo setup-system setup-peers demo test bench bench-accept bench-core bench-sizes bench-peers validate deny lint format docs site pictures figures fabrics live-papers lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -83,6 +83,13 @@ validate: setup
 	$(BIN)/python validation/other_seeds.py
 	$(BIN)/python validation/ns3_witness.py
 	@if [ "$$(id -u)" = 0 ]; then $(BIN)/python validation/kill_labs.py; else echo "validate: labs are killed as root only"; fi
+
+# Licences and sources of what we depend on, and advisories where their data base can be had.
+deny:
+	@command -v cargo-deny >/dev/null || { echo "$@: needs cargo install --locked cargo-deny" >&2; exit 1; }
+	cargo deny --locked check --hide-inclusion-graph bans licenses sources
+	@if cargo deny --log-level off fetch db; then cargo deny --locked check advisories; \
+	else echo "$@: advisories are unchecked: their data base cannot be had here" >&2; fi
 
 # Beside ns-3 and ns-2, in turn; ROUNDS=n for other than five.
 bench-peers: setup
