@@ -94,7 +94,10 @@ impl Table {
         let lines = (1..).zip(lines).filter(|(_, line)| !line.is_empty());
         for (nth, (number, line)) in lines.enumerate() {
             let comment = line.starts_with('#') || line.starts_with("//");
-            let header = table.rows.is_empty() && line.starts_with(|c: char| c.is_alphabetic());
+            // `nan` and `inf` are numbers, and no header.
+            let header = table.rows.is_empty()
+                && line.starts_with(|c: char| c.is_alphabetic())
+                && fields(line).all(|field| field.parse::<f64>().is_err());
             if (comment && nth == 0) || header {
                 table.said = table.said.or(Units::named_in(line));
             }
@@ -149,10 +152,15 @@ impl Table {
     }
 }
 
+/// What a line holds.
+fn fields(line: &str) -> impl Iterator<Item = &str> {
+    let separators = |c: char| c.is_whitespace() || c == ',' || c == ';';
+    line.split(separators).filter(|field| !field.is_empty())
+}
+
 /// A line's size and probability.
 fn row(line: &str) -> Result<(f64, f64), String> {
-    let separators = |c: char| c.is_whitespace() || c == ',' || c == ';';
-    let fields: Vec<&str> = line.split(separators).filter(|field| !field.is_empty()).collect();
+    let fields: Vec<&str> = fields(line).collect();
     let &[size, probability] = &fields[..] else {
         return Err(format!(
             "{} columns; a table has two, size and cumulative probability, as in `1460 0.5` (of \
@@ -291,6 +299,9 @@ mod tests {
             ("# bytes\n10 0.5\n20 x\n", "t.txt:3: the probability `x` is not a number"),
             ("# bytes\n10 0.5\ninf 1\n", "t.txt:3: the size `inf` is not a number"),
             ("# bytes\n10 0.5\nNaN 1\n", "t.txt:3: the size `NaN` is not a number"),
+            ("nan 0\n20 1\n", "t.txt:1: the size `nan` is not a number"),
+            ("# bytes\ninf 0\n20 1\n", "t.txt:2: the size `inf` is not a number"),
+            ("x 0\n20 1\n", "t.txt:1: the size `x` is not a number"),
             ("6 1 0\n20 1 1\n", "t.txt:1: 3 columns; a table has two"),
             ("# bytes\n10\n", "t.txt:2: 1 columns; a table has two"),
             ("1 0\n20000 1\n", "t.txt: sizes up to 20000: bytes or packets? Say so"),
