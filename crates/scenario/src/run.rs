@@ -2,6 +2,7 @@
 
 use crate::results::Results;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use switchbed_qdisc::units::Bytes;
 use switchbed_sim::{BuildError, Simulation, Status};
 use switchbed_spec::Scenario;
 use switchbed_spec::build::{Nothing, Outside};
@@ -89,6 +90,10 @@ pub fn run_with(
         outside.look();
     }
     flows.extend(simulation.unfinished());
+    let warmed_at = simulation.warmed_at();
+    for flow in flows.iter_mut().filter(|flow| flow.ended_by(warmed_at)) {
+        flow.received = Bytes::ZERO;
+    }
     flows.sort_by_key(|flow| flow.row);
     Ok(Results::new(scenario, &mut simulation, &flows, &series, complete))
 }

@@ -5,6 +5,7 @@ use crate::results::times;
 use crate::warnings::warnings;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use switchbed_qdisc::units::Time;
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::traffic::TableOffered;
 use switchbed_sim::{FlowRecord, Met, PortReport, ProbeSample, Simulation};
@@ -120,8 +121,9 @@ pub struct Endless {
 }
 
 impl Endless {
-    fn of(flows: &[FlowRecord]) -> Option<Endless> {
-        let endless = flows.iter().filter(|flow| flow.size.is_none());
+    /// Of flows that were there since the warm-up, at least in part.
+    fn of(flows: &[FlowRecord], warmed_at: Time) -> Option<Endless> {
+        let endless = flows.iter().filter(|flow| flow.size.is_none() && !flow.ended_by(warmed_at));
         let received: Vec<f64> = endless.map(|flow| flow.received.as_f64()).collect();
         let n = received.len() as f64;
         let sum: f64 = received.iter().sum();
@@ -338,7 +340,7 @@ impl Summary {
             goodput_bps: if elapsed > 0.0 { received as f64 * 8.0 / elapsed } else { 0.0 },
             classes: ClassGoodput::of(flows, elapsed),
             probes: ProbeRtts::of(simulation.probes()),
-            endless: Endless::of(flows),
+            endless: Endless::of(flows, warmed_at),
             marks: reports.iter().map(|report| report.counters.marked).sum(),
             notifications: reports.iter().map(|report| report.counters.notified).sum(),
             drops: reports.iter().map(|report| report.counters.dropped()).sum(),
@@ -435,7 +437,7 @@ fn bottleneck(reports: &[PortReport]) -> Option<Bottleneck> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_qdisc::units::{Bytes, Time};
+    use switchbed_qdisc::units::Bytes;
 
     #[test]
     fn jains_index_of_a_lone_flow_among_four_is_a_quarter() {
@@ -456,8 +458,8 @@ mod tests {
             handshake: false,
         };
         let jain = |received: &[u64]| {
-            Endless::of(&received.iter().map(|&r| flow(r)).collect::<Vec<_>>())
-                .map(|e| (e.n, e.jain))
+            let flows: Vec<_> = received.iter().map(|&r| flow(r)).collect();
+            Endless::of(&flows, Time::ZERO).map(|e| (e.n, e.jain))
         };
         assert_eq!(jain(&[1000, 0, 0, 0]), Some((4, 0.25)));
         assert_eq!(jain(&[700, 700]), Some((2, 1.0)));

@@ -51,7 +51,12 @@ pub(crate) fn warnings(
         ));
     }
     warnings.extend(short_window(scenario, reports));
-    let silent = flows.iter().filter(|f| f.size.is_none() && f.received == Bytes::ZERO).count();
+    let silent = |flow: &&FlowRecord| {
+        flow.size.is_none()
+            && flow.received == Bytes::ZERO
+            && !flow.ended_by(simulation.warmed_at())
+    };
+    let silent = flows.iter().filter(silent).count();
     if silent > 0 {
         let why = match scenario.transport.control {
             CongestionControl::Udp => "nothing is sent twice".to_string(),

@@ -89,7 +89,6 @@ pub struct Hosts {
     running: u64,
     timeouts: u64,
     retransmissions: u64,
-    warmed_up: bool,
 }
 
 impl Hosts {
@@ -118,7 +117,6 @@ impl Hosts {
             running: 0,
             timeouts: 0,
             retransmissions: 0,
-            warmed_up: false,
         }
     }
 
@@ -333,7 +331,6 @@ impl Hosts {
 
     /// Forgets what was received so far (the warm-up is over).
     pub fn restart(&mut self, now: Time) {
-        self.warmed_up = true;
         self.probes.restart(now);
         for connection in &mut self.connections {
             let received = connection.receiver.received();

@@ -26,6 +26,7 @@ use crate::traffic::{self, FlowStart, Flows, TrafficError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
+use switchbed_qdisc::PortState;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::Counters;
 use switchbed_spec::build::{self, Outside};
@@ -106,8 +107,8 @@ pub struct Simulation {
     /// The end of the warm-up; [`Time::NEVER`] once it is over.
     warmup: Time,
     warmed_at: Time,
-    /// Every link's counters when the warm-up ended.
-    before: Vec<Counters>,
+    /// Every link's counters when the warm-up ended, and its bits that were counted and not sent.
+    before: Vec<(Counters, f64)>,
     series: Option<Series>,
     goodputs: Option<Goodputs>,
     captures: Captures,
@@ -219,11 +220,15 @@ impl Simulation {
                 header: transport.header.get(),
                 fct_end: measure.fct_end,
             },
-            before: vec![Counters::default(); ports.len()],
+            before: vec![(Counters::default(), 0.0); ports.len()],
             ports,
             now: Time::ZERO,
             until: run.until.map_or(Time::NEVER, |until| Time::ZERO + until),
-            warmup: Time::ZERO + measure.warmup,
+            // Without one, what is sent at the start counts.
+            warmup: match measure.warmup {
+                Span::ZERO => Time::NEVER,
+                warmup => Time::ZERO + warmup,
+            },
             warmed_at: Time::ZERO,
             captures,
             timeline,
@@ -401,7 +406,8 @@ impl Simulation {
     fn warm_up(&mut self, now: Time) {
         self.network.touch_all(now);
         for link in 0..self.network.links() {
-            self.before[link as usize] = *self.network.port(link).state().counters();
+            let port = self.network.port(link).state();
+            self.before[link as usize] = (*port.counters(), unsent_bits(port, now));
             if let Some(stats) = self.network.stats(link) {
                 stats.restart(now);
             }
@@ -540,10 +546,13 @@ impl Simulation {
                 stats.close(now);
                 stats.lengths()
             });
-            let counters = self.network.port(id).state().counters().since(&self.before[link]);
+            let (before, ahead) = &self.before[link];
+            let port = self.network.port(id).state();
+            let counters = port.counters().since(before);
+            let sent = counters.sent_bytes as f64 * 8.0 + ahead - unsent_bits(port, now);
             let capacity = self.timeline.capacity_bits(id, info.cable.rate, self.warmed_at, now);
-            let utilisation =
-                if capacity > 0.0 { counters.sent_bytes as f64 * 8.0 / capacity } else { 0.0 };
+            // A packet that is on the line as its rate changes keeps the old one.
+            let utilisation = if capacity > 0.0 { (sent / capacity).min(1.0) } else { 0.0 };
             let underflow = monitors::underflow(&mut self.network, id, now);
             let info = info.clone();
             reports.push(PortReport { info, counters, utilisation, lengths, underflow });
@@ -566,6 +575,11 @@ impl Simulation {
         });
         flow.size.map(|size| request + self.empty_fct(flow.src, flow.dst, size))
     }
+}
+
+/// Bits of the packet on a port's line, which counts since it began, that are still to be sent.
+fn unsent_bits(port: &PortState, now: Time) -> f64 {
+    port.busy_until().since(now).as_secs_f64() * port.rate().as_bps() as f64
 }
 
 /// When the series, the goodputs or a monitor wants to look next.

@@ -46,6 +46,11 @@ pub struct FlowRecord {
 }
 
 impl FlowRecord {
+    /// Whether it had ended by then.
+    pub fn ended_by(&self, time: Time) -> bool {
+        self.end.is_some_and(|end| end <= time)
+    }
+
     /// Of a flow that starts.
     pub(crate) fn starting(flow: &FlowStart) -> FlowRecord {
         FlowRecord {
