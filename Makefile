@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 
-.PHONY: setup pgo setup-system setup-peers demo test bench bench-accept bench-core bench-sizes bench-peers validate deny lint format docs site pictures figures fabrics live-papers lock clean
+.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-sizes bench-peers validate deny lint format docs site pictures figures fabrics live-papers lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -45,10 +45,18 @@ demo: setup
 
 # The live tests go by the clock: they have the machine to themselves.
 LIVE_TESTS := $(wildcard python/tests/test_live_*.py)
-test: lint
+test: test-system lint
 	cargo test --locked
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(LIVE_TESTS:%=--ignore=%)
 	$(BIN)/python -m pytest $(LIVE_TESTS)
+
+# Where it may, installs what a test would be skipped without.
+test-system:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		$(MAKE) --no-print-directory setup-system || echo "test: that failed; tests that need what is missing are skipped"; \
+	else \
+		echo "test: tests that need what is not installed are skipped (sudo make setup-system installs it)"; \
+	fi
 
 lint: setup
 	cargo fmt --all --check
@@ -79,6 +87,7 @@ bench-accept: setup
 	SWITCHBED_ACCEPT_COUNTS=1 $(BIN)/python -m pytest --quiet python/tests/test_instructions.py
 
 validate: setup
+	$(BIN)/python validation/without_programs.py
 	$(BIN)/python validation/broken.py
 	$(BIN)/python validation/other_seeds.py
 	$(BIN)/python validation/ns3_witness.py
@@ -134,6 +143,7 @@ define install
 	@missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
 	if [ -z "$$missing" ]; then echo "$@: $(1): installed"; exit 0; fi; \
 	if [ "$$(id -u)" != 0 ]; then echo "$@: run it as root (sudo make $@): it installs" $$missing >&2; exit 1; fi; \
+	echo "$@: installs" $$missing; \
 	apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing
 endef
 

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from needs import pytest_runtest_protocol, pytest_runtest_setup, pytest_sessionfinish
+
+__all__ = ["pytest_runtest_protocol", "pytest_runtest_setup", "pytest_sessionfinish"]
 
 SINGLE = """
 title = "Small flows among four hosts"

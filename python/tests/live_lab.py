@@ -1,10 +1,6 @@
-"""What the live tests share: where they can run, and labs."""
+"""What the live tests share: labs."""
 
-import functools
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,49 +30,6 @@ NOTHING = 'name = "none"'
 ECN = 'kind = "ecn-star"'
 DCTCP = 'kind = "dctcp"'
 NO_ECN = 'kind = "reno"\necn = false'
-
-
-@functools.cache
-def missing() -> str | None:
-    """Why no lab can run here."""
-    if sys.platform != "linux":
-        return "the live switch needs Linux"
-    if os.geteuid() != 0:
-        return "labs need root"
-    name = f"sb-probe-{os.getpid()}"
-    try:
-        made = subprocess.run(
-            ["ip", "netns", "add", name], capture_output=True, text=True, check=False
-        )
-        if made.returncode != 0:
-            return f"network namespaces are not allowed: {made.stderr.strip()}"
-        subprocess.run(["ip", "netns", "delete", name], check=True)
-        tap = subprocess.run(
-            ["ip", "tuntap", "add", "mode", "tap", "name", f"sbp{os.getpid()}"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if tap.returncode != 0:
-            return f"TAP interfaces are not allowed: {tap.stderr.strip()}"
-        subprocess.run(["ip", "link", "delete", f"sbp{os.getpid()}"], check=True)
-    except FileNotFoundError:
-        return "ip is missing: make setup-system"
-    return None
-
-
-@pytest.fixture(scope="session")
-def can_run() -> None:
-    """Skips with a word where no lab can run."""
-    why = missing()
-    if why is not None:
-        pytest.skip(why)
-
-
-def has_iperf3() -> None:
-    """Skips with a word where there is none."""
-    if shutil.which("iperf3") is None:
-        pytest.skip("iperf3 is missing: make setup-system")
 
 
 def bulk(senders: str, to: int, service: int, each: int = 1) -> str:

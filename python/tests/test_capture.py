@@ -1,7 +1,6 @@
 """Packet traces as tshark reads them, against the run's own counters."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -49,13 +48,10 @@ def table(path: Path) -> list[dict[str, object]]:
 
 
 def tshark(path: Path, shown: str, *fields: str) -> list[list[str]]:
-    program = shutil.which("tshark")
-    if program is None:
-        pytest.skip("tshark is missing: make setup-system installs it")
     wanted = [word for field in fields for word in ("-e", field)]
     done = subprocess.run(
         [
-            program,
+            "tshark",
             "-n",
             "-o",
             "ip.check_checksum:TRUE",
@@ -79,6 +75,7 @@ def test_a_capture_is_kept_in_the_result_directory(out: Path) -> None:
     assert names == ["host0.pcapng", "switch-4.pcapng"]
 
 
+@pytest.mark.needs("tshark")
 def test_tshark_agrees_on_marks(out: Path) -> None:
     (port,) = (row for row in table(out / "ports.json") if row["port"] == "switch:4")
     trace = out / "captures" / "switch-4.pcapng"
@@ -87,6 +84,7 @@ def test_tshark_agrees_on_marks(out: Path) -> None:
     assert port["sent_packets"] == len(tshark(trace, "tcp", "frame.number"))
 
 
+@pytest.mark.needs("tshark")
 def test_tshark_agrees_on_repeated_sequence_ranges(out: Path) -> None:
     flows = [row for row in table(out / "flows.json") if row["src"] == 0]
     data = "tcp.len > 0 && ip.src == 10.0.0.1"
@@ -99,6 +97,7 @@ def test_tshark_agrees_on_repeated_sequence_ranges(out: Path) -> None:
     assert len(tshark(trace, f"({data}) && ({again})", "frame.number")) == repeated
 
 
+@pytest.mark.needs("tshark")
 def test_tshark_finds_nothing_wrong(out: Path) -> None:
     for trace in (out / "captures").iterdir():
         assert tshark(trace, "_ws.malformed || ip.checksum.status == 0", "frame.number") == []

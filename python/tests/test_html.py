@@ -245,6 +245,7 @@ SELECT = """(() => {{ const s = document.querySelector('#about-{} select[data-ke
     s.value = '{}'; s.dispatchEvent(new Event('change')); }})()"""
 
 
+@pytest.mark.needs("chromium")
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_browser_shows_it_without_a_complaint(kept: Path, tab: Page, width: int) -> None:
     tab.requests.clear()
@@ -327,6 +328,7 @@ def test_a_browser_shows_it_without_a_complaint(kept: Path, tab: Page, width: in
     ]
 
 
+@pytest.mark.needs("chromium")
 def test_a_browser_shows_a_sweep_as_a_heat_map(kept: Path, tab: Page) -> None:
     tab.open(kept / "swept.html", 390)
     z = "document.getElementById('heatmap').data.filter(t => t.visible).map(t => t.z)"

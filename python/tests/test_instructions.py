@@ -5,7 +5,6 @@ why."""
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,10 +15,7 @@ COMMITTED = ROOT / "crates/scenario/benches/instructions.json"
 RISE = 1.10
 """More than this times the committed figure is a failure."""
 
-pytestmark = [
-    pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind: make setup-system"),
-    pytest.mark.skipif(not shutil.which("cargo"), reason="needs cargo"),
-]
+pytestmark = pytest.mark.needs("valgrind")
 
 
 def built() -> str:

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 from conftest import Program
-from live_lab import FOR_A_WHILE, LAB, STEP, bulk, can_run, has_iperf3, queues_of
+from live_lab import FOR_A_WHILE, LAB, STEP, bulk, queues_of
 from live_switch import ip, wait_for
 
-__all__ = ["can_run"]
-needs_namespaces = pytest.mark.usefixtures("can_run")
+needs_namespaces = pytest.mark.needs("namespaces")
 KILLS = Path(__file__).parents[2] / "validation" / "kill_labs.py"
 
 
@@ -40,11 +39,10 @@ def test_a_killed_lab_leaves_nothing_and_others_keep_theirs() -> None:
     assert "in the end 0 things were left or touched" in done.stdout
 
 
-@needs_namespaces
+@pytest.mark.needs("namespaces", "iperf3")
 def test_a_lab_that_runs_is_kept_and_its_iperf3_ends_with_it(
     switchbed: Program, tmp_path: Path, command: list[str]
 ) -> None:
-    has_iperf3()
     name = f"t{os.getpid()}"
     file = str(lab_file(tmp_path, name))
     words = [*command, "live", "lab", "run", file, "--iperf3", "--set", "run.until=20s"]

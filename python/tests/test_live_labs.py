@@ -2,7 +2,6 @@
 until it shows what it should (`shows`): the machine has other things to do."""
 
 import fcntl
-import shutil
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,13 @@ from live_lab import (
     STEP,
     both,
     bulk,
-    can_run,
-    has_iperf3,
     lab,
     shows,
 )
 
 from switchbed.live import dctcp, system
 
-__all__ = ["can_run"]
-pytestmark = pytest.mark.usefixtures("can_run")
+pytestmark = pytest.mark.needs("namespaces")
 
 
 def test_marks_reach_the_receiver_and_come_back(tmp_path: Path) -> None:
@@ -132,8 +128,8 @@ def test_the_client_times_its_requests_and_answers_come_in_their_class(tmp_path:
     shows(happens)
 
 
+@pytest.mark.needs("iperf3")
 def test_iperf3_sends_in_its_class_and_hears_of_marks(tmp_path: Path) -> None:
-    has_iperf3()
     traffic = bulk("0", 2, 0) + bulk("1", 2, 1)
 
     def happens(scale: float) -> tuple[bool, object]:
@@ -200,11 +196,8 @@ def test_the_output_never_exceeds_its_rate(tmp_path: Path) -> None:
     assert 85 < found["peak_mbps"] <= 102
 
 
+@pytest.mark.needs("clang", "bpftool", "libbpf-dev", "BTF")
 def test_our_dctcp_keeps_the_queue_at_its_threshold(tmp_path: Path) -> None:
-    if not dctcp.TYPES.exists():
-        pytest.skip("this kernel has no BTF types")
-    if any(shutil.which(tool) is None for tool in ("clang", "bpftool")):
-        pytest.skip("clang or bpftool is missing: make setup-system")
     # One for the whole machine: nobody else's test may take it away.
     lock = (system.make_runtime_folder() / "dctcp.lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)

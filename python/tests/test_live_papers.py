@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_lab import can_run
 
 from switchbed import _native
 from switchbed._native import Mistake
 from switchbed.live.papers import command, figures, page, table
 from switchbed.live.papers.figures import Figure, Metric
 
-__all__ = ["can_run"]
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / figures.FILE
 
@@ -118,7 +116,7 @@ def test_an_unknown_figure_is_refused() -> None:
         figures.chosen(figures.load(FILE), ("fig99",))
 
 
-@pytest.mark.usefixtures("can_run")
+@pytest.mark.needs("namespaces")
 def test_a_figure_runs_and_goes_into_both_pages(tmp_path: Path) -> None:
     """Figure 3 for a tenth of a second, once; then nothing is left to run."""
     text = FILE.read_text()

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Program
-from live_lab import can_run, shows
+from live_lab import shows
 from live_switch import inside, ip, may_be_punctual, namespaces, running, started, tap
 
-__all__ = ["can_run", "namespaces"]
-pytestmark = pytest.mark.usefixtures("can_run")
+__all__ = ["namespaces"]
+pytestmark = pytest.mark.needs("namespaces")
 
 # Large frames, so that a busy machine keeps up.
 SWITCH = """
@@ -136,6 +136,7 @@ def mend(words: list[str]) -> str:
         subprocess.run(["ip", "netns", "exec", netns, *mending[0].split()], check=True)
 
 
+@pytest.mark.needs("ethtool")
 def test_af_qcn_shares_a_live_port_by_weights(
     switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
 ) -> None:

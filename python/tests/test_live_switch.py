@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -10,11 +9,10 @@ from typing import Any
 
 import pytest
 from conftest import Program
-from live_lab import can_run
 from live_switch import SWITCH, inside, ip, namespaces, running, tap
 
-__all__ = ["can_run", "namespaces"]
-needs_namespaces = pytest.mark.usefixtures("can_run")
+__all__ = ["namespaces"]
+needs_namespaces = pytest.mark.needs("namespaces")
 
 SEND = """
     import socket, sys
@@ -65,7 +63,7 @@ def test_the_keys_are_printed(switchbed: Program) -> None:
     assert "`[[port]]`" in switchbed("live", "keys").stdout
 
 
-@needs_namespaces
+@pytest.mark.needs("namespaces", "ethtool")
 def test_what_would_break_it_is_refused_with_what_mends_it(
     switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
 ) -> None:
@@ -150,7 +148,6 @@ def _undocumented(stats: dict[str, Any]) -> set[str]:
 def test_two_capabilities_are_enough_and_are_given_up(
     tmp_path: Path, namespaces: list[str], command: list[str]
 ) -> None:
-    assert shutil.which("setpriv"), "setpriv is part of util-linux"
     names = [f"q{os.getpid()}{letter}" for letter in "ab"]
     # Root without any other right, as of a service with a bounding set.
     words = ["setpriv", "--bounding-set", "-all,+net_admin,+net_raw", *command]
@@ -290,7 +287,7 @@ def frames() -> list[bytes]:
     ]
 
 
-@needs_namespaces
+@pytest.mark.needs("namespaces", "ethtool")
 def test_frames_of_every_shape_cross_existing_interfaces_untouched(
     tmp_path: Path, namespaces: list[str], command: list[str]
 ) -> None:

@@ -1,0 +1,133 @@
+"""What a test needs of the machine: it says so by `@pytest.mark.needs("tshark")`, and is skipped
+with that word where it is missing.
+
+A test sees none of `PROGRAMS` that it has not named: one that would fail for want of a program
+fails everywhere, and is not found out by the first machine without it."""
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Iterable
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = {
+    "bpftool": "bpftool",
+    "bridge": "iproute2",
+    "chromium": "chromium",
+    "clang": "clang",
+    "ethtool": "ethtool",
+    "ip": "iproute2",
+    "iperf3": "iperf3",
+    "ss": "iproute2",
+    "tc": "iproute2",
+    "tshark": "tshark",
+    "valgrind": "valgrind",
+}
+"""What a machine may lack, and its package."""
+FILES = {
+    "BTF": Path("/sys/kernel/btf/vmlinux"),
+    "libbpf-dev": Path("/usr/include/bpf/bpf_helpers.h"),
+}
+"""Likewise: the kernel's types, and a package's header."""
+LABS = "namespaces"
+"""What a lab needs: hosts, their interfaces, and `ip` to make them."""
+
+_links = tempfile.TemporaryDirectory(prefix="switchbed-path-")
+_path = os.environ["PATH"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Around the test's fixtures, too."""
+    os.environ["PATH"] = with_only(_named(item))
+    try:
+        return (yield)
+    finally:
+        os.environ["PATH"] = _path
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    named = _named(item)
+    if missing := [need for need in named if _is_missing(need)]:
+        pytest.skip(f"needs {', '.join(missing)}: make setup-system")
+    if LABS in named and (why := _no_labs()):
+        pytest.skip(why)
+
+
+def pytest_sessionfinish() -> None:
+    _links.cleanup()
+
+
+def with_only(programs: Iterable[str]) -> str:
+    """A PATH without `PROGRAMS` but these."""
+    return os.pathsep.join([*(_alone(name) for name in programs if name in PROGRAMS), *_others()])
+
+
+def _named(item: pytest.Item) -> list[str]:
+    named = {need for mark in item.iter_markers("needs") for need in mark.args}
+    unknown = named - {*PROGRAMS, *FILES, LABS}
+    assert not unknown, f"{item.nodeid} needs {unknown}: {Path(__file__).name} knows none"
+    return sorted(named | {"ip"} if LABS in named else named)
+
+
+def _is_missing(need: str) -> bool:
+    if need in FILES:
+        return not FILES[need].exists()
+    return need in PROGRAMS and shutil.which(need) is None
+
+
+@functools.cache
+def _alone(program: str) -> str:
+    """A directory with a link to this program, or with nothing."""
+    links = Path(_links.name, program)
+    links.mkdir()
+    if place := shutil.which(program, path=_path):
+        (links / program).symlink_to(place)
+    return str(links)
+
+
+@functools.cache
+def _others() -> list[str]:
+    """The directories of PATH; for one that has any of `PROGRAMS`, links to the rest of it."""
+    found: dict[Path, str] = {}
+    for place in map(Path, _path.split(os.pathsep)):
+        if place.resolve() in found or not place.is_dir():
+            continue
+        found[place.resolve()] = str(place)
+        if any((place / program).exists() for program in PROGRAMS):
+            links = Path(_links.name, f"{len(found)}")
+            links.mkdir()
+            for file in place.iterdir():
+                if file.name not in PROGRAMS:
+                    (links / file.name).symlink_to(file)
+            found[place.resolve()] = str(links)
+    return list(found.values())
+
+
+@functools.cache
+def _no_labs() -> str | None:
+    """Why no lab can run here."""
+    if sys.platform != "linux":
+        return "the live switch needs Linux"
+    if os.geteuid() != 0:
+        return "labs need root"
+    name = f"sbp{os.getpid()}"
+    for what, make, remove in (
+        ("network namespaces", ("netns", "add", name), ("netns", "delete", name)),
+        (
+            "TAP interfaces",
+            ("tuntap", "add", "mode", "tap", "name", name),
+            ("link", "delete", name),
+        ),
+    ):
+        made = subprocess.run(["ip", *make], capture_output=True, text=True, check=False)
+        if made.returncode != 0:
+            return f"{what} are not allowed: {made.stderr.strip()}"
+        subprocess.run(["ip", *remove], check=True)
+    return None
