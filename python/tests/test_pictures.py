@@ -1,20 +1,66 @@
 """The pictures of the schemes' pages."""
 
+import re
+import tomllib
 from pathlib import Path
 
+import polars as pl
 import pytest
+from drawn import Drawing, drawing, legend, points
 
 from switchbed import curves, pictures
-from switchbed._native import Results
 
+__all__ = ["drawing"]
 ROOT = Path(__file__).parents[2]
+PANELS = {
+    "cedm": ["per-queue", "cedm"],
+    "cqrd": ["oq", "hcf", "cq", "cqrd", "cqrd-configured"],
+    "e-ecn": ["per-queue", "per-queue-dq", "e-ecn"],
+    "red": ["step, 65 packets", "RED, weight 1", "RED, weight 0.002"],
+    "s-ecn": ["1Gbps, 10us", "1Gbps, 100us", "100Mbps, 10us", "100Mbps, 100us"],
+    "cedm-fig3": ["ecn-star, lso off", "ecn-star, lso on", "dctcp, lso off", "dctcp, lso on"],
+}
+"""What each picture compares, from above."""
+
+
+@pytest.mark.parametrize("name", pictures.PICTURES | pictures.QUEUES)
+def test_a_panel_shows_the_queues_of_a_run(name: str, tmp_path: Path, drawing: Drawing) -> None:
+    pictures.draw(name, tmp_path / "drawn.png", ROOT)
+    figure, (scenario, *_) = drawing.figure, (pictures.PICTURES | pictures.QUEUES)[name]
+    written = tomllib.loads((ROOT / scenario).read_text())
+    assert figure.get_suptitle() == written["title"]
+    assert figure.get_supylabel() == "queue (KB)"
+    assert [axes.get_xlabel() for axes in figure.axes] == [""] * (len(figure.axes) - 1) + [
+        "time (ms)"
+    ]
+    warmup_ms = float(written["measure"].get("warmup", "0ms").removesuffix("ms"))
+    titles = [axes.get_title(loc="left").split(": ")[0] for axes in figure.axes]
+    assert titles == PANELS[name]
+    for axes, (_, results) in zip(figure.axes, drawing.runs, strict=True):
+        series = pl.DataFrame(results.series)
+        used = [of for of in series.partition_by("queue", maintain_order=True) if of["bytes"].sum()]
+        *lengths, threshold = [points(line) for line in axes.get_lines()]
+        if written_threshold := used[0]["threshold_bytes"][0]:
+            assert {*threshold[1]} == {written_threshold / 1e3}
+        else:
+            lengths.append(threshold)
+        assert lengths == [
+            ((of["time_s"] * 1e3).to_list(), (of["bytes"] / 1e3).to_list()) for of in used
+        ]
+        low, high = axes.get_ylim()
+        assert low == 0
+        assert high >= max(max(ys) for _, ys in lengths)
+        seen = re.search(r"longest (.*) KB, link (.*)% used", axes.get_title(loc="left"))
+        assert seen is not None
+        # Of what came after the warm-up; samples may miss the longest.
+        late = [kb for xs, ys in lengths for ms, kb in zip(xs, ys, strict=True) if ms > warmup_ms]
+        assert float(seen[1]) >= max(late) - 0.05
+        of_port = pl.DataFrame(results.ports).filter(port=series["port"][0])
+        assert float(seen[2]) == pytest.approx(100 * of_port["utilisation"].item(), abs=0.05)
 
 
 @pytest.mark.parametrize("name", pictures.PICTURES)
-def test_each_is_drawn_and_shown(name: str, tmp_path: Path) -> None:
-    path = tmp_path / f"{name}.png"
-    pictures.draw(name, path, ROOT)
-    assert path.read_bytes().startswith(b"\x89PNG")
+def test_each_is_shown_on_its_page(name: str) -> None:
     page = ROOT / pictures.FOLDER / f"{name}.md"
     assert f"]({name}.png)" in page.read_text()
     assert page.with_suffix(".png").exists()
@@ -27,31 +73,34 @@ def test_figures_of_other_pages_are_shown(name: str) -> None:
     assert any(f"{name}.png)" in page.read_text() for page in docs.rglob("*.md"))
 
 
-def test_curves_are_drawn_in_the_order_of_their_places(tmp_path: Path) -> None:
-    seen = []
-
-    def goodput(results: Results) -> float:
-        seen.append(curves.goodput_gbps(results))
-        return seen[-1]
-
+def test_curves_are_drawn_in_the_order_of_their_places(tmp_path: Path, drawing: Drawing) -> None:
     scenario = tmp_path / "small.toml"
     text = (ROOT / "scenarios/cedm-fig4.toml").read_text()
     head = text[: text.index("[compare]")].replace("160ms", "62ms")
     scenario.write_text(
         head + "[compare]\nhost.lso = [false, true]\n"
-        'scheme.params.threshold = ["30KB", "125KB"]\ntransport.kind = ["dctcp"]\n'
+        'scheme.params.threshold = ["125KB", "30KB"]\ntransport.kind = ["dctcp"]\n'
     )
     figure = curves.Curves(
         scenario=scenario,
         key="scheme.params.threshold",
         x=lambda threshold: float(threshold.removesuffix("KB")),
         xlabel="threshold",
-        panels={"goodput": goodput},
+        panels={"goodput": curves.goodput_gbps, "longest queue": curves.longest},
     )
     curves.draw(figure, tmp_path / "small.png")
-    assert (tmp_path / "small.png").read_bytes().startswith(b"\x89PNG")
-    assert len(seen) == 4
-    assert all(5 < gbps < 9.74 for gbps in seen)
+    drawn = drawing.figure
+    assert drawn.get_suptitle() == tomllib.loads(text)["title"]
+    assert legend(drawn) == ["lso off, dctcp", "lso on, dctcp"]
+    assert [axes.get_ylabel() for axes in drawn.axes] == ["goodput", "longest queue"]
+    results = [results for _, results in drawing.runs]
+    for axes, value in zip(drawn.axes, (curves.goodput_gbps, curves.longest), strict=True):
+        assert axes.get_xlabel() == "threshold"
+        # A line's runs are in the file's order, and the larger threshold came first there.
+        off, on = ([value(run) for run in reversed(of)] for of in (results[:2], results[2:]))
+        assert [line.get_label() for line in axes.get_lines()] == legend(drawn)
+        assert [points(line) for line in axes.get_lines()] == [([30, 125], off), ([30, 125], on)]
+    assert all(5 < curves.goodput_gbps(run) < 9.74 for run in results)
 
 
 def test_settings_are_named_in_a_few_words() -> None:

@@ -1,11 +1,15 @@
 """Rates over time beside fair shares."""
 
+import tomllib
 from pathlib import Path
 
+import polars as pl
 import pytest
+from drawn import Drawing, drawing, legend, points
 
 from switchbed import pictures, shares
 
+__all__ = ["drawing"]
 ROOT = Path(__file__).parents[2]
 
 
@@ -36,11 +40,45 @@ def test_rates_come_with_their_fair_shares(short: Path) -> None:
         assert len(run.queue) > 30
 
 
-def test_both_kinds_of_picture_are_drawn(short: Path, tmp_path: Path) -> None:
+def test_rates_and_queues_are_drawn_over_time(
+    short: Path, tmp_path: Path, drawing: Drawing
+) -> None:
     shares.over_time(short, tmp_path / "time.png")
+    title = tomllib.loads(short.read_text())["title"]
+    assert drawing.figure.get_suptitle() == title
+    rows = [drawing.figure.axes[:2], drawing.figure.axes[2:]]
+    titles = [left.get_title(loc="left") for left, _ in rows]
+    assert titles == ["qcn", "af-qcn"]
+    assert [axes.get_xlabel() for axes in drawing.figure.axes] == ["", "", *["time (s)"] * 2]
+    for (left, right), (_, results) in zip(rows, drawing.runs, strict=True):
+        assert (left.get_ylabel(), right.get_ylabel()) == ("rate (Gbps)", "queue (KB)")
+        goodput, series = pl.DataFrame(results.goodput), pl.DataFrame(results.series)
+        expected = []
+        for _, of in goodput.group_by("class", maintain_order=True):
+            times = of["time_s"].to_list()
+            expected += [(times, (of["goodput_bps"] / 1e9).to_list()), (times, [2.4] * len(times))]
+        assert len(expected) == 2 * 4
+        drawn = [points(line) for line in left.get_lines()]
+        assert [xs for xs, _ in drawn] == [xs for xs, _ in expected]
+        assert [ys for _, ys in drawn] == [pytest.approx(ys) for _, ys in expected]
+        queue = (series["time_s"].to_list(), (series["bytes"] / 1e3).to_list())
+        assert [points(line) for line in right.get_lines()] == [queue]
+
+
+def test_rates_over_fair_shares_are_drawn_as_a_distribution(
+    short: Path, tmp_path: Path, drawing: Drawing
+) -> None:
     shares.over_fair(short, tmp_path / "fair.png", 0.02)
-    for name in ("time", "fair"):
-        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    (axes,) = drawing.figure.axes
+    assert axes.get_xlabel() == "rate over fair share"
+    assert axes.get_ylabel() == "share of samples"
+    assert legend(axes) == ["qcn", "af-qcn", "within 25 %"]
+    for line, (_, results) in zip(axes.get_lines(), drawing.runs, strict=True):
+        late = pl.DataFrame(results.goodput).filter(pl.col("time_s") > 0.02)
+        expected = sorted(late["goodput_bps"] / 2.4e9)
+        xs, ys = points(line)
+        assert xs == pytest.approx(expected)
+        assert ys == pytest.approx([(i + 1) / len(expected) for i in range(len(expected))])
 
 
 @pytest.mark.parametrize("name", [*shares.PICTURES, *shares.DISTRIBUTIONS])
