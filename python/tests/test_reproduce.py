@@ -4,6 +4,7 @@ test's own."""
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,23 @@ def test_every_paper_can_be_read_and_every_scenario_would_run() -> None:
 
 
 def test_the_page_follows_from_the_committed_results() -> None:
-    if page.PAGE.exists():
-        assert page.PAGE.read_text() == page.render()
+    text = page.PAGE.read_text()
+    assert text == page.render()
+    assert all(f"`{claim}`" in text for paper in claims.papers().values() for claim in paper.claims)
+
+
+def test_committed_verdicts_are_the_rules() -> None:
+    for paper in claims.papers().values():
+        found = page.committed(paper)
+        assert found
+        for name, each in found.items():
+            target = paper.claims[name].target
+            kept = Measured(
+                each["measured"], each["low"], each["high"], each["seeds"], each["flows"]
+            )
+            # That one point of several is outside is not kept.
+            words = {judge(target, replace(kept, outside=outside)) for outside in (False, True)}
+            assert each["verdict"] in words, name
 
 
 @pytest.mark.parametrize(
@@ -263,7 +279,9 @@ def test_a_second_opinion_is_reported_and_judges_nothing() -> None:
 
 
 def test_every_cause_has_its_picture_its_table_and_a_word_in_the_readme() -> None:
-    for script in claims.FOLDER.glob("*/causes.py"):
+    scripts = list(claims.FOLDER.glob("*/causes.py"))
+    assert len(scripts) == len(claims.papers())
+    for script in scripts:
         listed = re.search(r"main\(__file__, \[([^\]]*)\]", script.read_text())
         assert listed is not None
         names = {name.strip() for name in listed[1].split(",") if name.strip()}
