@@ -3,10 +3,11 @@ nothing of the lab, and everything of others. As root:
 
     kill_labs.py [KILLS [SEED]]    so many kills (20), with a seed for their moments
 
-It runs in network, process and mount namespaces of its own with an empty `/run`, temporary folder
-within: there all that is can be compared. Half of the kills come while the lab makes its namespaces
-and starts its switch, the others at any time. SIGKILL, alone or to the whole process group, is
-followed by `switchbed live lab clean`; after SIGINT and SIGTERM the lab itself must leave nothing.
+It runs in network, process and mount namespaces of its own, with an empty `/run` that holds the
+temporary folder too: there all that is can be compared. Half of the kills come while the lab makes
+its namespaces and starts its switch, the others while the switch runs. SIGKILL, alone or to the
+whole process group, is followed by `switchbed live lab clean`; after SIGINT and SIGTERM the lab
+itself must leave nothing.
 
 Others have namespaces, interfaces, processes and files with the lab's names. After every second
 SIGKILL they also take a name of the dead lab for a namespace of theirs.
@@ -43,21 +44,22 @@ kind = "long-lived"
 from = "0-1"
 to = 2
 [run]
-until = "500ms"
+until = "1s"
 """
 SWITCHBED = [sys.executable, "-m", "switchbed"]
 RUN = Path("/run")
 NAMESPACES, TEMPORARY = RUN / "netns", RUN / "tmp"
+SOCKET = RUN / "switchbed" / f"lab-{NAME}.sock"
 INSIDE = "--inside"
 HOW = [
-    (signal.SIGKILL, False),
-    (signal.SIGKILL, True),
     (signal.SIGTERM, False),
     (signal.SIGKILL, True),
     (signal.SIGKILL, False),
     (signal.SIGINT, True),
+    (signal.SIGKILL, False),
 ]
-"""The signals in turn, and whether they go to the lab's whole process group, as Ctrl-C does."""
+"""The signals in turn, and whether they go to the lab's whole process group, as Ctrl-C does. An odd
+number: each comes at both kinds of moments."""
 World = dict[str, object]
 
 
@@ -80,8 +82,10 @@ def _kills(kills: int = KILLS, seed: int = 1) -> int:
     scenario.write_text(SCENARIO)
     others = Others()
     before = _world()
+    lab = _start(scenario)
+    Moment(SOCKET, 0).wait(lab)
     begin = time.monotonic()
-    wrong = _differences(f"ended by itself with {_end(_start(scenario))}", before, _world())
+    wrong = _differences(f"ended by itself with {_end(lab)}", before, _world())
     life = time.monotonic() - begin
     rng, dead, left = random.Random(seed), 0, 0
     for i in range(kills):
@@ -107,11 +111,12 @@ def _kills(kills: int = KILLS, seed: int = 1) -> int:
     wrong += [
         f"left in the end: {path}" for path in RUN.iterdir() if path not in (NAMESPACES, TEMPORARY)
     ]
+    wrong = list(dict.fromkeys(wrong))
     for line in wrong:
         print(f"WRONG {line}")
     print(
-        f"{kills} kills of a lab of {life:.1f} s, {dead} with SIGKILL, {left} of these left "
-        f"something to clean; in the end {len(wrong)} things were left or touched"
+        f"{kills} kills of a lab whose switch lives for {life:.1f} s: after {left} of {dead} "
+        f"SIGKILLs there was something to clean; in the end {len(wrong)} left or touched"
     )
     return int(bool(wrong))
 
@@ -120,29 +125,29 @@ def _kills(kills: int = KILLS, seed: int = 1) -> int:
 class Moment:
     """When a kill comes."""
 
-    namespaces: int
-    """Once there are so many of the lab's,"""
+    path: Path
+    """Once this is there,"""
     seconds: float
     """and so much later."""
 
     def __str__(self) -> str:
-        after = f" and namespace {self.namespaces}" if self.namespaces else ""
-        return f"{self.seconds:.3f} s after its start{after}"
+        return f"{self.seconds:.3f} s after {self.path.name}"
 
     def wait(self, lab: "subprocess.Popen[bytes]") -> None:
         """Waits for it, or for the lab's end."""
-        last = NAMESPACES / f"sb-{NAME}-h{self.namespaces - 1}"
-        while self.namespaces and not last.exists() and lab.poll() is None:
+        while not self.path.exists() and lab.poll() is None:
             time.sleep(0.0005)
         with suppress(subprocess.TimeoutExpired):
             lab.wait(self.seconds)
 
 
 def _moment(i: int, kills: int, life: float, rng: random.Random) -> Moment:
-    """Every second one within a part of its own of the lab's life; the others as it begins."""
+    """Every second one as the lab begins; the others each within a part of its own of the life that
+    its switch has."""
     if i % 2:
-        return Moment(rng.randint(1, HOSTS), rng.choice((0.0, 0.01, 0.1, 1.0)) * rng.random())
-    return Moment(0, (i + 2 * rng.random()) / (kills + kills % 2) * life)
+        namespace = NAMESPACES / f"sb-{NAME}-h{rng.randrange(HOSTS)}"
+        return Moment(namespace, rng.choice((0.0, 0.01, 0.1, 1.0)) * rng.random())
+    return Moment(SOCKET, (i + 2 * rng.random()) / (kills + kills % 2) * life)
 
 
 def _start(scenario: Path) -> "subprocess.Popen[bytes]":
@@ -219,13 +224,14 @@ class Others:
         """Takes everything away."""
         for name in list(self._processes):
             self._release(name)
-        _ip("link", "delete", f"sb-{NAME}")
+        with suppress(subprocess.CalledProcessError):
+            _ip("link", "delete", f"sb-{NAME}")
         self._socket.close()
         for path in (RUN / "switchbed").glob("*"):
             if not path.is_dir():
                 path.unlink()
         for folder in self._folders:
-            (folder / f"{NAME}.json").unlink()
+            (folder / f"{NAME}.json").unlink(missing_ok=True)
 
 
 def _world() -> World:
