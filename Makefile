@@ -92,6 +92,9 @@ validate: setup
 	$(BIN)/python validation/broken.py
 	$(BIN)/python validation/other_seeds.py
 	$(BIN)/python validation/ns3_witness.py
+	$(BIN)/python validation/damage.py
+	$(BIN)/python validation/full_disk.py 5
+	$(BIN)/python validation/sweep_kills.py 40
 	@if [ "$$(id -u)" = 0 ]; then $(BIN)/python validation/kill_labs.py; else echo "validate: labs are killed as root only"; fi
 
 # Licences and sources of what we depend on, and advisories where their data base can be had.

@@ -3,9 +3,11 @@
 Modules that take long to import (Polars, rich, matplotlib) are imported where they are used.
 """
 
+import io
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -13,7 +15,7 @@ from typing import NoReturn
 import click
 
 from switchbed import fct as fct_files
-from switchbed import options
+from switchbed import files, options, terminal
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
 from switchbed.plots.command import plot
@@ -21,6 +23,7 @@ from switchbed.reproduce.command import reproduce
 from switchbed.sweeps import options as engines
 from switchbed.sweeps.engine import Engine
 from switchbed.tables import FORMATS, Format
+from switchbed.terminal import say
 from switchbed.theory.command import theory
 
 BAD_INPUT = 2
@@ -58,7 +61,7 @@ PERCENT = Percent()
 def cli(context: click.Context) -> None:
     """A test bed for data-centre switch queue management."""
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        terminal.page(context.get_help() + "\n")
 
 
 @cli.command()
@@ -159,7 +162,8 @@ def sweep(
 )
 def fct(folder: Path, form: fct_files.Form, to: Path | None) -> None:
     """Write the flow completion times of the result directory DIR in the form of others' files."""
-    fct_files.write(folder, form, to)
+    with files.believing([folder]):
+        fct_files.write(folder, form, to)
 
 
 @cli.command()
@@ -190,8 +194,9 @@ def report(path: Path, out: Path, title: str, only: tuple[str, ...]) -> None:
     from switchbed.plots import runs
 
     page.check(out)
-    page.write(runs.read([path], only), out, title, runs.failures(path))
-    click.echo(f"written to {out}")
+    with files.believing([path]):
+        page.write(runs.read([path], only), out, title, runs.failures(path))
+    say(f"written to {out}")
 
 
 @cli.command()
@@ -228,7 +233,7 @@ def check(files: tuple[Path, ...]) -> int:
             _complain(str(mistake))
             bad = True
         else:
-            click.echo(f"{file}: ok, {len(plans)} run{'s' * (len(plans) != 1)}")
+            say(f"{file}: ok, {len(plans)} run{'s' * (len(plans) != 1)}")
     return BAD_INPUT if bad else 0
 
 
@@ -237,7 +242,7 @@ def schema() -> None:
     """Print the JSON Schema of scenario files."""
     from switchbed import _native
 
-    click.echo(json.dumps(json.loads(_native.schema()), indent=2))
+    options.write_json(json.loads(_native.schema()), options.STDOUT)
 
 
 @scenario.command()
@@ -245,7 +250,7 @@ def keys() -> None:
     """Print every key of scenario files, with unit, default and meaning."""
     from switchbed import _native
 
-    click.echo(_native.reference(), nl=False)
+    terminal.page(_native.reference())
 
 
 @cli.command()
@@ -279,6 +284,9 @@ cli.add_command(theory)
 
 def main() -> NoReturn:
     """The program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # of an encoding that may lack a character
+            stream.reconfigure(errors="backslashreplace")
     finish(lambda: cli.main(prog_name="switchbed", standalone_mode=False))
 
 
@@ -300,12 +308,24 @@ def finish(work: Callable[[], object]) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except OSError as error:
-        _complain(f"{error.filename or ''}: {error.strerror}".removeprefix(": "))
-        status = 1
+        status = _complain(f"{error.filename or ''}: {files.why(error)}".removeprefix(": "))
     except Panic as error:
-        _complain(f"internal error, please report it: {error}")
-        status = 1
+        status = _internal(error)
+    except Exception as error:
+        status = _internal(error, f"{type(error).__name__}: ", f" ({_where(error)})")
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _internal(error: BaseException, kind: str = "", where: str = "") -> int:
+    _complain(f"internal error, please report it: {kind}{error}{where}")
+    return 1
+
+
+def _where(error: BaseException) -> str:
+    """The last line of ours that it came through."""
+    ours = Path(__file__).parent
+    places = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    return [f"{p.relative_to(ours)}:{n}" for p, n in places if p.is_relative_to(ours)][-1]
 
 
 def _usage(error: click.UsageError) -> str:
@@ -315,5 +335,5 @@ def _usage(error: click.UsageError) -> str:
 
 def _complain(text: str) -> int:
     """One line on standard error, whatever the text holds."""
-    click.echo(f"switchbed: {' '.join(text.split())}", err=True)
+    say(f"switchbed: {' '.join(text.split())}", err=True)
     return BAD_INPUT

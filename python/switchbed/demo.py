@@ -11,6 +11,7 @@ from switchbed import comparing, plots, report
 from switchbed.cli import finish
 from switchbed.run import Request, execute
 from switchbed.runner import Outcome
+from switchbed.terminal import say
 
 SCENARIO = Path("scenarios/mqecn-fig9.toml")
 OUT = Path("demo-results")
@@ -33,29 +34,31 @@ def demo(scenario: Path = SCENARIO, out: Path = OUT, flows: int = FLOWS) -> None
     """Runs, prints, draws."""
     sets = [f"compare.load={list(LOADS)}", f"compare.seed={list(SEEDS)}", f"flows={flows}"]
     jobs = len(os.sched_getaffinity(0))
-    print(f"{scenario}: 3 schemes × {len(LOADS)} loads × {len(SEEDS)} seeds, {flows:,} flows each")
+    say(f"{scenario}: 3 schemes × {len(LOADS)} loads × {len(SEEDS)} seeds, {flows:,} flows each")
     done = execute(Request(scenario, sets, out=out, force=True, jobs=jobs))
     if done.sweep.stopped_by is not None:
         raise done.sweep.stopped_by
     outcomes = done.sweep.outcomes
     report.print_sweep(outcomes, done.wall_s)
-    print()
+    say()
     print_paper(outcomes, flows)
     figure = out / "fct-over-load.png"
     plots.fct_over_load(outcomes, f"MQ-ECN, figure 9, with {flows:,} flows", figure)
-    print(f"\nfigure: {figure}\nresults: {out}/")
-    print(f"the full figure: .venv/bin/switchbed run {scenario} --out results/mqecn-fig9")
+    say()
+    say(f"figure: {figure}")
+    say(f"results: {out}/")
+    say(f"the full figure: .venv/bin/switchbed run {scenario} --out results/mqecn-fig9")
 
 
 def print_paper(outcomes: Sequence[Outcome], flows: int) -> None:
     """The lowest ratio of MQ-ECN over the loads, beside what the paper states."""
     ratios = [r for r in comparing.ratios(outcomes) if r.scheme == "MQ-ECN"]
-    print("MQ-ECN's lowest FCT ratio to the standard threshold over the loads, and the paper's")
-    print(f"(not comparable: FCTs depend on the number of flows, here {flows:,}, there 50,000):")
+    say("MQ-ECN's lowest FCT ratio to the standard threshold over the loads, and the paper's")
+    say(f"(not comparable: FCTs depend on the number of flows, here {flows:,}, there 50,000):")
     for statistic, paper in PAPER.items():
         here = [r.ratio for r in ratios if (r.size_class, r.statistic) == statistic]
         lowest = f"{min(here):.3f}" if here else "    –"
-        print(f"  {plots.PANELS[statistic]:30} {lowest}   paper {paper}")
+        say(f"  {plots.PANELS[statistic]:30} {lowest}   paper {paper}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from switchbed import files
 from switchbed._native import Mistake, size_bytes
 
 if TYPE_CHECKING:
@@ -84,10 +85,8 @@ def write(folder: Path, form: Form, to: Path | None) -> None:
     if to is None:
         sys.stdout.write(text)
         return
-    try:
-        to.write_text(text)
-    except OSError as error:
-        raise Mistake(f"--to {to}: cannot be written: {error.strerror}") from error
+    with files.whole(to, "--to") as draft:
+        draft.write_text(text)
 
 
 def _ns(seconds: float | None) -> int:
@@ -122,10 +121,7 @@ def _mq_ecn(flow: Flow, mss_bytes: int) -> str:
 
 def read(path: Path, form: Form, mss_bytes: int = 1460) -> list[Flow]:
     """The flows of a file; `mss_bytes` turns packets into sizes."""
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Mistake(f"{path}: cannot be read: {error}") from error
+    lines = files.read_text(path).splitlines()
     wanted, parse = _READERS[form]
     flows = []
     for number, line in enumerate(lines, 1):

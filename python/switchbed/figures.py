@@ -16,6 +16,7 @@ from switchbed._native import Mistake, Plan, Results
 from switchbed.cli import finish
 from switchbed.meter import Bar, Silent
 from switchbed.runner import Outcome
+from switchbed.terminal import say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -181,7 +182,7 @@ def main() -> None:
     for name in names:
         path = FOLDER / f"{name}.png"
         draw(name, path)
-        print(f"{SCENARIOS / name}.toml -> {path}")
+        say(f"{SCENARIOS / name}.toml -> {path}")
 
 
 if __name__ == "__main__":

@@ -78,9 +78,10 @@ def describe(tracks: Sequence[Progress], elapsed_s: float) -> str:
 
 def bar() -> "rich.progress.Progress":
     """A bar that is drawn anew when told to; its task's field `text` stands behind it."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining
+
+    from switchbed.console import Console
 
     return Progress(
         BarColumn(bar_width=10),

@@ -1,9 +1,12 @@
 """Options that several commands have, and what they do with them."""
 
 import json
+import sys
 from pathlib import Path
 
 import click
+
+from switchbed import files, terminal
 
 STDOUT = "-"
 
@@ -27,10 +30,13 @@ CSV = click.option(
 
 def write(text: str, to: str) -> None:
     """To a file, or `-` for standard output."""
-    if to == STDOUT:
-        click.echo(text, nl=False)
+    if to != STDOUT:
+        with files.whole(Path(to)) as draft:
+            draft.write_text(text, encoding="utf-8")
+    elif sys.stdout.isatty():
+        terminal.page(text)
     else:
-        Path(to).write_text(text)
+        sys.stdout.write(text)  # as it is: for a program
 
 
 def write_json(found: object, to: str) -> None:

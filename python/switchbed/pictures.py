@@ -15,6 +15,7 @@ from switchbed._native import Plan, Results
 from switchbed.cli import finish
 from switchbed.meter import Silent
 from switchbed.runner import Outcome
+from switchbed.terminal import say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -128,11 +129,11 @@ def main() -> None:
     for name in PICTURES | QUEUES:
         path = (FOLDER if name in PICTURES else FOLDER.parent) / f"{name}.png"
         draw(name, path)
-        print(path)
+        say(path)
     for name, figure in CURVES.items():
         path = FOLDER.parent / f"{name}.png"
         curves.draw(figure, path)
-        print(path)
+        say(path)
     shares.draw_all(FOLDER)
 
 

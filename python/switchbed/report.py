@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed import comparing, stats
 from switchbed.runner import Outcome
+from switchbed.terminal import say
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from switchbed.console import Console
 
 CLASSES = ("all", "small", "medium", "large")
 FIELDS = ("mean_us", "p50_us", "p95_us", "p99_us")
@@ -155,16 +156,17 @@ def print_schemes(schemes: Sequence[dict[str, Any]]) -> None:
     for scheme in schemes:
         seats = (f"{seat}: {who}" for seat, who in scheme["seats"].items() if who != "any")
         source = ", ".join(filter(None, (scheme["paper"], scheme["source"])))
-        print(f"{scheme['name']}\n  {scheme['summary']}")
+        say(scheme["name"])
+        say(f"  {scheme['summary']}")
         if source:
-            print(f"  {source}")
-        print(f"  {'; '.join(seats)}")
+            say(f"  {source}")
+        say(f"  {'; '.join(seats)}")
         for parameter in scheme["parameters"]:
             default = parameter["default"]
             value = "required" if parameter["required"] else default and f"default {default}"
             takes = ", ".join(filter(None, (parameter["takes"], value)))
-            print(f"    {parameter['name']}: {parameter['meaning']} ({takes})")
-        print()
+            say(f"    {parameter['name']}: {parameter['meaning']} ({takes})")
+        say()
 
 
 def print_bench(found: Sequence[dict[str, Any]]) -> None:
@@ -218,7 +220,7 @@ def _cell(value: object) -> str:
 def print_warnings(outcomes: Sequence[Outcome]) -> None:
     """On standard error."""
     for text in warnings(outcomes):
-        print(f"warning: {text}", file=sys.stderr)
+        say(f"warning: {text}", err=True)
 
 
 def warnings(outcomes: Sequence[Outcome]) -> list[str]:
@@ -305,10 +307,11 @@ def _speed(summary: dict[str, Any], wall_s: float) -> str:
 
 def _table(first: str, *others: str) -> tuple["Console", Any]:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, soft_wrap=False)
+    from switchbed.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else WIDE, soft_wrap=False)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(first)
     for name in others:

@@ -2,13 +2,14 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from switchbed import comparing, stats, tables
+from switchbed import comparing, files, stats, tables
 from switchbed._native import (
     SCHEMA_VERSION,
     Mistake,
@@ -17,6 +18,7 @@ from switchbed._native import (
     Table,
     __build__,
     __version__,
+    check_summary,
 )
 from switchbed.runner import Outcome
 
@@ -62,22 +64,22 @@ class Result:
         """A run's result directory, in any of its formats. Tables are read when asked for.
         `settings` are those of a sweep, where its runs do not have them."""
         place = Path(folder)
-        manifest = _json(place, "manifest.json")
-        if "scenario" not in manifest:
-            runs = "; it holds several: give one of its folders" if "runs" in manifest else ""
-            raise Mistake(f"{place}: is not the result of one run{runs}")
-        if manifest["schema_version"] != SCHEMA_VERSION:
-            raise Mistake(
-                f"{place}: has results of schema_version {manifest['schema_version']}, "
-                f"and this program reads {SCHEMA_VERSION}"
-            )
-        summary = _json(place, "summary.json")
+        if not (place / "manifest.json").exists():
+            raise Mistake(f"{place}: is no result directory: it has no manifest.json")
+        with _told(place):
+            manifest = files.read_json(place / "manifest.json")
+            _check(place, manifest)
+        summary = read_summary(place)
+        columns = manifest["tables"]
+
+        def read(name: str) -> "pl.DataFrame | None":
+            with _told(place):
+                return tables.read(place / name, columns[name]) if name in columns else None
+
         scheme = manifest["scenario"]["scheme"]["name"]
         outcome = Outcome(0, settings or manifest["settings"], scheme, summary, 0.0)
         program = f"{manifest['version']} (build {manifest['build']})"
-        return cls(
-            outcome, manifest["scenario"], lambda name: tables.read(place / name), program=program
-        )
+        return cls(outcome, manifest["scenario"], read, program=program)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -242,8 +244,63 @@ def _known(name: str) -> str:
     return name
 
 
-def _json(place: Path, name: str) -> dict[str, Any]:
+def read_summary(place: Path) -> dict[str, Any]:
+    """That of a run's result directory."""
+    path = place / "summary.json"
+    with _told(place):
+        text = files.read_text(path)
+        try:
+            check_summary(text)
+        except Mistake as error:
+            raise Mistake(f"{path}: is damaged: {error}") from error
+    return dict(json.loads(text))
+
+
+def _check(place: Path, manifest: dict[str, Any]) -> None:
+    """Refuses what is not the manifest of one run, as this program reads it."""
+    path = place / "manifest.json"
+    if "runs" in manifest:
+        raise Mistake(f"{place}: holds several runs: give one of its folders")
+    version = manifest.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise Mistake(
+            f"{path}: is of schema_version {version}, and this program reads {SCHEMA_VERSION}"
+        )
+    for name, kind in KINDS.items():
+        value: Any = manifest
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if not isinstance(value, kind):
+            raise Mistake(f"{path}: is damaged: its {name} is missing or of another type")
+    for name, columns in manifest["tables"].items():
+        named = isinstance(columns, list) and all(
+            isinstance(column, dict) and isinstance(column.get("name"), str) for column in columns
+        )
+        if not named:
+            raise Mistake(f"{path}: is damaged: its tables.{name} is no list of columns")
+
+
+KINDS: dict[str, type] = {
+    "version": str,
+    "build": str,
+    "settings": dict,
+    "scenario.topology.kind": str,
+    "scenario.scheme.name": str,
+    "scenario.transport.kind": str,
+    "scenario.transport.mss": str,
+    "scenario.traffic": list,
+    "scenario.measure": dict,
+    **{f"tables.{name}": list for name in tables.ALWAYS},
+}
+"""What every manifest has."""
+
+
+@contextmanager
+def _told(place: Path) -> Iterator[None]:
+    """What is damaged, with what can be done about it."""
     try:
-        return dict(json.loads((place / name).read_bytes()))
-    except (OSError, ValueError) as error:
-        raise Mistake(f"{place}: is no result directory: {name} cannot be read") from error
+        yield
+    except Mistake as error:
+        in_store = (place.parent.parent / "archive.json").exists()
+        again = f"remove {place} and sweep again" if in_store else "run it again"
+        raise Mistake(f"{error}; {again}") from error

@@ -9,11 +9,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from switchbed import _native, report, runner, tables
+from switchbed import _native, options, report, runner, tables
 from switchbed._native import Mistake, Plan, Results
 from switchbed.meter import Bar, Silent
 from switchbed.runner import Outcome, Sweep
 from switchbed.store import Store
+from switchbed.terminal import say
 
 INTERRUPTED = 130
 
@@ -89,19 +90,16 @@ def _publish(request: Request, done: Finished) -> None:
         objects = [outcome.to_json() for outcome in outcomes]
         found = objects if done.is_sweep else objects[0]
         text = json.dumps(found, indent=2, allow_nan=False) + "\n"
-        if request.json_to == "-":
-            sys.stdout.write(text)
-        else:
-            _replace(Path(request.json_to), text)
+        options.write(text, request.json_to)
     if request.json_to != "-":
         if done.is_sweep:
             report.print_sweep(outcomes, done.wall_s)
         else:
             report.print_run(outcomes[0])
         if request.out is not None:
-            print(f"written to {request.out}")
+            say(f"written to {request.out}")
         elif done.captures:
-            print("the packet traces (measure.capture) are kept only with --out DIR")
+            say("the packet traces (measure.capture) are kept only with --out DIR")
     sys.stdout.flush()
     report.print_warnings(outcomes)
 
@@ -112,7 +110,7 @@ def _ending(sweep: Sweep) -> int:
     if not isinstance(sweep.stopped_by, KeyboardInterrupt):
         raise sweep.stopped_by
     kept = f"{len(sweep.outcomes)} of {sweep.planned} runs had finished and are kept"
-    print(f"switchbed: interrupted; {kept if sweep.outcomes else 'nothing kept'}", file=sys.stderr)
+    say(f"switchbed: interrupted; {kept if sweep.outcomes else 'nothing kept'}", err=True)
     return INTERRUPTED
 
 
@@ -125,13 +123,3 @@ def _check_json(target: str | None) -> None:
         raise Mistake(f"--json {path}: is a directory; name a file, or - for standard output")
     if not os.access(path.parent, os.W_OK):
         raise Mistake(f"--json {path}: the directory {path.parent} does not exist or is read-only")
-
-
-def _replace(path: Path, text: str) -> None:
-    """Writes a file whole or not at all."""
-    if path.exists() and not path.is_file():  # /dev/stderr, a pipe
-        path.write_text(text)
-        return
-    draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    draft.write_text(text)
-    draft.replace(path)

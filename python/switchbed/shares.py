@@ -11,6 +11,7 @@ from switchbed._native import Plan, Results
 from switchbed.meter import Silent
 from switchbed.plots import style
 from switchbed.runner import Outcome
+from switchbed.terminal import say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -143,10 +144,10 @@ def draw_all(folder: Path) -> None:
     """Draws what the schemes' pages show."""
     for name, scenario in PICTURES.items():
         over_time(scenario, folder / f"{name}.png")
-        print(folder / f"{name}.png")
+        say(folder / f"{name}.png")
     for name, (scenario, from_s) in DISTRIBUTIONS.items():
         over_fair(scenario, folder / f"{name}.png", from_s)
-        print(folder / f"{name}.png")
+        say(folder / f"{name}.png")
 
 
 def _title(scenario: Path) -> str:

@@ -9,15 +9,16 @@ import platform
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
-from switchbed import comparing, tables
+from switchbed import comparing, files, tables
 from switchbed._native import SCHEMA_VERSION, Mistake, Plan, Results, __build__, __version__
 from switchbed.prototype import memory, sources
 from switchbed.runner import Outcome, Sweep
 
-MANIFEST = "manifest.json"
+MANIFEST, SUMMARY, MACHINE = "manifest.json", "summary.json", "machine.json"
 FORMAT = "switchbed-results"
 
 
@@ -33,10 +34,8 @@ class Store:
         self._is_sweep = is_sweep
         self._draft = path.parent / f".{path.name}.{os.getpid()}.partial"
         remove_stale(path)
-        try:
+        with self._writing():
             self._draft.mkdir(parents=True)
-        except OSError as error:
-            raise Mistake(f"--out {path}: cannot be written: {error.strerror}") from error
         try:
             # Held until the end, however that comes: who finds it free finds a dead run's draft.
             self._lock = _locked(self._draft)
@@ -55,20 +54,30 @@ class Store:
     def keep(self, plan: Plan, results: Results, outcome: Outcome) -> None:
         """Writes one run's files: here where it is the only one, else into its folder."""
         place = self._draft / folder(outcome) if self._is_sweep else self._draft
-        place.mkdir(exist_ok=True)
-        write_run(place, plan, results, outcome, self._form)
+        with self._writing():
+            place.mkdir(exist_ok=True)
+            write_run(place, plan, results, outcome, self._form)
 
     def commit(self, sweep: Sweep, wall_s: float, jobs: int) -> None:
         """Puts the directory in its place."""
+        with self._writing():
+            self._finish(sweep, wall_s, jobs)
+            check(self._path, force=self._force)
+            self._replace()
+
+    def _finish(self, sweep: Sweep, wall_s: float, jobs: int) -> None:
+        """Writes what is of all runs together."""
         if self._is_sweep:
             runs = {folder(outcome): outcome.settings for outcome in sweep.outcomes}
-            write_json(self._draft / MANIFEST, head() | {"runs": runs})
-            write_json(self._draft / "summary.json", summary(sweep))
+            own = sorted([MANIFEST, SUMMARY, MACHINE, f"runs.{self._form}"])
+            write_json(self._draft / MANIFEST, head() | {"files": own, "runs": runs})
+            write_json(self._draft / SUMMARY, summary(sweep))
             tables.write_rows(flat(sweep.outcomes), self._draft / "runs", self._form)
         times = {folder(outcome): outcome.wall_s for outcome in sweep.outcomes}
         took = {"threads": jobs, "wall_s": wall_s, "runs_wall_s": times}
-        write_json(self._draft / "machine.json", machine() | took)
-        check(self._path, force=self._force)
+        write_json(self._draft / MACHINE, machine() | took)
+
+    def _replace(self) -> None:
         old = self._draft.with_suffix(".old")
         if self._path.exists():
             self._path.rename(old)
@@ -79,6 +88,9 @@ class Store:
                 old.rename(self._path)
             raise
         shutil.rmtree(old, ignore_errors=True)
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return files.writing(f"--out {self._path}")
 
 
 def write_run(
@@ -105,8 +117,10 @@ def write_run(
         traces = place / "captures"
         traces.mkdir(exist_ok=True)
         (traces / f"{name.replace(':', '-')}.pcapng").write_bytes(pcapng)
-    write_json(place / MANIFEST, head() | manifest)
-    write_json(place / "summary.json", outcome.summary)
+    own = [str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()]
+    listed = {"files": sorted([*own, MANIFEST, SUMMARY, MACHINE])}
+    write_json(place / MANIFEST, head() | manifest | listed)
+    write_json(place / SUMMARY, outcome.summary)
 
 
 def _keep_sources(place: Path, scenario: dict[str, Any]) -> dict[str, str | None]:
@@ -125,8 +139,9 @@ def _keep_sources(place: Path, scenario: dict[str, Any]) -> dict[str, str | None
 
 
 def remove_stale(path: Path) -> None:
-    """Removes the drafts of runs that were killed before they could put them at `path`."""
-    name = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.partial")
+    """Removes the drafts of runs that were killed before they could put them at `path`, and puts
+    back what one of them was killed replacing."""
+    name = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.(partial|old)")
     try:
         found = [(draft, name.fullmatch(draft.name)) for draft in path.parent.iterdir()]
     except OSError:
@@ -140,7 +155,10 @@ def remove_stale(path: Path) -> None:
             continue
         lock = _locked(draft)
         if lock is not None:
-            shutil.rmtree(draft, ignore_errors=True)
+            if named[2] == "old" and not path.exists():
+                draft.rename(path)
+            else:
+                shutil.rmtree(draft, ignore_errors=True)
             os.close(lock)
 
 
@@ -217,19 +235,53 @@ def check(path: Path, *, force: bool) -> None:
         raise Mistake(f"--out {path}: exists and is not a directory; name another")
     if not force:
         raise Mistake(f"--out {path}: exists; name another, or give --force to replace it")
-    if any(path.iterdir()) and not _is_ours(path):
+    if not any(path.iterdir()):
+        return
+    if _manifest(path) is None:
         raise Mistake(
             f"--out {path}: --force replaces only result directories of switchbed, "
             f"and this one has no {MANIFEST} of one; name another"
         )
+    others = sorted(_entries(path) - _written(path))
+    if others:
+        named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
+        raise Mistake(
+            f"--out {path}: --force would remove what its {MANIFEST} does not list: {named}; "
+            "move it away, or name another directory"
+        )
 
 
-def _is_ours(path: Path) -> bool:
+MOST_NAMED = 5
+"""Of files that stand in the way."""
+
+
+def _manifest(path: Path) -> dict[str, Any] | None:
+    """That of a result directory of ours."""
     try:
-        manifest = json.loads((path / MANIFEST).read_bytes())
-    except (OSError, ValueError):
-        return False
-    return isinstance(manifest, dict) and manifest.get("format") == FORMAT
+        manifest = files.read_json(path / MANIFEST)
+    except Mistake:
+        return None
+    return manifest if manifest.get("format") == FORMAT else None
+
+
+def _written(path: Path) -> set[str]:
+    """The files that a run, or a comparison and its runs, wrote there, and their directories."""
+    manifest = _manifest(path) or {}
+    listed, runs = manifest.get("files"), manifest.get("runs")
+    own = {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
+    for run in runs if isinstance(runs, dict) else ():
+        if (path / run).parent == path:
+            own |= {f"{run}/{name}" for name in _written(path / run)}
+    return own | {str(parent) for name in own for parent in Path(name).parents}
+
+
+def _entries(path: Path) -> set[str]:
+    """All that is in a directory, at any depth; a link is what it is, not where it leads."""
+    return {
+        str((Path(place) / name).relative_to(path))
+        for place, folders, names in os.walk(path)
+        for name in (*folders, *names)
+    }
 
 
 def folder(outcome: Outcome) -> str:
@@ -240,7 +292,7 @@ def folder(outcome: Outcome) -> str:
 
 def write_json(path: Path, value: object) -> None:
     """Readable, and the same bytes for the same value."""
-    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n")
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def head() -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """Tables of results as files."""
 
-from collections.abc import Callable, Sequence
+import io
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from switchbed._native import Results, Table
+from switchbed import files
+from switchbed._native import Mistake, Results, Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +21,8 @@ ASKED_FOR = ("series", "goodput", "probes")
 MONITORED = ("changes", "bursts", "convergence", "rates")
 """Those of monitors, which are not even empty unless the scenario asks."""
 NAMES = (*ALWAYS, *ASKED_FOR, *MONITORED)
+TYPES = ("UInt64", "UInt32", "Float64", "Boolean", "String")
+"""Of columns, in Polars's words."""
 
 
 def of(results: Results) -> dict[str, Table]:
@@ -30,27 +34,25 @@ def write(table: Table, stem: Path, form: Format) -> None:
     """Writes `stem.form`. Parquet carries each column's unit and meaning in its Arrow field."""
     import polars as pl
 
-    path = stem.with_name(f"{stem.name}.{form}")
     if form == "parquet":
-        pl.DataFrame(table).write_parquet(path, arrow_schema=table)
+        _write(stem, form, lambda file: pl.DataFrame(table).write_parquet(file, arrow_schema=table))
     else:
-        _write_text(pl.DataFrame(table), path, form)
+        _write_text(pl.DataFrame(table), stem, form)
 
 
-def read(stem: Path) -> "pl.DataFrame | None":
-    """Reads `stem` in whichever format it is; `None` if it is not there."""
+def read(stem: Path, columns: Sequence[Mapping[str, str]]) -> "pl.DataFrame":
+    """Reads `stem` in whichever format it is; `columns` are what `describe` said of it."""
     import polars as pl
 
-    readers: dict[Format, Callable[[Path], pl.DataFrame]] = {
-        "parquet": pl.read_parquet,
-        "csv": pl.read_csv,
-        "json": pl.read_json,
-    }
-    for form, read_form in readers.items():
-        path = stem.with_name(f"{stem.name}.{form}")
-        if path.exists():
-            return read_form(path)
-    return None
+    paths = [stem.with_name(f"{stem.name}.{form}") for form in FORMATS]
+    path = next((path for path in paths if path.exists() or path.is_symlink()), paths[0])
+    names = [column["name"] for column in columns]
+    # Older manifests do not tell the types.
+    types = {c["name"]: getattr(pl, c["type"]) for c in columns if c.get("type") in TYPES}
+    frame = files.read_table(path, types)
+    if frame.columns != names or any(frame.schema[name] != kind for name, kind in types.items()):
+        raise Mistake(f"{path}: is damaged: its columns are not those that the manifest lists")
+    return frame
 
 
 def write_rows(rows: Sequence[dict[str, Any]], stem: Path, form: Format) -> None:
@@ -58,20 +60,29 @@ def write_rows(rows: Sequence[dict[str, Any]], stem: Path, form: Format) -> None
     import polars as pl
 
     frame = pl.from_dicts(rows, infer_schema_length=None)
-    path = stem.with_name(f"{stem.name}.{form}")
     if form == "parquet":
-        frame.write_parquet(path)
+        _write(stem, form, frame.write_parquet)
     else:
-        _write_text(frame, path, form)
+        _write_text(frame, stem, form)
 
 
-def _write_text(frame: "pl.DataFrame", path: Path, form: Literal["csv", "json"]) -> None:
-    if form == "csv":
-        frame.write_csv(path)
-    else:
-        frame.write_json(path)
+def _write_text(frame: "pl.DataFrame", stem: Path, form: Literal["csv", "json"]) -> None:
+    _write(stem, form, frame.write_csv if form == "csv" else frame.write_json)
+
+
+def _write(stem: Path, form: Format, write: Callable[[io.BytesIO], None]) -> None:
+    """By way of memory: of a disk that is full Polars may say only `transport error`."""
+    content = io.BytesIO()
+    write(content)
+    stem.with_name(f"{stem.name}.{form}").write_bytes(content.getbuffer())
 
 
 def describe(table: Table) -> list[dict[str, Any]]:
-    """Name, unit and meaning of every column, for the manifest."""
-    return [{"name": n, "unit": u, "meaning": m} for n, u, m in table.columns]
+    """Name, unit, type and meaning of every column, for the manifest."""
+    import polars as pl
+
+    types = map(str, pl.DataFrame(table).dtypes)
+    return [
+        {"name": name, "unit": unit, "type": kind, "meaning": meaning}
+        for (name, unit, meaning), kind in zip(table.columns, types, strict=True)
+    ]

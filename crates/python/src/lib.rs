@@ -58,6 +58,12 @@ fn schemes() -> String {
     json(&scenario::schemes())
 }
 
+/// Refuses a text that is not the summary of a run.
+#[pyfunction]
+fn check_summary(text: &str) -> PyResult<()> {
+    scenario::Summary::read(text).map(drop).map_err(Mistake::new_err)
+}
+
 /// A length of time such as `85.2us`, in picoseconds.
 #[pyfunction]
 fn time_ps(text: &str) -> PyResult<u64> {
@@ -96,8 +102,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::{
-        Mistake, Plan, Progress, Results, Table, plans, plans_of, rate_bps, reference, schema,
-        schemes, size_bytes, time_ps,
+        Mistake, Plan, Progress, Results, Table, check_summary, plans, plans_of, rate_bps,
+        reference, schema, schemes, size_bytes, time_ps,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

@@ -3,7 +3,8 @@
 
 use crate::results::times;
 use crate::warnings::warnings;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::Time;
 use switchbed_qdisc::view::DropReason;
@@ -17,7 +18,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub const BUILD: &str = env!("SWITCHBED_BUILD");
 
 /// Flows counted and finished; those that start in the warm-up do not count.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct FlowCounts {
     /// Flows that count.
     pub count: u64,
@@ -27,7 +28,7 @@ pub struct FlowCounts {
 
 /// A mean and percentiles. A percentile p is the sorted list's element ⌊p·n⌋, as the
 /// MQ-ECN simulations have it. Without flows all are null.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Fct {
     /// Flows behind these figures.
     pub n: u64,
@@ -42,7 +43,7 @@ pub struct Fct {
 }
 
 /// The same of slowdowns, which have no unit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Slowdown {
     /// Flows behind these figures.
     pub n: u64,
@@ -57,7 +58,7 @@ pub struct Slowdown {
 }
 
 /// A figure for each size class.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct BySize<T> {
     /// Every flow.
     pub all: T,
@@ -70,7 +71,7 @@ pub struct BySize<T> {
 }
 
 /// A figure for each class of interference (see `measure.giant`).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct ByMet<T> {
     /// Flows that met no giant one.
     pub nothing: T,
@@ -81,7 +82,7 @@ pub struct ByMet<T> {
 }
 
 /// Packets dropped, by reason.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Drops {
     /// No room.
     pub full: u64,
@@ -96,7 +97,7 @@ pub struct Drops {
 }
 
 /// The switch port that sent for the largest share of its time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Bottleneck {
     /// Its name.
     pub port: String,
@@ -111,7 +112,7 @@ pub struct Bottleneck {
 }
 
 /// Flows that send as long as they run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Endless {
     /// How many there are.
     pub n: u64,
@@ -135,7 +136,7 @@ impl Endless {
 }
 
 /// A class's (a service's) part in the goodput.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct ClassGoodput {
     /// The class.
     pub class: u8,
@@ -159,7 +160,7 @@ impl ClassGoodput {
 
 /// Round-trip times that the probes of a pair and class found since the warm-up.
 /// Percentiles are as [`Fct`]'s.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct ProbeRtts {
     /// The host that sent them.
     pub src: u32,
@@ -200,7 +201,7 @@ impl ProbeRtts {
 }
 
 /// A flow-size table in use.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct TableMean {
     /// Its name, or its file's.
     pub name: String,
@@ -211,7 +212,7 @@ pub struct TableMean {
 }
 
 /// What a Poisson source offers: a load by both of its definitions, and its sizes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct OfferedLoad {
     /// Flow-size tables.
     pub sizes: Vec<TableMean>,
@@ -222,7 +223,7 @@ pub struct OfferedLoad {
 }
 
 /// The summary.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Summary {
     /// Flows.
     pub flows: FlowCounts,
@@ -242,7 +243,8 @@ pub struct Summary {
     pub endless: Option<Endless>,
     /// Packets that left a port with a CE mark of that port.
     pub marks: u64,
-    /// Congestion notifications sent to sources.
+    /// Congestion notifications sent to sources; older summaries lack them.
+    #[serde(default)]
     pub notifications: u64,
     /// Packets dropped.
     pub drops: u64,
@@ -271,14 +273,19 @@ pub struct Summary {
     /// The seed.
     pub seed: u64,
     /// Switchbed's version.
-    pub version: &'static str,
+    pub version: Cow<'static, str>,
     /// A hash of the sources that this was built from.
-    pub build: &'static str,
+    pub build: Cow<'static, str>,
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
 }
 
 impl Summary {
+    /// A summary that was written before, or why the text is none.
+    pub fn read(text: &str) -> Result<Summary, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
     pub(crate) fn new(
         scenario: &Scenario,
         simulation: &Simulation,
@@ -362,8 +369,8 @@ impl Summary {
             complete,
             warnings: Vec::new(),
             seed: scenario.run.seed,
-            version: env!("CARGO_PKG_VERSION"),
-            build: BUILD,
+            version: env!("CARGO_PKG_VERSION").into(),
+            build: BUILD.into(),
             schema_version: SCHEMA_VERSION,
         };
         summary.warnings = warnings(scenario, simulation, &summary, flows, reports);

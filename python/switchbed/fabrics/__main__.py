@@ -8,6 +8,7 @@ from switchbed.cli import finish
 from switchbed.fabrics import experiment, page
 from switchbed.fabrics.cells import CELLS
 from switchbed.fabrics.front import LARGE, SMALL, Standing
+from switchbed.terminal import say
 
 SEEDS = 6
 
@@ -40,7 +41,7 @@ def main(
     found = {cell: Standing(table) for cell, table in tables.items()}
     for cell, standing in found.items():
         small, large = standing.best(SMALL)[0], standing.best(LARGE)[0]
-        click.echo(f"{cell.name}: small {small}, large {large}; front: {', '.join(standing.front)}")
+        say(f"{cell.name}: small {small}, large {large}; front: {', '.join(standing.front)}")
     if commit:
         page.commit(found)
 

@@ -1,14 +1,13 @@
 """A report of runs as one HTML file that works without a network."""
 
 import json
-import os
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from switchbed import comparing, report, stats, toml
+from switchbed import comparing, files, report, stats, toml
 from switchbed._native import Mistake
 from switchbed.html import comparison, distribution, goodput, listing, maps, queues
 from switchbed.html.chart import Chart, load
@@ -37,13 +36,9 @@ def write(
 ) -> None:
     """Writes the report, whole or not at all. `failed` are runs that have no results, and why."""
     check(path)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text(page(results, title, failed), encoding="utf-8")
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise Mistake(f"--out {path}: cannot be written: {error.strerror}") from error
+    text = page(results, title, failed)
+    with files.whole(path, "--out") as draft:
+        draft.write_text(text, encoding="utf-8")
 
 
 def page(results: Sequence[Result], title: str = "", failed: Sequence[str] = ()) -> str:
@@ -54,7 +49,7 @@ def page(results: Sequence[Result], title: str = "", failed: Sequence[str] = ())
     made = charts(results, drawn)
     named = title or str(results[0].scenario.get("title") or results[0].label)
     data = [{"name": c.name, "traces": c.traces, "layout": c.layout} for c in made]
-    own = files("switchbed.html")
+    own = resources.files("switchbed.html")
     sections = [
         f"<h1>{escape(named)}</h1>",
         _ran(results, drawn),

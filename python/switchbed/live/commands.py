@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from switchbed import _native, options
+from switchbed import _native, options, terminal
 from switchbed._native import Mistake
 from switchbed.live import control
+from switchbed.terminal import say
 
 path_argument = click.Path(path_type=Path)
 socket_option = click.option(
@@ -79,13 +80,13 @@ def react(
 def check(file: Path) -> None:
     """Say whether FILE is a live switch's, without running it."""
     _native.live_plan(file)
-    click.echo(f"{file}: ok")
+    say(f"{file}: ok")
 
 
 @live.command()
 def keys() -> None:
     """Print every key of a live switch's file."""
-    click.echo(_native.live_reference(), nl=False)
+    terminal.page(_native.live_reference())
 
 
 @live.command("set")
@@ -100,7 +101,7 @@ def set_(sets: tuple[str, ...], socket: Path | None) -> None:
 @socket_option
 def show(socket: Path | None) -> None:
     """Print what a switch that runs is set to, as JSON."""
-    click.echo(json.dumps(control.ask(control.find(socket), "show"), indent=2))
+    options.write_json(control.ask(control.find(socket), "show"), options.STDOUT)
 
 
 @live.command()
@@ -124,14 +125,13 @@ def stats(
 
 def _print_stats(found: dict[str, Any], as_json: bool, prometheus: bool) -> None:
     if as_json:
-        click.echo(json.dumps(found))
+        say(json.dumps(found))
     elif prometheus:
         from switchbed.live.prometheus import text
 
-        click.echo(text(found), nl=False)
+        terminal.page(text(found))
     else:
-        from rich.console import Console
-
+        from switchbed.console import Console
         from switchbed.live.view import table
 
         Console().print(table(found))
@@ -154,7 +154,7 @@ def load() -> None:
     """Compile it and hand it to the kernel, as sb_dctcp."""
     from switchbed.live import dctcp as ours
 
-    click.echo(f"{ours.NAME} is {'loaded' if ours.load() else 'there already'}")
+    say(f"{ours.NAME} is {'loaded' if ours.load() else 'there already'}")
 
 
 @dctcp.command()
@@ -162,7 +162,7 @@ def unload() -> None:
     """Take it back."""
     from switchbed.live import dctcp as ours
 
-    click.echo(f"{ours.NAME} is {'unloaded' if ours.unload() else 'not there'}")
+    say(f"{ours.NAME} is {'unloaded' if ours.unload() else 'not there'}")
 
 
 @live.command()
@@ -233,11 +233,11 @@ def clean(all_labs: bool) -> None:
 
     removed, kept = netns.clean(all_labs=all_labs)
     for name in removed:
-        click.echo(f"removed lab {name}")
+        say(f"removed lab {name}")
     for name in kept:
-        click.echo(f"kept lab {name}, which runs (--all ends it)")
+        say(f"kept lab {name}, which runs (--all ends it)")
     if not removed and not kept:
-        click.echo("nothing to clean")
+        say("nothing to clean")
 
 
 @live.command()

@@ -16,7 +16,6 @@ import select
 import shutil
 import signal
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +25,7 @@ from pathlib import Path
 
 from switchbed._native import Mistake
 from switchbed.live import system
+from switchbed.terminal import say
 
 PREFIX = "sb-"
 """Every namespace of a lab begins so."""
@@ -133,7 +133,7 @@ def clean(*, all_labs: bool) -> tuple[list[str], list[str]]:
             found = _read(folder)
             if found is None:
                 if not _remove_unbegun(folder):
-                    print(f"switchbed: {folder}: is no lab's; left", file=sys.stderr)
+                    say(f"switchbed: {folder}: is no lab's; left", err=True)
                 continue
             if found.runs() and not all_labs:
                 kept.append(found.name)

@@ -4,7 +4,6 @@ and writes down what it was asked to."""
 import json
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from switchbed import _native
 from switchbed._native import LivePlan, LiveSwitch, Mistake
 from switchbed.live import interfaces, system
+from switchbed.terminal import say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,10 +56,7 @@ def run(request: Request, text: str | None = None) -> int:
         _be_punctual()
     # Threads that are started from here on have no rights either.
     _native.drop_capabilities()
-    print(
-        f"switchbed: {len(live['port'])} ports, {live['scheme']['label']}; {socket}",
-        file=sys.stderr,
-    )
+    say(f"switchbed: {len(live['port'])} ports, {live['scheme']['label']}; {socket}", err=True)
     stats, series = _forward(switch, request.seconds)
     if request.out is not None:
         _write(request.out, live, stats, series)

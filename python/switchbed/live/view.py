@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
 from switchbed._native import Mistake
+from switchbed.console import Console
 from switchbed.live import control
 
 REFRESH_S = 0.25
@@ -69,7 +69,7 @@ def watch(path: Path) -> None:
     """Shows the table until Ctrl-C or the switch's end, with the rates of the last second or
     so."""
     recent = deque([control.stats(path)], maxlen=round(WINDOW_S / REFRESH_S))
-    with Live(table(recent[0]), auto_refresh=False) as live:
+    with Live(table(recent[0]), console=Console(), auto_refresh=False) as live:
         while True:
             time.sleep(REFRESH_S)
             try:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from switchbed import files
 from switchbed._native import Mistake
+from switchbed.terminal import say
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,8 +40,9 @@ def kind(draw: "Callable[..., Figure]") -> None:
         from switchbed.plots import output, runs
 
         output.check(out)
-        output.save(draw(runs.read(paths, only), **others), out)
-        click.echo(f"written to {out}")
+        with files.believing(paths):
+            output.save(draw(runs.read(paths, only), **others), out)
+        say(f"written to {out}")
 
     command.__doc__ = draw.__doc__
     command.__click_params__ += getattr(draw, "__click_params__", [])  # type: ignore[attr-defined]

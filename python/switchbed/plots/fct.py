@@ -83,7 +83,7 @@ def relative(outcomes: Sequence[Outcome], title: str) -> "Figure":
     for axes, (statistic, heading) in zip(made.subplots(2, 2).flat, PANELS.items(), strict=True):
         axes.set_title(heading, fontsize="medium")
         _panel(axes, base, [r for r in ratios if (r.size_class, r.statistic) == statistic], looks)
-        axes.set_ylabel(f"FCT relative to {base}")
+        axes.set_ylabel(f"FCT relative to {style.plain(base)}")
         axes.set_xlabel("load (%)")
     style.legend_below(made)
     return made

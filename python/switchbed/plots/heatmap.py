@@ -41,10 +41,10 @@ def figure(
                     dark = value < (min(known) + max(known)) / 2
                     ink = "white" if dark else "black"
                     axes.text(i, j, _digits(value), ha="center", va="center", color=ink, fontsize=7)
-        axes.set_xticks(range(len(xs)), xs, fontsize="small")
-        axes.set_yticks(range(len(ys)), ys, fontsize="small")
+        axes.set_xticks(range(len(xs)), map(style.plain, xs), fontsize="small")
+        axes.set_yticks(range(len(ys)), map(style.plain, ys), fontsize="small")
         axes.set_xlabel(x)
-        axes.set_title(label, fontsize="medium")
+        axes.set_title(style.plain(label), fontsize="medium")
     row[0].set_ylabel(y)
     made.colorbar(image, ax=list(row), label=metric, format="{x:,g}")
     return made

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from switchbed import files
 from switchbed._native import Mistake
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def save(figure: "Figure", path: Path) -> None:
 
     check(path)
     # Text in a PDF as text; what an SVG calls its parts does not change from run to run.
-    with mpl.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "switchbed"}):
-        try:
-            figure.savefig(path, metadata=WITHOUT_DATE[path.suffix[1:]])
-        except OSError as error:
-            raise Mistake(f"--out {path}: cannot be written: {error.strerror}") from error
+    with (
+        mpl.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "switchbed"}),
+        files.whole(path, "--out") as draft,
+    ):
+        figure.savefig(draft, metadata=WITHOUT_DATE[path.suffix[1:]])

@@ -29,7 +29,7 @@ def figure(
     for axes, (line, run) in zip(rows, panels, strict=True):
         _panel(axes, series(run, chosen, window_ms), THRESHOLDS[threshold_is_of(line)])
         seed = f", seed {run.seed}" if len(line.runs) > 1 else ""
-        axes.set_title(f"{line.label}{seed}: {chosen}", fontsize="small", loc="left")
+        axes.set_title(f"{style.plain(line.label)}{seed}: {chosen}", fontsize="small", loc="left")
     rows[0].set_ylim(bottom=0)
     rows[-1].set_xlabel("time (ms)")
     made.supylabel("queue (KB)", fontsize="medium")

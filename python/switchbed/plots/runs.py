@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from switchbed import comparing
+from switchbed import comparing, files
 from switchbed._native import Mistake
 from switchbed.plots import style
 from switchbed.plots.style import Style
 from switchbed.result import Result
 from switchbed.runner import Outcome
+from switchbed.sweeps import archive
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,16 @@ def failures(path: Path) -> list[str]:
     import polars as pl
 
     if (path / "summary.json").exists():
-        summary = json.loads((path / "summary.json").read_bytes())
+        summary = files.read_json(path / "summary.json")
         if summary.get("complete", True):
             return []
         missing = summary["planned"] - len(summary["runs"])
         return [f"{missing} of {summary['planned']} runs, which the comparison was stopped before"]
-    tables = [path] if path.suffix == ".parquet" else sorted((path / "sweeps").glob("*.parquet"))
+    tables = [path] if path.suffix == ".parquet" else archive.sweeps(path)
     return [
         f"{', '.join(name(key, value) for key, value in json.loads(settings).items())}: {message}"
         for table in tables
-        for settings, message in pl.read_parquet(table)
+        for settings, message in archive.read_sweep(table)
         .filter(pl.col("status") != "ok")
         .select("settings", "message")
         .rows()
@@ -71,16 +72,19 @@ def _read(path: Path) -> list[Result]:
     if path.suffix == ".parquet":
         return _sweep(path)
     if (path / "sweeps").is_dir():
-        sweeps = sorted((path / "sweeps").glob("*.parquet"))
+        sweeps = archive.sweeps(path)
         if len(sweeps) != 1:
             names = ", ".join(sweep.name for sweep in sweeps) or "none"
             raise Mistake(f"{path}: has several sweeps or none; name one of its sweeps/: {names}")
         return _sweep(sweeps[0])
-    try:
-        manifest = json.loads((path / "manifest.json").read_bytes())
-    except (OSError, ValueError) as error:
-        raise Mistake(f"{path}: is neither a result directory nor a store of sweeps") from error
+    if not (path / "manifest.json").exists():
+        raise Mistake(f"{path}: is neither a result directory nor a store of sweeps")
+    manifest = files.read_json(path / "manifest.json")
     if "runs" in manifest:
+        if not isinstance(manifest["runs"], dict):
+            raise Mistake(
+                f"{path / 'manifest.json'}: is damaged: its runs are no object; run it again"
+            )
         return [Result.load(path / folder) for folder in manifest["runs"]]
     return [Result.load(path)]
 
@@ -88,15 +92,9 @@ def _read(path: Path) -> list[Result]:
 def _sweep(path: Path) -> list[Result]:
     import polars as pl
 
-    try:
-        frame = pl.read_parquet(path)
-    except OSError as error:
-        raise Mistake(f"{path}: cannot be read: {error}") from error
-    if not {"run", "status", "settings"} <= set(frame.columns):
-        raise Mistake(f"{path}: is no table of a sweep")
-    runs = path.parent.parent / "runs"
-    rows = frame.filter(pl.col("status") == "ok").select("run", "settings").rows()
-    return [Result.load(runs / run, dict(json.loads(settings))) for run, settings in rows]
+    runs = path.absolute().parent.parent / "runs"
+    rows = archive.read_sweep(path).filter(pl.col("status") == "ok").select("run", "settings")
+    return [Result.load(runs / run, dict(json.loads(settings))) for run, settings in rows.rows()]
 
 
 def lines(results: Sequence[Result], *, over_load: bool = False) -> list[Line]:

@@ -44,7 +44,9 @@ def figure(drawn: Sequence[Line], title: str) -> "Figure":
         mean = gbps.mean()
         all_of_it = f"{mean / 1e9:.3g} Gbps in all" if isinstance(mean, float) else ""
         seed = f", seed {run.seed}" if len(line.runs) > 1 else ""
-        axes.set_title(f"{line.label}{seed}: {all_of_it}", fontsize="small", loc="left")
+        axes.set_title(
+            f"{style.plain(line.label)}{seed}: {all_of_it}", fontsize="small", loc="left"
+        )
         axes.set_ylim(0, 101)
         axes.grid(alpha=0.3)
         axes.margins(x=0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed import comparing
 from switchbed.runner import Outcome
+from switchbed.terminal import clean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,8 +97,13 @@ def figure(width: float, height: float, title: str) -> "Figure":
 
     made = Figure(figsize=(width, height), layout="constrained", dpi=150)
     if title:
-        made.suptitle(title, fontsize="medium")
+        made.suptitle(plain(title), fontsize="medium")
     return made
+
+
+def plain(text: str) -> str:
+    """A text of others as matplotlib draws it as it is: it takes what stands in $ for formulas."""
+    return "\n".join(map(clean, text.split("\n"))).replace("$", r"\$")
 
 
 def legend_below(made: "Figure", columns: int = 4) -> None:
@@ -109,7 +115,7 @@ def legend_below(made: "Figure", columns: int = 4) -> None:
     if found:
         made.legend(
             list(found.values()),
-            list(found),
+            list(map(plain, found)),
             loc="outside lower center",
             ncols=min(columns, len(found)),
             frameon=False,

@@ -34,7 +34,7 @@ def figure(drawn: Sequence[Line], title: str) -> "Figure":
         axes.set_yticks(range(0, len(switches), step), list(of)[::step], fontsize="small")
         used = [value for row in of.values() for value in row]
         text = f"{line.label}: mean {sum(used) / len(used):.1f} %, busiest {max(used):.1f} %"
-        axes.set_title(text, fontsize="small", loc="left")
+        axes.set_title(style.plain(text), fontsize="small", loc="left")
     rows[-1].set_xlabel("port")
     made.colorbar(image, ax=list(rows), label="utilisation (%)")
     return made

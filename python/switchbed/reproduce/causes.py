@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed.result import Result
 from switchbed.scenario import Scenario
+from switchbed.terminal import page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,4 +65,4 @@ def main(script: str, findings: Sequence[Callable[[Path], str]]) -> None:
             sys.exit(f"{name}: no such cause; there is {', '.join(known)}")
         text = known[name](folder / f"{name}.png")
         (folder / f"{name}.md").write_text(text)
-        print(f"{name}\n\n{text}")
+        page(f"{name}\n\n{text}\n")

@@ -18,6 +18,7 @@ from switchbed.reproduce import measures, page
 from switchbed.reproduce.claims import Claim, Experiment, Paper, papers
 from switchbed.reproduce.rows import Rows
 from switchbed.reproduce.verdict import WORDS, Measured, judge
+from switchbed.terminal import say
 
 STORE = Path("results/reproduce")
 
@@ -83,7 +84,7 @@ def reproduce(
     chosen = list(_chosen(which))
     if not quick:
         minutes = sum(experiment.core_minutes for _, experiment in chosen)
-        click.echo(f"full scale: about {minutes / 60:.1f} core-hours", err=True)
+        say(f"full scale: about {minutes / 60:.1f} core-hours", err=True)
     findings: list[Finding] = []
     for paper, experiment in chosen:
         scale = experiment.quick if quick else experiment.full
@@ -100,7 +101,7 @@ def reproduce(
         if json_to != "-":
             _print(paper, experiment, judged, len(needed), time.monotonic() - begin)
             if scale.note:
-                click.echo(f"  {'quick' if quick else 'smaller'}: {scale.note}")
+                say(f"  {'quick' if quick else 'smaller'}: {scale.note}")
         if out is not None:
             page.draw(paper, experiment, found, out)
         if commit:
@@ -108,7 +109,7 @@ def reproduce(
     if json_to is not None:
         options.write_json([asdict(finding) for finding in findings], json_to)
     elif len(findings) > 1:
-        click.echo(_count(finding.verdict for finding in findings))
+        say(_count(finding.verdict for finding in findings))
     return 0
 
 
@@ -152,9 +153,9 @@ def _print(
     paper: Paper, experiment: Experiment, judged: Sequence[Finding], runs: int, took_s: float
 ) -> None:
     title = f"{paper.name} {experiment.id}: {experiment.title}"
-    click.echo(f"{title} ({runs} runs, {took_s:.0f} s)")
+    say(f"{title} ({runs} runs, {took_s:.0f} s)")
     for finding in judged:
-        click.echo(f"  {line(finding, paper.claims[finding.id].unit)}")
+        say(f"  {line(finding, paper.claims[finding.id].unit)}")
 
 
 def line(finding: Finding, unit: str) -> str:
@@ -189,11 +190,11 @@ def _list(json_to: str | None) -> int:
             finding = committed.get(claim.id, asdict(missing))
             found.append(finding)
             if json_to is None:
-                click.echo(line(Finding(**finding), claim.unit))
+                say(line(Finding(**finding), claim.unit))
     if json_to is not None:
         options.write_json(found, json_to)
     else:
-        click.echo(_count(finding["verdict"] for finding in found))
+        say(_count(finding["verdict"] for finding in found))
     return 0
 
 

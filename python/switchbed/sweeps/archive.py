@@ -5,9 +5,9 @@
     failed/KEY.json      why a run failed
     sweeps/NAME.parquet  a row a run of that sweep: its key, settings, status, summary
 
-A run is written under `.drafts` and renamed when it is whole, so a killed sweep leaves nothing
-that looks finished, and many processes, on many machines, may write at once: whoever comes second
-with a run drops it. Runs are found by key alone: sweeps that overlap share them.
+What is written is written below `.drafts` and renamed when it is whole, so a killed sweep leaves
+nothing that looks finished, and many processes, on many machines, may write at once: whoever comes
+second with a run drops it. Runs are found by key alone: sweeps that overlap share them.
 """
 
 import json
@@ -17,16 +17,21 @@ import shutil
 import socket
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from switchbed import store, tables
+from switchbed import files, store, tables
 from switchbed._native import Mistake, Plan, Results
+from switchbed.result import read_summary
 from switchbed.runner import Outcome
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FORMAT = "switchbed-sweeps"
 SIGN = "archive.json"
-FOLDERS = ("runs", "failed", "sweeps")
+FOLDERS = ("runs", "failed", "sweeps", ".drafts")
 STALE_S = 24 * 3600
 """A draft is written in seconds: another machine's that is older is a dead process's."""
 
@@ -39,23 +44,24 @@ class Archive:
         self.path = path
         self._me = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         """No other process's or archive's, wherever the directory is shared."""
+        self._drafts = path / ".drafts" / self._me
         if not (path / SIGN).exists():
             if not create:
                 raise Mistake(f"--store {path}: is no store of sweeps; switchbed sweep makes one")
             self._begin()
-        elif _read(path / SIGN).get("format") != FORMAT:
-            raise Mistake(f"--store {path}: its {SIGN} is another program's; name another store")
-        self._drafts = path / ".drafts" / self._me
+        elif files.read_json(path / SIGN).get("format") != FORMAT:
+            raise Mistake(
+                f"--store {path}: its {SIGN} is another program's; name another store, or if it is "
+                f"one, write {json.dumps({'format': FORMAT})} into that file"
+            )
 
     def _begin(self) -> None:
         """Another process may be beginning it too."""
         if self.path.exists() and not (self.path.is_dir() and _is_begun(self.path)):
             raise Mistake(f"--store {self.path}: exists and is no store of sweeps; name another")
-        try:
+        with self._writing():
             for folder in FOLDERS:
                 (self.path / folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise Mistake(f"--store {self.path}: cannot be written: {error.strerror}") from error
         self._replace(self.path / SIGN, {"format": FORMAT})
 
     def run(self, key: str) -> Path:
@@ -68,28 +74,30 @@ class Archive:
 
     def keys(self) -> tuple[set[str], set[str]]:
         """Of all runs that are there, and of all that failed."""
-        runs, failed = (self.path / "runs").iterdir(), (self.path / "failed").glob("*.json")
+        runs, failed = (self.path / "runs").glob("*"), (self.path / "failed").glob("*.json")
         return {path.name for path in runs}, {path.stem for path in failed}
 
     def summary(self, key: str) -> dict[str, Any]:
         """A run's headline figures."""
-        return _read(self.run(key) / "summary.json")
+        return read_summary(self.run(key))
 
     def keep(self, key: str, plan: Plan, results: Results, outcome: Outcome) -> None:
         """Writes a run. If another process was quicker, its results are the same."""
         draft = self._drafts / key
-        draft.mkdir(parents=True)
-        write(draft, plan, results, outcome)
-        self._publish(key, draft)
+        with self._writing():
+            draft.mkdir(parents=True)
+            write(draft, plan, results, outcome)
+            self._publish(key, draft)
 
-    def keep_files(self, key: str, files: Mapping[str, bytes]) -> None:
+    def keep_files(self, key: str, contents: Mapping[str, bytes]) -> None:
         """The same of a run that another machine has written: its files by their paths."""
         draft = self._drafts / key
-        for name, content in files.items():
-            path = draft / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        self._publish(key, draft)
+        with self._writing():
+            for name, content in contents.items():
+                path = draft / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            self._publish(key, draft)
 
     def _publish(self, key: str, draft: Path) -> None:
         try:
@@ -108,7 +116,13 @@ class Archive:
     def failure(self, key: str) -> str | None:
         """Why the run failed, if it did."""
         path = self.path / "failed" / f"{key}.json"
-        return str(_read(path)["message"]) if path.exists() else None
+        if not path.exists():
+            return None
+        try:
+            return str(files.read_json(path)["message"])
+        except (Mistake, KeyError) as error:
+            why = error if isinstance(error, Mistake) else f"{path}: is damaged: it has no message"
+            raise Mistake(f"{why}; remove it and sweep again") from error
 
     def forget_failure(self, key: str) -> None:
         """Before the run is tried again."""
@@ -116,9 +130,11 @@ class Archive:
 
     def write_sweep(self, name: str, rows: list[dict[str, Any]]) -> None:
         """A sweep's table, whole or not at all."""
-        draft = self.path / "sweeps" / f".{name}.{self._me}"
-        tables.write_rows(rows, draft, "parquet")
-        draft.with_name(f"{draft.name}.parquet").replace(self.path / "sweeps" / f"{name}.parquet")
+        with self._writing():
+            self._drafts.mkdir(parents=True, exist_ok=True)
+            tables.write_rows(rows, self._drafts / name, "parquet")
+            draft = self._drafts / f"{name}.parquet"
+            draft.replace(self.path / "sweeps" / draft.name)
 
     def end(self) -> None:
         """Leaves nothing that is not whole."""
@@ -132,9 +148,36 @@ class Archive:
                 shutil.rmtree(draft, ignore_errors=True)
 
     def _replace(self, path: Path, value: dict[str, Any]) -> None:
-        draft = path.with_name(f".{path.name}.{self._me}")
-        store.write_json(draft, value)
-        draft.replace(path)
+        with self._writing():
+            self._drafts.mkdir(parents=True, exist_ok=True)
+            draft = self._drafts / path.name
+            store.write_json(draft, value)
+            draft.replace(path)
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return files.writing(f"--store {self.path}")
+
+
+def sweeps(path: Path) -> list[Path]:
+    """The tables of a store's sweeps. What is hidden is none: a killed sweep's draft, once."""
+    return sorted(p for p in path.glob("sweeps/*.parquet") if not p.name.startswith("."))
+
+
+def read_sweep(path: Path) -> "pl.DataFrame":
+    """A sweep's table."""
+    import polars as pl
+
+    try:
+        frame = files.read_table(path)
+        if any(frame.schema.get(name) != pl.String for name in COLUMNS):
+            raise Mistake(f"{path}: is no table of a sweep, which has {', '.join(COLUMNS)}")
+    except Mistake as error:
+        raise Mistake(f"{error}; remove it, and its sweep writes it again") from error
+    return frame
+
+
+COLUMNS = ("run", "settings", "status", "message")
+"""What every sweep's table has, as text."""
 
 
 def write(folder: Path, plan: Plan, results: Results, outcome: Outcome) -> None:
@@ -142,7 +185,7 @@ def write(folder: Path, plan: Plan, results: Results, outcome: Outcome) -> None:
     # What a sweep calls the run is the sweep's, not the run's.
     alone = Outcome(0, {}, outcome.scheme, outcome.summary, outcome.wall_s)
     store.write_run(folder, plan, results, alone, "parquet")
-    store.write_json(folder / "machine.json", store.machine() | {"wall_s": outcome.wall_s})
+    store.write_json(folder / store.MACHINE, store.machine() | {"wall_s": outcome.wall_s})
 
 
 def _is_begun(path: Path) -> bool:
@@ -162,10 +205,3 @@ def _is_dead(draft: Path) -> bool:
         return time.time() - draft.stat().st_mtime > STALE_S
     except FileNotFoundError:
         return False
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_bytes()))
-    except (OSError, ValueError) as error:
-        raise Mistake(f"{path}: cannot be read: {error}") from error

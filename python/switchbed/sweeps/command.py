@@ -5,12 +5,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import _native, options, report
+from switchbed import _native, options, report, terminal
 from switchbed._native import Plan
 from switchbed.sweeps.archive import Archive
 from switchbed.sweeps.engine import Engine
 from switchbed.sweeps.stopping import Rule
 from switchbed.sweeps.sweep import SweepResult, check, run
+from switchbed.terminal import say
 
 INTERRUPTED = 130
 FAILED = 1
@@ -39,16 +40,16 @@ def sweep(
     found = run(plans, Archive(path), called, seeds, rule, engine, retry=retry)
     if found.outcomes:
         report.print_sweep(found.outcomes, time.perf_counter() - begin)
-    print(f"{counts(found)}; in {path}, sweep {found.name}")
+    say(f"{counts(found)}; in {path}, sweep {found.name}")
     sys.stdout.flush()
     for entry in found.failures:
         settings = " ".join(f"{key}={value}" for key, value in entry.settings.items())
-        print(f"failed: {settings}: {entry.message}", file=sys.stderr)
+        say(f"failed: {settings}: {entry.message}", err=True)
     report.print_warnings(found.outcomes)
     if found.stopped_by is not None:
         if not isinstance(found.stopped_by, KeyboardInterrupt):
             raise found.stopped_by
-        print("switchbed: interrupted; the same command goes on from here", file=sys.stderr)
+        say("switchbed: interrupted; the same command goes on from here", err=True)
         return INTERRUPTED
     return FAILED if found.failures else 0
 
@@ -69,6 +70,6 @@ def query(path: Path, sql: str, json_to: str | None, csv_to: str | None) -> None
     if csv_to is not None:
         options.write(frame.write_csv(), csv_to)
     if json_to is not None:
-        options.write(frame.write_json() + "\n", json_to)
+        options.write(terminal.clean_json(frame.write_json()) + "\n", json_to)
     if csv_to is None and json_to is None:
         report.print_frame(frame.columns, frame.rows())

@@ -1,11 +1,12 @@
 """SQL over a store of sweeps, by DuckDB."""
 
+import glob
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from switchbed import tables
 from switchbed._native import Mistake
-from switchbed.sweeps.archive import Archive
+from switchbed.sweeps.archive import Archive, sweeps
 
 if TYPE_CHECKING:
     import duckdb
@@ -20,30 +21,46 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
 
     Archive(path, create=False)
     with duckdb.connect() as connection:
-        _views(connection, path)
         try:
+            _views(connection, path)
             found = connection.sql(sql)
+            if found is None:
+                raise Mistake("query: it gives no rows; ask with select")
+            return pl.DataFrame(found)
         except duckdb.Error as error:
-            raise Mistake(f"query: {str(error).splitlines()[0]}") from error
-        if found is None:
-            raise Mistake("query: it gives no rows; ask with select")
-        return pl.DataFrame(found)
+            raise Mistake(f"query: {_told(error, path)}") from error
 
 
 def _views(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
-    if any(path.glob("sweeps/*.parquet")):
-        runs = _quoted(path / "sweeps/*.parquet")
-        connection.execute(
-            f"create view runs as select * from read_parquet({runs}, union_by_name = true)"
-        )
+    _view(connection, "runs", sweeps(path), "*", "union_by_name = true")
     for name in tables.NAMES:
-        if any(path.glob(f"runs/*/{name}.parquet")):
-            files = _quoted(path / f"runs/*/{name}.parquet")
-            connection.execute(
-                f"create view {name} as select parse_path(filename)[-2] as run, "
-                f"* exclude (filename) from read_parquet({files}, filename = true)"
-            )
+        columns = "parse_path(filename)[-2] as run, * exclude (filename)"
+        found = sorted(path.glob(f"runs/*/{name}.parquet"))
+        _view(connection, name, found, columns, "filename = true")
+
+
+def _view(
+    connection: "duckdb.DuckDBPyConnection",
+    name: str,
+    files: list[Path],
+    columns: str,
+    option: str,
+) -> None:
+    if files:
+        listed = ", ".join(map(_quoted, files))
+        connection.execute(
+            f"create view {name} as select {columns} "
+            f"from read_parquet([{listed}], hive_partitioning = false, {option})"
+        )
 
 
 def _quoted(path: Path) -> str:
-    return "'" + str(path.absolute()).replace("'", "''") + "'"
+    """DuckDB takes every path for a pattern."""
+    return "'" + glob.escape(str(path.absolute())).replace("'", "''") + "'"
+
+
+def _told(error: Exception, path: Path) -> str:
+    """What DuckDB says in a line; of a file that it cannot read, what to do."""
+    why = str(error).splitlines()[0]
+    damaged = next((p for p in path.absolute().glob("*/*") if str(p) in why), None)
+    return f"{why}; remove {damaged} and sweep again" if damaged else why

@@ -14,7 +14,7 @@ from switchbed.result import Result
 from switchbed.runner import Outcome
 from switchbed.scenario import Scenario
 from switchbed.sweeps import key, progress
-from switchbed.sweeps.archive import Archive
+from switchbed.sweeps.archive import Archive, read_sweep
 from switchbed.sweeps.engine import Engine, Job, Ledger
 from switchbed.sweeps.stopping import Rule
 from switchbed.sweeps.threads import Threads
@@ -58,9 +58,7 @@ class SweepResult:
     @property
     def frame(self) -> "pl.DataFrame":
         """A row a run: key, settings, status, summary."""
-        import polars as pl
-
-        return pl.read_parquet(self.archive.path / "sweeps" / f"{self.name}.parquet")
+        return read_sweep(self.archive.path / "sweeps" / f"{self.name}.parquet")
 
     @property
     def failures(self) -> list[Entry]:
@@ -144,13 +142,16 @@ def run(
         todo = plans(range(first, first + seeds))
     found = SweepResult(archive, name, [])
     archive.sweep()
-    with engine, progress.bar(found) as meter:
-        while todo and found.stopped_by is None:
-            _round(todo, found, engine, meter, retry)
-            todo = [] if rule is None else list(_more(plans, found, rule))
-    archive.sweep()
-    if found.entries:
-        archive.write_sweep(name, _rows(found))
+    try:
+        with engine, progress.bar(found) as meter:
+            while todo and found.stopped_by is None:
+                _round(todo, found, engine, meter, retry)
+                todo = [] if rule is None else list(_more(plans, found, rule))
+        # What stopped it is what to say: a disk that is full has no room for the table either.
+        if found.entries and not isinstance(found.stopped_by, Mistake):
+            archive.write_sweep(name, _rows(found))
+    finally:
+        archive.sweep()
     return found
 
 

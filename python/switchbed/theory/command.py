@@ -13,6 +13,7 @@ import click
 
 from switchbed import _native, options
 from switchbed._native import Mistake
+from switchbed.terminal import say
 from switchbed.theory import cedm, cqrd, eecn, mqecn, standard
 
 Rows = list[dict[str, Any]]
@@ -326,4 +327,4 @@ def plot(kind: str, rate: float, rtt: float, packet: float, out: Path) -> None:
     output.check(out)
     bdp = standard.bdp(rate, rtt) / packet
     output.save(drawing.KINDS[kind](bdp), out)
-    click.echo(f"written to {out}")
+    say(f"written to {out}")

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
+from switchbed.console import Console
 from switchbed.live import lab
 from switchbed.live.papers import figures, page, picture
 from switchbed.live.papers.figures import Figure

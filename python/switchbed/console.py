@@ -1,0 +1,19 @@
+"""Rich's console for texts of others: no markup in them is obeyed, nor anything else."""
+
+from typing import Any
+
+from rich import console
+from rich.text import Text
+
+from switchbed.terminal import clean
+
+
+class Console(console.Console):
+    """Every text that a table or a line is made of passes through `render_str`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"markup": False, "emoji": False, "highlight": False} | options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """As rich has it."""
+        return super().render_str(clean(text), **options)

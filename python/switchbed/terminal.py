@@ -1,0 +1,37 @@
+"""What is printed. Nothing in a label, a file's name or an error may move a terminal's cursor, turn
+its text round or begin a line: every text for people passes through here, or through `console`."""
+
+import json
+import unicodedata
+from collections.abc import Callable
+
+import click
+
+UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode's categories of controls, formats (bidi's too), surrogates, and ends of lines."""
+
+
+def clean(text: str) -> str:
+    r"""The text with what a terminal would obey made visible, as `\x1b`."""
+    return _replace(text, lambda char: char.encode("unicode_escape").decode())
+
+
+def clean_json(text: str) -> str:
+    r"""JSON that means the same: `\u001b`."""
+    return _replace(text, lambda char: json.dumps(char)[1:-1])
+
+
+def _replace(text: str, by: Callable[[str], str]) -> str:
+    if text.isprintable():
+        return text
+    return "".join(by(char) if unicodedata.category(char) in UNSEEN else char for char in text)
+
+
+def say(line: object = "", *, err: bool = False) -> None:
+    """Prints one line."""
+    click.echo(clean(str(line)), err=err)
+
+
+def page(text: str) -> None:
+    """Prints a text of ours that has several lines."""
+    click.echo("\n".join(map(clean, text.split("\n"))), nl=False)

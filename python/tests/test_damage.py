@@ -1,0 +1,185 @@
+"""Results and stores that are damaged, cut off, full of something else or on a full disk. All of it
+is `validation/damage.py` and its neighbours; here is a part that has each kind."""
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import damage
+import full_disk
+import switchbed as sb
+from damage import PLACES, Case, Place
+from in_process import contents, switchbed
+from switchbed.sweeps.archive import Archive
+from switchbed.sweeps.query import query
+
+ROOT = Path(__file__).parents[2]
+
+
+def some(place: Place, whole: Path) -> Iterator[Case]:
+    """Of each file and kind of damage one reader, another each time; of keys a few."""
+    readers = [name for name in place.readers if not name.startswith("plot") or "cdf" in name]
+    turn = 0
+    for case in damage.cases(place, whole):
+        if case.reader == readers[turn % len(readers)]:
+            turn += 1
+            yield case
+    every = list(damage.mistyped_cases(place, whole, random.Random(1)))
+    quick = ("fct", "Result.load", "query runs", "sweep", "SweepResult", "report")
+    yield from [case for case in every if case.reader in quick][::12]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=[place.name for place in PLACES])
+def test_each_reader_says_in_one_line_what_is_damaged(place: Place, tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    place.make(whole)
+    tried = list(some(place, whole))
+    assert {case.kind for case in tried} >= set(damage.DAMAGES)
+    assert {case.file for case in tried} == set(place.files(whole))
+    found = {str(case): case.faults(whole, tmp_path / "damaged") for case in tried}
+    assert {case: faults for case, faults in found.items() if faults} == {}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """One with two runs."""
+    file = tmp_path / "two.toml"
+    file.write_text(damage.SCENARIO + "[compare]\nseed = [1, 2]\n")
+    path = tmp_path / "store"
+    assert switchbed("sweep", file, "--store", path).code == 0
+    return path
+
+
+def test_what_a_killed_sweep_once_left_in_a_store_is_not_read(store: Path) -> None:
+    table = (store / "sweeps/two.parquet").read_bytes()
+    (store / "sweeps/.two.host-7-abc.parquet").write_bytes(table)
+    (store / "sweeps/.two.host-8-abc.parquet").write_bytes(table[:100])
+    (store / "failed/.ab.json.host-7-abc").write_text("{")
+    assert query(store, "select count(*) as n from runs")["n"][0] == 2
+    assert switchbed("report", store, "--out", store.parent / "report.html").code == 0
+    assert switchbed("sweep", store.parent / "two.toml", "--store", store).code == 0
+
+
+def test_a_table_appears_in_a_store_only_whole(store: Path) -> None:
+    """Nothing is ever written where a query looks."""
+    seen: list[str] = []
+
+    def look(event: str, given: tuple[object, ...]) -> None:
+        if watching and event == "open" and given[1] in ("w", "wb", "x"):
+            seen.append(str(given[0]))
+
+    watching = True
+    sys.addaudithook(look)
+    archive = Archive(store)
+    archive.write_sweep("other", [{"run": "a"}])
+    (plan,) = sb.plans(store.parent / "two.toml", ["compare.seed=[1]"])
+    archive.fail("ab", plan, "because")
+    watching = False
+    assert len(seen) == 2
+    assert all(Path(path).is_relative_to(store / ".drafts") for path in seen)
+
+
+def test_a_store_is_asked_by_its_own_name(store: Path) -> None:
+    """DuckDB takes a path for a pattern, and `k=1` for a column."""
+    odd = store.parent / "k=1" / "s[t]o*"
+    odd.parent.mkdir()
+    store.rename(odd)
+    assert query(odd, "select count(*) as n from runs join flows using (run)")["n"][0] == 60
+    assert "k" not in query(odd, "select * from runs").columns
+
+
+@pytest.mark.skipif(not full_disk.possible(), reason="needs root or user namespaces for a tmpfs")
+def test_a_full_disk_is_said_in_a_line_and_costs_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "validation/full_disk.py", "23"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "each said so in a line" in done.stdout
+
+
+@pytest.mark.skipif(not full_disk.possible(), reason="needs root or user namespaces for a tmpfs")
+def test_a_store_that_cannot_be_written(store: Path) -> None:
+    words = [sys.executable, "-m", "switchbed", "sweep", str(store.parent / "two.toml")]
+    script = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+
+    def read_only(*more: str) -> str:
+        inside = [*full_disk.NAMESPACE, "sh", "-c", script, str(store)]
+        done = subprocess.run(
+            [*inside, *words, "--store", str(store), *more],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2, done.stderr
+        (line,) = [x for x in done.stderr.splitlines() if x.startswith("switchbed: ")]
+        return line
+
+    for more in ([], ["--seeds", "3"]):
+        line = read_only(*more)
+        assert f"--store {store}: cannot be written: Read-only file system" in line
+        assert "name a place that can be written" in line
+
+
+def test_force_removes_only_what_a_run_wrote(tmp_path: Path) -> None:
+    """Whether of one run or of several."""
+    for name, compare in (("one", ""), ("all", damage.COMPARE)):
+        file, out = tmp_path / f"{name}.toml", tmp_path / name
+        file.write_text(damage.SCENARIO + compare)
+        again = ("run", file, "--out", out)
+        assert switchbed(*again).code == 0
+        run = next(out.glob("0000-*"), out)
+        for place in (out, run):
+            mine = [place / "notes.txt", place / "flows.csv", place / "empty", place / "link"]
+            mine[0].write_text("years")
+            mine[1].write_text("of work")
+            mine[2].mkdir()
+            mine[3].symlink_to(tmp_path)
+            before = contents(out)
+            for path in mine:
+                done = switchbed(*again, "--force")
+                assert done.code == 2
+                assert str(path.relative_to(out)) in done.err
+                assert len(done.err.splitlines()) == 1
+                assert contents(out) == before
+                path.rmdir() if path.name == "empty" else path.unlink()
+                before = contents(out)
+        assert switchbed(*again, "--force").code == 0
+
+
+def test_a_manifest_says_which_files_are_a_runs_own(tmp_path: Path) -> None:
+    file, out = tmp_path / "one.toml", tmp_path / "out"
+    trace = 'capture = ["switch:0"]\n'
+    file.write_text(damage.SCENARIO + trace)
+    assert switchbed("run", file, "--out", out, "--tables", "csv").code == 0
+    listed = json.loads((out / "manifest.json").read_text())["files"]
+    there = [str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()]
+    assert listed == sorted(there)
+    assert any(name.startswith("captures/") for name in listed)
+    # Of a manifest that does not say it nothing is known to be a run's.
+    (out / "manifest.json").write_text('{"format": "switchbed-results"}')
+    assert switchbed("run", file, "--out", out, "--force").code == 2
+
+
+def test_a_run_killed_as_it_replaces_another_gives_it_back(tmp_path: Path) -> None:
+    file, out = tmp_path / "one.toml", tmp_path / "out"
+    file.write_text(damage.SCENARIO)
+    assert switchbed("run", file, "--out", out).code == 0
+    before = contents(out)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    out.rename(tmp_path / f".out.{dead.pid}.old")
+    assert "exists" in switchbed("run", file, "--out", out).err
+    assert contents(out) == before
+    # With its place taken since, it is what was to go.
+    (tmp_path / f".out.{dead.pid}.old").mkdir()
+    assert switchbed("run", file, "--out", out, "--force").code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"one.toml", "out"}
