@@ -269,4 +269,6 @@ def _given(value: Any) -> Any:
     """Without what is not set, which TOML cannot say."""
     if isinstance(value, dict):
         return {key: _given(item) for key, item in value.items() if item is not None}
-    return [_given(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_given(item) for item in value if item is not None]
+    return value
