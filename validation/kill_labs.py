@@ -85,7 +85,9 @@ def _kills(kills: int = KILLS, seed: int = 1) -> int:
     lab = _start(scenario)
     Moment(SOCKET, 0).wait(lab)
     begin = time.monotonic()
-    wrong = _differences(f"ended by itself with {_end(lab)}", before, _world())
+    ended = _end(lab)
+    wrong = [] if ended == 0 else [f"undisturbed, it ended with {ended}"]
+    wrong += _differences("undisturbed", before, _world())
     life = time.monotonic() - begin
     rng, dead, left = random.Random(seed), 0, 0
     for i in range(kills):

@@ -192,7 +192,7 @@ def _remove(lab: Lab) -> None:
     # What says that the folder is a lab's goes last.
     for path in lab.folder.iterdir():
         if path.name != "lab.json":
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(True)
     shutil.rmtree(lab.folder)
 
 
