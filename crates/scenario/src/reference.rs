@@ -16,6 +16,10 @@ A scenario is one TOML file. `switchbed scenario keys` prints this page, and
 A key that is unknown, or that does not apply to what the file chose, is refused with its
 line.
 
+A time is at most 100000s, a rate 100Tbps, a size 1000GB. A network has at most 1048575 ports,
+hosts' own among them, and a switch 65535; a run has at most 16777215 connections open at a time. A
+link's delay, host.delay, and what a packet of host.mtu takes at a link's rate are at most 5s each.
+
 `--set SECTION.KEY=VALUE` overrides a value; `load`, `flows`, `seed` and `scheme` stand for the
 keys one means. `[compare]` lists values for such keys, and every combination is a run:
 

@@ -53,6 +53,11 @@ impl<'a> Section<'a> {
         Ok(section)
     }
 
+    /// The keys that it may have.
+    pub fn keys(&self) -> &'static [Param] {
+        self.keys
+    }
+
     /// The full name of one of its keys.
     pub fn key(&self, name: &str) -> String {
         format!("{}.{name}", self.path)

@@ -76,7 +76,7 @@ fn what_makes_no_sense_is_refused() {
         (
             "rate = \"1Gbps\"\n[run]",
             "[run]",
-            "f.toml:24: event.1.rate is missing: write rate = \"10Gbps\"",
+            "f.toml:24: event.1.rate is missing: write rate = \"10Gbps\", or up = false",
         ),
         (
             "max = \"2Gbps\"\n",

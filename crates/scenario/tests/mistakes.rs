@@ -172,11 +172,11 @@ fn values_of_the_wrong_type_or_unit() {
         STAR,
         r#"
 9 -> "9"
-    4: topology.hosts is "9": it must be a whole number from 2 to 1000000
+    4: topology.hosts is "9": it must be a whole number from 2 to 65535
 9 -> 1
-    4: topology.hosts is 1: it must be a whole number from 2 to 1000000
+    4: topology.hosts is 1: it must be a whole number from 2 to 65535
 9 -> 99999999999999999999999
-    4: topology.hosts is 99999999999999999999999: it must be a whole number from 2 to 1000000
+    4: topology.hosts is 99999999999999999999999: it must be a whole number from 2 to 65535
 "10Gbps" -> 10
     5: topology.rate is 10: it has no unit (bps, kbps, Mbps, Gbps, Tbps); a rate is needed, such as "10Gbps"
 10Gbps -> 10us
@@ -397,12 +397,12 @@ fn fabrics_flows_and_sizes() {
     refused(
         FABRIC,
         r#"
-hosts_per_leaf = 4 -> hosts_per_leaf = 1000000
-    5: topology.hosts_per_leaf is 1000000: that makes more than 1000000 hosts or ports
+hosts_per_leaf = 4 -> hosts_per_leaf = 65535
+    5: topology.hosts_per_leaf is 65535: a switch would have 65537 ports; at most 65535
 "leaf-spine"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4 -> "fat-tree"\nk = 5
     3: topology.k is 5: a fat-tree's switches have an even number of ports
 "leaf-spine"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4 -> "fat-tree"\nk = 160
-    3: topology.k is 160: it must be a whole number from 2 to 158
+    3: topology.k is 160: it must be a whole number from 2 to 88
 "leaf-spine"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4 -> "fat-tree"
     1: topology.k is missing: write k = 8
 kind = "leaf-spine" -> kind = "leaf-spine"\nk = 4

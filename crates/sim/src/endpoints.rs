@@ -83,14 +83,23 @@ impl Endpoints {
     pub(crate) fn deliver(&mut self, delivery: Delivery, net: &mut Network) {
         either!(self, hosts => hosts.deliver(delivery, net))
     }
-    /// A host's line has another rate from now on.
-    pub(crate) fn set_rate(&mut self, host: u32, rate: Rate) {
-        let nics = match self {
+    /// The network cards that limit rates.
+    fn nics(&mut self) -> Option<&mut Nics> {
+        match self {
             Endpoints::Tcp(hosts) => hosts.nics(),
             Endpoints::Udp(hosts) => Some(hosts.nics()),
-        };
-        if let Some(nics) = nics {
+        }
+    }
+    /// A host's line has another rate from now on.
+    pub(crate) fn set_rate(&mut self, host: u32, rate: Rate) {
+        if let Some(nics) = self.nics() {
             nics.set_rate(host, rate);
+        }
+    }
+    /// A host's line goes down or comes up.
+    pub(crate) fn set_up(&mut self, host: u32, up: bool, now: Time) {
+        if let Some(nics) = self.nics() {
+            nics.set_up(host, up, now);
         }
     }
     pub(crate) fn restart(&mut self, now: Time) {
@@ -130,6 +139,10 @@ impl Endpoints {
     }
     pub(crate) fn places(&self) -> usize {
         either!(self, hosts => hosts.places())
+    }
+    /// Connections that are open.
+    pub(crate) fn open_connections(&self) -> usize {
+        either!(self, hosts => hosts.open_connections())
     }
     pub(crate) fn alphas(&self) -> Vec<f64> {
         match self {

@@ -23,14 +23,14 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use switchbed_qdisc::units::{Bytes, Time};
 use switchbed_qdisc::{Ecn, FlowId, Packet};
+pub use switchbed_spec::traffic::MAX_CONNECTIONS;
 use switchbed_spec::{FctEnd, Scenario, Warm};
 
 /// A flow identifier is a connection's place and, above it, how often the place was used,
 /// so that a late packet of a connection that is gone reaches no other.
 pub(crate) const PLACE_BITS: u32 = 24;
-/// Most connections open at a time; the last place is the probes' and
-/// the notifications'.
-pub const MAX_CONNECTIONS: usize = (1 << PLACE_BITS) - 1;
+/// The last place is the probes' and the notifications'.
+const _: () = assert!(MAX_CONNECTIONS == (1 << PLACE_BITS) - 1);
 /// Endless flows write so much.
 pub(crate) const ENDLESS: u64 = 1 << 60;
 
@@ -353,6 +353,11 @@ impl Hosts {
     /// Places that connections have taken, open and closed.
     pub fn places(&self) -> usize {
         self.connections.len()
+    }
+
+    /// Connections that are open.
+    pub fn open_connections(&self) -> usize {
+        self.connections.len() - self.free.len()
     }
 
     /// Bytes that a connection takes (its entry among its pair's too), and what a flow adds.

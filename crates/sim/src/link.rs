@@ -150,6 +150,10 @@ impl Aside {
     pub(crate) fn new(id: LinkId) -> Aside {
         Aside { id, up: true, watch: None }
     }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.up
+    }
 }
 
 /// What every packet needs of a link, in one cache line. Its rank is its place among the others.

@@ -98,7 +98,7 @@ impl Network {
         let mut members = Vec::new();
         for (id, cable) in cables.iter().enumerate() {
             // A node's links follow each other: hosts' own, then switch by switch.
-            if id < hosts.len() || first_port.contains(&(id as LinkId)) {
+            if id < hosts.len() || first_port.binary_search(&(id as LinkId)).is_ok() {
                 pools.push(Pool::new(pool));
                 members.push(Vec::new());
             }
@@ -372,6 +372,11 @@ impl Network {
             let link = &mut self.links[rank];
             link.port.set_share(class, share, &mut self.yard.cx(now, link.pool));
         }
+    }
+
+    /// Whether a link is up.
+    pub fn is_up(&self, id: LinkId) -> bool {
+        self.yard.asides[self.rank(id)].is_up()
     }
 
     /// Takes a link down (its port sends no more) or up again.

@@ -132,6 +132,12 @@ impl Nics {
         self.nics[host as usize].line = Line::new(rate);
     }
 
+    /// A host's line goes down, or is free again.
+    pub fn set_up(&mut self, host: u32, up: bool, now: Time) {
+        self.nics[host as usize].free = if up { now } else { Time::NEVER };
+        self.arm(host, now);
+    }
+
     /// A notification of so many steps for a group.
     pub fn notify(&mut self, group: GroupId, steps: u8, now: Time) {
         let Some(Reaction { point: settings, .. }) = &self.settings else { return };

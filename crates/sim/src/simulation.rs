@@ -10,7 +10,7 @@ use crate::empty_network::Paths;
 use crate::endpoints::Endpoints;
 use crate::fair::FairShares;
 use crate::goodput::{GoodputSample, Goodputs};
-use crate::hosts::{FlowRecord, Hosts};
+use crate::hosts::{FlowRecord, Hosts, MAX_CONNECTIONS};
 use crate::interference::{self, Met};
 use crate::monitors::{self, Monitored, Monitors};
 use crate::network::{Delivery, LinkId, Network, QueueSample};
@@ -27,7 +27,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 use switchbed_qdisc::PortState;
-use switchbed_qdisc::units::{Bytes, Span, Time};
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
 use switchbed_spec::build::{self, Outside};
 use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario};
@@ -45,6 +45,8 @@ pub enum BuildError {
     Port(String),
     /// A port that an event names does not exist.
     Event(String),
+    /// So many connections are not enough.
+    Connections(usize),
 }
 
 impl fmt::Display for BuildError {
@@ -56,6 +58,11 @@ impl fmt::Display for BuildError {
             BuildError::Event(name) => {
                 write!(f, "event names the port `{name}`, which there is not")
             }
+            BuildError::Connections(most) => write!(
+                f,
+                "more than {most} connections are open at a time; let flows share some \
+                 (connections = \"persistent\"), or offer less"
+            ),
             BuildError::Port(name) => write!(
                 f,
                 "measure names the port `{name}`; ports are called by switch and number \
@@ -118,6 +125,10 @@ pub struct Simulation {
     next_look: Time,
     started: u64,
     total: u64,
+    /// Most connections open at a time.
+    most_connections: usize,
+    /// A flow found no room for another.
+    full: bool,
     /// Events that were no packet's arrival.
     others: u64,
 }
@@ -238,6 +249,8 @@ impl Simulation {
             monitors,
             started: 0,
             total,
+            most_connections: MAX_CONNECTIONS,
+            full: false,
             others: 0,
         })
     }
@@ -311,12 +324,18 @@ impl Simulation {
             match action {
                 Action::Rate(link, rate) => {
                     self.network.set_rate(link, rate, change);
-                    if let Some(goodputs) = &mut self.goodputs {
-                        goodputs.fair().set_rate(link, rate, change);
-                    }
                     if let Node::Host(host) = self.ports[link as usize].cable.from {
                         self.hosts.set_rate(host, rate);
                     }
+                    self.note_rate(link, change);
+                }
+                Action::Up(link, up) if self.network.is_up(link) == up => {}
+                Action::Up(link, up) => {
+                    self.network.set_up(link, up, change);
+                    if let Node::Host(host) = self.ports[link as usize].cable.from {
+                        self.hosts.set_up(host, up, change);
+                    }
+                    self.note_rate(link, change);
                 }
                 Action::Share(class, share) => {
                     self.network.set_share(class, share, change);
@@ -325,6 +344,18 @@ impl Simulation {
                     }
                 }
             }
+        }
+    }
+
+    /// What a link can carry has changed; nothing while it is down.
+    fn note_rate(&mut self, link: LinkId, now: Time) {
+        let rate = match self.network.is_up(link) {
+            true => self.network.port(link).state().rate(),
+            false => Rate::from_bps(0),
+        };
+        self.timeline.note(now, link, rate);
+        if let Some(goodputs) = &mut self.goodputs {
+            goodputs.fair().set_rate(link, rate, now);
         }
     }
 
@@ -385,6 +416,11 @@ impl Simulation {
     }
 
     fn start(&mut self, flow: &FlowStart) {
+        // A request takes two.
+        self.full |= self.hosts.open_connections() + 2 > self.most_connections;
+        if self.full {
+            return;
+        }
         self.started += 1;
         if let Some(goodputs) = &mut self.goodputs {
             goodputs.fair().start(flow, &self.paths.graph);
@@ -460,9 +496,16 @@ impl Simulation {
     pub fn flows(&self) -> (u64, u64, u64) {
         (self.started, self.started - self.hosts.running(), self.total)
     }
-    /// Why not all flows came: a list's file changed during the run, whose results are then
-    /// of other traffic than the scenario's.
+    /// Lowers the number of connections that may be open at a time.
+    pub fn limit_connections(&mut self, most: usize) {
+        self.most_connections = most.min(MAX_CONNECTIONS);
+    }
+    /// Why not all flows came: too many were under way, or a list's file changed during the run,
+    /// whose results are then of other traffic than the scenario's.
     pub fn failure(&self) -> Option<BuildError> {
+        if self.full {
+            return Some(BuildError::Connections(self.most_connections));
+        }
         let error = self.flows.failure()?;
         Some(BuildError::Traffic(TrafficError::List(error.clone())))
     }

@@ -11,6 +11,8 @@ use switchbed_spec::{Scenario, SchemeChoice, build};
 pub(crate) enum Action {
     /// A link's rate.
     Rate(LinkId, Rate),
+    /// Whether a link is up.
+    Up(LinkId, bool),
     /// A class's share.
     Share(u8, Share),
 }
@@ -20,7 +22,7 @@ pub(crate) enum Action {
 pub(crate) struct Timeline {
     /// The latest first.
     actions: Vec<(Time, Action)>,
-    /// Every change of a rate so far.
+    /// Every change of a rate so far; a link that is down has none.
     rates: Vec<(Time, LinkId, Rate)>,
 }
 
@@ -41,6 +43,9 @@ impl Timeline {
             let action = match change {
                 Change::Rate { port, rate } => {
                     Action::Rate(link(port).ok_or_else(|| port.clone())?, *rate)
+                }
+                Change::Link { port, up } => {
+                    Action::Up(link(port).ok_or_else(|| port.clone())?, *up)
                 }
                 Change::Share { .. } if !has_shares => continue,
                 &Change::Share { class, weight, max } => {
@@ -68,11 +73,12 @@ impl Timeline {
         if self.next() > now {
             return None;
         }
-        let (at, action) = self.actions.pop()?;
-        if let Action::Rate(link, rate) = action {
-            self.rates.push((at, link, rate));
-        }
-        Some(action)
+        self.actions.pop().map(|(_, action)| action)
+    }
+
+    /// A link has another rate from now on.
+    pub(crate) fn note(&mut self, now: Time, link: LinkId, rate: Rate) {
+        self.rates.push((now, link, rate));
     }
 
     /// Bits that a link could send in a time, `rate` being its rate at the start of the run.

@@ -257,6 +257,11 @@ impl Udp {
         self.connections.len()
     }
 
+    /// Connections that are open.
+    pub fn open_connections(&self) -> usize {
+        self.connections.len() - self.free.len()
+    }
+
     /// The connection of a flow, if it is still open.
     #[inline]
     fn of(&mut self, flow: FlowId) -> Option<(u32, &mut Connection)> {

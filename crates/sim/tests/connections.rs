@@ -213,3 +213,20 @@ fn a_flow_with_a_path_takes_that_one_modulo_their_number() {
     (expected[0], expected[7], expected[11]) = (flow, 2 * flow, flow);
     assert_eq!(sent, expected);
 }
+
+#[test]
+fn too_many_connections_at_a_time_end_the_run_with_a_message() {
+    for control in [dctcp().control, CongestionControl::Udp] {
+        let mut scenario = long_lived(star(3), &[0; 12], Span::from_ms(1));
+        scenario.transport.control = control;
+        let failure = |most| {
+            let mut simulation = Simulation::new(&scenario).unwrap();
+            simulation.limit_connections(most);
+            simulation.advance(1_000);
+            simulation.failure().map(|error| error.to_string())
+        };
+        assert_eq!(failure(20), None);
+        let said = failure(10).expect("12 flows do not fit");
+        assert!(said.starts_with("more than 10 connections are open at a time"), "{said}");
+    }
+}

@@ -11,6 +11,10 @@ fn rate_at(at: Span, port: &str, rate: Rate) -> Event {
     Event { at, change: Change::Rate { port: port.into(), rate } }
 }
 
+fn link_at(at: Span, port: &str, up: bool) -> Event {
+    Event { at, change: Change::Link { port: port.into(), up } }
+}
+
 /// Two DCTCP senders into host 2.
 fn two(until: Span) -> Scenario {
     let mut scenario = long_lived(star(3), &[0, 0], until);
@@ -34,6 +38,51 @@ fn a_ports_rate_falls_and_comes_back() {
     // The port sent all the time, of what it could send at each rate.
     let report = simulation.port_reports().into_iter().find(|r| r.info.name == "switch:2").unwrap();
     assert!((0.95..=1.0).contains(&report.utilisation), "{}", report.utilisation);
+}
+
+#[test]
+fn a_port_that_is_down_sends_nothing_until_it_is_up() {
+    let ms = Span::from_ms;
+    let mut scenario = two(ms(60));
+    scenario.event = vec![
+        link_at(ms(20), "switch:2", false),
+        // No news, but for the rate that it will have.
+        link_at(ms(24), "switch:2", false),
+        rate_at(ms(26), "switch:2", Rate::from_gbps(5)),
+        link_at(ms(40), "switch:2", true),
+    ];
+    let (mut simulation, _) = run(&scenario);
+    let samples = simulation.goodputs();
+    let rates: Vec<f64> = samples.iter().map(|s| s.taken[0] as f64 * 8.0 / 2e-3).collect();
+    let fair: Vec<f64> = samples.iter().map(|s| s.fair_bits[0] / 2e-3).collect();
+    // What was on the line as it went down still arrived.
+    assert_eq!(rates[10], 2.0 * 1460.0 * 8.0 / 2e-3, "{rates:?}");
+    for (i, expected) in [(5, 10e9), (11, 0.0), (15, 0.0), (19, 0.0), (27, 5e9)] {
+        let payload = expected * 1460.0 / 1500.0;
+        assert!((rates[i] - payload).abs() <= 0.02 * payload, "{i}: {rates:?}");
+        assert!((fair[i] - payload).abs() <= 1e-6 * payload, "{i}: {fair:?}");
+    }
+    // All the time that it could.
+    let report = simulation.port_reports().into_iter().find(|r| r.info.name == "switch:2").unwrap();
+    assert!((0.95..=1.0).contains(&report.utilisation), "{}", report.utilisation);
+}
+
+#[test]
+fn a_card_asks_for_nothing_while_its_line_is_down() {
+    let mut scenario = two(Span::from_ms(10));
+    scenario.transport.control = CongestionControl::Udp;
+    scenario.measure.fct_end = FctEnd::Received;
+    let at = |ms, up| link_at(Span::from_ms(ms), "host0", up);
+    scenario.event = vec![at(2, false), at(6, true)];
+    let (mut simulation, _) = run(&scenario);
+    let reports = simulation.port_reports();
+    let [down, other] = ["host0", "host1"].map(|name| {
+        let report = reports.iter().find(|report| report.info.name == name).unwrap();
+        assert_eq!(report.counters.dropped(), 0, "{name}");
+        assert!(report.utilisation > 0.999, "{name}: {}", report.utilisation);
+        report.counters.sent as f64
+    });
+    assert!((down / other - 0.6).abs() < 1e-3, "{down} of {other}");
 }
 
 #[test]

@@ -25,6 +25,13 @@ pub enum Change {
         /// Its rate from now on.
         rate: Rate,
     },
+    /// Whether a port sends at all.
+    Link {
+        /// The port's name.
+        port: String,
+        /// From now on it does, or does not.
+        up: bool,
+    },
     /// A class's weight or cap at every switch port, where the scheme has any.
     Share {
         /// The class.
@@ -42,8 +49,8 @@ pub enum Change {
 pub const SECTION: Section = Section {
     name: "event",
     repeated: true,
-    doc: "A change during the run: of a port's rate (port, rate), or of a class's weight or cap \
-          (class, weight, max). Flows come and go by start and stop of their [[traffic]].",
+    doc: "A change during the run: of a port's rate (port, rate), of whether it sends at all \
+          (port, up), or of a class's weight or cap (class, weight, max). Flows come and go by start and stop of their [[traffic]].",
     keys: &[
         Param::required("at", ParamKind::Time, "When, before anything else that happens then."),
         Param::optional(
@@ -53,6 +60,12 @@ pub const SECTION: Section = Section {
              stays as it is.",
         ),
         Param::optional("rate", ParamKind::Rate, "The port's rate from then on."),
+        Param::optional(
+            "up",
+            ParamKind::Flag,
+            "false: the port sends nothing from then on, and packets wait in its queues (what is \
+             on the line still arrives). true: it sends again.",
+        ),
         Param::optional(
             "class",
             ParamKind::Count { min: 0, max: 255 },

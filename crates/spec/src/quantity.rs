@@ -6,6 +6,13 @@
 
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 
+/// The longest time: more than a day.
+pub const MAX_TIME: Span = Span::from_ms(100_000_000);
+/// The greatest rate.
+pub const MAX_RATE: Rate = Rate::from_gbps(100_000);
+/// The largest size: a terabyte.
+pub const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000);
+
 /// What a unit measures.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dimension {
@@ -61,8 +68,24 @@ impl Dimension {
             Dimension::Size => "300KB",
         }
     }
+    fn print(self, n: u64) -> String {
+        match self {
+            Dimension::Time => Span::from_ps(n).to_string(),
+            Dimension::Rate => Rate::from_bps(n).to_string(),
+            Dimension::Size => Bytes::new(n).to_string(),
+        }
+    }
     fn units(self) -> impl Iterator<Item = &'static str> {
         UNITS.iter().filter(move |unit| unit.1 == self).map(|unit| unit.0)
+    }
+    /// The largest quantity. What is computed with them, sums of many and products with a
+    /// packet's bits, then fits 64 bits.
+    fn largest(self) -> u64 {
+        match self {
+            Dimension::Time => MAX_TIME.as_ps(),
+            Dimension::Rate => MAX_RATE.as_bps(),
+            Dimension::Size => MAX_SIZE.get(),
+        }
     }
     /// A regular expression that quantities of this dimension match.
     fn pattern(self) -> String {
@@ -95,14 +118,17 @@ impl Decimal {
         Ok((Decimal { digits, decimals: part.len() as u32 }, unit.trim_start()))
     }
 
-    /// The number times `unit`, if that is whole and fits.
+    /// The number times `unit`, if that is whole and not too large.
     fn times(&self, unit: u64, of: Dimension) -> Result<u64, String> {
-        let product = self.digits.checked_mul(unit.into()).ok_or("it is too large")?;
+        let product = self.digits.saturating_mul(unit.into());
         let scale = 10_u128.pow(self.decimals);
+        if product / scale > of.largest().into() {
+            return Err(format!("it must be at most {}", of.print(of.largest())));
+        }
         if product % scale != 0 {
             return Err(format!("it must come to a whole number of {}", of.smallest()));
         }
-        u64::try_from(product / scale).map_err(|_| "it is too large".to_owned())
+        Ok((product / scale) as u64)
     }
 
     /// The nearest double to the number divided by 10^`places`.
@@ -167,7 +193,10 @@ pub fn mean_size(text: &str) -> Result<f64, String> {
     let (number, name) = Decimal::split(text)?;
     match unit(name, Dimension::Size)? {
         0 => Err("a mean is in bytes, such as \"1.67MB\"".to_owned()),
-        size => Ok(number.as_f64(0) * size as f64),
+        size => match number.as_f64(0) * size as f64 {
+            mean if mean <= MAX_SIZE.as_f64() => Ok(mean),
+            _ => Err(format!("it must be at most {MAX_SIZE}")),
+        },
     }
 }
 
@@ -214,7 +243,9 @@ mod tests {
         assert_eq!(size("2KiB", None), Ok(Bytes::new(2048)));
         assert_eq!(size("65pkt", MTU), Ok(Bytes::new(97_500)));
         assert_eq!(size("0.5pkt", MTU), Ok(Bytes::new(750)));
-        assert_eq!(size("18446744073709551615B", None), Ok(Bytes::MAX));
+        assert_eq!(size("1000000000000B", None), Ok(MAX_SIZE));
+        assert_eq!(rate("100Tbps"), Ok(MAX_RATE));
+        assert_eq!(time("100000s"), Ok(MAX_TIME));
         assert_eq!(packets("16pkt"), Ok(16));
         assert_eq!(percent("99.5%"), Ok(0.995));
         assert_eq!(mean_size("1.6713575MB"), Ok(1_671_357.5));
@@ -233,7 +264,16 @@ mod tests {
             (time("Gbps").err(), "it must begin with a number, such as 10 or 85.2"),
             (time("1.2.3us").err(), "it must begin with a number, such as 10 or 85.2"),
             (time("1.00005ns").err(), "it must come to a whole number of picoseconds"),
-            (time("99999999s").err(), "it is too large"),
+            (time("100000.000000000001s").err(), "it must be at most 100000s"),
+            (time("99999999999999999999999999999999999999s").err(), "it must be at most 100000s"),
+            (rate("1000000Tbps").err(), "it must be at most 100000Gbps"),
+            (size("1001GB", None).err(), "it must be at most 1000GB"),
+            (size("1000000000pkt", MTU).err(), "it must be at most 1000GB"),
+            (
+                mean_size("1e9GB").err(),
+                "there is no unit \"e9GB\" (units are B, KB, kB, MB, GB, KiB, MiB, GiB, pkt); a size is needed, such as \"300KB\"",
+            ),
+            (mean_size("1001GB").err(), "it must be at most 1000GB"),
             (size("1pkt", None).err(), "a pkt is host.mtu, so it cannot be used here"),
             (packets("16KB").err(), "a number of packets is needed, such as \"16pkt\""),
             (percent("50").err(), "a number is needed, such as 0.5 or \"50%\""),
@@ -245,14 +285,16 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_printed_reads_back(n: u64) {
-            prop_assert_eq!(time(&Span::from_ps(n).to_string()), Ok(Span::from_ps(n)));
-            prop_assert_eq!(size(&Bytes::new(n).to_string(), None), Ok(Bytes::new(n)));
-            let n = n.max(1);
-            prop_assert_eq!(rate(&Rate::from_bps(n).to_string()), Ok(Rate::from_bps(n)));
+            let span = Span::from_ps(n % (MAX_TIME.as_ps() + 1));
+            prop_assert_eq!(time(&span.to_string()), Ok(span));
+            let bytes = Bytes::new(n % (MAX_SIZE.get() + 1));
+            prop_assert_eq!(size(&bytes.to_string(), None), Ok(bytes));
+            let bps = Rate::from_bps(n % MAX_RATE.as_bps() + 1);
+            prop_assert_eq!(rate(&bps.to_string()), Ok(bps));
         }
 
         #[test]
-        fn short_numbers_read_back(n in 0u64..100_000_000, zeros in 0u32..8) {
+        fn short_numbers_read_back(n in 0u64..=100_000_000, zeros in 0u32..=4) {
             let n = n * 10u64.pow(zeros);
             prop_assert_eq!(time(&Span::from_ps(n).to_string()), Ok(Span::from_ps(n)));
             prop_assert_eq!(size(&Bytes::new(n).to_string(), None), Ok(Bytes::new(n)));

@@ -86,11 +86,20 @@ pub enum Topology {
     },
 }
 
-/// Most hosts of a topology.
-pub const MAX_HOSTS: u64 = 1_000_000;
-/// Most ports of a fat-tree's switches: k³/4 hosts.
-pub const MAX_K: u64 = 158;
-const SOME: ParamKind = ParamKind::Count { min: 1, max: MAX_HOSTS };
+/// Most ports of a network, hosts' own among them: the simulator's event queue names a link in
+/// 20 bits.
+pub const MAX_PORTS: u64 = (1 << 20) - 1;
+/// Most ports of a switch: a packet notes in 16 bits by which it came in. No number of switches
+/// may be greater, either, so that no product of two overflows.
+pub const MAX_SWITCH_PORTS: u64 = (1 << 16) - 1;
+/// Most hosts of a topology: each has a port, and its switch has one for it.
+pub const MAX_HOSTS: u64 = MAX_PORTS / 2;
+/// Most ports of a fat-tree's switches: k³/4 hosts, 3k³/2 ports.
+pub const MAX_K: u64 = 88;
+/// The longest delay of a link, or of a host, and the longest that a packet's transmission
+/// takes: the simulator's event queue looks 17.6 s ahead.
+pub const MAX_WAY: Span = Span::from_ms(5_000);
+const SOME: ParamKind = ParamKind::Count { min: 1, max: MAX_SWITCH_PORTS };
 
 /// `[topology]`.
 pub const SECTION: Section = Section {
@@ -109,14 +118,14 @@ pub const SECTION: Section = Section {
         ),
         Param::optional(
             "hosts",
-            ParamKind::Count { min: 2, max: MAX_HOSTS },
+            ParamKind::Count { min: 2, max: MAX_SWITCH_PORTS },
             "star: number of hosts.",
         ),
         Param::optional("left", SOME, "dumbbell: hosts on the left switch, numbered first."),
         Param::optional("right", SOME, "dumbbell: hosts on the right switch."),
         Param::optional(
             "switches",
-            ParamKind::Count { min: 2, max: MAX_HOSTS },
+            ParamKind::Count { min: 2, max: MAX_SWITCH_PORTS },
             "parking-lot: number of switches.",
         ),
         Param::optional(
@@ -214,6 +223,13 @@ impl Topology {
             Topology::LeafSpine { leaves, hosts_per_leaf, .. } => leaves * hosts_per_leaf,
             Topology::FatTree { k, .. } => k * k * k / 4,
         }
+    }
+
+    /// The number of ports, hosts' own among them.
+    pub fn ports(&self) -> u64 {
+        let group =
+            |group: &SwitchGroup| u64::from(group.count.unwrap_or(1)) * u64::from(group.ports);
+        self.switch_groups().iter().map(group).sum::<u64>() + u64::from(self.hosts())
     }
 
     /// The rate of a host's link: what a load is a fraction of.

@@ -123,6 +123,9 @@ pub enum Traffic {
     },
 }
 
+/// Most connections open at a time.
+pub const MAX_CONNECTIONS: usize = (1 << 24) - 1;
+
 /// Flows that arrive at random at a load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Arrivals {
@@ -318,7 +321,10 @@ pub const SECTION: Section = Section {
             "file",
             ParamKind::Text,
             "list: the CSV file, found from the scenario's folder, with columns start_s, src, \
-             dst, size_bytes (or packets), and, if wanted, class, connection, path.",
+             dst, size_bytes (or packets), and, if wanted, class (default 0), connection (flows \
+             from one host to another with the same number here share a connection and follow \
+             each other on it; default: as connections says) and path (which of the equal paths \
+             its data takes, by number; ACKs go as the hash has it, and so does data without).",
         ),
     ],
 };

@@ -4,6 +4,7 @@
 mod deploy;
 mod event;
 mod hosts;
+mod links;
 mod measure;
 mod monitors;
 pub(crate) mod reaction;
@@ -45,7 +46,7 @@ pub(crate) fn resolve(
     let mtu = open(switchbed_spec::host::SECTION, None)?.get("mtu")?;
     let packet = Some(mtu);
     let host = host(open(switchbed_spec::host::SECTION, packet)?, mtu)?;
-    let topology = topology::resolve(open(switchbed_spec::topology::SECTION, packet)?)?;
+    let topology = topology::resolve(open(switchbed_spec::topology::SECTION, packet)?, mtu)?;
     let ports: Vec<u32> = topology.switch_groups().iter().map(|group| group.ports).collect();
     let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &ports, mtu)?;
     let section = open(switchbed_spec::scheme::SECTION, packet)?;
@@ -82,7 +83,7 @@ pub(crate) fn resolve(
             "warms persistent connections, and no traffic has connections = \"persistent\"";
         return Err(origin.mistake(warm_at, "transport.warm", message));
     }
-    let event = event::resolve(origin, root, &topology, &run)?;
+    let event = event::resolve(origin, root, &topology, &run, mtu)?;
     Ok(Scenario {
         title,
         topology,
@@ -152,7 +153,7 @@ fn host(section: Section<'_>, mtu: switchbed_qdisc::units::Bytes) -> Result<Host
     let host = Host {
         mtu,
         nic,
-        delay: section.get("delay")?,
+        delay: links::delay(&section, "delay")?,
         jitter: section.get("jitter")?,
         lso: Lso {
             on: section.get("lso")?,

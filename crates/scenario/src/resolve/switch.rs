@@ -43,6 +43,10 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
             };
             return Err(section.refuse("quantum", why));
         }
+        let most = Bytes::new(u32::MAX.into());
+        if bytes > most {
+            return Err(section.refuse("quantum", format!("it must be at most {most}")));
+        }
     }
     let memory: Option<Bytes> = section.maybe("memory")?;
     let buffer = buffer(&section, memory, ports)?;

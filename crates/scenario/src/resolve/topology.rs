@@ -1,11 +1,13 @@
 //! `[topology]`.
 
+use super::links;
 use crate::mistake::Mistake;
 use crate::section::Section;
+use switchbed_qdisc::units::Bytes;
 use switchbed_spec::Topology;
-use switchbed_spec::topology::MAX_HOSTS;
+use switchbed_spec::topology::{MAX_PORTS, MAX_SWITCH_PORTS};
 
-pub(crate) fn resolve(section: Section<'_>) -> Result<Topology, Mistake> {
+pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Topology, Mistake> {
     let kind: String = section.get("kind")?;
     let (topology, sizes) = match kind.as_str() {
         "star" => (star(&section)?, "hosts"),
@@ -15,14 +17,21 @@ pub(crate) fn resolve(section: Section<'_>) -> Result<Topology, Mistake> {
         "fat-tree" => (fat_tree(&section)?, "k"),
         kind => unreachable!("topology {kind}"),
     };
-    if !fits(&topology) {
-        let why = format!("that makes more than {MAX_HOSTS} hosts or ports");
+    let ports = topology.ports();
+    if ports > MAX_PORTS {
+        let why = format!("that makes {ports} ports with the hosts' own; at most {MAX_PORTS}");
+        return Err(section.refuse(sizes, why));
+    }
+    let largest = topology.switch_groups().iter().map(|group| u64::from(group.ports)).max();
+    if let Some(ports) = largest.filter(|&ports| ports > MAX_SWITCH_PORTS) {
+        let why = format!("a switch would have {ports} ports; at most {MAX_SWITCH_PORTS}");
         return Err(section.refuse(sizes, why));
     }
     if topology.hosts() < 2 {
         return Err(section.refuse(sizes, "a network needs at least 2 hosts"));
     }
     section.close(&format!("kind = \"{kind}\""))?;
+    links::check_all(&section, mtu)?;
     Ok(topology)
 }
 
@@ -88,21 +97,4 @@ fn fat_tree(section: &Section<'_>) -> Result<Topology, Mistake> {
         core_rate: section.get_or("core_rate", aggregation_rate)?,
         core_delay: section.get_or("core_delay", aggregation_delay)?,
     })
-}
-
-/// Whether hosts and fabric links can be numbered. No product here overflows: each
-/// factor is at most `MAX_HOSTS`.
-fn fits(topology: &Topology) -> bool {
-    let product = |a: u32, b: u32| u64::from(a) * u64::from(b) <= MAX_HOSTS;
-    match *topology {
-        // The most that `k` may be is chosen so.
-        Topology::Star { .. } | Topology::FatTree { .. } => true,
-        Topology::Dumbbell { left, right, .. } => u64::from(left) + u64::from(right) <= MAX_HOSTS,
-        Topology::ParkingLot { switches, hosts_per_switch, .. } => {
-            product(switches, hosts_per_switch)
-        }
-        Topology::LeafSpine { leaves, spines, hosts_per_leaf, .. } => {
-            product(leaves, hosts_per_leaf) && product(leaves, spines)
-        }
-    }
 }

@@ -6,7 +6,8 @@ use crate::mistake::{Mistake, Origin};
 use crate::section::Section;
 use crate::tree::Table;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
-use switchbed_spec::traffic::SECTION;
+use switchbed_spec::quantity::MAX_TIME;
+use switchbed_spec::traffic::{MAX_CONNECTIONS, SECTION};
 use switchbed_spec::{
     Arrivals, Classify, Connections, Off, Run, Service, Switch, Topology, Traffic,
 };
@@ -174,17 +175,18 @@ impl Context<'_> {
         };
         let start: Span = section.get("start")?;
         let last = u128::from(start.as_ps()) + u128::from(every.as_ps()) * u128::from(rounds - 1);
-        let end = self.run.until.unwrap_or(Span::MAX);
+        let end = self.run.until.unwrap_or(MAX_TIME);
         if last >= u128::from(end.as_ps()) {
             let key = if rounds > 1 && start < end { "rounds" } else { "start" };
             let what = format!("the last round would start after the end, {end}");
             return Err(section.refuse(key, what));
         }
+        let flows_each = flows_each(section, from.len())?;
         Ok(Traffic::Incast {
             from,
             to,
             sizes,
-            flows_each: section.get("flows_each")?,
+            flows_each,
             rounds,
             every,
             classes: self.classes(section)?,
@@ -211,7 +213,7 @@ impl Context<'_> {
         };
         let classes = self.classes(section)?;
         let (start, stagger, stop) = self.when(section, from.len() as u64, "on-off sources")?;
-        let stop = stop.or(self.run.until).unwrap_or(Span::MAX);
+        let stop = stop.or(self.run.until).unwrap_or(MAX_TIME);
         Ok(Traffic::OnOff { from, to, burst, rate, off, classes, start, stagger, stop })
     }
 
@@ -253,7 +255,7 @@ impl Context<'_> {
 
     fn long_lived(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
         let (from, to) = self.many_to_one(section, "long-lived flows go to one host")?;
-        let flows_each: u32 = section.get("flows_each")?;
+        let flows_each = flows_each(section, from.len())?;
         let classes = self.classes(section)?;
         let flows = from.len() as u64 * u64::from(flows_each);
         let (start, stagger, stop) = self.when(section, flows, "long-lived flows")?;
@@ -308,6 +310,19 @@ impl Context<'_> {
             );
         }
         Ok((start, stagger, stop))
+    }
+}
+
+/// Flows from each of so many senders: at a time no more than there can be connections.
+fn flows_each(section: &Section<'_>, senders: usize) -> Result<u32, Mistake> {
+    let each: u32 = section.get("flows_each")?;
+    let flows = senders as u64 * u64::from(each);
+    match flows <= MAX_CONNECTIONS as u64 {
+        true => Ok(each),
+        false => {
+            let why = format!("that makes {flows} flows at a time; at most {MAX_CONNECTIONS}");
+            Err(section.refuse("flows_each", why))
+        }
     }
 }
 

@@ -15,6 +15,7 @@
 //! times the load, and is refused rather than guessed at.
 
 use super::SizeUnit;
+use crate::quantity::MAX_SIZE;
 use crate::traffic::Sizes;
 use std::fmt;
 use std::path::Path;
@@ -22,8 +23,6 @@ use switchbed_qdisc::units::Bytes;
 
 /// Tables whose sizes reach this count bytes, if they do not say.
 const SURELY_BYTES: f64 = 1e6;
-/// The largest size of a table: a terabyte.
-const LARGEST_BYTES: f64 = 1e12;
 
 /// What is wrong with a table's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,9 +129,9 @@ impl Table {
                 return Err((None, what));
             }
         };
-        if largest == 0.0 || largest * scale > LARGEST_BYTES {
-            let bytes = largest * scale;
-            let what = format!("the largest size is {bytes} bytes; it is 1 to {LARGEST_BYTES}");
+        if largest == 0.0 || largest * scale > MAX_SIZE.as_f64() {
+            let (bytes, most) = (largest * scale, MAX_SIZE.get());
+            let what = format!("the largest size is {bytes} bytes; it is 1 to {most}");
             return Err((Some(self.last_line), what));
         }
         let in_bytes = |size: f64| {

@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use switchbed_qdisc::units::Bytes;
+use switchbed_spec::quantity::MAX_SIZE;
 
 /// Reads a list row by row.
 #[derive(Debug)]
@@ -39,9 +40,6 @@ struct Columns {
 
 /// What is wrong, and the place of the column at fault if it is one.
 type Wrong = (Option<usize>, String);
-
-/// The largest flow: a petabyte.
-const LARGEST_BYTES: u64 = 1_000_000_000_000_000;
 
 const COLUMNS: [&str; 8] =
     ["start_s", "src", "dst", "size_bytes", "packets", "class", "connection", "path"];
@@ -164,7 +162,7 @@ impl Reader {
             true => (self.hosts.mss.get().max(1), "whole number of packets"),
             false => (1, "whole number of bytes"),
         };
-        let size = unit * self.number(name, columns.size, 1..=LARGEST_BYTES / unit)?;
+        let size = unit * self.number(name, columns.size, 1..=MAX_SIZE.get() / unit)?;
         let class = self.optional("class", columns.class, u8::MAX.into())?;
         let key = self.optional("connection key", columns.connection, u64::MAX)?;
         let path = self.optional("path", columns.path, u32::MAX.into())?;
