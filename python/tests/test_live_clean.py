@@ -45,7 +45,10 @@ def test_a_lab_that_runs_is_kept_and_its_iperf3_ends_with_it(
 ) -> None:
     name = f"t{os.getpid()}"
     file = str(lab_file(tmp_path, name))
-    words = [*command, "live", "lab", "run", file, "--iperf3", "--set", "run.until=20s"]
+    # Longer than anything here takes, and little to simulate.
+    sets = ("topology.rate=5Mbps", "measure.series_every=1s", "run.until=300s")
+    words = [*command, "live", "lab", "run", file, "--iperf3"]
+    words += [word for each in sets for word in ("--set", each)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as lab:
         # Until its hosts are at work: with a server each for iperf3's two flows.
         wait_for(lambda: len(inside(f"sb-{name}-h2")) >= 3, 60)
