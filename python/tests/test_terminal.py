@@ -1,5 +1,6 @@
 """Nothing in a name can do anything to a terminal: labels, files, errors, results of others."""
 
+import io
 import json
 import unicodedata
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from conftest import SINGLE
 
 from in_process import Done, switchbed
+from switchbed import options
 from switchbed.terminal import UNSEEN, clean, clean_json
 
 HOSTILE = (
@@ -63,6 +65,17 @@ def test_labels_of_runs_and_sweeps(compared: Path, tmp_path: Path) -> None:
     assert HOSTILE in {row[HOSTILE] for row in json.loads(found.out)}
     clean_ending(switchbed("query", f'select "{HOSTILE}" from runs', *store), 2)
     clean_ending(switchbed("query", "select 1", "--store", tmp_path / HOSTILE), 2)
+
+
+def test_rows_for_programs_are_exact_but_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for kind, shown in ((io.StringIO, "a\n\x1b\n"), (Terminal, "a\n\\x1b\n")):
+        monkeypatch.setattr("sys.stdout", stdout := kind())
+        options.write("a\n\x1b\n", options.STDOUT)
+        assert stdout.getvalue() == shown
 
 
 def test_labels_of_reports_and_figures(compared: Path, tmp_path: Path) -> None:
