@@ -6,15 +6,17 @@ the kills come just before one of its writes, renames and removals, the others a
     sweep_kills.py [KILLS [SEED]]    so many kills (200)
 """
 
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from damage import SCENARIO
@@ -27,6 +29,9 @@ scheme = ["per-queue", "mq-ecn"]
 load = [0.4, 0.8]
 seed = [1, 2]
 """
+FORKED = multiprocessing.get_context("forkserver")
+FORKED.set_forkserver_preload(["polars", "switchbed.cli", "switchbed.sweeps.command"])
+"""Each sweep is a process of its own, of one that has imported what takes long."""
 STEPS = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "open"}
 """What Python tells of before it does it; Polars opens files without a word."""
 
@@ -36,9 +41,9 @@ def arguments(folder: Path, store: Path) -> list[str]:
     return ["sweep", str(folder / "all.toml"), "--store", str(store), "--jobs", "2"]
 
 
-def victim(step: str, words: list[str]) -> None:
+def victim(step: str, words: list[str], told: Connection) -> None:
     """Sweeps, until it is killed: before that step of those that change a file (`7`), or after
-    that time (`0.7s`). Tells its steps on standard output."""
+    that time (`0.7s`). Tells its steps."""
     left = 0 if step.endswith("s") else int(step)
     lock = threading.Lock()
 
@@ -47,7 +52,7 @@ def victim(step: str, words: list[str]) -> None:
         if event not in STEPS or (event == "open" and not _writes(given)):
             return
         with lock:
-            os.write(1, f"{event}\n".encode())
+            told.send(event)
             left -= 1
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -56,7 +61,8 @@ def victim(step: str, words: list[str]) -> None:
         threading.Timer(float(step[:-1]), os.kill, (os.getpid(), signal.SIGKILL)).start()
     sys.addaudithook(look)
     done = switchbed(*words)
-    os.write(2, done.err.encode())
+    sys.stderr.write(done.err if done.code else "")
+    sys.stderr.flush()
     os._exit(done.code)
 
 
@@ -75,15 +81,18 @@ class Store:
 
     def sweep(self, step: str) -> tuple[bool, list[str]]:
         """Whether it was killed, and the steps that it told."""
-        done = subprocess.run(
-            [sys.executable, __file__, "victim", step, *self._words],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode not in (0, -signal.SIGKILL):
-            raise AssertionError(f"it failed of itself: {done.stderr}")
-        return done.returncode != 0, done.stdout.split()
+        ours, theirs = FORKED.Pipe(duplex=False)
+        process = FORKED.Process(target=victim, args=(step, self._words, theirs))
+        process.start()
+        theirs.close()
+        told = []
+        with suppress(EOFError):
+            while True:
+                told.append(ours.recv())
+        process.join()
+        if process.exitcode not in (0, -signal.SIGKILL):
+            raise AssertionError("it failed of itself")
+        return process.exitcode != 0, told
 
     def rows(self) -> None:
         """Each run is in each sweep once, and its flows are there once."""
@@ -133,6 +142,4 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["victim"]:
-        victim(sys.argv[2], sys.argv[3:])
     sys.exit(main(sys.argv[1:]))
