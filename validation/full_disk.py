@@ -64,7 +64,10 @@ def fill(
                 faults.append("does not say that the disk is full")
             assert not faults, f"{what}: {faults}: {done.err}"
             assert done.code in (0, 2), f"{what}: exit code {done.code}"
-            again()
+            try:
+                again()
+            except AssertionError as error:
+                raise AssertionError(f"{what}: {error}") from error
             if done.code == 0:
                 break
             full += 1

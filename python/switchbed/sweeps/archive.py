@@ -62,7 +62,10 @@ class Archive:
         with self._writing():
             for folder in FOLDERS:
                 (self.path / folder).mkdir(parents=True, exist_ok=True)
-        self._replace(self.path / SIGN, {"format": FORMAT})
+        try:
+            self._replace(self.path / SIGN, {"format": FORMAT})
+        finally:
+            self.end()
 
     def run(self, key: str) -> Path:
         """Where the run is, or will be."""
