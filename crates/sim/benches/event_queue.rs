@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use switchbed_qdisc::units::Time;
 use switchbed_sim::heap::LinkHeap;
+use switchbed_sim::tie::Ties;
 
 const LINKS: u32 = 576;
 /// Packets in flight: 5,000 on all links is what fig9 has at load 0.5.
@@ -19,7 +20,7 @@ fn scattered(i: u64) -> u64 {
 }
 
 fn filled() -> LinkHeap {
-    let mut heap = LinkHeap::new(LINKS as usize);
+    let mut heap = LinkHeap::new(LINKS as usize, Ties::new(1));
     for rank in 0..LINKS {
         heap.push(Time::from_ps(scattered(rank as u64) % (10 * TX_PS)), rank, Time::ZERO);
     }
@@ -40,7 +41,7 @@ fn event_queue(c: &mut Criterion) {
         });
     });
     group.bench_function("bare loop: and a FIFO a link", |b| {
-        let mut heap = LinkHeap::new(LINKS as usize);
+        let mut heap = LinkHeap::new(LINKS as usize, Ties::new(1));
         let mut links: Vec<Line> = (0..LINKS).map(|_| Line::default()).collect();
         for packet in 0..LINKS * IN_FLIGHT {
             let rank = packet % LINKS;

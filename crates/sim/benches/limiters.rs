@@ -11,7 +11,6 @@ use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{FlowId, Packet, Port, PortState, ReactionSettings, Seats};
 use switchbed_sim::network::Network;
 use switchbed_sim::nic::Nics;
-use switchbed_sim::random::Stream;
 use switchbed_sim::tcp::{Flags, Segment};
 use switchbed_sim::topology::{Graph, Hop};
 use switchbed_spec::{Limiters, Reaction, Topology};
@@ -50,12 +49,11 @@ impl Bed {
             Graph::new(&Topology::Star { hosts: 2 * SENDERS, rate: RATE, delay }, Span::ZERO);
         let links = 4 * SENDERS;
         let ranks: Vec<u32> = (0..links).collect();
-        let net =
-            Network::new(&graph, &ranks, Stream::new(1, "switches", 0), Bytes::MAX, |cable| {
-                let buffer = Shared { limit: Bytes::new(150_000) };
-                let seats = Seats::new(Single, buffer, Nobody, Fifo, Nobody);
-                Box::new(Port::new(PortState::new(cable.rate, &[Bytes::new(LEN as u64)]), seats))
-            });
+        let net = Network::new(&graph, &ranks, 1, Bytes::MAX, |cable| {
+            let buffer = Shared { limit: Bytes::new(150_000) };
+            let seats = Seats::new(Single, buffer, Nobody, Fifo, Nobody);
+            Box::new(Port::new(PortState::new(cable.rate, &[Bytes::new(LEN as u64)]), seats))
+        });
         let mut nics = Nics::new((0..2 * SENDERS).map(|_| RATE), reaction, 1);
         for flow in 0..FLOWS {
             let group = nics.group(flow % SENDERS, 0, None);

@@ -1,6 +1,6 @@
 //! The event queue of links: a tournament of 8-byte keys, 44 bits of time relative to a
-//! moving epoch and 20 bits of rank. A link has at most one event pending, so the rank names
-//! it and its leaf, and the key orders events fully: time, then rank. Each node holds the
+//! moving epoch and 20 bits of order at that time ([`Ties`]), from which the rank comes back. A
+//! link has at most one event pending, so the rank names it and its leaf. Each node holds the
 //! earliest of its four children's keys. Moving the earliest event replays its path to the
 //! root, the same number of minima for every leaf, without a branch to mispredict; an event
 //! for an idle link rises only as far as it is the earliest.
@@ -8,6 +8,7 @@
 //! 2⁴⁴ ps is 17.6 s: the epoch follows the clock, and an event further ahead than that is
 //! refused (no link is that slow).
 
+use crate::tie::Ties;
 use std::hint::select_unpredictable;
 use switchbed_qdisc::units::Time;
 
@@ -37,18 +38,19 @@ pub struct LinkHeap {
     epoch_ps: u64,
     /// The time of the last operation; nothing is pushed before it.
     clock_ps: u64,
+    ties: Ties,
 }
 
 impl LinkHeap {
     /// Nothing pending, for ranks below `ranks`.
-    pub fn new(ranks: usize) -> Self {
+    pub fn new(ranks: usize, ties: Ties) -> Self {
         let (mut leaves, mut width) = (ROOT, 1);
         while width < ranks {
             leaves += width;
             width *= 4;
         }
         let nodes = vec![Four([IDLE; 4]); (leaves + width).div_ceil(4)];
-        LinkHeap { nodes: nodes.into(), leaves, epoch_ps: 0, clock_ps: 0 }
+        LinkHeap { nodes: nodes.into(), leaves, epoch_ps: 0, clock_ps: 0, ties }
     }
 
     #[inline]
@@ -68,7 +70,9 @@ impl LinkHeap {
     /// The earliest event's rank. There must be one.
     #[inline]
     pub fn top_rank(&self) -> u32 {
-        self.root() as u32 & ((1 << RANK_BITS) - 1)
+        let key = self.root();
+        let at = Time::from_ps(self.epoch_ps + (key >> RANK_BITS));
+        self.ties.rank(at, key as u32 & ((1 << RANK_BITS) - 1))
     }
 
     /// Adds an event for a rank that has none pending. Nothing will be pushed before `now`.
@@ -114,7 +118,7 @@ impl LinkHeap {
         if ahead >= REACH_PS {
             return self.rebase(at, rank);
         }
-        ahead << RANK_BITS | rank as u64
+        ahead << RANK_BITS | self.ties.order(at, rank) as u64
     }
 
     /// Moves the epoch up to the clock.
@@ -128,7 +132,7 @@ impl LinkHeap {
         }
         let ahead = at.as_ps() - self.epoch_ps;
         assert!(ahead < 2 * REACH_PS, "an event more than 17 s ahead of the clock");
-        ahead << RANK_BITS | rank as u64
+        ahead << RANK_BITS | self.ties.order(at, rank) as u64
     }
 }
 
@@ -141,7 +145,8 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_an_ordered_set(ranks in 1u32..500, ops in prop::collection::vec((0u8..3, 0u64..1 << 43), 1..400)) {
-            let mut heap = LinkHeap::new(ranks as usize);
+            let ties = Ties::new(ranks as u64);
+            let mut heap = LinkHeap::new(ranks as usize, ties);
             let mut set = BTreeSet::new();
             let mut free: Vec<u32> = (0..ranks).collect();
             let mut now = 0;
@@ -150,15 +155,15 @@ mod tests {
                 if set.is_empty() || op == 0 && !free.is_empty() {
                     let rank = free.pop().unwrap();
                     heap.push(Time::from_ps(now + ahead), rank, Time::from_ps(now));
-                    set.insert((now + ahead, rank));
+                    set.insert((now + ahead, ties.order(Time::from_ps(now + ahead), rank), rank));
                 } else {
-                    let (time, rank) = set.pop_first().unwrap();
+                    let (time, _, rank) = set.pop_first().unwrap();
                     now = time;
                     prop_assert_eq!(heap.next(), Time::from_ps(time));
                     prop_assert_eq!(heap.top_rank(), rank);
                     if op < 2 {
                         heap.replace_top(Time::from_ps(now + ahead), rank, Time::from_ps(now));
-                        set.insert((now + ahead, rank));
+                        set.insert((now + ahead, ties.order(Time::from_ps(now + ahead), rank), rank));
                     } else {
                         heap.replace_top(Time::NEVER, rank, Time::from_ps(now));
                         free.push(rank);

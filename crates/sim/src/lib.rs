@@ -25,6 +25,7 @@ pub mod queue_stats;
 pub mod random;
 pub mod simulation;
 pub mod tcp;
+pub mod tie;
 mod timeline;
 pub mod topology;
 pub mod traffic;

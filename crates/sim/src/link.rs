@@ -5,7 +5,7 @@ use crate::monitors::PortMonitor;
 use crate::network::{LinkId, NOTICE};
 use crate::notification::{NO_HOST, Notice};
 use crate::queue_stats::QueueStats;
-use crate::random::Stream;
+use crate::random::OnDemand;
 use crate::tcp::Segment;
 use crate::topology::{Hop, Route};
 use std::cmp::Reverse;
@@ -49,7 +49,6 @@ pub(crate) struct Yard {
     pub(crate) segments: Vec<Segment>,
     /// The memory that ports share: one a host's card, then one a switch.
     pub(crate) pools: Vec<Pool>,
-    pub(crate) rng: Stream,
     pub(crate) out: Outcome,
     /// Ports to ask again at a time (shapers).
     pub(crate) wakes: BinaryHeap<Reverse<(Time, LinkId)>>,
@@ -92,12 +91,12 @@ pub(crate) const SWITCH: u32 = 1 << 31;
 
 impl Yard {
     #[inline]
-    pub(crate) fn cx(&mut self, now: Time, pool: u32) -> Cx<'_> {
+    pub(crate) fn cx(&mut self, now: Time, pool: u32, rank: usize) -> Cx<'_> {
         Cx {
             now,
             arena: &mut self.arena,
             pool: &mut self.pools[pool as usize],
-            rng: &mut self.rng,
+            rng: &mut self.asides[rank].rng,
             out: &mut self.out,
         }
     }
@@ -141,14 +140,16 @@ impl Watch {
 pub(crate) struct Aside {
     id: LinkId,
     up: bool,
+    /// What its port draws: nobody else's draws shift it.
+    rng: OnDemand,
     /// What is written down of it.
     pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl Aside {
     /// Of link number `id`, which is up and which nobody watches.
-    pub(crate) fn new(id: LinkId) -> Aside {
-        Aside { id, up: true, watch: None }
+    pub(crate) fn new(id: LinkId, seed: u64) -> Aside {
+        Aside { id, up: true, rng: OnDemand::new(seed, "ports", id), watch: None }
     }
 
     pub(crate) fn is_up(&self) -> bool {
@@ -232,7 +233,7 @@ impl Link {
     #[inline]
     pub(crate) fn enqueue(&mut self, yard: &mut Yard, rank: usize, slot: SlotId, now: Time) {
         if self.queued == 0 && self.busy_until <= now && self.plain {
-            match self.port.pass(slot, &mut yard.cx(now, self.pool)) {
+            match self.port.pass(slot, &mut yard.cx(now, self.pool, rank)) {
                 Passed::Sent { until, .. } => self.sent(yard, slot, until),
                 Passed::Dropped(..) => yard.arena.free(slot),
                 Passed::Stored(_) => {
@@ -245,7 +246,7 @@ impl Link {
             }
             return;
         }
-        match self.port.enqueue(slot, &mut yard.cx(now, self.pool)) {
+        match self.port.enqueue(slot, &mut yard.cx(now, self.pool, rank)) {
             Enqueued::In(queue) => {
                 self.queued += 1;
                 self.count(yard, rank, queue, now);
@@ -273,7 +274,7 @@ impl Link {
     /// Puts the port's next packet on the wire at `now`, if it gives one.
     #[inline]
     pub(crate) fn transmit(&mut self, yard: &mut Yard, rank: usize, now: Time) {
-        match self.port.dequeue(&mut yard.cx(now, self.pool)) {
+        match self.port.dequeue(&mut yard.cx(now, self.pool, rank)) {
             Dequeued::Sent { slot, queue, until, .. } => {
                 self.queued -= 1;
                 self.sent(yard, slot, until);

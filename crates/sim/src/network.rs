@@ -14,8 +14,8 @@ use crate::link::{Aside, Link, SWITCH, Watch, Ways, Yard, transit};
 use crate::monitors::PortMonitor;
 use crate::notification::{self, Frames, NO_HOST};
 use crate::queue_stats::QueueStats;
-use crate::random::Stream;
 use crate::tcp::Segment;
+use crate::tie::Ties;
 use crate::topology::{Cable, Graph, Hop, Node};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -74,11 +74,11 @@ pub struct Network {
 
 impl Network {
     /// Builds the links of a graph. `port` makes each one's port, `ranks` breaks ties:
-    /// a permutation of the links; `pool` is the memory that a switch's ports share.
+    /// a permutation of the links; `seed` keys what ports draw; `pool` is the memory that a switch's ports share.
     pub fn new(
         graph: &Graph,
         ranks: &[u32],
-        rng: Stream,
+        seed: u64,
         pool: Bytes,
         mut port: impl FnMut(&Cable) -> Box<dyn Qdisc>,
     ) -> Network {
@@ -114,19 +114,18 @@ impl Network {
                 }
             };
             let link = Link::new((to, ingress), pools.len() as u32 - 1, cable.delay, port(cable));
-            links.push((ranks[id], link, Aside::new(id as LinkId)));
+            links.push((ranks[id], link, Aside::new(id as LinkId, seed)));
         }
         links.sort_by_key(|&(rank, ..)| rank);
         let (links, asides) = links.into_iter().map(|(_, link, aside)| (link, aside)).unzip();
         Network {
             links,
             members,
-            heap: LinkHeap::new(ranks.len()),
+            heap: LinkHeap::new(ranks.len(), Ties::new(seed)),
             yard: Yard {
                 arena: Arena::new(),
                 segments: Vec::new(),
                 pools,
-                rng,
                 out: Outcome::default(),
                 wakes: BinaryHeap::new(),
                 notices: VecDeque::new(),
@@ -361,7 +360,7 @@ impl Network {
         self.touch(id, now);
         let rank = self.rank(id);
         let link = &mut self.links[rank];
-        link.port.set_rate(rate, &mut self.yard.cx(now, link.pool));
+        link.port.set_rate(rate, &mut self.yard.cx(now, link.pool, rank));
     }
 
     /// Changes a class's share at every port.
@@ -370,7 +369,7 @@ impl Network {
             self.touch(id, now);
             let rank = self.rank(id);
             let link = &mut self.links[rank];
-            link.port.set_share(class, share, &mut self.yard.cx(now, link.pool));
+            link.port.set_share(class, share, &mut self.yard.cx(now, link.pool, rank));
         }
     }
 

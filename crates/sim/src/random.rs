@@ -62,6 +62,29 @@ impl Random for Stream {
     }
 }
 
+/// An entity's stream that is not begun before something is drawn: most ports draw nothing.
+#[derive(Clone, Debug)]
+pub struct OnDemand {
+    seed: u64,
+    name: &'static str,
+    entity: u32,
+    stream: Option<Box<Stream>>,
+}
+
+impl OnDemand {
+    /// [`Stream::new`], later.
+    pub const fn new(seed: u64, name: &'static str, entity: u32) -> Self {
+        OnDemand { seed, name, entity, stream: None }
+    }
+}
+
+impl Random for OnDemand {
+    fn next_u64(&mut self) -> u64 {
+        let begin = || Box::new(Stream::new(self.seed, self.name, u64::from(self.entity)));
+        self.stream.get_or_insert_with(begin).next_u64()
+    }
+}
+
 /// A bijection that scatters: SplitMix64's output for one state.
 fn mixed(bits: u64) -> u64 {
     SplitMix64::seed_from_u64(bits).next_u64()
@@ -80,6 +103,14 @@ mod tests {
         assert_eq!(drawn, EXPECTED);
     }
     const EXPECTED: [u64; 3] = [0x136d6d29e5f05035, 0xcf5d183978f01144, 0x29f8f9e396b4bbe5];
+
+    #[test]
+    fn a_stream_on_demand_is_the_same_stream() {
+        let (mut now, mut later) = (Stream::new(4, "ports", 9), OnDemand::new(4, "ports", 9));
+        for _ in 0..5 {
+            assert_eq!(now.next_u64(), later.next_u64());
+        }
+    }
 
     #[test]
     fn seed_name_and_entity_each_make_another_stream() {

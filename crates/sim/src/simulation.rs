@@ -163,11 +163,10 @@ impl Simulation {
         let graph = Graph::new(topology, host.delay);
         let ports = ports::of(&graph);
         let ranks = Stream::new(run.seed, "ranks", 0).permutation(ports.len() as u32);
-        let rng = Stream::new(run.seed, "switches", 0);
         let deployed = Deployed::new(scenario, &graph);
         let pool = switch.pool.unwrap_or(Bytes::MAX);
         let mut network =
-            Network::new(&graph, &ranks, rng, pool, |cable| match (cable.from, host.nic) {
+            Network::new(&graph, &ranks, run.seed, pool, |cable| match (cable.from, host.nic) {
                 (Node::Host(_), NicQueue::Fifo { buffer }) => ports::plain_card(cable.rate, buffer),
                 _ => {
                     let (switch, scheme) = deployed.at(cable.from);

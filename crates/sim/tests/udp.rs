@@ -134,7 +134,6 @@ mod cards {
     use switchbed_qdisc::{FlowId, Packet};
     use switchbed_sim::network::Network;
     use switchbed_sim::nic::{GroupId, Nics};
-    use switchbed_sim::random::Stream;
     use switchbed_sim::tcp::{Flags, Segment};
     use switchbed_sim::topology::{Graph, Hop};
     use switchbed_spec::{Limiters, Reaction, Topology};
@@ -144,8 +143,7 @@ mod cards {
     fn network() -> Network {
         let topology = Topology::Star { hosts: 2, rate: RATE, delay: Span::from_us(1) };
         let graph = Graph::new(&topology, Span::ZERO);
-        let rng = Stream::new(1, "switches", 0);
-        Network::new(&graph, &[0, 1, 2, 3], rng, Bytes::MAX, |cable| {
+        Network::new(&graph, &[0, 1, 2, 3], 1, Bytes::MAX, |cable| {
             use switchbed_qdisc::{Port, PortState, Seats, buffer::Shared, classifier::Single};
             use switchbed_qdisc::{scheduler::Fifo, seats::Nobody};
             let seats = Seats::new(Single, Shared { limit: Bytes::MAX }, Nobody, Fifo, Nobody);
