@@ -237,7 +237,7 @@ def command(*arguments: str) -> str:
 def test_a_paper_is_run_once_and_judged(own: Path, tmp_path: Path) -> None:
     first = json.loads(command("own/one", "--json", "-"))
     assert [found["id"] for found in first] == ["own.one.lower"]
-    # Which one is the traffic's business: two seeds of 300 flows show no more than that it is judged.
+    # Which one is the traffic's business: two seeds show no more than that it is judged.
     assert first[0]["verdict"] in ("holds", "direction", "undecided", "fails")
     assert first[0]["seeds"] == 2
     kept = sorted((tmp_path / "results").rglob("*.json"))

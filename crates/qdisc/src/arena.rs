@@ -14,6 +14,11 @@ impl SlotId {
     /// No slot.
     pub const NONE: SlotId = SlotId(u32::MAX);
 
+    /// The id of an index that is another's [`SlotId::index`].
+    #[inline]
+    pub const fn at(index: u32) -> SlotId {
+        SlotId(index)
+    }
     /// The id as an index, for a caller's table of what carries each packet.
     #[inline]
     pub const fn index(self) -> usize {

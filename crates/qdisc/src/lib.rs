@@ -1,6 +1,6 @@
 //! A switch port's queue management, as a library that knows neither simulator nor
 //! wire: five seats ([`seats`]), the umbrella trait they compose into ([`scheme`]),
-//! the port that runs them in a fixed protocol ([`port`]), and every scheme, one file
+//! the port that runs them in a fixed protocol ([`port`]), the line behind it ([`driver`]), and every scheme, one file
 //! each ([`classifier`], [`buffer`], [`marker`], [`scheduler`], [`notifier`]; over several
 //! seats: [`hcf`]); and the senders' half of those that notify ([`reaction`]).
 //!
@@ -12,6 +12,7 @@
 pub mod arena;
 pub mod buffer;
 pub mod classifier;
+pub mod driver;
 pub mod fairness;
 pub mod hcf;
 pub mod marker;
@@ -28,6 +29,7 @@ pub mod units;
 pub mod view;
 
 pub use arena::{Arena, Cargo, Note, SlotId};
+pub use driver::{Driver, Wire};
 pub use packet::{Ecn, FlowId, Packet, QueueId};
 pub use port::{Cx, Dequeued, Enqueued, Outcome, Passed, Port, Qdisc};
 pub use random::Random;

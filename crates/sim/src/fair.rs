@@ -66,7 +66,7 @@ pub fn max_min(capacity: impl Fn(LinkId) -> f64, claims: &[Claim]) -> Vec<f64> {
 
 /// Who shares, over time.
 #[derive(Debug)]
-pub(crate) struct FairShares {
+pub struct FairShares {
     seed: u64,
     /// Payload of a full packet over its length.
     payload: f64,
@@ -100,7 +100,7 @@ struct Flow {
 
 impl FairShares {
     /// Of a scenario, whose on–off sources are known beforehand.
-    pub(crate) fn of(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> FairShares {
+    pub fn of(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> FairShares {
         let Scenario { scheme, transport, traffic, run, .. } = scenario;
         let (mss, header) = (transport.mss.as_f64(), transport.header.as_f64());
         let party = match scheme.params.get("by") {
@@ -131,7 +131,7 @@ impl FairShares {
     }
 
     /// A flow starts.
-    pub(crate) fn start(&mut self, flow: &FlowStart, graph: &Graph) {
+    pub fn start(&mut self, flow: &FlowStart, graph: &Graph) {
         if flow.size.is_some() {
             return;
         }
@@ -169,18 +169,21 @@ impl FairShares {
     fn add(&mut self, row: u64, flow: Flow, now: Time) {
         self.change(now, |shares| drop(shares.flows.insert(row, flow)));
     }
-    pub(crate) fn remove(&mut self, row: u64, now: Time) {
+    /// A flow is over.
+    pub fn remove(&mut self, row: u64, now: Time) {
         self.change(now, |shares| drop(shares.flows.remove(&row)));
     }
-    pub(crate) fn set_rate(&mut self, link: LinkId, rate: Rate, now: Time) {
+    /// A link has another rate from now on.
+    pub fn set_rate(&mut self, link: LinkId, rate: Rate, now: Time) {
         self.change(now, |shares| shares.rates[link as usize] = rate);
     }
-    pub(crate) fn set_share(&mut self, class: u8, share: Share, now: Time) {
+    /// A class has another share from now on.
+    pub fn set_share(&mut self, class: u8, share: Share, now: Time) {
         self.change(now, |shares| shares.shares.set(class, share));
     }
 
     /// Payload in bits that every class would have had by now.
-    pub(crate) fn bits(&mut self, now: Time) -> Box<[f64; 256]> {
+    pub fn bits(&mut self, now: Time) -> Box<[f64; 256]> {
         self.advance(now);
         self.bits.clone()
     }

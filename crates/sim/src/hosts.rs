@@ -7,7 +7,7 @@ mod offload;
 mod underway;
 
 pub use connection::FlowRecord;
-pub(crate) use connection::keys;
+pub use connection::keys;
 use connection::{Connection, NOBODY, Running};
 
 use crate::network::{Delivery, Network};

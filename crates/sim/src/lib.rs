@@ -6,8 +6,8 @@
 #![forbid(unsafe_code)]
 
 pub mod capture;
-mod deployed;
-mod empty_network;
+pub mod deployed;
+pub mod empty_network;
 mod endpoints;
 pub mod fair;
 pub mod goodput;
@@ -19,14 +19,14 @@ pub mod monitors;
 pub mod network;
 pub mod nic;
 pub mod notification;
-mod ports;
+pub mod ports;
 pub mod probe;
 pub mod queue_stats;
 pub mod random;
 pub mod simulation;
 pub mod tcp;
 pub mod tie;
-mod timeline;
+pub mod timeline;
 pub mod topology;
 pub mod traffic;
 pub mod udp;

@@ -3,7 +3,7 @@
 //! monitors does none of it.
 
 mod bursts;
-mod changes;
+pub mod changes;
 mod convergence;
 mod underflow;
 

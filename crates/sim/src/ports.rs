@@ -26,7 +26,7 @@ impl PortInfo {
 }
 
 /// Hosts' cards first, then each switch's ports: the order of links.
-pub(crate) fn of(graph: &Graph) -> Vec<PortInfo> {
+pub fn of(graph: &Graph) -> Vec<PortInfo> {
     let hosts = graph.hosts.iter().enumerate();
     let mut ports: Vec<PortInfo> =
         hosts.map(|(h, &cable)| PortInfo { name: format!("host{h}"), cable }).collect();
@@ -38,17 +38,17 @@ pub(crate) fn of(graph: &Graph) -> Vec<PortInfo> {
 }
 
 /// The link of a port.
-pub(crate) fn find(ports: &[PortInfo], name: &str) -> Option<LinkId> {
+pub fn find(ports: &[PortInfo], name: &str) -> Option<LinkId> {
     ports.iter().position(|port| port.name == name).map(|i| i as LinkId)
 }
 
 /// The links of switches' ports.
-pub(crate) fn of_switches(ports: &[PortInfo]) -> impl Iterator<Item = LinkId> {
+pub fn of_switches(ports: &[PortInfo]) -> impl Iterator<Item = LinkId> {
     (0..ports.len() as LinkId).filter(|&i| ports[i as usize].is_switch())
 }
 
 /// A network card's FIFO.
-pub(crate) fn plain_card(rate: Rate, buffer: Bytes) -> Box<dyn Qdisc> {
+pub fn plain_card(rate: Rate, buffer: Bytes) -> Box<dyn Qdisc> {
     let state = PortState::new(rate, &[Bytes::new(1)]);
     Box::new(Port::new(state, Seats::new(Single, Shared { limit: buffer }, Nobody, Fifo, Nobody)))
 }

@@ -7,7 +7,7 @@ mod parking_lot;
 mod star;
 
 use std::sync::Arc;
-use switchbed_qdisc::units::{Rate, Span};
+use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::Topology;
 
 /// A place that links join.
@@ -51,6 +51,18 @@ impl Hop {
 pub trait Route: Send + Sync {
     /// The port of `switch` that a packet leaves by.
     fn route(&self, hop: Hop, switch: u32) -> u32;
+
+    /// Whether [`Route::choose`] decides in place of [`Route::route`].
+    fn adapts(&self) -> bool {
+        false
+    }
+
+    /// The port that a packet leaves by which is at the switch now; `queued` tells what a port of
+    /// it holds.
+    fn choose(&self, hop: Hop, switch: u32, queued: &dyn Fn(u32) -> Bytes) -> u32 {
+        let _ = queued;
+        self.route(hop, switch)
+    }
 }
 
 /// A network: the cables of each switch in the order of its ports, and one a host.

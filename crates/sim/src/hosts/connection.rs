@@ -195,7 +195,7 @@ impl Connection {
 }
 
 /// ECMP keys for both directions.
-pub(crate) fn keys(seed: u64, a: u64, b: u64) -> [u32; 2] {
+pub fn keys(seed: u64, a: u64, b: u64) -> [u32; 2] {
     let bits = Stream::new(seed ^ b.rotate_left(17), "ecmp", a).next_u64();
     [bits as u32 & !Hop::PINNED, (bits >> 32) as u32 & !Hop::PINNED]
 }

@@ -17,7 +17,7 @@ pub struct LengthChange {
 /// Collects them: first every queue's length as the window opens, changes of that instant
 /// counted.
 #[derive(Clone, Debug)]
-pub(crate) struct Changes {
+pub struct Changes {
     from: Time,
     until: Time,
     opened: bool,
@@ -26,12 +26,14 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    pub(crate) fn new(from: Time, until: Time, queues: usize) -> Self {
+    /// Of a port of so many queues.
+    pub fn new(from: Time, until: Time, queues: usize) -> Self {
         let lengths = vec![Bytes::ZERO; queues];
         Changes { from, until, opened: false, lengths, rows: Vec::new() }
     }
 
-    pub(crate) fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
+    /// A queue has changed.
+    pub fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
         if now > self.from {
             self.open();
             if now <= self.until {
@@ -50,7 +52,7 @@ impl Changes {
     }
 
     /// The rows, at the end of the run.
-    pub(crate) fn take(&mut self, now: Time) -> Vec<LengthChange> {
+    pub fn take(&mut self, now: Time) -> Vec<LengthChange> {
         if now >= self.from {
             self.open();
         }

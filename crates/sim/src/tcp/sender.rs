@@ -182,7 +182,7 @@ impl Sender {
 
     /// Bytes written and not sent yet, or to be sent again after a timeout.
     #[inline]
-    pub(crate) fn unsent(&self) -> u64 {
+    pub fn unsent(&self) -> u64 {
         self.written - self.nxt
     }
 

@@ -1,0 +1,203 @@
+//! A port with the line behind it: what settles departures that are due, transmits, and gives
+//! back what was lost. The simulator and the live switch drive their ports with it, so that a
+//! scheme sees the same order of operations in both.
+//!
+//! A departure depends on its port alone, so it need not happen at its time: [`Driver::settle`]
+//! makes up for those that are due, each at the time it really has, before anything else
+//! touches the port.
+
+use crate::arena::SlotId;
+use crate::fairness::Share;
+use crate::packet::QueueId;
+use crate::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Qdisc};
+use crate::units::{Rate, Time};
+use crate::view::PortState;
+use std::hint::select_unpredictable;
+
+/// What is behind a port: where its packets go and what they are kept in.
+pub trait Wire {
+    /// What a port's operation at a time works with.
+    fn cx(&mut self, now: Time) -> Cx<'_>;
+    /// What the last operation left besides its verdict.
+    fn outcome(&mut self) -> &mut Outcome;
+    /// A packet's transmission takes from `now` until `until`; its slot is the wire's.
+    fn sent(&mut self, slot: SlotId, now: Time, until: Time);
+    /// A packet was dropped; its slot is the wire's.
+    fn lost(&mut self, slot: SlotId);
+    /// An arrival was stored, or passed through, with messages to its source in the outcome.
+    fn feedback(&mut self, slot: SlotId, now: Time);
+    /// A queue is not as long as before, where the driver is watched; `busy_until` is the end of
+    /// the transmission under way, or of the last.
+    fn changed(&mut self, queue: QueueId, now: Time, state: &PortState, busy_until: Time);
+}
+
+/// A port and the state of its line.
+pub struct Driver {
+    /// The end of the transmission under way, or of the last.
+    busy_until: Time,
+    /// When the port may be asked again: now, not before a time, or ([`Time::NEVER`]) when
+    /// something has changed.
+    wake: Time,
+    port: Box<dyn Qdisc>,
+    /// Packets queued.
+    queued: u32,
+    up: bool,
+    watched: bool,
+}
+
+impl Driver {
+    /// An idle port whose line is up.
+    pub fn new(port: Box<dyn Qdisc>) -> Driver {
+        let (busy_until, wake) = (Time::ZERO, Time::ZERO);
+        Driver { busy_until, wake, port, queued: 0, up: true, watched: false }
+    }
+
+    /// The port.
+    #[inline]
+    pub fn port(&self) -> &dyn Qdisc {
+        &*self.port
+    }
+
+    /// The end of the transmission under way, or of the last.
+    #[inline]
+    pub fn busy_until(&self) -> Time {
+        self.busy_until
+    }
+
+    /// Whether packets wait.
+    #[inline]
+    pub fn backlogged(&self) -> bool {
+        self.queued > 0
+    }
+
+    /// Whether the line is up.
+    pub fn is_up(&self) -> bool {
+        self.up
+    }
+
+    /// Has [`Wire::changed`] told of every change from now on.
+    pub fn watch(&mut self) {
+        self.watched = true;
+    }
+
+    /// When the next departure is due; [`Time::NEVER`] without packets.
+    #[inline]
+    pub fn due(&self) -> Time {
+        select_unpredictable(self.queued == 0, Time::NEVER, self.busy_until.max(self.wake))
+    }
+
+    /// The departures that are due by `now`, each at its own time.
+    #[inline]
+    pub fn settle(&mut self, wire: &mut impl Wire, now: Time) {
+        self.settle_late(wire, now, Time::ZERO);
+    }
+
+    /// The same, none earlier than a time: a line that lags behind makes up for so much.
+    #[inline]
+    pub fn settle_late(&mut self, wire: &mut impl Wire, now: Time, earliest: Time) {
+        while self.due() <= now {
+            self.transmit(wire, self.due().max(earliest));
+        }
+    }
+
+    /// An arrival at a settled port, which is asked for a departure after it if the line is
+    /// free.
+    #[inline]
+    pub fn arrive(&mut self, slot: SlotId, wire: &mut impl Wire, now: Time) {
+        if self.queued == 0 && self.busy_until <= now && self.up && !self.watched {
+            match self.port.pass(slot, &mut wire.cx(now)) {
+                Passed::Sent { until, .. } => {
+                    self.sent(until);
+                    wire.sent(slot, now, until);
+                }
+                Passed::Dropped(..) => wire.lost(slot),
+                Passed::Stored(_) => {
+                    self.queued = 1;
+                    self.transmit(wire, now);
+                }
+            }
+            if !wire.outcome().feedback.is_empty() {
+                wire.feedback(slot, now);
+            }
+            return;
+        }
+        match self.port.enqueue(slot, &mut wire.cx(now)) {
+            Enqueued::In(queue) => {
+                self.queued += 1;
+                if self.watched {
+                    wire.changed(queue, now, self.port.state(), self.busy_until);
+                }
+            }
+            Enqueued::Dropped(..) => wire.lost(slot),
+        }
+        self.lose(wire, now);
+        if !wire.outcome().feedback.is_empty() {
+            wire.feedback(slot, now);
+        }
+        if self.busy_until <= now && self.queued > 0 && self.up {
+            self.transmit(wire, now);
+        }
+    }
+
+    /// Puts the port's next packet on the line at `now`, if it gives one.
+    #[inline]
+    pub fn transmit(&mut self, wire: &mut impl Wire, now: Time) {
+        match self.port.dequeue(&mut wire.cx(now)) {
+            Dequeued::Sent { slot, queue, until, .. } => {
+                self.queued -= 1;
+                self.sent(until);
+                if self.watched {
+                    wire.changed(queue, now, self.port.state(), until);
+                }
+                wire.sent(slot, now, until);
+            }
+            Dequeued::Empty => self.wake = Time::NEVER,
+            Dequeued::NotBefore(time) => self.wake = time,
+        }
+        self.lose(wire, now);
+    }
+
+    #[inline(always)]
+    fn sent(&mut self, until: Time) {
+        self.busy_until = until;
+        self.wake = Time::ZERO;
+    }
+
+    /// Takes the line down (its port sends no more) or up again.
+    pub fn set_up(&mut self, up: bool, now: Time) {
+        self.up = up;
+        self.wake = if up { now } else { Time::NEVER };
+    }
+
+    /// Changes the line's rate; a transmission under way keeps its end.
+    pub fn set_rate(&mut self, rate: Rate, wire: &mut impl Wire, now: Time) {
+        self.port.set_rate(rate, &mut wire.cx(now));
+    }
+
+    /// Changes a class's weight and cap.
+    pub fn set_share(&mut self, class: u8, share: Share, wire: &mut impl Wire, now: Time) {
+        self.port.set_share(class, share, &mut wire.cx(now));
+    }
+
+    /// Gives back the queued packets that the last operation dropped.
+    #[inline]
+    fn lose(&mut self, wire: &mut impl Wire, now: Time) {
+        if !wire.outcome().dropped.is_empty() {
+            self.lose_some(wire, now);
+        }
+    }
+
+    #[cold]
+    fn lose_some(&mut self, wire: &mut impl Wire, now: Time) {
+        let mut dropped = std::mem::take(&mut wire.outcome().dropped);
+        for Dropped { slot, queue, .. } in dropped.drain(..) {
+            self.queued -= 1;
+            if self.watched {
+                wire.changed(queue, now, self.port.state(), self.busy_until);
+            }
+            wire.lost(slot);
+        }
+        // The vector's memory serves again.
+        wire.outcome().dropped = dropped;
+    }
+}

@@ -1,0 +1,162 @@
+//! The events to come, by phase: a ring of buckets for those near, a heap for those far.
+
+use super::Event;
+use super::phases::{Colour, Phases};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Most buckets of a ring: timers of milliseconds in windows of nanoseconds are far.
+const MOST_BUCKETS: u64 = 4096;
+
+/// A shard's events to come.
+pub(crate) struct Calendar {
+    phases: Phases,
+    /// The first phase that the ring holds.
+    first: u64,
+    /// Buckets of the phases from `first` on, each at its number modulo their count.
+    ring: Box<[Vec<Event>]>,
+    /// A bit for each bucket that holds something.
+    taken: Box<[u64]>,
+    far: BinaryHeap<Reverse<(Event, Colour)>>,
+}
+
+impl Calendar {
+    /// Empty; events of the next `reach` phases go into buckets.
+    pub(crate) fn new(phases: Phases, reach: u64) -> Calendar {
+        let buckets = reach.clamp(64, MOST_BUCKETS).next_power_of_two() as usize;
+        Calendar {
+            phases,
+            first: 0,
+            ring: (0..buckets).map(|_| Vec::new()).collect(),
+            taken: vec![0; buckets / 64].into(),
+            far: BinaryHeap::new(),
+        }
+    }
+
+    #[inline]
+    fn place(&self, phase: u64) -> usize {
+        phase as usize & (self.ring.len() - 1)
+    }
+
+    /// Adds an event of a node of this colour; its phase.
+    #[inline]
+    pub(crate) fn push(&mut self, event: Event, colour: Colour) -> u64 {
+        let phase = self.phases.of(event.at, colour);
+        if phase - self.first < self.ring.len() as u64 {
+            let place = self.place(phase);
+            self.ring[place].push(event);
+            self.taken[place / 64] |= 1 << (place % 64);
+        } else {
+            self.far.push(Reverse((event, colour)));
+        }
+        phase
+    }
+
+    /// The next phase from this one on that may have an event; `u64::MAX`: there is none.
+    pub(crate) fn next(&self, from: u64) -> u64 {
+        let far = self
+            .far
+            .peek()
+            .map_or(u64::MAX, |Reverse((event, _))| self.phases.window(event.at).max(from));
+        let from = from.max(self.first);
+        if from - self.first >= self.ring.len() as u64 {
+            return far;
+        }
+        let place = self.place(from);
+        let words = self.taken.len();
+        // Word by word from that bucket on, its word's lower bits last.
+        let near = (0..=words).find_map(|nth| {
+            let word = (place / 64 + nth) % words;
+            let mut bits = self.taken[word];
+            if nth == 0 {
+                bits &= u64::MAX << (place % 64);
+            } else if nth == words {
+                bits &= !(u64::MAX << (place % 64));
+            }
+            (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
+        });
+        let near = near.map_or(u64::MAX, |near| {
+            let phase = from + (near.wrapping_sub(place) & (self.ring.len() - 1)) as u64;
+            // Buckets before `from` come round last: they are no later phases'.
+            if phase < self.first + self.ring.len() as u64 { phase } else { u64::MAX }
+        });
+        near.min(far)
+    }
+
+    /// Everything before a phase is handled, but for what a run that was cut short left in the
+    /// one before: its events, in a vector that is to be given back.
+    pub(crate) fn take(&mut self, phase: u64) -> Vec<Event> {
+        self.first = phase.saturating_sub(1);
+        let reach = self.first + self.ring.len() as u64;
+        while let Some(&Reverse((event, colour))) = self.far.peek()
+            && self.phases.window(event.at) + 1 < reach
+        {
+            self.far.pop();
+            self.push(event, colour);
+        }
+        let place = self.place(phase);
+        self.taken[place / 64] &= !(1 << (place % 64));
+        std::mem::take(&mut self.ring[place])
+    }
+
+    /// What is left of a phase's events, beside what came meanwhile; its memory serves again.
+    pub(crate) fn give_back(&mut self, phase: u64, mut events: Vec<Event>) {
+        let place = self.place(phase);
+        events.append(&mut self.ring[place]);
+        if !events.is_empty() {
+            self.taken[place / 64] |= 1 << (place % 64);
+        }
+        self.ring[place] = events;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use switchbed_qdisc::units::{Span, Time};
+
+    proptest! {
+        #[test]
+        fn phases_come_in_order_with_all_their_events(
+            pushes in prop::collection::vec((0u64..200_000, 0u8..2, 1u8..4), 1..300)
+        ) {
+            let phases = Phases::new(Span::from_ps(100), true);
+            let mut calendar = Calendar::new(phases, 64);
+            let mut all: Vec<(u64, Event)> = Vec::new();
+            let mut seen: Vec<(u64, Event)> = Vec::new();
+            let (mut now, mut phase) = (0, 0);
+            let mut take = |calendar: &mut Calendar, phase: u64| {
+                let events = calendar.take(phase);
+                seen.extend(events.iter().map(|&event| (phase, event)));
+                calendar.give_back(phase, Vec::new());
+            };
+            for (ahead, colour, times) in pushes {
+                let at = Time::from_ps(now + ahead);
+                let event = Event { at, node: all.len() as u32, what: 0 };
+                all.push((calendar.push(event, colour), event));
+                for _ in 1..times {
+                    let next = calendar.next(phase);
+                    if next == u64::MAX {
+                        break;
+                    }
+                    take(&mut calendar, next);
+                    phase = next + 1;
+                    now = phases.end(next).as_ps();
+                }
+            }
+            loop {
+                let next = calendar.next(phase);
+                if next == u64::MAX {
+                    break;
+                }
+                take(&mut calendar, next);
+                phase = next + 1;
+            }
+            prop_assert!(seen.is_sorted_by_key(|(phase, _)| *phase));
+            seen.sort();
+            all.sort();
+            prop_assert_eq!(seen, all);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A sequential engine over some of the nodes.
+
+use super::calendar::Calendar;
+use super::phases::{Colour, Phases};
+use super::{Event, Outbox, WAKE, World};
+use switchbed_qdisc::units::Time;
+
+/// So many events ahead, what an event leads to is fetched; what says where, twice as many.
+const AHEAD: usize = 12;
+
+/// A shard: its nodes, and what is to happen to them.
+pub(crate) struct Shard<W: World> {
+    pub(crate) world: W,
+    calendar: Calendar,
+    /// By node, its earliest visit that was asked for and is still to come.
+    wakes: Vec<Time>,
+    /// By shard, what goes there.
+    pub(super) mail: Vec<Vec<W::Parcel>>,
+    /// The earliest of it.
+    pub(super) earliest: Time,
+    /// Events handled.
+    pub(super) events: u64,
+    counts: Vec<u32>,
+    sorted: Vec<Event>,
+    phases: Phases,
+    /// By node.
+    colours: Vec<Colour>,
+}
+
+impl<W: World> Shard<W> {
+    /// Of nodes of these colours, one of `shards`; events of the next `reach` phases are near.
+    pub(super) fn new(
+        world: W,
+        colours: Vec<Colour>,
+        shards: usize,
+        phases: Phases,
+        reach: u64,
+    ) -> Self {
+        let nodes = colours.len();
+        Shard {
+            world,
+            calendar: Calendar::new(phases, reach),
+            wakes: vec![Time::NEVER; nodes],
+            mail: (0..shards).map(|_| Vec::new()).collect(),
+            earliest: Time::NEVER,
+            events: 0,
+            counts: vec![0; nodes],
+            sorted: Vec::new(),
+            phases,
+            colours,
+        }
+    }
+
+    /// Something that happens from outside: not before what was run.
+    pub(crate) fn push(&mut self, event: Event) {
+        self.calendar.push(event, self.colours[event.node as usize]);
+    }
+
+    /// Sees to it that a node is visited by a time.
+    pub(crate) fn wake(&mut self, node: u32, at: Time) {
+        let wake = &mut self.wakes[node as usize];
+        if at < *wake {
+            *wake = at;
+            self.calendar.push(Event { at, node, what: WAKE }, self.colours[node as usize]);
+        }
+    }
+
+    /// Changes the world from outside at `now`, before which everything has happened.
+    pub(crate) fn change<T>(
+        &mut self,
+        now: Time,
+        change: impl FnOnce(&mut W, &mut Outbox<W::Parcel>) -> T,
+    ) -> T {
+        let Shard { world, calendar, mail, earliest, colours, phases, .. } = self;
+        let next = phases.window(now);
+        change(world, &mut Outbox { calendar, colours, phases: *phases, mail, earliest, next })
+    }
+
+    /// The next phase from this one on with something to do; `u64::MAX`: none.
+    pub(super) fn next(&self, from: u64) -> u64 {
+        self.calendar.next(from)
+    }
+
+    /// Takes in what came from another shard.
+    pub(super) fn take_in(&mut self, mail: &mut Vec<W::Parcel>) {
+        for parcel in mail.drain(..) {
+            let event = self.world.unpack(parcel);
+            self.push(event);
+        }
+    }
+
+    /// What happens in a phase before `end`.
+    pub(super) fn run(&mut self, phase: u64, end: Time) {
+        let mut bucket = self.calendar.take(phase);
+        if end < self.phases.end(phase) {
+            // What is after the end stays for later.
+            let rest: Vec<Event> = bucket.extract_if(.., |event| event.at >= end).collect();
+            self.visit_all(&mut bucket, phase, end);
+            bucket = rest;
+        } else {
+            self.visit_all(&mut bucket, phase, end);
+            bucket.clear();
+        }
+        self.calendar.give_back(phase, bucket);
+    }
+
+    fn visit_all(&mut self, bucket: &mut [Event], phase: u64, end: Time) {
+        let mut sorted = std::mem::take(&mut self.sorted);
+        self.by_node(bucket, &mut sorted);
+        self.events += bucket.len() as u64;
+        let (mut from, mut fetched, mut followed) = (0, 0, 0);
+        while from < sorted.len() {
+            let node = sorted[from].node;
+            let len = sorted[from..].iter().take_while(|event| event.node == node).count();
+            let to = from + len;
+            let until = (to + 2 * AHEAD).min(sorted.len());
+            for event in &sorted[fetched.min(until)..until] {
+                self.world.fetch(event);
+            }
+            fetched = until;
+            let until = (to + AHEAD).min(sorted.len());
+            for event in &sorted[followed.min(until)..until] {
+                self.world.follow(event);
+            }
+            followed = until;
+            let wake = &mut self.wakes[node as usize];
+            if *wake < end {
+                *wake = Time::NEVER;
+            }
+            let mut out = Outbox {
+                calendar: &mut self.calendar,
+                mail: &mut self.mail,
+                earliest: &mut self.earliest,
+                colours: &self.colours,
+                phases: self.phases,
+                next: phase + 1,
+            };
+            let next = self.world.visit(node, &mut sorted[from..to], end, &mut out);
+            if next != Time::NEVER {
+                self.wake(node, next);
+            }
+            from = to;
+        }
+        self.sorted = sorted;
+    }
+
+    /// Events by their nodes: counted and dealt out, or sorted where they are few.
+    fn by_node(&mut self, bucket: &[Event], sorted: &mut Vec<Event>) {
+        sorted.clear();
+        sorted.extend_from_slice(bucket);
+        if bucket.len() < self.counts.len() / 16 {
+            sorted.sort_unstable_by_key(|event| event.node);
+            return;
+        }
+        self.counts.fill(0);
+        for event in bucket {
+            self.counts[event.node as usize] += 1;
+        }
+        let mut sum = 0;
+        for count in &mut self.counts {
+            sum += std::mem::replace(count, sum);
+        }
+        for event in bucket {
+            let place = &mut self.counts[event.node as usize];
+            sorted[*place as usize] = *event;
+            *place += 1;
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! The network of a run: its nodes dealt out to shards, and what a run wants to know of them.
+
+use crate::engine::phases::{Colour, Phases};
+use crate::engine::{Engine, Ran};
+use crate::flow::FlowRecord;
+use crate::node::fabric::{Built, Fabric};
+use crate::node::host::Host;
+use crate::node::{Frames, Shared, host};
+use crate::observe::capture::Tap;
+use crate::observe::convergence::Underway;
+use crate::observe::monitors::Ports;
+use crate::observe::underflow::Unsent;
+use crate::observe::watch::Watch;
+use std::collections::HashMap;
+use std::sync::Arc;
+use switchbed_qdisc::fairness::Share;
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::{Qdisc, QueueId};
+use switchbed_sim::network::LinkId;
+use switchbed_sim::topology::{Cable, Graph, Node};
+use switchbed_sim::traffic::FlowStart;
+
+/// How the work of a run is divided. Results do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Division {
+    /// Threads.
+    pub threads: usize,
+    /// Parts of the network; at least one a thread.
+    pub shards: usize,
+}
+
+impl Division {
+    /// One thread for the whole network.
+    pub const ALONE: Division = Division { threads: 1, shards: 1 };
+
+    /// So many threads, with a part of the network each.
+    pub fn threads(threads: usize) -> Division {
+        Division { threads, shards: threads }
+    }
+}
+
+/// One sample of the queue series.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueSample {
+    /// When.
+    pub at: Time,
+    /// Whose.
+    pub link: LinkId,
+    /// Which queue.
+    pub queue: u8,
+    /// Its length.
+    pub bytes: Bytes,
+    /// The marking threshold in force in bytes; NaN where there is none.
+    pub threshold_bytes: f64,
+    /// The smoothed round time; zero where the scheme has none.
+    pub round_time: Span,
+    /// Packets that have left the port with a CE mark of it so far.
+    pub port_marked: u64,
+}
+
+/// What a network is built from.
+pub(crate) struct Plan<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) settings: host::Settings,
+    pub(crate) frames: Frames,
+    /// Links' ranks, which break ties.
+    pub(crate) ranks: &'a [u32],
+    pub(crate) seed: u64,
+    /// The memory that a switch's ports share.
+    pub(crate) pool: Bytes,
+    pub(crate) phases: Phases,
+    /// Hosts' colours, then switches'.
+    pub(crate) colours: (Vec<Colour>, Vec<Colour>),
+    /// How far ahead a packet arrives at most.
+    pub(crate) reach: Span,
+    pub(crate) division: Division,
+}
+
+/// Hosts, switches and links of a run.
+pub(crate) struct Network {
+    engine: Engine<Fabric>,
+    /// Each link's shard and place there.
+    links: Vec<(u16, u32)>,
+    /// Each host's.
+    hosts: Vec<(u16, u32)>,
+}
+
+/// The shard of each host, then of each switch: hosts that follow each other together, a switch
+/// with its neighbours where they are all in one, the rest in turn.
+fn deal_out(graph: &Graph, shards: usize) -> (Vec<u16>, Vec<u16>) {
+    let of = |nth: usize, count: usize| (nth * shards / count.max(1)) as u16;
+    let hosts: Vec<u16> = (0..graph.hosts.len()).map(|host| of(host, graph.hosts.len())).collect();
+    let mut switches: Vec<Option<u16>> = vec![None; graph.switches.len()];
+    for (host, cable) in graph.hosts.iter().enumerate() {
+        if let Node::Switch(switch) = cable.to {
+            switches[switch as usize].get_or_insert(hosts[host]);
+        }
+    }
+    let edge = switches.clone();
+    for (switch, (_, cables)) in graph.switches.iter().enumerate() {
+        if switches[switch].is_some() {
+            continue;
+        }
+        let mut near = cables.iter().filter_map(|cable| match cable.to {
+            Node::Switch(other) => edge[other as usize],
+            Node::Host(_) => None,
+        });
+        let first = near.next();
+        if first.is_some() && near.all(|shard| Some(shard) == first) {
+            switches[switch] = first;
+        }
+    }
+    let rest = switches.iter().filter(|shard| shard.is_none()).count();
+    let mut nth = 0;
+    let switches = switches.into_iter().map(|shard| {
+        shard.unwrap_or_else(|| {
+            nth += 1;
+            of(nth - 1, rest)
+        })
+    });
+    (hosts, switches.collect())
+}
+
+/// Colours such that every cable joins two: hosts', then switches'. `None` where there are none.
+pub(crate) fn colours(graph: &Graph) -> Option<(Vec<Colour>, Vec<Colour>)> {
+    let mut switches: Vec<Option<Colour>> = vec![None; graph.switches.len()];
+    let mut next = Vec::new();
+    for first in 0..switches.len() {
+        if switches[first].is_none() {
+            switches[first] = Some(1);
+            next.push(first);
+        }
+        while let Some(switch) = next.pop() {
+            let other = switches[switch].map(|colour| colour ^ 1);
+            for cable in &graph.switches[switch].1 {
+                let Node::Switch(to) = cable.to else { continue };
+                let to = to as usize;
+                if switches[to].is_none() {
+                    switches[to] = other;
+                    next.push(to);
+                } else if switches[to] != other {
+                    return None;
+                }
+            }
+        }
+    }
+    let switches: Vec<Colour> = switches.into_iter().map(|colour| colour.unwrap_or(1)).collect();
+    let host = |cable: &Cable| match cable.to {
+        Node::Switch(switch) => Some(switches[switch as usize] ^ 1),
+        Node::Host(_) => None,
+    };
+    let hosts = graph.hosts.iter().map(host).collect::<Option<_>>()?;
+    Some((hosts, switches))
+}
+
+impl Network {
+    /// Builds it; `port` makes each link's port.
+    pub(crate) fn new(plan: Plan, mut port: impl FnMut(&Cable) -> Box<dyn Qdisc>) -> Network {
+        let Plan { graph, ranks, seed, pool, phases, colours, reach, division, .. } = plan;
+        let shards = division.shards.clamp(1, graph.hosts.len().max(1));
+        let (host_shards, switch_shards) = deal_out(graph, shards);
+        // Places in a shard: hosts first.
+        let mut counts = vec![0u32; shards];
+        let mut places = |of: &[u16]| -> Vec<(u16, u32)> {
+            let place = |&shard: &u16| {
+                counts[shard as usize] += 1;
+                (shard, counts[shard as usize] - 1)
+            };
+            of.iter().map(place).collect()
+        };
+        let hosts = places(&host_shards);
+        let switches = places(&switch_shards);
+        let shared = Arc::new(Shared {
+            settings: plan.settings,
+            route: graph.route.clone(),
+            ties: switchbed_sim::tie::Ties::new(seed),
+            frames: plan.frames,
+            hosts: hosts.clone(),
+        });
+        let mut worlds: Vec<Fabric> =
+            (0..shards).map(|me| Fabric::new(me as u16, shared.clone())).collect();
+        let mut link_places = vec![0u32; shards];
+        let mut links = Vec::with_capacity(ranks.len());
+        let mut arrived = vec![0u16; switches.len()];
+        let mut build = |cable: &Cable, shard: u16| {
+            let id = links.len() as u32;
+            links.push((shard, link_places[shard as usize]));
+            link_places[shard as usize] += 1;
+            let (to, ingress) = match cable.to {
+                Node::Host(host) => {
+                    let (shard, node) = hosts[host as usize];
+                    ((shard, node, None), 0)
+                }
+                Node::Switch(switch) => {
+                    let (shard, node) = switches[switch as usize];
+                    let ingress = arrived[switch as usize];
+                    arrived[switch as usize] += 1;
+                    ((shard, node, Some(switch)), ingress)
+                }
+            };
+            let Cable { rate, delay, .. } = *cable;
+            let rank = ranks[id as usize];
+            Built { port: port(cable), id, rate, delay, to, rank, ingress }
+        };
+        for (host, cable) in graph.hosts.iter().enumerate() {
+            let shard = host_shards[host];
+            let link = build(cable, shard);
+            worlds[shard as usize].add_host(host as u32, pool, link, seed);
+        }
+        for (switch, (_, cables)) in graph.switches.iter().enumerate() {
+            let shard = switch_shards[switch];
+            let links = cables.iter().map(|cable| build(cable, shard)).collect();
+            worlds[shard as usize].add_switch(switch as u32, pool, links, seed);
+        }
+        let visits: Vec<_> = worlds.iter().map(Fabric::first_visits).collect();
+        let mut by_shard: Vec<Vec<Colour>> = vec![Vec::new(); shards];
+        let of_hosts = host_shards.iter().zip(&colours.0);
+        for (&shard, &colour) in of_hosts.chain(switch_shards.iter().zip(&colours.1)) {
+            by_shard[shard as usize].push(colour);
+        }
+        let worlds = worlds.into_iter().zip(by_shard).collect();
+        let mut engine = Engine::new(worlds, division.threads, phases, reach);
+        for (shard, visits) in engine.shards.iter_mut().zip(visits) {
+            visits.into_iter().for_each(|(node, at)| shard.wake(node, at));
+        }
+        Network { engine, links, hosts }
+    }
+
+    /// Moves everything up to `until`, or about so many events on; see [`Engine::run`].
+    pub(crate) fn run(&mut self, until: Time, events: u64, last: bool) -> Ran {
+        self.engine.run(until, events, last)
+    }
+
+    /// Whether nothing is to come.
+    pub(crate) fn idle(&self) -> bool {
+        self.engine.idle()
+    }
+
+    /// A flow is to start.
+    pub(crate) fn start(&mut self, flow: FlowStart) {
+        let host = if flow.request.is_some() { flow.dst } else { flow.src };
+        let (shard, _) = self.hosts[host as usize];
+        let shard = &mut self.engine.shards[shard as usize];
+        let event = shard.world.add_start(flow);
+        shard.push(event);
+    }
+
+    fn worlds(&self) -> impl Iterator<Item = &Fabric> {
+        self.engine.shards.iter().map(|shard| &shard.world)
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.worlds().flat_map(Fabric::hosts)
+    }
+
+    fn place(&self, link: LinkId) -> (&Fabric, u32) {
+        let (shard, place) = self.links[link as usize];
+        (&self.engine.shards[shard as usize].world, place)
+    }
+
+    /// A link's port.
+    pub(crate) fn port(&self, link: LinkId) -> &dyn Qdisc {
+        let (world, place) = self.place(link);
+        world.port(place)
+    }
+
+    /// The number of links.
+    pub(crate) fn links(&self) -> LinkId {
+        self.links.len() as LinkId
+    }
+
+    /// Packets transmitted by ports so far.
+    pub(crate) fn packet_hops(&self) -> u64 {
+        self.worlds().map(Fabric::packet_hops).sum()
+    }
+
+    /// Events handled so far.
+    pub(crate) fn events(&self) -> u64 {
+        self.engine.events()
+    }
+
+    /// When the last flow ended.
+    pub(crate) fn last_end(&self) -> Time {
+        self.worlds().map(Fabric::last_end).max().unwrap_or(Time::ZERO)
+    }
+
+    /// Flows, and probes with an end, that are under way.
+    pub(crate) fn running(&self) -> u64 {
+        self.worlds().map(|world| world.log.running).sum()
+    }
+
+    /// Flows that have ended since the last call, by their numbers.
+    pub(crate) fn take_finished(&mut self) -> Vec<(u64, FlowRecord)> {
+        let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
+        let mut finished: Vec<_> =
+            worlds.flat_map(|world| std::mem::take(&mut world.log.finished)).collect();
+        finished.sort_by_key(|&(number, record)| (record.end, number));
+        finished
+    }
+
+    /// What hosts have had to send since the last call, in the order of time.
+    pub(crate) fn take_unsent(&mut self) -> Vec<Unsent> {
+        let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
+        let mut unsent: Vec<_> =
+            worlds.flat_map(|world| std::mem::take(&mut world.log.unsent)).collect();
+        unsent.sort_by_key(|change| change.at);
+        unsent
+    }
+
+    /// What flows that are under way have brought their receivers so far, by their numbers.
+    pub(crate) fn arriving(&self) -> HashMap<u64, Bytes> {
+        self.hosts().flat_map(Host::arriving).collect()
+    }
+
+    /// The records of flows under way, by their numbers.
+    pub(crate) fn unfinished(&self) -> Vec<(u64, FlowRecord)> {
+        let received: HashMap<u64, Bytes> = self.hosts().flat_map(Host::received).collect();
+        let of = |(number, record): (u64, FlowRecord)| {
+            let received = received.get(&number).copied().unwrap_or(Bytes::ZERO);
+            (number, FlowRecord { received, ..record })
+        };
+        let mut records: Vec<_> = self.hosts().flat_map(Host::unfinished).map(of).collect();
+        records.sort_by_key(|&(number, record)| (record.row, number));
+        records
+    }
+
+    /// The flows under way, requests apart.
+    pub(crate) fn underway(&self) -> Vec<Underway> {
+        let arriving = self.arriving();
+        let of = |(number, record, hop): (u64, FlowRecord, _)| Underway {
+            number,
+            row: record.row,
+            src: record.src,
+            hop,
+            start: record.start,
+            received: arriving.get(&number).map_or(0, |bytes| bytes.get()),
+        };
+        self.hosts().flat_map(Host::sending).map(of).collect()
+    }
+
+    /// Payload that receivers have taken so far, by class, answers included and requests not.
+    pub(crate) fn taken(&self) -> Box<[u64; 256]> {
+        let mut taken = Box::new([0; 256]);
+        for host in self.hosts() {
+            taken.iter_mut().zip(host.taken()).for_each(|(sum, bytes)| *sum += bytes);
+        }
+        taken
+    }
+
+    /// The probes sent since the warm-up, in the order they were sent.
+    pub(crate) fn probes(&self) -> Vec<host::ProbeSample> {
+        let of = |(source, samples): (u32, &[host::ProbeSample])| {
+            samples.iter().map(move |sample| (sample.sent, source, *sample)).collect::<Vec<_>>()
+        };
+        let mut samples: Vec<_> = self.hosts().flat_map(Host::probed).flat_map(of).collect();
+        samples.sort_by_key(|&(sent, source, _)| (sent, source));
+        samples.into_iter().map(|(.., sample)| sample).collect()
+    }
+
+    /// DCTCP's α of every connection that carries a flow now.
+    pub(crate) fn alphas(&self) -> Vec<f64> {
+        self.hosts().flat_map(Host::alphas).collect()
+    }
+
+    /// Places that connections have taken, open and closed.
+    pub(crate) fn connections(&self) -> usize {
+        self.hosts().map(Host::places).sum()
+    }
+
+    /// Reads a port's queues for the series.
+    pub(crate) fn sample(&self, id: LinkId, now: Time, samples: &mut Vec<QueueSample>) {
+        let (world, place) = self.place(id);
+        let port = world.port(place);
+        let state = port.state();
+        for queue in 0..state.queues() as QueueId {
+            let threshold = world.threshold_bytes(place, now, queue);
+            samples.push(QueueSample {
+                at: now,
+                link: id,
+                queue,
+                bytes: state.queue_bytes(queue),
+                threshold_bytes: threshold.unwrap_or(f64::NAN),
+                round_time: port.round_time().unwrap_or(Span::ZERO),
+                port_marked: state.counters().marked,
+            });
+        }
+    }
+
+    /// The warm-up is over.
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.engine.shards.iter_mut().for_each(|shard| shard.world.restart(now));
+    }
+
+    /// Changes a link's rate; a transmission under way keeps its end.
+    pub(crate) fn set_rate(&mut self, id: LinkId, rate: Rate, now: Time) {
+        let (shard, place) = self.links[id as usize];
+        let shard = &mut self.engine.shards[shard as usize];
+        shard.change(now, |world, out| world.set_rate(place, rate, now, out));
+        shard.wake(shard.world.node_of(place), now);
+    }
+
+    /// Changes a class's share at every port.
+    pub(crate) fn set_share(&mut self, class: u8, share: Share, now: Time) {
+        for shard in &mut self.engine.shards {
+            shard.change(now, |world, out| world.set_share(class, share, now, out));
+            (0..shard.world.nodes() as u32).for_each(|node| shard.wake(node, now));
+        }
+    }
+
+    /// Whether a link is up.
+    pub(crate) fn is_up(&self, id: LinkId) -> bool {
+        let (world, place) = self.place(id);
+        world.is_up(place)
+    }
+
+    /// Takes a link down (its port sends no more) or up again.
+    pub(crate) fn set_up(&mut self, id: LinkId, up: bool, now: Time) {
+        let (shard, place) = self.links[id as usize];
+        let shard = &mut self.engine.shards[shard as usize];
+        shard.change(now, |world, out| world.set_up(place, up, now, out));
+        shard.wake(shard.world.node_of(place), now);
+    }
+
+    /// What was written down of what a link sent.
+    pub(crate) fn tap(&self, link: LinkId) -> Option<&Tap> {
+        let (world, place) = self.place(link);
+        world.watch(place)?.tap.as_ref()
+    }
+}
+
+impl Ports for Network {
+    fn watched(&mut self, link: LinkId) -> (&mut Watch, usize) {
+        let queues = self.port(link).state().queues();
+        let (shard, place) = self.links[link as usize];
+        (self.engine.shards[shard as usize].world.watched(place), queues)
+    }
+
+    fn watch(&mut self, link: LinkId) -> Option<&mut Watch> {
+        let (shard, place) = self.links[link as usize];
+        self.engine.shards[shard as usize].world.watch_mut(place)
+    }
+}

@@ -1,0 +1,95 @@
+//! What the applications at the two ends of a connection know of each other without a packet:
+//! that there is a connection, how long its flows are, when one has arrived. Nothing in it
+//! decides about packets; it arrives a lookahead later, as fast as anything can.
+
+use crate::flow::FlowRecord;
+use crate::packet::Place;
+use crate::transport::Opening;
+use switchbed_qdisc::FlowId;
+use switchbed_qdisc::units::{Bytes, Time};
+
+/// Word for a host.
+#[derive(Clone, Debug)]
+pub(crate) struct Notice {
+    /// When it is there.
+    pub(crate) at: Time,
+    /// Which host it is for.
+    pub(crate) to: u32,
+    /// The connection.
+    pub(crate) flow: FlowId,
+    pub(crate) what: What,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    /// Here is the receiving half of a connection from host `src`.
+    Opened {
+        src: u32,
+        /// The sending half's place there.
+        sender: Place,
+        /// It closes with its flow.
+        fresh: bool,
+        class: u8,
+        /// The ECMP key of the ACKs.
+        key: u32,
+        /// Its flows are requests: this connection answers them.
+        answers: Option<Answers>,
+    },
+    /// A flow was written to a connection.
+    Written(Written),
+    /// A flow's application has stopped; the stream ends at `until`.
+    Stopped { until: u64, at: Time },
+    /// All of the oldest flow that its sender knows of has arrived, or will not.
+    Received {
+        /// The sending half's place.
+        sender: Place,
+        at: Time,
+        /// What has, since the warm-up.
+        received: Bytes,
+    },
+    /// The answer to the oldest request is through: on the connection that brings it.
+    Answered(Box<FlowRecord>),
+    /// The connection is closed.
+    Closed,
+}
+
+/// The connection that answers requests, from the other end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answers {
+    pub(crate) flow: FlowId,
+    pub(crate) opening: Opening,
+    /// The receiving half's place at the host that asks.
+    pub(crate) receiver: Place,
+    /// The ECMP keys of the data and of the ACKs.
+    pub(crate) keys: [u32; 2],
+}
+
+/// What a receiver is to expect.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    /// Its number among all flows of the run.
+    pub(crate) number: u64,
+    /// The stream offsets of its first byte and after its last.
+    pub(crate) from: u64,
+    pub(crate) until: u64,
+    pub(crate) class: u8,
+    /// The ECMP key of its ACKs from now on.
+    pub(crate) key: u32,
+    /// It is the request for this flow.
+    pub(crate) asks: Option<Box<FlowRecord>>,
+}
+
+impl Notice {
+    /// The order of notices at one host and instant: by connection, and as they were sent.
+    pub(crate) fn order(&self) -> (u32, u8) {
+        let what = match self.what {
+            What::Opened { .. } => 0,
+            What::Written(_) => 1,
+            What::Stopped { .. } => 2,
+            What::Received { .. } => 3,
+            What::Answered(_) => 4,
+            What::Closed => 5,
+        };
+        (self.flow.0, what)
+    }
+}

@@ -1,0 +1,159 @@
+//! The longest queue after each burst of flow starts.
+
+use std::collections::VecDeque;
+use switchbed_qdisc::QueueId;
+use switchbed_qdisc::units::{Bytes, Span, Time};
+
+/// The longest that a queue was, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peak {
+    /// Its length.
+    pub bytes: Bytes,
+    /// When it first was so long.
+    pub at: Time,
+}
+
+/// One port's peaks: for each burst, by queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Peaks {
+    lengths: Vec<Bytes>,
+    /// When bursts that have not begun yet will, the earliest first.
+    coming: VecDeque<Time>,
+    bursts: Vec<(Time, Vec<Peak>)>,
+}
+
+impl Peaks {
+    pub(crate) fn new(queues: usize) -> Self {
+        let lengths = vec![Bytes::ZERO; queues];
+        Peaks { lengths, coming: VecDeque::new(), bursts: Vec::new() }
+    }
+
+    /// A queue has changed.
+    pub(crate) fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
+        self.begin(now);
+        self.lengths[queue as usize] = bytes;
+        if let Some((_, burst)) = self.bursts.last_mut()
+            && bytes > burst[queue as usize].bytes
+        {
+            burst[queue as usize] = Peak { bytes, at: now };
+        }
+    }
+
+    /// A burst will begin then; what is queued after all that happens at that time, departures
+    /// and arrivals, is its first peak.
+    pub(crate) fn expect(&mut self, at: Time) {
+        self.coming.push_back(at);
+    }
+
+    /// The bursts that began before now.
+    fn begin(&mut self, now: Time) {
+        while let Some(at) = self.coming.pop_front_if(|at| *at < now) {
+            let peaks = self.lengths.iter().map(|&bytes| Peak { bytes, at });
+            self.bursts.push((at, peaks.collect()));
+        }
+    }
+
+    /// Forgets the bursts that began before now.
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.begin(now);
+        self.bursts.clear();
+    }
+
+    /// The peaks of the bursts that began by now.
+    pub(crate) fn take(&mut self, now: Time) -> &[(Time, Vec<Peak>)] {
+        self.begin(Time::from_ps(now.as_ps() + 1));
+        &self.bursts
+    }
+}
+
+/// Tells bursts by the starts of flows.
+#[derive(Clone, Debug)]
+pub(crate) struct Starts {
+    apart: Span,
+    last: Option<Time>,
+    /// Each burst's beginning and number of flows.
+    bursts: Vec<(Time, u64)>,
+}
+
+impl Starts {
+    pub(crate) fn new(apart: Span) -> Self {
+        Starts { apart, last: None, bursts: Vec::new() }
+    }
+
+    /// A flow starts; whether a burst begins with it.
+    pub(crate) fn start(&mut self, now: Time) -> bool {
+        let begins = self.last.is_none_or(|last| now.since(last) >= self.apart);
+        self.last = Some(now);
+        if begins {
+            self.bursts.push((now, 0));
+        }
+        if let Some((_, flows)) = self.bursts.last_mut() {
+            *flows += 1;
+        }
+        begins
+    }
+
+    /// Forgets the bursts that began before now; what is left of them belongs to none.
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.bursts.retain(|&(start, _)| start >= now);
+    }
+
+    pub(crate) fn bursts(&self) -> &[(Time, u64)] {
+        &self.bursts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    #[test]
+    fn a_burst_begins_where_no_flow_started_for_so_long() {
+        let mut starts = Starts::new(Span::from_us(10));
+        let begins: Vec<bool> = [5, 5, 9, 19, 28, 38].map(|at| starts.start(us(at))).into();
+        assert_eq!(begins, [true, false, false, true, false, true]);
+        assert_eq!(starts.bursts(), [(us(5), 3), (us(19), 2), (us(38), 1)]);
+    }
+
+    #[test]
+    fn a_burst_that_began_in_the_warm_up_does_not_count() {
+        let mut starts = Starts::new(Span::from_us(10));
+        starts.start(us(5));
+        let mut kept = starts.clone();
+        kept.restart(us(5));
+        assert_eq!(kept.bursts(), [(us(5), 1)]);
+        starts.restart(us(6));
+        assert_eq!(starts.bursts(), []);
+        assert!(!starts.start(us(7)));
+        assert!(starts.start(us(20)));
+        assert_eq!(starts.bursts(), [(us(20), 1)]);
+    }
+
+    #[test]
+    fn a_peak_is_the_longest_queue_until_the_next_burst() {
+        let mut peaks = Peaks::new(2);
+        let change =
+            |peaks: &mut Peaks, at, queue, bytes| peaks.change(us(at), queue, Bytes::new(bytes));
+        let peak = |bytes, at| Peak { bytes: Bytes::new(bytes), at: us(at) };
+        change(&mut peaks, 1, 0, 9_000);
+        change(&mut peaks, 2, 0, 3_000);
+        peaks.expect(us(3));
+        peaks.expect(us(8));
+        for (at, bytes) in [(4, 2_000), (5, 4_500), (6, 1_500), (7, 4_500)] {
+            change(&mut peaks, at, 0, bytes);
+        }
+        change(&mut peaks, 9, 1, 100);
+        let bursts = [
+            (us(3), vec![peak(4_500, 5), peak(0, 3)]),
+            (us(8), vec![peak(4_500, 8), peak(100, 9)]),
+        ];
+        assert_eq!(peaks.clone().take(us(8)).len(), 2);
+        assert_eq!(peaks.take(us(10)), bursts);
+        peaks.restart(us(8));
+        assert_eq!(peaks.take(us(10)), []);
+    }
+}

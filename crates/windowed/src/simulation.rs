@@ -1,0 +1,625 @@
+//! One run: builds the network of a scenario and moves it to its end.
+//!
+//! At one instant things happen in this order, however the work is divided: changes of the
+//! network, departures, arrivals (in the order drawn for that instant), word between hosts,
+//! starts of flows, timers; then those who look on take a look. A run ends with the window in
+//! which its last flow ended: a window is the lookahead, less than what a packet needs from one
+//! node to the next.
+
+use crate::engine::Ran;
+use crate::engine::phases::Phases;
+use crate::flow::FlowRecord;
+use crate::network::{self, Division, Network, Plan, QueueSample};
+use crate::node::Frames;
+use crate::node::host::{self, ProbeSample};
+use crate::observe::capture::{Capture, Captures};
+use crate::observe::goodput::{GoodputSample, Goodputs};
+use crate::observe::monitors::{Monitored, Monitors, Ports};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use switchbed_qdisc::PortState;
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::view::Counters;
+use switchbed_sim::deployed::Deployed;
+use switchbed_sim::empty_network::Paths;
+use switchbed_sim::fair::FairShares;
+use switchbed_sim::network::LinkId;
+use switchbed_sim::ports::{self, PortInfo};
+use switchbed_sim::queue_stats::QueueStats;
+use switchbed_sim::random::Stream;
+use switchbed_sim::tcp::Config;
+use switchbed_sim::timeline::{Action, Timeline};
+use switchbed_sim::topology::{Cable, Graph, Node};
+use switchbed_sim::traffic::{self, FlowStart, Flows, TrafficError};
+use switchbed_sim::{BuildError, PortReport, Status};
+use switchbed_spec::build::{self, Outside};
+use switchbed_spec::event::Change;
+use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario, Traffic};
+
+/// A run.
+pub struct Simulation {
+    network: Network,
+    flows: Flows,
+    /// The flow that starts next of those that the network does not know yet.
+    upcoming: Option<FlowStart>,
+    ports: Vec<PortInfo>,
+    paths: Paths,
+    offered: Vec<traffic::Offered>,
+    now: Time,
+    until: Time,
+    /// The end of the warm-up; [`Time::NEVER`] once it is over.
+    warmup: Time,
+    warmed_at: Time,
+    /// Every link's counters when the warm-up ended, and its bits that were counted and not sent.
+    before: Vec<(Counters, f64)>,
+    /// What flows had brought that were under way when the warm-up ended, by number.
+    arrived_before: HashMap<u64, Bytes>,
+    series: Option<Series>,
+    goodputs: Option<Goodputs>,
+    /// Starts and stops of flows that fair shares are to hear of.
+    claims: BinaryHeap<Reverse<Claim>>,
+    captures: Captures,
+    timeline: Timeline,
+    monitors: Option<Box<Monitors>>,
+    finished: Vec<FlowRecord>,
+    started: u64,
+    ended: u64,
+    total: u64,
+    /// Looks, and changes of the network.
+    others: u64,
+    /// The network knows of no flow that is still to start.
+    short: bool,
+    phases: Phases,
+    /// When the run is over, once nothing runs any more.
+    ending: Time,
+    over: bool,
+}
+
+/// A flow without end begins or stops: when, its number, and what begins.
+#[derive(Debug)]
+struct Claim(Time, u64, Option<FlowStart>);
+
+impl Claim {
+    fn key(&self) -> (Time, bool, u64) {
+        (self.0, self.2.is_none(), self.1)
+    }
+}
+impl PartialEq for Claim {
+    fn eq(&self, other: &Claim) -> bool {
+        self.key() == other.key()
+    }
+}
+impl Eq for Claim {}
+impl PartialOrd for Claim {
+    fn partial_cmp(&self, other: &Claim) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Claim {
+    fn cmp(&self, other: &Claim) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+struct Series {
+    every: Span,
+    next: Time,
+    links: Vec<LinkId>,
+    samples: Vec<QueueSample>,
+}
+
+/// Flows that the network knows of at most before they start.
+const AHEAD: usize = 4096;
+
+/// After all that happens at a time.
+fn after(at: Time) -> Time {
+    Time::from_ps(at.as_ps().saturating_add(1))
+}
+
+/// The least time from one node to the next, whatever happens in the run, and the most that a
+/// full packet takes at the rates that links have at first.
+fn lookahead(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> (Span, Span) {
+    let Scenario { transport, traffic, reaction, event, host, .. } = scenario;
+    let header = transport.header.get().max(1);
+    let probes = traffic.iter().filter_map(|traffic| match traffic {
+        Traffic::Probe { size, .. } => Some(size.get()),
+        _ => None,
+    });
+    let notifications = reaction.iter().map(|reaction| reaction.notification_size.get());
+    let smallest = probes.chain(notifications).fold(header, u64::min).max(1) as u32;
+    let largest = (transport.mss.get() + header).max(host.mtu.get()) as u32;
+    let cables = graph.hosts.iter().chain(graph.switches.iter().flat_map(|(_, cables)| cables));
+    let mut least = Span::MAX;
+    let mut most = Span::ZERO;
+    for Cable { rate, delay, .. } in cables {
+        // A line carries remainders: a frame may take a picosecond less.
+        let tx = rate.tx_time(smallest).as_ps().saturating_sub(1);
+        least = least.min(*delay + Span::from_ps(tx));
+        most = most.max(*delay + rate.tx_time(largest));
+    }
+    for event in event {
+        if let Change::Rate { port, rate } = &event.change
+            && let Some(link) = ports::find(ports, port)
+        {
+            let tx = rate.tx_time(smallest).as_ps().saturating_sub(1);
+            least = least.min(ports[link as usize].cable.delay + Span::from_ps(tx));
+        }
+    }
+    (least.max(Span::from_ps(1)), most)
+}
+
+impl Simulation {
+    /// Builds a scenario.
+    ///
+    /// # Errors
+    /// Settings that parsing cannot judge: traffic that names hosts that do not exist, a
+    /// flow list that cannot be read, a port that does not exist.
+    pub fn new(scenario: &Scenario) -> Result<Simulation, BuildError> {
+        Self::with(scenario, &build::Nothing, Division::ALONE)
+    }
+
+    /// The same with schemes that the caller brings along, and the work divided.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn with(
+        scenario: &Scenario,
+        outside: &dyn Outside,
+        division: Division,
+    ) -> Result<Simulation, BuildError> {
+        let Scenario { topology, switch, host, transport, measure, run, .. } = scenario;
+        let config = Config::new(transport).map_err(BuildError::Transport)?;
+        let config = config.with_lso(&host.lso).map_err(BuildError::Host)?;
+        let mut flows = Flows::new(&scenario.traffic, traffic::Hosts::of(scenario), run.seed)
+            .map_err(BuildError::Traffic)?;
+        let graph = Graph::new(topology, host.delay);
+        let ports = ports::of(&graph);
+        let timeline = Timeline::new(scenario, |name| ports::find(&ports, name));
+        let timeline = timeline.map_err(BuildError::Event)?;
+        let ranks = Stream::new(run.seed, "ranks", 0).permutation(ports.len() as u32);
+        let deployed = Deployed::new(scenario, &graph);
+        let (lookahead, reach) = lookahead(scenario, &graph, &ports);
+        let frames = match &scenario.reaction {
+            Some(reaction) => Frames {
+                class: reaction.notification_class,
+                len_bytes: reaction.notification_size.get() as u32,
+                delay: reaction.notification_delay,
+            },
+            None => Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
+        };
+        let colours = network::colours(&graph);
+        let phases = Phases::new(lookahead, colours.is_some());
+        // Hosts are of one colour, or of both: word between them takes two windows.
+        let word = lookahead * 2;
+        let plan = Plan {
+            graph: &graph,
+            settings: host::Settings::new(scenario, config, word),
+            frames,
+            ranks: &ranks,
+            seed: run.seed,
+            pool: switch.pool.unwrap_or(Bytes::MAX),
+            phases,
+            colours: colours
+                .unwrap_or_else(|| (vec![0; graph.hosts.len()], vec![0; graph.switches.len()])),
+            reach,
+            division,
+        };
+        let mut network = Network::new(plan, |cable| match (cable.from, host.nic) {
+            (Node::Host(_), NicQueue::Fifo { buffer }) => ports::plain_card(cable.rate, buffer),
+            _ => {
+                let (switch, scheme) = deployed.at(cable.from);
+                let ports = graph.ports(cable.from);
+                build::port(switch, scheme, ports, cable.rate, host.mtu, outside)
+            }
+        });
+        let find =
+            |name: &String| ports::find(&ports, name).ok_or_else(|| BuildError::Port(name.clone()));
+        let measured = match &measure.queues {
+            QueueProbe::Off => Vec::new(),
+            QueueProbe::All => ports::of_switches(&ports).collect(),
+            QueueProbe::Ports(names) => names.iter().map(find).collect::<Result<_, _>>()?,
+        };
+        let mut watched = measured.clone();
+        watched.extend(measure.monitors.ports().map(find).collect::<Result<Vec<_>, _>>()?);
+        for &link in &watched {
+            let buffer = match (ports[link as usize].cable.from, host.nic) {
+                (Node::Host(_), NicQueue::Fifo { buffer }) => buffer,
+                (node, _) => deployed.at(node).0.port_memory(graph.ports(node)),
+            };
+            let (watch, queues) = network.watched(link);
+            watch.stats = Some(QueueStats::new(queues, buffer));
+        }
+        let captures = Captures::new(scenario, &ports, find)?;
+        captures.tap(&mut network);
+        let series = measure.series_every.map(|every| Series {
+            every,
+            next: Time::ZERO + every,
+            links: measured,
+            samples: Vec::new(),
+        });
+        let monitors = match measure.monitors.is_empty() {
+            true => None,
+            false => Some(Box::new(Monitors::new(&measure.monitors, &mut network, find)?)),
+        };
+        let goodputs = measure
+            .goodput_every
+            .map(|every| Goodputs::new(every, FairShares::of(scenario, &graph, &ports)));
+        Ok(Simulation {
+            network,
+            upcoming: flows.next(),
+            total: flows.total(),
+            offered: flows.offered().to_vec(),
+            flows,
+            paths: Paths {
+                graph,
+                mss: transport.mss.get(),
+                header: transport.header.get(),
+                fct_end: measure.fct_end,
+            },
+            before: vec![(Counters::default(), 0.0); ports.len()],
+            arrived_before: HashMap::new(),
+            ports,
+            now: Time::ZERO,
+            until: run.until.map_or(Time::NEVER, |until| Time::ZERO + until),
+            // Without one, what is sent at the start counts.
+            warmup: match measure.warmup {
+                Span::ZERO => Time::NEVER,
+                warmup => Time::ZERO + warmup,
+            },
+            warmed_at: Time::ZERO,
+            captures,
+            timeline,
+            series,
+            goodputs,
+            claims: BinaryHeap::new(),
+            monitors,
+            finished: Vec::new(),
+            started: 0,
+            ended: 0,
+            others: 0,
+            short: true,
+            phases,
+            ending: Time::NEVER,
+            over: false,
+        })
+    }
+
+    /// Runs for about so many events.
+    pub fn advance(&mut self, events: u64) -> Status {
+        let stop = self.network.events() + events;
+        while !self.over {
+            let left = stop.saturating_sub(self.network.events());
+            if left == 0 {
+                return Status::Running;
+            }
+            let status = self.stretch(left);
+            self.collect();
+            if status == Status::Finished {
+                self.over = true;
+            }
+        }
+        Status::Finished
+    }
+
+    /// Up to the next change or look, or for about so many events.
+    fn stretch(&mut self, events: u64) -> Status {
+        let unknown = self.hand_out();
+        let change = self.timeline.next();
+        let look = after(self.next_look().min(self.warmup));
+        let last = self.upcoming.is_none();
+        if last && self.ending == Time::NEVER && self.network.running() == 0 {
+            self.ending = self.phases.over(self.network.last_end());
+        }
+        let end = after(self.until).min(self.ending);
+        let limit = change.min(look).min(end).min(unknown);
+        match self.network.run(limit, events, last && self.ending == Time::NEVER) {
+            Ran::Through(at) => self.now = at.min(self.until),
+            Ran::Still(at) | Ran::Paused(at) => {
+                self.now = at.min(self.until);
+                return Status::Running;
+            }
+        }
+        // Nothing is left to happen, unless a change or a flow to come brings it about.
+        let still =
+            self.until == Time::NEVER && change == Time::NEVER && last && self.network.idle();
+        if still {
+            return Status::Finished;
+        }
+        self.short |= limit == unknown;
+        if limit == change {
+            self.now = change;
+            self.collect();
+            self.change(change);
+        } else if limit == look {
+            self.now = Time::from_ps(look.as_ps() - 1);
+            self.collect();
+            self.look();
+        }
+        if limit == end && limit != change {
+            self.now = end.min(self.until);
+            return Status::Finished;
+        }
+        Status::Running
+    }
+
+    /// Tells the network of the next flows once those that it knows have started; when the first
+    /// starts that it does not know.
+    fn hand_out(&mut self) -> Time {
+        let mut left = if std::mem::take(&mut self.short) { AHEAD } else { 0 };
+        while left > 0
+            && let Some(flow) = self.upcoming.take_if(|flow| flow.start <= self.until)
+        {
+            left -= 1;
+            self.upcoming = self.flows.next();
+            self.start(flow);
+        }
+        let unknown = self.upcoming.map(|flow| flow.start);
+        unknown.filter(|&start| start <= self.until).unwrap_or(Time::NEVER)
+    }
+
+    fn start(&mut self, flow: FlowStart) {
+        self.started += 1;
+        if self.goodputs.is_some() && flow.size.is_none() {
+            self.claims.push(Reverse(Claim(flow.start, flow.row, Some(flow))));
+            let stop = flow.stop.map(|stop| Reverse(Claim(stop, flow.row, None)));
+            self.claims.extend(stop);
+        }
+        if let Some(monitors) = &mut self.monitors {
+            monitors.flow_starts(flow.start, &mut self.network);
+        }
+        self.network.start(flow);
+    }
+
+    /// Takes what hosts left behind.
+    fn collect(&mut self) {
+        for (number, mut record) in self.network.take_finished() {
+            if let Some(before) = self.arrived_before.remove(&number)
+                && self.paths.fct_end == FctEnd::Acked
+            {
+                record.received = Bytes::new(record.received.get() - before.get());
+            }
+            self.ended += 1;
+            self.finished.push(record);
+        }
+        if let Some(monitors) = &mut self.monitors
+            && monitors.follows_hosts()
+        {
+            let unsent = self.network.take_unsent();
+            monitors.follow(&unsent, &mut self.network, &self.paths.graph);
+        }
+    }
+
+    /// The changes of the network that are due, which come before anything else of their time.
+    fn change(&mut self, now: Time) {
+        self.claim(now);
+        while let Some(action) = self.timeline.take(now) {
+            self.others += 1;
+            match action {
+                Action::Rate(link, rate) => {
+                    self.network.set_rate(link, rate, now);
+                    self.note_rate(link, now);
+                }
+                Action::Up(link, up) if self.network.is_up(link) == up => {}
+                Action::Up(link, up) => {
+                    self.network.set_up(link, up, now);
+                    self.note_rate(link, now);
+                }
+                Action::Share(class, share) => {
+                    self.network.set_share(class, share, now);
+                    if let Some(goodputs) = &mut self.goodputs {
+                        goodputs.fair().set_share(class, share, now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a link can carry has changed; nothing while it is down.
+    fn note_rate(&mut self, link: LinkId, now: Time) {
+        let rate = match self.network.is_up(link) {
+            true => self.network.port(link).state().rate(),
+            false => Rate::from_bps(0),
+        };
+        self.timeline.note(now, link, rate);
+        if let Some(goodputs) = &mut self.goodputs {
+            goodputs.fair().set_rate(link, rate, now);
+        }
+    }
+
+    /// Tells fair shares of the flows without end that began or stopped by now.
+    fn claim(&mut self, now: Time) {
+        let Some(goodputs) = &mut self.goodputs else { return };
+        while self.claims.peek().is_some_and(|Reverse(claim)| claim.0 <= now) {
+            let Some(Reverse(Claim(at, number, flow))) = self.claims.pop() else { return };
+            match flow {
+                Some(flow) => goodputs.fair().start(&flow, &self.paths.graph),
+                None => goodputs.fair().remove(number, at),
+            }
+        }
+    }
+
+    /// Counts begin again.
+    fn warm_up(&mut self, now: Time) {
+        for link in 0..self.network.links() {
+            let port = self.network.port(link).state();
+            self.before[link as usize] = (*port.counters(), unsent_bits(port, now));
+            if let Some(stats) = self.network.watch(link).and_then(|watch| watch.stats.as_mut()) {
+                stats.restart(now);
+            }
+        }
+        if let Some(monitors) = &mut self.monitors {
+            monitors.restart(now, &mut self.network);
+        }
+        self.arrived_before = self.network.arriving();
+        self.network.restart(now);
+        self.warmed_at = now;
+        self.warmup = Time::NEVER;
+    }
+
+    /// The warm-up is over, or the series, the goodputs or the monitors take a look.
+    fn look(&mut self) {
+        let now = self.now;
+        self.others += 1;
+        if self.warmup <= now {
+            self.warm_up(now);
+        }
+        if let Some(series) = &mut self.series
+            && series.next <= now
+        {
+            for &link in &series.links {
+                self.network.sample(link, now, &mut series.samples);
+            }
+            series.next = now + series.every;
+        }
+        self.claim(now);
+        if let Some(goodputs) = &mut self.goodputs
+            && goodputs.next <= now
+        {
+            goodputs.sample(self.network.taken(), now);
+        }
+        if let Some(monitors) = &mut self.monitors
+            && monitors.next() <= now
+        {
+            monitors.look(self.network.underway().into_iter(), &self.paths.graph);
+        }
+    }
+
+    /// When the series, the goodputs or a monitor wants to look next.
+    fn next_look(&self) -> Time {
+        let series = self.series.as_ref().map_or(Time::NEVER, |series| series.next);
+        let goodputs = self.goodputs.as_ref().map_or(Time::NEVER, |goodputs| goodputs.next);
+        let monitors = self.monitors.as_ref().map_or(Time::NEVER, |monitors| monitors.next());
+        series.min(goodputs).min(monitors)
+    }
+
+    /// The clock.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+    /// Packets transmitted by ports so far.
+    pub fn packet_hops(&self) -> u64 {
+        self.network.packet_hops()
+    }
+    /// Events handled: arrivals of packets, starts and stops of flows, timers, samples.
+    pub fn events(&self) -> u64 {
+        self.network.events() + self.others
+    }
+    /// Flows started, ended, and expected in all.
+    pub fn flows(&self) -> (u64, u64, u64) {
+        (self.started, self.ended, self.total)
+    }
+    /// Why not all flows came: a list's file changed during the run, whose results are then
+    /// of other traffic than the scenario's.
+    pub fn failure(&self) -> Option<BuildError> {
+        let error = self.flows.failure()?;
+        Some(BuildError::Traffic(TrafficError::List(error.clone())))
+    }
+    /// What the traffic offers.
+    pub fn offered(&self) -> &[traffic::Offered] {
+        &self.offered
+    }
+    /// The ports by link.
+    pub fn ports(&self) -> &[PortInfo] {
+        &self.ports
+    }
+    /// A port's queues and line.
+    pub fn port(&self, link: LinkId) -> &PortState {
+        self.network.port(link).state()
+    }
+    /// Places that connections have taken, open and closed.
+    pub fn connections(&self) -> usize {
+        self.network.connections()
+    }
+    /// Bytes of memory that a connection takes, and what a flow under way on it adds.
+    pub fn sizes() -> (usize, usize) {
+        host::sizes()
+    }
+    /// DCTCP's α of every connection that carries a flow now.
+    pub fn alphas(&self) -> Vec<f64> {
+        self.network.alphas()
+    }
+    /// When the warm-up ended.
+    pub fn warmed_at(&self) -> Time {
+        self.warmed_at
+    }
+
+    /// The flows that have ended since this was last called, in the order they ended.
+    pub fn take_finished(&mut self) -> Vec<FlowRecord> {
+        std::mem::take(&mut self.finished)
+    }
+    /// The flows still under way, by row.
+    pub fn unfinished(&self) -> Vec<FlowRecord> {
+        self.network.unfinished().into_iter().map(|(_, record)| record).collect()
+    }
+    /// The samples since this was last called.
+    pub fn take_series(&mut self) -> Vec<QueueSample> {
+        self.series.as_mut().map_or_else(Vec::new, |series| std::mem::take(&mut series.samples))
+    }
+
+    /// The packet traces that were asked for.
+    pub fn captures(&self) -> Vec<Capture> {
+        self.captures.files(|link| self.network.tap(link))
+    }
+
+    /// What each class's receivers took in each interval, if that was asked for.
+    pub fn goodputs(&self) -> &[GoodputSample] {
+        self.goodputs.as_ref().map_or(&[], |goodputs| &goodputs.samples)
+    }
+    /// The probes sent since the warm-up, in the order they were sent.
+    pub fn probes(&self) -> Vec<ProbeSample> {
+        self.network.probes()
+    }
+
+    /// What the monitors have seen up to now; once, at the end.
+    pub fn take_monitored(&mut self) -> Monitored {
+        let monitors = self.monitors.as_mut();
+        monitors
+            .map_or_else(Monitored::default, |monitors| monitors.take(self.now, &mut self.network))
+    }
+
+    /// What the ports did, counted up to now.
+    pub fn port_reports(&mut self) -> Vec<PortReport> {
+        let now = self.now;
+        let mut reports = Vec::new();
+        for (link, info) in self.ports.iter().enumerate() {
+            let id = link as LinkId;
+            let stats = self.network.watch(id).and_then(|watch| watch.stats.as_mut());
+            let lengths = stats.map(|stats| {
+                stats.close(now);
+                stats.lengths()
+            });
+            let (before, ahead) = &self.before[link];
+            let port = self.network.port(id).state();
+            let counters = port.counters().since(before);
+            let sent = counters.sent_bytes as f64 * 8.0 + ahead - unsent_bits(port, now);
+            let capacity = self.timeline.capacity_bits(id, info.cable.rate, self.warmed_at, now);
+            // A packet that is on the line as its rate changes keeps the old one.
+            let utilisation = if capacity > 0.0 { (sent / capacity).min(1.0) } else { 0.0 };
+            let underflow = self.monitors.as_mut().and_then(|monitors| monitors.underflow(id, now));
+            let info = info.clone();
+            reports.push(PortReport { info, counters, utilisation, lengths, underflow });
+        }
+        reports
+    }
+
+    /// How long a flow takes in an empty network whose windows never limit it: its packets
+    /// back to back over its path (the slowest link spaces them), and, where the FCT ends
+    /// with it, the last one's ACK.
+    pub fn empty_fct(&self, src: u32, dst: u32, size: Bytes) -> Span {
+        self.paths.flow(src, dst, size, self.paths.fct_end)
+    }
+
+    /// The same of a flow with the request for it, if there was one; `None` for a flow that
+    /// never ends. A slowdown is an FCT over this.
+    pub fn empty_fct_of(&self, flow: &FlowRecord) -> Option<Span> {
+        let request = flow.request.map_or(Span::ZERO, |request| {
+            self.paths.flow(flow.dst, flow.src, request, FctEnd::Received)
+        });
+        flow.size.map(|size| request + self.empty_fct(flow.src, flow.dst, size))
+    }
+}
+
+/// Bits of the packet on a port's line, which counts since it began, that are still to be sent.
+fn unsent_bits(port: &PortState, now: Time) -> f64 {
+    port.busy_until().since(now).as_secs_f64() * port.rate().as_bps() as f64
+}
