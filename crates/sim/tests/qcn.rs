@@ -178,7 +178,7 @@ fn af_qcn_is_max_min_fair_on_a_parking_lot_where_qcn_starves_many_hop_flows() {
     let af = parking_lot("af-qcn");
     assert!(af.iter().all(|ratio| (ratio - 1.0).abs() < 0.1), "{af:?}");
     let qcn = parking_lot("qcn");
-    assert!(qcn[..3].iter().all(|ratio| *ratio < 0.8), "{qcn:?}");
+    assert!(qcn[0] < 0.6 && qcn[1..3].iter().all(|ratio| *ratio < 0.9), "{qcn:?}");
     assert!(qcn[3..].iter().all(|ratio| *ratio > 1.1), "{qcn:?}");
 }
 
