@@ -89,6 +89,7 @@ bench-accept: setup
 validate: setup
 	$(BIN)/python validation/without_programs.py
 	$(BIN)/python validation/mutants.py --check 5000 --run 500
+	$(BIN)/python validation/fuzz.py --minutes 1
 	$(BIN)/python validation/broken.py
 	$(BIN)/python validation/other_seeds.py
 	$(BIN)/python validation/ns3_witness.py

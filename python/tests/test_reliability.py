@@ -1,0 +1,44 @@
+"""What docs/reliability.md says of fuzzing follows from the committed ledger, and executions add
+up."""
+
+import json
+import tomllib
+
+import pytest
+
+import fuzz
+
+
+def test_the_page_follows_from_the_ledger() -> None:
+    ledger = json.loads(fuzz.RESULTS.read_text())
+    assert fuzz.render(ledger) in fuzz.FILE.read_text()
+
+
+def test_every_target_has_a_goal_and_a_small_corpus() -> None:
+    manifest = tomllib.loads((fuzz.ROOT / "fuzz" / "Cargo.toml").read_text())
+    assert {program["name"] for program in manifest["bin"]} == set(fuzz.TARGETS)
+    for target, (_, longest, _) in fuzz.TARGETS.items():
+        sizes = [file.stat().st_size for file in (fuzz.CORPUS / target).iterdir()]
+        assert 10 < len(sizes) < 1_000, target
+        assert max(sizes) <= longest, target
+
+
+def test_executions_add_up_over_sittings() -> None:
+    ledger: fuzz.Ledger = {}
+    assert fuzz.missing(ledger, "card") == 10_000_000
+    fuzz.add(ledger, "card", 400, 1.6)
+    fuzz.add(ledger, "card", 600, 2.4)
+    assert (ledger["card"]["executions"], ledger["card"]["cpu_s"]) == (1_000, 4)
+    assert fuzz.missing(ledger, "card") == 9_999_000
+    assert "| 1,000 | 10,000,000 | 250 |" in fuzz.render(ledger)
+
+
+def test_targets_take_turns_until_each_has_its_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz, "TARGETS", {"a": (10, 1, ""), "b": (20, 1, "")})
+    ledger: fuzz.Ledger = {}
+    turns = []
+    for target, _ in fuzz.rounds(["a", "b"], ledger, None):
+        turns.append(target)
+        fuzz.add(ledger, target, 10, 1)
+    assert turns == ["a", "b", "b"]
+    assert list(fuzz.rounds(["a"], ledger, 7.5)) == [("a", 300), ("a", 150)]

@@ -1,0 +1,220 @@
+"""Runs the fuzz targets (fuzz/) and adds up what they executed: results/fuzz.json is the ledger,
+and docs/reliability.md says what it holds.
+
+    fuzz.py [TARGET...] [--minutes N]       each target for so long (1)
+    fuzz.py [TARGET...] --goal              in turn, until each has executed what it should
+    fuzz.py [TARGET...] --minimise          what the corpus has grown by becomes the committed one
+
+Built in release with the address sanitizer, coverage and checks of overflow; stable Rust does (by
+RUSTC_BOOTSTRAP). It works at the lowest priority on one core. Inputs that lead anywhere new are
+kept in results/fuzz; one that breaks something too, and its path is told.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import page
+import performance
+
+ROOT = Path(__file__).resolve().parents[1]
+CORPUS = ROOT / "fuzz" / "corpus"
+GROWN = ROOT / "results" / "fuzz"
+BUILD = ROOT / "target" / "fuzz"
+RESULTS = page.RESULTS.with_name("fuzz.json")
+FILE = page.FILE.with_name("reliability.md")
+
+TARGETS = {
+    "frame": (100_000_000, 192, "any bytes as a frame: read, marked, told of in a message"),
+    "port_ops": (
+        100_000_000,
+        74,
+        "up to 12 operations on two ports under each scheme: the whole "
+        "conformance suite, four runs an execution",
+    ),
+    "card": (10_000_000, 128, "frames through the card that obeys congestion messages"),
+    "switch": (10_000_000, 128, "frames through the live switch, set anew between"),
+    "scenario": (10_000_000, 800, "scenario files and those of live switches, and an override"),
+}
+"""How many executions are wanted, the longest input in bytes, and what an execution is."""
+
+FLAGS = (
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=3",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Zsanitizer=address",
+    "--cfg=fuzzing",
+)
+SANITIZER = {
+    "ASAN_OPTIONS": "malloc_context_size=1:quarantine_size_mb=4:detect_leaks=0:"
+    "detect_stack_use_after_return=0"
+}
+"""A freed piece is kept aside and short traces are noted: safe Rust needs no more, and it doubles
+the speed."""
+FUZZER = (
+    *("-entropic=0", "-reload=0", "-detect_leaks=0", "-verbosity=0", "-print_final_stats=1"),
+    *("-timeout=120", "-rss_limit_mb=2048"),
+)
+SLICE_S = 300
+"""The ledger is written that often."""
+
+Ledger = dict[str, dict[str, Any]]
+
+
+def built() -> Path:
+    """The folder of the programs."""
+    about = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"^host: (.*)$", about, re.M)
+    assert found, about
+    # A target, even the host's: the flags are not for build scripts.
+    command = ["cargo", "build", "--release", "--locked", "--quiet", "--target", found[1]]
+    subprocess.run(
+        [*command, "--manifest-path", str(ROOT / "fuzz" / "Cargo.toml")],
+        env={
+            **os.environ,
+            "RUSTC_BOOTSTRAP": "1",
+            "RUSTFLAGS": " ".join(FLAGS),
+            "CARGO_TARGET_DIR": str(BUILD),
+        },
+        check=True,
+    )
+    return BUILD / found[1] / "release"
+
+
+def run(programs: Path, target: str, seconds: int) -> tuple[int, float]:
+    """Runs a target so long: executions, and processor seconds. Ends the program where it broke
+    something."""
+    grown = GROWN / target
+    grown.mkdir(parents=True, exist_ok=True)
+    before = os.times()
+    done = subprocess.run(
+        [
+            str(programs / target),
+            *FUZZER,
+            f"-max_len={TARGETS[target][1]}",
+            f"-max_total_time={seconds}",
+            f"-artifact_prefix={GROWN}/{target}-",
+            *map(str, (grown, CORPUS / target)),
+        ],
+        cwd=ROOT,
+        env={**os.environ, **SANITIZER},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    after = os.times()
+    counted = re.search(r"stat::number_of_executed_units: (\d+)", done.stderr)
+    if done.returncode or counted is None:
+        sys.exit(f"{done.stderr}\n{target}: broken; the input is in {GROWN}")
+    spent = after.children_user + after.children_system
+    return int(counted[1]), spent - before.children_user - before.children_system
+
+
+def add(ledger: Ledger, target: str, executions: int, spent: float) -> None:
+    """Adds to what a target has executed."""
+    entry = ledger.setdefault(target, {"executions": 0, "cpu_s": 0})
+    entry["executions"] += executions
+    entry["cpu_s"] = round(entry["cpu_s"] + spent)
+    entry["date"] = time.strftime("%Y-%m-%d")
+
+
+def minimise(programs: Path, target: str) -> None:
+    """The fewest and shortest inputs that reach what all reach become the committed ones."""
+    fresh = GROWN / f"{target}.minimised"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    CORPUS.joinpath(target).mkdir(parents=True, exist_ok=True)
+    sources = [fresh, CORPUS / target, GROWN / target]
+    limit = f"-max_len={TARGETS[target][1]}"
+    subprocess.run(
+        [str(programs / target), "-merge=1", "-use_counters=0", limit, *map(str, sources)],
+        cwd=ROOT,
+        env={**os.environ, **SANITIZER},
+        capture_output=True,
+        check=True,
+    )
+    shutil.rmtree(CORPUS / target)
+    shutil.move(fresh, CORPUS / target)
+
+
+def rounds(
+    targets: Sequence[str], ledger: Ledger, minutes: float | None
+) -> Iterator[tuple[str, int]]:
+    """Which target is to run next, and for how many seconds."""
+    if minutes is not None:
+        for target in targets:
+            left = round(minutes * 60)
+            while left > 0:
+                yield target, min(left, SLICE_S)
+                left -= SLICE_S
+        return
+    while wanting := [t for t in targets if missing(ledger, t) > 0]:
+        for target in wanting:
+            yield target, SLICE_S
+
+
+def missing(ledger: Ledger, target: str) -> int:
+    """Executions that a target has yet to do."""
+    return TARGETS[target][0] - int(ledger.get(target, {}).get("executions", 0))
+
+
+def write(ledger: Ledger) -> None:
+    """The ledger, and the page from it."""
+    RESULTS.write_text(json.dumps(ledger, indent=2, sort_keys=True) + "\n")
+    FILE.write_text(performance.place(FILE.read_text(), render(ledger)))
+
+
+def render(ledger: Ledger) -> str:
+    """The block of docs/reliability.md."""
+    lines = [
+        "<!-- fuzz:begin -->",
+        "<!-- Written by validation/fuzz.py from validation/results/fuzz.json. -->",
+        "",
+        "| target | an execution is | executed | wanted | a second of a core | last |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for target, (wanted, _, what) in TARGETS.items():
+        if target in ledger:
+            count, spent = ledger[target]["executions"], ledger[target]["cpu_s"]
+            rate = f"{count / spent:,.0f}" if spent else "-"
+            last = ledger[target]["date"]
+            lines.append(f"| `{target}` | {what} | {count:,} | {wanted:,} | {rate} | {last} |")
+    return "\n".join([*lines, "<!-- fuzz:end -->"])
+
+
+def main() -> int:
+    """Runs the targets that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("targets", nargs="*", metavar="TARGET", choices=[*TARGETS, []])
+    parser.add_argument("--minutes", type=float, default=1)
+    parser.add_argument("--goal", action="store_true")
+    parser.add_argument("--minimise", action="store_true")
+    asked = parser.parse_args()
+    targets = asked.targets or list(TARGETS)
+    programs = built()
+    if asked.minimise:
+        for target in targets:
+            minimise(programs, target)
+        return 0
+    os.nice(15)
+    ledger: Ledger = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for target, seconds in rounds(targets, ledger, None if asked.goal else asked.minutes):
+        executions, spent = run(programs, target, seconds)
+        add(ledger, target, executions, spent)
+        write(ledger)
+        print(f"{target}: {executions:,} executed, {spent:.0f} s of a core", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
