@@ -32,6 +32,10 @@ confidence interval over the seeds lies within the paper's value, give or take t
 if it lies outside; **undecided** otherwise. "Up to" is read with simultaneous intervals over all
 points. What a paper leaves open is listed with each experiment; why a claim does not hold is in
 its paper's README in `reproductions/`.
+
+The numbers below were measured with the engine as it was until 21 November 2026: ties at one
+instant were broken the same way for a whole run, and ports shared one random stream. Since then
+the order of ties is drawn at each instant, and runs differ from these.
 """
 
 
