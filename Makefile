@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 
-.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-sizes bench-peers validate deny lint format docs site pictures figures fabrics live-papers lock clean
+.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-sizes bench-peers validate deny lint format docs site pictures figures fabrics live-papers lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -81,6 +81,10 @@ bench-core: setup
 # Cost by hosts, flows, queues and schemes beside the bare loop: about ten minutes.
 bench-sizes: setup
 	$(BIN)/python validation/bench_sizes.py $(REPEATS)
+
+# Bytes of memory a flow, a connection, a sample and a captured packet: some minutes.
+bench-memory: setup
+	$(BIN)/python validation/bench_memory.py
 
 # Makes today's instruction counts the committed ones: in a commit of its own, with the reason.
 bench-accept: setup

@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 from switchbed import fct as fct_files
-from switchbed import files, options, terminal
+from switchbed import files, options, signals, terminal
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
 from switchbed.plots.command import plot
@@ -27,7 +27,6 @@ from switchbed.terminal import say
 from switchbed.theory.command import theory
 
 BAD_INPUT = 2
-INTERRUPTED = 130
 
 file_argument = click.Path(path_type=Path)
 
@@ -84,6 +83,7 @@ def cli(context: click.Context) -> None:
     help="Format of the tables in DIR.",
 )
 @JOBS
+@options.ANY_MEMORY
 def run(
     file: Path,
     sets: tuple[str, ...],
@@ -93,12 +93,13 @@ def run(
     force: bool,
     form: Format,
     jobs: int,
+    any_memory: bool,
 ) -> int:
     """Run the scenario FILE; with [compare] in it, every combination on all cores."""
     from switchbed.run import Request
     from switchbed.run import run as command
 
-    return command(Request(file, sets, seed, json_to, out, force, form, jobs))
+    return command(Request(file, sets, seed, json_to, out, force, form, jobs, any_memory))
 
 
 STORE = click.option(
@@ -221,9 +222,10 @@ def scenario() -> None:
 
 @scenario.command()
 @click.argument("files", nargs=-1, required=True, type=file_argument, metavar="FILE...")
-def check(files: tuple[Path, ...]) -> int:
+@click.option("--memory", is_flag=True, help="Say how much memory a run takes, be it little.")
+def check(files: tuple[Path, ...], memory: bool) -> int:
     """Say of each FILE whether it would run."""
-    from switchbed import _native
+    from switchbed import _native, room
 
     bad = False
     for file in files:
@@ -233,7 +235,9 @@ def check(files: tuple[Path, ...]) -> int:
             _complain(str(mistake))
             bad = True
         else:
-            say(f"{file}: ok, {len(plans)} run{'s' * (len(plans) != 1)}")
+            need = room.Need.of(plans, 1)
+            takes = f"; {need}" if memory or need.bytes >= room.LARGE else ""
+            say(f"{file}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")
     return BAD_INPUT if bad else 0
 
 
@@ -287,6 +291,7 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # of an encoding that may lack a character
             stream.reconfigure(errors="backslashreplace")
+    signals.install()
     finish(lambda: cli.main(prog_name="switchbed", standalone_mode=False))
 
 
@@ -300,9 +305,9 @@ def finish(work: Callable[[], object]) -> NoReturn:
         status = _complain(_usage(error))
     except (Mistake, click.ClickException) as error:
         status = _complain(str(error) if isinstance(error, Mistake) else error.format_message())
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:
         _complain("interrupted")
-        status = INTERRUPTED
+        status = signals.code(error.__cause__ if isinstance(error, click.Abort) else error)
     except BrokenPipeError:
         # Whoever read has read enough; the interpreter's last flush must not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -313,7 +318,7 @@ def finish(work: Callable[[], object]) -> NoReturn:
         status = _internal(error)
     except Exception as error:
         status = _internal(error, f"{type(error).__name__}: ", f" ({_where(error)})")
-    sys.exit(status if isinstance(status, int) else 0)
+    signals.leave(status if isinstance(status, int) else 0)
 
 
 def _internal(error: BaseException, kind: str = "", where: str = "") -> int:

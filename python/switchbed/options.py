@@ -18,6 +18,9 @@ JSON = click.option(
     metavar="[FILE]",
     help="As JSON, to FILE or else standard output; after the arguments.",
 )
+ANY_MEMORY = click.option(
+    "--any-memory", is_flag=True, help="Run even if there seems to be too little memory."
+)
 CSV = click.option(
     "--csv",
     "csv_to",

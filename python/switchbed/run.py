@@ -9,14 +9,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from switchbed import _native, options, report, runner, tables
+from switchbed import _native, options, report, room, runner, signals, tables
 from switchbed._native import Mistake, Plan, Results
 from switchbed.meter import Bar, Silent
 from switchbed.runner import Outcome, Sweep
 from switchbed.store import Store
 from switchbed.terminal import say
-
-INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,7 @@ class Request:
     force: bool = False
     form: tables.Format = "parquet"
     jobs: int = 1
+    any_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,9 @@ def execute(request: Request) -> Finished:
     what has finished."""
     plans = _native.plans(request.file, request.sets, request.seed)
     is_sweep = len(plans) > 1 or bool(json.loads(plans[0].settings))
+    need = room.Need.of(plans, request.jobs)
+    if need.bytes >= room.LARGE:
+        say(f"switchbed: {need}", err=True)
     with _store(request, is_sweep) as store:
 
         def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
@@ -69,7 +71,7 @@ def execute(request: Request) -> Finished:
 
         begin = time.perf_counter()
         with Bar() if sys.stderr.isatty() else Silent() as meter:
-            sweep = runner.run_all(plans, request.jobs, keep, meter)
+            sweep = runner.run_all(plans, request.jobs, keep, meter, any_memory=request.any_memory)
         wall_s = time.perf_counter() - begin
         if store is not None and sweep.outcomes:
             store.commit(sweep, wall_s, request.jobs)
@@ -111,7 +113,7 @@ def _ending(sweep: Sweep) -> int:
         raise sweep.stopped_by
     kept = f"{len(sweep.outcomes)} of {sweep.planned} runs had finished and are kept"
     say(f"switchbed: interrupted; {kept if sweep.outcomes else 'nothing kept'}", err=True)
-    return INTERRUPTED
+    return signals.code(sweep.stopped_by)
 
 
 def _check_json(target: str | None) -> None:

@@ -8,12 +8,16 @@ from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPo
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from switchbed import room, signals
 from switchbed._native import Mistake, Panic, Plan, Progress, Results
 from switchbed.prototype import process
 
 TICK_S = 0.1
 """How often the main thread wakes. It has to: Polars replaces the handler of SIGINT by one
 that restarts system calls, so a wait without end would not notice Ctrl-C."""
+PATIENCE_S = 0.5
+"""What runs under way get to end once a signal has cancelled them: more than they need, unless
+they write large tables."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +68,22 @@ Tolerate = Callable[[int, str], None]
 
 
 def run_all(
-    plans: Sequence[Plan], jobs: int, keep: Keep, meter: Meter, tolerate: Tolerate | None = None
+    plans: Sequence[Plan],
+    jobs: int,
+    keep: Keep,
+    meter: Meter,
+    tolerate: Tolerate | None = None,
+    *,
+    any_memory: bool = False,
 ) -> Sweep:
-    """Runs the plans on `jobs` threads. Ctrl-C, or an error in one of them, cancels the
+    """Runs the plans on `jobs` threads. A signal, or an error in one of them, cancels the
     others; those that have finished are kept. With `tolerate` a run that fails by its own
-    fault does not stop the others."""
+    fault does not stop the others. Runs that need more memory than there is are refused before
+    any starts, unless `any_memory`."""
+    if not any_memory:
+        room.Need.of(plans, jobs).check(room.free())
     tracks = [Progress() for _ in plans]
-    pool = ThreadPoolExecutor(jobs, thread_name_prefix="run")
+    pool = ThreadPoolExecutor(jobs, thread_name_prefix=signals.THREADS)
     futures: list[Future[Outcome | None]] = []
     stopped_by: BaseException | None = None
     try:
@@ -81,8 +94,23 @@ def run_all(
         stopped_by = error
         for track in tracks:
             track.cancel()
-    pool.shutdown(wait=True, cancel_futures=True)
+    pool.shutdown(wait=False, cancel_futures=True)
+    if stopped_by is not None:
+        stopped_by = _settle(futures, stopped_by)
     return Sweep(len(plans), list(_finished(futures)), stopped_by)
+
+
+def _settle(futures: list[Future[Outcome | None]], why: BaseException) -> BaseException:
+    """Waits for the runs that were cancelled under way; after a signal not for long. Returns what
+    ended the wait if it was another."""
+    pending = {future for future in futures if not future.cancelled()}
+    end = time.monotonic() + PATIENCE_S
+    try:
+        while pending and not (isinstance(why, KeyboardInterrupt) and time.monotonic() > end):
+            _, pending = wait(pending, timeout=TICK_S)
+    except KeyboardInterrupt as error:
+        return error
+    return why
 
 
 def _one(
@@ -97,16 +125,19 @@ def _one(
         return None
     except CancelledError:
         return None
-    if not results.complete:
+    if track.cancelled:
         return None
     keep(plan, results, outcome)
     return outcome
 
 
 def run_one(index: int, plan: Plan, track: Progress) -> tuple[Results, Outcome]:
-    """Runs the plan at this place on the caller's thread."""
+    """Runs the plan at this place on the caller's thread. Raises `CancelledError` once the track
+    is cancelled."""
     begin = time.perf_counter()
     results = process.run(plan, track) if plan.python else plan.run(track)
+    if results is None:
+        raise CancelledError
     wall_s = time.perf_counter() - begin
     return results, Outcome(
         index,
@@ -128,7 +159,7 @@ def _watch(futures: Iterable[Future[Outcome | None]], tracks: list[Progress], me
 
 def _finished(futures: Iterable[Future[Outcome | None]]) -> Iterable[Outcome]:
     for future in futures:
-        if not future.cancelled() and future.exception() is None:
+        if future.done() and not future.cancelled() and future.exception() is None:
             outcome = future.result()
             if outcome is not None:
                 yield outcome

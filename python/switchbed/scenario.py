@@ -91,14 +91,15 @@ class Scenario:
         """What will run, every default filled in."""
         return dict(json.loads(self._plan().scenario))
 
-    def run(self) -> Result:
-        """Runs it. Ctrl-C ends it within milliseconds; other threads go on meanwhile."""
-        return _run([self._plan()], 1)[0]
+    def run(self, *, any_memory: bool = False) -> Result:
+        """Runs it. Ctrl-C ends it within milliseconds; other threads go on meanwhile. What needs
+        more memory than there is is refused, unless `any_memory`."""
+        return _run([self._plan()], 1, any_memory)[0]
 
-    def run_all(self, jobs: int | None = None) -> list[Result]:
+    def run_all(self, jobs: int | None = None, *, any_memory: bool = False) -> list[Result]:
         """Runs every combination of `[compare]`, `jobs` at a time (default: all cores), and gives
         the results in the order of the file."""
-        return _run(self.plans, jobs or len(os.sched_getaffinity(0)))
+        return _run(self.plans, jobs or len(os.sched_getaffinity(0)), any_memory)
 
     def __repr__(self) -> str:
         changed = "".join(f", {key}={item!r}" for key, item in self._overrides)
@@ -124,13 +125,13 @@ def _listed(traffic: Any) -> list[Any]:
     return list(traffic) if isinstance(traffic, list | tuple) else [traffic]
 
 
-def _run(plans: list[Plan], jobs: int) -> list[Result]:
+def _run(plans: list[Plan], jobs: int, any_memory: bool) -> list[Result]:
     found: dict[int, Result] = {}
 
     def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
         found[outcome.index] = Result.of_run(plan, results, outcome)
 
-    sweep = runner.run_all(plans, jobs, keep, Silent())
+    sweep = runner.run_all(plans, jobs, keep, Silent(), any_memory=any_memory)
     if sweep.stopped_by is not None:
         raise sweep.stopped_by
     return [found[index] for index in sorted(found)]

@@ -83,14 +83,14 @@ def seeds(n: int) -> str:
 def mean(values: Sequence[float], level: float = LEVEL) -> Interval:
     """The mean of independent values with Student's interval: exact for normal ones, and
     for others the better the more there are. One value has no interval."""
-    from scipy.stats import t
+    from scipy.special import stdtrit  # its module for t takes a second to load
 
     n = _some(values)
     middle = math.fsum(values) / n
     if n == 1:
         return Interval(middle, None, None, 1, level)
     error = math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (n - 1) / n)
-    reach = float(t.ppf((1 + level) / 2, n - 1)) * error
+    reach = float(stdtrit(n - 1, (1 + level) / 2)) * error
     return Interval(middle, middle - reach, middle + reach, n, level)
 
 
@@ -199,7 +199,7 @@ def pairs_needed(
 
 def _needed(values: Sequence[float], goal: float, level: float) -> int:
     """The smallest number of values whose mean's interval reaches no further than `goal`."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     n = _some(values)
     if n == 1:
@@ -210,7 +210,7 @@ def _needed(values: Sequence[float], goal: float, level: float) -> int:
         raise ValueError("no number of seeds brings an interval within nothing")
 
     def enough(count: int) -> bool:
-        return float(t.ppf((1 + level) / 2, count - 1)) * spread <= goal * math.sqrt(count)
+        return float(stdtrit(count - 1, (1 + level) / 2)) * spread <= goal * math.sqrt(count)
 
     high = 2
     while not enough(high):

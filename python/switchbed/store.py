@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
-from switchbed import comparing, files, tables
+from switchbed import comparing, files, signals, tables
 from switchbed._native import SCHEMA_VERSION, Mistake, Plan, Results, __build__, __version__
 from switchbed.prototype import memory, sources
 from switchbed.runner import Outcome, Sweep
@@ -40,27 +40,35 @@ class Store:
             # Held until the end, however that comes: who finds it free finds a dead run's draft.
             self._lock = _locked(self._draft)
         except BaseException:  # Ctrl-C, this early
-            shutil.rmtree(self._draft, ignore_errors=True)
+            remove(self._draft)
             raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._draft, ignore_errors=True)
+        with signals.held():
+            remove(self._draft)
         if self._lock is not None:
             os.close(self._lock)
 
     def keep(self, plan: Plan, results: Results, outcome: Outcome) -> None:
         """Writes one run's files: here where it is the only one, else into its folder."""
-        place = self._draft / folder(outcome) if self._is_sweep else self._draft
         with self._writing():
-            place.mkdir(exist_ok=True)
-            write_run(place, plan, results, outcome, self._form)
+            if self._is_sweep:
+                # Whole or not at all: what is given up as it is written is not seen.
+                place = self._draft / f".{folder(outcome)}"
+                place.mkdir()
+                write_run(place, plan, results, outcome, self._form)
+                place.rename(self._draft / folder(outcome))
+            else:
+                write_run(self._draft, plan, results, outcome, self._form)
 
     def commit(self, sweep: Sweep, wall_s: float, jobs: int) -> None:
         """Puts the directory in its place."""
-        with self._writing():
+        with self._writing(), signals.held():
+            for unfinished in self._draft.glob(".*"):
+                remove(unfinished)
             self._finish(sweep, wall_s, jobs)
             check(self._path, force=self._force)
             self._replace()
@@ -136,6 +144,14 @@ def _keep_sources(place: Path, scenario: dict[str, Any]) -> dict[str, str | None
             copy.write_bytes(content)
         kept[f"sources/{folder}/{file.name}"] = sources.digest(file)
     return kept
+
+
+def remove(folder: Path) -> None:
+    """Removes a folder, be it that a thread which was given up still writes there."""
+    for _ in range(3):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
 
 
 def remove_stale(path: Path) -> None:

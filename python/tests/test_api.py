@@ -193,7 +193,7 @@ def test_ctrl_c_ends_a_run() -> None:
         "import switchbed, sys\n"
         f"s = switchbed.Scenario({VALUES!r}).with_(flows=100_000_000)\n"
         "print('begun', flush=True)\n"
-        "try:\n    s.run()\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+        "try:\n    s.run(any_memory=True)\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None

@@ -347,7 +347,7 @@ def test_ctrl_c_ends_a_class_without_a_file() -> None:
         "import switchbed\nfrom switchbed.prototype import *\n"
         "class Typed(Marker):\n    def intend(self, *_):\n        return Intent.Pass\n"
         f"s = switchbed.Scenario({tomllib.loads(SINGLE)!r})\n"
-        "s = s.with_({'scheme.params': {}}, flows=100_000_000)\n"
+        "s = s.with_({'scheme.params': {}}, flows=1_000_000)\n"
         "s = s.with_({'scheme.name': 'python', 'scheme.params': scheme(Typed)['params']})\n"
         "print('begun', flush=True)\n"
         "try:\n    s.run()\nexcept KeyboardInterrupt:\n    print('interrupted')\n"

@@ -71,7 +71,7 @@ def test_ctrl_c_keeps_what_has_finished(
     command: list[str], sweep: Path, single: Path, tmp_path: Path, whole: bool
 ) -> None:
     file = sweep if whole else single
-    long = SLOW if whole else ("--set", "flows=100_000_000")
+    long = SLOW if whole else ("--set", "flows=100_000_000", "--any-memory")
     arguments = ["run", file, *long, "--jobs", "1", "--out", "out", "--json", "found.json"]
     begun = ".out.*/*/summary.json" if whole else ".out.*"
     with subprocess.Popen(

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod detached;
 #[cfg(target_os = "linux")]
 mod live;
 mod own;
@@ -22,22 +23,28 @@ create_exception!(_native, Mistake, PyValueError, "Bad input: one line that says
 /// The scenarios of a file: one, or with `[compare]` each of the cross product, in order.
 #[pyfunction]
 #[pyo3(signature = (file, sets = Vec::new(), seed = None))]
-fn plans(file: PathBuf, sets: Vec<String>, seed: Option<u64>) -> PyResult<Vec<Plan>> {
+fn plans(
+    py: Python<'_>,
+    file: PathBuf,
+    sets: Vec<String>,
+    seed: Option<u64>,
+) -> PyResult<Vec<Plan>> {
     let source = scenario::Source::read(&file, &sets, seed);
-    Plan::all(source.map_err(|m| Mistake::new_err(m.to_string()))?, true)
+    Plan::all(py, source.map_err(|m| Mistake::new_err(m.to_string()))?, true)
 }
 
 /// The same of a scenario given as text. Messages call it `name`, with line numbers if the
 /// user wrote the text, and an override (`key=value`) what its second part says.
 #[pyfunction]
 fn plans_of(
+    py: Python<'_>,
     name: String,
     text: String,
     folder: PathBuf,
     overrides: Vec<(String, String)>,
     lines: bool,
 ) -> PyResult<Vec<Plan>> {
-    Plan::all(scenario::Source { file: name, text, folder, overrides }, lines)
+    Plan::all(py, scenario::Source { file: name, text, folder, overrides }, lines)
 }
 
 /// The JSON Schema of scenario files.

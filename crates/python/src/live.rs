@@ -124,7 +124,7 @@ impl LiveSwitch {
         let samples = std::mem::take(&mut *self.series.lock().expect("no holder panics"));
         Table::new(scenario::series_of(samples.iter().map(|sample| SeriesRow {
             time_s: sample.at.as_secs_f64(),
-            port: self.names[sample.port as usize].clone(),
+            port: &self.names[sample.port as usize],
             queue: u32::from(sample.queue),
             bytes: sample.bytes,
             threshold_bytes: sample.threshold_bytes.unwrap_or(f64::NAN),

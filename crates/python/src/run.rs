@@ -1,6 +1,7 @@
 //! Plans, runs and what they leave. Plans and results can be pickled: they cross between
 //! processes.
 
+use crate::detached::detached;
 use crate::own::{self, Own};
 use crate::table::Table;
 use crate::{Mistake, json};
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use switchbed_scenario as scenario;
+use switchbed_scenario::{self as scenario, Unfinished};
 
 /// One simulation, resolved and ready to run.
 #[pyclass(frozen, module = "switchbed._native")]
@@ -18,18 +19,25 @@ pub struct Plan {
     /// The user wrote the source's text, and knows its lines.
     lines: bool,
     index: usize,
-    plan: scenario::Plan,
+    plan: Arc<scenario::Plan>,
 }
 
 /// Name, text, folder, overrides, whether messages have lines, place among the runs.
 type Recipe = (String, String, OsString, Vec<(String, String)>, bool, usize);
 
 impl Plan {
-    /// Every run of a source.
-    pub fn all(source: scenario::Source, lines: bool) -> PyResult<Vec<Self>> {
-        let plans = source.plans().map_err(|mistake| told(mistake, &source, lines))?;
+    /// Every run of a source. It may have many, or name long lists: a signal ends it.
+    pub fn all(py: Python<'_>, source: scenario::Source, lines: bool) -> PyResult<Vec<Self>> {
+        let work = move || (source.plans(), source);
+        let Some((plans, source)) = detached(py, work, || false)? else {
+            return Ok(Vec::new());
+        };
+        let plans = plans.map_err(|mistake| told(mistake, &source, lines))?;
         let source = Arc::new(source);
-        let plan = |(index, plan)| Plan { source: source.clone(), lines, index, plan };
+        let plan = |(index, plan)| {
+            let (source, plan) = (source.clone(), Arc::new(plan));
+            Plan { source, lines, index, plan }
+        };
         Ok(plans.into_iter().enumerate().map(plan).collect())
     }
 }
@@ -54,12 +62,18 @@ impl Plan {
     fn scenario(&self) -> String {
         json(&self.plan.scenario)
     }
+    /// The memory that it will take, part by part, as JSON: `what`, `count`, bytes of `each`.
+    #[getter]
+    fn memory(&self) -> String {
+        json(&self.plan.memory())
+    }
     /// Whether it needs `make`: a port has a scheme in Python.
     #[getter]
     fn python(&self) -> bool {
         own::is_in(&self.plan.scenario)
     }
-    /// Runs it without holding the interpreter; returns early once `progress` is cancelled.
+    /// Runs it without holding the interpreter. `None`: `progress` was cancelled; a signal that
+    /// raises ends it, too.
     ///
     /// With a scheme in Python the interpreter is held: `make(file, classes, base, params,
     /// port)` gives each port's seats and their methods, `look()` is called every few
@@ -71,36 +85,28 @@ impl Plan {
         progress: &Progress,
         make: Option<Py<PyAny>>,
         look: Option<Py<PyAny>>,
-    ) -> PyResult<Results> {
-        let scenario = &self.plan.scenario;
-        let results = if !self.python() {
-            py.detach(|| scenario::run(scenario, &progress.0))
+    ) -> PyResult<Option<Results>> {
+        let done = if !self.python() {
+            let (plan, track) = (self.plan.clone(), progress.0.clone());
+            let work = move || scenario::run(&plan.scenario, &track).map(Columns::of);
+            let done = detached(py, work, || progress.cancelled());
+            // Whoever left the wait by a signal wants nothing more of it.
+            done.inspect_err(|_| progress.cancel())?
         } else if let Some(make) = make {
             let own = Own::new(py, make, look, &progress.0)?;
-            let results = scenario::run_with(scenario, &progress.0, &own);
+            let results = scenario::run_with(&self.plan.scenario, &progress.0, &own);
             match own.failure() {
                 Some(error) => return Err(error),
-                None => results,
+                None => Some(results.map(Columns::of)),
             }
         } else {
             return Err(Mistake::new_err("a scheme in Python runs with switchbed.prototype"));
         };
-        let results =
-            results.map_err(|error| Mistake::new_err(format!("{}: {error}", self.source.file)))?;
-        let table = |table| Py::new(py, Table::new(table)?);
-        let monitor = |(name, values): (&str, _)| Ok((name.to_owned(), table(values)?));
-        Ok(Results {
-            summary: json(&results.summary),
-            flows: table(results.flows)?,
-            queues: table(results.queues)?,
-            ports: table(results.ports)?,
-            series: table(results.series)?,
-            goodput: table(results.goodput)?,
-            probes: table(results.probes)?,
-            monitors: results.monitors.into_iter().map(monitor).collect::<PyResult<_>>()?,
-            captures: results.captures.into_iter().map(|c| (c.name, c.pcapng, c.missed)).collect(),
-            complete: results.complete,
-        })
+        match done {
+            None | Some(Err(Unfinished::Cancelled)) => Ok(None),
+            Some(Err(error)) => Err(Mistake::new_err(format!("{}: {error}", self.source.file))),
+            Some(Ok(columns)) => columns?.results(py).map(Some),
+        }
     }
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Recipe)> {
         let Plan { source, lines, index, .. } = slf.get();
@@ -119,13 +125,13 @@ impl Plan {
     ) -> PyResult<Self> {
         let source = scenario::Source { file, text, folder: folder.into(), overrides };
         let plan = source.plan(index).map_err(|mistake| told(mistake, &source, lines))?;
-        Ok(Plan { source: Arc::new(source), lines, index, plan })
+        Ok(Plan { source: Arc::new(source), lines, index, plan: Arc::new(plan) })
     }
 }
 
 /// How far a run is; may be read and cancelled from any thread.
 #[pyclass(frozen, module = "switchbed._native")]
-pub struct Progress(pub scenario::Progress);
+pub struct Progress(pub Arc<scenario::Progress>);
 
 /// Flows done and in all, simulated time, end, events, packet-hops.
 type Counts = (u64, u64, u64, u64, u64, u64);
@@ -134,9 +140,9 @@ type Counts = (u64, u64, u64, u64, u64, u64);
 impl Progress {
     #[new]
     fn new() -> Self {
-        Progress(scenario::Progress::new())
+        Progress(Arc::new(scenario::Progress::new()))
     }
-    /// Ends the run within milliseconds; its results are then incomplete.
+    /// Ends the run within milliseconds, without results.
     fn cancel(&self) {
         self.0.cancel();
     }
@@ -193,6 +199,47 @@ impl Progress {
     }
 }
 
+/// A run's results, its tables as Arrow columns: made without the interpreter.
+struct Columns {
+    summary: String,
+    /// In the order of [`Results`].
+    tables: [Table; 6],
+    monitors: Vec<(&'static str, Table)>,
+    captures: Vec<(String, Vec<u8>, u64)>,
+}
+
+impl Columns {
+    fn of(results: scenario::Results) -> PyResult<Self> {
+        let r = results;
+        let [flows, queues, ports] = [r.flows, r.queues, r.ports].map(Table::new);
+        let [series, goodput, probes] = [r.series, r.goodput, r.probes].map(Table::new);
+        let monitors = r.monitors.into_iter().map(|(name, table)| Ok((name, Table::new(table)?)));
+        Ok(Columns {
+            summary: json(&r.summary),
+            tables: [flows?, queues?, ports?, series?, goodput?, probes?],
+            monitors: monitors.collect::<PyResult<_>>()?,
+            captures: r.captures.into_iter().map(|c| (c.name, c.pcapng, c.missed)).collect(),
+        })
+    }
+
+    fn results(self, py: Python<'_>) -> PyResult<Results> {
+        let [flows, queues, ports, series, goodput, probes] = self.tables;
+        let table = |table| Py::new(py, table);
+        let monitor = |(name, values): (&str, _)| Ok((name.to_owned(), table(values)?));
+        Ok(Results {
+            summary: self.summary,
+            flows: table(flows)?,
+            queues: table(queues)?,
+            ports: table(ports)?,
+            series: table(series)?,
+            goodput: table(goodput)?,
+            probes: table(probes)?,
+            monitors: self.monitors.into_iter().map(monitor).collect::<PyResult<_>>()?,
+            captures: self.captures,
+        })
+    }
+}
+
 /// What a run measured.
 #[pyclass(frozen, get_all, module = "switchbed._native")]
 pub struct Results {
@@ -208,13 +255,10 @@ pub struct Results {
     monitors: BTreeMap<String, Py<Table>>,
     /// Packet traces: name, pcapng file, packets that the limit kept out.
     captures: Vec<(String, Vec<u8>, u64)>,
-    /// Whether it ran to its end.
-    complete: bool,
 }
 
-/// Summary, the six tables, those of monitors, traces, complete.
-type Parts =
-    (String, [Py<Table>; 6], BTreeMap<String, Py<Table>>, Vec<(String, Vec<u8>, u64)>, bool);
+/// Summary, the six tables, those of monitors, traces.
+type Parts = (String, [Py<Table>; 6], BTreeMap<String, Py<Table>>, Vec<(String, Vec<u8>, u64)>);
 
 #[pymethods]
 impl Results {
@@ -225,7 +269,7 @@ impl Results {
         let restore = py.get_type::<Results>().getattr("_restore")?;
         let tables = tables.map(|table| table.clone_ref(py));
         let (summary, captures) = (r.summary.clone(), r.captures.clone());
-        Ok((restore, (summary, tables, monitors.collect(), captures, r.complete)))
+        Ok((restore, (summary, tables, monitors.collect(), captures)))
     }
     #[staticmethod]
     fn _restore(
@@ -233,20 +277,8 @@ impl Results {
         tables: [Py<Table>; 6],
         monitors: BTreeMap<String, Py<Table>>,
         captures: Vec<(String, Vec<u8>, u64)>,
-        complete: bool,
     ) -> Self {
         let [flows, queues, ports, series, goodput, probes] = tables;
-        Results {
-            summary,
-            flows,
-            queues,
-            ports,
-            series,
-            goodput,
-            probes,
-            monitors,
-            captures,
-            complete,
-        }
+        Results { summary, flows, queues, ports, series, goodput, probes, monitors, captures }
     }
 }

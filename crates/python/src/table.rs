@@ -15,7 +15,7 @@ use pyo3::types::{PyBytes, PyCapsule};
 use std::collections::HashMap;
 use std::sync::Arc;
 use switchbed_scenario as scenario;
-use switchbed_scenario::{Column, Values};
+use switchbed_scenario::{Column, Names, Values};
 
 /// Columns of equal length with name, unit and meaning.
 #[pyclass(frozen, module = "switchbed._native")]
@@ -89,6 +89,7 @@ fn arrow(name: &str, unit: &str, meaning: &str, values: Values) -> (Field, Array
         Values::F64(v) => Arc::new(doubles(v)),
         Values::Bool(v) => Arc::new(BooleanArray::from(v)),
         Values::Text(v) => Arc::new(StringViewArray::from(v)),
+        Values::Names(v) => Arc::new(names(&v)),
     };
     let notes = [("unit", unit), ("meaning", meaning)];
     let notes: HashMap<_, _> = notes.map(|(k, v)| (k.to_string(), v.to_string())).into();
@@ -138,6 +139,13 @@ fn values(kind: &str, cells: &Bound<'_, PyAny>) -> PyResult<Values> {
         "f64" => Values::F64(numbers(bytes, f64::from_le_bytes)),
         _ => Values::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
     })
+}
+
+/// Texts that share what they have in common.
+fn names(names: &Names) -> StringViewArray {
+    let each = StringViewArray::from_iter_values(&names.names);
+    let views: Vec<u128> = names.rows.iter().map(|&row| each.views()[row as usize]).collect();
+    StringViewArray::new(views.into(), each.data_buffers().to_vec(), None)
 }
 
 /// NaN is a value that does not exist: null.

@@ -4,7 +4,8 @@
 //! Order: what the file says, then each compared value, then the overrides, so that
 //! what was typed last counts. An override of a compared key takes the comparison's place.
 
-use crate::lists;
+use crate::lists::{self, Listed};
+use crate::memory::{self, Part};
 use crate::mistake::{Mistake, Origin};
 use crate::place::{places, set};
 use crate::resolve::resolve;
@@ -26,9 +27,16 @@ pub struct Plan {
     pub settings: Vec<(String, Json)>,
     /// What to run.
     pub scenario: Scenario,
+    /// What its flow lists hold.
+    pub(crate) listed: Listed,
 }
 
 impl Plan {
+    /// The memory that it will take, as far as can be told before it runs.
+    pub fn memory(&self) -> Vec<Part> {
+        memory::memory(&self.scenario, self.listed)
+    }
+
     /// The settings in a line: `scheme=MQ-ECN load=0.5`.
     pub fn label(&self) -> String {
         let setting = |(key, value): &(String, Json)| match value {
@@ -128,8 +136,8 @@ impl Source {
             let message = format!("this is no TOML: {message}");
             origin.mistake(At::Line(line), "", message)
         })?;
-        let plans = make(&Expansion::new(&origin, root, &overrides)?)?;
-        lists::check(&plans)?;
+        let mut plans = make(&Expansion::new(&origin, root, &overrides)?)?;
+        lists::check(&mut plans)?;
         Ok(plans)
     }
 }
@@ -273,6 +281,7 @@ impl<'a> Expansion<'a> {
         Ok(Plan {
             settings: settings.collect(),
             scenario: resolve(self.origin, &root, &self.schemes)?,
+            listed: Listed::default(),
         })
     }
 }

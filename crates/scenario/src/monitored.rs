@@ -13,7 +13,7 @@ pub(crate) fn tables(
 ) -> Vec<(&'static str, Table)> {
     let Monitors { changes, bursts, convergence, .. } = &scenario.measure.monitors;
     let monitored = simulation.take_monitored();
-    let port = |link: LinkId| simulation.ports()[link as usize].name.clone();
+    let port = |link: LinkId| &*simulation.ports()[link as usize].name;
     let mut tables = Vec::new();
     if let Some(asked) = changes {
         let slopes = |rows: &[LengthChange]| match asked.slope_over {
@@ -32,10 +32,10 @@ pub(crate) fn tables(
     tables
 }
 
-fn change_table(
+fn change_table<'a>(
     changes: &[(LinkId, Vec<LengthChange>)],
     slopes_bps: impl Fn(&[LengthChange]) -> Vec<f64>,
-    port: impl Fn(LinkId) -> String,
+    port: impl Fn(LinkId) -> &'a str,
 ) -> Table {
     let rows = || changes.iter().flat_map(|(link, rows)| rows.iter().map(move |row| (*link, row)));
     let slopes = changes.iter().flat_map(|(_, rows)| slopes_bps(rows)).collect();
@@ -45,7 +45,7 @@ fn change_table(
             "port",
             "",
             "switch and port number, or host",
-            Values::Text(rows().map(|(link, _)| port(link)).collect()),
+            Values::Names(rows().map(|(link, _)| port(link)).collect()),
         ),
         (
             "queue",
@@ -68,7 +68,7 @@ fn change_table(
     ])
 }
 
-fn burst_table(bursts: &[Burst], port: impl Fn(LinkId) -> String) -> Table {
+fn burst_table<'a>(bursts: &[Burst], port: impl Fn(LinkId) -> &'a str) -> Table {
     let mut rows = Vec::new();
     for (nth, burst) in bursts.iter().enumerate() {
         for (link, peaks) in &burst.peaks {
@@ -93,7 +93,7 @@ fn burst_table(bursts: &[Burst], port: impl Fn(LinkId) -> String) -> Table {
             "port",
             "",
             "switch and port number, or host",
-            Values::Text(rows.iter().map(|row| port(row.2)).collect()),
+            Values::Names(rows.iter().map(|row| port(row.2)).collect()),
         ),
         ("queue", "", "queue number", Values::U32(rows.iter().map(|row| row.3 as u32).collect())),
         (

@@ -1,7 +1,7 @@
 //! What a run leaves: tables of flows, queues and ports, and a summary.
 
 use crate::summary::Summary;
-use crate::table::{Table, Values};
+use crate::table::{Names, Table, Values};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::{Capture, FlowRecord, Met, PortReport, ProbeSample, QueueSample, Simulation};
@@ -28,8 +28,6 @@ pub struct Results {
     pub monitors: Vec<(&'static str, Table)>,
     /// Packet traces, if any were asked for.
     pub captures: Vec<Capture>,
-    /// Whether the run reached its end (it was not stopped).
-    pub complete: bool,
 }
 
 impl Results {
@@ -37,19 +35,24 @@ impl Results {
         scenario: &Scenario,
         simulation: &mut Simulation,
         flows: &[FlowRecord],
-        series: &[QueueSample],
-        complete: bool,
+        series: Vec<QueueSample>,
     ) -> Results {
         let reports = simulation.port_reports();
         let met = scenario.measure.giant.map(|giant| simulation.interference(flows, giant));
         let met = met.as_deref();
-        let mut summary = Summary::new(scenario, simulation, flows, met, &reports, complete);
+        let mut summary = Summary::new(scenario, simulation, flows, met, &reports);
         let captures = simulation.captures();
         for Capture { name, packets, missed, .. } in captures.iter().filter(|c| c.missed > 0) {
             summary.warnings.push(format!(
                 "the trace of {name} has {packets} packets and lacks {missed} more: \
                  measure.capture_packets is {}",
                 scenario.measure.capture_packets
+            ));
+        }
+        for (table, at) in simulation.full() {
+            summary.warnings.push(format!(
+                "the table {table} ends at {at}, full: measure.samples is {}",
+                scenario.measure.samples
             ));
         }
         Results {
@@ -62,7 +65,6 @@ impl Results {
             probes: probe_table(simulation),
             monitors: crate::monitored::tables(scenario, simulation),
             captures,
-            complete,
         }
     }
 }
@@ -218,10 +220,10 @@ fn port_table(reports: &[PortReport]) -> Table {
     ])
 }
 
-fn series_table(simulation: &Simulation, series: &[QueueSample]) -> Table {
+fn series_table(simulation: &Simulation, series: Vec<QueueSample>) -> Table {
     series_of(series.iter().map(|s| SeriesRow {
         time_s: s.at.as_secs_f64(),
-        port: simulation.ports()[s.link as usize].name.clone(),
+        port: &simulation.ports()[s.link as usize].name,
         queue: s.queue as u32,
         bytes: s.bytes.get(),
         threshold_bytes: s.threshold_bytes,
@@ -233,9 +235,9 @@ fn series_table(simulation: &Simulation, series: &[QueueSample]) -> Table {
 /// A row of the table `series`.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "its columns say what they mean")]
-pub struct SeriesRow {
+pub struct SeriesRow<'a> {
     pub time_s: f64,
-    pub port: String,
+    pub port: &'a str,
     pub queue: u32,
     pub bytes: u64,
     pub threshold_bytes: f64,
@@ -243,37 +245,47 @@ pub struct SeriesRow {
     pub port_marked: u64,
 }
 
-/// The table `series` of these rows, whoever measured them.
-pub fn series_of(rows: impl Iterator<Item = SeriesRow>) -> Table {
-    let rows: Vec<SeriesRow> = rows.collect();
-    let f64s = |f: &dyn Fn(&SeriesRow) -> f64| Values::F64(rows.iter().map(f).collect());
+/// The table `series` of these rows, whoever measured them; there may be millions.
+pub fn series_of<'a>(rows: impl ExactSizeIterator<Item = SeriesRow<'a>>) -> Table {
+    let n = rows.len();
+    let mut times = Vec::with_capacity(n);
+    let mut ports = Names::with_capacity(n);
+    let mut queues = Vec::with_capacity(n);
+    let mut lengths = Vec::with_capacity(n);
+    let mut thresholds = Vec::with_capacity(n);
+    let mut round_times = Vec::with_capacity(n);
+    let mut marked = Vec::with_capacity(n);
+    for row in rows {
+        times.push(row.time_s);
+        ports.push(row.port);
+        queues.push(row.queue);
+        lengths.push(row.bytes);
+        thresholds.push(row.threshold_bytes);
+        round_times.push(row.round_time_s);
+        marked.push(row.port_marked);
+    }
     Table::new([
-        ("time_s", "s", "when", f64s(&|r| r.time_s)),
-        (
-            "port",
-            "",
-            "switch and port number, or host",
-            Values::Text(rows.iter().map(|r| r.port.clone()).collect()),
-        ),
-        ("queue", "", "queue number", Values::U32(rows.iter().map(|r| r.queue).collect())),
-        ("bytes", "bytes", "its length", Values::U64(rows.iter().map(|r| r.bytes).collect())),
+        ("time_s", "s", "when", Values::F64(times)),
+        ("port", "", "switch and port number, or host", Values::Names(ports)),
+        ("queue", "", "queue number", Values::U32(queues)),
+        ("bytes", "bytes", "its length", Values::U64(lengths)),
         (
             "threshold_bytes",
             "bytes",
             "the marking threshold in force; null where there is none",
-            f64s(&|r| r.threshold_bytes),
+            Values::F64(thresholds),
         ),
         (
             "round_time_s",
             "s",
             "the smoothed round time; 0 where the scheme has none",
-            f64s(&|r| r.round_time_s),
+            Values::F64(round_times),
         ),
         (
             "port_marked_packets",
             "",
             "packets that had left its port with a CE mark of that port",
-            Values::U64(rows.iter().map(|r| r.port_marked).collect()),
+            Values::U64(marked),
         ),
     ])
 }
@@ -283,12 +295,12 @@ fn goodput_table(scenario: &Scenario, simulation: &Simulation) -> Table {
     let every = scenario.measure.goodput_every.map_or(0.0, Span::as_secs_f64);
     let samples = simulation.goodputs();
     let class_has = |class: &usize| {
-        samples.iter().any(|sample| sample.taken[*class] > 0 || sample.fair_bits[*class] > 0.0)
+        samples.iter().any(|sample| sample.taken(*class) > 0 || sample.fair_bits(*class) > 0.0)
     };
     let classes: Vec<usize> = (0..256).filter(class_has).collect();
     let rows = || samples.iter().flat_map(|sample| classes.iter().map(move |&c| (sample, c)));
-    let goodput = rows().map(|(sample, class)| sample.taken[class] as f64 * 8.0 / every);
-    let fair = rows().map(|(sample, class)| sample.fair_bits[class] / every);
+    let goodput = rows().map(|(sample, class)| sample.taken(class) as f64 * 8.0 / every);
+    let fair = rows().map(|(sample, class)| sample.fair_bits(class) / every);
     let ends = rows().map(|(sample, _)| sample.at.as_secs_f64());
     Table::new([
         ("time_s", "s", "the interval's end", Values::F64(ends.collect())),

@@ -1,14 +1,16 @@
 //! Runs one scenario to its end, with word of its progress.
 
 use crate::results::Results;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use switchbed_qdisc::units::Bytes;
 use switchbed_sim::{BuildError, Simulation, Status};
 use switchbed_spec::Scenario;
 use switchbed_spec::build::{Nothing, Outside};
 
-/// Packets' arrivals between two looks at the clock and the flag to stop: some milliseconds.
-const BATCH: u64 = 50_000;
+/// Packets' arrivals, or what takes as long, between two looks at the flag to stop: less than a
+/// millisecond, and with a scheme in Python less than half a second.
+const BATCH: u64 = 2_000;
 
 /// How far a run is, for another thread to read, and how to stop it.
 #[derive(Debug, Default)]
@@ -34,7 +36,7 @@ impl Progress {
         Self::default()
     }
 
-    /// Asks the run to stop; it ends within milliseconds with what it has.
+    /// Asks the run to stop; it ends within milliseconds.
     pub fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
     }
@@ -54,12 +56,37 @@ impl Progress {
     }
 }
 
+/// Why a run left nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unfinished {
+    /// It was asked to stop.
+    Cancelled,
+    /// It could not be built, or not be finished.
+    Failed(BuildError),
+}
+
+impl fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unfinished::Cancelled => f.write_str("the run was stopped before its end"),
+            Unfinished::Failed(error) => error.fmt(f),
+        }
+    }
+}
+impl std::error::Error for Unfinished {}
+
+impl From<BuildError> for Unfinished {
+    fn from(error: BuildError) -> Self {
+        Unfinished::Failed(error)
+    }
+}
+
 /// Runs a scenario.
 ///
 /// # Errors
-/// What parsing could not judge: a flow list with a bad row or one that changes during the
-/// run, a port that does not exist.
-pub fn run(scenario: &Scenario, progress: &Progress) -> Result<Results, BuildError> {
+/// It was cancelled; or what parsing could not judge: a flow list with a bad row or one that
+/// changes during the run, a port that does not exist.
+pub fn run(scenario: &Scenario, progress: &Progress) -> Result<Results, Unfinished> {
     run_with(scenario, progress, &Nothing)
 }
 
@@ -71,18 +98,21 @@ pub fn run_with(
     scenario: &Scenario,
     progress: &Progress,
     outside: &dyn Outside,
-) -> Result<Results, BuildError> {
+) -> Result<Results, Unfinished> {
     let mut simulation = Simulation::with(scenario, outside)?;
     progress.until_ps.store(scenario.run.until.map_or(0, |until| until.as_ps()), Relaxed);
     progress.update(&simulation);
     let mut flows = Vec::new();
     let mut series = Vec::new();
-    let mut complete = false;
+    let mut running = true;
     outside.look();
-    while !complete && !progress.cancelled() {
-        complete = simulation.advance(BATCH) == Status::Finished;
+    while running {
+        if progress.cancelled() {
+            return Err(Unfinished::Cancelled);
+        }
+        running = simulation.advance(BATCH) == Status::Running;
         if let Some(error) = simulation.failure() {
-            return Err(error);
+            return Err(error.into());
         }
         flows.extend(simulation.take_finished());
         series.extend(simulation.take_series());
@@ -95,5 +125,5 @@ pub fn run_with(
         flow.received = Bytes::ZERO;
     }
     flows.sort_by_key(|flow| flow.row);
-    Ok(Results::new(scenario, &mut simulation, &flows, &series, complete))
+    Ok(Results::new(scenario, &mut simulation, &flows, series))
 }

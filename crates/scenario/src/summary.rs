@@ -266,7 +266,7 @@ pub struct Summary {
     pub events: u64,
     /// Simulated time in seconds.
     pub simulated_s: f64,
-    /// Whether the run reached its end.
+    /// The run reached its end: of one that was stopped nothing is kept.
     pub complete: bool,
     /// What a reader must know before trusting the rest.
     pub warnings: Vec<String>,
@@ -292,7 +292,6 @@ impl Summary {
         flows: &[FlowRecord],
         met: Option<&[Met]>,
         reports: &[PortReport],
-        complete: bool,
     ) -> Summary {
         let warmed_at = simulation.warmed_at();
         let counted: Vec<&FlowRecord> = flows.iter().filter(|f| f.start >= warmed_at).collect();
@@ -366,7 +365,7 @@ impl Summary {
             packet_hops: simulation.network().packet_hops(),
             events: simulation.events(),
             simulated_s: simulation.now().as_secs_f64(),
-            complete,
+            complete: true,
             warnings: Vec::new(),
             seed: scenario.run.seed,
             version: env!("CARGO_PKG_VERSION").into(),

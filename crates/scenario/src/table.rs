@@ -1,6 +1,8 @@
 //! Tables as columns, each with its name, unit and meaning: what is handed to Python and
 //! written to files.
 
+use std::collections::HashMap;
+
 /// A column's values, one a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
@@ -14,6 +16,47 @@ pub enum Values {
     Bool(Vec<bool>),
     /// Texts.
     Text(Vec<String>),
+    /// Texts of which there are few and that many rows share.
+    Names(Names),
+}
+
+/// A column of names: each once, and which of them a row has.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Names {
+    /// The names that occur.
+    pub names: Vec<String>,
+    /// Each row's place among them.
+    pub rows: Vec<u32>,
+    places: HashMap<String, u32>,
+}
+
+impl Names {
+    /// Without rows, with room for so many.
+    pub fn with_capacity(rows: usize) -> Names {
+        Names { rows: Vec::with_capacity(rows), ..Names::default() }
+    }
+
+    /// One more row.
+    pub fn push(&mut self, name: &str) {
+        let place = match self.places.get(name) {
+            Some(&place) => place,
+            None => {
+                let place = self.names.len() as u32;
+                self.names.push(name.to_owned());
+                self.places.insert(name.to_owned(), place);
+                place
+            }
+        };
+        self.rows.push(place);
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Names {
+    fn from_iter<T: IntoIterator<Item = &'a str>>(rows: T) -> Self {
+        let mut names = Names::default();
+        rows.into_iter().for_each(|name| names.push(name));
+        names
+    }
 }
 
 impl Values {
@@ -25,6 +68,7 @@ impl Values {
             Values::F64(v) => v.len(),
             Values::Bool(v) => v.len(),
             Values::Text(v) => v.len(),
+            Values::Names(v) => v.rows.len(),
         }
     }
 

@@ -19,22 +19,22 @@ pub(crate) fn warnings(
     reports: &[PortReport],
 ) -> Vec<String> {
     let mut warnings = Vec::new();
-    if !summary.complete {
-        warnings.push("the run was stopped before its end".to_string());
-    }
     let open = summary.flows.count - summary.flows.finished;
     let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
-    if summary.complete && open > 0 && !endless {
-        warnings.push(format!(
-            "{open} of {} flows had not finished at {} (run.until); FCTs are of the others",
-            summary.flows.count,
-            simulation.now()
-        ));
+    if open > 0 && !endless {
+        let why = match scenario.run.until {
+            Some(until) => format!("had not finished at {until} (run.until)"),
+            None => {
+                "never finished: their last packets were lost, and udp sends nothing twice".into()
+            }
+        };
+        warnings
+            .push(format!("{open} of {} flows {why}; FCTs are of the others", summary.flows.count));
     }
     let early: u64 =
         reports.iter().map(|report| report.counters.drops[DropReason::Early as usize]).sum();
     let acts = summary.marks + summary.notifications + early;
-    if scenario.scheme.acts() && acts == 0 && summary.complete {
+    if scenario.scheme.acts() && acts == 0 {
         warnings.push(format!(
             "{} {}: {}",
             scenario.scheme.label,
@@ -43,7 +43,6 @@ pub(crate) fn warnings(
         ));
     } else if let Some(max) = longest_switch_queue(reports)
         && max <= scenario.host.mtu.get()
-        && summary.complete
     {
         warnings.push(format!(
             "no switch port ever held more than {max} bytes: {}",

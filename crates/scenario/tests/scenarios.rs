@@ -103,7 +103,6 @@ fn all_four_schemes_run_on_the_fat_tree_of_128_hosts() {
     assert_eq!(names, ["per-queue", "per-queue-dq", "s-ecn", "e-ecn"]);
     for plan in plans {
         let results = run(&plan.scenario, &Progress::new()).unwrap();
-        assert!(results.complete);
         assert_eq!((results.summary.flows.count, results.summary.flows.finished), (60, 60));
         assert!(results.summary.marks > 0, "{}", plan.scenario.scheme.name);
         // The host's rate bounds the FCT from below, whatever the tiers above.

@@ -60,6 +60,13 @@ impl Endpoints {
             Endpoints::Udp(_) => &[],
         }
     }
+    /// Since when there is no room for more of them.
+    pub(crate) fn probes_full_at(&self) -> Option<Time> {
+        match self {
+            Endpoints::Tcp(hosts) => hosts.probes_full_at(),
+            Endpoints::Udp(_) => None,
+        }
+    }
     pub(crate) fn taken(&self) -> Box<[u64; 256]> {
         either!(self, hosts => hosts.taken())
     }

@@ -2,6 +2,7 @@
 
 use crate::endpoints::Endpoints;
 use crate::fair::FairShares;
+use crate::room::Room;
 use switchbed_qdisc::units::{Span, Time};
 
 /// What every class's receivers took in an interval.
@@ -9,10 +10,21 @@ use switchbed_qdisc::units::{Span, Time};
 pub struct GoodputSample {
     /// The interval's end.
     pub at: Time,
-    /// Payload in bytes, taken in order, by class.
-    pub taken: Box<[u64; 256]>,
-    /// Payload in bits that each class would have had in max-min fair shares ([`crate::fair`]).
-    pub fair_bits: Box<[f64; 256]>,
+    /// Up to the last class that anything was taken in or due to so far: its payload in bytes,
+    /// taken in order, and the bits that it would have had in max-min fair shares
+    /// ([`crate::fair`]).
+    classes: Box<[(u64, f64)]>,
+}
+
+impl GoodputSample {
+    /// Payload of a class in bytes, taken in order.
+    pub fn taken(&self, class: usize) -> u64 {
+        self.classes.get(class).map_or(0, |class| class.0)
+    }
+    /// Payload in bits that a class would have had in max-min fair shares.
+    pub fn fair_bits(&self, class: usize) -> f64 {
+        self.classes.get(class).map_or(0.0, |class| class.1)
+    }
 }
 
 /// The series.
@@ -26,11 +38,12 @@ pub(crate) struct Goodputs {
     /// What each class would have had when the interval under way began.
     fair_before: Box<[f64; 256]>,
     pub(crate) samples: Vec<GoodputSample>,
+    pub(crate) room: Room,
 }
 
 impl Goodputs {
     /// One that begins with the run.
-    pub(crate) fn new(every: Span, fair: FairShares) -> Goodputs {
+    pub(crate) fn new(every: Span, fair: FairShares, room: Room) -> Goodputs {
         let next = Time::ZERO + every;
         Goodputs {
             every,
@@ -39,6 +52,7 @@ impl Goodputs {
             fair,
             fair_before: Box::new([0.0; 256]),
             samples: Vec::new(),
+            room,
         }
     }
 
@@ -49,18 +63,19 @@ impl Goodputs {
 
     /// An interval ends.
     pub(crate) fn sample(&mut self, hosts: &Endpoints, now: Time) {
-        let after = hosts.taken();
-        let mut taken = after.clone();
-        taken.iter_mut().zip(self.before.iter()).for_each(|(taken, before)| *taken -= before);
-        let fair_after = self.fair.bits(now);
-        let mut fair_bits = fair_after.clone();
-        fair_bits
-            .iter_mut()
-            .zip(self.fair_before.iter())
-            .for_each(|(bits, before)| *bits -= before);
-        self.fair_before = fair_after;
-        self.samples.push(GoodputSample { at: now, taken, fair_bits });
-        self.before = after;
+        let (after, fair_after) = (hosts.taken(), self.fair.bits(now));
+        let seen = |class: &usize| after[*class] > 0 || fair_after[*class] > 0.0;
+        let classes = (0..256).rfind(seen).map_or(0, |last| last + 1);
         self.next = now + self.every;
+        if !self.room.take(classes.max(1) as u64, now) {
+            self.next = Time::NEVER;
+            return;
+        }
+        let of = |class| {
+            let fair = fair_after[class] - self.fair_before[class];
+            (after[class] - self.before[class], fair)
+        };
+        self.samples.push(GoodputSample { at: now, classes: (0..classes).map(of).collect() });
+        (self.before, self.fair_before) = (after, fair_after);
     }
 }

@@ -14,6 +14,7 @@ use crate::network::{Delivery, Network};
 use crate::nic::Nics;
 use crate::notification;
 use crate::probe::{PROBE_FLOW, ProbeSample, Probes};
+use crate::room::Room;
 use crate::tcp::{Config, Flags, Segment, Sender};
 use crate::topology::Hop;
 use crate::traffic::{ConnectionUse, FlowStart};
@@ -95,7 +96,7 @@ impl Hosts {
     /// Hosts without connections yet.
     pub fn new(config: Config, scenario: &Scenario) -> Hosts {
         let Scenario { topology, host, transport, traffic, measure, run, .. } = scenario;
-        let probes = Probes::new(traffic, transport.ecn, run.seed);
+        let probes = Probes::new(traffic, transport.ecn, run.seed, Room::new(measure.samples));
         let first = |(at, source)| Reverse((at, source, PROBE));
         Hosts {
             config,
@@ -129,6 +130,11 @@ impl Hosts {
     /// The probes sent since the warm-up.
     pub fn probes(&self) -> &[ProbeSample] {
         self.probes.samples()
+    }
+
+    /// Since when there is no room for more of them.
+    pub(crate) fn probes_full_at(&self) -> Option<Time> {
+        self.probes.full_at()
     }
 
     /// Payload that receivers have taken in order so far, by class, answers included and

@@ -23,6 +23,7 @@ pub mod ports;
 pub mod probe;
 pub mod queue_stats;
 pub mod random;
+pub mod room;
 pub mod simulation;
 pub mod tcp;
 pub mod tie;

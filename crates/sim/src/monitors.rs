@@ -13,6 +13,7 @@ pub use convergence::{Converged, RateSample};
 
 use crate::endpoints::Endpoints;
 use crate::network::{LinkId, Network};
+use crate::room::Room;
 use crate::topology::{Graph, Hop};
 use bursts::{Peaks, Starts};
 use changes::Changes;
@@ -98,18 +99,20 @@ impl Monitors {
     /// The monitors that a scenario asks for on ports that are measured (`queues` of a link).
     /// `link` finds a port.
     pub(crate) fn new<E>(
-        asked: &switchbed_spec::Monitors,
+        measure: &switchbed_spec::Measure,
         network: &mut Network,
         link: impl Fn(&String) -> Result<LinkId, E>,
     ) -> Result<Monitors, E> {
         let links = |ports: &[String]| ports.iter().map(&link).collect::<Result<Vec<_>, E>>();
+        let switchbed_spec::Measure { monitors: asked, samples, .. } = measure;
         let mut monitors = Monitors::default();
         if let Some(asked) = &asked.changes {
             monitors.changes = links(&asked.ports)?;
             let (from, until) = (Time::ZERO + asked.from, Time::ZERO + asked.until);
             for &link in &monitors.changes {
                 let queues = network.port(link).state().queues();
-                network.watch(link).changes = Some(Changes::new(from, until, queues));
+                let room = Room::new(samples / monitors.changes.len() as u64);
+                network.watch(link).changes = Some(Changes::new(from, until, queues, room));
             }
         }
         if let Some(asked) = &asked.bursts {
@@ -122,8 +125,7 @@ impl Monitors {
         }
         if let Some(asked) = &asked.convergence {
             let link = link(&asked.port)?;
-            let monitor = Convergence::new(link, asked.window, asked.within, asked.windows);
-            monitors.convergence = Some(monitor);
+            monitors.convergence = Some(Convergence::new(link, asked, Room::new(*samples)));
         }
         if !asked.underflow.is_empty() {
             let links = links(&asked.underflow)?;
@@ -133,6 +135,17 @@ impl Monitors {
             monitors.underflow = Some(Pending::new(links));
         }
         Ok(monitors)
+    }
+
+    /// Since when a port has no room for more changes.
+    pub(crate) fn changes_full_at(&self, network: &Network) -> Option<Time> {
+        let changes = |&link: &LinkId| network.watched(link)?.changes.as_ref()?.full_at();
+        self.changes.iter().filter_map(changes).min()
+    }
+
+    /// Since when there is no room for more rates.
+    pub(crate) fn rates_full_at(&self) -> Option<Time> {
+        self.convergence.as_ref().and_then(Convergence::full_at)
     }
 
     /// When a monitor wants to look.

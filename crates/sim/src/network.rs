@@ -161,6 +161,11 @@ impl Network {
         self.watched_mut(link)?.monitor.as_deref_mut()
     }
 
+    /// The same to be read.
+    pub(crate) fn watched(&self, link: LinkId) -> Option<&PortMonitor> {
+        self.yard.asides[self.rank(link)].watch.as_ref()?.monitor.as_deref()
+    }
+
     /// Writes down what a link sends from now on, `most` packets.
     pub fn tap(&mut self, link: LinkId, most: usize) {
         self.watch_link(link).tap = Some(Tap::new(most));

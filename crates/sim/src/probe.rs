@@ -7,6 +7,7 @@
 
 use crate::network::Network;
 use crate::random::Stream;
+use crate::room::Room;
 use crate::tcp::{Flags, Segment};
 use crate::topology::Hop;
 use switchbed_qdisc::units::{Bytes, Span, Time};
@@ -54,6 +55,7 @@ pub(crate) struct Probes {
     ecn: Ecn,
     /// Since the warm-up.
     samples: Vec<ProbeSample>,
+    room: Room,
     /// Probes sent in the warm-up, which are forgotten.
     forgotten: u64,
     /// Sources that keep the run going: they stop at a time of their own.
@@ -62,7 +64,7 @@ pub(crate) struct Probes {
 
 impl Probes {
     /// The probes among a scenario's traffic; ECN-capable or not.
-    pub(crate) fn new(traffic: &[Traffic], ecn: bool, seed: u64) -> Probes {
+    pub(crate) fn new(traffic: &[Traffic], ecn: bool, seed: u64, room: Room) -> Probes {
         let mut sources = Vec::new();
         for (entry, traffic) in traffic.iter().enumerate() {
             let Traffic::Probe { from, to, size, every, classes, start, stop } = traffic else {
@@ -86,7 +88,7 @@ impl Probes {
         }
         let going = sources.iter().filter(|source| source.stop != Time::NEVER).count() as u32;
         let ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        Probes { sources, ecn, samples: Vec::new(), forgotten: 0, going }
+        Probes { sources, ecn, samples: Vec::new(), room, forgotten: 0, going }
     }
 
     /// When each source is to be asked first, by its number.
@@ -106,8 +108,12 @@ impl Probes {
             self.going -= 1;
             return None;
         }
-        let number = self.forgotten + self.samples.len() as u64;
-        self.samples.push(ProbeSample { sent: now, src, dst, class, rtt: None });
+        let mut number = self.forgotten + self.samples.len() as u64;
+        if self.room.take(1, now) {
+            self.samples.push(ProbeSample { sent: now, src, dst, class, rtt: None });
+        } else {
+            number = u64::MAX; // no sample's
+        }
         // As a SYN, which no card merges with what follows.
         let segment = Segment::data(number, source, Flags::SYN, now);
         net.send(src, self.packet(size, class), segment, Hop { dst, key: keys[0] }, now);
@@ -134,6 +140,12 @@ impl Probes {
         let before = self.samples.partition_point(|sample| sample.sent < now);
         self.forgotten += before as u64;
         self.samples.drain(..before);
+        self.room.give(before as u64);
+    }
+
+    /// Since when there is no room for more samples.
+    pub(crate) fn full_at(&self) -> Option<Time> {
+        self.room.full_at()
     }
 
     /// The probes sent since the warm-up, in the order they were sent.

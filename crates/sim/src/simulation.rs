@@ -19,6 +19,7 @@ use crate::ports::{self, PortInfo};
 use crate::probe::ProbeSample;
 use crate::queue_stats::{Lengths, QueueStats};
 use crate::random::Stream;
+use crate::room::Room;
 use crate::tcp::{BadSetting, Config};
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Graph, Node};
@@ -138,6 +139,7 @@ struct Series {
     next: Time,
     links: Vec<LinkId>,
     samples: Vec<QueueSample>,
+    room: Room,
 }
 
 impl Simulation {
@@ -200,6 +202,7 @@ impl Simulation {
             next: Time::ZERO + every,
             links: measured,
             samples: Vec::new(),
+            room: Room::new(measure.samples),
         });
         if let Some(reaction) = &scenario.reaction {
             network.set_frames(Frames {
@@ -210,11 +213,12 @@ impl Simulation {
         }
         let monitors = match measure.monitors.is_empty() {
             true => None,
-            false => Some(Box::new(Monitors::new(&measure.monitors, &mut network, find)?)),
+            false => Some(Box::new(Monitors::new(measure, &mut network, find)?)),
         };
         let goodputs = measure
             .goodput_every
-            .map(|every| Goodputs::new(every, FairShares::of(scenario, &graph, &ports)));
+            .map(|every| (every, FairShares::of(scenario, &graph, &ports)))
+            .map(|(every, fair)| Goodputs::new(every, fair, Room::new(measure.samples)));
         let total = flows.total();
         let flows_offered = flows.offered().to_vec();
         Ok(Simulation {
@@ -254,7 +258,7 @@ impl Simulation {
         })
     }
 
-    /// Runs for about so many events.
+    /// Runs for about as long as so many arrivals of packets take, whatever it is that happens.
     pub fn advance(&mut self, events: u64) -> Status {
         if self.monitors.as_ref().is_some_and(|monitors| monitors.follows_hosts()) {
             self.run::<true>(events)
@@ -265,12 +269,12 @@ impl Simulation {
 
     /// `FOLLOWED`: a monitor is told of what happens at hosts.
     fn run<const FOLLOWED: bool>(&mut self, events: u64) -> Status {
-        let stop = self.network.events() + events;
+        let mut stop = self.network.events() + events;
         while self.network.events() < stop {
             // What is not a packet's arrival comes after the arrivals of the same instant.
             let next = self.next_other();
             let change = self.timeline.next();
-            if change <= next && change <= self.until {
+            if change <= next && change <= self.until && change != Time::NEVER {
                 self.run_up_to(change);
                 if self.hosts.running() == 0 && self.done() {
                     return Status::Finished;
@@ -286,10 +290,10 @@ impl Simulation {
                         self.hosts.deliver(delivery, &mut self.network);
                     }
                 }
-                None if next <= self.until && next != Time::NEVER => {
+                None if next <= self.until && next != Time::NEVER && !self.quiet() => {
                     self.now = next;
                     self.others += 1;
-                    self.other(next);
+                    stop = stop.saturating_sub(self.other(next));
                     if self.done() {
                         return Status::Finished;
                     }
@@ -387,11 +391,24 @@ impl Simulation {
         self.hosts.idle() && self.upcoming.is_none()
     }
 
-    /// Handles one event of time `now`, in the order of classes.
-    fn other(&mut self, now: Time) {
+    /// Nothing will move again in a run without an end of its own: what flows still wait for was
+    /// lost, and these hosts send nothing twice. All that could follow is looks.
+    fn quiet(&self) -> bool {
+        self.until == Time::NEVER
+            && self.upcoming.is_none()
+            && self.stops.is_empty()
+            && self.hosts.next_timer() == Time::NEVER
+            && self.network.next() == Time::NEVER
+            && self.timeline.next() == Time::NEVER
+    }
+
+    /// Handles one event of time `now`, in the order of classes. Returns how many arrivals take
+    /// about as long.
+    fn other(&mut self, now: Time) -> u64 {
         if let Some(flow) = self.upcoming.take_if(|flow| flow.start <= now) {
             self.upcoming = self.flows.next();
-            return self.start(&flow);
+            self.start(&flow);
+            return 1;
         }
         if let Some(&Reverse((at, row, host))) = self.stops.peek()
             && at <= now
@@ -401,17 +418,20 @@ impl Simulation {
                 goodputs.fair().remove(row, now);
             }
             self.hosts.stop(row, now);
-            return self.tell_monitors(host);
+            self.tell_monitors(host);
+            return 1 + self.hosts.places() as u64 / 8;
         }
         if self.hosts.next_timer() <= now {
             let host = self.monitors.as_ref().and_then(|_| self.hosts.next_timer_host());
             self.hosts.fire(&mut self.network);
-            return host.into_iter().for_each(|host| self.tell_monitors(host));
+            host.into_iter().for_each(|host| self.tell_monitors(host));
+            return 1;
         }
         if self.warmup <= now {
-            return self.warm_up(now);
+            self.warm_up(now);
+            return u64::from(self.network.links());
         }
-        self.look(now);
+        self.look(now)
     }
 
     fn start(&mut self, flow: &FlowStart) {
@@ -455,28 +475,40 @@ impl Simulation {
         self.warmup = Time::NEVER;
     }
 
-    /// The series, the goodputs and the monitors take a look.
-    fn look(&mut self, now: Time) {
+    /// The series, the goodputs and the monitors take a look. Returns how many arrivals take about
+    /// as long.
+    fn look(&mut self, now: Time) -> u64 {
+        let mut work = 1;
         if let Some(series) = &mut self.series
             && series.next <= now
         {
+            let before = series.samples.len();
             for &link in &series.links {
                 self.network.touch(link, now);
                 self.network.sample(link, now, &mut series.samples);
             }
+            let rows = (series.samples.len() - before) as u64;
+            work += rows;
             series.next = now + series.every;
+            if !series.room.take(rows, now) {
+                series.samples.truncate(before);
+                series.next = Time::NEVER;
+            }
         }
         if let Some(goodputs) = &mut self.goodputs
             && goodputs.next <= now
         {
             goodputs.sample(&self.hosts, now);
+            work += 10 + self.hosts.places() as u64 / 8;
         }
         if let Some(monitors) = &mut self.monitors
             && monitors.next() <= now
         {
             monitors.look(&self.hosts, &self.paths.graph);
+            work += self.hosts.places() as u64 + self.hosts.running();
         }
         self.next_look = next_look(&self.series, &self.goodputs, &self.monitors);
+        work
     }
 
     /// The clock.
@@ -499,11 +531,16 @@ impl Simulation {
     pub fn limit_connections(&mut self, most: usize) {
         self.most_connections = most.min(MAX_CONNECTIONS);
     }
-    /// Why not all flows came: too many were under way, or a list's file changed during the run,
-    /// whose results are then of other traffic than the scenario's.
+    /// Why not all flows came: too many were under way, a list's file changed during the run, or
+    /// the clock ended before a flow's start. Results are then of other traffic than the
+    /// scenario's.
     pub fn failure(&self) -> Option<BuildError> {
         if self.full {
             return Some(BuildError::Connections(self.most_connections));
+        }
+        let late = self.upcoming.is_some_and(|flow| flow.start == Time::NEVER);
+        if late && self.until == Time::NEVER {
+            return Some(BuildError::Traffic(TrafficError::Late));
         }
         let error = self.flows.failure()?;
         Some(BuildError::Traffic(TrafficError::List(error.clone())))
@@ -548,6 +585,19 @@ impl Simulation {
     /// The samples since this was last called.
     pub fn take_series(&mut self) -> Vec<QueueSample> {
         self.series.as_mut().map_or_else(Vec::new, |series| std::mem::take(&mut series.samples))
+    }
+
+    /// The tables that lack rows since they were full, and since when.
+    pub fn full(&self) -> Vec<(&'static str, Time)> {
+        let monitors = self.monitors.as_ref();
+        let full = [
+            ("series", self.series.as_ref().and_then(|series| series.room.full_at())),
+            ("goodput", self.goodputs.as_ref().and_then(|goodputs| goodputs.room.full_at())),
+            ("probes", self.hosts.probes_full_at()),
+            ("changes", monitors.and_then(|monitors| monitors.changes_full_at(&self.network))),
+            ("rates", monitors.and_then(|monitors| monitors.rates_full_at())),
+        ];
+        full.into_iter().filter_map(|(table, at)| Some((table, at?))).collect()
     }
 
     /// The packet traces that were asked for.

@@ -167,6 +167,8 @@ pub enum TrafficError {
     },
     /// A flow list is wrong.
     List(ListError),
+    /// A flow would start when the clock has ended.
+    Late,
 }
 
 impl fmt::Display for TrafficError {
@@ -174,6 +176,10 @@ impl fmt::Display for TrafficError {
         match self {
             TrafficError::Entry { entry, what } => write!(f, "traffic entry {}: {what}", entry + 1),
             TrafficError::List(error) => error.fmt(f),
+            TrafficError::Late => f.write_str(
+                "a flow would start after 213 days, where the clock ends: give higher loads, \
+                 fewer flows, or run.until",
+            ),
         }
     }
 }

@@ -184,7 +184,7 @@ fn goodputs_over_time_add_up_to_what_was_received() {
     assert_eq!(ends, (1..=20).map(|ms| Time::ZERO + Span::from_ms(ms)).collect::<Vec<_>>());
     assert_eq!(simulation.take_series().len() % 28, 0);
     for class in [0, 1] {
-        let taken: u64 = goodputs.iter().map(|sample| sample.taken[class]).sum();
+        let taken: u64 = goodputs.iter().map(|sample| sample.taken(class)).sum();
         let received: u64 = records
             .iter()
             .filter(|record| usize::from(record.class) == class)
@@ -193,7 +193,7 @@ fn goodputs_over_time_add_up_to_what_was_received() {
         assert_eq!(taken, received, "class {class}");
     }
     // 2 ms to find their shares: half the link each, then all of it for class 0.
-    let gbps = |ms: usize, class: usize| goodputs[ms].taken[class] as f64 * 8.0 / 1e6;
+    let gbps = |ms: usize, class: usize| goodputs[ms].taken(class) as f64 * 8.0 / 1e6;
     assert!((3.5..6.0).contains(&gbps(8, 0)) && (3.5..6.0).contains(&gbps(8, 1)));
     assert!(gbps(15, 0) > 9.0 && gbps(15, 1) < 1.0, "{} {}", gbps(15, 0), gbps(15, 1));
 }
@@ -209,7 +209,7 @@ fn places_used_again_keep_what_was_taken_on_them() {
     let mut simulation = Simulation::new(&scenario).expect("builds");
     while simulation.advance(100) == Status::Running {}
     assert!(simulation.connections() < 10);
-    let taken: u64 = simulation.goodputs().iter().map(|sample| sample.taken[0]).sum();
+    let taken: u64 = simulation.goodputs().iter().map(|sample| sample.taken(0)).sum();
     // The last intervals may end after the last flow: the run does not wait for them.
     assert!((2_450_000..=2_500_000).contains(&taken), "{taken}");
 }

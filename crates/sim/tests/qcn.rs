@@ -166,8 +166,8 @@ fn parking_lot(name: &str) -> Vec<f64> {
     let (mut taken, mut fair) = ([0.0; 6], [0.0; 6]);
     for sample in late {
         for class in 0..6 {
-            taken[class] += sample.taken[class] as f64 * 8.0;
-            fair[class] += sample.fair_bits[class];
+            taken[class] += sample.taken(class) as f64 * 8.0;
+            fair[class] += sample.fair_bits(class);
         }
     }
     (0..6).map(|class| taken[class] / fair[class]).collect()
@@ -202,7 +202,7 @@ fn a_bursty_source_that_offers_too_much_is_held_to_its_share() {
         let (simulation, _) = run(&scenario);
         let late: Vec<_> = simulation.goodputs().iter().skip(5).collect();
         let mean = |class: usize| {
-            let taken: u64 = late.iter().map(|sample| sample.taken[class]).sum();
+            let taken: u64 = late.iter().map(|sample| sample.taken(class)).sum();
             taken as f64 * 8.0 / 0.1 / late.len() as f64
         };
         [mean(0) / 3.0, mean(1)]

@@ -29,7 +29,7 @@ fn a_ports_rate_falls_and_comes_back() {
     scenario.event =
         vec![rate_at(ms(20), "switch:2", gbps(1)), rate_at(ms(40), "switch:2", gbps(10))];
     let (mut simulation, _) = run(&scenario);
-    let rate = |sample: &switchbed_sim::GoodputSample| sample.taken[0] as f64 * 8.0 / 2e-3;
+    let rate = |sample: &switchbed_sim::GoodputSample| sample.taken(0) as f64 * 8.0 / 2e-3;
     let rates: Vec<f64> = simulation.goodputs().iter().map(rate).collect();
     let payload = 1460.0 / 1500.0;
     for (i, expected) in [(5, 10e9), (15, 1e9), (18, 1e9), (27, 10e9)] {
@@ -53,8 +53,8 @@ fn a_port_that_is_down_sends_nothing_until_it_is_up() {
     ];
     let (mut simulation, _) = run(&scenario);
     let samples = simulation.goodputs();
-    let rates: Vec<f64> = samples.iter().map(|s| s.taken[0] as f64 * 8.0 / 2e-3).collect();
-    let fair: Vec<f64> = samples.iter().map(|s| s.fair_bits[0] / 2e-3).collect();
+    let rates: Vec<f64> = samples.iter().map(|s| s.taken(0) as f64 * 8.0 / 2e-3).collect();
+    let fair: Vec<f64> = samples.iter().map(|s| s.fair_bits(0) / 2e-3).collect();
     // What was on the line as it went down still arrived.
     assert_eq!(rates[10], 2.0 * 1460.0 * 8.0 / 2e-3, "{rates:?}");
     for (i, expected) in [(5, 10e9), (11, 0.0), (15, 0.0), (19, 0.0), (27, 5e9)] {

@@ -81,6 +81,37 @@ fn what_is_lost_stays_lost_and_a_flow_whose_last_packet_was_lost_ends_with_the_n
 }
 
 #[test]
+fn a_run_whose_last_packets_were_lost_is_over_when_nothing_moves() {
+    let mut scenario = udp(3);
+    scenario.switch.buffer = Bytes::new(3_000);
+    let (_file, traffic) =
+        list(&[(0.0, 0, 2, 19_200), (0.0, 1, 2, 19_200)], Connections::FreshNoHandshake);
+    scenario.traffic = traffic;
+    let watched = Measure {
+        series_every: Some(Span::from_us(1)),
+        goodput_every: Some(Span::from_us(1)),
+        ..scenario.measure.clone()
+    };
+    let mut ends = Vec::new();
+    for measure in [scenario.measure.clone(), watched] {
+        let scenario = Scenario { measure, ..scenario.clone() };
+        let mut simulation = Simulation::new(&scenario).expect("it builds");
+        assert_eq!(simulation.advance(100_000), switchbed_sim::Status::Finished);
+        let lost: u64 = simulation.port_reports().iter().map(|r| r.counters.dropped()).sum();
+        let mut records = simulation.take_finished();
+        let unfinished = simulation.unfinished();
+        assert!(!unfinished.is_empty() && unfinished.iter().all(|record| record.end.is_none()));
+        records.extend(unfinished);
+        let received: u64 = records.iter().map(|record| record.received.get()).sum();
+        assert_eq!(received, (40 - lost) * 960);
+        ends.push(simulation.now());
+    }
+    // The last packet of 20 leaves a host after 16 us, and what was queued then is there by 22.
+    assert!((16.0..22.0).contains(&us(ends[0])), "{}", ends[0]);
+    assert_eq!(ends[0], ends[1], "looking must not change when it ends");
+}
+
+#[test]
 fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
     let mut scenario = udp(3);
     scenario.traffic = vec![

@@ -35,6 +35,8 @@ pub struct Measure {
     pub capture: Vec<String>,
     /// Most packets that are written down of a port.
     pub capture_packets: u64,
+    /// Most rows of a table that grows as long as a run lasts.
+    pub samples: u64,
 }
 
 /// `[measure]`.
@@ -110,8 +112,16 @@ pub const MEASURE: Section = Section {
             "capture_packets",
             ParamKind::Count { min: 1, max: 1_000_000_000 },
             "1000000",
-            "The first so many packets of each captured port are kept, about 200 bytes of \
-             memory each.",
+            "The first so many packets of each captured port are kept; docs/performance.md has \
+             the memory that one takes.",
+        ),
+        Param::with_default(
+            "samples",
+            ParamKind::Count { min: 1, max: 1_000_000_000_000 },
+            "10000000",
+            "Most rows of each of the tables series, goodput, probes, changes and rates, which \
+             are in memory until the run ends. One that is full ends there, with a warning; the \
+             run goes on.",
         ),
     ],
 };

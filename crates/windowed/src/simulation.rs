@@ -239,7 +239,7 @@ impl Simulation {
         });
         let monitors = match measure.monitors.is_empty() {
             true => None,
-            false => Some(Box::new(Monitors::new(&measure.monitors, &mut network, find)?)),
+            false => Some(Box::new(Monitors::new(measure, &mut network, find)?)),
         };
         let goodputs = measure
             .goodput_every

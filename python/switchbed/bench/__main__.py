@@ -23,6 +23,7 @@ def main() -> None:
     (plan,) = plans(sys.argv[1], sys.argv[2:])
     begin = cpu_s()
     results = plan.run(Progress())
+    assert results is not None, "nobody cancels it"
     spent = cpu_s() - begin
     summary = json.loads(results.summary)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
@@ -39,4 +40,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)  # who started it has had the signal, too

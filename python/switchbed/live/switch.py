@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from switchbed import _native
+from switchbed import _native, signals
 from switchbed._native import LivePlan, LiveSwitch, Mistake
 from switchbed.live import interfaces, system
 from switchbed.terminal import say
@@ -135,13 +135,12 @@ def _take(switch: LiveSwitch, parts: "list[pl.DataFrame]") -> None:
 
 @contextmanager
 def _stopped_by_signals(switch: LiveSwitch) -> Iterator[None]:
-    """SIGINT and SIGTERM end the switch in order: what was measured is written."""
+    """Signals end the switch in order: what was measured is written."""
 
     def stop(_number: int, _frame: object) -> None:
         switch.stop()
 
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, stop) for number in signals}
+    before = {number: signal.signal(number, stop) for number in signals.ENDING}
     try:
         yield
     finally:

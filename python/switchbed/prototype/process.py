@@ -45,11 +45,14 @@ def _here(plan: Plan, track: Progress) -> Results:
     """In this process: another one does not have the class. The thread holds the interpreter, and
     lets the others have it as Python does, between two instructions of the class."""
     try:
-        return plan.run(track, load.make)
+        results = plan.run(track, load.make)
     except (Mistake, Panic):
         raise
     except Exception as error:
         raise load.explain(error, []) from error
+    if results is None:
+        raise CancelledError
+    return results
 
 
 def _start(pipe: Connection) -> subprocess.Popen[bytes]:

@@ -40,6 +40,7 @@ def run(plan: Plan, pipe: Connection) -> Results:
     for file, digest in zip(files, before, strict=True):
         if sources.digest(file) != digest:
             raise Mistake(f"{file}: has changed during the run: start it again")
+    assert results is not None, "nobody cancels it here"
     return results
 
 

@@ -63,6 +63,7 @@ class Finding:
     metavar="DIR",
     help="What has run stays here, and is not run again.",
 )
+@options.ANY_MEMORY
 def reproduce(
     which: str,
     quick: bool,
@@ -72,6 +73,7 @@ def reproduce(
     seeds: int | None,
     commit: bool,
     store: Path,
+    any_memory: bool,
 ) -> int:
     """Run the experiments of the PAPERs again and judge each of their claims.
 
@@ -92,7 +94,7 @@ def reproduce(
         needed = experiments.jobs(paper, experiment, scale, first_seed, store)
         begin = time.monotonic()
         with Bar() if sys.stderr.isatty() else Silent() as meter:
-            experiments.run(paper, experiment, needed, meter)
+            experiments.run(paper, experiment, needed, meter, any_memory=any_memory)
         found = experiments.rows(needed)
         judged = [
             _judge(paper, c, found) for c in paper.claims.values() if c.experiment == experiment.id

@@ -75,7 +75,14 @@ def jobs(
     return found
 
 
-def run(paper: Paper, experiment: Experiment, needed: Sequence[Job], meter: Meter) -> None:
+def run(
+    paper: Paper,
+    experiment: Experiment,
+    needed: Sequence[Job],
+    meter: Meter,
+    *,
+    any_memory: bool = False,
+) -> None:
     """Runs those that have not run yet."""
     missing = [job for job in needed if not job.file.exists()]
     figures = extractor(paper, experiment)
@@ -95,7 +102,8 @@ def run(paper: Paper, experiment: Experiment, needed: Sequence[Job], meter: Mete
         draft.rename(job.file)
 
     cores = len(os.sched_getaffinity(0))
-    done = runner.run_all([job.plan for job in missing], cores, keep, meter)
+    plans = [job.plan for job in missing]
+    done = runner.run_all(plans, cores, keep, meter, any_memory=any_memory)
     if done.stopped_by is not None:
         raise done.stopped_by
 

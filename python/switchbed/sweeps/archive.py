@@ -141,7 +141,7 @@ class Archive:
 
     def end(self) -> None:
         """Leaves nothing that is not whole."""
-        shutil.rmtree(self._drafts, ignore_errors=True)
+        store.remove(self._drafts)
 
     def sweep(self) -> None:
         """Sweeps up what processes that no longer live have begun."""

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import _native, options, report, terminal
+from switchbed import _native, options, report, signals, terminal
 from switchbed._native import Plan
 from switchbed.sweeps.archive import Archive
 from switchbed.sweeps.engine import Engine
@@ -13,7 +13,6 @@ from switchbed.sweeps.stopping import Rule
 from switchbed.sweeps.sweep import SweepResult, check, run
 from switchbed.terminal import say
 
-INTERRUPTED = 130
 FAILED = 1
 
 
@@ -50,7 +49,7 @@ def sweep(
         if not isinstance(found.stopped_by, KeyboardInterrupt):
             raise found.stopped_by
         say("switchbed: interrupted; the same command goes on from here", err=True)
-        return INTERRUPTED
+        return signals.code(found.stopped_by)
     return FAILED if found.failures else 0
 
 

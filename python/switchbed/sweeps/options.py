@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from switchbed import options
 from switchbed._native import Mistake
 from switchbed.sweeps.engine import Engine
 
@@ -23,6 +24,7 @@ OPTIONS = (
         type=click.IntRange(1),
         help="Runs at a time (default: all cores); for Slurm, jobs at a time.",
     ),
+    options.ANY_MEMORY,
     click.option(
         "--address",
         metavar="ADDRESS",
@@ -45,10 +47,10 @@ OF_SLURM = ("partition", "time", "cpus_per_task", "runs_per_job", "slurm")
 def engine(command: Callable[..., Any]) -> Callable[..., Any]:
     """Gives the command these options, and the engine that they mean as `engine`."""
 
-    def chosen(engine: str, jobs: int | None, **values: Any) -> Any:
+    def chosen(engine: str, jobs: int | None, any_memory: bool, **values: Any) -> Any:
         given = {name: values.pop(name) for name in (*OF_RAY, *OF_SLURM)}
         given = {name: value for name, value in given.items() if value}
-        return command(engine=_engine(engine, jobs, given), **values)
+        return command(engine=_engine(engine, jobs, any_memory, given), **values)
 
     chosen.__doc__ = command.__doc__
     chosen.__name__ = command.__name__
@@ -58,7 +60,7 @@ def engine(command: Callable[..., Any]) -> Callable[..., Any]:
     return chosen
 
 
-def _engine(name: str, jobs: int | None, given: dict[str, Any]) -> Engine:
+def _engine(name: str, jobs: int | None, any_memory: bool, given: dict[str, Any]) -> Engine:
     for option in given:
         whose = "ray" if option in OF_RAY else "slurm"
         if whose != name:
@@ -75,4 +77,4 @@ def _engine(name: str, jobs: int | None, given: dict[str, Any]) -> Engine:
         return Slurm(jobs=jobs, more=more, **given)
     from switchbed.sweeps.threads import Threads
 
-    return Threads(jobs)
+    return Threads(jobs, any_memory)

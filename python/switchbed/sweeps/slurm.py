@@ -177,7 +177,8 @@ class Worker:
         missing = (task for task in tasks if not archive.has(task.key))
         jobs = [task.job for task in missing if archive.failure(task.key) is None]
         try:
-            stopped = Threads(self.threads).run(jobs, Ledger(archive, _Uncounted()), Silent())
+            here = Threads(self.threads, any_memory=True)
+            stopped = here.run(jobs, Ledger(archive, _Uncounted()), Silent())
         finally:
             archive.end()
         if stopped is not None:

@@ -100,6 +100,7 @@ def sweep(
     jobs: int | None = None,
     engine: Engine | None = None,
     retry: bool = False,
+    any_memory: bool = False,
 ) -> SweepResult:
     """Runs every combination of the scenario's `[compare]` that the store does not have.
 
@@ -107,7 +108,8 @@ def sweep(
     the 95 % interval of `metric` is within that fraction of its mean, or there are `max_seeds`;
     with `against`, a scheme's label, the interval of the others' ratios to it, paired over seeds.
     `engine`: `Ray(…)` or `Slurm(…)`, instead of `jobs` threads of this process (default: all
-    cores). `retry`: run again what failed before. Ctrl-C keeps what has finished.
+    cores). `retry`: run again what failed before. `any_memory`: run here even what needs more
+    memory than there is. Ctrl-C keeps what has finished.
     """
     given = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
 
@@ -117,9 +119,8 @@ def sweep(
     rule = Rule.of(metric, precision, against, max_seeds)
     called = name or Path(given.name).stem
     check(called, plans(None), rule)
-    found = run(
-        plans, Archive(Path(store)), called, seeds, rule, engine or Threads(jobs), retry=retry
-    )
+    here = Threads(jobs, any_memory)
+    found = run(plans, Archive(Path(store)), called, seeds, rule, engine or here, retry=retry)
     if found.stopped_by is not None:
         raise found.stopped_by
     return found

@@ -25,6 +25,8 @@ class Threads:
 
     jobs: int | None = None
     """Runs at a time; all cores unless given."""
+    any_memory: bool = False
+    """Run even what needs more memory than there is."""
 
     def __enter__(self) -> Self:
         return self
@@ -47,4 +49,7 @@ class Threads:
             ledger.failed(jobs[index], message)
 
         plans = [job.plan for job in jobs]
-        return runner.run_all(plans, self.jobs or cores(), keep, meter, tolerate).stopped_by
+        done = runner.run_all(
+            plans, self.jobs or cores(), keep, meter, tolerate, any_memory=self.any_memory
+        )
+        return done.stopped_by

@@ -55,6 +55,7 @@ pub(crate) fn measure(
     let giant = section.maybe("giant")?;
     let capture = port_names(&section, "capture", topology)?;
     let capture_packets = section.get("capture_packets")?;
+    let samples = section.get("samples")?;
     section.close("a measurement")?;
     Ok(Measure {
         warmup,
@@ -68,6 +69,7 @@ pub(crate) fn measure(
         monitors,
         capture,
         capture_packets,
+        samples,
     })
 }
 

@@ -9,8 +9,11 @@ use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::quantity::MAX_TIME;
 use switchbed_spec::traffic::{MAX_CONNECTIONS, SECTION};
 use switchbed_spec::{
-    Arrivals, Classify, Connections, Off, Run, Service, Switch, Topology, Traffic,
+    Arrivals, Classify, Connections, Off, Run, Service, Sizes, Switch, Topology, Traffic,
 };
+
+/// What a clock of 64 bits of picoseconds has.
+const CLOCK_DAYS: f64 = 213.0;
 
 /// What traffic is checked against.
 pub(crate) struct Context<'a> {
@@ -99,9 +102,32 @@ impl Context<'_> {
         }
         let sizes = sizes::resolve(section, services(&service))?;
         let flows = section.get("flows")?;
+        self.in_time(section, load, flows, &sizes, if asked { to.len() } else { from.len() })?;
         let default = if asked { Connections::Persistent } else { Connections::Fresh };
         let connections = connections(section, default)?;
         Ok(Arrivals { load, flows, sizes, from, to, service, connections })
+    }
+
+    /// Refuses a load so low that the clock ends before the last flow comes.
+    fn in_time(
+        &self,
+        section: &Section<'_>,
+        load: f64,
+        flows: u64,
+        sizes: &[Sizes],
+        senders: usize,
+    ) -> Result<(), Mistake> {
+        let smallest = sizes.iter().map(|table| table.mean_bytes).fold(f64::INFINITY, f64::min);
+        let bps = load * self.topology.host_rate().as_bps() as f64 * senders as f64;
+        let days = flows as f64 * smallest * 8.0 / bps / 86_400.0;
+        if self.run.until.is_some() || days < CLOCK_DAYS {
+            return Ok(());
+        }
+        let why = format!(
+            "the last flow would come after {days:.0} days, and the clock ends at {CLOCK_DAYS}: \
+             give a higher load, fewer flows, or until in [run]"
+        );
+        Err(section.refuse("load", why))
     }
 
     fn request_response(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {

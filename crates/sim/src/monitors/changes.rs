@@ -1,5 +1,6 @@
 //! A port's queue lengths at every change within a window of time, and their slopes.
 
+use crate::room::Room;
 use switchbed_qdisc::QueueId;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 
@@ -23,20 +24,21 @@ pub struct Changes {
     opened: bool,
     lengths: Vec<Bytes>,
     rows: Vec<LengthChange>,
+    room: Room,
 }
 
 impl Changes {
-    /// Of a port of so many queues.
-    pub fn new(from: Time, until: Time, queues: usize) -> Self {
+    /// Of a port of so many queues; `room`: for its rows.
+    pub fn new(from: Time, until: Time, queues: usize, room: Room) -> Self {
         let lengths = vec![Bytes::ZERO; queues];
-        Changes { from, until, opened: false, lengths, rows: Vec::new() }
+        Changes { from, until, opened: false, lengths, rows: Vec::new(), room }
     }
 
     /// A queue has changed.
     pub fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
         if now > self.from {
             self.open();
-            if now <= self.until {
+            if now <= self.until && self.room.take(1, now) {
                 self.rows.push(LengthChange { at: now, queue, bytes });
             }
         }
@@ -46,9 +48,17 @@ impl Changes {
     fn open(&mut self) {
         if !self.opened {
             self.opened = true;
+            if !self.room.take(self.lengths.len() as u64, self.from) {
+                return;
+            }
             let row = |(queue, &bytes)| LengthChange { at: self.from, queue: queue as u8, bytes };
             self.rows.extend(self.lengths.iter().enumerate().map(row));
         }
+    }
+
+    /// Since when there is no room for more rows.
+    pub fn full_at(&self) -> Option<Time> {
+        self.room.full_at()
     }
 
     /// The rows, at the end of the run.
@@ -98,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_window_opens_with_what_is_there_and_closes_after_its_last_change() {
-        let mut changes = Changes::new(us(10), us(20), 2);
+        let mut changes = Changes::new(us(10), us(20), 2, Room::new(9));
         for (at, queue, bytes) in [
             (3, 0, 500),
             (9, 1, 100),
@@ -117,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_window_without_changes_says_what_was_there() {
-        let mut changes = Changes::new(us(10), us(20), 1);
+        let mut changes = Changes::new(us(10), us(20), 1, Room::new(9));
         changes.change(us(3), 0, Bytes::new(500));
         assert_eq!(changes.clone().take(us(9)), []);
         assert_eq!(changes.take(us(10)), [row(10, 0, 500)]);

@@ -5,6 +5,7 @@
 
 use super::Underway;
 use crate::network::LinkId;
+use crate::room::Room;
 use crate::topology::Graph;
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Span, Time};
@@ -56,10 +57,12 @@ pub(crate) struct Convergence {
     flows: BTreeMap<(Time, u64, u32), Track>,
     ended: Vec<Converged>,
     samples: Vec<RateSample>,
+    room: Room,
 }
 
 impl Convergence {
-    pub(crate) fn new(link: LinkId, window: Span, within: f64, windows: u64) -> Self {
+    pub(crate) fn new(link: LinkId, asked: &switchbed_spec::Convergence, room: Room) -> Self {
+        let switchbed_spec::Convergence { window, within, windows, .. } = *asked;
         Convergence {
             link,
             window,
@@ -69,6 +72,7 @@ impl Convergence {
             flows: BTreeMap::new(),
             ended: Vec::new(),
             samples: Vec::new(),
+            room,
         }
     }
 
@@ -109,7 +113,9 @@ impl Convergence {
         for (key, rate_bps) in &rates {
             let Some(track) = flows.get_mut(key) else { continue };
             let row = track.converged.row;
-            self.samples.push(RateSample { at: now, row, rate_bps: *rate_bps, fair_bps });
+            if self.room.take(1, now) {
+                self.samples.push(RateSample { at: now, row, rate_bps: *rate_bps, fair_bps });
+            }
             if rates.len() < 2 || (rate_bps - fair_bps).abs() > self.within * fair_bps {
                 track.streak = 0;
                 continue;
@@ -125,6 +131,11 @@ impl Convergence {
         let ended = std::mem::replace(&mut self.flows, flows);
         self.ended
             .extend(ended.values().filter(|track| track.crosses).map(|track| track.converged));
+    }
+
+    /// Since when there is no room for more rates.
+    pub(crate) fn full_at(&self) -> Option<Time> {
+        self.room.full_at()
     }
 
     /// Every window's rates, and every flow that was under way at the end of a window, in the
@@ -161,7 +172,13 @@ mod tests {
             Topology::Star { hosts: 4, rate: Rate::from_gbps(1), delay: Span::from_us(1) };
         let graph = Graph::new(&topology, Span::ZERO);
         // Windows of 100 us, within 10 % twice in a row.
-        let mut monitor = Convergence::new(6, Span::from_us(100), 0.1, 2);
+        let asked = switchbed_spec::Convergence {
+            port: "switch:2".into(),
+            window: Span::from_us(100),
+            within: 0.1,
+            windows: 2,
+        };
+        let mut monitor = Convergence::new(6, &asked, Room::new(100));
         // Flow 0 alone, then flow 1 joins at 150 us and has half from the fourth window on,
         // but for the fifth. Flow 2 goes elsewhere. Flow 3 comes and goes.
         let looks: [&[Underway]; 8] = [

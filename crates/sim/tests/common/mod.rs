@@ -111,6 +111,7 @@ pub fn star(hosts: u32) -> Scenario {
             monitors: Monitors::default(),
             capture: Vec::new(),
             capture_packets: 1_000_000,
+            samples: 10_000_000,
         },
         run: Run { seed: 1, until: None, ecmp_by_row: false },
     }

@@ -12,6 +12,7 @@ use super::watch::Watch;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_sim::monitors::changes::Changes;
 use switchbed_sim::network::LinkId;
+use switchbed_sim::room::Room;
 use switchbed_sim::topology::Graph;
 
 /// Ports that can be watched, by link.
@@ -58,18 +59,20 @@ pub(crate) struct Monitors {
 impl Monitors {
     /// The monitors that a scenario asks for. `link` finds a port.
     pub(crate) fn new<E>(
-        asked: &switchbed_spec::Monitors,
+        measure: &switchbed_spec::Measure,
         ports: &mut impl Ports,
         link: impl Fn(&String) -> Result<LinkId, E>,
     ) -> Result<Monitors, E> {
         let links = |ports: &[String]| ports.iter().map(&link).collect::<Result<Vec<_>, E>>();
+        let switchbed_spec::Measure { monitors: asked, samples, .. } = measure;
         let mut monitors = Monitors::default();
         if let Some(asked) = &asked.changes {
             monitors.changes = links(&asked.ports)?;
             let (from, until) = (Time::ZERO + asked.from, Time::ZERO + asked.until);
             for &link in &monitors.changes {
                 let (watch, queues) = ports.watched(link);
-                watch.changes = Some(Changes::new(from, until, queues));
+                let room = Room::new(samples / monitors.changes.len() as u64);
+                watch.changes = Some(Changes::new(from, until, queues, room));
             }
         }
         if let Some(asked) = &asked.bursts {

@@ -1,0 +1,46 @@
+//! Work on a thread of its own, so that whoever waits for it can leave: a signal that Python
+//! raises on, such as Ctrl-C, ends the wait at once, whatever the work is doing.
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use std::panic::resume_unwind;
+use std::sync::Mutex;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+/// How often the wait looks whether it is over.
+const TICK: Duration = Duration::from_millis(50);
+/// How long work may go on that was asked to stop.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// As large as the first thread's.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Does the work while the interpreter goes on. `None`: it was asked to stop (`stopped`) and did
+/// not in time. It then ends by itself, and what comes of it is dropped.
+pub fn detached<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+    stopped: impl Fn() -> bool,
+) -> PyResult<Option<T>> {
+    let (tell, told) = channel();
+    let work = move || drop(tell.send(work()));
+    let worker = Builder::new().name("detached".into()).stack_size(STACK_BYTES).spawn(work);
+    let worker = worker.map_err(|error| PyOSError::new_err(error.to_string()))?;
+    // Only this thread receives; the lock says so to the compiler.
+    let told = Mutex::new(told);
+    let mut asked: Option<Instant> = None;
+    loop {
+        match py.detach(|| told.lock().expect("no holder panics").recv_timeout(TICK)) {
+            Ok(done) => return Ok(Some(done)),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => match py.detach(|| worker.join()) {
+                Ok(()) => return Ok(None),
+                Err(panic) => resume_unwind(panic),
+            },
+        }
+        if stopped() && asked.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+            return Ok(None);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+"""Every run comes to an end; and whatever it is busy with, a signal ends it at once, keeps what has
+finished and leaves nothing else."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import AT_ONCE_S, Program
+
+SLOW = ("--set", "flows=30_000")
+"""Makes a run last for a while."""
+LONG = ("--set", "flows=100_000_000", "--any-memory")
+"""Makes a run last for minutes."""
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+LOSSY = """
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+delay = "1us"
+[switch]
+buffer = "3KB"
+[scheme]
+name = "none"
+[transport]
+kind = "udp"
+[[traffic]]
+kind = "poisson"
+load = 1.0
+flows = 200
+sizes = "30KB"
+from = [0, 1]
+to = 2
+connections = "fresh-no-handshake"
+"""
+
+
+@contextmanager
+def begun(
+    command: list[str], folder: Path, *arguments: str | Path
+) -> Iterator[subprocess.Popen[str]]:
+    """The program at work in the folder; killed if the test goes wrong."""
+    with subprocess.Popen(
+        [*command, *map(str, arguments)],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for(process: subprocess.Popen[str], folder: Path, pattern: str) -> None:
+    """Until there is such a file, and a moment longer, so that work is under way."""
+    while not any(folder.glob(pattern)):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    time.sleep(0.3)
+
+
+def end(process: subprocess.Popen[str], number: signal.Signals) -> str:
+    """What it says when the signal has ended it."""
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=AT_ONCE_S)
+    assert process.returncode == 128 + number, errors
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    return errors
+
+
+@pytest.mark.parametrize("more", [(), ("--set", "measure.series_every=1us")], ids=["", "series"])
+def test_a_run_that_loses_its_last_packets_ends(
+    switchbed: Program, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    (tmp_path / "lossy.toml").write_text(LOSSY)
+    done = switchbed("run", "lossy.toml", "--out", "out", *more)
+    flows = pl.read_parquet(tmp_path / "out/flows.parquet")
+    lost = flows.filter(pl.col("fct_s").is_null())
+    assert 0 < len(lost) < len(flows) == 200
+    assert (lost["received_bytes"] < lost["size_bytes"]).all()
+    says = f"{len(lost)} of 200 flows never finished: their last packets were lost"
+    assert says in " ".join(done.stderr.split())
+
+
+def test_a_load_that_no_clock_would_see_the_end_of_is_refused(
+    switchbed: Program, single: Path
+) -> None:
+    done = switchbed("run", single, "--set", "load=1e-12", code=2)
+    assert "the last flow would come after" in done.stderr
+    assert "give a higher load, fewer flows, or until in [run]" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ("measure.series_every=1ps",),
+        ("measure.goodput_every=1ps",),
+        ("measure.convergence={ port = 'switch:0', window = '1ps' }",),
+        ("measure.series_every=1us",),
+    ],
+    ids=["series 1ps", "goodput 1ps", "convergence 1ps", "series 1us"],
+)
+def test_a_run_that_looks_all_the_time_can_be_stopped(
+    command: list[str], single: Path, tmp_path: Path, sets: tuple[str, ...]
+) -> None:
+    given = [word for key in sets for word in ("--set", key)]
+    with begun(command, tmp_path, "run", single, *LONG, *given, "--out", "out") as process:
+        wait_for(process, tmp_path, ".out*")
+        assert "nothing kept" in end(process, signal.SIGINT)
+    assert not list(tmp_path.glob("*out*"))
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_keeps_what_has_finished(
+    command: list[str], sweep: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    with begun(command, tmp_path, "run", sweep, *SLOW, "--jobs", "1", "--out", "out") as process:
+        wait_for(process, tmp_path, ".out*/*/summary.json")
+        assert "runs had finished and are kept" in end(process, number)
+    assert (tmp_path / "out/summary.json").exists()
+    assert not list(tmp_path.glob("out/.*"))
+    assert not list(tmp_path.glob(".out*"))
+
+
+def test_a_signal_ends_a_sweep(command: list[str], sweep: Path, tmp_path: Path) -> None:
+    with begun(command, tmp_path, "sweep", sweep, *SLOW, "--jobs", "1") as process:
+        wait_for(process, tmp_path, "switchbed-store/runs/*/summary.json")
+        assert "goes on from here" in end(process, signal.SIGTERM)
+    assert not list(tmp_path.glob("switchbed-store/.drafts/*"))
+    assert not list(tmp_path.glob("switchbed-store/sweeps/.*"))
+
+
+def test_a_signal_ends_a_reproduction(command: list[str], tmp_path: Path) -> None:
+    with begun(command, tmp_path, "reproduce", "mqecn/fig9", "--full", "--store", ".") as process:
+        assert process.stderr is not None
+        assert "core-hours" in process.stderr.readline()
+        time.sleep(1)
+        end(process, signal.SIGTERM)
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_a_signal_ends_a_benchmark(command: list[str], tmp_path: Path) -> None:
+    with begun(command, tmp_path, "bench", "--repeat", "1000") as process:
+        while not (children := children_of(process.pid)):
+            time.sleep(0.02)
+        time.sleep(0.5)
+        children = children_of(process.pid) or children
+        end(process, signal.SIGTERM)
+    assert not any(Path(f"/proc/{child}/cmdline").exists() for child in children)
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if words[1] == str(pid):
+            found.append(int(stat.parent.name))
+    return found
+
+
+def test_a_comparison_of_very_many_runs_can_be_given_up(
+    command: list[str], sweep: Path, tmp_path: Path
+) -> None:
+    text = sweep.read_text()
+    sweep.write_text(text.replace("seed = [1, 2]", f"seed = {list(range(25_000))}"))
+    with begun(command, tmp_path, "scenario", "check", sweep) as process:
+        while "detached" not in threads_of(process.pid):
+            assert process.poll() is None
+            time.sleep(0.02)
+        end(process, signal.SIGINT)
+
+
+def threads_of(pid: int) -> set[str]:
+    """The names of a process's threads."""
+    return {comm.read_text().strip() for comm in Path(f"/proc/{pid}/task").glob("*/comm")}
+
+
+KEEPING = """
+import sys, time
+from switchbed import cli, runner, signals
+from switchbed._native import plans
+from switchbed.meter import Silent
+
+def keep(*_):
+    print("keeping", flush=True)
+    while True:
+        time.sleep(600)
+
+def work():
+    sweep = runner.run_all(plans(sys.argv[1]), 1, keep, Silent())
+    assert sweep.outcomes == []
+    raise sweep.stopped_by
+
+signals.install()
+cli.finish(work)
+"""
+
+
+def test_what_takes_long_to_write_is_given_up(single: Path, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", KEEPING, str(single)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "keeping\n"
+        end(process, signal.SIGTERM)
+
+
+def test_what_nohup_ignores_is_ignored(command: list[str], single: Path, tmp_path: Path) -> None:
+    arguments = ["run", single, *SLOW, "--out", "out"]
+    with begun(["nohup", *command], tmp_path, *arguments) as process:
+        wait_for(process, tmp_path, ".out*")
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert (tmp_path / "out/summary.json").exists()

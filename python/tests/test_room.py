@@ -1,0 +1,122 @@
+"""The memory that runs need: reckoned before they start, held against what there is."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Program
+
+import switchbed as sb
+from switchbed import room
+
+GB = 1_000_000_000
+
+
+def machine(root: Path, free_gb: int, group: str, limits: dict[str, str]) -> Path:
+    """Files as Linux has them."""
+    files = {"proc/meminfo": f"MemTotal: 99 kB\nMemAvailable: {free_gb * GB // 1024} kB\n"}
+    files |= {"proc/self/cgroup": group} | limits
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("group", "limits", "expected_gb"),
+    [
+        ("0::/\n", {}, 8),
+        ("0::/a/b\n", {"sys/fs/cgroup/a/b/memory.max": "max\n"}, 8),
+        ("0::/a/b\n", {"sys/fs/cgroup/a/b/memory.max": f"{3 * GB}\n"}, 3),
+        ("0::/a/b\n", {"sys/fs/cgroup/a/memory.max": f"{2 * GB}\n"}, 2),
+        ("0::/a\n", {"sys/fs/cgroup/a/memory.max": f"{20 * GB}\n"}, 8),
+        ("4:cpu:/a\n5:memory:/a\n", {"sys/fs/cgroup/memory/a/memory.limit_in_bytes": f"{GB}"}, 1),
+    ],
+)
+def test_what_is_free_is_the_least_of_the_machines_and_every_groups(
+    tmp_path: Path, group: str, limits: dict[str, str], expected_gb: int
+) -> None:
+    found = room.free(machine(tmp_path, 8, group, limits))
+    assert found == pytest.approx(expected_gb * GB, rel=1e-6)
+
+
+def test_without_linux_nothing_is_known(tmp_path: Path) -> None:
+    assert room.free(tmp_path) == float("inf")
+
+
+def counts(path: Path, *sets: str) -> dict[str, int]:
+    """How many of what a run is reckoned to have."""
+    (plan,) = sb.plans(path, list(sets))
+    return {part["what"]: part["count"] for part in json.loads(plan.memory)}
+
+
+def test_each_part_is_counted(single: Path, tmp_path: Path) -> None:
+    assert counts(single)["flows"] == 300
+    # Three quarters of the flows come in three quarters of the time.
+    lasts = 300 * 30e3 * 8 / (0.6 * 40e9)
+    short = counts(single, f"run.until={lasts * 0.75e6:.0f}us")
+    assert short["flows"] == pytest.approx(225, abs=1)
+    # A sample each 100 us of two queues at four ports.
+    assert short["rows of series"] == pytest.approx(lasts * 0.75 / 1e-4 * 8, abs=8)
+    assert counts(single, "measure.series_every=1ps")["rows of series"] == 10_000_000
+    assert (
+        counts(single, "measure.samples=500", "measure.series_every=1ps")["rows of series"] == 500
+    )
+    both = ("run.until=10s", "measure.capture=['host1', 'switch:0']", "load=0.001", "flows=9000")
+    assert counts(single, *both)["captured packets"] == 3 * 1_000_000
+    assert counts(single, "traffic.connections=persistent", "flows=9000")["connections"] > 12
+    flows = "start_s,src,dst,size_bytes\n" + "".join(f"0.{n},0,1,100\n" for n in range(9))
+    (tmp_path / "flows.csv").write_text(flows)
+    listed = {"kind": "list", "file": "flows.csv"}
+    text = single.read_text().partition("[[traffic]]")[0]
+    lines = [f'{key} = "{value}"' for key, value in listed.items()]
+    (tmp_path / "listed.toml").write_text("\n".join([text, "[[traffic]]", *lines]))
+    assert counts(tmp_path / "listed.toml")["flows"] == 9
+
+
+def test_what_is_too_much_is_refused_with_the_sum(
+    single: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = sb.Scenario.from_file(single)
+    need = room.Need.of(scenario.plans, 1)
+    monkeypatch.setattr(room, "free", lambda: need.bytes / 0.79)
+    assert scenario.run().summary()["flows"]["count"] == 300
+    monkeypatch.setattr(room, "free", lambda: need.bytes / 0.81)
+    with pytest.raises(sb.Mistake, match=r"needs about \d+ KB of memory \(.*300 flows of \d+ B"):
+        scenario.run()
+    assert scenario.run(any_memory=True).summary()["flows"]["count"] == 300
+
+
+def test_runs_at_a_time_are_counted_together(sweep: Path) -> None:
+    plans = sb.plans(sweep, ["flows=1000"])
+    one, two = (room.Need.of(plans, jobs).bytes for jobs in (1, 2))
+    assert two == pytest.approx(2 * one, rel=0.01)
+
+
+def test_the_command_refuses_says_and_is_quiet(switchbed: Program, single: Path) -> None:
+    many = ("--set", "flows=1_000_000_000", "--set", "measure.capture_packets=1000000000")
+    done = switchbed("run", single, *many, "--out", "out", code=2)
+    assert "--any-memory" in done.stderr
+    assert not list(single.parent.glob("*out*"))
+    assert switchbed("scenario", "check", single).stdout.endswith(": ok, 1 run\n")
+    said = switchbed("scenario", "check", single, "--memory").stdout
+    assert "ok, 1 run; about 212 KB of memory (300 flows of " in said
+    single.write_text(single.read_text().replace("flows = 300", "flows = 10_000_000"))
+    assert "10,000,000 flows of" in switchbed("scenario", "check", single).stdout
+
+
+def test_a_table_that_is_full_ends_and_the_run_goes_on(monitored: Path) -> None:
+    sets = {"measure.goodput_every": "10us", "measure.samples": 12}
+    scenario = sb.Scenario.from_file(monitored).with_(flows=40)
+    whole = scenario.with_({"measure.goodput_every": "10us"}).run()
+    cut = scenario.with_(sets).run()
+    for table in ("series", "goodput", "changes", "rates"):
+        rows, all_rows = cut.table(table), whole.table(table)
+        assert 0 < len(rows) <= 12 < len(all_rows)
+        assert rows.equals(all_rows.head(len(rows)))
+        warned = [w for w in cut.summary()["warnings"] if w.startswith(f"the table {table} ends")]
+        assert len(warned) == 1
+        assert warned[0].endswith("full: measure.samples is 12")
+    assert cut.flows.equals(whole.flows)
+    assert cut.queues.equals(whole.queues)

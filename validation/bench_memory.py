@@ -1,0 +1,187 @@
+"""`make bench-memory`: bytes of memory that a flow, a connection, a sample and a captured packet
+take, beside what a run says beforehand (crates/scenario/src/memory.rs). Each is the difference of
+two runs' peaks over that of their numbers; a run is the whole command with `--out`, so that its
+tables are made and written. Writes results/bench-memory.json and its block of docs/performance.md.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import performance
+from switchbed import _native, room
+from switchbed.store import machine
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "bench-memory.json"
+SCENARIO = """
+[topology]
+kind = "star"
+hosts = 16
+rate = "10Gbps"
+delay = "1us"
+[switch]
+queues = 8
+discipline = "dwrr"
+buffer = "300KB"
+[scheme]
+name = "none"
+[transport]
+kind = "dctcp"
+"""
+FLOWS = """
+[[traffic]]
+kind = "poisson"
+load = 0.5
+flows = 10_000
+sizes = "2KB"
+"""
+LONG_LIVED = """
+[[traffic]]
+kind = "long-lived"
+from = "0-14"
+to = 15
+[run]
+until = "1us"
+"""
+BUSY = FLOWS.replace("10_000", "1_000_000_000") + '[run]\nuntil = "60ms"\n'
+PROBES = """
+[[traffic]]
+kind = "probe"
+from = "0-14"
+to = 15
+every = "1us"
+stop = "1s"
+[run]
+until = "65ms"
+"""
+LEAN = "measure.queues=off"
+PORTS = [f"switch:{port}" for port in range(16)]
+CONVERGENCE = f"measure.convergence={{ port = '{PORTS[0]}', window = '50ns' }}"
+CHANGES = f"measure.changes={{ ports = {PORTS}, until = '60ms' }}"
+CAPTURE = f"measure.capture={PORTS}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two runs that differ in the number of one thing."""
+
+    traffic: str
+    key: str
+    values: tuple[int, int]
+    each: int
+    """How many there are for each that the key says."""
+    sets: tuple[str, ...]
+
+
+CASES = {
+    "flows": Case(FLOWS, "flows", (200_000, 600_000), 1, (LEAN,)),
+    "connections": Case(LONG_LIVED, "traffic.flows_each", (4_000, 12_000), 15, (LEAN,)),
+    "rows of series": Case(
+        BUSY, "measure.samples", (1_000_000, 3_000_000), 1, ("measure.series_every=2us",)
+    ),
+    "rows of goodput": Case(
+        BUSY,
+        "measure.samples",
+        (200_000, 600_000),
+        1,
+        (LEAN, "measure.goodput_every=20ns", "run.until=20ms"),
+    ),
+    "probes": Case(PROBES, "measure.samples", (300_000, 900_000), 1, (LEAN,)),
+    "rows of changes": Case(BUSY, "measure.samples", (200_000, 600_000), 1, (LEAN, CHANGES)),
+    "rows of rates": Case(BUSY, "measure.samples", (200_000, 600_000), 1, (LEAN, CONVERGENCE)),
+    "captured packets": Case(BUSY, "measure.capture_packets", (5_000, 15_000), 16, (LEAN, CAPTURE)),
+}
+
+TEXT = """\
+<!-- memory:begin -->
+## Memory
+
+<!-- Written by `make bench-memory` from validation/results/bench-memory.json; edit
+validation/bench_memory.py. -->
+
+What grows with a run, as measured and as `switchbed run` and `scenario check --memory` reckon with
+before it starts. Measured is the difference of the peaks of two whole commands, tables made and
+written as Parquet, over the difference of their numbers; {machine}; Switchbed {switchbed}.
+`make bench-memory` repeats it.
+
+| | bytes each, measured | reckoned with |
+| --- | --- | --- |
+{rows}
+
+How many there will be is worked out from the scenario: flows as far as `run.until` lets them start,
+connections as the load makes one expect, rows as often as the intervals fit, at most
+`measure.samples`, captured packets at most `measure.capture_packets`. What the network itself takes
+(links, ports and the packets in them) is not among it; the tables above have it. A run that takes
+1 GB and more says so before it starts. Over 80 % of the lesser of the machine's free memory
+(`MemAvailable`) and the control group's limit it is refused, with the sum, unless `--any-memory`
+(`any_memory=True` in Python) is given. Runs side by side are counted together: the `--jobs`
+largest.
+<!-- memory:end -->"""
+
+
+def peak(scenario: Path, sets: tuple[str, ...]) -> tuple[int, dict[str, int]]:
+    """A run's peak in bytes, and what is reckoned with for each part."""
+    with tempfile.TemporaryDirectory() as out:
+        given = [word for key in sets for word in ("--set", key)]
+        command = [str(Path(sys.executable).with_name("switchbed")), "run", str(scenario), *given]
+        command += ["--out", f"{out}/found", "--json", "-", "--jobs", "1", "--any-memory"]
+        done = subprocess.run(
+            [sys.executable, str(HERE / "measured.py"), *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+    (plan,) = _native.plans(scenario, list(sets))
+    parts = {part["what"]: part["each"] for part in json.loads(plan.memory)}
+    return int(json.loads(done.stdout)["peak_rss_bytes"]), parts
+
+
+def measure(what: str) -> dict[str, Any]:
+    """One row."""
+    case = CASES[what]
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = Path(folder) / "scenario.toml"
+        scenario.write_text(SCENARIO + case.traffic)
+        found = [peak(scenario, (f"{case.key}={n}", *case.sets)) for n in case.values]
+    (few, parts), (many, _) = found
+    number = (case.values[1] - case.values[0]) * case.each
+    row = {"what": what, "bytes": (many - few) / number, "reckoned": parts[what]}
+    print(line(row), flush=True)
+    return row
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row as text."""
+    return f"| {row['what']} | {row['bytes']:.0f} | {row['reckoned']} |"
+
+
+def render(found: dict[str, Any]) -> str:
+    """The block's text."""
+    system = found["machine"]
+    return TEXT.format(
+        machine=f"{system['processor']}, {system['system']}",
+        switchbed=found["switchbed"],
+        rows="\n".join(map(line, found["rows"])),
+    )
+
+
+def main() -> None:
+    """Measures and writes everything."""
+    rows = [measure(what) for what in CASES]
+    # A long-lived flow is a flow, too.
+    each = {row["what"]: row for row in rows}
+    each["connections"]["bytes"] -= each["flows"]["bytes"]
+    found = {"machine": machine(), "switchbed": _native.__version__, "rows": rows}
+    RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+    page = performance.FILE
+    page.write_text(performance.place(page.read_text(), render(found)))
+    print(f"written: {RESULTS}, {page}; free here: {room.amount(room.free())}")
+
+
+if __name__ == "__main__":
+    main()
