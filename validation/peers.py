@@ -124,6 +124,7 @@ def ours(file: Path, sets: Sequence[str] = (), seed: int | None = None) -> Ours:
     """Runs a scenario of ours."""
     (plan,) = _native.plans(file, sets, seed)
     results = plan.run(_native.Progress())
+    assert results is not None, "nobody cancels it"
     return Ours(json.loads(results.summary), pl.DataFrame(results.flows))
 
 

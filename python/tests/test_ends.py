@@ -223,8 +223,7 @@ def test_what_takes_long_to_write_is_given_up(single: Path, tmp_path: Path) -> N
 
 
 def test_what_nohup_ignores_is_ignored(command: list[str], single: Path, tmp_path: Path) -> None:
-    arguments = ["run", single, *SLOW, "--out", "out"]
-    with begun(["nohup", *command], tmp_path, *arguments) as process:
+    with begun(["nohup", *command], tmp_path, "run", single, *SLOW, "--out", "out") as process:
         wait_for(process, tmp_path, ".out*")
         process.send_signal(signal.SIGHUP)
         process.communicate(timeout=120)

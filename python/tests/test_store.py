@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from conftest import SLOW, Program
 
-from switchbed import Progress, plans
+from switchbed import Plan, Progress, plans
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -178,9 +178,16 @@ def test_force_does_not_replace_what_is_not_ours(
     assert (tmp_path / "empty/manifest.json").exists()
 
 
+def flows_of(plan: Plan) -> pl.DataFrame:
+    """The flows of a run that nobody cancels."""
+    results = plan.run(Progress())
+    assert results is not None
+    return pl.DataFrame(results.flows)
+
+
 def test_tables_reach_polars_without_a_file(single: Path) -> None:
     (plan,) = plans(single)
-    flows = pl.DataFrame(plan.run(Progress()).flows)
+    flows = flows_of(plan)
     assert len(flows) == 300
     expected = ["row", "src", "dst", "class", "size_bytes", "start_s", "fct_s", "timeouts"]
     assert [name for name in flows.columns if name in expected] == expected
@@ -188,6 +195,6 @@ def test_tables_reach_polars_without_a_file(single: Path) -> None:
 
 def test_what_does_not_exist_is_null(single: Path) -> None:
     (plan,) = plans(single, ["run.until=1ms"])
-    flows = pl.DataFrame(plan.run(Progress()).flows)
+    flows = flows_of(plan)
     assert 0 < flows["fct_s"].null_count() < len(flows)
     assert flows["fct_s"].is_nan().sum() == 0
