@@ -33,15 +33,6 @@ fn same(scenario: &Scenario) {
 }
 
 #[test]
-fn on_fig9s_fabric_with_every_scheme() {
-    for name in ["per-queue", "per-queue-min", "per-port", "mq-ecn"] {
-        let mut scenario = fig9(name, 0.8, 25);
-        scenario.measure.queues = QueueProbe::All;
-        same(&scenario);
-    }
-}
-
-#[test]
 fn on_a_fat_tree_with_a_rate_a_tier() {
     let mut scenario = fig9("per-queue", 0.8, 40);
     let (host_delay, rate) = (Span::from_us(2), Rate::from_gbps);

@@ -1,0 +1,60 @@
+//! Departures are settled when their port is touched next, whatever the scheme: touching every
+//! port at every step must change nothing (of single seats and disciplines, sim/tests/lazy.rs).
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use switchbed_scenario::plans;
+use switchbed_sim::{Simulation, Status};
+use switchbed_spec::Scenario;
+use switchbed_spec::scheme::schemes;
+
+/// Figure 9's fabric under a burst to one host and a few flows between others.
+const SETS: [&str; 13] = [
+    "topology.leaves=12",
+    "topology.spines=12",
+    "topology.hosts_per_leaf=12",
+    "topology.host_delay=20.2us",
+    "topology.fabric_rate=10Gbps",
+    "topology.fabric_delay=0.2us",
+    "traffic.0.load=0.8",
+    "traffic.0.flows=10",
+    "traffic.0.sizes=100KB",
+    "traffic.1.rounds=1",
+    "traffic.1.classes=[0, 0, 0, 1]",
+    "traffic.1.sizes=60KB",
+    "measure.queues=all",
+];
+
+/// Everything that a run leaves behind, as text, and its packet-hops.
+fn outcome(scenario: &Scenario, eager: bool) -> (String, u64) {
+    let mut simulation = Simulation::new(scenario).expect("builds");
+    let batch = if eager { 1 } else { 1_000_000 };
+    while simulation.advance(batch) == Status::Running {
+        if eager {
+            simulation.settle();
+        }
+    }
+    let records = (simulation.take_finished(), simulation.unfinished());
+    let left =
+        format!("{records:?} {:?} {:?}", simulation.port_reports(), simulation.take_series());
+    (left, simulation.network().packet_hops())
+}
+
+#[test]
+fn on_fig9s_fabric_with_every_scheme() {
+    let sets: Vec<String> = SETS.map(str::to_owned).to_vec();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../comparisons/fabrics/10-40.toml");
+    let plans = plans(&file, &sets, None).unwrap_or_else(|mistake| panic!("{mistake}"));
+    let mut seen = BTreeSet::new();
+    for plan in plans {
+        let name = plan.scenario.scheme.name.clone();
+        if seen.insert(name.clone()) {
+            let (lazy, eager) = (outcome(&plan.scenario, false), outcome(&plan.scenario, true));
+            assert!(lazy.1 > 1000, "{name}: too little happened: {} packet-hops", lazy.1);
+            assert!(lazy == eager, "{name}");
+        }
+    }
+    // The one that the reader writes is whatever that does.
+    let all = schemes().iter().map(|scheme| scheme.name.to_owned());
+    assert_eq!(seen, all.filter(|name| name != "python").collect());
+}
