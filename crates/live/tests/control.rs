@@ -2,9 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-mod common;
-
-use common::{frame, live, scheme, step};
+use crate::common::{frame, live, scheme, step};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -54,7 +52,8 @@ fn a_switch_that_runs_is_asked_set_and_stopped() {
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let (mut forwarder, sides) = common::forwarder(resolve(&[]).unwrap(), Monotonic::new());
+            let (mut forwarder, sides) =
+                crate::common::forwarder(resolve(&[]).unwrap(), Monotonic::new());
             sides[0].arrive(Time::ZERO, frame(0, 1, 0, 2, 1250, 1));
             serve(&mut forwarder, &control, &resolve, &stop, |_| ()).unwrap();
         });

@@ -1,9 +1,7 @@
 //! The switch decides as the simulator does: what it sends, when, and with which marks is
 //! what the same port gives when it is driven by an event for each departure.
 
-mod common;
-
-use common::{MBPS, ecn, frame, live, number, punctual, scheme, step};
+use crate::common::{MBPS, ecn, frame, live, number, punctual, scheme, step};
 use proptest::prelude::*;
 use switchbed_live::random::Stream;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
@@ -170,7 +168,7 @@ proptest! {
 fn the_arrivals_bring_about_what_they_should() {
     let burst = |n: u64, gap| {
         let one = |i: u64| Arrival {
-            at: common::us(gap * i),
+            at: crate::common::us(gap * i),
             dscp: (i % 2) as u8,
             ecn: if i.is_multiple_of(5) { 0 } else { 2 },
             length: 1514,

@@ -1,9 +1,9 @@
 //! The forwarding loop over devices in memory: where frames go, how fast, what is set while
 //! it runs, and that no frame can harm it.
 
-mod common;
-
-use common::{ecn, forwarder, frame, live, notifier, number, punctual, scheme, station, step, us};
+use crate::common::{
+    ecn, forwarder, frame, live, notifier, number, punctual, scheme, station, step, us,
+};
 use proptest::prelude::*;
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -1,9 +1,7 @@
 //! The whole loop of notifications, in memory: a switch that samples, its messages, and hosts'
 //! cards that obey them.
 
-mod common;
-
-use common::{frame, live, notifier, number, us};
+use crate::common::{frame, live, notifier, number, us};
 use switchbed_live::device::{Device, Memory, Port, Reacting, Received};
 use switchbed_live::forward::AnyDevice;
 use switchbed_live::random::Stream;

@@ -2,9 +2,7 @@
 //! Marking Scheme with Micro-burst Traffic in Data Center Networks, INFOCOM 2017, section
 //! III): how long bursts are, how far the queue swings, what that costs and what CEDM saves.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::scheme::Value;

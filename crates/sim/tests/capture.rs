@@ -1,9 +1,7 @@
 //! Packet traces read back with a library that knows nothing of the simulator: what they
 //! say agrees with the run's own counters.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::collections::{HashMap, HashSet};

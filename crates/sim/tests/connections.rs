@@ -1,9 +1,7 @@
 //! Flows on connections: persistent ones carry flow after flow, a busy pair opens another,
 //! places of closed ones are used again.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::{FlowRecord, Simulation, Status};
 use switchbed_spec::*;

@@ -1,9 +1,7 @@
 //! Crosspoint queues at work: an input's share of an output does not depend on its flows, and
 //! small flows that share an output with large ones do not wait for them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;

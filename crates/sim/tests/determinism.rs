@@ -1,8 +1,6 @@
 //! The same seed gives the same run, wherever and beside whatever it runs.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_sim::FlowRecord;
 use switchbed_spec::Scenario;
 

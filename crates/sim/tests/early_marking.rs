@@ -2,9 +2,7 @@
 //! the number of flows, where step marking lets it grow past (Wang et al., Early Marking for
 //! Controllable Maximum Queue Length in Data Center Networks, figures 5 to 7).
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::scheme::Value;

@@ -1,8 +1,6 @@
 //! In an empty network a flow's completion time is a closed form, to the picosecond.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::io::Write;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::*;

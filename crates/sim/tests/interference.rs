@@ -1,8 +1,6 @@
 //! What flows share with a giant one, worked out by hand.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::io::Write;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::interference::Met::{self, Nothing, Output, Path};

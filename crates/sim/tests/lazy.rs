@@ -1,9 +1,7 @@
 //! Departures are settled when their port is touched next. Touching every port at every
 //! step must change nothing.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::{FlowRecord, PortReport, Simulation, Status};
 use switchbed_spec::*;

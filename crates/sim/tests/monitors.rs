@@ -1,8 +1,6 @@
 //! Monitors against answers worked out by hand, and their promise to change nothing.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::io::Write;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::monitors::{LengthChange, Monitored, slopes_bps};

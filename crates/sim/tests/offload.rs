@@ -1,8 +1,6 @@
 //! What happens to arrived frames before TCP, against times and counts worked out by hand.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::{FlowRecord, Simulation};
 use switchbed_spec::*;

@@ -1,8 +1,6 @@
 //! A flow's record holds the key of the path that its data took.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::topology::{Graph, Hop, Node};
 use switchbed_spec::*;

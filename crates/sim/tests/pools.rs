@@ -1,8 +1,6 @@
 //! Memory that the ports of a switch share.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::*;
 

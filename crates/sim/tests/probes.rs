@@ -1,9 +1,7 @@
 //! Probes: the round-trip time of an empty network to the picosecond, what a queue adds,
 //! and when a run with probes ends. Goodput by class over time.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_sim::{ProbeSample, Simulation, Status};
 use switchbed_spec::*;

@@ -1,8 +1,6 @@
 //! QCN and AF-QCN end to end: messages, rate limiters, senders without TCP and with it.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::BTreeMap;
 use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Rate, Span};

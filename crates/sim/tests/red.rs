@@ -1,8 +1,6 @@
 //! RED in a network.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::FlowRecord;

@@ -1,9 +1,7 @@
 //! Request and answer: the closed form in an empty network, one TCP connection for both
 //! directions, answers in the order of their requests.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::traffic::{Flows, Hosts};
 use switchbed_sim::{FlowRecord, Simulation};

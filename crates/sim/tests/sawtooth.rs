@@ -1,9 +1,7 @@
 //! Long-lived DCTCP flows through one port, against the analysis of the DCTCP paper
 //! (SIGCOMM 2010, section 3.3): queue between K + N − A and K + N, link full, no loss.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::{PortReport, Simulation};
 use switchbed_spec::*;

@@ -1,8 +1,6 @@
 //! Who gets how much of a link: schedulers' shares, and what marking does to them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;

@@ -1,8 +1,6 @@
 //! Changes during a run: what they change, and in which order.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::event::{Change, Event};
 use switchbed_spec::*;

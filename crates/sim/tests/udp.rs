@@ -1,8 +1,6 @@
 //! Hosts without TCP, and cards that limit rates, packet by packet.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::Simulation;

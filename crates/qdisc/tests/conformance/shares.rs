@@ -1,8 +1,8 @@
 //! Long runs with every queue backlogged: each gets its share of the line, whatever the
 //! other seats remove. **A new scheduler that promises shares gets its line here.**
 
-use super::suite::driver::SplitMix;
-use super::suite::odd::{DropAtDeparture, PushOut, Victim};
+use crate::conformance::driver::SplitMix;
+use crate::conformance::odd::{DropAtDeparture, PushOut, Victim};
 use switchbed_qdisc::buffer::Static;
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};

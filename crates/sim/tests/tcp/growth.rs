@@ -1,6 +1,6 @@
 //! Windows without losses: slow start, congestion avoidance, limits, idling.
 
-use crate::pipe::*;
+use super::pipe::*;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::*;
 

@@ -1,6 +1,6 @@
 //! Losses: repaired by SACK, by NewReno, by timeout; ACKs lost; segments out of order.
 
-use crate::pipe::*;
+use super::pipe::*;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_sim::tcp::Counters;
 use switchbed_spec::transport::*;

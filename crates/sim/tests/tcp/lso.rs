@@ -1,6 +1,6 @@
 //! Large segment offload: how much goes out at once, and what does not wait.
 
-use crate::pipe::*;
+use super::pipe::*;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Config, Sender};
 use switchbed_spec::Lso;

@@ -1,6 +1,6 @@
 //! Congestion marks: ECN* and DCTCP, from the receiver's echo to the sender's cut.
 
-use crate::pipe::*;
+use super::pipe::*;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_sim::tcp::{Flags, Segment};
 use switchbed_spec::transport::*;

@@ -1,6 +1,6 @@
 //! Whatever the path does for a while, the stream arrives whole, once and in order.
 
-use crate::pipe::*;
+use super::pipe::*;
 use proptest::prelude::*;
 use switchbed_qdisc::units::Span;
 use switchbed_sim::tcp::Flags;

@@ -1,6 +1,6 @@
 //! The receiving half alone: when it acknowledges, and what its ACKs say.
 
-use crate::pipe::*;
+use super::pipe::*;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_sim::tcp::{Config, Flags, Receiver, Segment};
 use switchbed_spec::transport::*;

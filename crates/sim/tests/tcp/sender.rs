@@ -1,6 +1,6 @@
 //! The sending half alone, with ACKs by hand.
 
-use crate::pipe::*;
+use super::pipe::*;
 use switchbed_qdisc::units::Time;
 use switchbed_sim::tcp::{Config, Flags, Segment, Sender};
 use switchbed_spec::transport::*;

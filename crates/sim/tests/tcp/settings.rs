@@ -1,6 +1,6 @@
 //! Settings that TCP cannot work with are refused by name.
 
-use crate::pipe::*;
+use super::pipe::*;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::tcp::Config;
 use switchbed_spec::transport::*;

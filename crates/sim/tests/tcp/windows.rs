@@ -1,6 +1,6 @@
 //! Reno's and CUBIC's windows under marking patterns whose outcome is known in closed form.
 
-use crate::pipe::*;
+use super::pipe::*;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::*;
 

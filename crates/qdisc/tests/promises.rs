@@ -4,13 +4,11 @@
 
 #[path = "conformance/shares.rs"]
 mod shares;
-#[path = "conformance/mod.rs"]
-mod suite;
 
+use crate::conformance::cases;
+use crate::conformance::driver::{Op, PORTS, Step, check};
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
-use suite::cases;
-use suite::driver::{Op, PORTS, Step, check};
 use switchbed_qdisc::units::{Rate, Span};
 use switchbed_qdisc::{Ecn, FlowId, Packet, QueueId};
 

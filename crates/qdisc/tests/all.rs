@@ -1,0 +1,12 @@
+//! The port's tests: one program, which links once.
+
+mod closed_forms;
+mod conformance;
+mod dynamic;
+mod fairness;
+mod golden;
+mod hcf;
+mod promises;
+mod qcn;
+mod reaction;
+mod wfq;

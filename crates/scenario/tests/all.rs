@@ -1,0 +1,15 @@
+//! The scenario's tests: one program, which links once.
+
+mod events;
+mod expansion;
+mod interference;
+mod lazy;
+mod limits;
+mod live;
+mod mistakes;
+mod observers;
+mod python;
+mod robust;
+mod scenarios;
+mod warmup;
+mod warnings;
