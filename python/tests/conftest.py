@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Protocol
 
 import pytest
+from forked import Forks
 from needs import pytest_runtest_protocol, pytest_runtest_setup, pytest_sessionfinish
 
 __all__ = ["pytest_runtest_protocol", "pytest_runtest_setup", "pytest_sessionfinish"]
@@ -77,17 +78,17 @@ def command() -> list[str]:
     return [str(Path(sys.executable).with_name("switchbed"))]
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
 @pytest.fixture
-def switchbed(command: list[str], tmp_path: Path) -> Program:
+def switchbed(forks: Forks, tmp_path: Path) -> Program:
     def program(*arguments: str | Path, code: int = 0) -> Done:
-        done = subprocess.run(
-            [*command, *map(str, arguments)],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        done = forks.run([str(word) for word in arguments], tmp_path)
         assert done.returncode == code, (arguments, done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
         return done

@@ -1,0 +1,66 @@
+"""The program in forks of a process that has imported it, which takes a third of a second."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TIMEOUT_S = 120
+
+
+class Forks:
+    """Starts the program again and again; the parent of all that it starts is this file."""
+
+    def __init__(self) -> None:
+        self._parent = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def run(self, arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+        """As `subprocess.run`: in the folder, with today's environment."""
+        assert self._parent.stdin is not None
+        assert self._parent.stdout is not None
+        with tempfile.TemporaryDirectory(prefix="switchbed-tests-") as place:
+            out, err = Path(place, "out"), Path(place, "err")
+            words = [arguments, str(folder), dict(os.environ), str(out), str(err)]
+            self._parent.stdin.write(json.dumps(words) + "\n")
+            self._parent.stdin.flush()
+            answered, _, _ = select.select([self._parent.stdout], [], [], TIMEOUT_S)
+            assert answered, f"switchbed {arguments} takes over {TIMEOUT_S} s"
+            code = int(self._parent.stdout.readline())
+            return subprocess.CompletedProcess(
+                ["switchbed", *arguments], code, out.read_text(), err.read_text()
+            )
+
+    def close(self) -> None:
+        self._parent.communicate()
+
+
+def _serve() -> None:
+    """A line in, a run of the program, its exit code out."""
+    from switchbed.cli import main
+
+    while line := sys.stdin.readline():
+        child = os.fork()
+        if child == 0:
+            arguments, folder, environment, out, err = json.loads(line)
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(environment)
+            for number, path, how in (
+                (0, os.devnull, os.O_RDONLY),
+                (1, out, os.O_CREAT | os.O_WRONLY),
+                (2, err, os.O_CREAT | os.O_WRONLY),
+            ):
+                os.dup2(os.open(path, how), number)
+            sys.argv = ["switchbed", *arguments]
+            main()
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+if __name__ == "__main__":
+    _serve()
