@@ -133,7 +133,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[Cell, pl
     """The comparison with few flows, and its store."""
     store = tmp_path_factory.mktemp("fabrics") / "store"
     cells = [Cell("25-100", "web-search", condition) for condition in ("plain", "incast")]
-    return store, experiment.run(cells, store, seeds=2, jobs=None, flows=100)
+    return store, experiment.run(cells, store, seeds=2, jobs=None, flows=50)
 
 
 def test_schemes_meet_the_same_flows(quick: tuple[Path, dict[Cell, pl.DataFrame]]) -> None:
@@ -151,7 +151,7 @@ def test_what_has_run_is_kept(
 ) -> None:
     store, tables = quick
     monkeypatch.setattr("switchbed.runner._one", None)
-    again = experiment.run(list(tables), store, seeds=2, jobs=None, flows=100)
+    again = experiment.run(list(tables), store, seeds=2, jobs=None, flows=50)
     assert all(again[cell].equals(table) for cell, table in tables.items())
 
 
