@@ -92,6 +92,7 @@ bench-accept: setup
 
 validate: setup
 	$(BIN)/python validation/without_programs.py
+	PROPTEST_CASES=64 cargo test --locked --package switchbed-qdisc promises
 	$(BIN)/python validation/mutants.py --check 5000 --run 500
 	$(BIN)/python validation/fuzz.py --minutes 1
 	$(BIN)/python validation/broken.py

@@ -46,13 +46,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..250)
 }
 
-/// Few sequences for each of many schemes; `PROPTEST_CASES` asks for more.
+/// Few sequences for each of many schemes; `PROPTEST_CASES` asks for more, and `make validate` does.
 fn config() -> ProptestConfig {
     let more = std::env::var_os("PROPTEST_CASES").is_some();
     ProptestConfig {
         source_file: Some(file!()),
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-        ..if more { ProptestConfig::default() } else { ProptestConfig::with_cases(8) }
+        ..if more { ProptestConfig::default() } else { ProptestConfig::with_cases(4) }
     }
 }
 
