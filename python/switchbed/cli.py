@@ -296,8 +296,8 @@ def main() -> NoReturn:
 
 
 def finish(work: Callable[[], object]) -> NoReturn:
-    """Exits with the code that the work returns. Bad input gets one line and exit code 2,
-    never a traceback."""
+    """Exits with the code that the work returns. Bad input gets a line for each mistake and exit
+    code 2, never a traceback."""
     status: object
     try:
         status = work()
@@ -305,6 +305,9 @@ def finish(work: Callable[[], object]) -> NoReturn:
         status = _complain(_usage(error))
     except (Mistake, click.ClickException) as error:
         status = _complain(str(error) if isinstance(error, Mistake) else error.format_message())
+    except ExceptionGroup as several:
+        for each in several.exceptions:
+            status = _complain(str(each))
     except (KeyboardInterrupt, click.Abort) as error:
         _complain("interrupted")
         status = signals.code(error.__cause__ if isinstance(error, click.Abort) else error)

@@ -43,6 +43,50 @@ def wait_for(happens: Callable[[], object], seconds: float = 15) -> None:
         time.sleep(0.05)
 
 
+SEND = """
+    import socket, sys
+    with socket.create_connection((sys.argv[1], 7000), timeout=5) as stream:
+        stream.sendall(bytes(2_000_000))
+        stream.shutdown(socket.SHUT_WR)
+        print(stream.recv(1).decode())
+"""
+TAKE = """
+    import socket
+    with socket.create_server(("", 7000)) as server:
+        print("ready", flush=True)
+        stream, _ = server.accept()
+        while stream.recv(1 << 16):
+            pass
+        stream.sendall(b"y")
+"""
+
+
+def transfer(source: str, destination: str, address: str) -> float:
+    """Seconds that two megabytes of TCP take."""
+    with inside(destination, TAKE) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        begin = time.monotonic()
+        with inside(source, SEND, address) as client:
+            out, _ = client.communicate(timeout=60)
+        server.kill()
+    assert out == "y\n"
+    return time.monotonic() - begin
+
+
+def holders(socket: Path) -> list[int]:
+    """The processes that were started with this socket."""
+    numbers = [int(found.name) for found in Path("/proc").iterdir() if found.name.isdigit()]
+    return [n for n in numbers if n != os.getpid() and str(socket).encode() in _command_line(n)]
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""  # it has ended meanwhile
+
+
 @pytest.fixture
 def namespaces() -> Generator[list[str]]:
     """Three namespaces of this test's own."""
@@ -66,19 +110,30 @@ def may_be_punctual() -> str:
     return "true"
 
 
+def nothing(complaints: str) -> bool:
+    """Whether a switch has complained of nothing."""
+    return not complaints
+
+
 @contextmanager
-def running(command: list[str], folder: Path, text: str, *more: str) -> Iterator[Path]:
+def running(
+    command: list[str],
+    folder: Path,
+    text: str,
+    *more: str,
+    complaints: Callable[[str], bool] = nothing,
+) -> Iterator[Path]:
     """A switch; its control socket."""
     file, socket = folder / "sw.toml", folder / "sw.sock"
     file.write_text(text)
     words = [*command, "live", "run", str(file), "--socket", str(socket), *more]
-    with started(words):
+    with started(words, complaints):
         yield socket
 
 
 @contextmanager
-def started(words: list[str]) -> Iterator[None]:
-    """A command that runs a switch, while it runs."""
+def started(words: list[str], expected: Callable[[str], bool] = nothing) -> Iterator[None]:
+    """A command that runs a switch, while it runs; what it may complain of."""
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as switch:
         assert switch.stderr is not None
         line = switch.stderr.readline()
@@ -88,4 +143,5 @@ def started(words: list[str]) -> Iterator[None]:
         finally:
             switch.terminate()
             complaints = switch.stderr.read()
-    assert (switch.returncode, complaints) == (0, "")
+    assert switch.returncode == 0
+    assert expected(complaints), complaints

@@ -3,46 +3,15 @@
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Program
-from live_switch import SWITCH, inside, ip, namespaces, running, tap
+from live_switch import SWITCH, holders, inside, ip, namespaces, running, tap, transfer
 
 __all__ = ["namespaces"]
 needs_namespaces = pytest.mark.needs("namespaces")
-
-SEND = """
-    import socket, sys
-    with socket.create_connection((sys.argv[1], 7000), timeout=5) as stream:
-        stream.sendall(bytes(2_000_000))
-        stream.shutdown(socket.SHUT_WR)
-        print(stream.recv(1).decode())
-"""
-TAKE = """
-    import socket
-    with socket.create_server(("", 7000)) as server:
-        print("ready", flush=True)
-        stream, _ = server.accept()
-        while stream.recv(1 << 16):
-            pass
-        stream.sendall(b"y")
-"""
-
-
-def transfer(source: str, destination: str, address: str) -> float:
-    """Seconds that two megabytes of TCP take."""
-    with inside(destination, TAKE) as server:
-        assert server.stdout is not None
-        assert server.stdout.readline() == "ready\n"
-        begin = time.monotonic()
-        with inside(source, SEND, address) as client:
-            out, _ = client.communicate(timeout=60)
-        server.kill()
-    assert out == "y\n"
-    return time.monotonic() - begin
 
 
 def test_mistakes_in_a_file_are_one_line(switchbed: Program, tmp_path: Path) -> None:
@@ -86,11 +55,11 @@ def test_what_would_break_it_is_refused_with_what_mends_it(
         ip("-n", netns, "address", "add", f"{address}/24", "dev", "eth0")
         ip("-n", netns, "link", "set", "dev", "eth0", "up", "mtu", "1400")
     try:
-        # Each refusal names the command; done in turn, they lead to a switch that forwards.
-        for needed in ("up", "mtu 1500", "mtu 1500", "off") * 2:
-            said = refusal(ports)
-            mending = said.rstrip().rpartition(": ")[2]
-            assert needed in mending, said
+        # Each refusal names the command; all done, they lead to a switch that forwards.
+        said = refusal(ports).splitlines()
+        for needed, line in zip(("up", "mtu 1500", "mtu 1500", "off") * 2, said, strict=True):
+            mending = line.rpartition(": ")[2]
+            assert needed in mending, line
             subprocess.run(mending.split(), check=True, capture_output=True)
         with running(command, tmp_path, SWITCH + ports):
             assert transfer(a, b, "10.0.0.2") < 5
@@ -169,24 +138,11 @@ NO_RIGHTS = {(f"Cap{kind}", 0) for kind in ("Inh", "Prm", "Eff", "Amb")}
 def _rights(socket: Path) -> set[tuple[str, int]]:
     """The capabilities of every thread of the switch with this socket, by set."""
     found = set()
-    for pid in _holders(socket):
+    for pid in holders(socket):
         for status in Path(f"/proc/{pid}/task").glob("*/status"):
             lines = (line.split() for line in status.read_text().splitlines())
             found |= {(w[0].rstrip(":"), int(w[1], 16)) for w in lines if w[0].startswith("Cap")}
     return found
-
-
-def _holders(socket: Path) -> list[int]:
-    """The processes that were started with this socket."""
-    numbers = [int(found.name) for found in Path("/proc").iterdir() if found.name.isdigit()]
-    return [n for n in numbers if n != os.getpid() and str(socket).encode() in _command(n)]
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""  # it has ended meanwhile
 
 
 FLOOD = """

@@ -3,6 +3,7 @@ that mends it, and TAP interfaces are put where they belong."""
 
 import json
 import sys
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,56 +16,89 @@ SWITCH_OFFLOADS = ("gro", "lro")
 
 
 def check(live: dict[str, Any]) -> None:
-    """Refuses what cannot be joined, before anything is opened."""
+    """Refuses what cannot be joined, before anything is opened: all of it at once."""
     known = system.namespaces()
-    links = {link["ifname"]: link for link in system.ip_json("link", "show")}
-    for i, port in enumerate(live["port"]):
-        key, name, attach = f"port.{i}", port["name"], port["attach"]
-        if attach == "interface":
-            if name not in links:
-                raise Mistake(
-                    f"{key}.name is {name!r}: there is no such interface; ip link lists them, and "
-                    f'device = "tap" makes one'
-                )
-            _check_interface(key, links[name], live["live"]["mtu"])
-            continue
-        if name in links:
-            raise Mistake(
-                f"{key}.name is {name!r}: there is such an interface already; write "
-                f'device = "interface" to join it, or: ip link delete {name}'
-            )
-        netns = attach["tap"].get("netns")
-        if netns is not None and netns not in known:
-            raise Mistake(
-                f"{key}.netns is {netns!r}: there is no such namespace: ip netns add {netns}"
-            )
+    links = {link["ifname"]: link for link in system.ip_json("address", "show")}
+    found = [
+        Mistake(f"port.{i}{why}")
+        for i, port in enumerate(live["port"])
+        for why in _refusals(port, links.get(port["name"]), known, live["live"]["mtu"])
+    ]
+    if len(found) == 1:
+        raise found[0]
+    if found:
+        raise ExceptionGroup("ports that cannot be joined", found)
 
 
-def _check_interface(key: str, link: dict[str, Any], mtu: str) -> None:
+def _refusals(
+    port: dict[str, Any], link: dict[str, Any] | None, known: Container[str], mtu: str
+) -> Iterator[str]:
+    """What is wrong with a port, each to be read after its key."""
+    name, attach = port["name"], port["attach"]
+    if attach == "interface":
+        if link is None:
+            yield (
+                f".name is {name!r}: there is no such interface; ip link lists them, and "
+                f'device = "tap" makes one'
+            )
+        else:
+            yield from (f": {why}" for why in _of_interface(link, mtu))
+        return
+    if link is not None:
+        yield (
+            f".name is {name!r}: there is such an interface already; write "
+            f'device = "interface" to join it, or: ip link delete {name}'
+        )
+    netns = attach["tap"].get("netns")
+    if netns is not None and netns not in known:
+        yield f".netns is {netns!r}: there is no such namespace: ip netns add {netns}"
+
+
+def _of_interface(link: dict[str, Any], mtu: str) -> Iterator[str]:
     name = link["ifname"]
     if "UP" not in link["flags"]:
-        raise Mistake(f"{key}: {name} is down: ip link set dev {name} up")
+        yield f"{name} is down: ip link set dev {name} up"
+    if "master" in link:
+        yield (
+            f"{name} is in {link['master']}, which would forward its frames a second time: "
+            f"ip link set dev {name} nomaster"
+        )
+    yield from _addresses(link)
     if link["mtu"] != size_bytes(mtu):
-        raise Mistake(
-            f"{key}: {name} has an MTU of {link['mtu']} and live.mtu is {mtu}: "
+        yield (
+            f"{name} has an MTU of {link['mtu']} and live.mtu is {mtu}: "
             f"ip link set dev {name} mtu {size_bytes(mtu)}"
         )
     on = [offload for offload in SWITCH_OFFLOADS if ethtool.offloads(name)[offload]]
     if on:
-        raise Mistake(
-            f"{key}: {name} joins packets to frames over the MTU ({', '.join(on)}): "
+        yield (
+            f"{name} joins packets to frames over the MTU ({', '.join(on)}): "
             f"ethtool -K {name} {' '.join(f'{offload} off' for offload in on)}"
         )
     veth = link.get("linkinfo", {}).get("info_kind") == "veth"
     if veth:
-        _check_peer(key, link, mtu)
+        yield from _of_peer(link, mtu)
     elif "PROMISC" not in link["flags"]:
-        raise Mistake(
-            f"{key}: {name} drops what is not for itself: ip link set dev {name} promisc on"
-        )
+        yield f"{name} drops what is not for itself: ip link set dev {name} promisc on"
 
 
-def _check_peer(key: str, link: dict[str, Any], mtu: str) -> None:
+def _addresses(link: dict[str, Any]) -> Iterator[str]:
+    """Addresses by which this host would answer beside the switch. IPv6's link-local ones come by
+    themselves and hear nothing but their neighbours."""
+    for family, flag, scope in (("inet", "-4", ""), ("inet6", "-6", " scope global")):
+        found = [
+            address["local"]
+            for address in link["addr_info"]
+            if address["family"] == family and (family == "inet" or address["scope"] == "global")
+        ]
+        if found:
+            yield (
+                f"{link['ifname']} has an address ({', '.join(found)}), and this host would answer "
+                f"beside the switch: ip {flag} address flush dev {link['ifname']}{scope}"
+            )
+
+
+def _of_peer(link: dict[str, Any], mtu: str) -> Iterator[str]:
     """A veth's other end must send whole packets that fit: checksums and segments that it
     leaves to its peer are not there when the switch forwards them."""
     found = _peer(link)
@@ -73,15 +107,15 @@ def _check_peer(key: str, link: dict[str, Any], mtu: str) -> None:
     netns, peer = found
     name, within = peer["ifname"], f"-n {netns} " if netns else ""
     if peer["mtu"] != size_bytes(mtu):
-        raise Mistake(
-            f"{key}: the other end of {link['ifname']}, {name}, has an MTU of {peer['mtu']} and "
+        yield (
+            f"the other end of {link['ifname']}, {name}, has an MTU of {peer['mtu']} and "
             f"live.mtu is {mtu}: ip {within}link set dev {name} mtu {size_bytes(mtu)}"
         )
     on = [offload for offload in HOST_OFFLOADS if _offloads(netns, name)[offload]]
     if on:
         within = f"ip netns exec {netns} " if netns else ""
-        raise Mistake(
-            f"{key}: the other end of {link['ifname']}, {name}, leaves checksums or segments "
+        yield (
+            f"the other end of {link['ifname']}, {name}, leaves checksums or segments "
             f"to it ({', '.join(on)}), and TCP would fail: {within}ethtool -K {name} "
             f"{' '.join(f'{offload} off' for offload in on)}"
         )
