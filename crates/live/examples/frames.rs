@@ -1,0 +1,214 @@
+//! Frames without end through a live switch between devices in memory: `frames COUNT`. Every frame
+//! that comes out must be one that went in, but for its mark; all that went in must be sent, dropped
+//! or refused; and memory must stay. The scheme changes as it goes. Prints one line of JSON.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use common::{MBPS, frame, live, notifier, scheme, step};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use switchbed_live::device::{Device, LONGEST, Received};
+use switchbed_live::forward::AnyDevice;
+use switchbed_live::{Fake, Forwarder, Switch};
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_spec::Live;
+use switchbed_wire::cnm;
+
+const PORTS: usize = 4;
+/// The scheme changes every so many frames.
+const STRETCH: u64 = 500_000;
+/// Where a frame has its number, behind the shortest headers.
+const NUMBER: usize = 42;
+
+/// Frames as a function of their number: most of TCP's and UDP's shape, some broken in every way.
+struct Frames {
+    noise: Vec<u8>,
+    templates: Vec<Vec<u8>>,
+}
+
+impl Frames {
+    fn new() -> Frames {
+        let mut state = 1u64;
+        let noise = (0..64 << 10).map(|_| {
+            state = mixed(state);
+            state as u8
+        });
+        let pairs = (0..PORTS).flat_map(|from| (0..PORTS).map(move |to| (from, to)));
+        let templates = pairs.flat_map(|(from, to)| {
+            (0..8).map(move |i| frame(from, to, i / 4, i % 4, NUMBER + 8, 0))
+        });
+        Frames { noise: noise.collect(), templates: templates.collect() }
+    }
+
+    /// The frame with a number, and the port that it comes in by.
+    fn write(&self, number: u64, into: &mut Vec<u8>) -> usize {
+        let draw = mixed(number ^ 0x5bd1_e995);
+        let of = |n: usize, shift: u32| (draw >> shift) as usize % n;
+        let from = of(PORTS, 0);
+        // Two of three go to the first port, which is more than it sends.
+        let to = if of(3, 2) > 0 { 0 } else { of(PORTS, 4) };
+        let template = &self.templates[(from * PORTS + to) * 8 + of(8, 8)];
+        let length = if of(2, 12) == 0 { 64 + of(1450, 16) } else { 1514 - of(64, 16) };
+        into.clear();
+        into.extend_from_slice(template);
+        let noise = of(self.noise.len() - LONGEST, 24);
+        into.extend_from_slice(&self.noise[noise..][..length - template.len()]);
+        into[NUMBER..NUMBER + 8].copy_from_slice(&number.to_le_bytes());
+        match of(40, 40) {
+            // Something in the headers is not what it should be: a station, a type, a length.
+            0..=2 => into[6 + of(36, 48)] = draw as u8,
+            3 => into[12..42].copy_from_slice(&self.noise[noise..][..30]),
+            4 => into[14 + of(20, 48)] ^= 1 << of(8, 54),
+            5 => into.truncate(of(NUMBER, 48)),
+            6 => into.extend_from_slice(&self.noise[noise..][..600]),
+            _ => {}
+        }
+        from
+    }
+}
+
+/// Steele, Lea and Flood's SplitMix64.
+fn mixed(state: u64) -> u64 {
+    let z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// What all devices share.
+struct Told {
+    frames: Frames,
+    count: u64,
+    received: AtomicU64,
+    sent: AtomicU64,
+    foreign: AtomicU64,
+}
+
+/// The device of one port: of all frames those that come in by it.
+struct Side {
+    told: Arc<Told>,
+    port: usize,
+    number: u64,
+    next: Vec<u8>,
+    again: Vec<u8>,
+}
+
+/// A frame every 2 us: 5 Gbps or so, of which the first port's share is more than its rate.
+fn at(number: u64) -> Time {
+    Time::ZERO + Span::from_us(2) * number
+}
+
+impl Side {
+    fn new(told: &Arc<Told>, port: usize) -> Side {
+        let again = Vec::new();
+        let mut side = Side { told: Arc::clone(told), port, number: 0, next: Vec::new(), again };
+        side.seek();
+        side
+    }
+    /// On to the next frame that comes in here.
+    fn seek(&mut self) {
+        while self.number < self.told.count
+            && self.told.frames.write(self.number, &mut self.next) != self.port
+        {
+            self.number += 1;
+        }
+    }
+}
+
+impl Device for Side {
+    fn receive(&mut self, now: Time, frame: &mut Vec<u8>) -> io::Result<Received> {
+        if self.number >= self.told.count || at(self.number) > now {
+            return Ok(Received::Nothing);
+        }
+        std::mem::swap(frame, &mut self.next);
+        self.told.received.fetch_add(1, Relaxed);
+        self.number += 1;
+        self.seek();
+        Ok(Received::Frame)
+    }
+    fn send(&mut self, _: Time, frame: &[u8]) -> io::Result<()> {
+        self.told.sent.fetch_add(1, Relaxed);
+        if cnm::is_one(frame) {
+            return Ok(());
+        }
+        if let Some(number) = frame.get(NUMBER..NUMBER + 8) {
+            let number = u64::from_le_bytes(number.try_into().expect("eight bytes"));
+            self.told.frames.write(number, &mut self.again);
+            // ECN and its checksum.
+            let differs = |i: usize| frame[i] != self.again[i];
+            let same = self.again.len() == frame.len()
+                && (0..frame.len().min(NUMBER)).filter(|&i| differs(i)).count() <= 3
+                && frame[NUMBER..] == self.again[NUMBER..];
+            self.told.foreign.fetch_add(u64::from(!same), Relaxed);
+        }
+        Ok(())
+    }
+    fn due(&self) -> Time {
+        if self.number < self.told.count { at(self.number) } else { Time::NEVER }
+    }
+}
+
+/// The switch in its n-th stretch.
+fn set(n: u64) -> Live {
+    let schemes = [
+        step(30_000),
+        notifier("mq-ecn", &[("threshold", "60KB")]),
+        notifier("red", &[("kmin", "10KB"), ("kmax", "40KB")]),
+        scheme("none", &[]),
+        notifier("qcn", &[]),
+    ];
+    let mut live = live(PORTS, schemes[n as usize % schemes.len()].clone());
+    live.live.routes.truncate(PORTS - 1);
+    live.switch.buffer = Bytes::new(150_000);
+    live.port.iter_mut().for_each(|port| port.rate = Rate::from_bps(2000 * MBPS));
+    live
+}
+
+/// The most memory that this process has had, in bytes.
+fn most_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a peak");
+    line.split_whitespace().nth(1).expect("a number").parse::<u64>().expect("a number") * 1024
+}
+
+fn main() {
+    let count = std::env::args().nth(1).and_then(|text| text.parse().ok()).expect("frames COUNT");
+    let zero = AtomicU64::default;
+    let frames = Frames::new();
+    let told = Arc::new(Told { frames, count, received: zero(), sent: zero(), foreign: zero() });
+    let side = |port| Box::new(Side::new(&told, port)) as AnyDevice;
+    let mut forwarder =
+        Forwarder::new(Switch::new(set(0)), (0..PORTS).map(side).collect(), Fake::default());
+    // To the end, and until the last has left.
+    for stretch in 1..=count / STRETCH + 2 {
+        forwarder.run_until(at(stretch * STRETCH)).expect("memory");
+        forwarder.set(set(stretch));
+    }
+    let stats = forwarder.stats();
+    let refused = stats.refused;
+    let refused = refused.truncated + refused.oversized + refused.reserved + refused.here;
+    let of = |what: fn(&switchbed_live::stats::PortStats) -> u64| -> u64 {
+        stats.ports.iter().map(what).sum()
+    };
+    let dropped = of(|port| {
+        let early = port.drops_early + port.drops_not_ecn_capable;
+        port.drops_full + early + port.drops_pushed_out + port.drops_at_departure
+    });
+    let received = told.received.load(Relaxed);
+    // A flooded frame leaves by all ports but one; a message of the switch's own is one more.
+    let copies = received + stats.flooded * (PORTS as u64 - 2) + stats.notified;
+    println!(
+        "{{\"frames\": {received}, \"sent\": {}, \"marked\": {}, \"dropped\": {dropped}, \
+         \"refused\": {refused}, \"flooded\": {}, \"left\": {}, \"unaccounted\": {}, \
+         \"foreign\": {}, \"memory_bytes\": {}}}",
+        told.sent.load(Relaxed),
+        of(|port| port.marked_packets),
+        stats.flooded,
+        stats.frames,
+        copies as i64 - (of(|port| port.sent_packets) + dropped + refused) as i64,
+        told.foreign.load(Relaxed),
+        most_memory(),
+    );
+}
