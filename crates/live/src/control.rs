@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `{"stats": null}` | `{"ok": …}`: [`crate::Stats`] |
 //! | `{"show": null}` | `{"ok": …}`: what the switch is set to |
-//! | `{"set": ["key=value", …]}` | `{"ok": …}`: what it is set to now |
+//! | `{"set": ["key=value", …]}` | `{"ok": …, "notes": […]}`: what it is set to now, and what to say |
 //! | `{"stop": null}` | `{"ok": null}` |
 //!
 //! What cannot be done is answered by `{"error": "…"}`.
@@ -18,26 +18,35 @@ use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen, socket,
 };
 use nix::sys::stat::{Mode, fchmod};
-use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use switchbed_qdisc::units::Span;
 use switchbed_spec::Live;
 
 /// The loop looks for requests this often; a request waits as long at most.
 const SLICE: Span = Span::from_ms(20);
 /// The longest request.
-const LONGEST: u64 = 64 << 10;
+const LONGEST: usize = 64 << 10;
+/// Connections at most; of more, the one that has been silent longest is hung up on.
+const GUESTS: usize = 32;
+/// So is who says nothing for so long, or does not read its answer.
+const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Makes a live switch's settings of the overrides typed since it began, or says what is
-/// wrong with them.
-pub type Resolve<'a> = dyn Fn(&[String]) -> Result<Live, String> + Sync + 'a;
+/// What is said of a port whose interface is no more. The rights to open another are given up.
+pub const GONE: &str = "its interface is gone (deleted, or its namespace was): make it anew, and \
+                        start the switch anew";
+
+/// Makes a live switch's settings of the overrides typed since it began, with what must be said of
+/// each in turn; or says what is wrong with them.
+pub type Resolve<'a> = dyn Fn(&[String]) -> Result<(Live, Vec<String>), String> + Sync + 'a;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -48,16 +57,11 @@ enum Request {
     Stop(()),
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Answer {
-    Ok(serde_json::Value),
-    Error(String),
-}
-
 /// What the loop is asked to do.
 enum Order {
     Stats(Sender<Stats>),
+    /// Which ports are gone.
+    Gone(Sender<Vec<usize>>),
     Set(Box<Live>, Sender<()>),
 }
 
@@ -98,15 +102,83 @@ impl Control {
         Ok(Control { listener, path: path.to_owned() })
     }
 
-    /// Waits for a connection, a tenth of a second at most.
-    fn accept(&self) -> Option<UnixStream> {
-        let mut fds = [PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)];
-        poll(&mut fds, PollTimeout::from(100u8)).ok()?;
-        let (stream, _) = self.listener.accept().ok()?;
-        stream.set_nonblocking(false).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
-        stream.set_write_timeout(Some(Duration::from_secs(2))).ok()?;
-        Some(stream)
+    /// Waits for a connection or something said on one, a tenth of a second at most; answers
+    /// whether there is a new one.
+    fn wait(&self, guests: &[Guest]) -> bool {
+        let mut fds = vec![PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)];
+        fds.extend(guests.iter().map(|Guest { stream, answer, .. }| {
+            let waits_for = if answer.is_empty() { PollFlags::POLLIN } else { PollFlags::POLLOUT };
+            PollFd::new(stream.as_fd(), waits_for)
+        }));
+        poll(&mut fds, PollTimeout::from(100u8)).is_ok() && fds[0].any().unwrap_or(false)
+    }
+
+    fn accept(&self) -> io::Result<Guest> {
+        let (stream, _) = self.listener.accept()?;
+        stream.set_nonblocking(true)?;
+        let (said, answer) = (Vec::new(), Vec::new());
+        Ok(Guest { stream, said, answer, over: false, moved: Instant::now() })
+    }
+}
+
+/// A connection.
+struct Guest {
+    stream: UnixStream,
+    /// What was said and not yet answered.
+    said: Vec<u8>,
+    /// What is left of the answer.
+    answer: Vec<u8>,
+    /// No more will be said.
+    over: bool,
+    /// When something last came or went.
+    moved: Instant,
+}
+
+impl Guest {
+    /// Reads, answers and writes what can be without waiting.
+    ///
+    /// # Errors
+    /// The connection is over.
+    fn serve(&mut self, talk: &mut Talk<'_>) -> io::Result<()> {
+        let mut piece = [0; 4096];
+        while !self.over && self.said.len() <= LONGEST {
+            match self.stream.read(&mut piece) {
+                Ok(0) => self.over = true,
+                Ok(n) => self.said.extend_from_slice(&piece[..n]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+            self.moved = Instant::now();
+        }
+        self.reply(talk)?;
+        let ends = (self.over && self.answer.is_empty())
+            || self.said.len() > LONGEST
+            || self.moved.elapsed() > PATIENCE;
+        if ends { Err(ErrorKind::ConnectionAborted.into()) } else { Ok(()) }
+    }
+
+    /// Answers the requests that are whole, one after the other.
+    fn reply(&mut self, talk: &mut Talk<'_>) -> io::Result<()> {
+        loop {
+            while !self.answer.is_empty() {
+                match self.stream.write(&self.answer) {
+                    Ok(n) => drop(self.answer.drain(..n)),
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                    Err(error) => return Err(error),
+                }
+                self.moved = Instant::now();
+            }
+            let Some(end) = self.said.iter().position(|&byte| byte == b'\n') else {
+                return Ok(());
+            };
+            let line: Vec<u8> = self.said.drain(..=end).collect();
+            let answer = match serde_json::from_slice(&line) {
+                Ok(request) => talk.answer(request),
+                Err(error) => refusal(format!("this is no request: {error}")),
+            };
+            self.answer = answer.to_string().into_bytes();
+            self.answer.push(b'\n');
+        }
     }
 }
 
@@ -132,7 +204,9 @@ pub fn serve<C: Clock>(
     let (orders, inbox) = channel();
     let live = forwarder.live().clone();
     std::thread::scope(|scope| {
-        scope.spawn(|| answer_all(control, Talk { orders, resolve, stop, sets: Vec::new(), live }));
+        scope.spawn(|| {
+            answer_all(control, Talk { orders, resolve, stop, sets: Vec::new(), notes: 0, live })
+        });
         let result = forward(forwarder, &inbox, stop, &mut each_slice);
         stop.store(true, Relaxed);
         // Whoever waits for an answer must not wait for ever.
@@ -153,6 +227,7 @@ fn forward<C: Clock>(
         for order in inbox.try_iter() {
             match order {
                 Order::Stats(answer) => drop(answer.send(forwarder.stats())),
+                Order::Gone(answer) => drop(answer.send(forwarder.gone())),
                 Order::Set(live, answer) => {
                     forwarder.set(*live);
                     let _ = answer.send(());
@@ -171,73 +246,88 @@ struct Talk<'a> {
     stop: &'a AtomicBool,
     /// What was set since the switch began.
     sets: Vec<String>,
+    /// How much was to be said of that.
+    notes: usize,
     live: Live,
 }
 
 fn answer_all(control: &Control, mut talk: Talk<'_>) {
+    let mut guests: Vec<Guest> = Vec::new();
     while !talk.stop.load(Relaxed) {
-        // One at a time; who says nothing for two seconds is hung up on.
-        if let Some(stream) = control.accept() {
-            let _ = talk.converse(&stream);
+        if control.wait(&guests)
+            && let Ok(guest) = control.accept()
+        {
+            guests.push(guest);
+        }
+        guests.retain_mut(|guest| guest.serve(&mut talk).is_ok());
+        if guests.len() > GUESTS
+            && let Some(longest) = (0..guests.len()).min_by_key(|&i| guests[i].moved)
+        {
+            guests.swap_remove(longest);
         }
     }
 }
 
 impl Talk<'_> {
-    fn converse(&mut self, stream: &UnixStream) -> io::Result<()> {
-        let mut lines = BufReader::new(stream.take(LONGEST)).lines();
-        while !self.stop.load(Relaxed)
-            && let Some(line) = lines.next()
-        {
-            let answer = match serde_json::from_str(&line?) {
-                Ok(request) => self.answer(request),
-                Err(error) => Answer::Error(format!("this is no request: {error}")),
-            };
-            let mut text = serde_json::to_string(&answer)?;
-            text.push('\n');
-            let mut stream = stream;
-            stream.write_all(text.as_bytes())?;
-        }
-        Ok(())
-    }
-
-    fn answer(&mut self, request: Request) -> Answer {
-        let ended = || Answer::Error("the switch has ended".to_owned());
+    fn answer(&mut self, request: Request) -> Value {
+        let ended = || refusal("the switch has ended");
         match request {
-            Request::Show(()) => self.shown(),
+            Request::Show(()) => {
+                self.asked(Order::Gone).map_or_else(ended, |gone| self.shown(&gone))
+            }
             Request::Stop(()) => {
                 self.stop.store(true, Relaxed);
-                Answer::Ok(serde_json::Value::Null)
+                json!({ "ok": null })
             }
             Request::Stats(()) => {
-                let (answer, stats) = channel();
-                let _ = self.orders.send(Order::Stats(answer));
-                stats.recv().map_or_else(|_| ended(), |stats| ok(&stats))
+                self.asked(Order::Stats).map_or_else(ended, |stats| json!({ "ok": stats }))
             }
             Request::Set(sets) => {
                 let all: Vec<String> = self.sets.iter().chain(&sets).cloned().collect();
-                let live = match self.changed(&all) {
-                    Ok(live) => live,
-                    Err(message) => return Answer::Error(message),
+                let (live, notes) = match self.changed(&all) {
+                    Ok(changed) => changed,
+                    Err(message) => return refusal(message),
                 };
-                let (answer, done) = channel();
-                let _ = self.orders.send(Order::Set(Box::new(live.clone()), answer));
-                if done.recv().is_err() {
+                let Some(gone) = self.asked(Order::Gone) else { return ended() };
+                let names = gone.iter().map(|&port| &live.port[port].name);
+                let of_one = |name: &&String| {
+                    let key = format!("port.{name}.");
+                    sets.iter().any(|set| set.trim_start().starts_with(&key))
+                };
+                if let Some(name) = names.clone().find(of_one) {
+                    return refusal(format!("port.{name}: {GONE}"));
+                }
+                let set = |answer| Order::Set(Box::new(live.clone()), answer);
+                if self.asked(set).is_none() {
                     return ended();
                 }
-                (self.sets, self.live) = (all, live);
-                self.shown()
+                let mut said = notes[self.notes..].to_vec();
+                said.extend(names.map(|name| format!("port.{name}: {GONE}")));
+                (self.sets, self.notes, self.live) = (all, notes.len(), live);
+                let mut answer = self.shown(&gone);
+                answer["notes"] = json!(said);
+                answer
             }
         }
     }
 
-    fn shown(&self) -> Answer {
-        ok(&self.live)
+    /// What the loop says to an order; `None`: it has ended.
+    fn asked<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> Option<T> {
+        let (answer, said) = channel();
+        let _ = self.orders.send(order(answer));
+        said.recv().ok()
+    }
+
+    /// What the switch is set to, and which of its ports are gone.
+    fn shown(&self, gone: &[usize]) -> Value {
+        let mut shown = json!({ "ok": self.live });
+        gone.iter().for_each(|&port| shown["ok"]["port"][port]["gone"] = json!(true));
+        shown
     }
 
     /// The settings with all that was set; refuses what cannot change while it runs.
-    fn changed(&self, sets: &[String]) -> Result<Live, String> {
-        let live = (self.resolve)(sets)?;
+    fn changed(&self, sets: &[String]) -> Result<(Live, Vec<String>), String> {
+        let (live, notes) = (self.resolve)(sets)?;
         let fixed = |live: &Live| {
             let ports = live.port.iter();
             let ports = ports
@@ -258,13 +348,10 @@ impl Talk<'_> {
                            change while the switch runs: start it anew";
             return Err(message.to_owned());
         }
-        Ok(live)
+        Ok((live, notes))
     }
 }
 
-fn ok(value: &impl Serialize) -> Answer {
-    match serde_json::to_value(value) {
-        Ok(value) => Answer::Ok(value),
-        Err(error) => Answer::Error(error.to_string()),
-    }
+fn refusal(why: impl Into<String>) -> Value {
+    json!({ "error": why.into() })
 }

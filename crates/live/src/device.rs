@@ -8,6 +8,8 @@ mod reacting;
 mod recorder;
 
 #[cfg(target_os = "linux")]
+mod overruns;
+#[cfg(target_os = "linux")]
 mod packet;
 #[cfg(target_os = "linux")]
 mod tap;
@@ -42,6 +44,19 @@ pub enum Received {
 /// A frame is read into this many bytes; longer ones are [`Received::Oversized`].
 pub const LONGEST: usize = 1 << 14;
 
+/// How a device is, and what became of frames that never reached the switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// Frames lost by middleware, on purpose or for want of room.
+    pub lost: u64,
+    /// Frames lost by the system, before they could be read.
+    pub overruns: u64,
+    /// Rate limiters at work in middleware.
+    pub limiters: u64,
+    /// The interface is no more; another of its name would be another one.
+    pub gone: bool,
+}
+
 /// Frames in and out.
 #[auto_impl(Box)]
 pub trait Device {
@@ -63,14 +78,9 @@ pub trait Device {
         None
     }
 
-    /// Frames that its middleware has lost so far, on purpose or for want of room.
-    fn lost(&self) -> u64 {
-        0
-    }
-
-    /// Rate limiters at work in its middleware.
-    fn limiters(&self) -> u64 {
-        0
+    /// How it is, its middleware included.
+    fn condition(&mut self) -> Condition {
+        Condition::default()
     }
 
     /// When a frame will wait without the descriptor telling.

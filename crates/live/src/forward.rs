@@ -36,6 +36,7 @@ struct Attached {
     /// Its descriptor had nothing to read.
     silent: bool,
     errors: u64,
+    gone: bool,
 }
 
 /// When the first sample is due.
@@ -47,8 +48,13 @@ impl<C: Clock> Forwarder<C> {
     /// Joins a switch with a device for each of its ports.
     pub fn new(switch: Switch, devices: Vec<AnyDevice>, clock: C) -> Self {
         assert_eq!(switch.live().port.len(), devices.len(), "a device for each port");
-        let attach =
-            |device| Attached { device, rests_until: Time::ZERO, silent: false, errors: 0 };
+        let attach = |device| Attached {
+            device,
+            rests_until: Time::ZERO,
+            silent: false,
+            errors: 0,
+            gone: false,
+        };
         Forwarder {
             next_sample: first_sample(Time::ZERO, switch.live()),
             switch,
@@ -73,6 +79,16 @@ impl<C: Clock> Forwarder<C> {
         self.next_sample = first_sample(now, self.switch.live());
     }
 
+    /// Ports whose interface is no more, by number. They are not asked again.
+    pub fn gone(&mut self) -> Vec<usize> {
+        for attached in self.devices.iter_mut().filter(|attached| attached.errors > 0) {
+            if !attached.gone && attached.device.condition().gone {
+                (attached.gone, attached.rests_until) = (true, Time::NEVER);
+            }
+        }
+        (0..self.devices.len()).filter(|&port| self.devices[port].gone).collect()
+    }
+
     /// The time it is.
     pub fn now(&mut self) -> Time {
         self.clock.now()
@@ -88,10 +104,13 @@ impl<C: Clock> Forwarder<C> {
         let now = self.clock.now();
         let mut stats = self.switch.stats(now);
         stats.wakes = self.lateness.wakes();
-        for (port, attached) in stats.ports.iter_mut().zip(&self.devices) {
+        for (port, attached) in stats.ports.iter_mut().zip(&mut self.devices) {
             port.device_errors = attached.errors;
-            port.host_drops = attached.device.lost();
-            port.limiters = attached.device.limiters();
+            let condition = attached.device.condition();
+            port.host_drops = condition.lost;
+            port.overruns = condition.overruns;
+            port.limiters = condition.limiters;
+            port.gone = condition.gone;
         }
         stats
     }

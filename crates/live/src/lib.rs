@@ -4,11 +4,14 @@
 //! [`switch`] is the switch itself, without input or output and without a clock: frames and
 //! times go in, frames come out. [`device`] is what frames come from and go to, [`clock`]
 //! is time, and [`forward`] is the loop that joins the three. `open` opens what a file names,
-//! and `control` is how a switch that runs is asked and set.
+//! `confine` gives up what it needs no more, and
+//! `control` is how a switch that runs is asked and set.
 
 #![forbid(unsafe_code)]
 
 pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod confine;
 #[cfg(target_os = "linux")]
 pub mod control;
 pub mod device;

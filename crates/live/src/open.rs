@@ -1,10 +1,9 @@
-//! The devices that a live switch's file names, and the end of the rights to open more.
+//! The devices that a live switch's file names.
 
 use crate::device::{Faulty, Paced, PacketSocket, Reacting, Recorder, Tap};
 use crate::forward::AnyDevice;
 use crate::random::Stream;
 use crate::switch::pace;
-use caps::Capability;
 use std::io;
 use std::path::Path;
 use switchbed_spec::Live;
@@ -46,21 +45,4 @@ pub fn device(live: &Live, port: usize) -> io::Result<AnyDevice> {
         device = Box::new(Faulty::new(device, port.faults, stream(0)));
     }
     Ok(device)
-}
-
-/// Gives up every capability of this thread and of those it starts, for good: open devices
-/// stay open, but no more can be opened.
-///
-/// # Errors
-/// The system's.
-pub fn drop_capabilities() -> io::Result<()> {
-    use caps::CapSet::{Ambient, Bounding, Effective, Inheritable, Permitted};
-    // The bounding set first: to empty it takes a capability.
-    if caps::has_cap(None, Effective, Capability::CAP_SETPCAP).map_err(io::Error::other)? {
-        caps::clear(None, Bounding).map_err(io::Error::other)?;
-    }
-    for set in [Ambient, Inheritable, Effective, Permitted] {
-        caps::clear(None, set).map_err(io::Error::other)?;
-    }
-    Ok(())
 }

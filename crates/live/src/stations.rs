@@ -6,14 +6,17 @@ use switchbed_wire::Mac;
 
 /// A station that has sent nothing for so long is forgotten (802.1D, table 7-5).
 pub const AGEING: Span = Span::from_ms(300_000);
-/// Stations learnt at most: a flood of source addresses must not take all memory.
+/// Stations learnt at most, each port its share of them: a flood of source addresses must not take
+/// all memory, nor the other ports' places.
 pub const LIMIT: usize = 8192;
 
 /// Stations and their ports. All VLANs share it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Stations {
     set: HashMap<Mac, u16>,
     learnt: HashMap<Mac, (u16, Time)>,
+    /// How many of them are behind each port.
+    behind: Vec<usize>,
     learns: bool,
     /// When the table was last searched for what can be forgotten.
     swept: Time,
@@ -23,11 +26,12 @@ pub struct Stations {
 const SWEEP: Span = Span::from_ms(1000);
 
 impl Stations {
-    /// Those that are set, and whether others are learnt.
-    pub fn new(set: impl IntoIterator<Item = (Mac, u16)>, learns: bool) -> Stations {
+    /// Those that are set, and whether others are learnt at so many ports.
+    pub fn new(set: impl IntoIterator<Item = (Mac, u16)>, ports: usize, learns: bool) -> Stations {
         Stations {
             set: set.into_iter().collect(),
             learnt: HashMap::new(),
+            behind: vec![0; ports],
             learns,
             swept: Time::ZERO,
         }
@@ -38,17 +42,41 @@ impl Stations {
         if !self.learns || source.is_group() {
             return;
         }
-        if let Some(entry) = self.learnt.get_mut(&source) {
-            *entry = (port, now);
-            return;
+        match self.learnt.get_mut(&source) {
+            Some((known, heard)) if *known == port => {
+                *heard = now;
+                return;
+            }
+            // It has moved: to a port whose share is full it is as unknown as a new one.
+            Some(_) => self.forget(source),
+            None => {}
         }
-        if self.learnt.len() >= LIMIT && now.since(self.swept) >= SWEEP {
-            self.swept = now;
-            self.learnt.retain(|_, &mut (_, heard)| now.since(heard) < AGEING);
-        }
-        if self.learnt.len() < LIMIT {
+        if self.has_room(now, port) {
             self.learnt.insert(source, (port, now));
+            self.behind[usize::from(port)] += 1;
         }
+    }
+
+    fn forget(&mut self, station: Mac) {
+        if let Some((port, _)) = self.learnt.remove(&station) {
+            self.behind[usize::from(port)] -= 1;
+        }
+    }
+
+    /// Whether a port may have another station; a full share is searched for what has aged.
+    fn has_room(&mut self, now: Time, port: u16) -> bool {
+        let share = (LIMIT / self.behind.len()).max(1);
+        let full = |behind: &[usize]| behind[usize::from(port)] >= share;
+        if full(&self.behind) && now.since(self.swept) >= SWEEP {
+            self.swept = now;
+            let behind = &mut self.behind;
+            self.learnt.retain(|_, &mut (port, heard)| {
+                let keeps = now.since(heard) < AGEING;
+                behind[usize::from(port)] -= usize::from(!keeps);
+                keeps
+            });
+        }
+        !full(&self.behind)
     }
 
     /// The port of a station, if it is known.
@@ -69,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_station_moves_with_its_frames_and_is_forgotten() {
-        let mut stations = Stations::new([], true);
+        let mut stations = Stations::new([], 8, true);
         let at = |s: u64| Time::ZERO + Span::from_ms(s * 1000);
         assert_eq!(stations.port(at(0), A), None);
         stations.heard(at(0), A, 3);
@@ -82,25 +110,47 @@ mod tests {
 
     #[test]
     fn what_is_set_is_not_learnt() {
-        let mut stations = Stations::new([(A, 1)], true);
+        let mut stations = Stations::new([(A, 1)], 8, true);
         stations.heard(Time::ZERO, A, 2);
         assert_eq!(stations.port(Time::ZERO, A), Some(1));
-        let mut deaf = Stations::new([], false);
+        let mut deaf = Stations::new([], 8, false);
         deaf.heard(Time::ZERO, A, 2);
         assert_eq!(deaf.port(Time::ZERO, A), None);
     }
 
+    fn station(i: u32) -> Mac {
+        let [a, b, c, d] = i.to_be_bytes();
+        Mac([2, 0, a, b, c, d])
+    }
+
     #[test]
     fn a_flood_of_sources_is_bounded_and_ages_out() {
-        let mut stations = Stations::new([], true);
-        let station =
-            |i: u32| Mac([2, 0, (i >> 24) as u8, (i >> 16) as u8, (i >> 8) as u8, i as u8]);
+        let mut stations = Stations::new([], 1, true);
         for i in 0..LIMIT as u32 + 100 {
             stations.heard(Time::ZERO, station(i), 0);
         }
         assert_eq!(stations.learnt.len(), LIMIT);
         assert_eq!(stations.port(Time::ZERO, station(LIMIT as u32 + 50)), None);
-        stations.heard(Time::ZERO + AGEING, Mac([2, 1, 0, 0, 0, 0]), 7);
-        assert_eq!(stations.learnt.len(), 1);
+        stations.heard(Time::ZERO + AGEING, Mac([2, 1, 0, 0, 0, 0]), 0);
+        assert_eq!((stations.learnt.len(), &stations.behind[..]), (1, &[1][..]));
+    }
+
+    #[test]
+    fn a_port_that_floods_leaves_the_others_their_share() {
+        let mut stations = Stations::new([], 4, true);
+        let share = LIMIT as u32 / 4;
+        (0..2 * LIMIT as u32).for_each(|i| stations.heard(Time::ZERO, station(i), 3));
+        assert_eq!(stations.learnt.len(), share as usize);
+        let mine = |i: u32| station(1 << 30 | i);
+        (0..share).for_each(|i| stations.heard(Time::ZERO, mine(i), 0));
+        assert!((0..share).all(|i| stations.port(Time::ZERO, mine(i)) == Some(0)));
+        // Whom the flooding port takes over is unknown there, and has its place again at once.
+        stations.heard(Time::ZERO, mine(7), 3);
+        assert_eq!(stations.port(Time::ZERO, mine(7)), None);
+        stations.heard(Time::ZERO, mine(7), 0);
+        assert_eq!(stations.port(Time::ZERO, mine(7)), Some(0));
+        // A station that moves takes its place along.
+        stations.heard(Time::ZERO, mine(7), 1);
+        assert_eq!(stations.behind, [share as usize - 1, 1, 0, share as usize]);
     }
 }

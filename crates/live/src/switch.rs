@@ -239,8 +239,8 @@ fn reserved(destination: Mac) -> bool {
 }
 
 fn stations(live: &Live) -> Stations {
-    let set = live.live.routes.iter().map(|&(mac, port)| (Mac(mac), port as u16));
-    Stations::new(set, live.live.learn)
+    let set = live.live.routes.iter().map(|route| (Mac(route.station), route.port as u16));
+    Stations::new(set, live.port.len(), live.live.learn)
 }
 
 /// How fast a port sends.

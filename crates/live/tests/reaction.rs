@@ -142,13 +142,13 @@ fn a_full_limiter_loses_and_one_that_has_recovered_is_gone() {
     (0..5).for_each(|_| card.send(us(0), &message(63, &frame(0, 1, 0, 0, 1514, 0))).unwrap());
     (0..100).for_each(|i| side.arrive(us(0), frame(0, 1, 0, 0, 1514, i)));
     let out = let_out(&mut card, us(20_000_000));
-    assert_eq!(card.lost() as usize + out.len(), 100);
+    assert_eq!(card.condition().lost as usize + out.len(), 100);
     // 48 KB wait, and one is let out at once.
     assert!((31..34).contains(&out.len()), "{}", out.len());
-    assert_eq!(card.limiters(), 1);
+    assert_eq!(card.condition().limiters, 1);
     side.arrive(us(20_000_000), frame(0, 1, 0, 0, 1514, 0));
     assert_eq!(let_out(&mut card, us(20_000_000)), [(us(20_000_000), 0)]);
-    assert_eq!(card.limiters(), 0);
+    assert_eq!(card.condition().limiters, 0);
 }
 
 #[test]
@@ -156,14 +156,14 @@ fn malformed_and_foreign_messages_limit_nothing_of_ours_and_a_flood_is_bounded()
     let (mut card, side) = card(Limiters::Host);
     let good = message(63, &frame(0, 1, 0, 0, 1514, 0));
     (0..good.len()).for_each(|length| card.send(us(0), &good[..length]).unwrap());
-    assert_eq!(card.limiters(), 0);
+    assert_eq!(card.condition().limiters, 0);
     for i in 0..10_000u32 {
         let mut foreign = frame(0, 1, 0, 0, 100, 0);
         foreign[8..12].copy_from_slice(&i.to_be_bytes());
         foreign[7] = 9;
         card.send(us(u64::from(i)), &message(63, &foreign)).unwrap();
     }
-    assert_eq!(card.limiters(), 4096);
+    assert_eq!(card.condition().limiters, 4096);
     (0..20).for_each(|i| side.arrive(us(0), frame(0, 1, 0, 0, 1514, i)));
     assert_eq!(let_out(&mut card, us(0)).len(), 20);
 }

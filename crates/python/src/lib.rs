@@ -100,7 +100,8 @@ mod _native {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::live::{
-        LivePlan, LiveSwitch, drop_capabilities, live_plan, live_plan_of, live_reference,
+        LivePlan, LiveSwitch, confine, drop_capabilities, leave_none_to_heirs, live_plan,
+        live_plan_of, live_reference, unprivileged_user,
     };
     #[pymodule_export]
     use super::own::{

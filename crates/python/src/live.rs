@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use switchbed_live::clock::Monotonic;
-use switchbed_live::control::{Control, serve};
-use switchbed_live::open;
+use switchbed_live::control::{Control, GONE, serve};
 use switchbed_live::stats::Sample;
 use switchbed_live::{Forwarder, Switch};
+use switchbed_live::{confine as rights, open};
 use switchbed_scenario::{self as scenario, SeriesRow};
 use switchbed_spec::Live;
 
@@ -30,9 +30,9 @@ pub fn live_plan(file: PathBuf, sets: Vec<String>) -> PyResult<LivePlan> {
 #[pyfunction]
 #[pyo3(signature = (name, text, sets = Vec::new()))]
 pub fn live_plan_of(name: String, text: String, sets: Vec<String>) -> PyResult<LivePlan> {
-    let live = scenario::live_of(&name, &text, &sets)
+    let (live, notes) = scenario::live_of(&name, &text, &sets)
         .map_err(|mistake| Mistake::new_err(mistake.to_string()))?;
-    Ok(LivePlan { name, text, sets, live })
+    Ok(LivePlan { name, text, sets, live, notes })
 }
 
 /// Every key of a live switch's file, as Markdown.
@@ -41,10 +41,28 @@ pub fn live_reference() -> String {
     scenario::live_reference()
 }
 
+/// The user that a switch becomes, by name and numbers; none where it stays who it is.
+#[pyfunction]
+pub fn unprivileged_user() -> Option<(String, u32, u32)> {
+    rights::user().map(|user| (user.name, user.uid.as_raw(), user.gid.as_raw()))
+}
+
+/// Takes every capability from programs and threads to come.
+#[pyfunction]
+pub fn leave_none_to_heirs() -> PyResult<()> {
+    Ok(rights::leave_none_to_heirs()?)
+}
+
+/// Gives up every right but what is open, for good; says how far it came.
+#[pyfunction]
+pub fn confine() -> PyResult<String> {
+    Ok(rights::confine(rights::user().as_ref())?.to_string())
+}
+
 /// Gives up every capability of this thread and of those it starts.
 #[pyfunction]
 pub fn drop_capabilities() -> PyResult<()> {
-    Ok(open::drop_capabilities()?)
+    Ok(rights::drop_capabilities()?)
 }
 
 /// A live switch, read and checked.
@@ -55,6 +73,7 @@ pub struct LivePlan {
     text: String,
     sets: Vec<String>,
     live: Live,
+    notes: Vec<String>,
 }
 
 #[pymethods]
@@ -63,6 +82,12 @@ impl LivePlan {
     #[getter]
     fn live(&self) -> String {
         json(&self.live)
+    }
+
+    /// What must be said of the overrides.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
     }
 
     /// Opens its devices, and its control socket at a path.
@@ -76,6 +101,8 @@ impl LivePlan {
         Ok(LiveSwitch {
             names: self.live.port.iter().map(|port| port.name.clone()).collect(),
             source: (self.name.clone(), self.text.clone(), self.sets.clone()),
+            said: self.notes.len(),
+            gone: Mutex::new(Vec::new()),
             parts: Mutex::new(Some((forwarder, control))),
             stop: AtomicBool::new(false),
             series: Mutex::new(Vec::new()),
@@ -88,6 +115,10 @@ impl LivePlan {
 pub struct LiveSwitch {
     names: Vec<String>,
     source: (String, String, Vec<String>),
+    /// Of how many notes the start has told.
+    said: usize,
+    /// Ports that are gone.
+    gone: Mutex<Vec<usize>>,
     parts: Mutex<Option<(Forwarder<Monotonic>, Control)>>,
     stop: AtomicBool,
     series: Mutex<Vec<Sample>>,
@@ -104,14 +135,24 @@ impl LiveSwitch {
             let (name, text, sets) = &self.source;
             let resolve = |more: &[String]| {
                 let all: Vec<String> = sets.iter().chain(more).cloned().collect();
-                scenario::live_of(name, text, &all).map_err(|mistake| mistake.to_string())
+                let mut found =
+                    scenario::live_of(name, text, &all).map_err(|mistake| mistake.to_string())?;
+                found.1.drain(..self.said);
+                Ok(found)
             };
             let keep = |forwarder: &mut Forwarder<Monotonic>| {
                 self.series.lock().expect("no holder panics").append(&mut forwarder.take_samples());
+                *self.gone.lock().expect("no holder panics") = forwarder.gone();
             };
             serve(&mut forwarder, &control, &resolve, &self.stop, keep)?;
             Ok(json(&forwarder.stats()))
         })
+    }
+
+    /// What there is to say of ports whose interface is no more: of each one line.
+    fn gone(&self) -> Vec<String> {
+        let gone = self.gone.lock().expect("no holder panics");
+        gone.iter().map(|&port| format!("port {}: {GONE}", self.names[port])).collect()
     }
 
     /// Ends `run` within milliseconds.

@@ -9,7 +9,11 @@ use crate::tree::{At, Data, Node, Table, parse, parse_value};
 use std::net::IpAddr;
 use std::path::Path;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
-use switchbed_spec::live::{Attach, Faults, LIVE, Live, LivePort, LiveReaction, PORT, Settings};
+use switchbed_spec::live::{
+    Attach, Faults, LIVE, Live, LivePort, LiveReaction, PORT, Route, Settings,
+};
+use switchbed_spec::scheme::{SchemeInfo, find};
+use switchbed_spec::{Classify, Switch};
 
 /// The tables of a live switch's file.
 pub const SECTIONS: [switchbed_spec::Section; 5] = [
@@ -23,11 +27,12 @@ pub const SECTIONS: [switchbed_spec::Section; 5] = [
 /// Least and greatest line rate: below, a packet takes a second; above, no thread follows.
 const RATES: (Rate, Rate) = (Rate::from_bps(10_000), Rate::from_gbps(100));
 
-/// The live switch of the file at `path`, under the overrides `key=value`.
+/// The live switch of the file at `path`, under the overrides `key=value`, and what must be said
+/// of these.
 ///
 /// # Errors
 /// The first mistake found, in the file or in an override.
-pub fn live(path: &Path, sets: &[String]) -> Result<Live, Mistake> {
+pub fn live(path: &Path, sets: &[String]) -> Result<(Live, Vec<String>), Mistake> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| {
         let message = format!("cannot read the live switch's file: {error}");
@@ -40,20 +45,21 @@ pub fn live(path: &Path, sets: &[String]) -> Result<Live, Mistake> {
 ///
 /// # Errors
 /// As [`live`].
-pub fn live_of(file: &str, text: &str, sets: &[String]) -> Result<Live, Mistake> {
+pub fn live_of(file: &str, text: &str, sets: &[String]) -> Result<(Live, Vec<String>), Mistake> {
     let overrides = sets.iter().map(|set| format!("set {set}")).collect();
     let origin = Origin { file: file.to_owned(), folder: Default::default(), overrides };
+    let mut notes = Vec::new();
     let mut root = parse(text).map_err(|(line, message)| {
         origin.mistake(At::Line(line), "", format!("this is no TOML: {message}"))
     })?;
     for (i, text) in sets.iter().enumerate() {
-        set(&origin, &mut root, text, At::Override(i))?;
+        notes.extend(set(&origin, &mut root, text, At::Override(i))?);
     }
-    resolve(&origin, &root)
+    Ok((resolve(&origin, &root)?, notes))
 }
 
-/// Applies an override.
-fn set(origin: &Origin, root: &mut Table, text: &str, at: At) -> Result<(), Mistake> {
+/// Applies an override; answers what must be said of it.
+fn set(origin: &Origin, root: &mut Table, text: &str, at: At) -> Result<Option<String>, Mistake> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(origin.mistake(at, "", "an override is written key=value"));
     };
@@ -62,7 +68,10 @@ fn set(origin: &Origin, root: &mut Table, text: &str, at: At) -> Result<(), Mist
     let value = parse_value(value, at).map_err(wrong)?;
     let mut steps: Vec<String> = key.split('.').map(|step| step.trim().to_owned()).collect();
     match steps[0].as_str() {
-        "switch" | "scheme" => return place::set(root, key, &value).map_err(wrong),
+        "switch" | "scheme" => {
+            let note = drop_params(root, key, &value);
+            return place::set(root, key, &value).map(|()| note).map_err(wrong);
+        }
         "live" | "reaction" if steps.len() == 2 => {}
         "port" if steps.len() == 3 => {
             let ports = root.get("port").and_then(Node::as_list).unwrap_or_default();
@@ -80,7 +89,30 @@ fn set(origin: &Origin, root: &mut Table, text: &str, at: At) -> Result<(), Mist
             return Err(wrong(format!("cannot be set: write {form}")));
         }
     }
-    place::put(root, &steps, value).map_err(wrong)
+    place::put(root, &steps, value).map(|()| None).map_err(wrong)
+}
+
+/// Another scheme takes the place of the one at work: the parameters that only the old one has
+/// go with it. Says which.
+fn drop_params(root: &mut Table, key: &str, value: &Node) -> Option<String> {
+    let name = |scheme: &Table| scheme.get("name")?.as_text().map(str::to_owned);
+    let new = match key {
+        "scheme" => value.as_text().map(str::to_owned).or_else(|| name(value.as_table()?)),
+        "scheme.name" => value.as_text().map(str::to_owned),
+        _ => None,
+    };
+    let Data::Table(scheme) = &mut root.entry("scheme")?.data else { return None };
+    let (old, new) = (find(&name(scheme)?)?, find(&new?)?);
+    let Data::Table(params) = &mut scheme.entry("params")?.data else { return None };
+    let knows = |scheme: &SchemeInfo, key: &str| scheme.params.iter().any(|p| p.name == key);
+    let gone = |key: &str| knows(old, key) && !knows(new, key);
+    let names: Vec<String> =
+        params.entries.iter().map(|e| e.key.clone()).filter(|key| gone(key)).collect();
+    names.iter().for_each(|name| params.remove(name));
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!("{} of scheme {} dropped: {} has no such parameters", names, old.name, new.name)
+    })
 }
 
 fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
@@ -115,7 +147,8 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
     let (limiters, point) = reaction::limiters(&limiters)?;
     let reaction = LiveReaction { limiters, point };
     let reaction = port.iter().any(|port| port.reaction).then_some(reaction);
-    Ok(Live { title, switch, scheme, reaction, live: settings(section, mtu, &port)?, port })
+    let live = settings(section, mtu, &port, &switch)?;
+    Ok(Live { title, switch, scheme, reaction, live, port })
 }
 
 fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
@@ -133,7 +166,12 @@ fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
     Ok(())
 }
 
-fn settings(section: Section<'_>, mtu: Bytes, ports: &[LivePort]) -> Result<Settings, Mistake> {
+fn settings(
+    section: Section<'_>,
+    mtu: Bytes,
+    ports: &[LivePort],
+    switch: &Switch,
+) -> Result<Settings, Mistake> {
     section.given("mtu");
     let bucket: Option<Bytes> = section.maybe("bucket")?;
     if bucket.is_some_and(|bucket| bucket < mtu) {
@@ -147,7 +185,7 @@ fn settings(section: Section<'_>, mtu: Bytes, ports: &[LivePort]) -> Result<Sett
         mtu,
         fraction: section.get("fraction")?,
         bucket,
-        classes: classes(&section)?,
+        classes: classes(&section, switch)?,
         routes: routes(&section, ports)?,
         learn: section.get("learn")?,
         realtime: section.get("realtime")?,
@@ -169,13 +207,18 @@ fn wrong_item(section: &Section<'_>, key: &str, i: usize, why: &str) -> Mistake 
 }
 
 /// Each DSCP's class: itself where the file says nothing.
-fn classes(section: &Section<'_>) -> Result<[u8; 64], Mistake> {
+fn classes(section: &Section<'_>, switch: &Switch) -> Result<[u8; 64], Mistake> {
+    let by_class = switch.classify == Classify::Class;
     let mut classes = std::array::from_fn(|dscp| dscp as u8);
     for (i, text) in section.list::<String>("classes")?.unwrap_or_default().iter().enumerate() {
         let Some((range, class)) = class_of(text) else {
             let why = "it must be a DSCP or a range of them, and a class: \"46=7\", \"8-15=1\"";
             return Err(wrong_item(section, "classes", i, why));
         };
+        if by_class && u16::from(class) >= switch.queues {
+            let why = format!("class {class} has no queue: switch.queues is {}", switch.queues);
+            return Err(wrong_item(section, "classes", i, &why));
+        }
         classes[range].fill(class);
     }
     Ok(classes)
@@ -190,16 +233,18 @@ fn class_of(text: &str) -> Option<(std::ops::RangeInclusive<usize>, u8)> {
 }
 
 /// Stations that are set.
-fn routes(section: &Section<'_>, ports: &[LivePort]) -> Result<Vec<([u8; 6], usize)>, Mistake> {
+fn routes(section: &Section<'_>, ports: &[LivePort]) -> Result<Vec<Route>, Mistake> {
     let mut routes = Vec::new();
     for (i, text) in section.list::<String>("routes")?.unwrap_or_default().iter().enumerate() {
         let wrong = |why: &str| wrong_item(section, "routes", i, why);
         let station = text.split_once('=').and_then(|(mac, port)| Some((mac_of(mac)?, port)));
-        let Some((mac, name)) = station else {
+        let Some((station, name)) = station else {
             return Err(wrong("it must be a station and a port: \"02:00:00:00:00:01=left\""));
         };
-        let port = ports.iter().position(|port| port.name == name.trim());
-        routes.push((mac, port.ok_or_else(|| wrong("there is no such port"))?));
+        let name = name.trim();
+        let port = ports.iter().position(|port| port.name == name);
+        let port = port.ok_or_else(|| wrong("there is no such port"))?;
+        routes.push(Route { station, port, name: name.to_owned() });
     }
     Ok(routes)
 }

@@ -66,6 +66,11 @@ impl Table {
         &mut self.entries[i].value
     }
 
+    /// The value of `key`, to change.
+    pub fn entry(&mut self, key: &str) -> Option<&mut Node> {
+        self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value)
+    }
+
     /// Puts `value` in the place of what `key` had.
     pub fn insert(&mut self, key: &str, value: Node) {
         self.remove(key);

@@ -2,14 +2,14 @@
 
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_scenario::live_of;
-use switchbed_spec::live::{Attach, Live};
+use switchbed_spec::live::{Attach, Live, Route};
 
 const GOOD: &str = r#"
 title = "Two hosts"
 [live]
 rate = "1Gbps"
 delay = "50us"
-classes = ["8-15=1", "46=7"]
+classes = ["8-15=1", "46=1"]
 routes = ["02:00:00:00:00:0a=left"]
 [[port]]
 name = "left"
@@ -29,7 +29,7 @@ params = { threshold = "20pkt" }
 
 fn read(text: &str, sets: &[&str]) -> Result<Live, String> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    live_of("sw.toml", text, &sets).map_err(|mistake| mistake.to_string())
+    live_of("sw.toml", text, &sets).map(|(live, _)| live).map_err(|mistake| mistake.to_string())
 }
 
 #[test]
@@ -38,8 +38,9 @@ fn a_file_is_read_whole() {
     assert_eq!(live.live.fraction, 0.995);
     assert_eq!(live.switch.buffer, Bytes::new(150_000));
     assert_eq!(live.live.classes[7..17], [7, 1, 1, 1, 1, 1, 1, 1, 1, 16]);
-    assert_eq!(live.live.classes[46], 7);
-    assert_eq!(live.live.routes, [([2, 0, 0, 0, 0, 10], 0)]);
+    assert_eq!(live.live.classes[46], 1);
+    let route = Route { station: [2, 0, 0, 0, 0, 10], port: 0, name: "left".to_owned() };
+    assert_eq!(live.live.routes, [route]);
     let [left, right] = &live.port[..] else { panic!("{:?}", live.port) };
     assert_eq!((left.rate, left.delay), (Rate::from_gbps(1), Span::from_us(50)));
     assert_eq!(right.rate, Rate::from_mbps(100));
@@ -66,7 +67,11 @@ fn mistakes_are_one_line_that_says_where_and_what() {
     let cases = [
         (but("[live]", "[lvie]"), "sw.toml:3: lvie is unknown: did you mean live?"),
         (but("rate = \"1Gbps\"", "rate = \"1Gbit\""), "sw.toml:4: live.rate is \"1Gbit\""),
-        (but("\"46=7\"", "\"64=7\""), "sw.toml:6: live.classes.1 is \"64=7\": it must be a DSCP"),
+        (but("\"46=1\"", "\"64=1\""), "sw.toml:6: live.classes.1 is \"64=1\": it must be a DSCP"),
+        (
+            but("46=1", "46=2"),
+            "live.classes.1 is \"46=2\": class 2 has no queue: switch.queues is 2",
+        ),
         (but("0a=left", "0a=lef"), "live.routes.0 is \"02:00:00:00:00:0a=lef\": there is no such"),
         (but("02:00:00", "02:00"), "it must be a station and a port"),
         (but("name = \"left\"", "name = \"\""), "sw.toml:9: port.0.name is \"\": an interface"),
@@ -98,4 +103,41 @@ fn a_bad_override_names_itself() {
         let found = read(GOOD, &[set]).unwrap_err();
         assert!(found.contains(expected), "{found}");
     }
+}
+
+#[test]
+fn another_scheme_drops_the_parameters_of_the_old_one_and_says_so() {
+    let red = GOOD.replace("per-queue", "red").replace("threshold = \"20pkt\"", "kmax = \"20pkt\"");
+    let set = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        live_of("sw.toml", &red, &sets).map_err(|mistake| mistake.to_string())
+    };
+    let threshold = "scheme.params.threshold=5pkt";
+    // Whatever holds it: the file or an earlier override, and whoever sets what first.
+    for sets in [
+        &["scheme=per-queue", threshold][..],
+        &["scheme.name=per-queue", threshold],
+        &[threshold, "scheme=per-queue"],
+        &["scheme.params.kmin=1pkt", "scheme={ name = \"per-queue\" }", threshold],
+    ] {
+        let (live, notes) = set(sets).unwrap();
+        assert_eq!(live.scheme.name, "per-queue", "{sets:?}");
+        let [note] = &notes[..] else { panic!("{sets:?}: {notes:?}") };
+        assert!(note.starts_with("kmax") && note.contains("of scheme red dropped"), "{note}");
+    }
+    // Back again, they are gone; what both have stays; nobody's is nobody's.
+    assert!(set(&["scheme=none", "scheme=red"]).unwrap_err().contains("kmax"));
+    let threshold_of = |sets| read(GOOD, sets).unwrap().scheme.params["threshold"].clone();
+    assert_eq!(threshold_of(&["scheme=mq-ecn"]), threshold_of(&[]));
+    assert_eq!(set(&["switch.buffer=50pkt"]).unwrap().1, Vec::<String>::new());
+    let mistake = set(&["scheme=per-queue", threshold, "scheme.params.kmax=3pkt"]).unwrap_err();
+    assert!(mistake.contains("no parameter of per-queue"), "{mistake}");
+}
+
+#[test]
+fn it_shows_the_classes_and_routes_as_a_file_has_them() {
+    let shown = serde_json::to_value(read(GOOD, &[]).unwrap()).unwrap();
+    // 1 is class 1 of itself: that need not be said.
+    assert_eq!(shown["live"]["classes"], serde_json::json!(["8-15=1", "46=1"]));
+    assert_eq!(shown["live"]["routes"], serde_json::json!(["02:00:00:00:00:0a=left"]));
 }

@@ -3,7 +3,7 @@
 
 use crate::param::{Param, ParamKind, Section};
 use crate::{Limiters, SchemeChoice, Switch};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 
@@ -36,11 +36,10 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bucket: Option<Bytes>,
     /// Each DSCP's class.
-    #[serde(skip)]
+    #[serde(serialize_with = "classes")]
     pub classes: [u8; 64],
-    /// Station and port, which are not learnt.
-    #[serde(skip)]
-    pub routes: Vec<([u8; 6], usize)>,
+    /// Stations that are not learnt.
+    pub routes: Vec<Route>,
     /// Stations are learnt from what they send.
     pub learn: bool,
     /// The switch's thread has real-time priority (`SCHED_FIFO`).
@@ -53,6 +52,43 @@ pub struct Settings {
     pub series_every: Option<Span>,
     /// What random schemes and faults draw from.
     pub seed: u64,
+}
+
+/// Classes as a file has them: `"8-15=1"`; what it need not say is left out.
+fn classes<S: Serializer>(classes: &[u8; 64], to: S) -> Result<S::Ok, S::Error> {
+    let mut written = Vec::new();
+    let mut first = 0;
+    for run in classes.chunk_by(|a, b| a == b) {
+        let (last, class) = (first + run.len() - 1, run[0]);
+        match run.len() {
+            1 if usize::from(class) == first => {}
+            1 => written.push(format!("{first}={class}")),
+            _ => written.push(format!("{first}-{last}={class}")),
+        }
+        first = last + 1;
+    }
+    to.collect_seq(written)
+}
+
+/// A station whose port is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Its address.
+    pub station: [u8; 6],
+    /// Its port's number.
+    pub port: usize,
+    /// Its port's name.
+    pub name: String,
+}
+
+impl Serialize for Route {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let [a, b, c, d, e, f] = self.station;
+        to.collect_str(&format_args!(
+            "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}={}",
+            self.name
+        ))
+    }
 }
 
 /// `[reaction]`.

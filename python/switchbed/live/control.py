@@ -7,11 +7,13 @@ from typing import Any
 
 from switchbed._native import Mistake
 from switchbed.live import system
+from switchbed.terminal import say
 
 
 def ask(path: Path, what: str, argument: object = None) -> Any:
-    """What the switch at this socket answers; what it refuses is a `Mistake`. Each request has
-    a connection of its own: the switch hangs up on who says nothing."""
+    """What the switch at this socket answers; what it refuses is a `Mistake`, and what it has to
+    say beside it goes to the terminal. Each request has a connection of its own: the switch hangs
+    up on who says nothing."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:
         try:
             stream.connect(str(path))
@@ -25,6 +27,8 @@ def ask(path: Path, what: str, argument: object = None) -> Any:
     answer = json.loads(line)
     if "error" in answer:
         raise Mistake(answer["error"])
+    for note in answer.get("notes", ()):
+        say(f"switchbed: {note}", err=True)
     return answer["ok"]
 
 

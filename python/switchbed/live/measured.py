@@ -130,7 +130,7 @@ def count(
         value
         for port in stats["ports"]
         for name, value in port.items()
-        if name.startswith("drops_") or name == "host_drops"
+        if name.startswith("drops_") or name in ("host_drops", "overruns")
     )
     return {name: n - (before[name] if before else 0) for name, n in found.items()}
 

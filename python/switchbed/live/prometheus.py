@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+COUNTERS = ("_packets", "_errors", "_drops", "overruns", "received_bytes", "sent_bytes")
+
 
 def text(stats: dict[str, Any]) -> str:
     """Every number of the statistics, with its port and queue as labels."""
@@ -31,10 +33,12 @@ def _numbers(stats: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float
     for port in stats["ports"]:
         labels = {"port": port["port"]}
         for name, value in port.items():
-            if name.startswith("drops_"):
+            if isinstance(value, bool):
+                yield f"switchbed_port_{name}", labels, int(value)
+            elif name.startswith("drops_"):
                 reason = name.removeprefix("drops_")
                 yield "switchbed_drops_total", labels | {"reason": reason}, value
-            elif name.endswith(("_packets", "_errors", "_drops", "received_bytes", "sent_bytes")):
+            elif name.endswith(COUNTERS):
                 yield f"switchbed_{name}_total", labels, value
             elif isinstance(value, int | float):
                 yield f"switchbed_port_{name}", labels, value

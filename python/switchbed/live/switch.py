@@ -1,16 +1,17 @@
 """`switchbed live run`: opens the devices, gives up its rights, forwards until it is stopped,
 and writes down what it was asked to."""
 
+import io
 import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from switchbed import _native, signals
 from switchbed._native import LivePlan, LiveSwitch, Mistake
@@ -50,17 +51,52 @@ def run(request: Request, text: str | None = None) -> int:
     socket = request.socket or _socket(live, request.file)
     switch = _open(plan, socket)
     interfaces.place_taps(live)
-    if request.out is not None:
-        request.out.mkdir(parents=True)
+    user = _native.unprivileged_user()
+    out = None if request.out is None else _Results(request.out, user)
     if live["live"]["realtime"]:
         _be_punctual()
-    # Threads that are started from here on have no rights either.
-    _native.drop_capabilities()
-    say(f"switchbed: {len(live['port'])} ports, {live['scheme']['label']}; {socket}", err=True)
-    stats, series = _forward(switch, request.seconds)
-    if request.out is not None:
-        _write(request.out, live, stats, series)
+    with _removed_by_root(socket) if user else nullcontext():
+        # Before any thread is started: what those have is taken from them here.
+        confined = _native.confine()
+        ports, scheme = len(live["port"]), live["scheme"]["label"]
+        _say(f"{ports} ports, {scheme}; {confined}; {socket}")
+        for note in plan.notes:
+            _say(note)
+        stats, series = _forward(switch, request.seconds, keep_series=out is not None)
+        if out is not None:
+            out.write(live, stats, series)
     return 0
+
+
+def _say(text: str) -> None:
+    say(f"switchbed: {text}", err=True)
+
+
+@contextmanager
+def _removed_by_root(socket: Path) -> Iterator[None]:
+    """The switch may not remove its socket, as another user than whose folder it is in. A process
+    that stays root's, without a capability and without a thing open, does when the switch has
+    ended, however that was."""
+    made = socket.stat()
+    ended, end = os.pipe()
+    remover = os.fork()
+    if remover == 0:
+        try:
+            os.setsid()  # Ctrl-C ends the switch
+            os.closerange(0, ended)
+            os.closerange(ended + 1, os.sysconf("SC_OPEN_MAX"))
+            _native.drop_capabilities()
+            os.read(ended, 1)
+            if os.path.samestat(socket.stat(), made):
+                socket.unlink()
+        finally:
+            os._exit(0)
+    os.close(ended)
+    try:
+        yield
+    finally:
+        os.close(end)
+        os.waitpid(remover, 0)
 
 
 def _socket(live: dict[str, Any], file: Path) -> Path:
@@ -89,7 +125,7 @@ def _be_punctual() -> None:
 
 
 def _forward(
-    switch: LiveSwitch, seconds: float | None
+    switch: LiveSwitch, seconds: float | None, *, keep_series: bool
 ) -> tuple[dict[str, Any], "pl.DataFrame | None"]:
     """Runs it on a thread of its own; this one waits for signals."""
     result: list[str | BaseException] = []
@@ -101,6 +137,7 @@ def _forward(
             result.append(error)
 
     parts: list[pl.DataFrame] = []
+    said = 0
     with _stopped_by_signals(switch):
         thread = threading.Thread(target=forward, name="switch")
         thread.start()
@@ -109,8 +146,12 @@ def _forward(
             thread.join(TICK_S)
             if end is not None and time.monotonic() >= end:
                 switch.stop()
-            _take(switch, parts)
-        _take(switch, parts)
+            _take(switch, parts if keep_series else None)
+            gone = switch.gone()
+            for text in gone[said:]:
+                _say(text)
+            said = len(gone)
+        _take(switch, parts if keep_series else None)
     if isinstance(result[0], BaseException):
         raise result[0]
     stats: dict[str, Any] = json.loads(result[0])
@@ -125,9 +166,9 @@ def _joined(parts: "list[pl.DataFrame]") -> "pl.DataFrame | None":
     return pl.concat(parts)
 
 
-def _take(switch: LiveSwitch, parts: "list[pl.DataFrame]") -> None:
+def _take(switch: LiveSwitch, parts: "list[pl.DataFrame] | None") -> None:
     table = switch.take_series()
-    if len(table):
+    if parts is not None and len(table):
         import polars as pl
 
         parts.append(pl.DataFrame(table))
@@ -148,10 +189,40 @@ def _stopped_by_signals(switch: LiveSwitch) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _write(
-    out: Path, live: dict[str, Any], stats: dict[str, Any], series: "pl.DataFrame | None"
-) -> None:
-    (out / "live.json").write_text(json.dumps(live, indent=2) + "\n")
-    (out / "stats.json").write_text(json.dumps(stats, indent=2) + "\n")
-    if series is not None:
-        series.write_parquet(out / "series.parquet")
+def _load_what_writes() -> None:
+    """The new user may not be allowed to read it. It starts threads: their rights go with the
+    user."""
+    _native.leave_none_to_heirs()
+    import polars as pl
+
+    pl.DataFrame({"none": []}).write_parquet(io.BytesIO())
+
+
+class _Results:
+    """The folder of `--out`, opened while that is still allowed and handed to the user that the
+    switch becomes."""
+
+    def __init__(self, path: Path, user: tuple[str, int, int] | None) -> None:
+        path.mkdir(parents=True)
+        self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        if user is not None:
+            _, uid, gid = user
+            os.fchown(self._folder, uid, gid)
+            _load_what_writes()
+
+    def write(
+        self, live: dict[str, Any], stats: dict[str, Any], series: "pl.DataFrame | None"
+    ) -> None:
+        """What was measured."""
+        for name, found in (("live", live), ("stats", stats)):
+            with self._open(f"{name}.json") as file:
+                file.write(json.dumps(found, indent=2).encode() + b"\n")
+        if series is not None:
+            with self._open("series.parquet") as file:
+                series.write_parquet(file)
+
+    def _open(self, name: str) -> BinaryIO:
+        def within(path: str, flags: int) -> int:
+            return os.open(path, flags, 0o644, dir_fd=self._folder)
+
+        return open(name, "wb", opener=within)

@@ -1,7 +1,7 @@
 //! Faults on purpose: of the frames that come in, some are lost, some have a bit flipped,
 //! some come twice.
 
-use super::{Device, Received};
+use super::{Condition, Device, Received};
 use crate::random::Stream;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -61,11 +61,9 @@ impl<D: Device> Device for Faulty<D> {
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.device.fd()
     }
-    fn lost(&self) -> u64 {
-        self.lost + self.device.lost()
-    }
-    fn limiters(&self) -> u64 {
-        self.device.limiters()
+    fn condition(&mut self) -> Condition {
+        let within = self.device.condition();
+        Condition { lost: self.lost + within.lost, ..within }
     }
     fn due(&self) -> Time {
         if self.again.is_some() { Time::ZERO } else { self.device.due() }

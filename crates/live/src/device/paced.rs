@@ -4,7 +4,7 @@
 //! A late thread makes up for as much as a port's bucket holds, as the port does: with more, what
 //! a host alone sends would fill a port as fast as itself, and with less leave it idle.
 
-use super::{Device, LONGEST, Received};
+use super::{Condition, Device, LONGEST, Received};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -101,11 +101,9 @@ impl<D: Device> Device for Paced<D> {
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.device.fd()
     }
-    fn lost(&self) -> u64 {
-        self.lost + self.device.lost()
-    }
-    fn limiters(&self) -> u64 {
-        self.device.limiters()
+    fn condition(&mut self) -> Condition {
+        let within = self.device.condition();
+        Condition { lost: self.lost + within.lost, ..within }
     }
     fn due(&self) -> Time {
         let next = self.waiting.front().map_or(Time::NEVER, |&(ends, _)| ends + self.lost_time);
@@ -168,6 +166,6 @@ mod tests {
         for _ in 0..30 {
             assert_eq!(paced.receive(Time::ZERO, &mut frame).unwrap(), Received::Nothing);
         }
-        assert_eq!((paced.waiting.len(), paced.lost()), (QUEUE, 500));
+        assert_eq!((paced.waiting.len(), paced.condition().lost), (QUEUE, 500));
     }
 }

@@ -4,15 +4,17 @@
 //! Frames are read many at a time (`recvmmsg`). The kernel takes the outer VLAN tag off a frame
 //! before it hands it over, and tells of it beside the frame (`PACKET_AUXDATA`): it is put back.
 
-use super::{Device, LONGEST, Received};
+use super::overruns::Overruns;
+use super::{Condition, Device, LONGEST, Received};
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, RecvMsg, SockFlag,
-    SockProtocol, SockType, bind, recvmmsg, send, setsockopt, socket, sockopt,
+    SockProtocol, SockType, SockaddrStorage, bind, getsockname, getsockopt, recvmmsg, send,
+    setsockopt, socket, sockopt,
 };
-// The macros name the last and the library by these names.
-use nix::{cmsg_space, libc, setsockopt_impl, sockopt_impl};
+// The macros name each other and the library by these names.
+use nix::{cmsg_space, getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -33,6 +35,14 @@ sockopt_impl!(
     libc::PACKET_AUXDATA,
     bool
 );
+sockopt_impl!(
+    /// Frames that came and that found no room, since it was last asked (packet(7)).
+    Counted,
+    GetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_STATISTICS,
+    libc::tpacket_stats
+);
 
 /// A packet socket on an interface.
 pub struct PacketSocket {
@@ -43,6 +53,9 @@ pub struct PacketSocket {
     batch: VecDeque<(usize, Got)>,
     /// The batch was all that there was: the next question is answered without the kernel.
     drained: bool,
+    /// Frames that found no room in the socket, or before it.
+    lost: u64,
+    overruns: Overruns,
 }
 
 /// A frame that was read.
@@ -109,12 +122,15 @@ impl PacketSocket {
             buffers: vec![vec![0; LONGEST]; BATCH],
             batch: VecDeque::with_capacity(BATCH),
             drained: false,
+            lost: 0,
+            overruns: Overruns::of(name, &["rx_dropped", "rx_missed_errors"]),
         };
         // Until it was bound it heard all interfaces.
         while !opened.drained {
             opened.read()?;
         }
         opened.batch.clear();
+        getsockopt(&opened.socket, Counted)?;
         Ok(opened)
     }
 
@@ -168,6 +184,15 @@ impl Device for PacketSocket {
     }
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         Some(self.socket.as_fd())
+    }
+    fn condition(&mut self) -> Condition {
+        let counted = getsockopt(&self.socket, Counted);
+        self.lost += counted.map_or(0, |counted| u64::from(counted.tp_drops));
+        // The kernel unbinds it from an interface that is no more: its number is -1.
+        let bound = getsockname::<SockaddrStorage>(self.socket.as_raw_fd()).ok();
+        let interface = bound.and_then(|bound| Some(bound.as_link_addr()?.ifindex() as i32));
+        let gone = interface.is_some_and(|number| number <= 0);
+        Condition { overruns: self.lost + self.overruns.count(), gone, ..Condition::default() }
     }
     fn due(&self) -> Time {
         if self.batch.is_empty() { Time::NEVER } else { Time::ZERO }

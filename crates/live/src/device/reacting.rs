@@ -7,7 +7,7 @@
 //! the interface has let go of the packet when it comes here. So a limiter's queue is as short as
 //! BQL would keep it, in time rather than in packets, and losses tell TCP to slow down.
 
-use super::{Device, LONGEST, Received};
+use super::{Condition, Device, LONGEST, Received};
 use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -218,11 +218,10 @@ impl<D: Device> Device for Reacting<D> {
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.device.fd()
     }
-    fn lost(&self) -> u64 {
-        self.lost + self.device.lost()
-    }
-    fn limiters(&self) -> u64 {
-        self.limiters.len() as u64 + self.device.limiters()
+    fn condition(&mut self) -> Condition {
+        let within = self.device.condition();
+        let limiters = self.limiters.len() as u64 + within.limiters;
+        Condition { lost: self.lost + within.lost, limiters, ..within }
     }
     fn due(&self) -> Time {
         if !self.free.is_empty() {

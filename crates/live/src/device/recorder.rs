@@ -1,6 +1,6 @@
 //! A copy of all that passes, as a pcap file that Wireshark opens.
 
-use super::{Device, Received};
+use super::{Condition, Device, Received};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, PcapError, TsResolution};
 use std::fs::File;
@@ -69,11 +69,8 @@ impl<D: Device, W: Write> Device for Recorder<D, W> {
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.device.fd()
     }
-    fn lost(&self) -> u64 {
-        self.device.lost()
-    }
-    fn limiters(&self) -> u64 {
-        self.device.limiters()
+    fn condition(&mut self) -> Condition {
+        self.device.condition()
     }
     fn due(&self) -> Time {
         self.device.due()

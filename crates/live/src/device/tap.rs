@@ -2,7 +2,9 @@
 //! receives. It may be put in another network namespace while it is open, and is gone when
 //! the switch is, however that ends. Offloads are off: frames are those on a wire.
 
-use super::{Device, LONGEST, Received};
+use super::overruns::Overruns;
+use super::{Condition, Device, LONGEST, Received};
+use nix::errno::Errno;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use switchbed_qdisc::units::Time;
@@ -12,6 +14,8 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 pub struct Tap {
     device: SyncDevice,
     buffer: Vec<u8>,
+    overruns: Overruns,
+    gone: bool,
 }
 
 impl Tap {
@@ -23,7 +27,9 @@ impl Tap {
         let builder = DeviceBuilder::new().name(name).layer(Layer::L2).enable(false);
         let device = builder.build_sync()?;
         device.set_nonblocking(true)?;
-        Ok(Tap { device, buffer: vec![0; LONGEST + 1] })
+        // What finds the interface's queue full has left its host.
+        let overruns = Overruns::of(name, &["tx_dropped"]);
+        Ok(Tap { device, buffer: vec![0; LONGEST + 1], overruns, gone: false })
     }
 }
 
@@ -37,7 +43,11 @@ impl Device for Tap {
                 Ok(Received::Frame)
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Received::Nothing),
-            Err(error) => Err(error),
+            Err(error) => {
+                // It went with its namespace, or was deleted.
+                self.gone |= error.raw_os_error() == Some(Errno::EBADFD as i32);
+                Err(error)
+            }
         }
     }
     fn send(&mut self, _now: Time, frame: &[u8]) -> io::Result<()> {
@@ -45,5 +55,8 @@ impl Device for Tap {
     }
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         Some(self.device.as_fd())
+    }
+    fn condition(&mut self) -> Condition {
+        Condition { overruns: self.overruns.count(), gone: self.gone, ..Condition::default() }
     }
 }

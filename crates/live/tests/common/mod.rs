@@ -7,7 +7,7 @@ use switchbed_live::device::{Memory, Port};
 use switchbed_live::forward::AnyDevice;
 use switchbed_live::{Clock, Fake, Forwarder, Switch};
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_spec::live::{Attach, Faults, LivePort, Settings};
+use switchbed_spec::live::{Attach, Faults, LivePort, Route, Settings};
 use switchbed_spec::scheme::{Value, find};
 use switchbed_spec::{
     BufferPolicy, Classify, Discipline, Live, ParamKind, SchemeChoice, Switch as Ports, quantity,
@@ -93,7 +93,9 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
             fraction: 1.0,
             bucket: None,
             classes: std::array::from_fn(|dscp| dscp as u8),
-            routes: (0..ports).map(|i| (station(i), i)).collect(),
+            routes: (0..ports)
+                .map(|i| Route { station: station(i), port: i, name: format!("p{i}") })
+                .collect(),
             learn: true,
             realtime: false,
             socket: None,

@@ -1,0 +1,233 @@
+//! What is left to a switch that runs, should a frame or a request ever be its undoing: its open
+//! devices, and nothing else. It becomes a user that owns nothing, gives up every capability, may
+//! gain no right by a program, and makes no system call but those that forwarding takes (seccomp).
+
+use caps::CapSet::{Ambient, Bounding, Effective, Inheritable, Permitted};
+use caps::Capability;
+use nix::libc;
+use nix::sys::prctl::set_no_new_privs;
+use nix::unistd::{Uid, User, geteuid, setgroups, setresgid, setresuid};
+use seccompiler::SeccompCmpArgLen::Dword;
+use seccompiler::{
+    SeccompAction, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    apply_filter_all_threads,
+};
+use std::fmt;
+use std::io;
+
+/// Whom a switch of root's becomes: the first that there is.
+const USERS: [&str; 2] = ["switchbed", "nobody"];
+
+/// The user that a switch becomes; `None` if it stays who it is, being no root or having no right to.
+pub fn user() -> Option<User> {
+    use Capability::{CAP_CHOWN, CAP_SETGID, CAP_SETUID};
+    let may = |&right: &Capability| caps::has_cap(None, Effective, right).unwrap_or(false);
+    // A folder for results is handed over too.
+    let able = geteuid().is_root() && [CAP_SETUID, CAP_SETGID, CAP_CHOWN].iter().all(may);
+    let found = || USERS.iter().find_map(|name| User::from_name(name).ok().flatten());
+    able.then(found).flatten().filter(|user| !user.uid.is_root())
+}
+
+/// How far it came.
+#[derive(Debug)]
+pub struct Confined {
+    user: Result<String, Uid>,
+    /// Why system calls are not filtered.
+    unfiltered: Option<String>,
+}
+
+impl fmt::Display for Confined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.user {
+            Ok(name) => write!(f, "as {name}")?,
+            Err(uid) if uid.is_root() => f.write_str("still as root, without its capabilities")?,
+            Err(uid) => write!(f, "as user {uid}")?,
+        }
+        match &self.unfiltered {
+            None => f.write_str(", system calls filtered"),
+            Some(why) => write!(f, ", system calls not filtered ({why})"),
+        }
+    }
+}
+
+/// Confines this process for good: open devices stay open, but no more can be opened. Threads that
+/// it has started already lose what they have with the user; where that stays, there must be none.
+///
+/// # Errors
+/// The system's. A kernel that filters no system calls is none.
+pub fn confine(user: Option<&User>) -> io::Result<Confined> {
+    leave_none_to_heirs()?;
+    if let Some(user) = user {
+        setgroups(&[])?;
+        setresgid(user.gid, user.gid, user.gid)?;
+        setresuid(user.uid, user.uid, user.uid)?;
+    }
+    drop_capabilities()?;
+    set_no_new_privs()?;
+    let user = user.map(|user| user.name.clone()).ok_or_else(geteuid);
+    Ok(Confined { user, unfiltered: filter().err().map(|error| error.to_string()) })
+}
+
+/// Gives up the capabilities of this thread and of those it starts.
+///
+/// # Errors
+/// The system's.
+pub fn drop_capabilities() -> io::Result<()> {
+    leave_none_to_heirs()?;
+    for set in [Effective, Permitted] {
+        caps::clear(None, set).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+/// Takes from programs, and from threads to come, what they could have. Comes before all others, as
+/// it takes a capability.
+///
+/// # Errors
+/// The system's.
+pub fn leave_none_to_heirs() -> io::Result<()> {
+    if caps::has_cap(None, Effective, Capability::CAP_SETPCAP).map_err(io::Error::other)? {
+        caps::clear(None, Bounding).map_err(io::Error::other)?;
+    }
+    for set in [Ambient, Inheritable] {
+        caps::clear(None, set).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+/// What a switch does, its interpreter with it: frames, its control socket, time, memory, threads,
+/// and files, which its user must be allowed. Whatever is not here fails (`EPERM`): there are no new
+/// sockets, no programs, no signals to others, no devices.
+const CALLS: &[libc::c_long] = &[
+    // Frames and the control socket.
+    libc::SYS_recvmmsg,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_sendto,
+    libc::SYS_getsockname,
+    libc::SYS_getsockopt,
+    libc::SYS_accept4,
+    libc::SYS_ppoll,
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_pread64,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_pwrite64,
+    libc::SYS_close,
+    // Threads that wait for each other (the writer of Parquet).
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_eventfd2,
+    // Time.
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_getres,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_nanosleep,
+    libc::SYS_gettimeofday,
+    // Memory.
+    libc::SYS_brk,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    // Threads, signals to itself, its end.
+    libc::SYS_futex,
+    // Answered by `ENOSYS`.
+    libc::SYS_clone3,
+    libc::SYS_set_robust_list,
+    libc::SYS_rseq,
+    libc::SYS_gettid,
+    libc::SYS_getpid,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sigaltstack,
+    libc::SYS_restart_syscall,
+    libc::SYS_getrandom,
+    libc::SYS_wait4,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    // Files.
+    libc::SYS_openat,
+    libc::SYS_fstat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_lseek,
+    libc::SYS_ftruncate,
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_getdents64,
+    libc::SYS_readlinkat,
+    libc::SYS_getcwd,
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+    libc::SYS_uname,
+    libc::SYS_sysinfo,
+    libc::SYS_fcntl,
+    libc::SYS_dup,
+];
+
+/// Those that newer architectures do without.
+#[cfg(target_arch = "x86_64")]
+const OLD_CALLS: &[libc::c_long] = &[
+    libc::SYS_poll,
+    libc::SYS_epoll_wait,
+    libc::SYS_stat,
+    libc::SYS_lstat,
+    libc::SYS_readlink,
+    libc::SYS_time,
+    libc::SYS_arch_prctl,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_CALLS: &[libc::c_long] = &[];
+
+/// Calls of which an argument decides: its place, and what it must be under a mask.
+#[allow(clippy::unnecessary_cast, reason = "C libraries disagree on their types")]
+const ARGUED: &[(libc::c_long, u8, u64, &[u64])] = &[
+    // No thread that is a process.
+    (libc::SYS_clone, 0, libc::CLONE_THREAD as u64, &[libc::CLONE_THREAD as u64]),
+    // Nothing but a pair of its own.
+    (libc::SYS_socketpair, 0, u32::MAX as u64, &[libc::AF_UNIX as u64]),
+    // No memory that is a program.
+    (libc::SYS_mmap, 2, libc::PROT_EXEC as u64, &[0]),
+    (libc::SYS_mprotect, 2, libc::PROT_EXEC as u64, &[0]),
+    (
+        libc::SYS_ioctl,
+        1,
+        u32::MAX as u64,
+        &[libc::TCGETS as u64, libc::FIONBIO as u64, libc::FIOCLEX as u64],
+    ),
+    (
+        libc::SYS_prctl,
+        0,
+        u32::MAX as u64,
+        &[libc::PR_SET_NAME as u64, libc::PR_SET_TIMERSLACK as u64],
+    ),
+];
+
+fn filter() -> Result<(), seccompiler::Error> {
+    let here = std::env::consts::ARCH.try_into()?;
+    let install = |rules, otherwise, then| -> Result<(), seccompiler::Error> {
+        let filter = SeccompFilter::new(rules, otherwise, then, here)?;
+        apply_filter_all_threads(&seccompiler::BpfProgram::try_from(filter)?)
+    };
+    // The C library makes its threads by the old call where the new one, whose flags no filter can
+    // see, is not there.
+    let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
+    install([(libc::SYS_clone3, vec![])].into(), SeccompAction::Allow, unknown)?;
+    let plain = CALLS.iter().chain(OLD_CALLS).map(|&call| (call, vec![]));
+    let argued = ARGUED.iter().map(|&(call, place, mask, values)| {
+        let rule = |&value: &u64| {
+            let must_be = SeccompCmpOp::MaskedEq(mask);
+            SeccompRule::new(vec![SeccompCondition::new(place, Dword, must_be, value)?])
+        };
+        values.iter().map(rule).collect::<Result<Vec<_>, _>>().map(|rules| (call, rules))
+    });
+    let rules = plain.map(Ok).chain(argued).collect::<Result<_, _>>()?;
+    install(rules, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow)
+}

@@ -1,0 +1,106 @@
+"""What is left to a live switch that runs: its open devices, and nothing else of root's."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from conftest import Program
+from live_switch import SWITCH, holders, ip, namespaces, running, tap, transfer, wait_for
+
+__all__ = ["namespaces"]
+pytestmark = pytest.mark.needs("namespaces")
+
+ATTEMPTS = """
+    import ctypes, mmap, os, pathlib, signal, socket, subprocess, sys, threading
+    from switchbed import _native
+    kept = open(sys.argv[1], "w")
+    said = _native.confine()
+    def fails(what, attempt):
+        try:
+            attempt()
+        except OSError:
+            return
+        print("succeeded:", what)
+    fails("root's files", lambda: pathlib.Path(sys.argv[2]).read_text())
+    fails("new files in root's folders", lambda: pathlib.Path(sys.argv[2] + "2").write_text(""))
+    fails("files removed from root's folders", lambda: os.unlink(sys.argv[1]))
+    fails("a socket", lambda: socket.socket())
+    fails("a packet socket", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
+    fails("a program", lambda: subprocess.run(["/bin/true"]))
+    fails("a process", os.fork)
+    fails("a signal", lambda: os.kill(os.getppid(), 0))
+    fails("root again", lambda: os.setuid(0))
+    code = mmap.PROT_READ | mmap.PROT_EXEC
+    fails("memory to execute", lambda: mmap.mmap(-1, 4096, prot=code))
+    kept.write("what was open stays open")
+    kept.close()
+    thread = threading.Thread(target=lambda: print("a thread runs"))
+    thread.start()
+    thread.join()
+    print(said)
+"""
+
+
+def test_nothing_of_roots_is_left_but_what_is_open(tmp_path: Path) -> None:
+    kept, secret = tmp_path / "kept", tmp_path / "secret"
+    secret.write_text("root's")
+    secret.chmod(0o600)
+    words = [sys.executable, "-c", textwrap.dedent(ATTEMPTS), str(kept), str(secret)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == "a thread runs"
+    assert done.stdout.splitlines()[1:] == ["as nobody, system calls filtered"]
+    assert kept.read_text() == "what was open stays open"
+
+
+def test_a_switch_without_roots_rights_does_all_its_work(
+    switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
+) -> None:
+    pcap, out = tmp_path / "a.pcap", tmp_path / "out"
+    tmp_path.chmod(0o700)
+    text = SWITCH.replace("[switch]", 'series_every = "5ms"\n[switch]')
+    text += tap(f"n{os.getpid()}a", namespaces[0], "10.0.0.1") + f'pcap = "{pcap}"\n'
+    text += tap(f"n{os.getpid()}b", namespaces[1], "10.0.0.2")
+    with running(command, tmp_path, text, "--out", str(out)) as socket:
+        switch, remover = sorted(holders(socket))
+        assert status(switch) == {"Uid": {"65534"}, "NoNewPrivs": {"1"}, "Seccomp": {"2"}}
+        # It waits for the other's end with nothing else open.
+        wait_for(lambda: len(list(Path(f"/proc/{remover}/fd").iterdir())) == 1)
+        assert transfer(namespaces[0], namespaces[1], "10.0.0.2") < 30
+        switchbed(
+            "live", "set", "scheme=per-queue", "scheme.params.threshold=9KB", "--socket", socket
+        )
+        assert '"per-queue"' in switchbed("live", "show", "--socket", socket).stdout
+    assert not socket.exists()
+    assert pcap.stat().st_size > 2_000_000
+    assert {path.name for path in out.iterdir()} == {"live.json", "stats.json", "series.parquet"}
+
+
+def status(pid: int) -> dict[str, set[str]]:
+    """Of every thread of a process."""
+    found: dict[str, set[str]] = {}
+    for path in Path(f"/proc/{pid}/task").glob("*/status"):
+        fields = dict(line.split(":", 1) for line in path.read_text().splitlines())
+        for name in ("Uid", "NoNewPrivs", "Seccomp"):
+            found.setdefault(name, set()).update(fields[name].split())
+    return found
+
+
+def test_a_killed_switch_leaves_no_socket(
+    tmp_path: Path, namespaces: list[str], command: list[str]
+) -> None:
+    file, socket = tmp_path / "sw.toml", tmp_path / "sw.sock"
+    names = [f"k{os.getpid()}{letter}" for letter in "ab"]
+    file.write_text(SWITCH + "".join(f'[[port]]\nname = "{name}"\n' for name in names))
+    words = [*command, "live", "run", str(file), "--socket", str(socket)]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as switch:
+        assert switch.stderr is not None
+        assert " ports, " in switch.stderr.readline()
+        assert socket.exists()
+        switch.send_signal(signal.SIGKILL)
+    wait_for(lambda: not socket.exists())
+    assert names[0] not in ip("link", "show")
