@@ -98,6 +98,8 @@ validate: setup
 	$(BIN)/python validation/broken.py
 	$(BIN)/python validation/other_seeds.py
 	$(BIN)/python validation/ns3_witness.py
+	$(BIN)/python validation/live_frames.py
+	$(BIN)/python validation/live_soak.py
 	$(BIN)/python validation/damage.py
 	$(BIN)/python validation/full_disk.py 5
 	$(BIN)/python validation/sweep_kills.py 40

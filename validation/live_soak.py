@@ -29,8 +29,8 @@ SCHEMES = (
     ("scheme=red", "scheme.params.kmax=60KB"),
     ("scheme=none",),
 )
-HOSTS = ("sbsoak-a", "sbsoak-b")
-PORTS = ("sbsoak0", "sbsoak1")
+HOSTS = tuple(f"sbsoak{os.getpid()}{host}" for host in "ab")
+PORTS = tuple(f"sbs{os.getpid()}{port}" for port in "ab")
 SWITCH = f"""
 [live]
 rate = "60Mbps"

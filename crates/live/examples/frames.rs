@@ -49,6 +49,7 @@ impl Frames {
         let from = of(PORTS, 0);
         // Two of three go to the first port, which is more than it sends.
         let to = if of(3, 2) > 0 { 0 } else { of(PORTS, 4) };
+        let to = if to == from && of(16, 6) > 0 { (from + 1) % PORTS } else { to };
         let template = &self.templates[(from * PORTS + to) * 8 + of(8, 8)];
         let length = if of(2, 12) == 0 { 64 + of(1450, 16) } else { 1514 - of(64, 16) };
         into.clear();
@@ -58,7 +59,7 @@ impl Frames {
         into[NUMBER..NUMBER + 8].copy_from_slice(&number.to_le_bytes());
         match of(40, 40) {
             // Something in the headers is not what it should be: a station, a type, a length.
-            0..=2 => into[6 + of(36, 48)] = draw as u8,
+            0..=2 => into[of(42, 48)] = draw as u8,
             3 => into[12..42].copy_from_slice(&self.noise[noise..][..30]),
             4 => into[14 + of(20, 48)] ^= 1 << of(8, 54),
             5 => into.truncate(of(NUMBER, 48)),

@@ -218,8 +218,11 @@ class _Results:
             with self._open(f"{name}.json") as file:
                 file.write(json.dumps(found, indent=2).encode() + b"\n")
         if series is not None:
+            # As it was tried before: into memory.
+            written = io.BytesIO()
+            series.write_parquet(written)
             with self._open("series.parquet") as file:
-                series.write_parquet(file)
+                file.write(written.getbuffer())
 
     def _open(self, name: str) -> BinaryIO:
         def within(path: str, flags: int) -> int:
