@@ -8,6 +8,7 @@ mod crosspoints;
 mod determinism;
 mod early_marking;
 mod empty_network;
+mod ends;
 mod interference;
 mod lazy;
 mod md1;

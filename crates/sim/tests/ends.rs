@@ -1,8 +1,6 @@
 //! A run comes to an end, and can be stopped on its way whatever it is busy with.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use switchbed_qdisc::units::Span;
 use switchbed_sim::{Simulation, Status};
 use switchbed_spec::*;
