@@ -25,6 +25,7 @@ delay = "250us"
 """
 FOR_A_WHILE = '[measure]\nwarmup = "600ms"\n[run]\nuntil = "1700ms"'
 STEP = 'name = "per-queue"\nparams = { threshold = "20pkt" }'
+PER_PORT = 'name = "per-port"\nparams = { threshold = "20pkt" }'
 MQ_ECN = 'name = "mq-ecn"\nparams = { threshold = "20pkt" }'
 NOTHING = 'name = "none"'
 ECN = 'kind = "ecn-star"'

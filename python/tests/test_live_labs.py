@@ -11,6 +11,7 @@ from live_lab import (
     MQ_ECN,
     NO_ECN,
     NOTHING,
+    PER_PORT,
     STEP,
     both,
     bulk,
@@ -69,6 +70,19 @@ def test_dwrr_shares_the_link_by_quanta(
         goodput = lab(tmp_path, STEP, traffic, quanta=quanta, scale=scale)["goodput_mbps"]
         ratio = goodput["0"] / goodput["1"]
         return 0.75 * share < ratio < 1.33 * share, ratio
+
+    shows(happens)
+
+
+def test_a_threshold_for_the_port_lets_eight_flows_take_more_than_one(tmp_path: Path) -> None:
+    """MQ-ECN, figure 3."""
+    traffic = bulk("0", 2, 0) + bulk("1", 2, 1, each=8)
+    quanta = (1500, 1500)
+
+    def happens(scale: float) -> tuple[bool, object]:
+        goodput = lab(tmp_path, PER_PORT, traffic, quanta=quanta, scale=scale)["goodput_mbps"]
+        ratio = goodput["1"] / goodput["0"]
+        return ratio > 1.5, ratio
 
     shows(happens)
 
