@@ -58,9 +58,11 @@ test-system:
 		echo "test: tests that need what is not installed are skipped (sudo make setup-system installs it)"; \
 	fi
 
+# The fuzz targets are outside the workspace: checked, that they follow it, and not linked.
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	CUSTOM_LIBFUZZER_PATH=target/none cargo check --locked --quiet --manifest-path fuzz/Cargo.toml --target-dir target
 	$(BIN)/ruff check python validation
 	$(BIN)/ruff format --check python validation
 	$(BIN)/mypy

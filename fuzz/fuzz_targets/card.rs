@@ -51,5 +51,5 @@ fuzz_target!(|bytes: &[u8]| {
         let due = card.due();
         take(&mut card, due);
     }
-    assert_eq!(out + card.lost(), came);
+    assert_eq!(out + card.condition().lost, came);
 });

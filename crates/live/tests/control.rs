@@ -98,7 +98,8 @@ fn beside(name: &str, act: impl FnOnce(&Path)) {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let (mut forwarder, _) = crate::common::forwarder(resolve(&[]).unwrap().0, Monotonic::new());
+            let (mut forwarder, _) =
+                crate::common::forwarder(resolve(&[]).unwrap().0, Monotonic::new());
             serve(&mut forwarder, &control, &resolve, &stop, |_| ()).unwrap();
         });
         act(&path);
