@@ -7,11 +7,15 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Protocol
 
+import hypothesis
 import pytest
 from forked import Forks
 from needs import pytest_runtest_protocol, pytest_runtest_setup, pytest_sessionfinish
 
 __all__ = ["pytest_runtest_protocol", "pytest_runtest_setup", "pytest_sessionfinish"]
+
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 SINGLE = """
 title = "Small flows among four hosts"

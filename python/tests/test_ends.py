@@ -12,9 +12,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 from conftest import AT_ONCE_S, Program
+from forked import HANGS_S
 
 SLOW = ("--set", "flows=30_000")
 """Makes a run last for a while."""
+MANY = (*SLOW, "--set", f"compare.seed={list(range(1, 51))}", "--jobs", "1")
+"""Makes a comparison of many such, one after the other."""
 LONG = ("--set", "flows=100_000_000", "--any-memory")
 """Makes a run last for minutes."""
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -124,7 +127,7 @@ def test_a_run_that_looks_all_the_time_can_be_stopped(
 def test_a_signal_keeps_what_has_finished(
     command: list[str], sweep: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    with begun(command, tmp_path, "run", sweep, *SLOW, "--jobs", "1", "--out", "out") as process:
+    with begun(command, tmp_path, "run", sweep, *MANY, "--out", "out") as process:
         wait_for(process, tmp_path, ".out*/*/summary.json")
         assert "runs had finished and are kept" in end(process, number)
     assert (tmp_path / "out/summary.json").exists()
@@ -133,7 +136,7 @@ def test_a_signal_keeps_what_has_finished(
 
 
 def test_a_signal_ends_a_sweep(command: list[str], sweep: Path, tmp_path: Path) -> None:
-    with begun(command, tmp_path, "sweep", sweep, *SLOW, "--jobs", "1") as process:
+    with begun(command, tmp_path, "sweep", sweep, *MANY) as process:
         wait_for(process, tmp_path, "switchbed-store/runs/*/summary.json")
         assert "goes on from here" in end(process, signal.SIGTERM)
     assert not list(tmp_path.glob("switchbed-store/.drafts/*"))
@@ -226,6 +229,6 @@ def test_what_nohup_ignores_is_ignored(command: list[str], single: Path, tmp_pat
     with begun(["nohup", *command], tmp_path, "run", single, *SLOW, "--out", "out") as process:
         wait_for(process, tmp_path, ".out*")
         process.send_signal(signal.SIGHUP)
-        process.communicate(timeout=120)
+        process.communicate(timeout=HANGS_S)
     assert process.returncode == 0
     assert (tmp_path / "out/summary.json").exists()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import AT_ONCE_S, SINGLE, Program
+from forked import HANGS_S
 from test_sweeps import contents
 
 WORKERS = ["--engine", "ray", "--jobs", "2"]
@@ -74,7 +75,7 @@ def test_a_worker_that_is_killed_costs_no_run(
             busy = [pid for pid, name in below(process.pid) if name.startswith("ray::execute")]
         os.kill(busy[0], signal.SIGKILL)
         assert len(list(store.glob("runs/*"))) < 20, "half-way"
-        printed, errors = process.communicate(timeout=120)
+        printed, errors = process.communicate(timeout=HANGS_S)
     assert process.returncode == 0, errors
     assert "20 runs: 20 ran, 0 kept from before; in ray" in printed
     switchbed("sweep", sweep, *slow, "--store", "threads")
@@ -143,7 +144,7 @@ def test_on_a_cluster_that_is_there_a_failing_run_is_recorded_and_the_rest_goes_
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANGS_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

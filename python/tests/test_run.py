@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import AT_ONCE_S, SLOW, Program
+from forked import HANGS_S
 
 COUNTERS = ("marks", "drops", "timeouts", "packet_hops", "events", "seed", "schema_version")
 
@@ -111,7 +112,7 @@ def test_progress_shows_on_a_terminal_and_only_there(command: list[str], single:
     ):
         os.close(child)
         shown = b"".join(iter(lambda: read(parent), b""))
-        _, unshown = unseen.communicate(timeout=60)
+        _, unshown = unseen.communicate(timeout=HANGS_S)
     os.close(parent)
     assert seen.returncode == unseen.returncode == 0
     assert re.search(rb"[\d,]+/300,000 flows", shown)

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from conftest import AT_ONCE_S, SWEEP, Program
+from forked import HANGS_S
 from test_ray import below, start, wait_for
 from test_sweeps import contents
 
@@ -82,7 +83,7 @@ def test_a_job_that_dies_or_is_preempted(
         os.killpg(int((slurm / "77_0.pid").read_text()), signal.SIGKILL)
         for pid in running(slurm, "77_1"):
             os.kill(pid, signal.SIGUSR2)  # as Slurm before it takes a job's machine away
-        printed, errors = process.communicate(timeout=120)
+        printed, errors = process.communicate(timeout=HANGS_S)
     assert process.returncode == 1, errors
     assert (slurm / "requeued").read_text() == "77_1\n"
     rows = pl.read_parquet(store / "sweeps/sweep.parquet")

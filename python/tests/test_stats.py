@@ -14,7 +14,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 POSITIVE = st.floats(1e-3, 1e6)
 ONCE = (Phase.explicit, Phase.generate)
 """A failure says no more after minutes of shrinking."""
-coverage = settings(max_examples=4, derandomize=True, deadline=None, phases=ONCE)
+coverage = settings(max_examples=4, derandomize=True, phases=ONCE)
 """The experiments of a coverage test are many already, and must come out the same each time."""
 
 
@@ -70,7 +70,7 @@ def test_the_paired_interval_covers_the_ratio_whatever_the_seeds_do_to_both(
     assert within(holds(found, truth), stats.LEVEL, 800)
 
 
-@settings(max_examples=2, derandomize=True, deadline=None, phases=ONCE)
+@settings(max_examples=2, derandomize=True, phases=ONCE)
 @given(SEEDS, st.sampled_from([30, 80]))
 def test_the_bootstrap_interval_covers_a_median_and_a_mean(seed: int, n: int) -> None:
     # BCa is right to order 1/n, and a little short of the level at these n.

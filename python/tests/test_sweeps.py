@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import AT_ONCE_S, SINGLE, SWEEP, Program
+from forked import HANGS_S
 from test_run import read
 
 import switchbed as sb
@@ -74,7 +75,7 @@ def test_sweeps_at_the_same_time_write_the_same_store(
 ) -> None:
     arguments = [*command, "sweep", str(sweep), "--set", "flows=500", "--seeds", "10"]
     together = [subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.DEVNULL) for _ in "ab"]
-    assert [process.wait(timeout=60) for process in together] == [0, 0]
+    assert [process.wait(timeout=HANGS_S) for process in together] == [0, 0]
     switchbed(*arguments[1:], "--store", "alone")
     assert contents(tmp_path / "switchbed-store") == contents(tmp_path / "alone")
     assert not list((tmp_path / "switchbed-store/.drafts").iterdir())

@@ -101,7 +101,7 @@ def lowest_queue(n: int, beta: float, cd: float, k: float) -> float:
     return min(lows)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(2, 12), st.floats(0.05, 0.7), st.floats(10, 500))
 def test_at_the_corrected_threshold_the_worst_queue_just_touches_0(
     n: int, beta: float, cd: float
