@@ -1,11 +1,13 @@
 """What is left to a live switch that runs: its open devices, and nothing else of root's."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Program
@@ -55,6 +57,45 @@ def test_nothing_of_roots_is_left_but_what_is_open(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[0] == "a thread runs"
     assert done.stdout.splitlines()[1:] == ["as nobody, system calls filtered"]
     assert kept.read_text() == "what was open stays open"
+
+
+EARLY = """
+    import os, signal, sys
+    from switchbed import _native, cli
+    number, confine = int(sys.argv.pop()), _native.confine
+    def told_to_end():
+        os.kill(os.getpid(), number)
+        return confine()
+    _native.confine = told_to_end
+    cli.main()
+"""
+
+
+def told_early(
+    folder: Path, number: signal.Signals, *before: str, seconds: str = "60"
+) -> dict[str, Any]:
+    """What a switch has counted that had this signal before it began."""
+    names = [f"e{os.getpid()}{letter}" for letter in "ab"]
+    ports = "".join(f'[[port]]\nname = "{name}"\n' for name in names)
+    (folder / "sw.toml").write_text(SWITCH + ports)
+    words = ["live", "run", "sw.toml", "--socket", "sw.sock", "--out", "out", "--seconds", seconds]
+    program = [*before, sys.executable, "-c", textwrap.dedent(EARLY), *words, str(int(number))]
+    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not (folder / "sw.sock").exists()
+    stats: dict[str, Any] = json.loads((folder / "out" / "stats.json").read_text())
+    return stats
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_before_the_first_frame_ends_it_in_order_too(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    assert told_early(tmp_path, number)["time_s"] < 30
+
+
+def test_a_switch_goes_on_that_is_to_ignore_the_end_of_a_terminal(tmp_path: Path) -> None:
+    assert told_early(tmp_path, signal.SIGHUP, "nohup", seconds="0.7")["time_s"] > 0.6
 
 
 def test_a_switch_without_roots_rights_does_all_its_work(

@@ -55,7 +55,7 @@ def run(request: Request, text: str | None = None) -> int:
     out = None if request.out is None else _Results(request.out, user)
     if live["live"]["realtime"]:
         _be_punctual()
-    with _removed_by_root(socket) if user else nullcontext():
+    with _stopped_by_signals(switch), _removed_by_root(socket) if user else nullcontext():
         # Before any thread is started: what those have is taken from them here.
         confined = _native.confine()
         ports, scheme = len(live["port"]), live["scheme"]["label"]
@@ -138,20 +138,19 @@ def _forward(
 
     parts: list[pl.DataFrame] = []
     said = 0
-    with _stopped_by_signals(switch):
-        thread = threading.Thread(target=forward, name="switch")
-        thread.start()
-        end = None if seconds is None else time.monotonic() + seconds
-        while thread.is_alive():
-            thread.join(TICK_S)
-            if end is not None and time.monotonic() >= end:
-                switch.stop()
-            _take(switch, parts if keep_series else None)
-            gone = switch.gone()
-            for text in gone[said:]:
-                _say(text)
-            said = len(gone)
+    thread = threading.Thread(target=forward, name="switch")
+    thread.start()
+    end = None if seconds is None else time.monotonic() + seconds
+    while thread.is_alive():
+        thread.join(TICK_S)
+        if end is not None and time.monotonic() >= end:
+            switch.stop()
         _take(switch, parts if keep_series else None)
+        gone = switch.gone()
+        for text in gone[said:]:
+            _say(text)
+        said = len(gone)
+    _take(switch, parts if keep_series else None)
     if isinstance(result[0], BaseException):
         raise result[0]
     stats: dict[str, Any] = json.loads(result[0])
@@ -181,12 +180,15 @@ def _stopped_by_signals(switch: LiveSwitch) -> Iterator[None]:
     def stop(_number: int, _frame: object) -> None:
         switch.stop()
 
-    before = {number: signal.signal(number, stop) for number in signals.ENDING}
+    before = {number: signal.getsignal(number) for number in signals.ENDING}
+    heard = [number for number in before if before[number] != signal.SIG_IGN]
+    for number in heard:
+        signal.signal(number, stop)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in heard:
+            signal.signal(number, before[number])
 
 
 def _load_what_writes() -> None:
