@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import bench_core
+import bench_memory
 import bench_sizes
 import performance
 import sizes
@@ -27,7 +28,7 @@ def test_the_block_follows_from_the_results(found: dict[str, Any]) -> None:
     assert performance.place(text, block) == text, "run .venv/bin/python validation/performance.py"
 
 
-@pytest.mark.parametrize("block", [bench_core, sizes], ids=["core", "sizes"])
+@pytest.mark.parametrize("block", [bench_core, bench_memory, sizes], ids=["core", "memory", "sizes"])
 def test_the_other_blocks_follow_from_theirs(block: Any) -> None:
     text = performance.FILE.read_text()
     rendered = block.render(json.loads(block.RESULTS.read_text()))
