@@ -343,6 +343,7 @@ def test_a_browser_shows_a_sweep_as_a_heat_map(kept: Path, tab: Page) -> None:
     assert tab.complaints == []
 
 
+@pytest.mark.needs("chromium")
 def test_of_many_lines_some_are_shown_until_the_reader_chooses(
     kept: Path, tab: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
