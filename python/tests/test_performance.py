@@ -28,7 +28,9 @@ def test_the_block_follows_from_the_results(found: dict[str, Any]) -> None:
     assert performance.place(text, block) == text, "run .venv/bin/python validation/performance.py"
 
 
-@pytest.mark.parametrize("block", [bench_core, bench_memory, sizes], ids=["core", "memory", "sizes"])
+@pytest.mark.parametrize(
+    "block", [bench_core, bench_memory, sizes], ids=["core", "memory", "sizes"]
+)
 def test_the_other_blocks_follow_from_theirs(block: Any) -> None:
     text = performance.FILE.read_text()
     rendered = block.render(json.loads(block.RESULTS.read_text()))
