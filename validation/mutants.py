@@ -53,6 +53,9 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 GOOD = ("refused", "accepted", "ended", "interrupted")
 """What may become of a mutant."""
+LEFT = {0: "ended", 130: "interrupted"}
+"""What it means that the program has left with that code at once, as it does where threads of a run
+take long to hear that it has ended."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ class Worker:
                 interrupted = used
                 self.process.send_signal(signal.SIGINT)
         if answer == "":
-            return self._kill(f"died: {self._last_words()}")
+            return self._kill(LEFT.get(self.process.wait()) or f"died: {self._last_words()}")
         return answer
 
     def _answer(self, wait_s: float | None = None) -> str | None:

@@ -55,3 +55,11 @@ def test_what_a_mutant_breaks_is_noticed(found: str, monkeypatch: pytest.MonkeyP
     script = f"import os, signal, sys, time\nprint('ready', flush=True)\ninput()\n{WORKERS[found]}"
     command = (sys.executable, "-c", script)
     assert [each.word for each in mutants.work([Task(1, "run")], 1, 1, command)] == [found]
+
+
+@pytest.mark.parametrize(("code", "word"), [(0, "ended"), (130, "interrupted")])
+def test_a_program_that_does_not_wait_for_its_threads_has_ended(code: int, word: str) -> None:
+    script = f"import os\nprint('ready', flush=True)\ninput()\nos._exit({code})"
+    tasks = [Task(number, "run") for number in range(2)]
+    found = mutants.work(tasks, 1, 1, (sys.executable, "-c", script))
+    assert [each.word for each in found] == [word, word]
