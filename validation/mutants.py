@@ -289,10 +289,13 @@ def sentence(found: dict[str, object]) -> str:
 
 def render(found: dict[str, object]) -> str:
     """The block of docs/reliability.md."""
+    left = RUN - int(str(found["run"]))
+    to_do = f"{left:,} of the {RUN:,} runs are still to be done.\n" if left > 0 else ""
     return (
         "<!-- mutants:begin -->\n"
         "<!-- Written by validation/mutants.py from validation/results/mutants.json. -->\n\n"
         f"{sentence(found)} (seed {found['seed']}, build `{found['build']}`, {found['date']}).\n"
+        f"{to_do}"
         "<!-- mutants:end -->"
     )
 

@@ -136,6 +136,7 @@ def main(words: list[str]) -> int:
             store.rows()
             assert contents(store.path) == wanted, "the store is another one"
             assert not list((store.path / ".drafts").iterdir()), "drafts are left"
+            print(f"store {stores} is identical, {done} kills so far", flush=True)
     told_of = ", ".join(f"{n} before {event}" for event, n in sorted(before.items()))
     print(f"{kills} kills of sweeps ({told_of}): {stores} stores identical, nothing in them twice")
     return 0

@@ -1,5 +1,5 @@
-"""What docs/reliability.md says of fuzzing follows from the committed ledger, and executions add
-up."""
+"""What docs/reliability.md says of fuzzing and mutants follows from what is committed, and
+executions add up."""
 
 import json
 import tomllib
@@ -7,11 +7,19 @@ import tomllib
 import pytest
 
 import fuzz
+import mutants
 
 
 def test_the_page_follows_from_the_ledger() -> None:
     ledger = json.loads(fuzz.RESULTS.read_text())
     assert fuzz.render(ledger) in fuzz.FILE.read_text()
+
+
+def test_the_page_says_what_became_of_mutants() -> None:
+    found = json.loads(mutants.RESULTS.read_text())
+    assert mutants.render(found) in mutants.FILE.read_text()
+    assert found["checked"] == found["accepted"] + found["refused"] == mutants.CHECKED
+    assert (found["ended"] > 0, found["bad"]) == (True, 0)
 
 
 def test_every_target_has_a_goal_and_a_small_corpus() -> None:
