@@ -257,3 +257,29 @@ fn a_port_that_goes_down_is_said_so() {
         "{both}"
     );
 }
+
+#[test]
+fn what_waits_behind_a_port_that_stays_down_needs_an_end() {
+    let up = |at: u32, up: bool| {
+        format!("\n[[event]]\nat = \"{at}us\"\nport = \"switch:1\"\nup = {up}\n")
+    };
+    let base = base(STAR, "dctcp", POISSON);
+    let without = base.split("[run]").next().unwrap();
+    for (events, refused) in [
+        (up(5, false), true),
+        (up(5, false) + &up(9, true), false),
+        (up(9, true) + &up(5, false), false),
+        (up(5, true) + &up(9, false), true),
+        (up(5, false) + &up(9, true) + &up(12, false), true),
+    ] {
+        let found = plans_of("f.toml", &format!("{without}{events}"), Path::new(""), &[], None);
+        let line = found.err().map(|mistake| mistake.to_string());
+        assert_eq!(line.is_some(), refused, "{events}{line:?}");
+        if let Some(line) = line {
+            let why = "switch:1 stays down, and what waits for it never ends: let it come up again, or give until in [run]";
+            assert!(line.ends_with(why), "{line}");
+        }
+        let sets = ["run.until=\"50us\"".to_owned()];
+        try_out(&format!("{without}{events}"), &sets).unwrap();
+    }
+}

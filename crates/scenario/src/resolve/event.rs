@@ -18,14 +18,36 @@ pub(crate) fn resolve(
     mtu: Bytes,
 ) -> Result<Vec<Event>, Mistake> {
     let nodes = root.get(SECTION.name).and_then(|node| node.as_list()).unwrap_or_default();
-    let mut events = Vec::new();
-    for (i, node) in nodes.iter().enumerate() {
+    let section = |i: usize| {
         let path = if nodes.len() == 1 { "event".to_owned() } else { format!("event.{i}") };
-        let section = Section::open(origin, &path, SECTION.keys, Some(node), None)?;
-        events.push(event(section, topology, run, mtu)?);
+        Section::open(origin, &path, SECTION.keys, Some(&nodes[i]), None)
+    };
+    let mut events = Vec::new();
+    for i in 0..nodes.len() {
+        events.push(event(section(i)?, topology, run, mtu)?);
+    }
+    if run.until.is_none()
+        && let Some(i) = events.iter().position(|event| stays_down(event, &events))
+    {
+        let section = section(i)?;
+        let port: String = section.get("port")?;
+        let why = format!(
+            "{port} stays down, and what waits for it never ends: let it come up again, or give \
+             until in [run]"
+        );
+        return Err(section.refuse("up", why));
     }
     events.sort_by_key(|event| event.at);
     Ok(events)
+}
+
+/// Whether a port goes down by this event and never comes up again.
+fn stays_down(event: &Event, events: &[Event]) -> bool {
+    let Change::Link { port: down, up: false } = &event.change else { return false };
+    !events.iter().any(|other| {
+        other.at > event.at
+            && matches!(&other.change, Change::Link { port, up: true } if port == down)
+    })
 }
 
 fn event(
