@@ -45,17 +45,13 @@ pub enum Note {
 /// that a port needs anyway. Ports neither read nor change it.
 #[derive(Clone, Copy, Debug)]
 pub struct Cargo {
-    /// A time.
-    pub at: Time,
-    /// Another packet.
-    pub next: SlotId,
-    /// Anything else.
-    pub words: [u32; 4],
+    /// Anything.
+    pub words: [u32; 7],
 }
 
 impl Cargo {
     /// Nothing.
-    pub const NONE: Cargo = Cargo { at: Time::ZERO, next: SlotId::NONE, words: [0; 4] };
+    pub const NONE: Cargo = Cargo { words: [0; 7] };
 }
 
 /// A packet's cache line.

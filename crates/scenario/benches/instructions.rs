@@ -55,9 +55,9 @@ fn main() -> ExitCode {
     let mut simulation = Simulation::new(&plans[0].scenario).expect("builds");
     // The first windows fill caches' worth of tables and connections: not the steady state.
     simulation.advance(20_000);
-    let before = simulation.network().packet_hops();
+    let before = simulation.packet_hops();
     counted(&mut simulation);
-    println!("{}", simulation.network().packet_hops() - before);
+    println!("{}", simulation.packet_hops() - before);
     ExitCode::SUCCESS
 }
 

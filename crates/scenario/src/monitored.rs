@@ -2,8 +2,8 @@
 
 use crate::table::{Table, Values};
 use switchbed_sim::Simulation;
-use switchbed_sim::monitors::{Burst, Converged, LengthChange, RateSample, slopes_bps};
-use switchbed_sim::network::LinkId;
+use switchbed_sim::observe::monitors::{Burst, Converged, LengthChange, RateSample, slopes_bps};
+use switchbed_sim::topology::LinkId;
 use switchbed_spec::{Monitors, Scenario};
 
 /// Each by its name; none of a monitor that was not asked for.

@@ -4,7 +4,7 @@ use crate::results::Results;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use switchbed_qdisc::units::Bytes;
-use switchbed_sim::{BuildError, Simulation, Status};
+use switchbed_sim::{BuildError, Division, Simulation, Status};
 use switchbed_spec::Scenario;
 use switchbed_spec::build::{Nothing, Outside};
 
@@ -52,7 +52,7 @@ impl Progress {
         self.flows_total.store(total, Relaxed);
         self.now_ps.store(simulation.now().as_ps(), Relaxed);
         self.events.store(simulation.events(), Relaxed);
-        self.packet_hops.store(simulation.network().packet_hops(), Relaxed);
+        self.packet_hops.store(simulation.packet_hops(), Relaxed);
     }
 }
 
@@ -99,7 +99,7 @@ pub fn run_with(
     progress: &Progress,
     outside: &dyn Outside,
 ) -> Result<Results, Unfinished> {
-    let mut simulation = Simulation::with(scenario, outside)?;
+    let mut simulation = Simulation::with(scenario, outside, Division::ALONE)?;
     progress.until_ps.store(scenario.run.until.map_or(0, |until| until.as_ps()), Relaxed);
     progress.update(&simulation);
     let mut flows = Vec::new();

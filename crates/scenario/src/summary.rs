@@ -345,7 +345,7 @@ impl Summary {
             slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
             goodput_bps: if elapsed > 0.0 { received as f64 * 8.0 / elapsed } else { 0.0 },
             classes: ClassGoodput::of(flows, elapsed),
-            probes: ProbeRtts::of(simulation.probes()),
+            probes: ProbeRtts::of(&simulation.probes()),
             endless: Endless::of(flows, warmed_at),
             marks: reports.iter().map(|report| report.counters.marked).sum(),
             notifications: reports.iter().map(|report| report.counters.notified).sum(),
@@ -362,7 +362,7 @@ impl Summary {
                     wire: o.wire_load(),
                 })
                 .collect(),
-            packet_hops: simulation.network().packet_hops(),
+            packet_hops: simulation.packet_hops(),
             events: simulation.events(),
             simulated_s: simulation.now().as_secs_f64(),
             complete: true,

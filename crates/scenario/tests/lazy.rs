@@ -1,11 +1,13 @@
-//! Departures are settled when their port is touched next, whatever the scheme: touching every
-//! port at every step must change nothing (of single seats and disciplines, sim/tests/lazy.rs).
+//! Departures are settled at the end of a window at the latest, whatever the scheme: how the work
+//! is divided and interrupted must change nothing (of single seats and disciplines,
+//! sim/tests/lazy.rs).
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use switchbed_scenario::plans;
-use switchbed_sim::{Simulation, Status};
+use switchbed_sim::{Division, Simulation, Status};
 use switchbed_spec::Scenario;
+use switchbed_spec::build::Nothing;
 use switchbed_spec::scheme::schemes;
 
 /// Figure 9's fabric under a burst to one host and a few flows between others.
@@ -26,18 +28,13 @@ const SETS: [&str; 13] = [
 ];
 
 /// Everything that a run leaves behind, as text, and its packet-hops.
-fn outcome(scenario: &Scenario, eager: bool) -> (String, u64) {
-    let mut simulation = Simulation::new(scenario).expect("builds");
-    let batch = if eager { 1 } else { 1_000_000 };
-    while simulation.advance(batch) == Status::Running {
-        if eager {
-            simulation.settle();
-        }
-    }
+fn outcome(scenario: &Scenario, division: Division, batch: u64) -> (String, u64) {
+    let mut simulation = Simulation::with(scenario, &Nothing, division).expect("builds");
+    while simulation.advance(batch) == Status::Running {}
     let records = (simulation.take_finished(), simulation.unfinished());
     let left =
         format!("{records:?} {:?} {:?}", simulation.port_reports(), simulation.take_series());
-    (left, simulation.network().packet_hops())
+    (left, simulation.packet_hops())
 }
 
 #[test]
@@ -49,9 +46,10 @@ fn on_fig9s_fabric_with_every_scheme() {
     for plan in plans {
         let name = plan.scenario.scheme.name.clone();
         if seen.insert(name.clone()) {
-            let (lazy, eager) = (outcome(&plan.scenario, false), outcome(&plan.scenario, true));
-            assert!(lazy.1 > 1000, "{name}: too little happened: {} packet-hops", lazy.1);
-            assert!(lazy == eager, "{name}");
+            let whole = outcome(&plan.scenario, Division::ALONE, 1_000_000);
+            let parts = outcome(&plan.scenario, Division { threads: 1, shards: 3 }, 1);
+            assert!(whole.1 > 1000, "{name}: too little happened: {} packet-hops", whole.1);
+            assert!(whole == parts, "{name}");
         }
     }
     // The one that the reader writes is whatever that does.

@@ -207,7 +207,7 @@ fn the_slowest_link_and_the_longest_way_carry_packets() {
     let scenario = try_out(&text, &[]).unwrap();
     let mut simulation = Simulation::new(&scenario).unwrap();
     while simulation.advance(1_000) == Status::Running {}
-    assert!(simulation.network().packet_hops() > 50);
+    assert!(simulation.packet_hops() > 50);
 }
 
 #[test]

@@ -6,11 +6,12 @@
 
 #![allow(missing_docs)]
 
+mod heap;
+
+use heap::LinkHeap;
 use std::collections::VecDeque;
 use std::hint::black_box;
 use switchbed_qdisc::units::Time;
-use switchbed_sim::heap::LinkHeap;
-use switchbed_sim::tie::Ties;
 
 /// A full packet's time at 10 Gbps, and half of fig9's links' mean delay.
 const TX_PS: u64 = 1_200_000;
@@ -60,7 +61,7 @@ impl Line {
 }
 
 fn bare_loop(links: u32) {
-    let mut heap = LinkHeap::new(links as usize, Ties::new(1));
+    let mut heap = LinkHeap::new(links as usize);
     let mut lines: Vec<Line> = (0..links).map(|_| Line::default()).collect();
     let arrive = |lines: &mut [Line], heap: &mut LinkHeap, packet: u32, rank: u32, now: u64| {
         let line = &mut lines[rank as usize];

@@ -4,7 +4,7 @@ use crate::topology::{Cable, Graph, Node};
 use switchbed_spec::{Scenario, SchemeChoice, Switch};
 
 /// What each switch has: the scenario's own, or that of a `[[deploy]]` entry.
-pub struct Deployed<'a> {
+pub(crate) struct Deployed<'a> {
     /// The scenario's, then each entry's.
     kinds: Vec<(Switch, &'a SchemeChoice)>,
     /// The place in `kinds` of each switch.
@@ -12,8 +12,7 @@ pub struct Deployed<'a> {
 }
 
 impl<'a> Deployed<'a> {
-    /// What a scenario says of the switches of its graph.
-    pub fn new(scenario: &'a Scenario, graph: &Graph) -> Self {
+    pub(crate) fn new(scenario: &'a Scenario, graph: &Graph) -> Self {
         let Scenario { switch, scheme, deploy, .. } = scenario;
         let differs =
             deploy.iter().map(|d| (d.switch(switch), d.scheme.as_ref().unwrap_or(scheme)));
@@ -25,7 +24,7 @@ impl<'a> Deployed<'a> {
     }
 
     /// What a node's ports are built from.
-    pub fn at(&self, node: Node) -> (&Switch, &'a SchemeChoice) {
+    pub(crate) fn at(&self, node: Node) -> (&Switch, &'a SchemeChoice) {
         let kind = match node {
             Node::Host(_) => 0,
             Node::Switch(switch) => self.kind[switch as usize],

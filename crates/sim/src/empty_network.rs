@@ -5,21 +5,17 @@ use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::FctEnd;
 
 /// What is needed to tell how long a flow takes in an empty network.
-pub struct Paths {
-    /// The network.
-    pub graph: Graph,
-    /// Payload of a full packet in bytes.
-    pub mss: u64,
-    /// Headers of a packet in bytes.
-    pub header: u64,
-    /// What ends a flow.
-    pub fct_end: FctEnd,
+pub(crate) struct Paths {
+    pub(crate) graph: Graph,
+    pub(crate) mss: u64,
+    pub(crate) header: u64,
+    pub(crate) fct_end: FctEnd,
 }
 
 impl Paths {
     /// A flow's time: its packets back to back over its path, and its last one's ACK where
     /// that ends it.
-    pub fn flow(&self, src: u32, dst: u32, size: Bytes, end: FctEnd) -> Span {
+    pub(crate) fn flow(&self, src: u32, dst: u32, size: Bytes, end: FctEnd) -> Span {
         let full = (self.mss + self.header) as u32;
         let packets = size.get().div_ceil(self.mss).max(1);
         let last = (size.get() - (packets - 1) * self.mss + self.header) as u32;

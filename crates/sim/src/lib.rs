@@ -1,44 +1,47 @@
-//! The packet-level simulator: a run ([`simulation`]) moves packets through links and
-//! switch ports ([`network`], [`topology`]) between the transports of hosts ([`hosts`],
-//! [`tcp`]) that carry flows ([`traffic`]); time is integer picoseconds and everything
-//! random is keyed by the seed ([`random`]), so the same scenario gives the same bytes.
+//! The packet-level simulator: a run ([`simulation`]) moves packets through links and switch
+//! ports between the transports of hosts that carry flows ([`traffic`]); time is integer
+//! picoseconds and everything random is keyed by the seed ([`random`]), so the same scenario gives
+//! the same bytes, however the work is divided.
+//!
+//! Folders, each of which knows only those before it:
+//!
+//! | folder | what |
+//! | --- | --- |
+//! | [`packet`] | what travels between hosts |
+//! | [`topology`] | the graph of links, and the way through it |
+//! | [`traffic`] | where flows come from |
+//! | [`transport`] | a connection's halves: TCP, or none |
+//! | [`observe`] | what looks on, and decides nothing |
+//! | `engine` | windows of time, shards, threads |
+//! | `node` | switches, hosts, links |
+//!
+//! On top, [`network`] deals the nodes of a graph out, and [`simulation`] is a run.
+#![deny(unsafe_code)]
 
-#![forbid(unsafe_code)]
-
-pub mod capture;
-pub mod deployed;
-pub mod empty_network;
-mod endpoints;
-pub mod fair;
-pub mod goodput;
-pub mod heap;
-pub mod hosts;
-pub mod interference;
-mod link;
-pub mod monitors;
+mod deployed;
+mod empty_network;
+mod engine;
+mod flow;
 pub mod network;
-pub mod nic;
-pub mod notification;
-pub mod ports;
-pub mod probe;
-pub mod queue_stats;
+mod node;
+pub mod observe;
+pub mod packet;
+mod ports;
 pub mod random;
-pub mod room;
 pub mod simulation;
-pub mod tcp;
-pub mod tie;
-pub mod timeline;
+mod timeline;
 pub mod topology;
 pub mod traffic;
-pub mod udp;
+pub mod transport;
 
-pub use capture::Capture;
-pub use goodput::GoodputSample;
-pub use hosts::FlowRecord;
-pub use interference::Met;
-pub use monitors::Monitored;
-pub use network::QueueSample;
+pub use flow::FlowRecord;
+pub use network::{Division, QueueSample};
+pub use node::host::ProbeSample;
+pub use observe::capture::Capture;
+pub use observe::goodput::GoodputSample;
+pub use observe::interference::Met;
+pub use observe::monitors::Monitored;
+pub use observe::queue_stats::Lengths;
 pub use ports::PortInfo;
-pub use probe::ProbeSample;
-pub use queue_stats::Lengths;
 pub use simulation::{BuildError, PortReport, Simulation, Status};
+pub use transport::tcp;

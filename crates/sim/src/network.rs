@@ -1,43 +1,42 @@
-//! Links and switches: packets from a host's network card to another host's.
-//!
-//! A link is a port and the way behind it. Its packets in flight wait in a FIFO with their
-//! arrival times, and the front one's arrival is the link's only event. Departures are no
-//! events: a port's next departure depends on that port alone, so it is settled when the
-//! port is touched next (by an arrival, by the arrival of a packet ahead on the same link,
-//! or by a probe), with the time it really had. That is one event a packet-hop, and the
-//! same order of operations at every port as with an event for each departure: the next
-//! packet cannot arrive before the one ahead of it has.
+//! The network of a run: its nodes dealt out to shards, and what a run wants to know of them.
 
-use crate::capture::Tap;
-use crate::heap::{LinkHeap, MAX_LINKS};
-use crate::link::{Aside, Link, SWITCH, Watch, Ways, Yard, transit};
-use crate::monitors::PortMonitor;
-use crate::notification::{self, Frames, NO_HOST};
-use crate::queue_stats::QueueStats;
-use crate::tcp::Segment;
-use crate::tie::Ties;
-use crate::topology::{Cable, Graph, Hop, Node};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use crate::engine::phases::{Colour, Phases};
+use crate::engine::{Engine, Ran};
+use crate::flow::FlowRecord;
+use crate::node::fabric::{Built, Fabric};
+use crate::node::host::Host;
+use crate::node::{Frames, Shared, host};
+use crate::observe::capture::Tap;
+use crate::observe::convergence::Underway;
+use crate::observe::monitors::Ports;
+use crate::observe::underflow::Unsent;
+use crate::observe::watch::Watch;
+use crate::topology::LinkId;
+use crate::topology::{Cable, Graph, Node};
+use crate::traffic::FlowStart;
+use std::collections::HashMap;
+use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_qdisc::{Arena, Outcome, Packet, Pool, Qdisc, QueueId, SlotId};
+use switchbed_qdisc::{Qdisc, QueueId};
 
-/// A link's number: hosts' first, then each switch's ports in order.
-pub type LinkId = u32;
+/// How the work of a run is divided. Results do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Division {
+    /// Threads.
+    pub threads: usize,
+    /// Parts of the network; at least one a thread.
+    pub shards: usize,
+}
 
-/// In place of a link: a notification is to be sent.
-pub(crate) const NOTICE: LinkId = LinkId::MAX;
+impl Division {
+    /// One thread for the whole network.
+    pub const ALONE: Division = Division { threads: 1, shards: 1 };
 
-/// A packet that has reached its host.
-#[derive(Clone, Copy, Debug)]
-pub struct Delivery {
-    /// When.
-    pub at: Time,
-    /// Which host.
-    pub host: u32,
-    /// Its slot, the host's to free.
-    pub slot: SlotId,
+    /// So many threads, with a part of the network each.
+    pub fn threads(threads: usize) -> Division {
+        Division { threads, shards: threads }
+    }
 }
 
 /// One sample of the queue series.
@@ -59,295 +58,337 @@ pub struct QueueSample {
     pub port_marked: u64,
 }
 
-/// Links, switches, and the packets on them.
-pub struct Network {
-    /// By rank, as events name them.
-    links: Vec<Link>,
-    /// The ranks of the links of each pool.
-    members: Vec<Vec<u32>>,
-    heap: LinkHeap,
-    yard: Yard,
-    /// How notifications travel.
-    frames: Frames,
-    events: u64,
+/// What a network is built from.
+pub(crate) struct Plan<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) settings: host::Settings,
+    pub(crate) frames: Frames,
+    /// Links' ranks, which break ties.
+    pub(crate) ranks: &'a [u32],
+    pub(crate) seed: u64,
+    /// The memory that a switch's ports share.
+    pub(crate) pool: Bytes,
+    pub(crate) phases: Phases,
+    /// Hosts' colours, then switches'.
+    pub(crate) colours: (Vec<Colour>, Vec<Colour>),
+    /// How far ahead a packet arrives at most.
+    pub(crate) reach: Span,
+    pub(crate) division: Division,
+}
+
+/// Hosts, switches and links of a run.
+pub(crate) struct Network {
+    engine: Engine<Fabric>,
+    /// Each link's shard and place there.
+    links: Vec<(u16, u32)>,
+    /// Each host's.
+    hosts: Vec<(u16, u32)>,
+}
+
+/// The shard of each host, then of each switch: hosts that follow each other together, a switch
+/// with its neighbours where they are all in one, the rest in turn.
+fn deal_out(graph: &Graph, shards: usize) -> (Vec<u16>, Vec<u16>) {
+    let of = |nth: usize, count: usize| (nth * shards / count.max(1)) as u16;
+    let hosts: Vec<u16> = (0..graph.hosts.len()).map(|host| of(host, graph.hosts.len())).collect();
+    let mut switches: Vec<Option<u16>> = vec![None; graph.switches.len()];
+    for (host, cable) in graph.hosts.iter().enumerate() {
+        if let Node::Switch(switch) = cable.to {
+            switches[switch as usize].get_or_insert(hosts[host]);
+        }
+    }
+    let edge = switches.clone();
+    for (switch, (_, cables)) in graph.switches.iter().enumerate() {
+        if switches[switch].is_some() {
+            continue;
+        }
+        let mut near = cables.iter().filter_map(|cable| match cable.to {
+            Node::Switch(other) => edge[other as usize],
+            Node::Host(_) => None,
+        });
+        let first = near.next();
+        if first.is_some() && near.all(|shard| Some(shard) == first) {
+            switches[switch] = first;
+        }
+    }
+    let rest = switches.iter().filter(|shard| shard.is_none()).count();
+    let mut nth = 0;
+    let switches = switches.into_iter().map(|shard| {
+        shard.unwrap_or_else(|| {
+            nth += 1;
+            of(nth - 1, rest)
+        })
+    });
+    (hosts, switches.collect())
+}
+
+/// Colours such that every cable joins two: hosts', then switches'. `None` where there are none.
+pub(crate) fn colours(graph: &Graph) -> Option<(Vec<Colour>, Vec<Colour>)> {
+    let mut switches: Vec<Option<Colour>> = vec![None; graph.switches.len()];
+    let mut next = Vec::new();
+    for first in 0..switches.len() {
+        if switches[first].is_none() {
+            switches[first] = Some(1);
+            next.push(first);
+        }
+        while let Some(switch) = next.pop() {
+            let other = switches[switch].map(|colour| colour ^ 1);
+            for cable in &graph.switches[switch].1 {
+                let Node::Switch(to) = cable.to else { continue };
+                let to = to as usize;
+                if switches[to].is_none() {
+                    switches[to] = other;
+                    next.push(to);
+                } else if switches[to] != other {
+                    return None;
+                }
+            }
+        }
+    }
+    let switches: Vec<Colour> = switches.into_iter().map(|colour| colour.unwrap_or(1)).collect();
+    let host = |cable: &Cable| match cable.to {
+        Node::Switch(switch) => Some(switches[switch as usize] ^ 1),
+        Node::Host(_) => None,
+    };
+    let hosts = graph.hosts.iter().map(host).collect::<Option<_>>()?;
+    Some((hosts, switches))
 }
 
 impl Network {
-    /// Builds the links of a graph. `port` makes each one's port, `ranks` breaks ties:
-    /// a permutation of the links; `seed` keys what ports draw; `pool` is the memory that a switch's ports share.
-    pub fn new(
-        graph: &Graph,
-        ranks: &[u32],
-        seed: u64,
-        pool: Bytes,
-        mut port: impl FnMut(&Cable) -> Box<dyn Qdisc>,
-    ) -> Network {
-        let Graph { hosts, switches, route } = graph;
-        let mut first_port = Vec::new();
-        let mut next = hosts.len() as LinkId;
-        for (_, cables) in switches {
-            first_port.push(next);
-            next += cables.len() as LinkId;
-        }
-        assert!((next as usize) < MAX_LINKS, "more links than the event queue can name");
-        let cables: Vec<Cable> =
-            hosts.iter().chain(switches.iter().flat_map(|(_, cables)| cables)).copied().collect();
-        let mut arrived = vec![0u16; first_port.len()];
-        let mut links = Vec::with_capacity(cables.len());
-        let mut pools = Vec::new();
-        let mut members = Vec::new();
-        for (id, cable) in cables.iter().enumerate() {
-            // A node's links follow each other: hosts' own, then switch by switch.
-            if id < hosts.len() || first_port.binary_search(&(id as LinkId)).is_ok() {
-                pools.push(Pool::new(pool));
-                members.push(Vec::new());
-            }
-            if let Some(of_node) = members.last_mut() {
-                of_node.push(ranks[id]);
-            }
+    /// Builds it; `port` makes each link's port.
+    pub(crate) fn new(plan: Plan, mut port: impl FnMut(&Cable) -> Box<dyn Qdisc>) -> Network {
+        let Plan { graph, ranks, seed, pool, phases, colours, reach, division, .. } = plan;
+        let shards = division.shards.clamp(1, graph.hosts.len().max(1));
+        let (host_shards, switch_shards) = deal_out(graph, shards);
+        // Places in a shard: hosts first.
+        let mut counts = vec![0u32; shards];
+        let mut places = |of: &[u16]| -> Vec<(u16, u32)> {
+            let place = |&shard: &u16| {
+                counts[shard as usize] += 1;
+                (shard, counts[shard as usize] - 1)
+            };
+            of.iter().map(place).collect()
+        };
+        let hosts = places(&host_shards);
+        let switches = places(&switch_shards);
+        let shared = Arc::new(Shared {
+            settings: plan.settings,
+            route: graph.route.clone(),
+            ties: crate::engine::tie::Ties::new(seed),
+            frames: plan.frames,
+            hosts: hosts.clone(),
+        });
+        let mut worlds: Vec<Fabric> =
+            (0..shards).map(|me| Fabric::new(me as u16, shared.clone())).collect();
+        let mut link_places = vec![0u32; shards];
+        let mut links = Vec::with_capacity(ranks.len());
+        let mut arrived = vec![0u16; switches.len()];
+        let mut build = |cable: &Cable, shard: u16| {
+            let id = links.len() as u32;
+            links.push((shard, link_places[shard as usize]));
+            link_places[shard as usize] += 1;
             let (to, ingress) = match cable.to {
-                Node::Host(host) => (host, 0),
+                Node::Host(host) => {
+                    let (shard, node) = hosts[host as usize];
+                    ((shard, node, None), 0)
+                }
                 Node::Switch(switch) => {
+                    let (shard, node) = switches[switch as usize];
                     let ingress = arrived[switch as usize];
                     arrived[switch as usize] += 1;
-                    (switch | SWITCH, ingress)
+                    ((shard, node, Some(switch)), ingress)
                 }
             };
-            let link = Link::new((to, ingress), pools.len() as u32 - 1, cable.delay, port(cable));
-            links.push((ranks[id], link, Aside::new(id as LinkId, seed)));
+            let Cable { rate, delay, .. } = *cable;
+            let rank = ranks[id as usize];
+            Built { port: port(cable), id, rate, delay, to, rank, ingress }
+        };
+        for (host, cable) in graph.hosts.iter().enumerate() {
+            let shard = host_shards[host];
+            let link = build(cable, shard);
+            worlds[shard as usize].add_host(host as u32, pool, link, seed);
         }
-        links.sort_by_key(|&(rank, ..)| rank);
-        let (links, asides) = links.into_iter().map(|(_, link, aside)| (link, aside)).unzip();
-        Network {
-            links,
-            members,
-            heap: LinkHeap::new(ranks.len(), Ties::new(seed)),
-            yard: Yard {
-                arena: Arena::new(),
-                segments: Vec::new(),
-                pools,
-                out: Outcome::default(),
-                wakes: BinaryHeap::new(),
-                notices: VecDeque::new(),
-                notice_delay: Span::ZERO,
-                packet_hops: 0,
-                ways: Ways { route: route.clone(), first_port, ranks: ranks.into() },
-                asides,
-            },
-            frames: Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
-            events: 0,
+        for (switch, (_, cables)) in graph.switches.iter().enumerate() {
+            let shard = switch_shards[switch];
+            let links = cables.iter().map(|cable| build(cable, shard)).collect();
+            worlds[shard as usize].add_switch(switch as u32, pool, links, seed);
         }
+        let visits: Vec<_> = worlds.iter().map(Fabric::first_visits).collect();
+        let mut by_shard: Vec<Vec<Colour>> = vec![Vec::new(); shards];
+        let of_hosts = host_shards.iter().zip(&colours.0);
+        for (&shard, &colour) in of_hosts.chain(switch_shards.iter().zip(&colours.1)) {
+            by_shard[shard as usize].push(colour);
+        }
+        let worlds = worlds.into_iter().zip(by_shard).collect();
+        let mut engine = Engine::new(worlds, division.threads, phases, reach);
+        for (shard, visits) in engine.shards.iter_mut().zip(visits) {
+            visits.into_iter().for_each(|(node, at)| shard.wake(node, at));
+        }
+        Network { engine, links, hosts }
     }
 
-    /// Says how congestion notifications travel. A host's own card, should it run a scheme
-    /// that notifies, sends none: it has no network to send them through.
-    pub fn set_frames(&mut self, frames: Frames) {
-        self.frames = frames;
-        self.yard.notice_delay = frames.delay;
+    /// Moves everything up to `until`, or about so many events on; see [`Engine::run`].
+    pub(crate) fn run(&mut self, until: Time, events: u64, last: bool) -> Ran {
+        self.engine.run(until, events, last)
     }
 
-    /// Measures a link's queues from now on.
-    pub fn measure(&mut self, link: LinkId, stats: QueueStats) {
-        self.watch_link(link).stats = Some(stats);
+    /// Whether nothing is to come.
+    pub(crate) fn idle(&self) -> bool {
+        self.engine.idle()
     }
 
-    /// The monitor of a link that is measured, a new one if it has none.
-    pub(crate) fn watch(&mut self, link: LinkId) -> &mut PortMonitor {
-        self.watch_link(link).monitor.get_or_insert_default()
+    /// A flow is to start.
+    pub(crate) fn start(&mut self, flow: FlowStart) {
+        let host = if flow.request.is_some() { flow.dst } else { flow.src };
+        let (shard, _) = self.hosts[host as usize];
+        let shard = &mut self.engine.shards[shard as usize];
+        let event = shard.world.add_start(flow);
+        shard.push(event);
     }
 
-    /// A link's monitor, if it has one.
-    pub(crate) fn monitor(&mut self, link: LinkId) -> Option<&mut PortMonitor> {
-        self.watched_mut(link)?.monitor.as_deref_mut()
+    fn worlds(&self) -> impl Iterator<Item = &Fabric> {
+        self.engine.shards.iter().map(|shard| &shard.world)
     }
 
-    /// The same to be read.
-    pub(crate) fn watched(&self, link: LinkId) -> Option<&PortMonitor> {
-        self.yard.asides[self.rank(link)].watch.as_ref()?.monitor.as_deref()
+    fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.worlds().flat_map(Fabric::hosts)
     }
 
-    /// Writes down what a link sends from now on, `most` packets.
-    pub fn tap(&mut self, link: LinkId, most: usize) {
-        self.watch_link(link).tap = Some(Tap::new(most));
-    }
-
-    /// What was written down of what a link sent.
-    pub fn tapped(&self, link: LinkId) -> Option<&Tap> {
-        self.yard.asides[self.rank(link)].watch.as_ref()?.tap.as_ref()
-    }
-
-    /// What was measured of a link's queues.
-    pub fn stats(&mut self, link: LinkId) -> Option<&mut QueueStats> {
-        self.watched_mut(link)?.stats.as_mut()
-    }
-
-    fn watched_mut(&mut self, link: LinkId) -> Option<&mut Watch> {
-        let rank = self.rank(link);
-        self.yard.asides[rank].watch.as_deref_mut()
-    }
-
-    /// Has a link watched from now on.
-    fn watch_link(&mut self, link: LinkId) -> &mut Watch {
-        let rank = self.rank(link);
-        let aside = &mut self.yard.asides[rank];
-        aside.watch.get_or_insert_default();
-        self.links[rank].look_aside(aside);
-        aside.watch.get_or_insert_default()
+    fn place(&self, link: LinkId) -> (&Fabric, u32) {
+        let (shard, place) = self.links[link as usize];
+        (&self.engine.shards[shard as usize].world, place)
     }
 
     /// A link's port.
-    pub fn port(&self, link: LinkId) -> &dyn Qdisc {
-        &*self.link(link).port
-    }
-
-    /// A link's place among the others.
-    #[inline]
-    fn rank(&self, id: LinkId) -> usize {
-        self.yard.ways.ranks[id as usize] as usize
-    }
-
-    fn link(&self, id: LinkId) -> &Link {
-        &self.links[self.rank(id)]
+    pub(crate) fn port(&self, link: LinkId) -> &dyn Qdisc {
+        let (world, place) = self.place(link);
+        world.port(place)
     }
 
     /// The number of links.
-    pub fn links(&self) -> LinkId {
+    pub(crate) fn links(&self) -> LinkId {
         self.links.len() as LinkId
     }
 
     /// Packets transmitted by ports so far.
-    pub fn packet_hops(&self) -> u64 {
-        self.yard.packet_hops
+    pub(crate) fn packet_hops(&self) -> u64 {
+        self.worlds().map(Fabric::packet_hops).sum()
     }
 
     /// Events handled so far.
-    pub fn events(&self) -> u64 {
-        self.events
+    pub(crate) fn events(&self) -> u64 {
+        self.engine.events()
     }
 
-    /// What a packet carries.
-    #[inline]
-    pub fn segment(&self, slot: SlotId) -> &Segment {
-        &self.yard.segments[slot.index()]
+    /// When the last flow ended.
+    pub(crate) fn last_end(&self) -> Time {
+        self.worlds().map(Fabric::last_end).max().unwrap_or(Time::ZERO)
     }
 
-    /// The packet in a slot.
-    #[inline]
-    pub fn packet(&self, slot: SlotId) -> &Packet {
-        self.yard.arena.packet(slot)
+    /// When something was sent or heard last.
+    pub(crate) fn last_event(&self) -> Time {
+        self.worlds().map(Fabric::last_event).max().unwrap_or(Time::ZERO)
     }
 
-    /// Gives back the slot of a packet that was delivered.
-    #[inline]
-    pub fn free(&mut self, slot: SlotId) {
-        self.yard.arena.free(slot);
+    /// Flows, and probes with an end, that are under way.
+    pub(crate) fn running(&self) -> u64 {
+        self.worlds().map(|world| world.log.running).sum()
     }
 
-    /// Hands a packet to a host's network card.
-    #[inline]
-    pub fn send(&mut self, host: u32, packet: Packet, segment: Segment, hop: Hop, now: Time) {
-        let slot = self.place(packet, segment, hop, host);
-        self.enqueue(self.rank(host), slot, now);
+    /// Flows that have ended since the last call, by their numbers.
+    pub(crate) fn take_finished(&mut self) -> Vec<(u64, FlowRecord)> {
+        let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
+        let mut finished: Vec<_> =
+            worlds.flat_map(|world| std::mem::take(&mut world.log.finished)).collect();
+        finished.sort_by_key(|&(number, record)| (record.end, number));
+        finished
     }
 
-    /// Gives a packet a slot.
-    #[inline]
-    fn place(&mut self, packet: Packet, segment: Segment, hop: Hop, from: u32) -> SlotId {
-        let slot = self.yard.arena.alloc_with(packet, transit::new(hop, from));
-        match self.yard.segments.get_mut(slot.index()) {
-            Some(place) => *place = segment,
-            None => self.yard.segments.push(segment),
+    /// What hosts have had to send since the last call, in the order of time.
+    pub(crate) fn take_unsent(&mut self) -> Vec<Unsent> {
+        let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
+        let mut unsent: Vec<_> =
+            worlds.flat_map(|world| std::mem::take(&mut world.log.unsent)).collect();
+        unsent.sort_by_key(|change| change.at);
+        unsent
+    }
+
+    /// What flows that are under way have brought their receivers so far, by their numbers.
+    pub(crate) fn arriving(&self) -> HashMap<u64, Bytes> {
+        self.hosts().flat_map(Host::arriving).collect()
+    }
+
+    /// The records of flows under way, by their numbers.
+    pub(crate) fn unfinished(&self) -> Vec<(u64, FlowRecord)> {
+        let received: HashMap<u64, Bytes> = self.hosts().flat_map(Host::received).collect();
+        let of = |(number, record): (u64, FlowRecord)| {
+            let received = received.get(&number).copied().unwrap_or(Bytes::ZERO);
+            (number, FlowRecord { received, ..record })
+        };
+        let mut records: Vec<_> = self.hosts().flat_map(Host::unfinished).map(of).collect();
+        records.sort_by_key(|&(number, record)| (record.row, number));
+        records
+    }
+
+    /// The flows under way, requests apart.
+    pub(crate) fn underway(&self) -> Vec<Underway> {
+        let arriving = self.arriving();
+        let of = |(number, record, hop): (u64, FlowRecord, _)| Underway {
+            number,
+            row: record.row,
+            src: record.src,
+            hop,
+            start: record.start,
+            received: arriving.get(&number).map_or(0, |bytes| bytes.get()),
+        };
+        self.hosts().flat_map(Host::sending).map(of).collect()
+    }
+
+    /// Payload that receivers have taken so far, by class, answers included and requests not.
+    pub(crate) fn taken(&self) -> Box<[u64; 256]> {
+        let mut taken = Box::new([0; 256]);
+        for host in self.hosts() {
+            taken.iter_mut().zip(host.taken()).for_each(|(sum, bytes)| *sum += bytes);
         }
-        slot
+        taken
     }
 
-    /// Sends the oldest notification that waits.
-    fn notify(&mut self, now: Time) {
-        let Some(notice) = self.yard.notices.pop_front() else { return };
-        let hosts = self.yard.ways.hosts();
-        let Some(switch) = notice.node.checked_sub(hosts) else { return };
-        let (packet, segment) = notification::frame(&self.frames, &notice.feedback, now);
-        let hop = Hop { dst: notice.to, key: notice.feedback.flow.0 & !Hop::PINNED };
-        let slot = self.place(packet, segment, hop, NO_HOST);
-        self.enqueue(self.yard.ways.next(switch, hop) as usize, slot, now);
+    /// The probes sent since the warm-up, in the order they were sent.
+    pub(crate) fn probes(&self) -> Vec<host::ProbeSample> {
+        let of = |(source, samples): (u32, &[host::ProbeSample])| {
+            samples.iter().map(move |sample| (sample.sent, source, *sample)).collect::<Vec<_>>()
+        };
+        let mut samples: Vec<_> = self.hosts().flat_map(Host::probed).flat_map(of).collect();
+        samples.sort_by_key(|&(sent, source, _)| (sent, source));
+        samples.into_iter().map(|(.., sample)| sample).collect()
     }
 
-    /// The time of the next event; [`Time::NEVER`] if nothing moves.
-    #[inline]
-    pub fn next(&self) -> Time {
-        let arrival = self.heap.next();
-        match self.yard.wakes.peek() {
-            Some(&Reverse((wake, _))) => arrival.min(wake),
-            None => arrival,
-        }
+    /// Since when there is no room for more probes.
+    pub(crate) fn probes_full_at(&self) -> Option<Time> {
+        self.hosts().filter_map(Host::probes_full_at).min()
     }
 
-    /// Moves packets until one reaches its host, or the next event is after `limit`.
-    #[inline(always)]
-    pub fn advance(&mut self, limit: Time) -> Option<Delivery> {
-        loop {
-            let now = self.heap.next();
-            if !self.yard.wakes.is_empty() && self.wake_before(now, limit) {
-                continue;
-            }
-            if now > limit || now == Time::NEVER {
-                return None;
-            }
-            self.events += 1;
-            let rank = self.heap.top_rank();
-            self.settle(rank as usize, now);
-            let link = &mut self.links[rank as usize];
-            let slot = link.arrive(&self.yard);
-            self.heap.replace_top(link.arrival(&self.yard), rank, now);
-            if link.to & SWITCH == 0 {
-                return Some(Delivery { at: now, host: link.to, slot });
-            }
-            self.yard.arena.packet_mut(slot).ingress = link.ingress;
-            let out = self.yard.arena.cargo(slot).words[transit::OUT];
-            self.enqueue(out as usize, slot, now);
-        }
+    /// Connections that are open.
+    pub(crate) fn open_connections(&self) -> usize {
+        self.worlds().map(|world| world.log.open as usize).sum()
     }
 
-    /// Asks a shaped port again, or sends a notification, if that is due before the next
-    /// arrival, or with it.
-    #[cold]
-    fn wake_before(&mut self, arrival: Time, limit: Time) -> bool {
-        match self.yard.wakes.peek() {
-            Some(&Reverse((at, id))) if at <= arrival && at <= limit => {
-                self.yard.wakes.pop();
-                self.events += 1;
-                match id {
-                    NOTICE => self.notify(at),
-                    port => self.touch(port, at),
-                }
-                true
-            }
-            _ => false,
-        }
+    /// DCTCP's α of every connection that carries a flow now.
+    pub(crate) fn alphas(&self) -> Vec<f64> {
+        self.hosts().flat_map(Host::alphas).collect()
     }
 
-    /// Settles a port and, if that put the first packet on an idle link, arms its event.
-    pub fn touch(&mut self, id: LinkId, now: Time) {
-        let rank = self.rank(id);
-        let was_idle = self.links[rank].idle();
-        self.settle(rank, now);
-        arm(&self.links[rank], rank as u32, &self.yard, &mut self.heap, was_idle, now);
+    /// Places that connections have taken, open and closed.
+    pub(crate) fn connections(&self) -> usize {
+        self.hosts().map(Host::places).sum()
     }
 
-    /// Settles every port, so that probes see the state at `now`.
-    pub fn touch_all(&mut self, now: Time) {
-        for id in 0..self.links() {
-            self.touch(id, now);
-        }
-    }
-
-    /// Reads a settled port's queues for the series.
-    pub fn sample(&self, id: LinkId, now: Time, samples: &mut Vec<QueueSample>) {
-        let Link { port, pool, .. } = self.link(id);
-        let pool = &self.yard.pools[*pool as usize];
+    /// Reads a port's queues for the series.
+    pub(crate) fn sample(&self, id: LinkId, now: Time, samples: &mut Vec<QueueSample>) {
+        let (world, place) = self.place(id);
+        let port = world.port(place);
         let state = port.state();
         for queue in 0..state.queues() as QueueId {
-            let threshold = port.threshold_bytes(now, &self.yard.arena, pool, queue);
+            let threshold = world.threshold_bytes(place, now, queue);
             samples.push(QueueSample {
                 at: now,
                 link: id,
@@ -360,82 +401,57 @@ impl Network {
         }
     }
 
+    /// The warm-up is over.
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.engine.shards.iter_mut().for_each(|shard| shard.world.restart(now));
+    }
+
     /// Changes a link's rate; a transmission under way keeps its end.
-    pub fn set_rate(&mut self, id: LinkId, rate: Rate, now: Time) {
-        self.touch(id, now);
-        let rank = self.rank(id);
-        let link = &mut self.links[rank];
-        link.port.set_rate(rate, &mut self.yard.cx(now, link.pool, rank));
+    pub(crate) fn set_rate(&mut self, id: LinkId, rate: Rate, now: Time) {
+        let (shard, place) = self.links[id as usize];
+        let shard = &mut self.engine.shards[shard as usize];
+        shard.change(now, |world, out| world.set_rate(place, rate, now, out));
+        shard.wake(shard.world.node_of(place), now);
     }
 
     /// Changes a class's share at every port.
-    pub fn set_share(&mut self, class: u8, share: Share, now: Time) {
-        for id in 0..self.links() {
-            self.touch(id, now);
-            let rank = self.rank(id);
-            let link = &mut self.links[rank];
-            link.port.set_share(class, share, &mut self.yard.cx(now, link.pool, rank));
+    pub(crate) fn set_share(&mut self, class: u8, share: Share, now: Time) {
+        for shard in &mut self.engine.shards {
+            shard.change(now, |world, out| world.set_share(class, share, now, out));
+            (0..shard.world.nodes() as u32).for_each(|node| shard.wake(node, now));
         }
     }
 
     /// Whether a link is up.
-    pub fn is_up(&self, id: LinkId) -> bool {
-        self.yard.asides[self.rank(id)].is_up()
+    pub(crate) fn is_up(&self, id: LinkId) -> bool {
+        let (world, place) = self.place(id);
+        world.is_up(place)
     }
 
     /// Takes a link down (its port sends no more) or up again.
-    pub fn set_up(&mut self, id: LinkId, up: bool, now: Time) {
-        self.touch(id, now);
-        let rank = self.rank(id);
-        self.links[rank].set_up(&mut self.yard.asides[rank], up, now);
-        self.touch(id, now);
+    pub(crate) fn set_up(&mut self, id: LinkId, up: bool, now: Time) {
+        let (shard, place) = self.links[id as usize];
+        let shard = &mut self.engine.shards[shard as usize];
+        shard.change(now, |world, out| world.set_up(place, up, now, out));
+        shard.wake(shard.world.node_of(place), now);
     }
 
-    /// The departures of a port that are due; with those of its whole switch in the order
-    /// of their times where the scheme reads the memory that they share.
-    #[inline]
-    fn settle(&mut self, rank: usize, now: Time) {
-        let link = &mut self.links[rank];
-        if link.reads_pool {
-            self.settle_node(rank, now);
-        } else {
-            link.settle(&mut self.yard, rank, now);
-        }
-    }
-
-    /// Settles all ports of a link's node in the order of their departures. Arms the other
-    /// links only: the caller arms its own.
-    #[cold]
-    fn settle_node(&mut self, rank: usize, now: Time) {
-        let members = &self.members[self.links[rank].pool as usize];
-        let due = |links: &[Link]| {
-            let next = members.iter().map(|&rank| (links[rank as usize].due(), rank)).min();
-            next.filter(|&(at, _)| at <= now)
-        };
-        while let Some((at, other)) = due(&self.links) {
-            let link = &mut self.links[other as usize];
-            let was_idle = link.idle();
-            link.transmit(&mut self.yard, other as usize, at);
-            let was_idle = was_idle && other as usize != rank;
-            arm(link, other, &self.yard, &mut self.heap, was_idle, now);
-        }
-    }
-
-    /// An arrival at a port: settled up to now first.
-    #[inline]
-    fn enqueue(&mut self, rank: usize, slot: SlotId, now: Time) {
-        let was_idle = self.links[rank].idle();
-        self.settle(rank, now);
-        let link = &mut self.links[rank];
-        link.enqueue(&mut self.yard, rank, slot, now);
-        arm(link, rank as u32, &self.yard, &mut self.heap, was_idle, now);
+    /// What was written down of what a link sent.
+    pub(crate) fn tap(&self, link: LinkId) -> Option<&Tap> {
+        let (world, place) = self.place(link);
+        world.watch(place)?.tap.as_ref()
     }
 }
 
-/// Makes the first packet's arrival on a link that was idle its event.
-#[inline]
-fn arm(link: &Link, rank: u32, yard: &Yard, heap: &mut LinkHeap, was_idle: bool, now: Time) {
-    if was_idle && !link.idle() {
-        heap.push(link.arrival(yard), rank, now);
+impl Ports for Network {
+    fn watched(&mut self, link: LinkId) -> (&mut Watch, usize) {
+        let queues = self.port(link).state().queues();
+        let (shard, place) = self.links[link as usize];
+        (self.engine.shards[shard as usize].world.watched(place), queues)
+    }
+
+    fn watch(&mut self, link: LinkId) -> Option<&mut Watch> {
+        let (shard, place) = self.links[link as usize];
+        self.engine.shards[shard as usize].world.watch_mut(place)
     }
 }

@@ -1,7 +1,6 @@
 //! The ports of a network by name, in the order of links.
 
-use crate::network::LinkId;
-use crate::topology::{Cable, Graph, Node};
+use crate::topology::{Cable, Graph, LinkId, Node};
 use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::Single;
 use switchbed_qdisc::scheduler::Fifo;
@@ -26,7 +25,7 @@ impl PortInfo {
 }
 
 /// Hosts' cards first, then each switch's ports: the order of links.
-pub fn of(graph: &Graph) -> Vec<PortInfo> {
+pub(crate) fn of(graph: &Graph) -> Vec<PortInfo> {
     let hosts = graph.hosts.iter().enumerate();
     let mut ports: Vec<PortInfo> =
         hosts.map(|(h, &cable)| PortInfo { name: format!("host{h}"), cable }).collect();
@@ -38,17 +37,17 @@ pub fn of(graph: &Graph) -> Vec<PortInfo> {
 }
 
 /// The link of a port.
-pub fn find(ports: &[PortInfo], name: &str) -> Option<LinkId> {
+pub(crate) fn find(ports: &[PortInfo], name: &str) -> Option<LinkId> {
     ports.iter().position(|port| port.name == name).map(|i| i as LinkId)
 }
 
 /// The links of switches' ports.
-pub fn of_switches(ports: &[PortInfo]) -> impl Iterator<Item = LinkId> {
+pub(crate) fn of_switches(ports: &[PortInfo]) -> impl Iterator<Item = LinkId> {
     (0..ports.len() as LinkId).filter(|&i| ports[i as usize].is_switch())
 }
 
 /// A network card's FIFO.
-pub fn plain_card(rate: Rate, buffer: Bytes) -> Box<dyn Qdisc> {
+pub(crate) fn plain_card(rate: Rate, buffer: Bytes) -> Box<dyn Qdisc> {
     let state = PortState::new(rate, &[Bytes::new(1)]);
     Box::new(Port::new(state, Seats::new(Single, Shared { limit: buffer }, Nobody, Fifo, Nobody)))
 }

@@ -1,37 +1,42 @@
 //! One run: builds the network of a scenario and moves it to its end.
 //!
-//! At one instant things happen in this order, whatever the engine's data structures:
-//! changes of the network, departures, arrivals, starts of flows, timers, probes; among
-//! alike, by rank (links: a permutation drawn from the seed) or number (connections, rows).
+//! At one instant things happen in this order, however the work is divided: changes of the
+//! network, departures, arrivals (in the order drawn for that instant), word between hosts,
+//! starts of flows, timers; then those who look on take a look. A run ends with the window in
+//! which its last flow ended: a window is the lookahead, less than what a packet needs from one
+//! node to the next.
 
-use crate::capture::{Capture, Captures};
 use crate::deployed::Deployed;
 use crate::empty_network::Paths;
-use crate::endpoints::Endpoints;
-use crate::fair::FairShares;
-use crate::goodput::{GoodputSample, Goodputs};
-use crate::hosts::{FlowRecord, Hosts, MAX_CONNECTIONS};
-use crate::interference::{self, Met};
-use crate::monitors::{self, Monitored, Monitors};
-use crate::network::{Delivery, LinkId, Network, QueueSample};
-use crate::notification::Frames;
+use crate::engine::Ran;
+use crate::engine::phases::Phases;
+use crate::flow::FlowRecord;
+use crate::network::{self, Division, Network, Plan, QueueSample};
+use crate::node::Frames;
+use crate::node::host::{self, ProbeSample};
+use crate::observe::capture::{Capture, Captures};
+use crate::observe::fair::FairShares;
+use crate::observe::goodput::{GoodputSample, Goodputs};
+use crate::observe::interference::{self, Met};
+use crate::observe::monitors::{Monitored, Monitors, Ports};
+use crate::observe::queue_stats::{Lengths, QueueStats};
+use crate::observe::room::Room;
 use crate::ports::{self, PortInfo};
-use crate::probe::ProbeSample;
-use crate::queue_stats::{Lengths, QueueStats};
 use crate::random::Stream;
-use crate::room::Room;
-use crate::tcp::{BadSetting, Config};
 use crate::timeline::{Action, Timeline};
-use crate::topology::{Graph, Node};
+use crate::topology::{Cable, Graph, LinkId, Node};
 use crate::traffic::{self, FlowStart, Flows, TrafficError};
+use crate::transport::tcp::{BadSetting, Config};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::fmt;
 use switchbed_qdisc::PortState;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
 use switchbed_spec::build::{self, Outside};
-use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario};
+use switchbed_spec::event::Change;
+use switchbed_spec::traffic::MAX_CONNECTIONS;
+use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario, Traffic};
 
 /// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,12 +106,9 @@ pub enum Status {
 /// A run.
 pub struct Simulation {
     network: Network,
-    hosts: Endpoints,
     flows: Flows,
-    /// The flow that starts next.
+    /// The flow that starts next of those that the network does not know yet.
     upcoming: Option<FlowStart>,
-    /// Endless flows to stop: when, their rows and sending hosts.
-    stops: BinaryHeap<Reverse<(Time, u64, u32)>>,
     ports: Vec<PortInfo>,
     paths: Paths,
     offered: Vec<traffic::Offered>,
@@ -117,21 +119,59 @@ pub struct Simulation {
     warmed_at: Time,
     /// Every link's counters when the warm-up ended, and its bits that were counted and not sent.
     before: Vec<(Counters, f64)>,
+    /// What flows had brought that were under way when the warm-up ended, by number.
+    arrived_before: HashMap<u64, Bytes>,
     series: Option<Series>,
     goodputs: Option<Goodputs>,
+    /// Starts and stops of flows that fair shares are to hear of.
+    claims: BinaryHeap<Reverse<Claim>>,
     captures: Captures,
     timeline: Timeline,
     monitors: Option<Box<Monitors>>,
-    /// When the next of them wants to look.
-    next_look: Time,
+    finished: Vec<FlowRecord>,
     started: u64,
+    ended: u64,
     total: u64,
+    /// Looks, and changes of the network.
+    others: u64,
+    /// How many arrivals of packets took about as long as they did.
+    work: u64,
     /// Most connections open at a time.
     most_connections: usize,
-    /// A flow found no room for another.
+    /// There were more.
     full: bool,
-    /// Events that were no packet's arrival.
-    others: u64,
+    /// The network knows of no flow that is still to start.
+    short: bool,
+    phases: Phases,
+    /// When the run is over, once nothing runs any more.
+    ending: Time,
+    over: bool,
+}
+
+/// A flow without end begins or stops: when, its number, and what begins.
+#[derive(Debug)]
+struct Claim(Time, u64, Option<FlowStart>);
+
+impl Claim {
+    fn key(&self) -> (Time, bool, u64) {
+        (self.0, self.2.is_none(), self.1)
+    }
+}
+impl PartialEq for Claim {
+    fn eq(&self, other: &Claim) -> bool {
+        self.key() == other.key()
+    }
+}
+impl Eq for Claim {}
+impl PartialOrd for Claim {
+    fn partial_cmp(&self, other: &Claim) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Claim {
+    fn cmp(&self, other: &Claim) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
 }
 
 struct Series {
@@ -142,6 +182,46 @@ struct Series {
     room: Room,
 }
 
+/// Flows that the network knows of at most before they start.
+const AHEAD: usize = 4096;
+
+/// After all that happens at a time.
+fn after(at: Time) -> Time {
+    Time::from_ps(at.as_ps().saturating_add(1))
+}
+
+/// The least time from one node to the next, whatever happens in the run, and the most that a
+/// full packet takes at the rates that links have at first.
+fn lookahead(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> (Span, Span) {
+    let Scenario { transport, traffic, reaction, event, host, .. } = scenario;
+    let header = transport.header.get().max(1);
+    let probes = traffic.iter().filter_map(|traffic| match traffic {
+        Traffic::Probe { size, .. } => Some(size.get()),
+        _ => None,
+    });
+    let notifications = reaction.iter().map(|reaction| reaction.notification_size.get());
+    let smallest = probes.chain(notifications).fold(header, u64::min).max(1) as u32;
+    let largest = (transport.mss.get() + header).max(host.mtu.get()) as u32;
+    let cables = graph.hosts.iter().chain(graph.switches.iter().flat_map(|(_, cables)| cables));
+    let mut least = Span::MAX;
+    let mut most = Span::ZERO;
+    for Cable { rate, delay, .. } in cables {
+        // A line carries remainders: a frame may take a picosecond less.
+        let tx = rate.tx_time(smallest).as_ps().saturating_sub(1);
+        least = least.min(*delay + Span::from_ps(tx));
+        most = most.max(*delay + rate.tx_time(largest));
+    }
+    for event in event {
+        if let Change::Rate { port, rate } = &event.change
+            && let Some(link) = ports::find(ports, port)
+        {
+            let tx = rate.tx_time(smallest).as_ps().saturating_sub(1);
+            least = least.min(ports[link as usize].cable.delay + Span::from_ps(tx));
+        }
+    }
+    (least.max(Span::from_ps(1)), most)
+}
+
 impl Simulation {
     /// Builds a scenario.
     ///
@@ -149,14 +229,18 @@ impl Simulation {
     /// Settings that parsing cannot judge: traffic that names hosts that do not exist, a
     /// flow list that cannot be read, a port that does not exist.
     pub fn new(scenario: &Scenario) -> Result<Simulation, BuildError> {
-        Self::with(scenario, &build::Nothing)
+        Self::with(scenario, &build::Nothing, Division::ALONE)
     }
 
-    /// The same with schemes that the caller brings along.
+    /// The same with schemes that the caller brings along, and the work divided.
     ///
     /// # Errors
     /// As [`Simulation::new`].
-    pub fn with(scenario: &Scenario, outside: &dyn Outside) -> Result<Simulation, BuildError> {
+    pub fn with(
+        scenario: &Scenario,
+        outside: &dyn Outside,
+        division: Division,
+    ) -> Result<Simulation, BuildError> {
         let Scenario { topology, switch, host, transport, measure, run, .. } = scenario;
         let config = Config::new(transport).map_err(BuildError::Transport)?;
         let config = config.with_lso(&host.lso).map_err(BuildError::Host)?;
@@ -164,18 +248,44 @@ impl Simulation {
             .map_err(BuildError::Traffic)?;
         let graph = Graph::new(topology, host.delay);
         let ports = ports::of(&graph);
+        let timeline = Timeline::new(scenario, |name| ports::find(&ports, name));
+        let timeline = timeline.map_err(BuildError::Event)?;
         let ranks = Stream::new(run.seed, "ranks", 0).permutation(ports.len() as u32);
         let deployed = Deployed::new(scenario, &graph);
-        let pool = switch.pool.unwrap_or(Bytes::MAX);
-        let mut network =
-            Network::new(&graph, &ranks, run.seed, pool, |cable| match (cable.from, host.nic) {
-                (Node::Host(_), NicQueue::Fifo { buffer }) => ports::plain_card(cable.rate, buffer),
-                _ => {
-                    let (switch, scheme) = deployed.at(cable.from);
-                    let ports = graph.ports(cable.from);
-                    build::port(switch, scheme, ports, cable.rate, host.mtu, outside)
-                }
-            });
+        let (lookahead, reach) = lookahead(scenario, &graph, &ports);
+        let frames = match &scenario.reaction {
+            Some(reaction) => Frames {
+                class: reaction.notification_class,
+                len_bytes: reaction.notification_size.get() as u32,
+                delay: reaction.notification_delay,
+            },
+            None => Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
+        };
+        let colours = network::colours(&graph);
+        let phases = Phases::new(lookahead, colours.is_some());
+        // Hosts are of one colour, or of both: word between them takes two windows.
+        let word = lookahead * 2;
+        let plan = Plan {
+            graph: &graph,
+            settings: host::Settings::new(scenario, config, word),
+            frames,
+            ranks: &ranks,
+            seed: run.seed,
+            pool: switch.pool.unwrap_or(Bytes::MAX),
+            phases,
+            colours: colours
+                .unwrap_or_else(|| (vec![0; graph.hosts.len()], vec![0; graph.switches.len()])),
+            reach,
+            division,
+        };
+        let mut network = Network::new(plan, |cable| match (cable.from, host.nic) {
+            (Node::Host(_), NicQueue::Fifo { buffer }) => ports::plain_card(cable.rate, buffer),
+            _ => {
+                let (switch, scheme) = deployed.at(cable.from);
+                let ports = graph.ports(cable.from);
+                build::port(switch, scheme, ports, cable.rate, host.mtu, outside)
+            }
+        });
         let find =
             |name: &String| ports::find(&ports, name).ok_or_else(|| BuildError::Port(name.clone()));
         let measured = match &measure.queues {
@@ -190,13 +300,11 @@ impl Simulation {
                 (Node::Host(_), NicQueue::Fifo { buffer }) => buffer,
                 (node, _) => deployed.at(node).0.port_memory(graph.ports(node)),
             };
-            let queues = network.port(link).state().queues();
-            network.measure(link, QueueStats::new(queues, buffer));
+            let (watch, queues) = network.watched(link);
+            watch.stats = Some(QueueStats::new(queues, buffer));
         }
         let captures = Captures::new(scenario, &ports, find)?;
         captures.tap(&mut network);
-        let timeline = Timeline::new(scenario, |name| ports::find(&ports, name));
-        let timeline = timeline.map_err(BuildError::Event)?;
         let series = measure.series_every.map(|every| Series {
             every,
             next: Time::ZERO + every,
@@ -204,13 +312,6 @@ impl Simulation {
             samples: Vec::new(),
             room: Room::new(measure.samples),
         });
-        if let Some(reaction) = &scenario.reaction {
-            network.set_frames(Frames {
-                class: reaction.notification_class,
-                len_bytes: reaction.notification_size.get() as u32,
-                delay: reaction.notification_delay,
-            });
-        }
         let monitors = match measure.monitors.is_empty() {
             true => None,
             false => Some(Box::new(Monitors::new(measure, &mut network, find)?)),
@@ -219,15 +320,12 @@ impl Simulation {
             .goodput_every
             .map(|every| (every, FairShares::of(scenario, &graph, &ports)))
             .map(|(every, fair)| Goodputs::new(every, fair, Room::new(measure.samples)));
-        let total = flows.total();
-        let flows_offered = flows.offered().to_vec();
         Ok(Simulation {
             network,
-            hosts: Endpoints::of(scenario, config, &graph),
             upcoming: flows.next(),
+            total: flows.total(),
+            offered: flows.offered().to_vec(),
             flows,
-            stops: BinaryHeap::new(),
-            offered: flows_offered,
             paths: Paths {
                 graph,
                 mss: transport.mss.get(),
@@ -235,6 +333,7 @@ impl Simulation {
                 fct_end: measure.fct_end,
             },
             before: vec![(Counters::default(), 0.0); ports.len()],
+            arrived_before: HashMap::new(),
             ports,
             now: Time::ZERO,
             until: run.until.map_or(Time::NEVER, |until| Time::ZERO + until),
@@ -246,104 +345,158 @@ impl Simulation {
             warmed_at: Time::ZERO,
             captures,
             timeline,
-            next_look: next_look(&series, &goodputs, &monitors),
             series,
             goodputs,
+            claims: BinaryHeap::new(),
             monitors,
+            finished: Vec::new(),
             started: 0,
-            total,
+            ended: 0,
+            others: 0,
+            work: 0,
             most_connections: MAX_CONNECTIONS,
             full: false,
-            others: 0,
+            short: true,
+            phases,
+            ending: Time::NEVER,
+            over: false,
         })
     }
 
     /// Runs for about as long as so many arrivals of packets take, whatever it is that happens.
     pub fn advance(&mut self, events: u64) -> Status {
-        if self.monitors.as_ref().is_some_and(|monitors| monitors.follows_hosts()) {
-            self.run::<true>(events)
-        } else {
-            self.run::<false>(events)
+        let stop = self.done() + events;
+        while !self.over {
+            let left = stop.saturating_sub(self.done());
+            if left == 0 {
+                return Status::Running;
+            }
+            let status = self.stretch(left);
+            self.collect();
+            self.full = self.network.open_connections() > self.most_connections;
+            self.over = self.full || status == Status::Finished;
         }
+        Status::Finished
     }
 
-    /// `FOLLOWED`: a monitor is told of what happens at hosts.
-    fn run<const FOLLOWED: bool>(&mut self, events: u64) -> Status {
-        let mut stop = self.network.events() + events;
-        while self.network.events() < stop {
-            // What is not a packet's arrival comes after the arrivals of the same instant.
-            let next = self.next_other();
-            let change = self.timeline.next();
-            if change <= next && change <= self.until && change != Time::NEVER {
-                self.run_up_to(change);
-                if self.hosts.running() == 0 && self.done() {
-                    return Status::Finished;
-                }
-                continue;
+    /// What has been done, in arrivals of packets.
+    fn done(&self) -> u64 {
+        self.network.events() + self.work
+    }
+
+    /// Up to the next change or look, or for about so many events.
+    fn stretch(&mut self, events: u64) -> Status {
+        let unknown = self.hand_out();
+        let change = self.timeline.next();
+        let look = after(self.next_look().min(self.warmup));
+        let last = self.upcoming.is_none();
+        if last && self.ending == Time::NEVER && self.network.running() == 0 {
+            self.ending = self.phases.over(self.network.last_end());
+        }
+        let end = after(self.until).min(self.ending);
+        let limit = change.min(look).min(end).min(unknown);
+        match self.network.run(limit, events, last && self.ending == Time::NEVER) {
+            Ran::Through(at) => self.now = at.min(self.until),
+            Ran::Still(at) | Ran::Paused(at) => {
+                self.now = at.min(self.until);
+                return Status::Running;
             }
-            match self.network.advance(next.min(self.until)) {
-                Some(delivery) => {
-                    if FOLLOWED {
-                        self.deliver_and_tell(delivery);
-                    } else {
-                        self.now = delivery.at;
-                        self.hosts.deliver(delivery, &mut self.network);
-                    }
-                }
-                None if next <= self.until && next != Time::NEVER && !self.quiet() => {
-                    self.now = next;
-                    self.others += 1;
-                    stop = stop.saturating_sub(self.other(next));
-                    if self.done() {
-                        return Status::Finished;
-                    }
-                }
-                None => {
-                    if self.until != Time::NEVER {
-                        self.now = self.until;
-                    }
-                    return Status::Finished;
-                }
-            }
-            if self.hosts.running() == 0 && self.done() {
-                return Status::Finished;
-            }
+        }
+        // Nothing is left to happen, unless a change or a flow to come brings it about.
+        let nothing_comes = last || unknown == Time::NEVER;
+        let still = self.until == Time::NEVER
+            && change == Time::NEVER
+            && nothing_comes
+            && self.network.idle();
+        if still {
+            self.now = self.phases.over(self.network.last_event());
+            return Status::Finished;
+        }
+        self.short |= limit == unknown;
+        if limit == change {
+            self.now = change;
+            self.collect();
+            self.change(change);
+        } else if limit == look {
+            self.now = Time::from_ps(look.as_ps() - 1);
+            self.collect();
+            self.look();
+        }
+        if limit == end && limit != change {
+            self.now = end.min(self.until);
+            return Status::Finished;
         }
         Status::Running
     }
 
-    /// Up to a change of the network, which comes before anything else of its time.
-    #[cold]
-    fn run_up_to(&mut self, change: Time) {
-        let before = Time::from_ps(change.as_ps().saturating_sub(1));
-        if change > Time::ZERO
-            && let Some(delivery) = self.network.advance(before)
+    /// Tells the network of the next flows once those that it knows have started; when the first
+    /// starts that it does not know.
+    fn hand_out(&mut self) -> Time {
+        let mut left = if std::mem::take(&mut self.short) { AHEAD } else { 0 };
+        let until = self.until;
+        let comes = |flow: &mut FlowStart| flow.start <= until && flow.start < Time::NEVER;
+        while left > 0
+            && let Some(flow) = self.upcoming.take_if(comes)
         {
-            return self.deliver_and_tell(delivery);
+            left -= 1;
+            self.upcoming = self.flows.next();
+            self.start(flow);
         }
-        self.now = change;
-        while let Some(action) = self.timeline.take(change) {
+        let unknown = self.upcoming.map(|flow| flow.start);
+        unknown.filter(|&start| start <= self.until).unwrap_or(Time::NEVER)
+    }
+
+    fn start(&mut self, flow: FlowStart) {
+        self.started += 1;
+        if self.goodputs.is_some() && flow.size.is_none() {
+            self.claims.push(Reverse(Claim(flow.start, flow.row, Some(flow))));
+            let stop = flow.stop.map(|stop| Reverse(Claim(stop, flow.row, None)));
+            self.claims.extend(stop);
+        }
+        if let Some(monitors) = &mut self.monitors {
+            monitors.flow_starts(flow.start, &mut self.network);
+        }
+        self.network.start(flow);
+    }
+
+    /// Takes what hosts left behind.
+    fn collect(&mut self) {
+        for (number, mut record) in self.network.take_finished() {
+            if let Some(before) = self.arrived_before.remove(&number)
+                && self.paths.fct_end == FctEnd::Acked
+            {
+                record.received = Bytes::new(record.received.get() - before.get());
+            }
+            self.ended += 1;
+            self.finished.push(record);
+        }
+        if let Some(monitors) = &mut self.monitors
+            && monitors.follows_hosts()
+        {
+            let unsent = self.network.take_unsent();
+            monitors.follow(&unsent, &mut self.network, &self.paths.graph);
+        }
+    }
+
+    /// The changes of the network that are due, which come before anything else of their time.
+    fn change(&mut self, now: Time) {
+        self.claim(now);
+        while let Some(action) = self.timeline.take(now) {
             self.others += 1;
             match action {
                 Action::Rate(link, rate) => {
-                    self.network.set_rate(link, rate, change);
-                    if let Node::Host(host) = self.ports[link as usize].cable.from {
-                        self.hosts.set_rate(host, rate);
-                    }
-                    self.note_rate(link, change);
+                    self.network.set_rate(link, rate, now);
+                    self.note_rate(link, now);
                 }
                 Action::Up(link, up) if self.network.is_up(link) == up => {}
                 Action::Up(link, up) => {
-                    self.network.set_up(link, up, change);
-                    if let Node::Host(host) = self.ports[link as usize].cable.from {
-                        self.hosts.set_up(host, up, change);
-                    }
-                    self.note_rate(link, change);
+                    self.network.set_up(link, up, now);
+                    self.note_rate(link, now);
                 }
                 Action::Share(class, share) => {
-                    self.network.set_share(class, share, change);
+                    self.network.set_share(class, share, now);
                     if let Some(goodputs) = &mut self.goodputs {
-                        goodputs.fair().set_share(class, share, change);
+                        goodputs.fair().set_share(class, share, now);
                     }
                 }
             }
@@ -362,162 +515,91 @@ impl Simulation {
         }
     }
 
-    /// Out of line, for the hot loop to have a delivery to itself.
-    #[cold]
-    #[inline(never)]
-    fn deliver_and_tell(&mut self, delivery: Delivery) {
-        self.now = delivery.at;
-        self.hosts.deliver(delivery, &mut self.network);
-        self.tell_monitors(delivery.host);
-    }
-
-    /// Something happened at a host.
-    fn tell_monitors(&mut self, host: u32) {
-        if let Some(monitors) = &mut self.monitors {
-            monitors.host(host, self.now, &self.hosts, &mut self.network, &self.paths.graph);
-        }
-    }
-
-    /// The time of the next event that is not a packet's arrival.
-    #[inline]
-    fn next_other(&self) -> Time {
-        let start = self.upcoming.map_or(Time::NEVER, |flow| flow.start);
-        let stop = self.stops.peek().map_or(Time::NEVER, |&Reverse((at, ..))| at);
-        start.min(stop).min(self.hosts.next_timer()).min(self.next_look).min(self.warmup)
-    }
-
-    /// All flows have ended and none is to come. A series alone keeps no run going.
-    fn done(&self) -> bool {
-        self.hosts.idle() && self.upcoming.is_none()
-    }
-
-    /// Nothing will move again in a run without an end of its own: what flows still wait for was
-    /// lost, and these hosts send nothing twice. All that could follow is looks.
-    fn quiet(&self) -> bool {
-        self.until == Time::NEVER
-            && self.upcoming.is_none()
-            && self.stops.is_empty()
-            && self.hosts.next_timer() == Time::NEVER
-            && self.network.next() == Time::NEVER
-            && self.timeline.next() == Time::NEVER
-    }
-
-    /// Handles one event of time `now`, in the order of classes. Returns how many arrivals take
-    /// about as long.
-    fn other(&mut self, now: Time) -> u64 {
-        if let Some(flow) = self.upcoming.take_if(|flow| flow.start <= now) {
-            self.upcoming = self.flows.next();
-            self.start(&flow);
-            return 1;
-        }
-        if let Some(&Reverse((at, row, host))) = self.stops.peek()
-            && at <= now
-        {
-            self.stops.pop();
-            if let Some(goodputs) = &mut self.goodputs {
-                goodputs.fair().remove(row, now);
+    /// Tells fair shares of the flows without end that began or stopped by now.
+    fn claim(&mut self, now: Time) {
+        let Some(goodputs) = &mut self.goodputs else { return };
+        while self.claims.peek().is_some_and(|Reverse(claim)| claim.0 <= now) {
+            let Some(Reverse(Claim(at, number, flow))) = self.claims.pop() else { return };
+            match flow {
+                Some(flow) => goodputs.fair().start(&flow, &self.paths.graph),
+                None => goodputs.fair().remove(number, at),
             }
-            self.hosts.stop(row, now);
-            self.tell_monitors(host);
-            return 1 + self.hosts.places() as u64 / 8;
-        }
-        if self.hosts.next_timer() <= now {
-            let host = self.monitors.as_ref().and_then(|_| self.hosts.next_timer_host());
-            self.hosts.fire(&mut self.network);
-            host.into_iter().for_each(|host| self.tell_monitors(host));
-            return 1;
-        }
-        if self.warmup <= now {
-            self.warm_up(now);
-            return u64::from(self.network.links());
-        }
-        self.look(now)
-    }
-
-    fn start(&mut self, flow: &FlowStart) {
-        // A request takes two.
-        self.full |= self.hosts.open_connections() + 2 > self.most_connections;
-        if self.full {
-            return;
-        }
-        self.started += 1;
-        if let Some(goodputs) = &mut self.goodputs {
-            goodputs.fair().start(flow, &self.paths.graph);
-        }
-        if let Some(stop) = flow.stop {
-            self.stops.push(Reverse((stop, flow.row, flow.src)));
-        }
-        if let Some(monitors) = &mut self.monitors {
-            monitors.flow_starts(flow.start, &mut self.network);
-        }
-        let place = self.hosts.start(flow, &mut self.network);
-        if let Some(monitors) = &mut self.monitors {
-            monitors.flow_started(place, &self.hosts);
-            self.tell_monitors(self.hosts.source(place));
         }
     }
 
     /// Counts begin again.
     fn warm_up(&mut self, now: Time) {
-        self.network.touch_all(now);
         for link in 0..self.network.links() {
             let port = self.network.port(link).state();
             self.before[link as usize] = (*port.counters(), unsent_bits(port, now));
-            if let Some(stats) = self.network.stats(link) {
+            if let Some(stats) = self.network.watch(link).and_then(|watch| watch.stats.as_mut()) {
                 stats.restart(now);
             }
         }
         if let Some(monitors) = &mut self.monitors {
             monitors.restart(now, &mut self.network);
         }
-        self.hosts.restart(now);
+        self.arrived_before = self.network.arriving();
+        self.network.restart(now);
         self.warmed_at = now;
         self.warmup = Time::NEVER;
     }
 
-    /// The series, the goodputs and the monitors take a look. Returns how many arrivals take about
-    /// as long.
-    fn look(&mut self, now: Time) -> u64 {
-        let mut work = 1;
+    /// The warm-up is over, or the series, the goodputs or the monitors take a look.
+    fn look(&mut self) {
+        let now = self.now;
+        self.others += 1;
+        self.work += 10;
+        if self.warmup <= now {
+            self.work += u64::from(self.network.links());
+            self.warm_up(now);
+        }
         if let Some(series) = &mut self.series
             && series.next <= now
         {
             let before = series.samples.len();
             for &link in &series.links {
-                self.network.touch(link, now);
                 self.network.sample(link, now, &mut series.samples);
             }
             let rows = (series.samples.len() - before) as u64;
-            work += rows;
+            self.work += rows;
             series.next = now + series.every;
             if !series.room.take(rows, now) {
                 series.samples.truncate(before);
                 series.next = Time::NEVER;
             }
         }
+        self.claim(now);
         if let Some(goodputs) = &mut self.goodputs
             && goodputs.next <= now
         {
-            goodputs.sample(&self.hosts, now);
-            work += 10 + self.hosts.places() as u64 / 8;
+            goodputs.sample(self.network.taken(), now);
+            self.work += 10 + self.paths.graph.hosts.len() as u64;
         }
         if let Some(monitors) = &mut self.monitors
             && monitors.next() <= now
         {
-            monitors.look(&self.hosts, &self.paths.graph);
-            work += self.hosts.places() as u64 + self.hosts.running();
+            let underway = self.network.underway();
+            self.work += self.paths.graph.hosts.len() as u64 + underway.len() as u64;
+            monitors.look(underway.into_iter(), &self.paths.graph);
         }
-        self.next_look = next_look(&self.series, &self.goodputs, &self.monitors);
-        work
+    }
+
+    /// When the series, the goodputs or a monitor wants to look next.
+    fn next_look(&self) -> Time {
+        let series = self.series.as_ref().map_or(Time::NEVER, |series| series.next);
+        let goodputs = self.goodputs.as_ref().map_or(Time::NEVER, |goodputs| goodputs.next);
+        let monitors = self.monitors.as_ref().map_or(Time::NEVER, |monitors| monitors.next());
+        series.min(goodputs).min(monitors)
     }
 
     /// The clock.
     pub fn now(&self) -> Time {
         self.now
     }
-    /// The network, for its counts.
-    pub fn network(&self) -> &Network {
-        &self.network
+    /// Packets transmitted by ports so far.
+    pub fn packet_hops(&self) -> u64 {
+        self.network.packet_hops()
     }
     /// Events handled: arrivals of packets, starts and stops of flows, timers, samples.
     pub fn events(&self) -> u64 {
@@ -525,7 +607,7 @@ impl Simulation {
     }
     /// Flows started, ended, and expected in all.
     pub fn flows(&self) -> (u64, u64, u64) {
-        (self.started, self.started - self.hosts.running(), self.total)
+        (self.started, self.ended, self.total)
     }
     /// Lowers the number of connections that may be open at a time.
     pub fn limit_connections(&mut self, most: usize) {
@@ -553,21 +635,21 @@ impl Simulation {
     pub fn ports(&self) -> &[PortInfo] {
         &self.ports
     }
-    /// Settles every port up to now; only the order of work changes, no result.
-    pub fn settle(&mut self) {
-        self.network.touch_all(self.now);
+    /// A port's queues and line.
+    pub fn port(&self, link: LinkId) -> &PortState {
+        self.network.port(link).state()
     }
     /// Places that connections have taken, open and closed.
     pub fn connections(&self) -> usize {
-        self.hosts.places()
+        self.network.connections()
     }
     /// Bytes of memory that a connection takes, and what a flow under way on it adds.
     pub fn sizes() -> (usize, usize) {
-        Hosts::sizes()
+        host::sizes()
     }
     /// DCTCP's α of every connection that carries a flow now.
     pub fn alphas(&self) -> Vec<f64> {
-        self.hosts.alphas()
+        self.network.alphas()
     }
     /// When the warm-up ended.
     pub fn warmed_at(&self) -> Time {
@@ -576,11 +658,11 @@ impl Simulation {
 
     /// The flows that have ended since this was last called, in the order they ended.
     pub fn take_finished(&mut self) -> Vec<FlowRecord> {
-        self.hosts.take_finished()
+        std::mem::take(&mut self.finished)
     }
     /// The flows still under way, by row.
     pub fn unfinished(&self) -> Vec<FlowRecord> {
-        self.hosts.unfinished()
+        self.network.unfinished().into_iter().map(|(_, record)| record).collect()
     }
     /// The samples since this was last called.
     pub fn take_series(&mut self) -> Vec<QueueSample> {
@@ -588,13 +670,13 @@ impl Simulation {
     }
 
     /// The tables that lack rows since they were full, and since when.
-    pub fn full(&self) -> Vec<(&'static str, Time)> {
-        let monitors = self.monitors.as_ref();
+    pub fn full(&mut self) -> Vec<(&'static str, Time)> {
+        let (monitors, network) = (self.monitors.as_ref(), &mut self.network);
         let full = [
             ("series", self.series.as_ref().and_then(|series| series.room.full_at())),
             ("goodput", self.goodputs.as_ref().and_then(|goodputs| goodputs.room.full_at())),
-            ("probes", self.hosts.probes_full_at()),
-            ("changes", monitors.and_then(|monitors| monitors.changes_full_at(&self.network))),
+            ("probes", network.probes_full_at()),
+            ("changes", monitors.and_then(|monitors| monitors.changes_full_at(network))),
             ("rates", monitors.and_then(|monitors| monitors.rates_full_at())),
         ];
         full.into_iter().filter_map(|(table, at)| Some((table, at?))).collect()
@@ -602,7 +684,7 @@ impl Simulation {
 
     /// The packet traces that were asked for.
     pub fn captures(&self) -> Vec<Capture> {
-        self.captures.files(&self.network)
+        self.captures.files(|link| self.network.tap(link))
     }
 
     /// What each class's receivers took in each interval, if that was asked for.
@@ -610,13 +692,12 @@ impl Simulation {
         self.goodputs.as_ref().map_or(&[], |goodputs| &goodputs.samples)
     }
     /// The probes sent since the warm-up, in the order they were sent.
-    pub fn probes(&self) -> &[ProbeSample] {
-        self.hosts.probes()
+    pub fn probes(&self) -> Vec<ProbeSample> {
+        self.network.probes()
     }
 
     /// What the monitors have seen up to now; once, at the end.
     pub fn take_monitored(&mut self) -> Monitored {
-        self.network.touch_all(self.now);
         let monitors = self.monitors.as_mut();
         monitors
             .map_or_else(Monitored::default, |monitors| monitors.take(self.now, &mut self.network))
@@ -630,11 +711,11 @@ impl Simulation {
     /// What the ports did, counted up to now.
     pub fn port_reports(&mut self) -> Vec<PortReport> {
         let now = self.now;
-        self.network.touch_all(now);
         let mut reports = Vec::new();
         for (link, info) in self.ports.iter().enumerate() {
             let id = link as LinkId;
-            let lengths = self.network.stats(id).map(|stats| {
+            let stats = self.network.watch(id).and_then(|watch| watch.stats.as_mut());
+            let lengths = stats.map(|stats| {
                 stats.close(now);
                 stats.lengths()
             });
@@ -645,7 +726,7 @@ impl Simulation {
             let capacity = self.timeline.capacity_bits(id, info.cable.rate, self.warmed_at, now);
             // A packet that is on the line as its rate changes keeps the old one.
             let utilisation = if capacity > 0.0 { (sent / capacity).min(1.0) } else { 0.0 };
-            let underflow = monitors::underflow(&mut self.network, id, now);
+            let underflow = self.monitors.as_mut().and_then(|monitors| monitors.underflow(id, now));
             let info = info.clone();
             reports.push(PortReport { info, counters, utilisation, lengths, underflow });
         }
@@ -672,16 +753,4 @@ impl Simulation {
 /// Bits of the packet on a port's line, which counts since it began, that are still to be sent.
 fn unsent_bits(port: &PortState, now: Time) -> f64 {
     port.busy_until().since(now).as_secs_f64() * port.rate().as_bps() as f64
-}
-
-/// When the series, the goodputs or a monitor wants to look next.
-fn next_look(
-    series: &Option<Series>,
-    goodputs: &Option<Goodputs>,
-    monitors: &Option<Box<Monitors>>,
-) -> Time {
-    let series = series.as_ref().map_or(Time::NEVER, |series| series.next);
-    let goodputs = goodputs.as_ref().map_or(Time::NEVER, |goodputs| goodputs.next);
-    let monitors = monitors.as_ref().map_or(Time::NEVER, |monitors| monitors.next());
-    series.min(goodputs).min(monitors)
 }

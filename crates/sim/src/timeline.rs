@@ -1,6 +1,6 @@
 //! What changes during a run: rates of ports, shares of classes (where a scheme has any).
 
-use crate::network::LinkId;
+use crate::topology::LinkId;
 use switchbed_qdisc::fairness::{Share, Shares};
 use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::event::{Change, Event};
@@ -8,7 +8,7 @@ use switchbed_spec::{Scenario, SchemeChoice, build};
 
 /// A change, with what it names found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Action {
+pub(crate) enum Action {
     /// A link's rate.
     Rate(LinkId, Rate),
     /// Whether a link is up.
@@ -19,7 +19,7 @@ pub enum Action {
 
 /// The changes to come, and the rates that there were.
 #[derive(Debug)]
-pub struct Timeline {
+pub(crate) struct Timeline {
     /// The latest first.
     actions: Vec<(Time, Action)>,
     /// Every change of a rate so far; a link that is down has none.
@@ -31,7 +31,7 @@ impl Timeline {
     ///
     /// # Errors
     /// The name of a port that there is not.
-    pub fn new(
+    pub(crate) fn new(
         scenario: &Scenario,
         link: impl Fn(&str) -> Option<LinkId>,
     ) -> Result<Timeline, String> {
@@ -64,12 +64,12 @@ impl Timeline {
 
     /// When the next change comes; [`Time::NEVER`] if none does.
     #[inline]
-    pub fn next(&self) -> Time {
+    pub(crate) fn next(&self) -> Time {
         self.actions.last().map_or(Time::NEVER, |&(at, _)| at)
     }
 
     /// The next change, if it is due.
-    pub fn take(&mut self, now: Time) -> Option<Action> {
+    pub(crate) fn take(&mut self, now: Time) -> Option<Action> {
         if self.next() > now {
             return None;
         }
@@ -77,12 +77,12 @@ impl Timeline {
     }
 
     /// A link has another rate from now on.
-    pub fn note(&mut self, now: Time, link: LinkId, rate: Rate) {
+    pub(crate) fn note(&mut self, now: Time, link: LinkId, rate: Rate) {
         self.rates.push((now, link, rate));
     }
 
     /// Bits that a link could send in a time, `rate` being its rate at the start of the run.
-    pub fn capacity_bits(&self, link: LinkId, rate: Rate, from: Time, until: Time) -> f64 {
+    pub(crate) fn capacity_bits(&self, link: LinkId, rate: Rate, from: Time, until: Time) -> f64 {
         let (mut bits, mut since, mut rate) = (0.0, from, rate);
         let changes = self.rates.iter().filter(|change| change.1 == link);
         for &(at, _, new) in changes {
@@ -95,7 +95,7 @@ impl Timeline {
 }
 
 /// The shares of the classes when the run starts.
-pub fn initial_shares(scenario: &Scenario) -> Shares {
+pub(crate) fn initial_shares(scenario: &Scenario) -> Shares {
     match has_shares(&scenario.scheme) {
         true => build::shares(&scenario.scheme),
         false => Shares::default(),

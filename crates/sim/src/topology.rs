@@ -6,7 +6,9 @@ mod leaf_spine;
 mod parking_lot;
 mod star;
 
+use crate::random::Stream;
 use std::sync::Arc;
+use switchbed_qdisc::Random;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::Topology;
 
@@ -45,6 +47,15 @@ pub struct Hop {
 impl Hop {
     /// The bit of a key that pins a path instead of hashing.
     pub const PINNED: u32 = 1 << 31;
+}
+
+/// A link's number: hosts' first, then each switch's ports in order.
+pub type LinkId = u32;
+
+/// ECMP keys for both directions of a connection, keyed by what tells it from others.
+pub(crate) fn keys(seed: u64, a: u64, b: u64) -> [u32; 2] {
+    let bits = Stream::new(seed ^ b.rotate_left(17), "ecmp", a).next_u64();
+    [bits as u32 & !Hop::PINNED, (bits >> 32) as u32 & !Hop::PINNED]
 }
 
 /// The way through a network.

@@ -79,10 +79,10 @@ fn an_fct_may_end_at_the_receiver() {
 
 #[test]
 fn flows_that_end_at_the_receiver_follow_each_other_whole() {
-    // The second starts when the first has arrived (4.4 us), but not its ACK (6.464 us).
+    // A connection is idle to its sender when the ACK is there (6.464 us), not before.
     let mut scenario = star(2);
     scenario.measure.fct_end = FctEnd::Received;
-    let rows = [(0.0, 0, 1, 1460), (0.001, 0, 1, 1460), (0.001_005, 0, 1, 2920)];
+    let rows = [(0.0, 0, 1, 1460), (0.001, 0, 1, 1460), (0.001_007, 0, 1, 2920)];
     let (_file, traffic) = list(&rows, Connections::Persistent);
     scenario.traffic = traffic;
     let (simulation, records) = run(&scenario);
@@ -157,9 +157,9 @@ fn flows_from(text: &str, mut scenario: Scenario) -> (Simulation, Vec<FlowRecord
 #[test]
 fn a_late_packet_of_a_closed_connection_reaches_no_other_in_its_place() {
     // A timeout of 3 us, less than the round trip: the packet is sent twice. The first
-    // one's ACK closes the connection after 6.464 us; the copy arrives after 7.4 us, when
+    // one's ACK closes the connection after 6.464 us; the copy's ACK arrives after that, when
     // the next flow has been on the same place since 7 us. Taken for that flow's, it would
-    // end it with an ACK 2.4 us after its start.
+    // end it early.
     for (end, expected) in
         [(FctEnd::Acked, ONE_PACKET), (FctEnd::Received, Span::from_ns(2 * 1200 + 2000))]
     {
@@ -167,7 +167,7 @@ fn a_late_packet_of_a_closed_connection_reaches_no_other_in_its_place() {
         (scenario.transport.rto_min, scenario.transport.rto_initial) =
             (Span::from_us(3), Span::from_us(3));
         scenario.measure.fct_end = end;
-        let rows = "start_s,src,dst,size_bytes\n0,0,1,1460\n0.000007,2,3,1460\n";
+        let rows = "start_s,src,dst,size_bytes\n0,0,1,1460\n0.000007,0,3,1460\n";
         let (simulation, records) = flows_from(rows, scenario);
         assert_eq!(simulation.connections(), 1, "the place is used again");
         assert!(records[0].retransmissions > 0, "there is a late packet");

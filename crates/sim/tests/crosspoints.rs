@@ -93,7 +93,7 @@ fn each_switch_has_what_was_deployed_there() {
         .iter()
         .zip(0..)
         .filter(|(port, _)| port.is_switch())
-        .map(|(port, link)| (port.name.as_str(), simulation.network().port(link).state().queues()))
+        .map(|(port, link)| (port.name.as_str(), simulation.port(link).queues()))
         .collect();
     for (name, queues) in queues {
         let expected = if name.starts_with("leaf1") || name.starts_with("leaf2") { 4 } else { 1 };

@@ -3,7 +3,7 @@
 use crate::common::*;
 use std::io::Write;
 use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_sim::interference::Met::{self, Nothing, Output, Path};
+use switchbed_sim::observe::interference::Met::{self, Nothing, Output, Path};
 use switchbed_spec::*;
 
 /// Runs a flow list and labels its flows; giants are over 1 MB.

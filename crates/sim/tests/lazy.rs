@@ -1,33 +1,32 @@
-//! Departures are settled when their port is touched next. Touching every port at every
-//! step must change nothing.
+//! How the work of a run is divided, and how often it is interrupted, changes nothing.
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
-use switchbed_sim::{FlowRecord, PortReport, Simulation, Status};
+use switchbed_sim::{Division, FlowRecord, PortReport, Simulation, Status};
 use switchbed_spec::*;
 
 /// Everything that a run leaves behind, as text.
-fn outcome(scenario: &Scenario, eager: bool) -> (Vec<FlowRecord>, String, u64) {
-    let mut simulation = Simulation::new(scenario).expect("builds");
-    let batch = if eager { 1 } else { 1_000_000 };
-    while simulation.advance(batch) == Status::Running {
-        if eager {
-            simulation.settle();
-        }
-    }
+fn outcome(scenario: &Scenario, division: Division, batch: u64) -> (Vec<FlowRecord>, String, u64) {
+    let simulation = Simulation::with(scenario, &build::Nothing, division);
+    let mut simulation = simulation.expect("builds");
+    while simulation.advance(batch) == Status::Running {}
     let mut records = simulation.take_finished();
     records.extend(simulation.unfinished());
+    records.sort_by_key(|record| record.row);
     let reports: Vec<PortReport> = simulation.port_reports();
-    let hops = simulation.network().packet_hops();
+    let hops = simulation.packet_hops();
     (records, format!("{reports:?} {:?}", simulation.take_series()), hops)
 }
 
 fn same(scenario: &Scenario) {
-    let (lazy, eager) = (outcome(scenario, false), outcome(scenario, true));
-    assert!(lazy.2 > 1000, "too little happened: {} packet-hops", lazy.2);
-    assert_eq!(lazy.2, eager.2);
-    assert_eq!(lazy.0, eager.0);
-    assert!(lazy.1 == eager.1, "queues or counters differ");
+    let whole = outcome(scenario, Division::ALONE, 1_000_000);
+    assert!(whole.2 > 1000, "too little happened: {} packet-hops", whole.2);
+    for (threads, shards, batch) in [(1, 1, 1), (1, 3, 1_000_000), (2, 5, 10_000)] {
+        let parts = outcome(scenario, Division { threads, shards }, batch);
+        assert_eq!(whole.2, parts.2);
+        assert_eq!(whole.0, parts.0);
+        assert!(whole.1 == parts.1, "queues or counters differ");
+    }
 }
 
 #[test]
@@ -135,9 +134,9 @@ fn measuring_queues_changes_no_packet() {
     for name in ["per-queue", "per-port", "mq-ecn"] {
         let mut scenario = fig9(name, 0.8, 60);
         scenario.measure.queues = QueueProbe::Off;
-        let through = outcome(&scenario, false);
+        let through = outcome(&scenario, Division::ALONE, 1_000_000);
         scenario.measure.queues = QueueProbe::All;
-        let measured = outcome(&scenario, false);
+        let measured = outcome(&scenario, Division::ALONE, 1_000_000);
         assert_eq!(through.0, measured.0, "{name}");
         assert_eq!(through.2, measured.2, "{name}");
     }

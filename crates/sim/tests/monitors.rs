@@ -3,8 +3,8 @@
 use crate::common::*;
 use std::io::Write;
 use switchbed_qdisc::units::{Bytes, Span, Time};
-use switchbed_sim::monitors::{LengthChange, Monitored, slopes_bps};
-use switchbed_sim::{PortReport, Simulation, Status};
+use switchbed_sim::observe::monitors::{LengthChange, Monitored, slopes_bps};
+use switchbed_sim::{Division, PortReport, Simulation, Status};
 use switchbed_spec::*;
 
 /// 10 Gbps and 1 us a link; hosts, then the switch: its port 2 is link 3 + 2.
@@ -202,22 +202,20 @@ fn monitors_change_nothing_and_see_the_same_however_ports_are_settled() {
         }),
         underflow: ports(),
     };
-    let run = |scenario: &Scenario, eager: bool| {
-        let mut simulation = Simulation::new(scenario).expect("builds");
-        while simulation.advance(if eager { 1 } else { 1 << 30 }) == Status::Running {
-            if eager {
-                simulation.settle();
-            }
-        }
+    let run = |scenario: &Scenario, shards: usize| {
+        let division = Division { threads: 1, shards };
+        let simulation = Simulation::with(scenario, &build::Nothing, division);
+        let mut simulation = simulation.expect("builds");
+        while simulation.advance(if shards > 1 { 1 } else { 1 << 30 }) == Status::Running {}
         let mut reports = simulation.port_reports();
         let underflow: Vec<_> = reports.iter_mut().map(|report| report.underflow.take()).collect();
         let counts: Vec<_> = reports.iter().map(|report| report.counters).collect();
         let flows = simulation.take_finished();
         (flows, counts, underflow, format!("{:?}", simulation.take_monitored()))
     };
-    let (without, with) = (run(&plain, false), run(&scenario, false));
+    let (without, with) = (run(&plain, 1), run(&scenario, 1));
     assert_eq!((&without.0, &without.1), (&with.0, &with.1));
     assert!(with.2.iter().flatten().any(|idle| *idle > Span::ZERO), "{:?}", with.2);
     assert!(with.3.len() > 10_000, "too little was seen");
-    assert!(run(&scenario, true) == with);
+    assert!(run(&scenario, 4) == with);
 }

@@ -32,13 +32,13 @@ fn the_recorded_key_leads_along_the_ports_that_sent() {
             connections: [Connections::Fresh, Connections::Persistent][seed as usize % 2],
         };
         scenario.traffic = vec![Traffic::Poisson(arrivals)];
-        let (simulation, records) = run(&scenario);
+        let (mut simulation, records) = run(&scenario);
         let graph = Graph::new(&scenario.topology, Span::ZERO);
         let path = graph.path(0, Hop { dst: 3, key: records[0].key });
         let Node::Switch(spine) = path[1].to else { panic!("{path:?}") };
         used[spine as usize - 2] += 1;
-        for (port, link) in simulation.ports().iter().zip(0..) {
-            let sent = simulation.network().port(link).state().counters().sent_bytes;
+        for report in simulation.port_reports() {
+            let (port, sent) = (&report.info, report.counters.sent_bytes);
             let uplink =
                 port.cable.from == Node::Switch(0) && matches!(port.cable.to, Node::Switch(_));
             let expected = port.cable.to == Node::Switch(spine);

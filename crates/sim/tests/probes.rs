@@ -37,14 +37,16 @@ fn an_empty_networks_round_trip_is_exact() {
         scenario.traffic = vec![probe(&[0], to, 84, Some(Span::from_ms(1)))];
         let (simulation, records) = run(&scenario);
         assert!(records.is_empty());
-        let samples = simulation.probes();
+        let samples = &simulation.probes()[..];
         // At 50, 150, … 950 us.
         assert_eq!(samples.len(), 10);
         assert_eq!(samples[9].sent, Time::ZERO + Span::from_us(950));
         // The last one has 50 us to come back in.
         let back = if expected > Span::from_us(50) { 9 } else { 10 };
         assert_eq!(rtts(samples), vec![expected; back]);
-        assert_eq!(simulation.now(), Time::ZERO + Span::from_ms(1));
+        // The run ends with the window after that of its last event.
+        let after = simulation.now().since(Time::ZERO + Span::from_ms(1));
+        assert!(after < Span::from_us(3), "{after:?}");
     }
 }
 
@@ -63,7 +65,9 @@ fn unequal_links_count_each_for_itself() {
     let (simulation, _) = run(&scenario);
     let one_way = Span::from_ns(800 + 8000 + 800 + 16_000);
     // The last one, of 950 us, is late for the end.
-    assert_eq!(rtts(simulation.probes()), vec![one_way * 2; 9]);
+    // The tenth comes back while the run ends, or just not.
+    let rtts = rtts(&simulation.probes());
+    assert!(rtts.len() >= 9 && rtts.iter().all(|rtt| *rtt == one_way * 2), "{rtts:?}");
 }
 
 /// A star whose receiver's port has two DWRR queues, one of which three senders keep full.
@@ -91,7 +95,7 @@ fn busy(class: u8) -> Simulation {
 fn a_probe_waits_in_the_queue_of_its_class() {
     let empty = Span::from_ps(4 * 67_200 + 4_000_000).as_us_f64();
     let mean = |simulation: &Simulation| {
-        let rtts = rtts(simulation.probes());
+        let rtts = rtts(&simulation.probes());
         // 300 in the 30 ms after the warm-up; the last may still be out.
         assert!((299..=300).contains(&rtts.len()), "{}", rtts.len());
         rtts.iter().map(|rtt| rtt.as_us_f64()).sum::<f64>() / rtts.len() as f64
@@ -116,7 +120,7 @@ fn probes_sent_before_the_warm_ups_end_do_not_count_and_those_at_it_do() {
         scenario.traffic = vec![probe(&[0], 1, 84, Some(Span::from_ms(1)))];
         scenario.measure.warmup = Span::from_us(warmup_us);
         let (simulation, _) = run(&scenario);
-        let samples = simulation.probes();
+        let samples = &simulation.probes()[..];
         assert_eq!((samples.len(), rtts(samples).len()), (count, count), "{warmup_us}");
         assert_eq!(samples[0].sent, Time::ZERO + Span::from_us(first_us));
     }
@@ -130,7 +134,8 @@ fn probes_end_with_the_flows_where_nothing_else_ends_them() {
     scenario.traffic = traffic;
     let (simulation, records) = run(&scenario);
     assert!(records[0].end.is_some());
-    assert_eq!(Some(simulation.now()), records[0].end);
+    let after = simulation.now().since(records[0].end.expect("ended"));
+    assert!(after < Span::from_us(3), "{after:?}");
     assert_eq!(simulation.probes().len(), 10);
     assert_eq!(simulation.flows(), (1, 1, 1));
 }
@@ -143,7 +148,7 @@ fn a_lost_probe_has_no_rtt() {
     scenario.scheme = scheme("none", Bytes::ZERO);
     scenario.traffic = vec![probe(&[0, 1, 2, 3], 8, 84, Some(Span::from_ms(1)))];
     let (simulation, _) = run(&scenario);
-    let samples = simulation.probes();
+    let samples = &simulation.probes()[..];
     // One is on the wire, one waits, two of the four are lost.
     assert_eq!((samples.len(), rtts(samples).len()), (40, 20));
 }

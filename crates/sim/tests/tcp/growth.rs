@@ -64,7 +64,7 @@ fn a_short_tail_goes_out_at_once_and_the_next_flow_follows_it() {
     pipe.write(0);
     let lens: Vec<_> = pipe.sent.iter().map(|(_, s)| s.len).collect();
     assert_eq!(lens, [1460, 1460, 100]);
-    assert_eq!(pipe.sent[2].1.wire_bytes(&pipe.config), 140);
+    assert_eq!(pipe.config.wire_bytes(&pipe.sent[2].1), 140);
     pipe.write(1);
     assert_eq!((pipe.sent[3].1.offset, pipe.sent[3].1.len), (2 * MSS + 100, 1460));
     pipe.run();
@@ -154,7 +154,7 @@ fn a_handshake_comes_before_data_and_gives_an_rtt_sample() {
     pipe.write(3);
     assert_eq!(pipe.sent.len(), 1);
     assert_eq!(pipe.sender.next_timeout(), Some(Time::ZERO + Span::from_ms(10)));
-    assert_eq!(pipe.sent[0].1.wire_bytes(&pipe.config), 40);
+    assert_eq!(pipe.config.wire_bytes(&pipe.sent[0].1), 40);
     pipe.run();
     assert_eq!(sent_at(&pipe, round_trips(1)), 3);
     assert_eq!(pipe.sender.srtt(), Some(Span::from_us(100)));

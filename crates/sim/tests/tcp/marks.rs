@@ -229,7 +229,7 @@ fn what_may_be_marked_follows_the_settings() {
     let settings = marked(DCTCP);
     let capable = |settings: &Transport, flags| {
         let config = switchbed_sim::tcp::Config::new(settings).unwrap();
-        Segment::data(0, 1460, flags, Time::ZERO).ecn_capable(&config)
+        config.ecn_capable(&Segment::data(0, 1460, flags, Time::ZERO))
     };
     for (flags, acks, control, expected) in [
         (Flags::NONE, false, false, true),

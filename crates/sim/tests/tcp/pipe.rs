@@ -151,7 +151,7 @@ impl Pipe {
         match fate {
             Fate::Drop => {}
             Fate::Deliver => land(at, false),
-            Fate::Mark => land(at, segment.ecn_capable(&self.config)),
+            Fate::Mark => land(at, self.config.ecn_capable(&segment)),
             Fate::Late(by) => land(at + by, false),
             Fate::Twice(by) => {
                 land(at, false);

@@ -37,7 +37,7 @@ impl Bench {
         let poll = || self.receiver.poll_transmit(&self.config, self.now);
         let of = |a: Segment| {
             assert!(a.flags.contains(Flags::ACK));
-            assert_eq!(a.wire_bytes(&self.config), [40, 50, 58, 66][a.sacks as usize]);
+            assert_eq!(self.config.wire_bytes(&a), [40, 50, 58, 66][a.sacks as usize]);
             let at = |distance: u32| (a.offset + distance as u64) / MSS;
             let blocks = a.sack_blocks().iter().map(|b| (at(b.start), at(b.end))).collect();
             let echo = a.stamp.as_ps() / 1_000_000;

@@ -1,0 +1,96 @@
+//! The engine: nodes that own their state, moved on window by window.
+//!
+//! Nothing that a node does now reaches another before the lookahead has passed: the least
+//! delay of a link and the time of the smallest frame on it. So time is cut into windows as
+//! long as the lookahead, which nodes handle in phases ([`phases`]): each node is visited once a
+//! phase, alone, with all that happens to it there. What a visit sends belongs to a later phase:
+//! it is put into that phase's bucket ([`calendar`]), or, if its node is another shard's, into
+//! the mail.
+//!
+//! A shard ([`shard`]) is a sequential engine over some of the nodes. Shards meet between
+//! phases, on one thread or on several ([`drive`]). A visit sees the same events in the same
+//! order however the nodes are dealt out, so results are the same bytes.
+//!
+//! The engine knows nothing of packets or switches: a [`World`] is what it moves.
+
+mod calendar;
+pub(crate) mod drive;
+pub(crate) mod phases;
+pub(crate) mod prefetch;
+mod shard;
+pub mod tie;
+
+pub(crate) use drive::{Engine, Ran};
+
+use calendar::Calendar;
+use phases::{Colour, Phases};
+use switchbed_qdisc::units::Time;
+
+/// Something that happens to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event {
+    /// When.
+    pub(crate) at: Time,
+    /// The node's place in its shard.
+    pub(crate) node: u32,
+    /// What, as its world has it; [`WAKE`]: nothing but that the node is to be visited.
+    pub(crate) what: u32,
+}
+
+/// The event that does nothing.
+pub(crate) const WAKE: u32 = u32::MAX;
+
+/// The nodes of one shard.
+pub(crate) trait World: Send {
+    /// What goes to a node of another shard, by value.
+    type Parcel: Send;
+
+    /// An event comes soon: fetch what says where it leads.
+    fn fetch(&self, event: &Event);
+    /// It comes sooner: fetch what it leads to.
+    fn follow(&self, event: &Event);
+    /// All that happens to a node before `end`, in any order; what it sends goes to `out`.
+    /// Answers when it wants to be visited again if nothing else happens to it.
+    fn visit(
+        &mut self,
+        node: u32,
+        events: &mut [Event],
+        end: Time,
+        out: &mut Outbox<Self::Parcel>,
+    ) -> Time;
+    /// Takes what came from another shard in.
+    fn unpack(&mut self, parcel: Self::Parcel) -> Event;
+    /// What must be over before a run is: it has ended when this is 0 at every shard.
+    fn running(&self) -> u64;
+}
+
+/// Where a visit puts what it sends.
+pub(crate) struct Outbox<'a, P> {
+    calendar: &'a mut Calendar,
+    /// By node of this shard.
+    colours: &'a [Colour],
+    phases: Phases,
+    /// By shard.
+    mail: &'a mut [Vec<P>],
+    /// The earliest of what is in the mail.
+    earliest: &'a mut Time,
+    /// The next phase.
+    next: u64,
+}
+
+impl<P> Outbox<'_, P> {
+    /// For a node of this shard.
+    #[inline]
+    pub(crate) fn event(&mut self, event: Event) {
+        let phase = self.calendar.push(event, self.colours[event.node as usize]);
+        assert!(phase >= self.next, "{event:?} is earlier than the lookahead allows");
+    }
+
+    /// For a node of another shard, where it happens at `at`.
+    #[inline]
+    pub(crate) fn post(&mut self, shard: u16, at: Time, parcel: P) {
+        assert!(self.phases.window(at) + 1 >= self.next, "mail earlier than the lookahead allows");
+        *self.earliest = (*self.earliest).min(at);
+        self.mail[shard as usize].push(parcel);
+    }
+}

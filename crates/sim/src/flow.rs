@@ -1,0 +1,67 @@
+//! What is known of a flow when it ends, or when the run does.
+
+use crate::traffic::FlowStart;
+use switchbed_qdisc::units::{Bytes, Time};
+
+/// Endless flows write so much.
+pub(crate) const ENDLESS: u64 = 1 << 60;
+
+/// A flow's record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowRecord {
+    /// Its number in the order of starts, or its row in the list it came from.
+    pub row: u64,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Class.
+    pub class: u8,
+    /// The ECMP key of its data.
+    pub key: u32,
+    /// Payload; `None` for a flow that sends as long as it runs.
+    pub size: Option<Bytes>,
+    /// When the application wrote it.
+    pub start: Time,
+    /// When it ended (see [`switchbed_spec::FctEnd`]); `None` if it had not.
+    pub end: Option<Time>,
+    /// Payload of the request for it; `None`: it came unasked.
+    pub request: Option<Bytes>,
+    /// Payload that its receiver has taken since the warm-up ended.
+    pub received: Bytes,
+    /// Retransmission timeouts, its request's too, up to when its sender knew of its end.
+    pub timeouts: u32,
+    /// Segments sent again, its request's too.
+    pub retransmissions: u32,
+    /// Window cuts for marks, its request's too.
+    pub ecn_cuts: u32,
+    /// Whether it opened its connection with a handshake.
+    pub handshake: bool,
+}
+
+impl FlowRecord {
+    /// Whether it had ended by then.
+    pub fn ended_by(&self, time: Time) -> bool {
+        self.end.is_some_and(|end| end <= time)
+    }
+
+    /// Of a flow that starts.
+    pub(crate) fn starting(flow: &FlowStart) -> FlowRecord {
+        FlowRecord {
+            row: flow.list_row.unwrap_or(flow.row),
+            src: flow.src,
+            dst: flow.dst,
+            class: flow.class,
+            key: 0,
+            size: flow.size,
+            start: flow.start,
+            end: None,
+            request: flow.request,
+            received: Bytes::ZERO,
+            timeouts: 0,
+            retransmissions: 0,
+            ecn_cuts: 0,
+            handshake: false,
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! The nodes of a shard: hosts first, then switches.
+
+use super::host::{self, Host, Log};
+use super::link::{Aside, Line, Link, Packets, TO_HOST, Way, transit};
+use super::notice::Notice;
+use super::switch::Switch;
+use super::{NOTICE, Parcel, START, Shared, class, place};
+use crate::engine::prefetch::{prefetch, prefetch_lines};
+use crate::engine::{Event, Outbox, WAKE, World};
+use crate::observe::watch::Watch;
+use crate::packet::Payload;
+use crate::random::OnDemand;
+use crate::topology::Hop;
+use crate::traffic::FlowStart;
+use std::sync::Arc;
+use switchbed_qdisc::fairness::Share;
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::{Driver, Packet, Pool, Qdisc, SlotId};
+
+/// The nodes of a shard.
+pub(crate) struct Fabric {
+    pub(super) me: u16,
+    pub(super) shared: Arc<Shared>,
+    pub(super) hosts: Vec<Host>,
+    /// Each host's card's memory.
+    pools: Vec<Pool>,
+    pub(super) switches: Vec<Switch>,
+    /// Hosts' links, one each, then the switches'.
+    pub(super) links: Vec<Link>,
+    pub(super) asides: Vec<Aside>,
+    pub(super) packets: Packets,
+    notices: Slab<Notice>,
+    starts: Slab<FlowStart>,
+    pub(crate) log: Log,
+    last_event: Time,
+}
+
+/// Values by places that are used again.
+struct Slab<T> {
+    values: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Slab<T> {
+    fn new() -> Self {
+        Slab { values: Vec::new(), free: Vec::new() }
+    }
+    fn put(&mut self, value: T) -> u32 {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.values.push(None);
+            self.values.len() as u32 - 1
+        });
+        self.values[place as usize] = Some(value);
+        place
+    }
+    fn get(&self, place: u32) -> Option<&T> {
+        self.values.get(place as usize)?.as_ref()
+    }
+    fn take(&mut self, place: u32) -> Option<T> {
+        let value = self.values.get_mut(place as usize)?.take();
+        self.free.extend(value.as_ref().map(|_| place));
+        value
+    }
+}
+
+/// A link as it is built.
+pub(crate) struct Built {
+    pub(crate) port: Box<dyn Qdisc>,
+    /// Its number among all.
+    pub(crate) id: u32,
+    pub(crate) rate: Rate,
+    pub(crate) delay: Span,
+    /// The node at the far end: its shard and place there, and its number if it is a switch.
+    pub(crate) to: (u16, u32, Option<u32>),
+    pub(crate) rank: u32,
+    pub(crate) ingress: u16,
+}
+
+impl Fabric {
+    /// Shard number `me`, without nodes yet.
+    pub(crate) fn new(me: u16, shared: Arc<Shared>) -> Fabric {
+        Fabric {
+            me,
+            shared,
+            hosts: Vec::new(),
+            pools: Vec::new(),
+            switches: Vec::new(),
+            links: Vec::new(),
+            asides: Vec::new(),
+            packets: Packets::default(),
+            notices: Slab::new(),
+            starts: Slab::new(),
+            log: Log::new(),
+            last_event: Time::ZERO,
+        }
+    }
+
+    /// Adds a host with its link. Hosts come before switches.
+    pub(crate) fn add_host(&mut self, id: u32, pool: Bytes, link: Built, seed: u64) {
+        self.hosts.push(Host::new(id, link.rate, &self.shared.settings, &mut self.log));
+        self.pools.push(Pool::new(pool));
+        self.add_link(link, seed);
+    }
+
+    /// Adds a switch with its ports' links.
+    pub(crate) fn add_switch(&mut self, number: u32, pool: Bytes, links: Vec<Built>, seed: u64) {
+        let (first, ports) = (self.links.len() as u32, links.len() as u32);
+        let mut switch = Switch::new(number, first, ports, Pool::new(pool));
+        for link in links {
+            switch.reads_pool |= link.port.needs().pool;
+            self.add_link(link, seed);
+        }
+        self.switches.push(switch);
+    }
+
+    fn add_link(&mut self, link: Built, seed: u64) {
+        let Built { port, id, delay, to: (shard, node, switch), rank, ingress, .. } = link;
+        let way = Way { delay, node, switch: switch.unwrap_or(TO_HOST), rank, shard, ingress };
+        self.links.push(Link { driver: Driver::new(port), way });
+        self.asides.push(Aside { rng: OnDemand::new(seed, "ports", id), watch: None });
+    }
+
+    /// When the last flow ended.
+    pub(crate) fn last_end(&self) -> Time {
+        self.log.last
+    }
+
+    /// When something reached a node last.
+    pub(crate) fn last_event(&self) -> Time {
+        self.last_event
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn nodes(&self) -> usize {
+        self.hosts.len() + self.switches.len()
+    }
+
+    /// The hosts.
+    pub(crate) fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// A flow is to start: the event that has it do so.
+    pub(crate) fn add_start(&mut self, flow: FlowStart) -> Event {
+        let host = if flow.request.is_some() { flow.dst } else { flow.src };
+        let (_, node) = self.shared.hosts[host as usize];
+        self.log.running += 1;
+        Event { at: flow.start, node, what: START | self.starts.put(flow) }
+    }
+
+    /// When each host wants to be visited first.
+    pub(crate) fn first_visits(&self) -> Vec<(u32, Time)> {
+        let next = self.hosts.iter().map(Host::next_timer).enumerate();
+        next.filter(|&(_, at)| at != Time::NEVER).map(|(node, at)| (node as u32, at)).collect()
+    }
+
+    /// The warm-up is over.
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.hosts.iter_mut().for_each(|host| host.restart(now));
+    }
+
+    /// Packets transmitted by ports.
+    pub(crate) fn packet_hops(&self) -> u64 {
+        self.packets.hops
+    }
+
+    /// A link's port.
+    pub(crate) fn port(&self, link: u32) -> &dyn Qdisc {
+        self.links[link as usize].driver.port()
+    }
+
+    /// The threshold in force at a port's queue in bytes, for probes.
+    pub(crate) fn threshold_bytes(&self, link: u32, now: Time, queue: u8) -> Option<f64> {
+        let pool = match self.switch_of(link) {
+            Some(switch) => &self.switches[switch].pool,
+            None => &self.pools[link as usize],
+        };
+        self.port(link).threshold_bytes(now, &self.packets.arena, pool, queue)
+    }
+
+    /// What watches a link, if anything does.
+    pub(crate) fn watch(&self, link: u32) -> Option<&Watch> {
+        self.asides[link as usize].watch.as_deref()
+    }
+
+    /// The same to be changed.
+    pub(crate) fn watch_mut(&mut self, link: u32) -> Option<&mut Watch> {
+        self.asides[link as usize].watch.as_deref_mut()
+    }
+
+    /// Has a link watched from now on.
+    pub(crate) fn watched(&mut self, link: u32) -> &mut Watch {
+        self.links[link as usize].driver.watch();
+        self.asides[link as usize].watch.get_or_insert_default()
+    }
+
+    /// The switch of a link; `None`: it is a host's.
+    fn switch_of(&self, link: u32) -> Option<usize> {
+        self.switches.partition_point(|switch| switch.first <= link).checked_sub(1)
+    }
+
+    /// The node of a link.
+    pub(crate) fn node_of(&self, link: u32) -> u32 {
+        match self.switch_of(link) {
+            Some(switch) => (self.hosts.len() + switch) as u32,
+            None => link,
+        }
+    }
+
+    /// Changes a link's rate; a transmission under way keeps its end.
+    pub(crate) fn set_rate(&mut self, link: u32, rate: Rate, now: Time, out: &mut Outbox<Parcel>) {
+        if self.switch_of(link).is_none() {
+            self.hosts[link as usize].set_rate(rate);
+        }
+        self.with_line(link, now, out, |driver, line| driver.set_rate(rate, line, now));
+    }
+
+    /// Changes a class's share at every port.
+    pub(crate) fn set_share(
+        &mut self,
+        class: u8,
+        share: Share,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) {
+        for link in 0..self.links.len() as u32 {
+            self.with_line(link, now, out, |driver, line| {
+                driver.set_share(class, share, line, now);
+            });
+        }
+    }
+
+    /// Whether a link is up.
+    pub(crate) fn is_up(&self, link: u32) -> bool {
+        self.links[link as usize].driver.is_up()
+    }
+
+    /// Takes a link down (its port sends no more) or up again.
+    pub(crate) fn set_up(&mut self, link: u32, up: bool, now: Time, out: &mut Outbox<Parcel>) {
+        if self.switch_of(link).is_none() {
+            self.hosts[link as usize].set_up(up, now);
+        }
+        self.with_line(link, now, out, |driver, _| driver.set_up(up, now));
+    }
+
+    /// Does something to a settled link.
+    fn with_line(
+        &mut self,
+        link: u32,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+        act: impl FnOnce(&mut Driver, &mut Line),
+    ) {
+        let switch = self.switch_of(link);
+        let Fabric { switches, pools, links, asides, packets, shared, me, .. } = self;
+        let (pool, feedbacks) = match switch {
+            Some(switch) => {
+                let Switch { pool, feedbacks, .. } = &mut switches[switch];
+                (pool, Some(feedbacks))
+            }
+            None => (&mut pools[link as usize], None),
+        };
+        let Link { driver, way } = &mut links[link as usize];
+        let aside = &mut asides[link as usize];
+        let mut line =
+            Line { way: *way, aside, pool, packets, shared, me: *me, out, feedbacks, told: false };
+        driver.settle(&mut line, now);
+        act(driver, &mut line);
+    }
+
+    /// All that happens to a host before `end`; its events are in order.
+    fn visit_host(
+        &mut self,
+        node: usize,
+        events: &[Event],
+        end: Time,
+        out: &mut Outbox<Parcel>,
+    ) -> Time {
+        let Fabric { hosts, pools, links, asides, packets, notices, starts, shared, log, .. } =
+            self;
+        let host = &mut hosts[node];
+        let mut net = Card {
+            id: host.id(),
+            link: &mut links[node],
+            aside: &mut asides[node],
+            pool: &mut pools[node],
+            packets,
+            notices,
+            shared,
+            me: self.me,
+            out,
+        };
+        let mut events = events.iter().filter(|event| event.what != WAKE).peekable();
+        loop {
+            let at = events.peek().map_or(Time::NEVER, |event| event.at);
+            let timer = host.next_timer();
+            if at.min(timer) >= end {
+                break;
+            }
+            let mut cx = host::Cx { settings: &shared.settings, net: &mut net, log };
+            if timer < at {
+                host.fire(&mut cx);
+                continue;
+            }
+            let Some(event) = events.next() else { break };
+            match class(event.what) {
+                0 => {
+                    let slot = SlotId::at(event.what);
+                    let packets = &mut cx.net.packets;
+                    let packet = *packets.arena.packet(slot);
+                    let payload = packets.payloads[slot.index()];
+                    packets.arena.free(slot);
+                    host.deliver(packet, payload, &mut cx, at);
+                }
+                1 => {
+                    if let Some(notice) = cx.net.notices.take(place(event.what)) {
+                        host.notice(notice, &mut cx, at);
+                    }
+                }
+                _ => {
+                    if let Some(flow) = starts.take(place(event.what)) {
+                        host.start(&flow, &mut cx);
+                    }
+                }
+            }
+        }
+        net.settle(Time::from_ps(end.as_ps() - 1));
+        net.link.driver.due().min(host.next_timer())
+    }
+
+    /// Puts the events of a node in their order: time, class, and among packets the order that
+    /// is drawn for that instant.
+    fn sort(&self, events: &mut [Event]) {
+        if events.len() < 2 {
+            return;
+        }
+        events.sort_unstable_by(|a, b| {
+            let key = |event: &Event| (event.at, class(event.what));
+            key(a).cmp(&key(b)).then_with(|| self.tie(a).cmp(&self.tie(b)))
+        });
+    }
+
+    /// The place of an event among those of its instant and class.
+    #[cold]
+    fn tie(&self, event: &Event) -> (u64, u8) {
+        match class(event.what) {
+            0 => {
+                let cargo = self.packets.arena.cargo(SlotId::at(event.what));
+                let rank = cargo.words[transit::LINK];
+                let order = self.shared.ties.order(event.at, rank);
+                (u64::from(order) << 32 | u64::from(rank), 0)
+            }
+            1 => self.notices.get(place(event.what)).map_or((0, 0), |notice| {
+                let (flow, what) = notice.order();
+                (u64::from(flow), what)
+            }),
+            2 => (self.starts.get(place(event.what)).map_or(0, |flow| flow.row), 0),
+            _ => (0, 0),
+        }
+    }
+}
+
+impl World for Fabric {
+    type Parcel = Parcel;
+
+    #[inline]
+    fn fetch(&self, event: &Event) {
+        let node = event.node as usize;
+        if class(event.what) == 0 {
+            let slot = SlotId::at(event.what);
+            prefetch(self.packets.arena.cargo(slot));
+            if let Some(host) = self.hosts.get(node) {
+                prefetch(&self.packets.payloads[slot.index()]);
+                prefetch_lines(host, 3);
+            }
+        }
+        if node >= self.hosts.len() {
+            prefetch_lines(&self.switches[node - self.hosts.len()], 2);
+        }
+    }
+
+    #[inline]
+    fn follow(&self, event: &Event) {
+        let node = event.node as usize;
+        if class(event.what) != 0 {
+            return;
+        }
+        let slot = SlotId::at(event.what);
+        let link = match self.hosts.get(node) {
+            Some(host) => {
+                host.fetch(&self.packets.payloads[slot.index()]);
+                node
+            }
+            None => {
+                let switch = &self.switches[node - self.hosts.len()];
+                (switch.first + self.packets.arena.cargo(slot).words[transit::OUT]) as usize
+            }
+        };
+        if let Some(link) = self.links.get(link) {
+            prefetch(link);
+            prefetch_lines(link.driver.port(), 4);
+        }
+    }
+
+    #[inline]
+    fn visit(
+        &mut self,
+        node: u32,
+        events: &mut [Event],
+        end: Time,
+        out: &mut Outbox<Parcel>,
+    ) -> Time {
+        self.sort(events);
+        if let Some(last) = events.iter().rfind(|event| event.what != WAKE) {
+            self.last_event = self.last_event.max(last.at);
+        }
+        let node = node as usize;
+        match node.checked_sub(self.hosts.len()) {
+            Some(switch) => self.visit_switch(switch, events, end, out),
+            None => self.visit_host(node, events, end, out),
+        }
+    }
+
+    fn unpack(&mut self, parcel: Parcel) -> Event {
+        match parcel {
+            Parcel::Packet { at, node, packet, payload, cargo } => {
+                let slot = self.packets.put(packet, payload, cargo);
+                Event { at, node, what: slot.index() as u32 }
+            }
+            Parcel::Notice { node, notice } => {
+                let at = notice.at;
+                Event { at, node, what: NOTICE | self.notices.put(*notice) }
+            }
+        }
+    }
+
+    fn running(&self) -> u64 {
+        self.log.running
+    }
+}
+
+/// A host's way out.
+struct Card<'a, 'b> {
+    id: u32,
+    link: &'a mut Link,
+    aside: &'a mut Aside,
+    pool: &'a mut Pool,
+    packets: &'a mut Packets,
+    notices: &'a mut Slab<Notice>,
+    shared: &'a Shared,
+    me: u16,
+    out: &'a mut Outbox<'b, Parcel>,
+}
+
+impl Card<'_, '_> {
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        if self.link.driver.backlogged() {
+            self.act(|driver, line| driver.settle(line, now));
+        }
+    }
+
+    #[inline(always)]
+    fn act(&mut self, act: impl FnOnce(&mut Driver, &mut Line)) {
+        let Link { driver, way } = &mut *self.link;
+        let mut line = Line {
+            way: *way,
+            aside: self.aside,
+            pool: self.pool,
+            packets: self.packets,
+            shared: self.shared,
+            me: self.me,
+            out: self.out,
+            feedbacks: None,
+            told: false,
+        };
+        act(driver, &mut line);
+    }
+}
+
+impl host::Net for Card<'_, '_> {
+    #[inline]
+    fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time) {
+        let slot = self.packets.put(packet, payload, transit::new(hop, self.id));
+        self.act(|driver, line| {
+            driver.settle(line, now);
+            driver.arrive(slot, line, now);
+        });
+    }
+
+    fn post(&mut self, notice: Notice) {
+        let (shard, node) = self.shared.hosts[notice.to as usize];
+        let at = notice.at;
+        if shard == self.me {
+            self.out.event(Event { at, node, what: NOTICE | self.notices.put(notice) });
+        } else {
+            self.out.post(shard, at, Parcel::Notice { node, notice: Box::new(notice) });
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! A network card that asks for packets when it can send them: rate limiters (QCN's reaction
+//! points), and the line that they share.
+//!
+//! A connection that has something to send joins its group: those that share a limiter. A group
+//! is due when its limiter allows the next packet, at once without one. Due groups take turns
+//! on the line, and so do the connections of a group. A card wants to be asked again for its
+//! next packet, and only while a group has something to send.
+
+use crate::packet::Place;
+use crate::random::Stream;
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use switchbed_qdisc::units::{Line, Rate, Time};
+use switchbed_qdisc::{ReactionPoint, ReactionSettings};
+use switchbed_spec::{Limiters, Reaction};
+
+/// A group's number at its card.
+pub type GroupId = u32;
+
+/// A host's card.
+#[derive(Debug)]
+pub struct Card {
+    seed: u64,
+    host: u32,
+    line: Line,
+    /// When the packet under way has left.
+    free: Time,
+    /// Groups that are due, in the order of their turns.
+    due: VecDeque<GroupId>,
+    /// Groups whose next packet is due later.
+    later: BinaryHeap<Reverse<(Time, GroupId)>>,
+    groups: Vec<Group>,
+    /// Groups whose connection is closed.
+    idle: Vec<GroupId>,
+    /// The groups of classes; of the host, class 0's.
+    shared: BTreeMap<u8, GroupId>,
+}
+
+#[derive(Debug)]
+struct Group {
+    /// It waits for its turn, due or later.
+    waits: bool,
+    /// When its next packet may be sent.
+    next: Time,
+    /// Connections with something to send, in the order of their turns.
+    members: VecDeque<Place>,
+    point: Option<Box<ReactionPoint<Stream>>>,
+}
+
+impl Card {
+    /// The card of a host, whose line has this rate.
+    pub fn new(host: u32, rate: Rate, seed: u64) -> Card {
+        Card {
+            seed,
+            host,
+            line: Line::new(rate),
+            free: Time::ZERO,
+            due: VecDeque::new(),
+            later: BinaryHeap::new(),
+            groups: Vec::new(),
+            idle: Vec::new(),
+            shared: BTreeMap::new(),
+        }
+    }
+
+    /// The group of a new connection.
+    pub fn group(&mut self, class: u8, settings: Option<&Reaction>) -> GroupId {
+        let class = match settings.map_or(Limiters::Flow, |settings| settings.limiters) {
+            Limiters::Flow => {
+                let Some(id) = self.idle.pop() else { return self.add() };
+                let group = &mut self.groups[id as usize];
+                (group.point, group.next) = (None, Time::ZERO);
+                return id;
+            }
+            Limiters::Class => class,
+            Limiters::Host => 0,
+        };
+        if let Some(&id) = self.shared.get(&class) {
+            return id;
+        }
+        let id = self.add();
+        self.shared.insert(class, id);
+        id
+    }
+
+    /// A connection of a group is closed; it has nothing to send.
+    pub fn leave(&mut self, id: GroupId, settings: Option<&Reaction>) {
+        let own = settings.is_none_or(|settings| settings.limiters == Limiters::Flow);
+        if own && !self.groups[id as usize].waits {
+            self.idle.push(id);
+        }
+    }
+
+    fn add(&mut self) -> GroupId {
+        let (members, point) = (VecDeque::new(), None);
+        self.groups.push(Group { waits: false, next: Time::ZERO, members, point });
+        self.groups.len() as GroupId - 1
+    }
+
+    /// Whether a group's rate is limited.
+    #[inline]
+    pub fn limited(&self, group: GroupId) -> bool {
+        self.groups[group as usize].point.is_some()
+    }
+
+    /// The line has another rate from now on.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.line = Line::new(rate);
+    }
+
+    /// The line goes down, or is free again.
+    pub fn set_up(&mut self, up: bool, now: Time) {
+        self.free = if up { now } else { Time::NEVER };
+    }
+
+    /// A notification of so many steps for a group.
+    pub fn notify(&mut self, id: GroupId, settings: &ReactionSettings, steps: u8, now: Time) {
+        let line = self.line.rate();
+        let entity = u64::from(self.host) << 32 | u64::from(id);
+        let rng = || Stream::new(self.seed, "reaction", entity);
+        let point = self.groups[id as usize]
+            .point
+            .get_or_insert_with(|| Box::new(ReactionPoint::new(settings, line, now, rng())));
+        point.on_notification(settings, steps, now);
+    }
+
+    /// A connection that was silent has something to send.
+    pub fn join(&mut self, group: GroupId, connection: Place, now: Time) {
+        let Group { waits, next, members, .. } = &mut self.groups[group as usize];
+        members.push_back(connection);
+        if std::mem::replace(waits, true) {
+            return;
+        }
+        if *next <= now {
+            self.due.push_back(group);
+        } else {
+            self.later.push(Reverse((*next, group)));
+        }
+    }
+
+    /// When it is to be asked for its next packet, if a group has one.
+    pub fn next(&self, now: Time) -> Option<Time> {
+        let later = self.later.peek().map(|&Reverse((at, _))| at);
+        let next = if self.due.is_empty() { later? } else { now };
+        Some(next.max(self.free))
+    }
+
+    /// Lets groups send until the line is taken. `poll` hands over a connection's next packet
+    /// and says how long it is, or nothing where the connection has fallen silent.
+    pub fn send(
+        &mut self,
+        settings: Option<&ReactionSettings>,
+        now: Time,
+        mut poll: impl FnMut(Place) -> Option<u32>,
+    ) {
+        while self.free <= now {
+            if self.due.is_empty() {
+                // The usual case where all rates are limited: one place in the heap is changed.
+                let Some(mut first) = self.later.peek_mut().filter(|first| first.0.0 <= now) else {
+                    return;
+                };
+                let group = &mut self.groups[first.0.1 as usize];
+                match group.send(settings, &mut self.line, &mut self.free, now, &mut poll) {
+                    Some(next) => first.0.0 = next,
+                    None => drop(PeekMut::pop(first)),
+                }
+                continue;
+            }
+            while let Some(first) = self.later.peek_mut().filter(|first| first.0.0 <= now) {
+                self.due.push_back(PeekMut::pop(first).0.1);
+            }
+            if let Some(id) = self.due.pop_front() {
+                let group = &mut self.groups[id as usize];
+                match group.send(settings, &mut self.line, &mut self.free, now, &mut poll) {
+                    Some(next) if next <= now => self.due.push_back(id),
+                    Some(next) => self.later.push(Reverse((next, id))),
+                    None => {}
+                }
+            }
+        }
+    }
+}
+
+impl Group {
+    /// Sends its next packet, if it has one; when the one after that is due, if it has any.
+    fn send(
+        &mut self,
+        settings: Option<&ReactionSettings>,
+        line: &mut Line,
+        free: &mut Time,
+        now: Time,
+        poll: &mut impl FnMut(Place) -> Option<u32>,
+    ) -> Option<Time> {
+        while let Some(connection) = self.members.pop_front() {
+            let Some(len_bytes) = poll(connection) else { continue };
+            self.members.push_back(connection);
+            *free = now + line.transmit(len_bytes);
+            self.sent(settings, len_bytes, now);
+            break;
+        }
+        self.waits = !self.members.is_empty();
+        self.waits.then_some(self.next)
+    }
+
+    /// A packet's first bit leaves now. Who waited for the line may make up for one packet.
+    fn sent(&mut self, settings: Option<&ReactionSettings>, len_bytes: u32, now: Time) {
+        let (Some(point), Some(settings)) = (&mut self.point, settings) else { return };
+        point.on_sent(settings, len_bytes, now);
+        let gap = point.gap(len_bytes);
+        self.next = self.next.max(Time::ZERO + now.since(Time::ZERO + gap)) + gap;
+        if point.recovered() {
+            (self.point, self.next) = (None, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchbed_qdisc::units::{Bytes, Span};
+
+    const RATE: Rate = Rate::from_gbps(10);
+
+    /// A card whose limiters stay where notifications put them, and its settings.
+    struct Bed {
+        card: Card,
+        reaction: Reaction,
+    }
+
+    impl Bed {
+        fn new(limiters: Limiters) -> Bed {
+            let point = ReactionSettings {
+                byte_cycle: Bytes::new(1 << 50),
+                timer_cycle: Span::from_ms(100_000_000),
+                ..ReactionSettings::default()
+            };
+            let reaction = Reaction {
+                limiters,
+                point,
+                notification_class: 0,
+                notification_size: Bytes::new(64),
+                notification_delay: Span::ZERO,
+            };
+            Bed { card: Card::new(0, RATE, 1), reaction }
+        }
+
+        fn groups(&mut self, classes: &[u8]) -> Vec<GroupId> {
+            classes.iter().map(|&class| self.card.group(class, Some(&self.reaction))).collect()
+        }
+
+        fn notify(&mut self, group: GroupId, steps: u8) {
+            self.card.notify(group, &self.reaction.point, steps, Time::ZERO);
+        }
+
+        /// When each of the connections' packets of 1000 bytes left, in ns, up to `until`.
+        fn sent(&mut self, until: Span) -> Vec<(Place, u64)> {
+            let mut log = Vec::new();
+            let mut now = Time::ZERO;
+            while let Some(next) = self.card.next(now).filter(|&at| at <= Time::ZERO + until) {
+                now = next;
+                self.card.send(Some(&self.reaction.point), now, |connection| {
+                    log.push((connection, now.as_ps() / 1_000));
+                    Some(1000)
+                });
+            }
+            log
+        }
+    }
+
+    #[test]
+    fn limiters_are_a_connections_a_classs_or_a_hosts() {
+        let of = |limiters| Bed::new(limiters).groups(&[0, 1, 0]);
+        let [a, b, c] = of(Limiters::Flow)[..] else { panic!() };
+        assert!(a != b && b != c && a != c);
+        let [a, b, c] = of(Limiters::Class)[..] else { panic!() };
+        assert!(a == c && a != b);
+        let [a, b, c] = of(Limiters::Host)[..] else { panic!() };
+        assert!(a == b && b == c);
+    }
+
+    #[test]
+    fn a_limited_packet_leaves_when_the_rate_says() {
+        let mut bed = Bed::new(Limiters::Flow);
+        let [free, limited] = bed.groups(&[0, 0])[..] else { panic!() };
+        // A quarter twice: 5.625 Gbps, a packet each 1422.2 ns.
+        bed.notify(limited, 32);
+        bed.notify(limited, 32);
+        assert!(bed.card.limited(limited) && !bed.card.limited(free));
+        bed.card.join(limited, 7, Time::ZERO);
+        let log = bed.sent(Span::from_us(7));
+        assert_eq!(log, [(7, 0), (7, 1422), (7, 2844), (7, 4266), (7, 5688)]);
+    }
+
+    #[test]
+    fn the_free_take_what_the_limited_leave_and_rates_hold_beside_them() {
+        let mut bed = Bed::new(Limiters::Flow);
+        let [free, limited] = bed.groups(&[0, 0])[..] else { panic!() };
+        // Twice by 63 steps: 2.579 Gbps.
+        bed.notify(limited, 63);
+        bed.notify(limited, 63);
+        bed.card.join(free, 1, Time::ZERO);
+        bed.card.join(limited, 2, Time::ZERO);
+        let log = bed.sent(Span::from_us(8_000));
+        let of = |connection| log.iter().filter(|sent| sent.0 == connection).count() as f64;
+        assert!((of(2) * 8_000.0 / 8e-3 / 2.5787e9 - 1.0).abs() < 0.002, "{}", of(2));
+        // The line is never idle: a packet each 800 ns.
+        assert!(log.windows(2).all(|pair| pair[1].1 - pair[0].1 == 800));
+    }
+
+    #[test]
+    fn groups_of_equal_rates_and_connections_of_a_group_take_turns() {
+        let mut bed = Bed::new(Limiters::Flow);
+        let [a, b] = bed.groups(&[0, 0])[..] else { panic!() };
+        bed.card.join(a, 1, Time::ZERO);
+        bed.card.join(a, 2, Time::ZERO);
+        bed.card.join(b, 3, Time::ZERO);
+        let order: Vec<Place> = bed.sent(Span::from_us(7)).into_iter().map(|sent| sent.0).collect();
+        assert_eq!(order[..8], [1, 3, 2, 3, 1, 3, 2, 3]);
+    }
+
+    #[test]
+    fn a_connection_that_falls_silent_leaves_its_group_and_may_come_back() {
+        let mut bed = Bed::new(Limiters::Flow);
+        let group = bed.groups(&[0])[0];
+        bed.card.join(group, 1, Time::ZERO);
+        bed.card.send(None, Time::ZERO, |_| None);
+        assert_eq!(bed.card.next(Time::ZERO), None);
+        let later = Time::ZERO + Span::from_us(5);
+        bed.card.join(group, 1, later);
+        assert_eq!(bed.card.next(later), Some(later));
+    }
+
+    #[test]
+    fn a_group_that_is_used_again_starts_without_a_limiter() {
+        let mut bed = Bed::new(Limiters::Flow);
+        let group = bed.groups(&[0])[0];
+        bed.notify(group, 63);
+        bed.card.leave(group, Some(&bed.reaction));
+        assert_eq!(bed.groups(&[0])[0], group);
+        assert!(!bed.card.limited(group));
+        // Not while a connection is still in it.
+        bed.card.join(group, 1, Time::ZERO);
+        bed.card.leave(group, Some(&bed.reaction));
+        assert_ne!(bed.groups(&[0])[0], group);
+    }
+}

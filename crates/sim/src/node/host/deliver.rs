@@ -1,0 +1,384 @@
+//! What arrives at a host, and what follows from that.
+
+use super::halves::Expected;
+use super::intake::{Frame, Merged};
+use super::{Cx, Host, Net, Timer, probes, through};
+use crate::flow::FlowRecord;
+use crate::node::notice::{Answers, Notice, What};
+use crate::packet::{Body, Flags, NOTIFICATIONS, PROBES, Payload, Place};
+use crate::transport::is_data;
+use switchbed_qdisc::seats::Feedback;
+use switchbed_qdisc::units::Time;
+use switchbed_qdisc::{Ecn, FlowId, Packet};
+
+impl Host {
+    /// A packet has arrived.
+    #[inline]
+    pub(crate) fn deliver<N: Net>(
+        &mut self,
+        packet: Packet,
+        payload: Payload,
+        cx: &mut Cx<N>,
+        now: Time,
+    ) {
+        if packet.flow == NOTIFICATIONS {
+            if let Body::Notification(feedback) = &payload.body {
+                self.notified(feedback, cx, now);
+            }
+        } else if self.intake.is_some() {
+            self.take_in((packet, payload), cx, now);
+        } else {
+            self.hand_up(&packet, &payload, false, cx, now);
+        }
+    }
+
+    /// The transport gets a packet, or several merged into one.
+    #[inline(always)]
+    fn hand_up<N: Net>(
+        &mut self,
+        packet: &Packet,
+        payload: &Payload,
+        merged: bool,
+        cx: &mut Cx<N>,
+        now: Time,
+    ) {
+        if packet.flow == PROBES {
+            return self.echoed(&payload.body, cx, now);
+        }
+        if is_data(&payload.body) {
+            let Some(place) = self.receiver_of(packet.flow, payload.to) else { return };
+            let half = &mut self.receivers[place];
+            let before = half.receiving.reached();
+            let ce = packet.ecn == Ecn::Ce;
+            half.peer = payload.from;
+            half.receiving.on_data(&cx.settings.transport, &payload.body, ce, merged, now);
+            half.last = now;
+            let after = half.receiving.reached();
+            self.pump_receiver(place, cx, now);
+            self.take(place, &payload.body, before, after, cx, now);
+        } else if let Body::Segment(ack) = &payload.body {
+            let place = payload.to;
+            let Some(half) = self.senders.get_mut(place) else { return };
+            if half.flow != packet.flow || !half.open {
+                return;
+            }
+            half.peer = payload.from;
+            half.sending.on_ack(&cx.settings.transport, ack, now);
+            self.pump_sender(place, cx, now);
+            self.finish(place, cx, now);
+        }
+    }
+
+    /// The receiving half of a flow, wherever its sender takes it to be.
+    #[inline]
+    fn receiver_of(&self, flow: FlowId, told: Place) -> Option<Place> {
+        let at = |place: Place| self.receivers.get(place).is_some_and(|h| h.open && h.flow == flow);
+        if at(told) { Some(told) } else { self.places.get(&flow).copied() }
+    }
+
+    /// Counts what has come, and ends the flows that have come whole.
+    #[inline]
+    fn take<N: Net>(
+        &mut self,
+        place: Place,
+        body: &Body,
+        mut before: u64,
+        after: u64,
+        cx: &mut Cx<N>,
+        now: Time,
+    ) {
+        if let &Body::Datagram { offset, .. } = body {
+            // What is behind a flow's end says that no more of it comes.
+            before = offset;
+        } else if after == before {
+            return;
+        }
+        while let Some(flow) = self.receivers[place].expected.front_mut() {
+            let got = after.min(flow.until).saturating_sub(before.max(flow.from));
+            flow.taken += got;
+            if flow.asks.is_none() {
+                let class = usize::from(flow.class);
+                if self.taken.len() <= class {
+                    self.taken.resize(class + 1, 0);
+                }
+                self.taken[class] += got;
+            }
+            if after < flow.until {
+                return;
+            }
+            before = before.max(flow.until);
+            self.arrived(place, now, cx, now);
+        }
+    }
+
+    /// The oldest flow that a receiver waits for came whole, or its rest will not come.
+    fn arrived<N: Net>(&mut self, place: Place, at: Time, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.receivers[place];
+        let Some(flow) = half.expected.pop_front() else { return };
+        let received = flow.received();
+        let Expected { asks, number, .. } = flow;
+        match (asks, half.other) {
+            (Some(record), Some(answers)) => {
+                self.senders[answers].keys[0] = record.key;
+                self.write(answers, number, *record, record.size, cx, now);
+            }
+            _ if cx.settings.ends_acked() => {}
+            _ => {
+                let what = What::Received { sender: half.peer, at, received };
+                let notice =
+                    Notice { at: now + cx.settings.lookahead, to: half.src, flow: half.flow, what };
+                cx.net.post(notice);
+            }
+        }
+    }
+
+    /// Word from another host.
+    pub(crate) fn notice<N: Net>(&mut self, notice: Notice, cx: &mut Cx<N>, now: Time) {
+        let Notice { flow, what, .. } = notice;
+        match what {
+            What::Opened { src, sender, fresh, class, key, answers } => {
+                let place = self.receiver(flow, src, sender, key, cx.settings);
+                let other = answers.map(|answers| {
+                    let Answers { flow, opening, receiver, keys } = answers;
+                    cx.log.open += 1;
+                    let other = self.sender(flow, src, keys, class, opening, cx.settings);
+                    let half = &mut self.senders[other];
+                    (half.peer, half.fresh) = (receiver, fresh);
+                    other
+                });
+                let half = &mut self.receivers[place];
+                (half.class, half.other) = (class, other);
+            }
+            What::Written(written) => {
+                let Some(&place) = self.places.get(&flow) else { return };
+                let half = &mut self.receivers[place];
+                if half.expected.is_empty() {
+                    half.class = written.class;
+                }
+                half.key = written.key;
+                half.expected.push_back(Expected {
+                    number: written.number,
+                    from: written.from,
+                    until: written.until,
+                    class: written.class,
+                    taken: 0,
+                    before: 0,
+                    asks: written.asks,
+                });
+            }
+            What::Stopped { until, at } => {
+                let Some(&place) = self.places.get(&flow) else { return };
+                let half = &mut self.receivers[place];
+                let (reached, last) = (half.receiving.reached(), half.last);
+                let Some(flow) = half.expected.back_mut() else { return };
+                flow.until = until;
+                if half.expected.len() == 1 && reached >= until {
+                    self.arrived(place, last.max(at), cx, now);
+                }
+            }
+            What::Received { sender, at, received } => {
+                let Some(half) = self.senders.get_mut(sender) else { return };
+                if half.flow != flow || !half.open {
+                    return;
+                }
+                let Some(ended) = half.running.pop_front() else { return };
+                let record = FlowRecord { end: Some(at), received, ..half.record(&ended) };
+                through(half.dst, half.flow, ended.number, record, cx, now);
+                self.finish(sender, cx, now);
+            }
+            What::Answered(answer) => self.answered(flow, &answer, cx, now),
+            What::Closed => {
+                let Some(place) = self.places.remove(&flow) else { return };
+                self.receivers[place].open = false;
+                self.receivers.free(place);
+            }
+        }
+    }
+
+    /// A flow that was asked for here is through.
+    fn answered<N: Net>(&mut self, flow: FlowId, answer: &FlowRecord, cx: &mut Cx<N>, now: Time) {
+        let receiver = self.places.get(&flow).copied();
+        let Some(place) = receiver.and_then(|place| self.receivers[place].other) else { return };
+        let half = &mut self.senders[place];
+        let Some(request) = half.running.pop_front() else { return };
+        let asked = half.record(&request);
+        cx.log.through(now);
+        let record = FlowRecord {
+            timeouts: answer.timeouts + asked.timeouts,
+            retransmissions: answer.retransmissions + asked.retransmissions,
+            ecn_cuts: answer.ecn_cuts + asked.ecn_cuts,
+            ..*answer
+        };
+        cx.log.finished.push((request.number, record));
+        self.finish(place, cx, now);
+    }
+
+    /// A switch's message to a source. Those about ACKs, whose sources are not limited, end here.
+    #[cold]
+    fn notified<N: Net>(&mut self, feedback: &Feedback, cx: &mut Cx<N>, now: Time) {
+        let place = self.sources.get(&feedback.flow).copied();
+        if let (Some(card), Some(reaction), Some(place)) =
+            (&mut self.card, &cx.settings.reaction, place)
+        {
+            let group = self.senders[place].group;
+            card.notify(group, &reaction.point, feedback.quantized, now);
+        }
+    }
+
+    /// A probe has arrived, there or back.
+    #[cold]
+    fn echoed<N: Net>(&mut self, body: &Body, cx: &mut Cx<N>, now: Time) {
+        let &Body::Echo { source, number, back } = body else { return };
+        if !back {
+            let (packet, payload, hop) =
+                probes::echo(&cx.settings.probes[source as usize], number, source);
+            return cx.net.send(packet, payload, hop, now);
+        }
+        if let Some(probes) = self.probes.iter_mut().find(|probes| probes.source() == source) {
+            probes.back(number, now);
+        }
+    }
+
+    /// A frame has arrived at a card that does something with it.
+    #[cold]
+    fn take_in<N: Net>(&mut self, frame: Frame, cx: &mut Cx<N>, now: Time) {
+        let (Some(intake), Some(settings)) = (&mut self.intake, &cx.settings.intake) else {
+            return;
+        };
+        match intake.process(frame, settings, now) {
+            Ok(at) => self.wake(at, Timer::Processed),
+            Err(frame) => self.wait_for_interrupt(frame, cx, now),
+        }
+    }
+
+    /// The host is through with the frame that came first.
+    pub(super) fn processed<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        if let Some(frame) = self.intake.as_mut().and_then(|intake| intake.through()) {
+            self.wait_for_interrupt(frame, cx, now);
+        }
+    }
+
+    /// A frame waits for the interrupt, or causes it.
+    fn wait_for_interrupt<N: Net>(&mut self, frame: Frame, cx: &mut Cx<N>, now: Time) {
+        let (Some(intake), Some(settings)) = (&mut self.intake, &cx.settings.intake) else {
+            return;
+        };
+        intake.waiting.push(frame);
+        let waits = settings.coalesce_time;
+        if waits.as_ps() == 0 || intake.waiting.len() >= settings.frames {
+            self.interrupt(cx, now);
+        } else if intake.waiting.len() == 1 {
+            intake.due = now + waits;
+            let due = intake.due;
+            self.wake(due, Timer::Intake);
+        }
+    }
+
+    /// It is time to look at what waits.
+    pub(super) fn intake_due<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        if self.intake.as_ref().is_some_and(|intake| intake.due == now) {
+            self.interrupt(cx, now);
+        }
+    }
+
+    /// The host looks at the frames that wait.
+    fn interrupt<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        let (Some(intake), Some(settings)) = (&mut self.intake, cx.settings.intake) else { return };
+        let coalesces = settings.coalesce_time.as_ps() > 0;
+        if coalesces || intake.due <= now {
+            intake.due = Time::NEVER;
+        }
+        let mut waiting = std::mem::take(&mut intake.waiting);
+        for (packet, payload) in waiting.drain(..) {
+            let data = match &payload.body {
+                Body::Segment(segment) => {
+                    !segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::SYN)
+                }
+                _ => false,
+            };
+            if settings.merge_packets > 1 && data {
+                self.merge((packet, payload), cx, now);
+            } else {
+                self.hand_up(&packet, &payload, false, cx, now);
+            }
+        }
+        if let Some(intake) = &mut self.intake {
+            // The vector's memory serves again.
+            intake.waiting = waiting;
+        }
+        self.flush(if coalesces { Time::NEVER } else { now }, cx, now);
+    }
+
+    /// Merges a packet with those of its flow that wait, or lets it wait for the next. What
+    /// cannot be merged goes up in order.
+    fn merge<N: Net>(&mut self, frame: Frame, cx: &mut Cx<N>, now: Time) {
+        let Some(settings) = cx.settings.intake else { return };
+        let (packet, payload) = frame;
+        let Body::Segment(segment) = payload.body else { return };
+        // What is sent in one piece ends there, as TCP's PSH says.
+        let last = self.ends_flow(&packet, &payload, segment.offset + u64::from(segment.len));
+        let ends = last || segment.len < cx.settings.transport.mss();
+        let Some(intake) = &mut self.intake else { return };
+        let place = intake.merged.iter().position(|merged| merged.frame.0.flow == packet.flow);
+        if let Some(place) = place {
+            let merged = &mut intake.merged[place];
+            let (first, held) = (merged.frame.0, &mut merged.frame.1.body);
+            let Body::Segment(held) = held else { return };
+            let next = held.offset + u64::from(held.len);
+            let alike = first.ecn == packet.ecn && held.flags == segment.flags;
+            let joins = next == segment.offset && alike;
+            if joins {
+                held.len += segment.len;
+                merged.packets += 1;
+            }
+            if !joins || ends || merged.packets == settings.merge_packets {
+                let merged = intake.merged.remove(place);
+                self.hand_up_merged(&merged, cx, now);
+            }
+            if joins {
+                return;
+            }
+        }
+        let merged = Merged { frame, packets: 1, deadline: now + settings.merge_time };
+        if ends {
+            return self.hand_up_merged(&merged, cx, now);
+        }
+        if let Some(intake) = &mut self.intake {
+            intake.merged.push(merged);
+        }
+    }
+
+    /// Hands up what may wait no longer than `until`, and wakes up for the rest.
+    fn flush<N: Net>(&mut self, until: Time, cx: &mut Cx<N>, now: Time) {
+        loop {
+            let Some(intake) = &mut self.intake else { return };
+            match intake.merged.first().map(|first| first.deadline) {
+                Some(deadline) if deadline <= until => {
+                    let merged = intake.merged.remove(0);
+                    self.hand_up_merged(&merged, cx, now);
+                }
+                Some(deadline) => {
+                    // A wake-up that is still to come sees to the next.
+                    if intake.due == Time::NEVER {
+                        intake.due = deadline;
+                        self.wake(deadline, Timer::Intake);
+                    }
+                    return;
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// Whether a segment that ends at this offset ends what its flow's application wrote.
+    fn ends_flow(&self, packet: &Packet, payload: &Payload, end: u64) -> bool {
+        self.receiver_of(packet.flow, payload.to).is_some_and(|place| {
+            self.receivers[place].expected.iter().any(|flow| flow.until == end)
+        })
+    }
+
+    fn hand_up_merged<N: Net>(&mut self, merged: &Merged, cx: &mut Cx<N>, now: Time) {
+        let (packet, payload) = &merged.frame;
+        self.hand_up(packet, payload, merged.packets > 1, cx, now);
+    }
+}

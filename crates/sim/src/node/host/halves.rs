@@ -1,0 +1,177 @@
+//! The halves of connections at a host, and the table that they have their places in.
+
+use super::card::GroupId;
+use crate::flow::FlowRecord;
+use crate::packet::{Place, UNKNOWN};
+use crate::transport::tcp::Counters;
+use crate::transport::{Receiving, Sending};
+use std::collections::VecDeque;
+use switchbed_qdisc::FlowId;
+use switchbed_qdisc::units::{Bytes, Time};
+
+/// A flow, or a request, that its sender has not seen the end of.
+#[derive(Clone, Debug)]
+pub(super) struct Running {
+    pub(super) record: FlowRecord,
+    /// Its number among all flows of the run.
+    pub(super) number: u64,
+    /// The stream offsets of its first byte and after its last.
+    pub(super) from: u64,
+    pub(super) until: u64,
+    /// The sender's counters when it began.
+    pub(super) before: Counters,
+}
+
+/// A half that sends data.
+#[derive(Debug)]
+pub(super) struct SendHalf {
+    pub(super) sending: Sending,
+    pub(super) flow: FlowId,
+    pub(super) dst: u32,
+    /// The receiving half's place there, once an ACK has told.
+    pub(super) peer: Place,
+    /// The ECMP keys of its data and of the ACKs.
+    pub(super) keys: [u32; 2],
+    pub(super) class: u8,
+    /// The place is taken.
+    pub(super) open: bool,
+    /// It closes with its flow.
+    pub(super) fresh: bool,
+    /// Its flows are requests.
+    pub(super) asks: bool,
+    /// It waits for its card to ask for the next packet.
+    pub(super) joined: bool,
+    /// Those that share its rate limiter, where a card limits rates.
+    pub(super) group: GroupId,
+    /// The earliest wake-up pending.
+    pub(super) armed: Time,
+    /// Flows, oldest first.
+    pub(super) running: VecDeque<Running>,
+}
+
+impl SendHalf {
+    /// The record of a flow of it as things stand, what its receiver took apart.
+    pub(super) fn record(&self, flow: &Running) -> FlowRecord {
+        let now = self.sending.counters();
+        let record = &flow.record;
+        FlowRecord {
+            timeouts: record.timeouts + now.timeouts - flow.before.timeouts,
+            retransmissions: record.retransmissions + now.retransmits - flow.before.retransmits,
+            ecn_cuts: record.ecn_cuts + now.mark_cuts - flow.before.mark_cuts,
+            ..*record
+        }
+    }
+}
+
+/// A flow that a receiver waits for.
+#[derive(Clone, Debug)]
+pub(super) struct Expected {
+    pub(super) number: u64,
+    pub(super) from: u64,
+    pub(super) until: u64,
+    pub(super) class: u8,
+    /// Bytes of it that came, and of these before the warm-up ended.
+    pub(super) taken: u64,
+    pub(super) before: u64,
+    /// It is a request, and this is the flow that answers it.
+    pub(super) asks: Option<Box<FlowRecord>>,
+}
+
+impl Expected {
+    /// What came of it since the warm-up.
+    pub(super) fn received(&self) -> Bytes {
+        Bytes::new(self.taken - self.before)
+    }
+}
+
+/// A half that takes data in.
+#[derive(Debug)]
+pub(super) struct ReceiveHalf {
+    pub(super) receiving: Receiving,
+    pub(super) flow: FlowId,
+    /// The host and the place of the sending half.
+    pub(super) src: u32,
+    pub(super) peer: Place,
+    /// The ECMP key of its ACKs.
+    pub(super) key: u32,
+    pub(super) class: u8,
+    pub(super) open: bool,
+    /// Of requests and their answers, the sending half here of the other direction.
+    pub(super) other: Option<Place>,
+    pub(super) armed: Time,
+    /// When data came last.
+    pub(super) last: Time,
+    /// Flows to come, oldest first.
+    pub(super) expected: VecDeque<Expected>,
+}
+
+/// Halves by their places. A closed one's place is used again.
+#[derive(Debug)]
+pub(super) struct Table<T> {
+    halves: Vec<T>,
+    free: Vec<Place>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { halves: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Table<T> {
+    /// Gives a half a place.
+    pub(super) fn put(&mut self, half: T) -> Place {
+        if let Some(place) = self.free.pop() {
+            self.halves[place as usize] = half;
+            return place;
+        }
+        let place = self.halves.len() as Place;
+        assert!(place < UNKNOWN, "more connections at a host than can be numbered");
+        self.halves.push(half);
+        place
+    }
+
+    /// A half's place may be used again.
+    pub(super) fn free(&mut self, place: Place) {
+        self.free.push(place);
+    }
+
+    #[inline]
+    pub(super) fn get(&self, place: Place) -> Option<&T> {
+        self.halves.get(place as usize)
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
+        self.halves.get_mut(place as usize)
+    }
+
+    /// Places in order, free ones too.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.halves.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.halves.iter_mut()
+    }
+
+    /// Places taken so far, free ones too.
+    pub(super) fn len(&self) -> usize {
+        self.halves.len()
+    }
+}
+
+impl<T> std::ops::Index<Place> for Table<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, place: Place) -> &T {
+        &self.halves[place as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<Place> for Table<T> {
+    #[inline]
+    fn index_mut(&mut self, place: Place) -> &mut T {
+        &mut self.halves[place as usize]
+    }
+}

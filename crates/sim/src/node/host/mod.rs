@@ -1,0 +1,556 @@
+//! A host: the halves of its connections, the flows on them, and their timers.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `halves` | a connection's half at this host, and the table of them |
+//! | `open` | which connection carries a flow |
+//! | `deliver` | what arrives: to its half, and what follows from that |
+//! | `intake` | what happens to a frame before that |
+//! | `card` | a card that asks for packets, where rates are limited |
+//! | `probes` | sources of probes |
+
+mod card;
+mod deliver;
+mod halves;
+mod intake;
+mod open;
+mod probes;
+mod settings;
+
+pub use card::Card;
+pub use probes::ProbeSample;
+pub(crate) use settings::Settings;
+
+use crate::engine::prefetch::prefetch_lines;
+use crate::flow::{ENDLESS, FlowRecord};
+use crate::node::notice::{Notice, What, Written};
+use crate::observe::underflow::Unsent;
+use crate::packet::{Payload, Place};
+use crate::topology::Hop;
+use crate::traffic::FlowStart;
+use crate::transport::Half;
+use halves::{ReceiveHalf, Running, SendHalf, Table};
+use intake::Intake;
+use open::Shared;
+use probes::Probes;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use switchbed_qdisc::units::{Bytes, Rate, Time};
+use switchbed_qdisc::{FlowId, Packet};
+
+/// What a host wants to be woken for. At one instant in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    /// An endless flow's application stops.
+    Stop { place: Place, number: u64 },
+    /// A sending half.
+    Sender { place: Place, flow: FlowId },
+    /// A receiving half.
+    Receiver { place: Place, flow: FlowId },
+    /// Frames have waited long enough for others.
+    Intake,
+    /// A frame has been processed.
+    Processed,
+    /// A source of probes, by its place at the host.
+    Probe(u32),
+    /// The card may send.
+    Card,
+}
+
+/// The way out of a host: its card's port, and word to other hosts.
+pub(crate) trait Net {
+    /// A packet for the card's port.
+    fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time);
+    /// Word for another host.
+    fn post(&mut self, notice: Notice);
+}
+
+/// What hosts leave behind for the run.
+#[derive(Debug)]
+pub(crate) struct Log {
+    /// Flows that ended, by their numbers in the run.
+    pub(crate) finished: Vec<(u64, FlowRecord)>,
+    /// Flows that have started or are to, and sources of probes with an end of their own, that
+    /// are not through.
+    pub(crate) running: u64,
+    /// When the last of them was.
+    pub(crate) last: Time,
+    /// Sending halves that are open.
+    pub(crate) open: u64,
+    /// Connections that have something to send from now on, or no longer, where that is asked.
+    pub(crate) unsent: Vec<Unsent>,
+}
+
+impl Log {
+    pub(crate) fn new() -> Log {
+        Log { finished: Vec::new(), running: 0, last: Time::ZERO, open: 0, unsent: Vec::new() }
+    }
+
+    /// A flow is through, or a source of probes.
+    fn through(&mut self, now: Time) {
+        self.running -= 1;
+        self.last = self.last.max(now);
+    }
+}
+
+/// What a host works with besides itself.
+pub(crate) struct Cx<'a, N> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) net: &'a mut N,
+    pub(crate) log: &'a mut Log,
+}
+
+/// A host.
+#[derive(Debug)]
+pub(crate) struct Host {
+    id: u32,
+    senders: Table<SendHalf>,
+    receivers: Table<ReceiveHalf>,
+    /// Where the receiving halves of flows are, for packets that do not say.
+    places: HashMap<FlowId, Place>,
+    /// Where the sending halves are, for a card's messages.
+    sources: HashMap<FlowId, Place>,
+    /// The connections that flows share.
+    shared: BTreeMap<Shared, Vec<Place>>,
+    timers: BinaryHeap<Reverse<(Time, Timer)>>,
+    /// The card's wake-up pending.
+    card_armed: Time,
+    card: Option<Box<Card>>,
+    intake: Option<Box<Intake>>,
+    probes: Vec<Probes>,
+    /// Payload that was taken, by class; requests not counted.
+    taken: Vec<u64>,
+    /// The ways of connections with something to send, where that is asked.
+    unsent: BTreeMap<Place, Hop>,
+}
+
+impl Host {
+    /// A host whose line has this rate.
+    pub(crate) fn new(id: u32, rate: Rate, settings: &Settings, log: &mut Log) -> Host {
+        let mut host = Host {
+            id,
+            senders: Table::default(),
+            receivers: Table::default(),
+            places: HashMap::new(),
+            sources: HashMap::new(),
+            shared: BTreeMap::new(),
+            timers: BinaryHeap::new(),
+            card_armed: Time::NEVER,
+            card: settings.has_cards().then(|| Box::new(Card::new(id, rate, settings.seed))),
+            intake: settings.intake.map(|_| Box::new(Intake::new(id, settings.seed))),
+            probes: Vec::new(),
+            taken: Vec::new(),
+            unsent: BTreeMap::new(),
+        };
+        let own = settings.probes.iter().enumerate().filter(|(_, source)| source.src == id);
+        for (number, source) in own {
+            log.running += u64::from(source.stop != Time::NEVER);
+            host.wake(source.start, Timer::Probe(host.probes.len() as u32));
+            host.probes.push(Probes::new(number as u32, settings.probe_samples));
+        }
+        host
+    }
+
+    /// Its number.
+    #[inline]
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Fetches the half that a packet is for.
+    #[inline]
+    pub(crate) fn fetch(&self, payload: &Payload) {
+        if crate::transport::is_data(&payload.body) {
+            if let Some(half) = self.receivers.get(payload.to) {
+                prefetch_lines(half, 3);
+            }
+        } else if let Some(half) = self.senders.get(payload.to) {
+            prefetch_lines(half, 5);
+        }
+    }
+
+    /// When it is to be woken; [`Time::NEVER`] if for nothing.
+    #[inline]
+    pub(crate) fn next_timer(&self) -> Time {
+        self.timers.peek().map_or(Time::NEVER, |&Reverse((at, _))| at)
+    }
+
+    fn wake(&mut self, at: Time, timer: Timer) {
+        self.timers.push(Reverse((at, timer)));
+    }
+
+    /// Its line has another rate from now on.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        if let Some(card) = &mut self.card {
+            card.set_rate(rate);
+        }
+    }
+
+    /// Its line goes down, or is free again.
+    pub(crate) fn set_up(&mut self, up: bool, now: Time) {
+        if let Some(card) = &mut self.card {
+            card.set_up(up, now);
+            self.arm_card(now);
+        }
+    }
+
+    /// A flow starts here, or the request for it.
+    pub(crate) fn start<N: Net>(&mut self, flow: &FlowStart, cx: &mut Cx<N>) {
+        let (place, handshake) = self.connection(flow, cx);
+        let now = flow.start;
+        let half = &mut self.senders[place];
+        let asks = half.asks;
+        if cx.settings.ecmp_by_row {
+            let [data, acks] = cx.settings.keys(flow.row, 0);
+            half.keys = if asks { [acks, data] } else { [data, acks] };
+        }
+        if let Some(path) = flow.path {
+            half.keys[0] = Hop::PINNED | path;
+        }
+        // A request's ACKs go the way of the answer.
+        let key = half.keys[usize::from(asks)];
+        let record = FlowRecord { handshake, key, ..FlowRecord::starting(flow) };
+        if let Some(stop) = flow.stop {
+            self.wake(stop, Timer::Stop { place, number: flow.row });
+        }
+        self.write(place, flow.row, record, flow.request.or(flow.size), cx, now);
+    }
+
+    /// Writes a flow, or the request for it, to a connection.
+    fn write<N: Net>(
+        &mut self,
+        place: Place,
+        number: u64,
+        record: FlowRecord,
+        size: Option<Bytes>,
+        cx: &mut Cx<N>,
+        now: Time,
+    ) {
+        let half = &mut self.senders[place];
+        let size = size.map_or(ENDLESS, Bytes::get);
+        let from = half.sending.written();
+        let until = from + size;
+        if half.running.is_empty() {
+            half.class = record.class;
+        }
+        let before = half.sending.counters();
+        half.running.push_back(Running { record, number, from, until, before });
+        half.sending.write(size);
+        cx.net.post(Notice {
+            at: now + cx.settings.lookahead,
+            to: half.dst,
+            flow: half.flow,
+            what: What::Written(Written {
+                number,
+                from,
+                until,
+                class: record.class,
+                key: half.keys[1],
+                asks: half.asks.then(|| Box::new(record)),
+            }),
+        });
+        self.pump_sender(place, cx, now);
+    }
+
+    /// An endless flow sends nothing more from now on; it ends when what is on its way is there.
+    fn stop<N: Net>(&mut self, place: Place, number: u64, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.senders[place];
+        if !half.open || half.running.back().is_none_or(|flow| flow.number != number) {
+            return;
+        }
+        let until = half.sending.truncate();
+        if let Some(flow) = half.running.back_mut() {
+            flow.until = until;
+        }
+        cx.net.post(Notice {
+            at: now + cx.settings.lookahead,
+            to: half.dst,
+            flow: half.flow,
+            what: What::Stopped { until, at: now },
+        });
+        self.note_unsent(place, cx, now);
+        self.finish(place, cx, now);
+    }
+
+    /// The earliest timer, which is due, fires.
+    pub(crate) fn fire<N: Net>(&mut self, cx: &mut Cx<N>) {
+        let Some(Reverse((now, timer))) = self.timers.pop() else { return };
+        match timer {
+            Timer::Stop { place, number } => self.stop(place, number, cx, now),
+            Timer::Sender { place, flow } => {
+                let half = &mut self.senders[place];
+                if half.open && half.flow == flow && half.armed == now {
+                    half.armed = Time::NEVER;
+                    half.sending.on_timeout(&cx.settings.transport, now);
+                    self.pump_sender(place, cx, now);
+                }
+            }
+            Timer::Receiver { place, flow } => {
+                let half = &mut self.receivers[place];
+                if half.open && half.flow == flow && half.armed == now {
+                    half.armed = Time::NEVER;
+                    half.receiving.on_timeout(&cx.settings.transport, now);
+                    self.pump_receiver(place, cx, now);
+                }
+            }
+            Timer::Intake => self.intake_due(cx, now),
+            Timer::Processed => self.processed(cx, now),
+            Timer::Probe(nth) => self.probe(nth, cx, now),
+            Timer::Card => self.card_due(cx, now),
+        }
+    }
+
+    fn probe<N: Net>(&mut self, nth: u32, cx: &mut Cx<N>, now: Time) {
+        let probes = &mut self.probes[nth as usize];
+        let source = &cx.settings.probes[probes.source() as usize];
+        match probes.send(source, now) {
+            Some((packet, payload, hop, again)) => {
+                cx.net.send(packet, payload, hop, now);
+                self.wake(again, Timer::Probe(nth));
+            }
+            None => cx.log.through(now),
+        }
+    }
+
+    /// The card may send.
+    #[cold]
+    fn card_due<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        if self.card_armed != now {
+            return;
+        }
+        self.card_armed = Time::NEVER;
+        let Some(mut card) = self.card.take() else { return };
+        let mut silent = Vec::new();
+        let point = cx.settings.reaction.as_ref().map(|reaction| reaction.point);
+        card.send(point.as_ref(), now, |place| {
+            let half = &mut self.senders[place];
+            let Some(out) = half.sending.poll_transmit(&cx.settings.transport, now) else {
+                half.joined = false;
+                silent.push(place);
+                return None;
+            };
+            let (packet, payload, hop) = half.packet(&out, place);
+            cx.net.send(packet, payload, hop, now);
+            Some(packet.len_bytes)
+        });
+        self.card = Some(card);
+        self.arm_card(now);
+        for place in silent {
+            self.arm_sender(place);
+            self.note_unsent(place, cx, now);
+            self.finish(place, cx, now);
+        }
+    }
+
+    fn arm_card(&mut self, now: Time) {
+        let next = self.card.as_ref().and_then(|card| card.next(now));
+        if let Some(next) = next
+            && next != Time::NEVER
+            && next < self.card_armed
+        {
+            self.card_armed = next;
+            self.wake(next, Timer::Card);
+        }
+    }
+
+    #[inline]
+    fn pump_sender<N: Net>(&mut self, place: Place, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.senders[place];
+        let limited = match &self.card {
+            Some(card) => half.joined || cx.settings.cards_for_all() || card.limited(half.group),
+            None => false,
+        };
+        if limited {
+            if !std::mem::replace(&mut half.joined, true)
+                && let Some(card) = &mut self.card
+            {
+                card.join(half.group, place, now);
+                self.arm_card(now);
+            }
+        } else {
+            while let Some(out) = half.sending.poll_transmit(&cx.settings.transport, now) {
+                let (packet, payload, hop) = half.packet(&out, place);
+                cx.net.send(packet, payload, hop, now);
+            }
+        }
+        self.arm_sender(place);
+        if cx.settings.tells_unsent {
+            self.note_unsent(place, cx, now);
+        }
+    }
+
+    /// Sees to it that a sender is woken when it is due; a wake-up that is too early is harmless.
+    #[inline]
+    fn arm_sender(&mut self, place: Place) {
+        let half = &mut self.senders[place];
+        if let Some(due) = half.sending.next_timeout()
+            && due < half.armed
+        {
+            half.armed = due;
+            let timer = Timer::Sender { place, flow: half.flow };
+            self.timers.push(Reverse((due, timer)));
+        }
+    }
+
+    #[inline]
+    fn pump_receiver<N: Net>(&mut self, place: Place, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.receivers[place];
+        let class = if cx.settings.ack_class_follows { half.class } else { 0 };
+        while let Some(out) = half.receiving.poll_transmit(&cx.settings.transport, now) {
+            let packet = Packet {
+                flow: half.flow,
+                len_bytes: out.len_bytes,
+                ingress: 0,
+                class,
+                ecn: out.ecn,
+            };
+            let payload = Payload { to: half.peer, from: place, body: out.body };
+            cx.net.send(packet, payload, Hop { dst: half.src, key: half.key }, now);
+        }
+        if let Some(due) = half.receiving.next_timeout()
+            && due < half.armed
+        {
+            half.armed = due;
+            let timer = Timer::Receiver { place, flow: half.flow };
+            self.timers.push(Reverse((due, timer)));
+        }
+    }
+
+    /// Tells who asks whether a connection has something to send.
+    fn note_unsent<N: Net>(&mut self, place: Place, cx: &mut Cx<N>, now: Time) {
+        if !cx.settings.tells_unsent {
+            return;
+        }
+        let half = &self.senders[place];
+        let hop = (half.sending.unsent() > 0).then_some(half.hop());
+        let before = self.unsent.get(&place).copied();
+        if hop == before {
+            return;
+        }
+        let mut tell = |hop, begins| {
+            cx.log.unsent.push(Unsent { at: now, host: self.id, hop, begins });
+        };
+        if let Some(hop) = before {
+            tell(hop, false);
+            self.unsent.remove(&place);
+        }
+        if let Some(hop) = hop {
+            tell(hop, true);
+            self.unsent.insert(place, hop);
+        }
+    }
+
+    /// Ends the flows whose last byte is acknowledged, where that ends them; closes a connection
+    /// that has nothing more to do.
+    #[inline]
+    fn finish<N: Net>(&mut self, place: Place, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.senders[place];
+        if cx.settings.ends_acked() && !half.asks {
+            while let Some(flow) = half.running.front()
+                && half.sending.acked() >= flow.until
+            {
+                let received = Bytes::new(flow.until - flow.from);
+                let record = FlowRecord { end: Some(now), received, ..half.record(flow) };
+                let number = flow.number;
+                half.running.pop_front();
+                through(half.dst, half.flow, number, record, cx, now);
+            }
+        }
+        let half = &mut self.senders[place];
+        if half.fresh && half.open && half.running.is_empty() && half.sending.idle() && !half.joined
+        {
+            self.close(place, cx, now);
+        }
+    }
+
+    /// Forgets what was received so far (the warm-up is over).
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.probes.iter_mut().for_each(|probes| probes.restart(now));
+        for flow in self.receivers.iter_mut().flat_map(|half| &mut half.expected) {
+            flow.before = flow.taken;
+        }
+    }
+
+    /// Flows of which something came before now, and how much: what is to be taken off what
+    /// they get in all.
+    pub(crate) fn arriving(&self) -> impl Iterator<Item = (u64, Bytes)> {
+        let expected = self.receivers.iter().filter(|half| half.open).flat_map(|h| &h.expected);
+        expected
+            .filter(|flow| flow.asks.is_none())
+            .map(|flow| (flow.number, Bytes::new(flow.taken)))
+    }
+
+    /// What flows to this host that it still waits for have brought since the warm-up.
+    pub(crate) fn received(&self) -> impl Iterator<Item = (u64, Bytes)> {
+        let expected = self.receivers.iter().filter(|half| half.open).flat_map(|h| &h.expected);
+        expected.filter(|flow| flow.asks.is_none()).map(|flow| (flow.number, flow.received()))
+    }
+
+    /// The records of flows that started here, or whose requests did, and whose end it has not
+    /// seen; what their receivers took apart.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = (u64, FlowRecord)> {
+        let halves = self.senders.iter().filter(|half| half.open);
+        halves.flat_map(|half| {
+            let starts = move |flow: &&Running| half.asks || flow.record.request.is_none();
+            half.running.iter().filter(starts).map(|flow| (flow.number, half.record(flow)))
+        })
+    }
+
+    /// The flows that it sends, answers too and requests not, each with its way.
+    pub(crate) fn sending(&self) -> impl Iterator<Item = (u64, FlowRecord, Hop)> {
+        let halves = self.senders.iter().filter(|half| half.open && !half.asks);
+        halves
+            .flat_map(|half| half.running.iter().map(|flow| (flow.number, flow.record, half.hop())))
+    }
+
+    /// The probes it sent since the warm-up, source by source.
+    pub(crate) fn probed(&self) -> impl Iterator<Item = (u32, &[ProbeSample])> {
+        self.probes.iter().map(|probes| (probes.source(), probes.samples()))
+    }
+
+    /// Since when there is no room for more of them.
+    pub(crate) fn probes_full_at(&self) -> Option<Time> {
+        self.probes.iter().filter_map(Probes::full_at).min()
+    }
+
+    /// Payload that its receivers have taken so far, by class; requests not counted.
+    pub(crate) fn taken(&self) -> &[u64] {
+        &self.taken
+    }
+
+    /// DCTCP's α of every connection that carries a flow.
+    pub(crate) fn alphas(&self) -> impl Iterator<Item = f64> {
+        let busy = self.senders.iter().filter(|half| half.open && !half.running.is_empty());
+        busy.filter_map(|half| half.sending.alpha())
+    }
+
+    /// Places that sending halves have taken, open and closed.
+    pub(crate) fn places(&self) -> usize {
+        self.senders.len()
+    }
+}
+
+/// Bytes that a connection takes, both halves and what finds them, and what a flow adds.
+pub(crate) fn sizes() -> (usize, usize) {
+    let places = size_of::<(FlowId, Place)>() + size_of::<(Shared, Vec<Place>)>();
+    let halves = size_of::<SendHalf>() + size_of::<ReceiveHalf>();
+    (halves + places, size_of::<Running>() + size_of::<halves::Expected>())
+}
+
+/// A flow that is through is written down where it started: here, or where it was asked for.
+fn through<N: Net>(
+    to: u32,
+    flow: FlowId,
+    number: u64,
+    record: FlowRecord,
+    cx: &mut Cx<N>,
+    now: Time,
+) {
+    if record.request.is_none() {
+        cx.log.through(now);
+        cx.log.finished.push((number, record));
+        return;
+    }
+    let at = now + cx.settings.lookahead;
+    cx.net.post(Notice { at, to, flow, what: What::Answered(Box::new(record)) });
+}

@@ -1,0 +1,229 @@
+//! Which connection carries a flow: one that is there, or a new one.
+
+use super::halves::{ReceiveHalf, SendHalf};
+use super::{Cx, Host, Net, Settings};
+use crate::node::notice::{Answers, Notice, What};
+use crate::packet::{Payload, Place, UNKNOWN, flow_id};
+use crate::topology::Hop;
+use crate::traffic::{ConnectionUse, FlowStart};
+use crate::transport::{Opening, Outgoing, Receiving, Sending};
+use std::collections::VecDeque;
+use switchbed_qdisc::units::Time;
+use switchbed_qdisc::{FlowId, Packet};
+
+/// What shares connections to a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Shared {
+    peer: u32,
+    by: By,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum By {
+    /// A class's flows; a flow takes an idle connection.
+    Class(u8),
+    /// A client's requests, whatever the class of their answers; likewise.
+    Requests,
+    /// A class's flows, on one connection.
+    Single(u8),
+    /// A class's requests, on one connection.
+    SingleRequests(u8),
+    /// A flow list's key, on one connection.
+    Key(u64),
+}
+
+impl SendHalf {
+    /// The way of its data.
+    pub(super) fn hop(&self) -> Hop {
+        Hop { dst: self.dst, key: self.keys[0] }
+    }
+
+    /// What it sends as a packet from its place.
+    #[inline]
+    pub(super) fn packet(&self, out: &Outgoing, place: Place) -> (Packet, Payload, Hop) {
+        let Outgoing { body, len_bytes, ecn } = *out;
+        let packet = Packet { flow: self.flow, len_bytes, ingress: 0, class: self.class, ecn };
+        (packet, Payload { to: self.peer, from: place, body }, self.hop())
+    }
+}
+
+impl Host {
+    /// A connection for a flow that starts here, and whether it has to be opened first.
+    pub(super) fn connection<N: Net>(&mut self, flow: &FlowStart, cx: &mut Cx<N>) -> (Place, bool) {
+        let asks = flow.request.is_some();
+        let by = match flow.connection {
+            ConnectionUse::Fresh => return (self.open(flow, Opening::Handshake, None, cx), true),
+            ConnectionUse::FreshNoHandshake => {
+                return (self.open(flow, Opening::Established, None, cx), false);
+            }
+            ConnectionUse::Persistent if asks => By::Requests,
+            ConnectionUse::Persistent => By::Class(flow.class),
+            ConnectionUse::Single if asks => By::SingleRequests(flow.class),
+            ConnectionUse::Single => By::Single(flow.class),
+            ConnectionUse::Keyed(key) => By::Key(key),
+        };
+        let peer = if asks { flow.src } else { flow.dst };
+        let key = Shared { peer, by };
+        let known = self.shared.get(&key).map_or(&[][..], Vec::as_slice);
+        let usable =
+            |&&place: &&Place| !matches!(by, By::Class(_) | By::Requests) || self.is_idle(place);
+        if let Some(&place) = known.iter().find(usable) {
+            return (place, false);
+        }
+        let nth = known.len() as u64;
+        let (opening, handshake) = match known.is_empty() && cx.settings.warm.is_some() {
+            true => (Opening::Warm, false),
+            false => (Opening::Handshake, true),
+        };
+        let salt = match by {
+            By::Class(class) | By::Single(class) | By::SingleRequests(class) => {
+                u64::from(class) << 32 | nth
+            }
+            By::Requests => nth,
+            By::Key(key) => !key,
+        };
+        let place = self.open(flow, opening, Some(salt), cx);
+        self.shared.entry(key).or_default().push(place);
+        (place, handshake)
+    }
+
+    /// Whether a connection carries nothing, as far as this end knows.
+    fn is_idle(&self, place: Place) -> bool {
+        let half = &self.senders[place];
+        half.running.is_empty() && half.sending.idle()
+    }
+
+    /// Opens a connection for a flow; for one that is asked for, one in each direction, and
+    /// returns the requests'. `salt` tells what stays from the pair's others; `None`: it
+    /// closes with the flow.
+    fn open<N: Net>(
+        &mut self,
+        flow: &FlowStart,
+        opening: Opening,
+        salt: Option<u64>,
+        cx: &mut Cx<N>,
+    ) -> Place {
+        let settings = cx.settings;
+        let keys = match salt {
+            None => settings.keys(flow.row, 0),
+            Some(salt) => settings.keys(u64::from(flow.src) << 32 | u64::from(flow.dst), salt),
+        };
+        let asks = flow.request.is_some();
+        // One TCP connection: the handshake opens both directions, and each data's path is
+        // that of the other's ACKs.
+        let [data, acks] = keys;
+        let (dst, keys) = if asks { (flow.src, [acks, data]) } else { (flow.dst, keys) };
+        let id = flow_id(flow.row, asks);
+        let answers = asks.then(|| {
+            let answers = flow_id(flow.row, false);
+            let receiver = self.receiver(answers, dst, UNKNOWN, acks, settings);
+            let opening = match opening {
+                Opening::Handshake => Opening::Established,
+                opening => opening,
+            };
+            Answers { flow: answers, opening, receiver, keys: [data, acks] }
+        });
+        cx.log.open += 1;
+        let place = self.sender(id, dst, keys, flow.class, opening, settings);
+        let half = &mut self.senders[place];
+        (half.fresh, half.asks) = (salt.is_none(), asks);
+        if let Some(Answers { receiver, .. }) = answers {
+            let half = &mut self.receivers[receiver];
+            (half.class, half.other) = (flow.class, Some(place));
+        }
+        cx.net.post(Notice {
+            at: flow.start + settings.lookahead,
+            to: dst,
+            flow: id,
+            what: What::Opened {
+                src: self.id,
+                sender: place,
+                fresh: salt.is_none(),
+                class: flow.class,
+                key: keys[1],
+                answers,
+            },
+        });
+        place
+    }
+
+    /// A sending half gets its place.
+    pub(super) fn sender(
+        &mut self,
+        flow: FlowId,
+        dst: u32,
+        keys: [u32; 2],
+        class: u8,
+        opening: Opening,
+        settings: &Settings,
+    ) -> Place {
+        let group = match &mut self.card {
+            Some(card) => card.group(class, settings.reaction.as_ref()),
+            None => 0,
+        };
+        let place = self.senders.put(SendHalf {
+            sending: Sending::new(&settings.transport, opening, settings.warm.as_ref()),
+            flow,
+            dst,
+            peer: UNKNOWN,
+            keys,
+            class,
+            open: true,
+            fresh: false,
+            asks: false,
+            joined: false,
+            group,
+            armed: Time::NEVER,
+            running: VecDeque::new(),
+        });
+        if settings.reaction.is_some() {
+            self.sources.insert(flow, place);
+        }
+        place
+    }
+
+    /// A receiving half gets its place.
+    pub(super) fn receiver(
+        &mut self,
+        flow: FlowId,
+        src: u32,
+        peer: Place,
+        key: u32,
+        settings: &Settings,
+    ) -> Place {
+        let place = self.receivers.put(ReceiveHalf {
+            receiving: Receiving::new(&settings.transport),
+            flow,
+            src,
+            peer,
+            key,
+            class: 0,
+            open: true,
+            other: None,
+            armed: Time::NEVER,
+            last: Time::ZERO,
+            expected: VecDeque::new(),
+        });
+        self.places.insert(flow, place);
+        place
+    }
+
+    /// A connection has nothing more to send: its other half hears of it.
+    pub(super) fn close<N: Net>(&mut self, place: Place, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.senders[place];
+        half.open = false;
+        let notice = Notice {
+            at: now + cx.settings.lookahead,
+            to: half.dst,
+            flow: half.flow,
+            what: What::Closed,
+        };
+        if let Some(card) = &mut self.card {
+            card.leave(half.group, cx.settings.reaction.as_ref());
+            self.sources.remove(&half.flow);
+        }
+        cx.log.open -= 1;
+        cx.net.post(notice);
+        self.senders.free(place);
+    }
+}

@@ -1,0 +1,152 @@
+//! Probes: small packets that a host sends at even intervals and another sends back at
+//! once, as `ping` does. They go through the queue of their class like any packet, and tell
+//! the round-trip time that it finds there.
+//!
+//! Like TCP's packets they are ECN-capable where the transport is, so that a port that
+//! wants to mark them does not drop them instead; a mark has no effect.
+
+use crate::observe::room::Room;
+use crate::packet::{Body, PROBES, Payload};
+use crate::random::Stream;
+use crate::topology::Hop;
+use switchbed_qdisc::units::{Bytes, Span, Time};
+use switchbed_qdisc::{Ecn, Packet, Random};
+use switchbed_spec::Traffic;
+
+/// A probe that was sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProbeSample {
+    /// When.
+    pub sent: Time,
+    /// The host that sent it.
+    pub src: u32,
+    /// The host that sent it back.
+    pub dst: u32,
+    /// Its class, there and back.
+    pub class: u8,
+    /// The round-trip time; `None`: it was lost, or is still on its way.
+    pub rtt: Option<Span>,
+}
+
+/// A source of probes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
+    pub(crate) src: u32,
+    dst: u32,
+    class: u8,
+    every: Span,
+    /// Wire length.
+    pub(crate) size: Bytes,
+    pub(crate) start: Time,
+    /// None is sent from then on; [`Time::NEVER`]: as long as there are flows.
+    pub(crate) stop: Time,
+    /// ECMP keys, there and back.
+    keys: [u32; 2],
+    ecn: Ecn,
+}
+
+/// The sources among a scenario's traffic; ECN-capable or not.
+pub(crate) fn sources(traffic: &[Traffic], ecn: bool, seed: u64) -> Vec<Source> {
+    let mut sources = Vec::new();
+    for (entry, traffic) in traffic.iter().enumerate() {
+        let Traffic::Probe { from, to, size, every, classes, start, stop } = traffic else {
+            continue;
+        };
+        for &src in from {
+            let entity = (entry as u64) << 32 | u64::from(src);
+            let bits = Stream::new(seed, "probe paths", entity).next_u64();
+            let keys = [bits as u32 & !Hop::PINNED, (bits >> 32) as u32 & !Hop::PINNED];
+            sources.extend(classes.iter().map(|&class| Source {
+                src,
+                dst: *to,
+                class,
+                every: *every,
+                size: *size,
+                start: Time::ZERO + *start,
+                stop: stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
+                keys,
+                ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            }));
+        }
+    }
+    sources
+}
+
+/// The probes of one source, as its host keeps them.
+#[derive(Debug)]
+pub(super) struct Probes {
+    source: u32,
+    /// Since the warm-up.
+    samples: Vec<ProbeSample>,
+    room: Room,
+    /// Probes sent in the warm-up, which are forgotten.
+    forgotten: u32,
+}
+
+impl Probes {
+    pub(super) fn new(source: u32, rows: u64) -> Probes {
+        Probes { source, samples: Vec::new(), room: Room::new(rows), forgotten: 0 }
+    }
+
+    pub(super) fn source(&self) -> u32 {
+        self.source
+    }
+
+    /// The next probe, and when to ask again; `None` at the source's end.
+    pub(super) fn send(
+        &mut self,
+        source: &Source,
+        now: Time,
+    ) -> Option<(Packet, Payload, Hop, Time)> {
+        let Source { src, dst, class, every, stop, keys, .. } = *source;
+        if now >= stop {
+            return None;
+        }
+        let mut number = self.forgotten + self.samples.len() as u32;
+        if self.room.take(1, now) {
+            self.samples.push(ProbeSample { sent: now, src, dst, class, rtt: None });
+        } else {
+            number = u32::MAX; // no sample's
+        }
+        let body = Body::Echo { source: self.source, number, back: false };
+        let hop = Hop { dst, key: keys[0] };
+        Some((packet(source), Payload::loose(body), hop, (now + every).min(stop)))
+    }
+
+    /// A probe is back.
+    pub(super) fn back(&mut self, number: u32, now: Time) {
+        let sample = number.checked_sub(self.forgotten);
+        if let Some(sample) = sample.and_then(|i| self.samples.get_mut(i as usize)) {
+            sample.rtt = Some(now.since(sample.sent));
+        }
+    }
+
+    /// Forgets the probes sent before `now` (the warm-up is over).
+    pub(super) fn restart(&mut self, now: Time) {
+        let before = self.samples.partition_point(|sample| sample.sent < now);
+        self.forgotten += before as u32;
+        self.samples.drain(..before);
+        self.room.give(before as u64);
+    }
+
+    /// Since when there is no room for more samples.
+    pub(super) fn full_at(&self) -> Option<Time> {
+        self.room.full_at()
+    }
+
+    /// The probes sent since the warm-up, in the order they were sent.
+    pub(super) fn samples(&self) -> &[ProbeSample] {
+        &self.samples
+    }
+}
+
+/// A probe that has arrived, on its way back.
+pub(super) fn echo(source: &Source, number: u32, id: u32) -> (Packet, Payload, Hop) {
+    let body = Body::Echo { source: id, number, back: true };
+    (packet(source), Payload::loose(body), Hop { dst: source.src, key: source.keys[1] })
+}
+
+fn packet(source: &Source) -> Packet {
+    let Source { size, class, ecn, .. } = *source;
+    Packet { flow: PROBES, len_bytes: size.get() as u32, ingress: 0, class, ecn }
+}

@@ -1,0 +1,71 @@
+//! What is the same at all hosts.
+
+use super::intake;
+use super::probes::{self, Source};
+use crate::transport;
+use crate::transport::tcp::Config;
+use switchbed_qdisc::units::Span;
+use switchbed_spec::transport::Warm;
+use switchbed_spec::{FctEnd, Reaction, Scenario};
+
+/// One copy for all hosts.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) transport: transport::Settings,
+    pub(super) warm: Option<Warm>,
+    fct_end: FctEnd,
+    pub(super) ack_class_follows: bool,
+    pub(super) seed: u64,
+    pub(super) ecmp_by_row: bool,
+    /// As fast as word can get from one host to another.
+    pub(super) lookahead: Span,
+    pub(super) reaction: Option<Reaction>,
+    pub(super) intake: Option<intake::Settings>,
+    pub(super) probes: Vec<Source>,
+    /// Room for each source's samples.
+    pub(super) probe_samples: u64,
+    /// Somebody wants to know which connections have something to send.
+    pub(super) tells_unsent: bool,
+}
+
+impl Settings {
+    /// A scenario's; `config` is its transport read as TCP's.
+    pub(crate) fn new(scenario: &Scenario, config: Config, lookahead: Span) -> Settings {
+        let Scenario { host, transport, traffic, measure, run, reaction, .. } = scenario;
+        let probes = probes::sources(traffic, transport.ecn, run.seed);
+        Settings {
+            transport: transport::Settings::new(transport, config),
+            warm: transport.warm,
+            fct_end: measure.fct_end,
+            ack_class_follows: transport.ack_class_follows,
+            seed: run.seed,
+            ecmp_by_row: run.ecmp_by_row,
+            lookahead,
+            reaction: *reaction,
+            intake: intake::Settings::of(host),
+            probe_samples: measure.samples / (probes.len() as u64).max(1),
+            probes,
+            tells_unsent: !measure.monitors.underflow.is_empty(),
+        }
+    }
+
+    /// A card asks every connection for its packets: nothing else would pace them.
+    pub(super) fn cards_for_all(&self) -> bool {
+        matches!(self.transport, transport::Settings::Datagrams(_))
+    }
+
+    pub(super) fn has_cards(&self) -> bool {
+        self.cards_for_all() || self.reaction.is_some()
+    }
+
+    /// Flows end with the ACK of their last byte; else with its arrival. Without TCP there are
+    /// no ACKs.
+    pub(super) fn ends_acked(&self) -> bool {
+        self.fct_end == FctEnd::Acked && !self.cards_for_all()
+    }
+
+    /// ECMP keys for both directions.
+    pub(super) fn keys(&self, a: u64, b: u64) -> [u32; 2] {
+        crate::topology::keys(self.seed, a, b)
+    }
+}

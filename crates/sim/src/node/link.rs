@@ -1,0 +1,208 @@
+//! A link: a port with its line, and the way to the node behind it.
+
+use crate::engine::{Event, Outbox};
+use crate::node::switch::Feedbacks;
+use crate::observe::watch::{Sent, Watch};
+use crate::packet::Payload;
+use crate::random::OnDemand;
+use crate::topology::Hop;
+use switchbed_qdisc::driver::{Driver, Wire};
+use switchbed_qdisc::units::{Span, Time};
+use switchbed_qdisc::{Arena, Cargo, Cx, Outcome, Packet, Pool, PortState, QueueId, SlotId};
+
+use super::{Parcel, Shared};
+
+/// A packet on its way, as its slot's cargo.
+pub(super) mod transit {
+    use super::{Cargo, Hop};
+
+    const DST: usize = 0;
+    const KEY: usize = 1;
+    /// The host that sent it, or [`NO_HOST`].
+    pub(crate) const FROM: usize = 2;
+    /// The port that it takes at the switch it goes to, unless that chooses as it arrives.
+    pub(crate) const OUT: usize = 3;
+    /// The rank of the link that it is on.
+    pub(crate) const LINK: usize = 4;
+
+    /// Sent by a switch.
+    pub(crate) const NO_HOST: u32 = u32::MAX;
+
+    /// Of a packet that a host sends.
+    pub(crate) fn new(hop: Hop, from: u32) -> Cargo {
+        Cargo { words: [hop.dst, hop.key, from, 0, 0, 0, 0] }
+    }
+
+    /// What routing looks at.
+    #[inline]
+    pub(crate) fn hop(cargo: &Cargo) -> Hop {
+        Hop { dst: cargo.words[DST], key: cargo.words[KEY] }
+    }
+}
+
+/// What every packet needs of a link, in one cache line.
+#[repr(C, align(64))]
+pub(super) struct Link {
+    pub(super) driver: Driver,
+    pub(super) way: Way,
+}
+
+const _: () = assert!(size_of::<Link>() == 64);
+
+/// The way behind a port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub(super) delay: Span,
+    /// The node at the far end, by its place in its shard.
+    pub(super) node: u32,
+    /// A switch's number, or [`TO_HOST`].
+    pub(super) switch: u32,
+    /// Breaks ties of arrivals.
+    pub(super) rank: u32,
+    pub(super) shard: u16,
+    /// The number of the port at the far end, as a crosspoint queue knows it.
+    pub(super) ingress: u16,
+}
+
+/// A link that leads to a host.
+pub(super) const TO_HOST: u32 = u32::MAX;
+
+/// What few packets need of a link.
+pub(super) struct Aside {
+    /// What its port draws: nobody else's draws shift it.
+    pub(super) rng: OnDemand,
+    /// Who looks on.
+    pub(super) watch: Option<Box<Watch>>,
+}
+
+/// The packets of a shard.
+#[derive(Default)]
+pub(super) struct Packets {
+    pub(super) arena: Arena,
+    /// By slot.
+    pub(super) payloads: Vec<Payload>,
+    pub(super) out: Outcome,
+    /// Packets transmitted.
+    pub(super) hops: u64,
+}
+
+impl Packets {
+    /// Gives a packet a slot.
+    #[inline]
+    pub(super) fn put(&mut self, packet: Packet, payload: Payload, cargo: Cargo) -> SlotId {
+        let slot = self.arena.alloc_with(packet, cargo);
+        match self.payloads.get_mut(slot.index()) {
+            Some(place) => *place = payload,
+            None => self.payloads.push(payload),
+        }
+        slot
+    }
+}
+
+/// A link's wire for the length of an operation.
+pub(super) struct Line<'a, 'b> {
+    pub(super) way: Way,
+    pub(super) aside: &'a mut Aside,
+    pub(super) pool: &'a mut Pool,
+    pub(super) packets: &'a mut Packets,
+    pub(super) shared: &'a Shared,
+    pub(super) me: u16,
+    pub(super) out: &'a mut Outbox<'b, Parcel>,
+    /// Where messages to sources wait; a host's card sends none.
+    pub(super) feedbacks: Option<&'a mut Feedbacks>,
+    /// The operation is told to those who look on.
+    pub(super) told: bool,
+}
+
+impl Wire for Line<'_, '_> {
+    #[inline]
+    fn cx(&mut self, now: Time) -> Cx<'_> {
+        Cx {
+            now,
+            arena: &mut self.packets.arena,
+            pool: self.pool,
+            rng: &mut self.aside.rng,
+            out: &mut self.packets.out,
+        }
+    }
+
+    #[inline]
+    fn outcome(&mut self) -> &mut Outcome {
+        &mut self.packets.out
+    }
+
+    #[inline]
+    fn sent(&mut self, slot: SlotId, now: Time, until: Time) {
+        let Way { delay, node, switch, rank, shard, ingress } = self.way;
+        let at = until + delay;
+        self.packets.hops += 1;
+        if self.told {
+            self.tell_sent(slot, now, until, at);
+        }
+        self.packets.arena.packet_mut(slot).ingress = ingress;
+        let cargo = self.packets.arena.cargo_mut(slot);
+        cargo.words[transit::LINK] = rank;
+        if switch != TO_HOST {
+            // Known before it is needed: what it leads to can be fetched.
+            cargo.words[transit::OUT] = self.shared.route.route(transit::hop(cargo), switch);
+        }
+        if shard == self.me {
+            self.out.event(Event { at, node, what: slot.index() as u32 });
+        } else {
+            let parcel = Parcel::Packet {
+                at,
+                node,
+                packet: *self.packets.arena.packet(slot),
+                payload: self.packets.payloads[slot.index()],
+                cargo: *self.packets.arena.cargo(slot),
+            };
+            self.out.post(shard, at, parcel);
+            self.packets.arena.free(slot);
+        }
+    }
+
+    fn lost(&mut self, slot: SlotId) {
+        self.packets.arena.free(slot);
+    }
+
+    #[cold]
+    fn feedback(&mut self, slot: SlotId, now: Time) {
+        let to = self.packets.arena.cargo(slot).words[transit::FROM];
+        let messages = self.packets.out.feedback.drain(..);
+        if let Some(feedbacks) = &mut self.feedbacks
+            && to != transit::NO_HOST
+        {
+            let at = now + self.shared.frames.delay;
+            feedbacks.extend(messages.map(|feedback| (at, to, feedback)));
+        }
+    }
+
+    #[cold]
+    fn changed(&mut self, queue: QueueId, now: Time, state: &PortState, busy_until: Time) {
+        let _ = busy_until;
+        self.told = true;
+        if let Some(watch) = &mut self.aside.watch {
+            watch.changed(queue, now, state);
+        }
+    }
+}
+
+impl Line<'_, '_> {
+    #[cold]
+    fn tell_sent(&mut self, slot: SlotId, left: Time, until: Time, arrives: Time) {
+        let Some(watch) = &mut self.aside.watch else { return };
+        let cargo = self.packets.arena.cargo(slot);
+        let from = cargo.words[transit::FROM];
+        watch.sent(
+            Sent {
+                left,
+                arrives,
+                packet: *self.packets.arena.packet(slot),
+                payload: self.packets.payloads[slot.index()],
+                from: (from != transit::NO_HOST).then_some(from),
+                to: transit::hop(cargo).dst,
+            },
+            until,
+        );
+    }
+}

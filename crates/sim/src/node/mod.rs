@@ -1,0 +1,70 @@
+//! Nodes: what sends and receives packets. Each owns its state; they know of each other by
+//! packets, and hosts by [`notice`]s.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `fabric` | the nodes of a shard, as the engine moves them |
+//! | `link` | a port with its line, and the way behind it |
+//! | `switch` | a switch |
+//! | `host` | a host |
+//! | `notice` | what the applications at both ends of a connection know of each other |
+
+pub(crate) mod fabric;
+pub mod host;
+mod link;
+pub(crate) mod notice;
+mod switch;
+
+use crate::engine::tie::Ties;
+use crate::packet::Payload;
+use crate::topology::Route;
+use notice::Notice;
+use std::sync::Arc;
+use switchbed_qdisc::units::{Span, Time};
+use switchbed_qdisc::{Cargo, Packet};
+
+/// What is the same for all nodes.
+pub(crate) struct Shared {
+    pub(crate) settings: host::Settings,
+    pub(crate) route: Arc<dyn Route>,
+    pub(crate) ties: Ties,
+    pub(crate) frames: Frames,
+    /// Each host's shard and place there.
+    pub(crate) hosts: Vec<(u16, u32)>,
+}
+
+/// How congestion notifications travel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frames {
+    /// Their class.
+    pub(crate) class: u8,
+    /// Their length.
+    pub(crate) len_bytes: u32,
+    /// Time from the sample to the first bit.
+    pub(crate) delay: Span,
+}
+
+/// What goes to a node of another shard.
+pub(crate) enum Parcel {
+    /// A packet.
+    Packet { at: Time, node: u32, packet: Packet, payload: Payload, cargo: Cargo },
+    /// Word for a host.
+    Notice { node: u32, notice: Box<Notice> },
+}
+
+/// What an event is: a packet's slot, or with these bits set the place of a notice or of a
+/// flow that starts. At one instant they come in this order.
+const NOTICE: u32 = 1 << 30;
+const START: u32 = 2 << 30;
+
+/// The class of an event.
+#[inline]
+const fn class(what: u32) -> u32 {
+    what >> 30
+}
+
+/// The place of what an event is.
+#[inline]
+const fn place(what: u32) -> u32 {
+    what & (NOTICE - 1)
+}

@@ -1,0 +1,222 @@
+//! Packet traces: what ports sent and hosts received, as pcapng files with true Ethernet,
+//! IPv4, TCP or UDP headers, DSCP and ECN bits.
+//!
+//! A packet is written down as it leaves a port, in the branch that measuring queues takes;
+//! ports that nobody watches do not know of it. Headers are built at the end.
+
+use super::monitors::Ports;
+use super::watch::Sent;
+use crate::packet::{Body, Flags, SackBlock};
+use crate::ports::PortInfo;
+use crate::topology::LinkId;
+use crate::topology::Node;
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::{DataLink, Endianness, PcapError};
+use std::borrow::Cow;
+use std::time::Duration;
+use switchbed_qdisc::Ecn;
+use switchbed_qdisc::units::Time;
+use switchbed_spec::Scenario;
+use switchbed_wire::build::{self, End, Headers, Tcp, Way};
+
+/// What one port has sent.
+#[derive(Clone, Debug)]
+pub struct Tap {
+    sent: Vec<Sent>,
+    most: usize,
+    /// Packets beyond `most`, which are counted and not kept.
+    missed: u64,
+}
+
+impl Tap {
+    /// Keeps the first `most` packets.
+    pub fn new(most: usize) -> Tap {
+        Tap { sent: Vec::new(), most, missed: 0 }
+    }
+
+    /// A packet leaves.
+    pub(crate) fn note(&mut self, sent: Sent) {
+        if self.sent.len() < self.most {
+            self.sent.push(sent);
+        } else {
+            self.missed += 1;
+        }
+    }
+
+    /// What was kept, in the order of departure.
+    pub fn sent(&self) -> &[Sent] {
+        &self.sent
+    }
+}
+
+/// What is captured under one name: a switch's port, or a host with both directions.
+#[derive(Clone, Debug)]
+struct Point {
+    /// `leaf0:3`, or `host2`.
+    name: String,
+    /// The port.
+    sends: LinkId,
+    /// For a host, the link that leads to it.
+    receives: Option<LinkId>,
+}
+
+/// What a run captures.
+pub(crate) struct Captures {
+    points: Vec<Point>,
+    /// Most packets of a port.
+    most: usize,
+}
+
+impl Captures {
+    /// What the scenario asks for; `find` knows ports by their names.
+    pub(crate) fn new<E>(
+        scenario: &Scenario,
+        ports: &[PortInfo],
+        find: impl Fn(&String) -> Result<LinkId, E>,
+    ) -> Result<Captures, E> {
+        let point = |name: &String| {
+            let sends = find(name)?;
+            let node = ports[sends as usize].cable.from;
+            let receives = match node {
+                Node::Host(_) => ports.iter().position(|port| port.cable.to == node),
+                Node::Switch(_) => None,
+            };
+            Ok(Point { name: name.clone(), sends, receives: receives.map(|link| link as LinkId) })
+        };
+        Ok(Captures {
+            points: scenario.measure.capture.iter().map(point).collect::<Result<_, _>>()?,
+            most: scenario.measure.capture_packets as usize,
+        })
+    }
+
+    /// Has the links that are concerned written down.
+    pub(crate) fn tap(&self, ports: &mut impl Ports) {
+        for point in &self.points {
+            for link in [Some(point.sends), point.receives].into_iter().flatten() {
+                ports.watched(link).0.tap = Some(Tap::new(self.most));
+            }
+        }
+    }
+
+    /// The traces so far.
+    pub(crate) fn files<'a>(&self, tap: impl Fn(LinkId) -> Option<&'a Tap>) -> Vec<Capture> {
+        let of = |point: &Point| {
+            Some(capture(&point.name, tap(point.sends)?, point.receives.and_then(&tap)))
+        };
+        self.points.iter().filter_map(of).collect()
+    }
+}
+
+/// A packet trace.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    /// What was captured.
+    pub name: String,
+    /// A pcapng file.
+    pub pcapng: Vec<u8>,
+    /// Packets in it.
+    pub packets: u64,
+    /// Packets that the limit kept out.
+    pub missed: u64,
+}
+
+/// Directions as pcapng's flags of a packet have them.
+const INBOUND: u32 = 1;
+const OUTBOUND: u32 = 2;
+
+/// The trace of what was sent and, at a host, received.
+fn capture(name: &str, sends: &Tap, receives: Option<&Tap>) -> Capture {
+    let out = sends.sent.iter().map(|sent| (sent.left, OUTBOUND, sent));
+    let arrived = receives.into_iter().flat_map(|tap| &tap.sent);
+    let arrived = arrived.map(|sent| (sent.arrives, INBOUND, sent));
+    // Notifications between switches and cards are no IP packets.
+    let of_hosts = |&(_, _, sent): &(Time, u32, &Sent)| sent.from.is_some();
+    // What arrives at an instant comes before what is sent in answer.
+    let mut frames: Vec<_> = arrived.chain(out).filter(of_hosts).collect();
+    frames.sort_by_key(|&(at, ..)| at);
+    Capture {
+        name: name.to_owned(),
+        packets: frames.len() as u64,
+        missed: sends.missed + receives.map_or(0, |tap| tap.missed),
+        pcapng: file(name, &frames).expect("memory takes all that is written"),
+    }
+}
+
+fn file(name: &str, frames: &[(Time, u32, &Sent)]) -> Result<Vec<u8>, PcapError> {
+    let mut writer = PcapNgWriter::with_endianness(Vec::new(), Endianness::Little)?;
+    writer.write_pcapng_block(InterfaceDescriptionBlock {
+        linktype: DataLink::ETHERNET,
+        snaplen: 0,
+        options: vec![
+            InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
+            // Nanoseconds.
+            InterfaceDescriptionOption::IfTsResol(9),
+        ],
+    })?;
+    for &(at, direction, sent) in frames {
+        let Headers { bytes, frame_bytes } = headers(sent);
+        writer.write_pcapng_block(EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: Duration::from_nanos(at.as_ps() / 1_000),
+            original_len: frame_bytes,
+            data: Cow::Owned(bytes),
+            options: vec![EnhancedPacketOption::Flags(direction)],
+        })?;
+    }
+    Ok(writer.into_inner())
+}
+
+/// A sent packet's headers. A connection is told by its ports, which its number makes: 1024 and
+/// up at its sender, 5001 and up at the other end.
+fn headers(sent: &Sent) -> Headers {
+    let Sent { packet, payload, .. } = sent;
+    let (from, to) = (sent.from.unwrap_or_default(), sent.to);
+    let connection = packet.flow.0 & 0xff_ffff;
+    let active = 1_024 + (connection % 60_000) as u16;
+    let passive = 5_001 + (packet.flow.0 >> 24) as u16 + 256 * (connection / 60_000 % 200) as u16;
+    let back = match &payload.body {
+        Body::Segment(segment) => segment.flags.contains(Flags::ACK),
+        Body::Echo { back, .. } => *back,
+        Body::Datagram { .. } | Body::Notification(_) => false,
+    };
+    let (here, there) = if back { (passive, active) } else { (active, passive) };
+    let ecn = match packet.ecn {
+        Ecn::NotEct => 0,
+        Ecn::Ect1 => 1,
+        Ecn::Ect0 => 2,
+        Ecn::Ce => 3,
+    };
+    let (source, destination) = (End::of(from, here), End::of(to, there));
+    let way = Way { source, destination, dscp: packet.class, ecn };
+    let Body::Segment(segment) = &payload.body else {
+        return build::udp(&way, packet.len_bytes.saturating_sub(28));
+    };
+    let syn = segment.flags.contains(Flags::SYN);
+    // A SYN takes number 0, so that payload begins at 1 on both sides.
+    let number = |offset: u64| offset.wrapping_add(1) as u32;
+    let block = |b: &SackBlock| {
+        (number(segment.offset + b.start as u64), number(segment.offset + b.end as u64))
+    };
+    let sack: Vec<(u32, u32)> = segment.sack_blocks().iter().map(block).collect();
+    let tcp = Tcp {
+        sequence: match (syn, back) {
+            (true, _) => 0,
+            (false, true) => 1,
+            (false, false) => number(segment.offset),
+        },
+        acknowledgment: match (syn, back) {
+            (true, false) => None,
+            (_, true) => Some(number(segment.offset)),
+            (false, false) => Some(1),
+        },
+        syn,
+        ece: segment.flags.contains(Flags::ECE),
+        cwr: segment.flags.contains(Flags::CWR),
+        sack: &sack,
+    };
+    build::tcp(&way, &tcp, if back { 0 } else { segment.len })
+}

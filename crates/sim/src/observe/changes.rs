@@ -1,0 +1,153 @@
+//! A port's queue lengths at every change within a window of time, and their slopes.
+
+use super::room::Room;
+use switchbed_qdisc::QueueId;
+use switchbed_qdisc::units::{Bytes, Span, Time};
+
+/// A queue's length from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LengthChange {
+    /// When.
+    pub at: Time,
+    /// Which queue.
+    pub queue: QueueId,
+    /// Its length, the packet on the wire not counted.
+    pub bytes: Bytes,
+}
+
+/// Collects them: first every queue's length as the window opens, changes of that instant
+/// counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Changes {
+    from: Time,
+    until: Time,
+    opened: bool,
+    lengths: Vec<Bytes>,
+    rows: Vec<LengthChange>,
+    room: Room,
+}
+
+impl Changes {
+    /// Of a port of so many queues; `room`: for its rows.
+    pub(crate) fn new(from: Time, until: Time, queues: usize, room: Room) -> Self {
+        let lengths = vec![Bytes::ZERO; queues];
+        Changes { from, until, opened: false, lengths, rows: Vec::new(), room }
+    }
+
+    /// A queue has changed.
+    pub(crate) fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
+        if now > self.from {
+            self.open();
+            if now <= self.until && self.room.take(1, now) {
+                self.rows.push(LengthChange { at: now, queue, bytes });
+            }
+        }
+        self.lengths[queue as usize] = bytes;
+    }
+
+    fn open(&mut self) {
+        if !self.opened {
+            self.opened = true;
+            if !self.room.take(self.lengths.len() as u64, self.from) {
+                return;
+            }
+            let row = |(queue, &bytes)| LengthChange { at: self.from, queue: queue as u8, bytes };
+            self.rows.extend(self.lengths.iter().enumerate().map(row));
+        }
+    }
+
+    /// Since when there is no room for more rows.
+    pub(crate) fn full_at(&self) -> Option<Time> {
+        self.room.full_at()
+    }
+
+    /// The rows, at the end of the run.
+    pub(crate) fn take(&mut self, now: Time) -> Vec<LengthChange> {
+        if now >= self.from {
+            self.open();
+        }
+        std::mem::take(&mut self.rows)
+    }
+}
+
+/// For each row of one port the growth of its queue over the last `over`, in bits per second;
+/// NaN where the rows do not reach back so far.
+pub fn slopes_bps(rows: &[LengthChange], over: Span) -> Vec<f64> {
+    let mut slopes = vec![f64::NAN; rows.len()];
+    let last = rows.iter().map(|row| row.queue).max().unwrap_or(0);
+    for queue in 0..=last {
+        let own: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].queue == queue).collect();
+        // The row in force `over` ago; it moves on with the row that is looked at.
+        let mut before = 0;
+        for &i in &own {
+            let Some(then) = rows[i].at.as_ps().checked_sub(over.as_ps()) else { continue };
+            while before + 1 < own.len() && rows[own[before + 1]].at.as_ps() <= then {
+                before += 1;
+            }
+            let old = &rows[own[before]];
+            if old.at.as_ps() <= then {
+                let grown = rows[i].bytes.as_f64() - old.bytes.as_f64();
+                slopes[i] = 8.0 * grown / over.as_secs_f64();
+            }
+        }
+    }
+    slopes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn row(at_us: u64, queue: QueueId, bytes: u64) -> LengthChange {
+        LengthChange { at: us(at_us), queue, bytes: Bytes::new(bytes) }
+    }
+
+    #[test]
+    fn a_window_opens_with_what_is_there_and_closes_after_its_last_change() {
+        let mut changes = Changes::new(us(10), us(20), 2, Room::new(9));
+        for (at, queue, bytes) in [
+            (3, 0, 500),
+            (9, 1, 100),
+            (10, 1, 200),
+            (12, 0, 900),
+            (12, 0, 700),
+            (20, 1, 0),
+            (21, 0, 0),
+        ] {
+            changes.change(us(at), queue, Bytes::new(bytes));
+        }
+        let expected =
+            [row(10, 0, 500), row(10, 1, 200), row(12, 0, 900), row(12, 0, 700), row(20, 1, 0)];
+        assert_eq!(changes.take(us(30)), expected);
+    }
+
+    #[test]
+    fn a_window_without_changes_says_what_was_there() {
+        let mut changes = Changes::new(us(10), us(20), 1, Room::new(9));
+        changes.change(us(3), 0, Bytes::new(500));
+        assert_eq!(changes.clone().take(us(9)), []);
+        assert_eq!(changes.take(us(10)), [row(10, 0, 500)]);
+    }
+
+    #[test]
+    fn a_slope_is_the_growth_over_so_long() {
+        let rows = [
+            row(0, 0, 1_000),
+            row(0, 1, 0),
+            row(2, 0, 3_000),
+            row(5, 1, 4_000),
+            row(6, 0, 2_000),
+            row(12, 0, 0),
+            row(12, 0, 1_500),
+        ];
+        let slopes = slopes_bps(&rows, Span::from_us(4));
+        assert!(slopes[..3].iter().all(|slope| slope.is_nan()), "{slopes:?}");
+        // Queue 1 at 5 us: 4000 B against 0 at 1 us. Queue 0 at 6 us: 2000 B against 3000 B
+        // at 2 us; at 12 us: against 2000 B at 8 us.
+        assert_eq!(slopes[3..], [8e9, -2e9, -4e9, -1e9]);
+    }
+}

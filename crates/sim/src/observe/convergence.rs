@@ -1,0 +1,236 @@
+//! Convergence of the flows over a port to their fair share: an equal part of what they all
+//! receive. Rates are means over windows of one length, counted from time 0; a flow counts in
+//! the windows that it was under way through, and has a share to converge to in those that
+//! another flow was under way through as well.
+
+use super::room::Room;
+use crate::topology::{Graph, Hop, LinkId};
+use std::collections::BTreeMap;
+use switchbed_qdisc::units::{Span, Time};
+
+/// A flow under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Underway {
+    /// Its number among all flows of the run, and that of its record.
+    pub(crate) number: u64,
+    pub(crate) row: u64,
+    /// The sending host.
+    pub(crate) src: u32,
+    /// The way of its data.
+    pub(crate) hop: Hop,
+    /// When it started.
+    pub(crate) start: Time,
+    /// Its bytes that the receiver has taken.
+    pub(crate) received: u64,
+}
+
+/// A flow's rate in a window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSample {
+    /// The window's end.
+    pub at: Time,
+    /// The flow.
+    pub row: u64,
+    /// Payload received in order, in bits per second.
+    pub rate_bps: f64,
+    /// The mean of all flows over the port.
+    pub fair_bps: f64,
+}
+
+/// How soon a flow had its fair share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Converged {
+    /// The flow.
+    pub row: u64,
+    /// When it started.
+    pub start: Time,
+    /// From its start to the end of the first of the windows in a row; `None`: never.
+    pub after: Option<Span>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Track {
+    converged: Converged,
+    /// Whether its data crosses the port.
+    crosses: bool,
+    received: u64,
+    /// Windows in a row with its fair share, and the end of the first.
+    streak: u64,
+    since: Time,
+}
+
+/// Follows the flows over a port.
+#[derive(Clone, Debug)]
+pub(crate) struct Convergence {
+    link: LinkId,
+    window: Span,
+    within: f64,
+    windows: u64,
+    next: Time,
+    /// Flows under way at the last look, by start and number.
+    flows: BTreeMap<(Time, u64), Track>,
+    ended: Vec<Converged>,
+    samples: Vec<RateSample>,
+    room: Room,
+}
+
+impl Convergence {
+    pub(crate) fn new(link: LinkId, asked: &switchbed_spec::Convergence, room: Room) -> Self {
+        let switchbed_spec::Convergence { window, within, windows, .. } = *asked;
+        Convergence {
+            link,
+            window,
+            within,
+            windows,
+            next: Time::ZERO + window,
+            flows: BTreeMap::new(),
+            ended: Vec::new(),
+            samples: Vec::new(),
+            room,
+        }
+    }
+
+    /// When it wants to look.
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// A window ends now.
+    pub(crate) fn look(&mut self, underway: impl Iterator<Item = Underway>, graph: &Graph) {
+        let now = self.next;
+        self.next = now + self.window;
+        let mut flows = BTreeMap::new();
+        let mut rates = Vec::new();
+        for flow in underway {
+            let key = (flow.start, flow.number);
+            let track = match self.flows.remove(&key) {
+                Some(mut track) => {
+                    if track.crosses {
+                        let bits = 8 * (flow.received - track.received);
+                        rates.push((key, bits as f64 / self.window.as_secs_f64()));
+                    }
+                    track.received = flow.received;
+                    track
+                }
+                None => Track {
+                    converged: Converged { row: flow.row, start: flow.start, after: None },
+                    crosses: graph.links(flow.src, flow.hop).contains(&self.link),
+                    received: flow.received,
+                    streak: 0,
+                    since: Time::ZERO,
+                },
+            };
+            flows.insert(key, track);
+        }
+        rates.sort_by_key(|&(key, _)| key);
+        let fair_bps = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
+        for (key, rate_bps) in &rates {
+            let Some(track) = flows.get_mut(key) else { continue };
+            let row = track.converged.row;
+            if self.room.take(1, now) {
+                self.samples.push(RateSample { at: now, row, rate_bps: *rate_bps, fair_bps });
+            }
+            if rates.len() < 2 || (rate_bps - fair_bps).abs() > self.within * fair_bps {
+                track.streak = 0;
+                continue;
+            }
+            if track.streak == 0 {
+                track.since = now;
+            }
+            track.streak += 1;
+            if track.streak == self.windows && track.converged.after.is_none() {
+                track.converged.after = Some(track.since.since(track.converged.start));
+            }
+        }
+        let ended = std::mem::replace(&mut self.flows, flows);
+        self.ended
+            .extend(ended.values().filter(|track| track.crosses).map(|track| track.converged));
+    }
+
+    /// Since when there is no room for more rates.
+    pub(crate) fn full_at(&self) -> Option<Time> {
+        self.room.full_at()
+    }
+
+    /// Every window's rates, and every flow that was under way at the end of a window, in the
+    /// order of their starts.
+    pub(crate) fn take(&mut self) -> (Vec<RateSample>, Vec<Converged>) {
+        let left = std::mem::take(&mut self.flows);
+        let mut flows = std::mem::take(&mut self.ended);
+        flows.extend(left.values().filter(|track| track.crosses).map(|track| track.converged));
+        flows.sort_by_key(|flow| (flow.start, flow.row));
+        (std::mem::take(&mut self.samples), flows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchbed_qdisc::units::Rate;
+    use switchbed_spec::Topology;
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// A flow to host 2 of a star of four, whose port is link 4 + 2; or to host 3.
+    fn flow(row: u64, start_us: u64, received: u64, dst: u32) -> Underway {
+        let hop = Hop { dst, key: 0 };
+        Underway { number: row, row, src: 0, hop, start: us(start_us), received }
+    }
+
+    #[test]
+    fn a_flow_converges_with_the_first_of_its_windows_in_a_row() {
+        let topology =
+            Topology::Star { hosts: 4, rate: Rate::from_gbps(1), delay: Span::from_us(1) };
+        let graph = Graph::new(&topology, Span::ZERO);
+        // Windows of 100 us, within 10 % twice in a row.
+        let asked = switchbed_spec::Convergence {
+            port: "switch:2".into(),
+            window: Span::from_us(100),
+            within: 0.1,
+            windows: 2,
+        };
+        let mut monitor = Convergence::new(6, &asked, Room::new(100));
+        // Flow 0 alone, then flow 1 joins at 150 us and has half from the fourth window on,
+        // but for the fifth. Flow 2 goes elsewhere. Flow 3 comes and goes.
+        let looks: [&[Underway]; 8] = [
+            &[flow(0, 0, 1_000, 2), flow(2, 0, 70_000, 3)],
+            &[flow(0, 0, 11_000, 2), flow(2, 0, 90_000, 3), flow(1, 150, 100, 2)],
+            &[flow(0, 0, 19_000, 2), flow(1, 150, 2_100, 2), flow(3, 240, 0, 2)],
+            // 5500 and 4500 of 10,000: 10 % off.
+            &[flow(0, 0, 24_500, 2), flow(1, 150, 6_600, 2)],
+            &[flow(0, 0, 30_500, 2), flow(1, 150, 10_600, 2)],
+            &[flow(0, 0, 35_500, 2), flow(1, 150, 15_600, 2)],
+            &[flow(0, 0, 40_500, 2), flow(1, 150, 20_600, 2)],
+            &[flow(1, 150, 30_600, 2)],
+        ];
+        for look in looks {
+            assert_eq!(monitor.next().as_ps() % 100_000_000, 0);
+            monitor.look(look.iter().copied(), &graph);
+        }
+        let (samples, flows) = monitor.take();
+        let after = |row, start, after| Converged { row, start: us(start), after };
+        let span = Span::from_us;
+        assert_eq!(
+            flows,
+            // The sixth window, 500 to 600 us, is the first of two.
+            [after(0, 0, Some(span(600))), after(1, 150, Some(span(450))), after(3, 240, None)]
+        );
+        let sample = |at, row, rate_bps: f64, fair_bps: f64| (us(at), row, rate_bps, fair_bps);
+        let found: Vec<_> =
+            samples.iter().map(|s| (s.at, s.row, s.rate_bps.round(), s.fair_bps.round())).collect();
+        assert_eq!(
+            found[..5],
+            [
+                // 10,000 B in 100 us.
+                sample(200, 0, 800e6, 800e6),
+                sample(300, 0, 640e6, 400e6),
+                sample(300, 1, 160e6, 400e6),
+                sample(400, 0, 440e6, 400e6),
+                sample(400, 1, 360e6, 400e6),
+            ]
+        );
+        assert_eq!(found.last(), Some(&sample(800, 1, 800e6, 800e6)));
+    }
+}

@@ -1,0 +1,69 @@
+//! What travels between hosts: the network carries a [`Payload`] and looks at none of it.
+
+pub mod segment;
+
+pub use segment::{Flags, MAX_SACKS, SackBlock, Segment};
+
+use switchbed_qdisc::FlowId;
+use switchbed_qdisc::seats::Feedback;
+
+/// The place of a connection's half in its host's table.
+pub type Place = u32;
+/// No place is known yet.
+pub const UNKNOWN: Place = u32::MAX;
+
+/// What a packet carries to its host.
+#[derive(Clone, Copy, Debug)]
+pub struct Payload {
+    /// The half that it is for, or [`UNKNOWN`]: then the packet's flow tells.
+    pub to: Place,
+    /// The half that it is from.
+    pub from: Place,
+    /// What is in it.
+    pub body: Body,
+}
+
+/// What is in a packet.
+#[derive(Clone, Copy, Debug)]
+pub enum Body {
+    /// TCP's data or acknowledgement.
+    Segment(Segment),
+    /// Data that is never sent again.
+    Datagram {
+        /// Offset of its first byte in the connection's stream.
+        offset: u64,
+        /// Bytes.
+        len: u32,
+    },
+    /// A probe on its way there or back.
+    Echo {
+        /// Its source, by number among all.
+        source: u32,
+        /// Its number at that source.
+        number: u32,
+        /// On its way back.
+        back: bool,
+    },
+    /// A switch's message to a source (IEEE 802.1Qau's congestion notification message).
+    Notification(Feedback),
+}
+
+const _: () = assert!(size_of::<Payload>() <= 64);
+
+impl Payload {
+    /// Of no connection.
+    pub fn loose(body: Body) -> Payload {
+        Payload { to: UNKNOWN, from: UNKNOWN, body }
+    }
+}
+
+/// The flow that notifications' frames are of: no connection's.
+pub const NOTIFICATIONS: FlowId = FlowId(u32::MAX);
+/// The flow of all probes' packets.
+pub const PROBES: FlowId = FlowId(u32::MAX - 1);
+
+/// What a connection that flow number `row` opened is called: the direction of the flow's data,
+/// or that of the requests for it.
+pub fn flow_id(row: u64, requests: bool) -> FlowId {
+    FlowId((row as u32) << 1 | u32::from(requests))
+}

@@ -1,0 +1,90 @@
+//! What travels between the halves of a connection.
+
+use switchbed_qdisc::units::Time;
+
+/// A TCP segment as the simulator carries it: a plain value, no bytes.
+///
+/// Data goes one way and ACKs the other, so one stream offset does for both: a data
+/// segment's says where its payload begins, an ACK's which byte is expected next.
+/// A SYN takes no place in the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Data: offset of the first payload byte. ACK: offset of the next byte expected.
+    pub offset: u64,
+    /// Data: when it was sent. ACK: the echo of that (RFC 7323's timestamps; their bytes
+    /// are not counted).
+    pub stamp: Time,
+    /// The first `sacks` are what the receiver holds beyond `offset` (RFC 2018), the
+    /// block that changed last first.
+    pub sack: [SackBlock; MAX_SACKS],
+    /// Payload in bytes.
+    pub len: u32,
+    /// What it is.
+    pub flags: Flags,
+    /// Number of SACK blocks in use.
+    pub sacks: u8,
+}
+
+/// SACK blocks that fit into an ACK beside RFC 7323's timestamps.
+pub const MAX_SACKS: usize = 3;
+
+/// A block of received bytes, as distances from the ACK's `offset`; `end` is excluded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// Its first byte.
+    pub start: u32,
+    /// The byte after its last.
+    pub end: u32,
+}
+
+/// A set of flags: TCP's, and one that the simulator keeps for probes and ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// None: a plain data segment.
+    pub const NONE: Flags = Flags(0);
+    /// Opens a connection.
+    pub const SYN: Flags = Flags(1);
+    /// Acknowledges.
+    pub const ACK: Flags = Flags(2);
+    /// Echoes a congestion mark (RFC 3168).
+    pub const ECE: Flags = Flags(4);
+    /// The sender has reduced its window (RFC 3168).
+    pub const CWR: Flags = Flags(8);
+    /// Not on the wire: this data has been sent before.
+    pub const RETRANSMIT: Flags = Flags(16);
+
+    /// Whether all of `other` are set.
+    pub const fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+    /// These and `other`.
+    #[must_use]
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+    /// These, and `other` too if `condition` holds.
+    #[must_use]
+    pub const fn with_if(self, other: Flags, condition: bool) -> Flags {
+        if condition { self.with(other) } else { self }
+    }
+}
+
+impl Segment {
+    /// `len` bytes of payload from `offset`.
+    pub const fn data(offset: u64, len: u32, flags: Flags, now: Time) -> Segment {
+        let sack = [SackBlock { start: 0, end: 0 }; MAX_SACKS];
+        Segment { offset, stamp: now, sack, len, flags, sacks: 0 }
+    }
+
+    /// An acknowledgement without SACK blocks.
+    pub const fn ack(offset: u64, flags: Flags, echo: Time) -> Segment {
+        Segment::data(offset, 0, flags.with(Flags::ACK), echo)
+    }
+
+    /// Its SACK blocks.
+    pub fn sack_blocks(&self) -> &[SackBlock] {
+        &self.sack[..self.sacks as usize]
+    }
+}

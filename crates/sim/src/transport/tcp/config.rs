@@ -1,0 +1,196 @@
+//! TCP's settings as its two halves use them: checked, resolved, one copy for all.
+
+use super::{Flags, Segment};
+use std::fmt;
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_spec::Lso;
+use switchbed_spec::transport::{
+    CongestionControl, LossHalves, Restart, RttSampling, Transport, WindowCut,
+};
+
+/// TCP's settings, built once and passed to every call.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(super) mss: u32,
+    pub(super) header: u32,
+    /// The receive window in bytes.
+    pub(super) receive_bytes: u64,
+    /// Windows and thresholds are in packets.
+    pub(super) receive_window: f64,
+    pub(super) initial_window: f64,
+    pub(super) initial_ssthresh: f64,
+    pub(super) rto_initial: Span,
+    pub(super) rto_min: Span,
+    pub(super) rto_max: Span,
+    pub(super) ack_delay: Span,
+    pub(super) ack_every: u32,
+    pub(super) sack_blocks: u8,
+    pub(super) control: CongestionControl,
+    /// The receiver echoes each mark as DCTCP wants it, not RFC 3168.
+    pub(super) exact_echo: bool,
+    pub(super) restart: Restart,
+    pub(super) every_ack_timed: bool,
+    pub(super) grow_when_app_limited: bool,
+    pub(super) grow_on_repeated_ece: bool,
+    pub(super) loss_halves_window: bool,
+    pub(super) cut_to_whole: bool,
+    pub(super) timeout_after_cut_keeps_ssthresh: bool,
+    pub(super) ecn: bool,
+    pub(super) ecn_acks: bool,
+    pub(super) ecn_control: bool,
+    /// Large segment offload's largest segment in bytes, in whole packets; 0 is off.
+    pub(super) lso_max: u64,
+    /// The share of the window that is worth a segment.
+    pub(super) lso_beta: f64,
+    /// Data waits after a cut for a mark, too.
+    pub(super) lso_after_cut: bool,
+}
+
+/// A setting that TCP cannot work with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BadSetting {
+    /// Its name in [`Transport`].
+    pub key: &'static str,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+impl fmt::Display for BadSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.problem)
+    }
+}
+
+impl std::error::Error for BadSetting {}
+
+/// Refuses `key` unless `good`.
+fn require(good: bool, key: &'static str, problem: impl Fn() -> String) -> Result<(), BadSetting> {
+    if good { Ok(()) } else { Err(BadSetting { key, problem: problem() }) }
+}
+
+impl Config {
+    /// The settings of `t`, or the first that cannot work.
+    pub fn new(t: &Transport) -> Result<Config, BadSetting> {
+        let short = |b: Bytes| b.get() <= 65_535;
+        require(short(t.mss) && t.mss > Bytes::ZERO, "mss", || {
+            format!("{} of payload a segment, must be 1B to 65.535KB", t.mss)
+        })?;
+        require(short(t.header), "header", || {
+            format!("{} of headers, must be at most 65.535KB", t.header)
+        })?;
+        let count = |n: u32, key| require(n > 0, key, || "0, must be at least 1".to_string());
+        count(t.initial_window, "initial_window")?;
+        count(t.initial_ssthresh, "initial_ssthresh")?;
+        count(t.receive_window, "receive_window")?;
+        count(t.ack_every, "ack_every")?;
+        // SACK blocks count their distance from the ACK in 32 bits.
+        let receive_bytes = t.receive_window as u64 * t.mss.get();
+        require(receive_bytes <= u32::MAX as u64, "receive_window", || {
+            let most = u32::MAX as u64 / t.mss.get();
+            format!("{} packets of {}, must be at most {most}", t.receive_window, t.mss)
+        })?;
+        let some = |s: Span, key| require(s > Span::ZERO, key, || "must not be 0".to_string());
+        some(t.rto_initial, "rto_initial")?;
+        some(t.rto_min, "rto_min")?;
+        require(t.rto_max >= t.rto_min, "rto_max", || {
+            format!("{}, must not be below rto_min, {}", t.rto_max, t.rto_min)
+        })?;
+        require(t.sack_blocks <= 3, "sack_blocks", || {
+            format!("{} blocks, an ACK has room for 0 to 3", t.sack_blocks)
+        })?;
+        if let CongestionControl::Dctcp { g, alpha_start } = t.control {
+            require(g > 0.0 && g <= 1.0, "g", || {
+                format!("{g}, a weight must be above 0 and at most 1")
+            })?;
+            require((0.0..=1.0).contains(&alpha_start), "alpha_start", || {
+                format!("{alpha_start}, a fraction must be 0 to 1")
+            })?;
+        }
+        if let CongestionControl::Cubic { c, beta, .. } = t.control {
+            require(c > 0.0 && c.is_finite(), "c", || format!("{c}, must be above 0"))?;
+            require(beta > 0.0 && beta < 1.0, "beta", || {
+                format!("{beta}, a cut leaves more than 0 and less than 1 of the window")
+            })?;
+        }
+        if let Some(warm) = &t.warm {
+            require(warm.cwnd >= 1.0 && warm.cwnd.is_finite(), "cwnd", || {
+                format!("a warm window of {} packets, must be at least 1", warm.cwnd)
+            })?;
+            some(warm.srtt, "srtt")?;
+        }
+        Ok(Config {
+            mss: t.mss.get() as u32,
+            header: t.header.get() as u32,
+            receive_bytes,
+            receive_window: t.receive_window as f64,
+            initial_window: t.initial_window as f64,
+            initial_ssthresh: t.initial_ssthresh as f64,
+            rto_initial: t.rto_initial,
+            rto_min: t.rto_min,
+            rto_max: t.rto_max,
+            ack_delay: t.ack_delay,
+            ack_every: t.ack_every,
+            sack_blocks: t.sack_blocks,
+            control: t.control,
+            exact_echo: matches!(t.control, CongestionControl::Dctcp { .. }),
+            restart: t.restart,
+            every_ack_timed: t.rtt_sampling == RttSampling::EveryAck,
+            grow_when_app_limited: t.grow_when_app_limited,
+            grow_on_repeated_ece: t.grow_on_repeated_ece,
+            loss_halves_window: t.loss_halves == LossHalves::Window,
+            cut_to_whole: t.cut == WindowCut::WholePackets,
+            timeout_after_cut_keeps_ssthresh: t.timeout_after_cut_keeps_ssthresh,
+            ecn: t.ecn,
+            ecn_acks: t.ecn_acks,
+            ecn_control: t.ecn_control,
+            lso_max: 0,
+            lso_beta: 1.0,
+            lso_after_cut: false,
+        })
+    }
+
+    /// The same on hosts with this large segment offload.
+    pub fn with_lso(self, lso: &Lso) -> Result<Config, BadSetting> {
+        if !lso.on {
+            return Ok(self);
+        }
+        require(lso.beta > 0.0 && lso.beta <= 1.0, "lso_beta", || {
+            format!("{}, a share of the window must be above 0 and at most 1", lso.beta)
+        })?;
+        let mss = self.mss as u64;
+        require(lso.max.get() >= mss, "lso_max", || {
+            format!("{}, must hold a packet's payload, {mss}B", lso.max)
+        })?;
+        let lso_max = lso.max.get() / mss * mss;
+        Ok(Config { lso_max, lso_beta: lso.beta, lso_after_cut: lso.after_cut, ..self })
+    }
+
+    /// A segment's length on the wire in bytes: payload, headers, and 2 + 8n for n SACK blocks.
+    #[inline]
+    pub fn wire_bytes(&self, segment: &Segment) -> u32 {
+        let option = if segment.sacks == 0 { 0 } else { 2 + 8 * u32::from(segment.sacks) };
+        segment.len + self.header + option
+    }
+
+    /// Whether a segment may be marked instead of dropped.
+    #[inline]
+    pub fn ecn_capable(&self, segment: &Segment) -> bool {
+        if segment.flags.contains(Flags::SYN) || segment.flags.contains(Flags::RETRANSMIT) {
+            self.ecn && self.ecn_control
+        } else if segment.flags.contains(Flags::ACK) {
+            self.ecn && self.ecn_acks
+        } else {
+            self.ecn
+        }
+    }
+
+    /// Payload of a full segment in bytes.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// Whether losses are repaired by SACK (else by NewReno).
+    pub(super) fn sack(&self) -> bool {
+        self.sack_blocks > 0
+    }
+}

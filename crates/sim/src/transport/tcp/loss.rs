@@ -1,0 +1,177 @@
+//! What a sender remembers while segments are missing: the scoreboard and the phase of
+//! the repair. Kept apart because most connections have nothing of it most of the time.
+//!
+//! With SACK this is RFC 6675 (its names in capitals below), without it NewReno
+//! (RFC 6582): there, each duplicate ACK says that one packet has left the network.
+
+use super::Config;
+use super::Segment;
+use super::ranges::Ranges;
+
+/// Duplicate ACKs that make a loss (RFC 5681).
+const DUP_THRESH: u32 = 3;
+
+/// How a repair stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Something is out of order, lost or late.
+    Disorder,
+    /// Fast recovery, until `point` is acknowledged.
+    Recovery,
+    /// No fast recovery begins before `point` is acknowledged: a timeout was, or, without
+    /// SACK, a recovery that may still cause duplicate ACKs.
+    Holdoff,
+}
+
+/// The repair of one connection's losses.
+#[derive(Clone, Debug)]
+pub(super) struct Loss {
+    pub(super) phase: Phase,
+    /// RecoveryPoint: what was sent when the phase began.
+    point: u64,
+    /// HighRxt: all that is missing below it has been sent again in this recovery.
+    pub(super) high_rxt: u64,
+    /// The first missing segment is to be sent again whatever the window says.
+    pub(super) retransmit_first: bool,
+    /// Where the last timeout found the stream, if it was in this repair.
+    timeout_at: Option<u64>,
+    dup_acks: u32,
+    /// What the receiver holds beyond the cumulative ACK, by SACK.
+    sacked: Ranges,
+    /// NewReno: bytes that have left the network by the number of duplicate ACKs.
+    left: u64,
+}
+
+impl Loss {
+    pub(super) fn new() -> Loss {
+        Loss {
+            phase: Phase::Disorder,
+            point: 0,
+            high_rxt: 0,
+            retransmit_first: false,
+            timeout_at: None,
+            dup_acks: 0,
+            sacked: Ranges::default(),
+            left: 0,
+        }
+    }
+
+    /// Takes in the SACK blocks of `ack`; answers whether they told something new.
+    pub(super) fn record(&mut self, ack: &Segment, una: u64) -> bool {
+        let mut new = 0;
+        for block in ack.sack_blocks() {
+            let start = (ack.offset + block.start as u64).max(una);
+            let end = ack.offset + block.end as u64;
+            if start < end {
+                new += self.sacked.insert(start, end);
+            }
+        }
+        new > 0
+    }
+
+    /// A duplicate ACK.
+    pub(super) fn duplicate(&mut self, config: &Config) {
+        self.dup_acks += 1;
+        if !config.sack() && self.phase != Phase::Holdoff {
+            self.left += config.mss as u64;
+        }
+    }
+
+    /// Whether the segment at `una` is now taken for lost, so that recovery begins.
+    pub(super) fn found(&self, config: &Config, una: u64) -> bool {
+        self.phase == Phase::Disorder
+            && (self.dup_acks >= DUP_THRESH || self.lost_below(config) > una)
+    }
+
+    /// Begins fast recovery with data from `una` to `sent` out.
+    pub(super) fn begin_recovery(&mut self, una: u64, sent: u64) {
+        self.phase = Phase::Recovery;
+        self.point = sent;
+        self.high_rxt = una;
+        self.retransmit_first = true;
+    }
+
+    /// A timeout with data from `una` to `sent` out; answers whether it is the first one
+    /// for the segment at `una`.
+    pub(super) fn timeout(&mut self, una: u64, sent: u64) -> bool {
+        let first = self.timeout_at != Some(una);
+        self.timeout_at = Some(una);
+        self.phase = Phase::Holdoff;
+        self.point = sent;
+        self.retransmit_first = false;
+        (self.dup_acks, self.left) = (0, 0);
+        first
+    }
+
+    /// An ACK of `acked` new bytes, up to `una`.
+    pub(super) fn advance(&mut self, config: &Config, acked: u64, una: u64) {
+        self.sacked.remove_below(una);
+        self.dup_acks = 0;
+        match self.phase {
+            Phase::Disorder => self.left = 0,
+            Phase::Recovery if una >= self.point => {
+                // Without SACK, duplicate ACKs at `point` itself may come from segments
+                // sent twice (RFC 6582, section 3.2).
+                self.phase = if config.sack() { Phase::Disorder } else { Phase::Holdoff };
+                (self.left, self.retransmit_first) = (0, false);
+            }
+            Phase::Recovery if config.sack() => self.high_rxt = self.high_rxt.max(una),
+            Phase::Recovery => {
+                // A partial ACK: the next segment is missing too; the window deflates by
+                // what was acknowledged less one packet.
+                let mss = config.mss as u64;
+                let deflated = self.left.saturating_sub(acked);
+                self.left = deflated + if acked >= mss { mss } else { 0 };
+                self.retransmit_first = true;
+            }
+            Phase::Holdoff => {}
+        }
+        let beyond = if config.sack() { una >= self.point } else { una > self.point };
+        if self.phase == Phase::Holdoff && beyond {
+            self.phase = Phase::Disorder;
+        }
+    }
+
+    /// Whether nothing is left to remember.
+    pub(super) fn over(&self) -> bool {
+        self.phase == Phase::Disorder && self.dup_acks == 0 && self.sacked.is_empty()
+    }
+
+    /// The bytes between `una` and `next` thought to be in the network: RFC 6675's pipe in
+    /// its recovery, else what neither SACK nor duplicate ACKs have accounted for.
+    pub(super) fn in_flight(&self, config: &Config, una: u64, next: u64) -> u64 {
+        let out = next - una;
+        if self.phase != Phase::Recovery || !config.sack() {
+            return out.saturating_sub(self.sacked.bytes_below(next) + self.left);
+        }
+        // Missing bytes below `offset`: those taken for lost are no longer in the network,
+        // those sent again are there once more.
+        let missing = |offset: u64| offset - una - self.sacked.bytes_below(offset);
+        let lost = missing(self.lost_below(config).max(una));
+        out - self.sacked.bytes_below(next) - lost + missing(self.high_rxt)
+    }
+
+    /// What is missing below this offset counts as lost (IsLost): three blocks, or more
+    /// than two segments' bytes, have been SACKed above it. 0 if nothing does.
+    pub(super) fn lost_below(&self, config: &Config) -> u64 {
+        let (mut blocks, mut bytes) = (0, 0);
+        for (start, end) in self.sacked.iter().rev() {
+            blocks += 1;
+            bytes += end - start;
+            if blocks >= DUP_THRESH || bytes > (DUP_THRESH as u64 - 1) * config.mss as u64 {
+                return start;
+            }
+        }
+        0
+    }
+
+    /// The first missing bytes from `offset` up: start and end.
+    pub(super) fn missing_from(&self, offset: u64) -> (u64, u64) {
+        self.sacked.gap_from(offset)
+    }
+
+    /// The end of the highest SACKed block, or 0.
+    pub(super) fn sacked_end(&self) -> u64 {
+        self.sacked.end().unwrap_or(0)
+    }
+}

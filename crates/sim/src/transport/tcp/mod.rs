@@ -1,0 +1,53 @@
+//! TCP as two state machines without input or output of their own: a [`Sender`] and a
+//! [`Receiver`] that share no state, so that they may live on different threads.
+//!
+//! Whoever drives them hands in segments and time and polls for what to send:
+//! after each `on_segment`, `on_timeout` or `write`, call `poll_transmit` until it answers
+//! `None`, then ask `next_timeout`. Timers may be kept lazily: `on_timeout` before the
+//! deadline does nothing. All settings are in one [`Config`], passed to every call.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `config` | settings, checked and resolved |
+//! | `sender` | the sending half: stream, timer, marks |
+//! | `repair` | the sending half while segments are missing |
+//! | `loss` | the scoreboard and the phase of a repair (RFC 6675, RFC 6582) |
+//! | `lso` | the sending half where the host offloads large segments |
+//! | `control` | the congestion window: Reno, ECN*, DCTCP |
+//! | `cubic` | CUBIC's window |
+//! | `rtt` | RFC 6298's estimate and timeout |
+//! | `receiver` | the receiving half: order, delayed ACKs, SACK blocks, ECN echo |
+//! | `ranges` | sets of stream bytes |
+//!
+//! What is not modelled: FIN, Nagle, a closing receive window, the ACK that ends the
+//! handshake (it rides on the first data), DSACK, F-RTO, RFC 6675's rescue retransmission.
+
+mod config;
+mod control;
+mod cubic;
+mod loss;
+mod lso;
+mod ranges;
+mod receiver;
+mod repair;
+mod rtt;
+mod sender;
+
+pub use crate::packet::segment::{Flags, MAX_SACKS, SackBlock, Segment};
+pub use config::{BadSetting, Config};
+pub use receiver::Receiver;
+pub use sender::{Counters, Sender};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An idle connection costs at most 448 bytes, a segment fits beside its envelope in
+    /// a cache line.
+    #[test]
+    fn halves_and_segments_are_small() {
+        assert!(size_of::<Sender>() <= 192, "{}", size_of::<Sender>());
+        assert!(size_of::<Receiver>() <= 64, "{}", size_of::<Receiver>());
+        assert!(size_of::<Segment>() <= 48, "{}", size_of::<Segment>());
+    }
+}

@@ -1,0 +1,223 @@
+//! The receiving half of a connection: order, delayed ACKs, SACK blocks, ECN echo.
+
+use super::Config;
+use super::ranges::Ranges;
+use super::{Flags, MAX_SACKS, SackBlock, Segment};
+use switchbed_qdisc::units::Time;
+
+/// The receiving half of a connection.
+///
+/// An ACK covers up to `ack_every` segments and waits at most `ack_delay`; out of order,
+/// twice, or filling a hole, data is acknowledged at once (RFC 5681, section 4.2). For
+/// DCTCP a change of the mark is too, after what came before it (RFC 8257, section 3.2).
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    /// All before has come (RCV.NXT).
+    next: u64,
+    /// When a delayed ACK is due.
+    deadline: Time,
+    /// The time stamp that the next ACK echoes (RFC 7323, section 4.3).
+    echo: Time,
+    /// The ACK of what came before the mark changed, if it is still owed: offset, echo.
+    owed_ack: u64,
+    owed_echo: Time,
+    /// What came out of order.
+    beyond: Option<Box<Beyond>>,
+    /// Segments not yet acknowledged.
+    unacked: u32,
+    /// An ACK is to go out now.
+    ack_now: bool,
+    /// A SYN-ACK is to go out.
+    syn_ack: bool,
+    /// ACKs carry ECE: the last segment's mark (DCTCP), or a mark since the last CWR.
+    ece: bool,
+}
+
+/// `owed_ack` when nothing is owed.
+const NOTHING: u64 = u64::MAX;
+
+impl Default for Receiver {
+    fn default() -> Self {
+        Receiver::new()
+    }
+}
+
+impl Receiver {
+    /// Nothing has come yet.
+    pub fn new() -> Receiver {
+        Receiver {
+            next: 0,
+            deadline: Time::NEVER,
+            echo: Time::ZERO,
+            owed_ack: NOTHING,
+            owed_echo: Time::ZERO,
+            beyond: None,
+            unacked: 0,
+            ack_now: false,
+            syn_ack: false,
+            ece: false,
+        }
+    }
+
+    /// Bytes that have come in order.
+    pub fn received(&self) -> u64 {
+        self.next
+    }
+
+    /// When [`Receiver::on_timeout`] is due.
+    pub fn next_timeout(&self) -> Option<Time> {
+        (self.deadline != Time::NEVER).then_some(self.deadline)
+    }
+
+    /// A SYN or data came; `ce`: with a congestion mark.
+    #[inline]
+    pub fn on_segment(&mut self, config: &Config, segment: &Segment, ce: bool, now: Time) {
+        if segment.flags.contains(Flags::SYN) {
+            // Time stamp and answer; a mark on a SYN says nothing of data's path.
+            (self.syn_ack, self.echo) = (true, segment.stamp);
+            return;
+        }
+        self.note_mark(config, segment, ce);
+        if self.unacked == 0 && segment.offset <= self.next {
+            self.echo = segment.stamp;
+        }
+        self.unacked += 1;
+        if segment.offset == self.next && self.beyond.is_none() {
+            self.next += segment.len as u64;
+        } else {
+            self.out_of_order(segment);
+        }
+        if self.unacked >= config.ack_every {
+            self.ack_now = true;
+        } else if self.deadline == Time::NEVER {
+            self.deadline = now + config.ack_delay;
+        }
+    }
+
+    /// Several segments came as one: they are acknowledged at once, with one ACK.
+    pub fn on_merged(&mut self, config: &Config, segment: &Segment, ce: bool, now: Time) {
+        self.on_segment(config, segment, ce, now);
+        self.ack_now = true;
+    }
+
+    /// The next ACK to send.
+    #[inline]
+    pub fn poll_transmit(&mut self, config: &Config, _now: Time) -> Option<Segment> {
+        if self.owed_ack != NOTHING || self.syn_ack {
+            return self.poll_special(config);
+        }
+        if !self.ack_now {
+            return None;
+        }
+        (self.ack_now, self.unacked, self.deadline) = (false, 0, Time::NEVER);
+        let mut ack = Segment::ack(self.next, self.echoed(config, self.ece), self.echo);
+        if let Some(beyond) = &self.beyond {
+            beyond.report(&mut ack, config.sack_blocks as usize);
+        }
+        Some(ack)
+    }
+
+    /// A delayed ACK may be due.
+    pub fn on_timeout(&mut self, _config: &Config, now: Time) {
+        if now >= self.deadline {
+            (self.ack_now, self.deadline) = (true, Time::NEVER);
+        }
+    }
+
+    /// Takes in a segment's mark, and the sender's word that it has answered earlier ones.
+    #[inline]
+    fn note_mark(&mut self, config: &Config, segment: &Segment, ce: bool) {
+        if !config.exact_echo {
+            self.ece = ce || (self.ece && !segment.flags.contains(Flags::CWR));
+        } else if ce != self.ece {
+            if self.unacked > 0 {
+                (self.owed_ack, self.owed_echo) = (self.next, self.echo);
+                (self.unacked, self.deadline) = (0, Time::NEVER);
+            }
+            (self.ece, self.ack_now) = (ce, true);
+        }
+    }
+
+    fn echoed(&self, config: &Config, ece: bool) -> Flags {
+        Flags::NONE.with_if(Flags::ECE, ece && config.ecn)
+    }
+
+    /// A SYN-ACK, or the ACK for what came before the mark changed.
+    #[cold]
+    fn poll_special(&mut self, config: &Config) -> Option<Segment> {
+        if self.syn_ack {
+            self.syn_ack = false;
+            let flags = Flags::SYN.with_if(Flags::ECE, config.ecn);
+            return Some(Segment::ack(self.next, flags, self.echo));
+        }
+        let ack = Segment::ack(self.owed_ack, self.echoed(config, !self.ece), self.owed_echo);
+        self.owed_ack = NOTHING;
+        Some(ack)
+    }
+
+    /// A segment that is not the next one, or comes while some are missing.
+    #[cold]
+    fn out_of_order(&mut self, segment: &Segment) {
+        self.ack_now = true;
+        let (start, end) = (segment.offset, segment.offset + segment.len as u64);
+        if start > self.next {
+            self.beyond.get_or_insert_with(|| Box::new(Beyond::new())).hold(start, end);
+            return;
+        }
+        self.next = self.next.max(end);
+        if let Some(beyond) = &mut self.beyond {
+            beyond.ranges.remove_below(self.next);
+            if let Some((start, end)) = beyond.ranges.containing(self.next) {
+                debug_assert_eq!(start, self.next);
+                self.next = end;
+                beyond.ranges.remove_below(end);
+            }
+            if beyond.ranges.is_empty() {
+                self.beyond = None;
+            }
+        }
+    }
+}
+
+/// What came out of order.
+#[derive(Clone, Debug)]
+struct Beyond {
+    ranges: Ranges,
+    /// A byte in each of the blocks that changed last, the newest first.
+    recent: [u64; MAX_SACKS],
+}
+
+impl Beyond {
+    fn new() -> Beyond {
+        Beyond { ranges: Ranges::default(), recent: [0; MAX_SACKS] }
+    }
+
+    /// Keeps `[start, end)`.
+    fn hold(&mut self, start: u64, end: u64) {
+        self.ranges.insert(start, end);
+        let block = self.ranges.containing(start);
+        let in_block = |at: u64| block.is_some_and(|(s, e)| s <= at && at < e);
+        // The others move back one place, up to one that this block has taken in.
+        let last = self.recent.iter().position(|&at| in_block(at)).unwrap_or(MAX_SACKS - 1);
+        self.recent[..=last].rotate_right(1);
+        self.recent[0] = start;
+    }
+
+    /// Writes up to `most` blocks into `ack`: the ones that changed last (RFC 2018,
+    /// section 4), then the lowest.
+    fn report(&self, ack: &mut Segment, most: usize) {
+        let recent = self.recent.iter().filter_map(|&at| self.ranges.containing(at));
+        for (start, end) in recent.chain(self.ranges.iter()) {
+            let n = ack.sacks as usize;
+            if n == most {
+                return;
+            }
+            let offset = |at: u64| (at - ack.offset) as u32;
+            let block = SackBlock { start: offset(start), end: offset(end) };
+            if !ack.sack[..n].contains(&block) {
+                ack.sack[n] = block;
+                ack.sacks += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The sending half while segments are missing: fast recovery by SACK (RFC 6675) or
+//! NewReno (RFC 6582), and slow start after a timeout (RFC 5681).
+
+use super::Config;
+use super::Segment;
+use super::loss::{Loss, Phase};
+use super::sender::{Sender, UNTIMED};
+use switchbed_qdisc::units::Time;
+
+impl Sender {
+    /// An ACK of `acked` new bytes while there is something to repair; answers whether it
+    /// belongs to a fast recovery, in which the window does not grow.
+    #[cold]
+    pub(super) fn repair(&mut self, config: &Config, ack: &Segment, acked: u64) -> bool {
+        let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
+        let recovering = loss.phase == Phase::Recovery;
+        loss.advance(config, acked, self.una);
+        loss.record(ack, self.una);
+        if loss.over() {
+            self.loss = None;
+        } else if loss.found(config, self.una) {
+            self.begin_recovery(config);
+        }
+        recovering
+    }
+
+    /// An ACK of nothing new while data is out.
+    #[cold]
+    pub(super) fn repair_duplicate(&mut self, config: &Config, ack: &Segment) {
+        let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
+        // With SACK, only an ACK that tells something new counts (RFC 6675, section 2).
+        let told = !config.sack() || loss.record(ack, self.una);
+        if told && ack.offset == self.una {
+            loss.duplicate(config);
+        }
+        if loss.found(config, self.una) {
+            self.begin_recovery(config);
+        } else if loss.over() {
+            self.loss = None;
+        }
+    }
+
+    /// Fast retransmit: cuts the window, unless this window was cut already.
+    fn begin_recovery(&mut self, config: &Config) {
+        let Some(loss) = &mut self.loss else { return };
+        debug_assert_eq!(self.nxt, self.sent);
+        loss.begin_recovery(self.una, self.sent);
+        self.counters.fast_recoveries += 1;
+        if self.una >= self.cut_end || self.window.loss_adds_to_mark() {
+            self.window.cut_for_loss(config, self.sent - self.una);
+            self.tell_cut = config.ecn;
+        }
+        self.cut_end = self.sent;
+        self.cut_by_mark = false;
+        self.timed_end = UNTIMED;
+    }
+
+    /// The retransmission timer expired: all that is not SACKed counts as lost, and is sent
+    /// again in slow start.
+    pub(super) fn repair_after_timeout(&mut self, config: &Config) {
+        let flight = self.sent - self.una;
+        let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
+        let first = loss.timeout(self.una, self.sent);
+        let keep = !first || (self.cut_by_mark && config.timeout_after_cut_keeps_ssthresh);
+        self.window.collapse(config, (!keep).then_some(flight));
+        self.nxt = self.una;
+        self.cut_end = self.sent;
+        self.cut_by_mark = false;
+        self.tell_cut = config.ecn;
+        self.timed_end = UNTIMED;
+    }
+
+    /// The next segment while there is something to repair.
+    #[cold]
+    pub(super) fn poll_repair(&mut self, config: &Config, now: Time) -> Option<Segment> {
+        let loss = self.loss.as_mut()?;
+        let mss = config.mss as u64;
+        if loss.retransmit_first {
+            loss.retransmit_first = false;
+            let (start, end) = loss.missing_from(self.una);
+            let len = mss.min(end.min(self.sent) - start);
+            loss.high_rxt = start + len;
+            return Some(self.send_again(config, start, len, now));
+        }
+        let in_flight = loss.in_flight(config, self.una, self.nxt);
+        let window = self.window.bytes(config);
+        if loss.phase == Phase::Recovery && config.sack() {
+            if in_flight + mss > window {
+                return None;
+            }
+            // NextSeg: what is lost, then new data, then what is merely missing.
+            let (start, end) = loss.missing_from(loss.high_rxt);
+            let (lost_below, sacked_end) = (loss.lost_below(config), loss.sacked_end());
+            if start >= lost_below
+                && let Some(segment) = self.poll_new(config, in_flight, now)
+            {
+                return Some(segment);
+            }
+            if start >= sacked_end {
+                return None;
+            }
+            let len = mss.min(end - start);
+            self.loss.as_mut()?.high_rxt = start + len;
+            return Some(self.send_again(config, start, len, now));
+        }
+        if self.nxt < self.sent {
+            let (start, end) = loss.missing_from(self.nxt);
+            if start < self.sent {
+                let len = mss.min(end.min(self.sent) - start);
+                if in_flight + len > window {
+                    return None;
+                }
+                self.nxt = start + len;
+                return Some(self.send_again(config, start, len, now));
+            }
+            self.nxt = self.sent;
+        }
+        let in_flight = self.in_flight(config);
+        self.poll_new(config, in_flight, now)
+    }
+}

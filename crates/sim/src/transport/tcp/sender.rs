@@ -1,0 +1,407 @@
+//! The sending half of a connection: the stream, the window, the timer, marks.
+//!
+//! What it does while segments are missing is in `repair`.
+
+use super::Config;
+use super::control::Window;
+use super::loss::Loss;
+use super::lso::Lso;
+use super::rtt::Rtt;
+use super::{Flags, Segment};
+use switchbed_qdisc::units::{Span, Time};
+use switchbed_spec::transport::{Restart, Warm};
+
+/// The sending half of a connection.
+///
+/// It cuts what is written into full segments; what is left over goes out short as soon
+/// as the window allows.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// All before is acknowledged (SND.UNA).
+    pub(super) una: u64,
+    /// The next byte to send (SND.NXT); behind `sent` only after a timeout.
+    pub(super) nxt: u64,
+    /// All before has been sent at least once.
+    pub(super) sent: u64,
+    /// All before has been written.
+    written: u64,
+    /// When the retransmission timer expires.
+    pub(super) deadline: Time,
+    pub(super) window: Window,
+    rtt: Rtt,
+    /// The ACK of this offset is an RTT sample, of a segment sent at `timed_at`.
+    pub(super) timed_end: u64,
+    timed_at: Time,
+    last_sent: Time,
+    /// Marks cut the window again once an ACK is beyond this.
+    pub(super) cut_end: u64,
+    /// The repair of losses, if there are any.
+    pub(super) loss: Option<Box<Loss>>,
+    /// Large segment offload, where the host has it.
+    pub(super) lso: Option<Box<Lso>>,
+    pub(super) counters: Counters,
+    state: State,
+    /// Doublings of the RTO.
+    pub(super) backoff: u8,
+    /// SYNs sent.
+    syns: u8,
+    /// The last ACK of new data had ECE.
+    ece_before: bool,
+    /// The next new segment tells that the window was cut (CWR).
+    pub(super) tell_cut: bool,
+    /// The last cut was for a mark.
+    pub(super) cut_by_mark: bool,
+}
+
+/// What happened on a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Expiries of the retransmission timer, those for SYNs too.
+    pub timeouts: u32,
+    /// Data segments sent again.
+    pub retransmits: u32,
+    /// Window cuts for marks.
+    pub mark_cuts: u32,
+    /// Fast recoveries.
+    pub fast_recoveries: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// A SYN is to be sent (as soon as there is data).
+    Closed,
+    /// A SYN is out.
+    SynSent,
+    Established,
+}
+
+/// `timed_end` while no segment is timed.
+pub(super) const UNTIMED: u64 = u64::MAX;
+
+impl Sender {
+    /// A new connection: a handshake comes before the first data.
+    pub fn new(config: &Config) -> Sender {
+        Sender { state: State::Closed, ..Sender::established(config) }
+    }
+
+    /// An open connection with a cold window, as after a handshake that took no time.
+    pub fn established(config: &Config) -> Sender {
+        Sender {
+            una: 0,
+            nxt: 0,
+            sent: 0,
+            written: 0,
+            deadline: Time::NEVER,
+            window: Window::new(config, config.initial_window),
+            rtt: Rtt::UNKNOWN,
+            timed_end: UNTIMED,
+            timed_at: Time::ZERO,
+            last_sent: Time::ZERO,
+            cut_end: 0,
+            loss: None,
+            lso: Lso::new(config),
+            counters: Counters::default(),
+            state: State::Established,
+            backoff: 0,
+            syns: 0,
+            ece_before: false,
+            tell_cut: false,
+            cut_by_mark: false,
+        }
+    }
+
+    /// An open connection that was used just before the clock started.
+    pub fn warm(config: &Config, warm: &Warm) -> Sender {
+        Sender {
+            window: Window::new(config, warm.cwnd),
+            rtt: Rtt::of(warm.srtt),
+            ..Sender::established(config)
+        }
+    }
+
+    /// The application appends `bytes` to the stream.
+    pub fn write(&mut self, bytes: u64) {
+        self.written += bytes;
+    }
+
+    /// The application takes back what has not been sent yet; returns where the stream
+    /// ends now.
+    pub fn truncate(&mut self) -> u64 {
+        self.written = self.sent;
+        self.written
+    }
+
+    /// Where the stream ends: bytes written.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Bytes acknowledged.
+    pub fn acked(&self) -> u64 {
+        self.una
+    }
+    /// Whether all that was written is acknowledged.
+    pub fn idle(&self) -> bool {
+        self.una == self.written
+    }
+    /// What happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+    /// Congestion window in packets.
+    pub fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+    /// Slow start's threshold in packets.
+    pub fn ssthresh(&self) -> f64 {
+        self.window.ssthresh()
+    }
+    /// DCTCP's α, the marked fraction.
+    pub fn alpha(&self) -> Option<f64> {
+        self.window.alpha()
+    }
+    /// The smoothed round-trip time, once there is a sample.
+    pub fn srtt(&self) -> Option<Span> {
+        self.rtt.srtt()
+    }
+    /// The retransmission timeout as it stands, back-off included.
+    pub fn rto(&self, config: &Config) -> Span {
+        self.rtt.rto(config, self.backoff)
+    }
+    /// Bytes thought to be in the network.
+    pub fn in_flight(&self, config: &Config) -> u64 {
+        match &self.loss {
+            None => self.nxt - self.una,
+            Some(loss) => loss.in_flight(config, self.una, self.nxt),
+        }
+    }
+    /// The smaller of congestion and receive window in bytes, in whole packets.
+    pub fn window(&self, config: &Config) -> u64 {
+        self.window.bytes(config)
+    }
+
+    /// Bytes written and not sent yet, or to be sent again after a timeout.
+    #[inline]
+    pub fn unsent(&self) -> u64 {
+        self.written - self.nxt
+    }
+
+    /// So much room in the window is used at once: a packet, or LSO's segment.
+    #[inline]
+    fn least_burst(&self, config: &Config) -> u64 {
+        if config.lso_max > 0 { self.lso_segment(config) } else { config.mss as u64 }
+    }
+
+    /// When [`Sender::on_timeout`] is due.
+    pub fn next_timeout(&self) -> Option<Time> {
+        (self.deadline != Time::NEVER).then_some(self.deadline)
+    }
+
+    /// An ACK or SYN-ACK came.
+    #[inline(always)]
+    pub fn on_segment(&mut self, config: &Config, ack: &Segment, now: Time) {
+        if self.state != State::Established {
+            return self.on_syn_ack(config, ack, now);
+        }
+        // Of more than was sent there is no ACK; an old one wraps to more than that, too.
+        let acked = ack.offset.wrapping_sub(self.una);
+        if acked == 0 || acked > self.sent - self.una {
+            return self.on_duplicate(config, ack);
+        }
+        let limited = config.grow_when_app_limited
+            || self.sent - self.una + self.least_burst(config) > self.window.bytes(config);
+        self.una = ack.offset;
+        self.nxt = self.nxt.max(self.una);
+        self.sample_rtt(config, ack, now);
+        let ece = config.ecn && ack.flags.contains(Flags::ECE);
+        self.window.count(config, acked, ece, self.una, self.sent);
+        let repairing = (self.loss.is_some() || ack.sacks > 0) && self.repair(config, ack, acked);
+        if ece {
+            self.on_mark(config, self.sent - self.una + acked);
+        }
+        let may_grow = !ece || (config.grow_on_repeated_ece && self.ece_before);
+        if may_grow && limited && !repairing {
+            self.window.grow(config, acked, now, self.rtt.srtt());
+        } else if !limited {
+            self.window.pause(now);
+        }
+        self.ece_before = ece;
+        self.deadline = if self.una == self.sent { Time::NEVER } else { now + self.rto(config) };
+    }
+
+    /// The next segment to send, if window and data allow one.
+    #[inline]
+    pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Segment> {
+        if self.loss.is_some() {
+            return self.poll_repair(config, now);
+        }
+        if self.nxt == self.written {
+            return None;
+        }
+        if self.state != State::Established {
+            return self.poll_syn(config, now);
+        }
+        self.poll_new(config, self.nxt - self.una, now)
+    }
+
+    /// The retransmission timer may have expired.
+    pub fn on_timeout(&mut self, config: &Config, now: Time) {
+        if now < self.deadline {
+            return;
+        }
+        self.counters.timeouts += 1;
+        self.backoff = (self.backoff + 1).min(30);
+        self.deadline = now + self.rto(config);
+        if self.state == State::Established {
+            self.repair_after_timeout(config);
+        } else {
+            self.state = State::Closed;
+            if self.written == 0 {
+                self.deadline = Time::NEVER;
+            }
+        }
+    }
+
+    /// New data, with `in_flight` bytes in the network.
+    #[inline(always)]
+    pub(super) fn poll_new(
+        &mut self,
+        config: &Config,
+        in_flight: u64,
+        now: Time,
+    ) -> Option<Segment> {
+        if self.una == self.sent {
+            self.restart_if_idle(config, now);
+        }
+        if config.lso_max > 0 && self.defers(config, in_flight, now) {
+            return None;
+        }
+        let len = self.unsent().min(config.mss as u64);
+        let fits = in_flight + len <= self.window.bytes(config)
+            && self.nxt + len - self.una <= config.receive_bytes;
+        (len > 0 && fits).then(|| self.send_new(config, len as u32, now))
+    }
+
+    /// Sends `len` new bytes.
+    #[inline]
+    fn send_new(&mut self, config: &Config, len: u32, now: Time) -> Segment {
+        let flags = Flags::NONE.with_if(Flags::CWR, self.tell_cut);
+        self.tell_cut = false;
+        let segment = Segment::data(self.nxt, len, flags, now);
+        self.nxt += len as u64;
+        self.sent = self.nxt;
+        if self.timed_end == UNTIMED {
+            (self.timed_end, self.timed_at) = (self.sent, now);
+        }
+        self.start_timer(config, now);
+        segment
+    }
+
+    /// Sends `len` bytes from `offset` again.
+    pub(super) fn send_again(
+        &mut self,
+        config: &Config,
+        offset: u64,
+        len: u64,
+        now: Time,
+    ) -> Segment {
+        self.counters.retransmits += 1;
+        self.start_timer(config, now);
+        Segment::data(offset, len as u32, Flags::RETRANSMIT, now)
+    }
+
+    /// A segment goes out: the timer runs from now if it did not run (RFC 6298, 5.1).
+    #[inline]
+    fn start_timer(&mut self, config: &Config, now: Time) {
+        self.last_sent = now;
+        if self.deadline == Time::NEVER {
+            self.deadline = now + self.rto(config);
+        }
+    }
+
+    /// Takes an RTT sample from an ACK of new data. It ends the timer's back-off
+    /// (RFC 6298, section 5): without timestamps it is of a segment sent once.
+    #[inline]
+    fn sample_rtt(&mut self, config: &Config, ack: &Segment, now: Time) {
+        let sent_at = if config.every_ack_timed {
+            ack.stamp
+        } else if self.una >= self.timed_end {
+            self.timed_end = UNTIMED;
+            self.timed_at
+        } else {
+            return;
+        };
+        self.rtt.sample(now.since(sent_at));
+        self.backoff = 0;
+    }
+
+    /// An ACK with ECE, before which `flight` bytes were out: the window is cut at most once
+    /// a window of data, and not in a recovery (RFC 3168, section 6.1.2).
+    fn on_mark(&mut self, config: &Config, flight: u64) {
+        if self.una > self.cut_end {
+            self.window.cut_for_mark(config, flight);
+            self.cut_end = self.sent;
+            (self.tell_cut, self.cut_by_mark) = (true, true);
+            self.counters.mark_cuts += 1;
+        }
+    }
+
+    /// An ACK of nothing new.
+    #[cold]
+    fn on_duplicate(&mut self, config: &Config, ack: &Segment) {
+        if self.una == self.sent || ack.flags.contains(Flags::SYN) {
+            return;
+        }
+        if config.ecn && ack.flags.contains(Flags::ECE) {
+            self.on_mark(config, self.sent - self.una);
+        }
+        self.repair_duplicate(config, ack);
+    }
+
+    /// New data after a pause: the window may be out of date (RFC 5681, section 4.1).
+    #[cold]
+    fn restart_if_idle(&mut self, config: &Config, now: Time) {
+        self.window.pause(now);
+        let pause = match config.restart {
+            Restart::Keep => return,
+            Restart::AfterRto => self.rto(config),
+            Restart::AfterUnclampedRto => self.rtt.unclamped(config),
+        };
+        if now.since(self.last_sent) > pause {
+            self.window.restart(config);
+        }
+    }
+
+    /// The SYN, unless it is out: there is data to open the connection for.
+    #[cold]
+    fn poll_syn(&mut self, config: &Config, now: Time) -> Option<Segment> {
+        if self.state != State::Closed {
+            return None;
+        }
+        self.state = State::SynSent;
+        self.syns = self.syns.saturating_add(1);
+        self.timed_at = now;
+        self.start_timer(config, now);
+        let flags = Flags::SYN.with_if(Flags::ECE.with(Flags::CWR), config.ecn);
+        Some(Segment::data(0, 0, flags, now))
+    }
+
+    /// The SYN-ACK: an RTT sample unless it is unclear which SYN it answers.
+    #[cold]
+    fn on_syn_ack(&mut self, config: &Config, ack: &Segment, now: Time) {
+        if !ack.flags.contains(Flags::SYN.with(Flags::ACK)) {
+            return;
+        }
+        if config.every_ack_timed {
+            self.rtt.sample(now.since(ack.stamp));
+        } else if self.syns == 1 {
+            self.rtt.sample(now.since(self.timed_at));
+        }
+        if self.syns > 2 {
+            self.window.start_with_one();
+        }
+        self.backoff = 0;
+        self.state = State::Established;
+        self.deadline = Time::NEVER;
+    }
+}
