@@ -102,7 +102,7 @@ impl Driver {
 
     /// An arrival at a settled port, which is asked for a departure after it if the line is
     /// free.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(&mut self, slot: SlotId, wire: &mut impl Wire, now: Time) {
         if self.queued == 0 && self.busy_until <= now && self.up && !self.watched {
             match self.port.pass(slot, &mut wire.cx(now)) {

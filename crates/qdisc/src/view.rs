@@ -137,6 +137,13 @@ pub struct PortState {
 }
 
 impl PortState {
+    /// What says most about the queue that packets of a class go to where classes have queues of
+    /// their own; for nothing but to be fetched ahead.
+    #[inline]
+    pub fn queue_like(&self, class: u8) -> &impl Sized {
+        &self.queues[usize::from(class).min(self.queues.len() - 1)]
+    }
+
     /// An empty port: one queue for each quantum (bytes, over 0; at most
     /// [`crate::MAX_QUEUES`]).
     pub fn new(rate: Rate, quanta: &[Bytes]) -> Self {

@@ -173,6 +173,7 @@ impl Network {
         let shared = Arc::new(Shared {
             settings: plan.settings,
             route: graph.route.clone(),
+            adapts: graph.route.adapts(),
             ties: crate::engine::tie::Ties::new(seed),
             frames: plan.frames,
             hosts: hosts.clone(),

@@ -2,6 +2,7 @@
 
 use super::Event;
 use super::phases::{Colour, Phases};
+use super::prefetch::prefetch_room;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -15,6 +16,8 @@ pub(crate) struct Calendar {
     first: u64,
     /// Buckets of the phases from `first` on, each at its number modulo their count.
     ring: Box<[Vec<Event>]>,
+    /// Memory of buckets that are through: what was used last is nearest.
+    spare: Vec<Vec<Event>>,
     /// A bit for each bucket that holds something.
     taken: Box<[u64]>,
     far: BinaryHeap<Reverse<(Event, Colour)>>,
@@ -28,6 +31,7 @@ impl Calendar {
             phases,
             first: 0,
             ring: (0..buckets).map(|_| Vec::new()).collect(),
+            spare: Vec::new(),
             taken: vec![0; buckets / 64].into(),
             far: BinaryHeap::new(),
         }
@@ -39,17 +43,27 @@ impl Calendar {
     }
 
     /// Adds an event of a node of this colour; its phase.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, event: Event, colour: Colour) -> u64 {
         let phase = self.phases.of(event.at, colour);
         if phase - self.first < self.ring.len() as u64 {
             let place = self.place(phase);
-            self.ring[place].push(event);
+            let bucket = &mut self.ring[place];
+            if bucket.capacity() == 0 {
+                *bucket = self.spare.pop().unwrap_or_default();
+            }
+            prefetch_room(bucket, 16);
+            bucket.push(event);
             self.taken[place / 64] |= 1 << (place % 64);
         } else {
-            self.far.push(Reverse((event, colour)));
+            self.push_far(event, colour);
         }
         phase
+    }
+
+    #[cold]
+    fn push_far(&mut self, event: Event, colour: Colour) {
+        self.far.push(Reverse((event, colour)));
     }
 
     /// The next phase from this one on that may have an event; `u64::MAX`: there is none.
@@ -103,9 +117,11 @@ impl Calendar {
     pub(crate) fn give_back(&mut self, phase: u64, mut events: Vec<Event>) {
         let place = self.place(phase);
         events.append(&mut self.ring[place]);
-        if !events.is_empty() {
-            self.taken[place / 64] |= 1 << (place % 64);
+        if events.is_empty() {
+            self.ring[place] = Vec::new();
+            return self.spare.push(events);
         }
+        self.taken[place / 64] |= 1 << (place % 64);
         self.ring[place] = events;
     }
 }

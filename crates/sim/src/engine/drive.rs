@@ -7,6 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use switchbed_qdisc::units::{Span, Time};
 
+/// A thread that waits for others lets go of its core after so many turns, about a millisecond: one
+/// that lets go at once does not get it back in time on a machine that others use too.
+const SPINS: u32 = 20_000;
+
 /// Why [`Engine::run`] returned, and the time before which everything has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ran {
@@ -279,7 +283,7 @@ impl Barrier {
         while self.turn.load(Ordering::Acquire) == turn {
             assert!(!self.broken.load(Ordering::Relaxed), "another thread of the run panicked");
             spins += 1;
-            if spins > 2_000 {
+            if spins > SPINS {
                 std::thread::yield_now();
             } else {
                 std::hint::spin_loop();

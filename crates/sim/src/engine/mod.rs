@@ -40,15 +40,23 @@ pub(crate) struct Event {
 /// The event that does nothing.
 pub(crate) const WAKE: u32 = u32::MAX;
 
+/// How far what an event needs is fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    First,
+    Second,
+    Third,
+    Fourth,
+}
+
 /// The nodes of one shard.
 pub(crate) trait World: Send {
     /// What goes to a node of another shard, by value.
     type Parcel: Send;
 
-    /// An event comes soon: fetch what says where it leads.
-    fn fetch(&self, event: &Event);
-    /// It comes sooner: fetch what it leads to.
-    fn follow(&self, event: &Event);
+    /// An event comes soon: fetch what it will need, as far as what was fetched before says where
+    /// that is. It is called once for each stage, the first long before, the last just before.
+    fn fetch(&self, event: &Event, stage: Stage);
     /// All that happens to a node before `end`, in any order; what it sends goes to `out`.
     /// Answers when it wants to be visited again if nothing else happens to it.
     fn visit(

@@ -32,7 +32,7 @@ impl Phases {
         // A product in place of a division: one too small at most.
         let at = at.as_ps();
         let window = ((u128::from(at) * u128::from(self.reciprocal)) >> 64) as u64;
-        window + u64::from((window + 1).saturating_mul(self.length_ps) <= at)
+        window + u64::from(at - window * self.length_ps >= self.length_ps)
     }
 
     /// The phase in which a node of a colour handles a time.

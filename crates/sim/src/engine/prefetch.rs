@@ -18,6 +18,12 @@ pub(crate) fn prefetch_lines<T: ?Sized>(value: &T, lines: usize) {
     }
 }
 
+/// Asks for the cache line where a vector's elements will be that are pushed soon.
+#[inline(always)]
+pub(crate) fn prefetch_room<T>(values: &[T], ahead: usize) {
+    line(values.as_ptr().wrapping_add(values.len() + ahead).cast());
+}
+
 /// The one unsafe call: a prefetch reads nothing that the program sees and never faults,
 /// whatever the address.
 #[inline(always)]

@@ -2,11 +2,16 @@
 
 use super::calendar::Calendar;
 use super::phases::{Colour, Phases};
-use super::{Event, Outbox, WAKE, World};
+use super::{Event, Outbox, Stage, WAKE, World};
 use switchbed_qdisc::units::Time;
 
-/// So many events ahead, what an event leads to is fetched; what says where, twice as many.
-const AHEAD: usize = 12;
+/// The stages, and how many events before its own each fetches.
+const STAGES: [(Stage, usize); 4] =
+    [(Stage::First, 40), (Stage::Second, 28), (Stage::Third, 16), (Stage::Fourth, 8)];
+/// Fewer events than that are not worth sorting or fetching for: what they lead to is near.
+const FEW: usize = 192;
+/// No event.
+const NONE: u32 = u32::MAX;
 
 /// A shard: its nodes, and what is to happen to them.
 pub(crate) struct Shard<W: World> {
@@ -22,6 +27,11 @@ pub(crate) struct Shard<W: World> {
     pub(super) events: u64,
     counts: Vec<u32>,
     sorted: Vec<Event>,
+    /// By node, its last event of a bucket; by event, its node's before it.
+    last: Vec<u32>,
+    before: Vec<u32>,
+    /// Nodes with events.
+    met: Vec<u32>,
     phases: Phases,
     /// By node.
     colours: Vec<Colour>,
@@ -46,6 +56,9 @@ impl<W: World> Shard<W> {
             events: 0,
             counts: vec![0; nodes],
             sorted: Vec::new(),
+            last: vec![NONE; nodes],
+            before: Vec::new(),
+            met: Vec::new(),
             phases,
             colours,
         }
@@ -105,53 +118,97 @@ impl<W: World> Shard<W> {
     }
 
     fn visit_all(&mut self, bucket: &mut [Event], phase: u64, end: Time) {
+        self.events += bucket.len() as u64;
+        if bucket.len() < FEW {
+            self.visit_few(bucket, phase, end);
+        } else {
+            self.visit_many(bucket, phase, end);
+        }
+    }
+
+    /// Visits node by node in any order, each one's events chained.
+    fn visit_few(&mut self, bucket: &mut [Event], phase: u64, end: Time) {
+        let mut met = std::mem::take(&mut self.met);
+        self.before.clear();
+        for (nth, event) in (0..).zip(bucket.iter()) {
+            let last = &mut self.last[event.node as usize];
+            if *last == NONE {
+                met.push(event.node);
+            }
+            self.before.push(std::mem::replace(last, nth));
+            self.world.fetch(event, Stage::First);
+        }
+        for stage in [Stage::Second, Stage::Third] {
+            for event in bucket.iter() {
+                self.world.fetch(event, stage);
+            }
+        }
+        for node in met.drain(..) {
+            let last = std::mem::replace(&mut self.last[node as usize], NONE) as usize;
+            let mut before = self.before[last];
+            if before == NONE {
+                self.visit(node, &mut bucket[last..=last], phase, end);
+                continue;
+            }
+            let mut events = std::mem::take(&mut self.sorted);
+            events.push(bucket[last]);
+            while before != NONE {
+                events.push(bucket[before as usize]);
+                before = self.before[before as usize];
+            }
+            self.visit(node, &mut events, phase, end);
+            events.clear();
+            self.sorted = events;
+        }
+        self.met = met;
+    }
+
+    /// Visits in the order of nodes, and fetches ahead.
+    fn visit_many(&mut self, bucket: &[Event], phase: u64, end: Time) {
         let mut sorted = std::mem::take(&mut self.sorted);
         self.by_node(bucket, &mut sorted);
-        self.events += bucket.len() as u64;
-        let (mut from, mut fetched, mut followed) = (0, 0, 0);
+        let (mut from, mut fetched) = (0, [0; STAGES.len()]);
         while from < sorted.len() {
             let node = sorted[from].node;
             let len = sorted[from..].iter().take_while(|event| event.node == node).count();
             let to = from + len;
-            let until = (to + 2 * AHEAD).min(sorted.len());
-            for event in &sorted[fetched.min(until)..until] {
-                self.world.fetch(event);
+            for (&(stage, ahead), fetched) in STAGES.iter().zip(&mut fetched) {
+                let until = (from + ahead).max(to).min(sorted.len());
+                for event in &sorted[(*fetched).min(until)..until] {
+                    self.world.fetch(event, stage);
+                }
+                *fetched = until;
             }
-            fetched = until;
-            let until = (to + AHEAD).min(sorted.len());
-            for event in &sorted[followed.min(until)..until] {
-                self.world.follow(event);
-            }
-            followed = until;
-            let wake = &mut self.wakes[node as usize];
-            if *wake < end {
-                *wake = Time::NEVER;
-            }
-            let mut out = Outbox {
-                calendar: &mut self.calendar,
-                mail: &mut self.mail,
-                earliest: &mut self.earliest,
-                colours: &self.colours,
-                phases: self.phases,
-                next: phase + 1,
-            };
-            let next = self.world.visit(node, &mut sorted[from..to], end, &mut out);
-            if next != Time::NEVER {
-                self.wake(node, next);
-            }
+            self.visit(node, &mut sorted[from..to], phase, end);
             from = to;
         }
+        sorted.clear();
         self.sorted = sorted;
     }
 
-    /// Events by their nodes: counted and dealt out, or sorted where they are few.
-    fn by_node(&mut self, bucket: &[Event], sorted: &mut Vec<Event>) {
-        sorted.clear();
-        sorted.extend_from_slice(bucket);
-        if bucket.len() < self.counts.len() / 16 {
-            sorted.sort_unstable_by_key(|event| event.node);
-            return;
+    #[inline]
+    fn visit(&mut self, node: u32, events: &mut [Event], phase: u64, end: Time) {
+        let wake = &mut self.wakes[node as usize];
+        if *wake < end {
+            *wake = Time::NEVER;
         }
+        let mut out = Outbox {
+            calendar: &mut self.calendar,
+            mail: &mut self.mail,
+            earliest: &mut self.earliest,
+            colours: &self.colours,
+            phases: self.phases,
+            next: phase + 1,
+        };
+        let next = self.world.visit(node, events, end, &mut out);
+        if next != Time::NEVER {
+            self.wake(node, next);
+        }
+    }
+
+    /// Events by their nodes, counted and dealt out.
+    fn by_node(&mut self, bucket: &[Event], sorted: &mut Vec<Event>) {
+        sorted.extend_from_slice(bucket);
         self.counts.fill(0);
         for event in bucket {
             self.counts[event.node as usize] += 1;

@@ -6,7 +6,7 @@ use super::notice::Notice;
 use super::switch::Switch;
 use super::{NOTICE, Parcel, START, Shared, class, place};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
-use crate::engine::{Event, Outbox, WAKE, World};
+use crate::engine::{Event, Outbox, Stage, WAKE, World};
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
 use crate::random::OnDemand;
@@ -363,42 +363,15 @@ impl Fabric {
 impl World for Fabric {
     type Parcel = Parcel;
 
-    #[inline]
-    fn fetch(&self, event: &Event) {
-        let node = event.node as usize;
-        if class(event.what) == 0 {
-            let slot = SlotId::at(event.what);
-            prefetch(self.packets.arena.cargo(slot));
-            if let Some(host) = self.hosts.get(node) {
-                prefetch(&self.packets.payloads[slot.index()]);
-                prefetch_lines(host, 3);
-            }
-        }
-        if node >= self.hosts.len() {
-            prefetch_lines(&self.switches[node - self.hosts.len()], 2);
-        }
-    }
-
-    #[inline]
-    fn follow(&self, event: &Event) {
-        let node = event.node as usize;
+    #[inline(always)]
+    fn fetch(&self, event: &Event, stage: Stage) {
         if class(event.what) != 0 {
             return;
         }
-        let slot = SlotId::at(event.what);
-        let link = match self.hosts.get(node) {
-            Some(host) => {
-                host.fetch(&self.packets.payloads[slot.index()]);
-                node
-            }
-            None => {
-                let switch = &self.switches[node - self.hosts.len()];
-                (switch.first + self.packets.arena.cargo(slot).words[transit::OUT]) as usize
-            }
-        };
-        if let Some(link) = self.links.get(link) {
-            prefetch(link);
-            prefetch_lines(link.driver.port(), 4);
+        let (node, slot) = (event.node as usize, SlotId::at(event.what));
+        match self.hosts.get(node) {
+            Some(host) => self.fetch_for_host(host, node, slot, stage),
+            None => self.fetch_for_switch(node - self.hosts.len(), slot, stage),
         }
     }
 
@@ -436,6 +409,47 @@ impl World for Fabric {
 
     fn running(&self) -> u64 {
         self.log.running
+    }
+}
+
+/// Cache lines of a port that packets need, its scheme's included.
+const PORT_LINES: usize = 6;
+
+impl Fabric {
+    #[inline(always)]
+    fn fetch_for_host(&self, host: &Host, node: usize, slot: SlotId, stage: Stage) {
+        match stage {
+            Stage::First => {
+                prefetch(self.packets.arena.cargo(slot));
+                prefetch(&self.packets.payloads[slot.index()]);
+                prefetch_lines(host, 3);
+                prefetch(&self.links[node]);
+                prefetch(&self.pools[node]);
+            }
+            Stage::Second => host.fetch(&self.packets.payloads[slot.index()]),
+            Stage::Third => prefetch_lines(self.links[node].driver.port(), PORT_LINES),
+            Stage::Fourth => {}
+        }
+    }
+
+    #[inline(always)]
+    fn fetch_for_switch(&self, switch: usize, slot: SlotId, stage: Stage) {
+        let node = &self.switches[switch];
+        if stage == Stage::First {
+            prefetch(self.packets.arena.cargo(slot));
+            return prefetch_lines(node, 2);
+        }
+        let out = self.packets.arena.cargo(slot).words[transit::OUT];
+        let Some(link) = self.links.get((node.first + out) as usize) else { return };
+        match stage {
+            Stage::First => {}
+            Stage::Second => prefetch(link),
+            Stage::Third => prefetch_lines(link.driver.port(), PORT_LINES),
+            Stage::Fourth => {
+                let class = self.packets.arena.packet(slot).class;
+                prefetch(link.driver.port().state().queue_like(class));
+            }
+        }
     }
 }
 

@@ -131,7 +131,7 @@ impl Wire for Line<'_, '_> {
         &mut self.packets.out
     }
 
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, slot: SlotId, now: Time, until: Time) {
         let Way { delay, node, switch, rank, shard, ingress } = self.way;
         let at = until + delay;

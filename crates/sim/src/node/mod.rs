@@ -27,6 +27,8 @@ use switchbed_qdisc::{Cargo, Packet};
 pub(crate) struct Shared {
     pub(crate) settings: host::Settings,
     pub(crate) route: Arc<dyn Route>,
+    /// Ways depend on queues.
+    pub(crate) adapts: bool,
     pub(crate) ties: Ties,
     pub(crate) frames: Frames,
     /// Each host's shard and place there.

@@ -91,27 +91,31 @@ impl Fabric {
         end: Time,
         out: &mut Outbox<Parcel>,
     ) -> Time {
+        let reads_pool = self.switches[switch].reads_pool;
         for event in events.iter().filter(|event| event.what != WAKE) {
             debug_assert!(class(event.what) == 0, "switches get packets alone");
-            self.send_feedbacks(switch, event.at, out);
+            if !self.switches[switch].feedbacks.is_empty() {
+                self.send_feedbacks(switch, event.at, out);
+            }
             let slot = SlotId::at(event.what);
-            let port = match self.shared.route.adapts() {
+            let port = match self.shared.adapts {
                 false => self.packets.arena.cargo(slot).words[transit::OUT],
                 true => self.choose(switch, slot),
             };
+            if reads_pool {
+                self.settle_in_order(switch, event.at, out);
+            }
             self.arrive(switch, port, slot, event.at, out);
         }
         let last = Time::from_ps(end.as_ps() - 1);
-        self.send_feedbacks(switch, last, out);
-        self.settle_switch(switch, last, out);
-        let node = &self.switches[switch];
-        let mut next = node.feedbacks.front().map_or(Time::NEVER, |&(at, ..)| at);
-        let mut port = 0;
-        while let Some(busy) = node.busy_from(port) {
-            next = next.min(self.links[(node.first + busy) as usize].driver.due());
-            port = busy + 1;
+        if !self.switches[switch].feedbacks.is_empty() {
+            self.send_feedbacks(switch, last, out);
         }
-        next
+        if reads_pool {
+            self.settle_in_order(switch, last, out);
+        }
+        let due = self.settle_each(switch, last, out);
+        self.switches[switch].feedbacks.front().map_or(due, |&(at, ..)| at.min(due))
     }
 
     /// The port that a packet takes where the way depends on the switch's queues.
@@ -124,7 +128,7 @@ impl Fabric {
         self.shared.route.choose(hop, node.number, &queued)
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrive(
         &mut self,
         switch: usize,
@@ -133,9 +137,6 @@ impl Fabric {
         now: Time,
         out: &mut Outbox<Parcel>,
     ) {
-        if self.switches[switch].reads_pool {
-            self.settle_switch(switch, now, out);
-        }
         let backlogged = at_port!(self, switch, port, out, |driver, line, node| {
             driver.settle(&mut line, now);
             driver.arrive(slot, &mut line, now);
@@ -145,7 +146,7 @@ impl Fabric {
     }
 
     /// Sends the messages to sources that are due by `now`.
-    #[inline]
+    #[cold]
     fn send_feedbacks(&mut self, switch: usize, now: Time, out: &mut Outbox<Parcel>) {
         while let Some(&(at, to, feedback)) = self.switches[switch].feedbacks.front()
             && at <= now
@@ -162,34 +163,45 @@ impl Fabric {
             let payload = Payload::loose(Body::Notification(feedback));
             let slot = self.packets.put(packet, payload, transit::new(hop, transit::NO_HOST));
             let port = self.shared.route.route(hop, self.switches[switch].number);
+            if self.switches[switch].reads_pool {
+                self.settle_in_order(switch, at, out);
+            }
             self.arrive(switch, port, slot, at, out);
         }
     }
 
-    /// The departures that are due by `now`; in the order of their times where a scheme reads
+    /// The departures that are due by `now` in the order of their times, for a scheme that reads
     /// the memory that the ports share.
-    fn settle_switch(&mut self, switch: usize, now: Time, out: &mut Outbox<Parcel>) {
-        if self.switches[switch].reads_pool {
-            while let Some((at, port)) = self.due(switch).filter(|&(at, _)| at <= now) {
-                let backlogged = at_port!(self, switch, port, out, |driver, line, node| {
-                    driver.transmit(&mut line, at);
-                    driver.backlogged()
-                });
-                self.switches[switch].note(port, backlogged);
-            }
-            return;
-        }
-        let mut port = 0;
-        while let Some(busy) = self.switches[switch].busy_from(port) {
-            let backlogged = at_port!(self, switch, busy, out, |driver, line, node| {
-                driver.settle(&mut line, now);
+    fn settle_in_order(&mut self, switch: usize, now: Time, out: &mut Outbox<Parcel>) {
+        while let Some((at, port)) = self.due(switch).filter(|&(at, _)| at <= now) {
+            let backlogged = at_port!(self, switch, port, out, |driver, line, node| {
+                driver.transmit(&mut line, at);
                 driver.backlogged()
             });
-            if !backlogged {
-                self.switches[switch].note(busy, false);
+            self.switches[switch].note(port, backlogged);
+        }
+    }
+
+    /// The departures that are due by `now`, port by port; when the next is due.
+    fn settle_each(&mut self, switch: usize, now: Time, out: &mut Outbox<Parcel>) -> Time {
+        let (mut next, mut port) = (Time::NEVER, 0);
+        while let Some(busy) = self.switches[switch].busy_from(port) {
+            let place = self.switches[switch].first + busy;
+            let mut due = self.links[place as usize].driver.due();
+            if due <= now {
+                due = at_port!(self, switch, busy, out, |driver, line, node| {
+                    driver.settle(&mut line, now);
+                    driver.due()
+                });
+                if due == Time::NEVER {
+                    self.switches[switch]
+                        .note(busy, self.links[place as usize].driver.backlogged());
+                }
             }
+            next = next.min(due);
             port = busy + 1;
         }
+        next
     }
 
     /// The port whose departure is due next, and when.
