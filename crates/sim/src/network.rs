@@ -5,6 +5,7 @@ use crate::engine::{Engine, Ran};
 use crate::flow::FlowRecord;
 use crate::node::fabric::{Built, Fabric};
 use crate::node::host::Host;
+use crate::node::notice::Notice;
 use crate::node::{Frames, Shared, host};
 use crate::observe::capture::Tap;
 use crate::observe::convergence::Underway;
@@ -302,6 +303,20 @@ impl Network {
             worlds.flat_map(|world| std::mem::take(&mut world.log.finished)).collect();
         finished.sort_by_key(|&(number, record)| (record.end, number));
         finished
+    }
+
+    /// The run is over: hosts hear of the flows' ends that they had no word of yet.
+    pub(crate) fn hear_of_ends(&mut self) {
+        let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
+        let mut ends: Vec<Notice> = worlds.flat_map(Fabric::take_ends).collect();
+        while !ends.is_empty() {
+            ends.sort_by_key(|notice| (notice.at, notice.order()));
+            let hear = |notice: Notice| {
+                let (shard, node) = self.hosts[notice.to as usize];
+                self.engine.shards[shard as usize].world.hear(node, notice)
+            };
+            ends = ends.into_iter().filter_map(hear).collect();
+        }
     }
 
     /// What hosts have had to send since the last call, in the order of time.

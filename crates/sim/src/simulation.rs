@@ -372,6 +372,9 @@ impl Simulation {
                 return Status::Running;
             }
             let status = self.stretch(left);
+            if status == Status::Finished {
+                self.network.hear_of_ends();
+            }
             self.collect();
             self.full = self.network.open_connections() > self.most_connections;
             self.over = self.full || status == Status::Finished;

@@ -1,7 +1,7 @@
 //! A run comes to an end, and can be stopped on its way whatever it is busy with.
 
 use crate::common::*;
-use switchbed_qdisc::units::Span;
+use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::{Simulation, Status};
 use switchbed_spec::*;
 
@@ -50,4 +50,25 @@ fn a_flow_that_would_start_when_the_clock_has_ended_is_a_failure() {
     assert_eq!(simulation.advance(100_000), Status::Finished);
     assert_eq!(simulation.failure(), None);
     assert_eq!(simulation.unfinished(), []);
+}
+
+#[test]
+fn a_flow_that_arrives_as_the_run_ends_has_ended() {
+    for asked in [false, true] {
+        let mut scenario = poisson(0.5);
+        scenario.measure.fct_end = FctEnd::Received;
+        if asked {
+            let Traffic::Poisson(arrivals) = scenario.traffic.remove(0) else { unreachable!() };
+            let request = Bytes::new(100);
+            scenario.traffic = vec![Traffic::RequestResponse { request, arrivals }];
+        }
+        let (_, whole) = run(&scenario);
+        for flow in whole.iter().take(8) {
+            let end = flow.end.expect("nothing is lost for good");
+            scenario.run.until = Some(end.since(Time::ZERO));
+            let (_, cut) = run(&scenario);
+            let same = cut.iter().find(|other| other.row == flow.row).expect("it started");
+            assert_eq!((same.end, same.received), (flow.end, flow.received), "asked: {asked}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::host::{self, Host, Log};
 use super::link::{Aside, Line, Link, Packets, TO_HOST, Way, transit};
-use super::notice::Notice;
+use super::notice::{Notice, What};
 use super::switch::Switch;
 use super::{NOTICE, Parcel, START, Shared, class, place};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
@@ -15,7 +15,7 @@ use crate::traffic::FlowStart;
 use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_qdisc::{Driver, Packet, Pool, Qdisc, SlotId};
+use switchbed_qdisc::{Driver, FlowId, Packet, Pool, Qdisc, SlotId};
 
 /// The nodes of a shard.
 pub(crate) struct Fabric {
@@ -30,6 +30,8 @@ pub(crate) struct Fabric {
     pub(super) asides: Vec<Aside>,
     pub(super) packets: Packets,
     notices: Slab<Notice>,
+    /// Notices sent.
+    posted: u64,
     starts: Slab<FlowStart>,
     pub(crate) log: Log,
     last_event: Time,
@@ -89,6 +91,7 @@ impl Fabric {
             asides: Vec::new(),
             packets: Packets::default(),
             notices: Slab::new(),
+            posted: 0,
             starts: Slab::new(),
             log: Log::new(),
             last_event: Time::ZERO,
@@ -123,6 +126,23 @@ impl Fabric {
     /// When the last flow ended.
     pub(crate) fn last_end(&self) -> Time {
         self.log.last
+    }
+
+    /// Takes the notices of ends that are under way.
+    pub(crate) fn take_ends(&mut self) -> Vec<Notice> {
+        let ends = |notice: &mut Option<Notice>| notice.take_if(|notice| notice.ends());
+        self.notices.values.iter_mut().filter_map(ends).collect()
+    }
+
+    /// The run is over: a host hears of an end, and sends nothing for that. Answers what another
+    /// host is to hear of.
+    pub(crate) fn hear(&mut self, node: u32, notice: Notice) -> Option<Notice> {
+        let mut net = Silent { at: notice.at, said: None };
+        let at = notice.at;
+        let mut cx =
+            host::Cx { settings: &self.shared.settings, net: &mut net, log: &mut self.log };
+        self.hosts[node as usize].notice(notice, &mut cx, at);
+        net.said
     }
 
     /// When something reached a node last.
@@ -276,8 +296,19 @@ impl Fabric {
         end: Time,
         out: &mut Outbox<Parcel>,
     ) -> Time {
-        let Fabric { hosts, pools, links, asides, packets, notices, starts, shared, log, .. } =
-            self;
+        let Fabric {
+            hosts,
+            pools,
+            links,
+            asides,
+            packets,
+            notices,
+            posted,
+            starts,
+            shared,
+            log,
+            ..
+        } = self;
         let host = &mut hosts[node];
         let mut net = Card {
             id: host.id(),
@@ -286,6 +317,7 @@ impl Fabric {
             pool: &mut pools[node],
             packets,
             notices,
+            posted,
             shared,
             me: self.me,
             out,
@@ -342,18 +374,14 @@ impl Fabric {
 
     /// The place of an event among those of its instant and class.
     #[cold]
-    fn tie(&self, event: &Event) -> (u64, u8) {
+    fn tie(&self, event: &Event) -> (u64, u64) {
         match class(event.what) {
             0 => {
                 let cargo = self.packets.arena.cargo(SlotId::at(event.what));
                 let rank = cargo.words[transit::LINK];
-                let order = self.shared.ties.order(event.at, rank);
-                (u64::from(order) << 32 | u64::from(rank), 0)
+                (self.shared.ties.order(event.at, rank).into(), rank.into())
             }
-            1 => self.notices.get(place(event.what)).map_or((0, 0), |notice| {
-                let (flow, what) = notice.order();
-                (u64::from(flow), what)
-            }),
+            1 => self.notices.get(place(event.what)).map_or((0, 0), Notice::order),
             2 => (self.starts.get(place(event.what)).map_or(0, |flow| flow.row), 0),
             _ => (0, 0),
         }
@@ -461,6 +489,7 @@ struct Card<'a, 'b> {
     pool: &'a mut Pool,
     packets: &'a mut Packets,
     notices: &'a mut Slab<Notice>,
+    posted: &'a mut u64,
     shared: &'a Shared,
     me: u16,
     out: &'a mut Outbox<'b, Parcel>,
@@ -502,13 +531,31 @@ impl host::Net for Card<'_, '_> {
         });
     }
 
-    fn post(&mut self, notice: Notice) {
-        let (shard, node) = self.shared.hosts[notice.to as usize];
-        let at = notice.at;
+    fn post(&mut self, to: u32, flow: FlowId, what: What, now: Time) {
+        let (shard, node) = self.shared.hosts[to as usize];
+        let at = now + self.shared.settings.lookahead;
+        *self.posted += 1;
+        let notice = Notice { at, to, nth: *self.posted, flow, what };
         if shard == self.me {
             self.out.event(Event { at, node, what: NOTICE | self.notices.put(notice) });
         } else {
             self.out.post(shard, at, Parcel::Notice { node, notice: Box::new(notice) });
+        }
+    }
+}
+
+/// The way out of a host when the run is over: it leads nowhere, but for word of an answer.
+struct Silent {
+    at: Time,
+    said: Option<Notice>,
+}
+
+impl host::Net for Silent {
+    fn send(&mut self, _: Packet, _: Payload, _: Hop, _: Time) {}
+
+    fn post(&mut self, to: u32, flow: FlowId, what: What, _: Time) {
+        if matches!(what, What::Answered(_)) {
+            self.said = Some(Notice { at: self.at, to, nth: 0, flow, what });
         }
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Notice {
     pub(crate) at: Time,
     /// Which host it is for.
     pub(crate) to: u32,
+    /// What was sent before it has a smaller one, where the sender is the same.
+    pub(crate) nth: u64,
     /// The connection.
     pub(crate) flow: FlowId,
     pub(crate) what: What,
@@ -80,16 +82,14 @@ pub(crate) struct Written {
 }
 
 impl Notice {
-    /// The order of notices at one host and instant: by connection, and as they were sent.
-    pub(crate) fn order(&self) -> (u32, u8) {
-        let what = match self.what {
-            What::Opened { .. } => 0,
-            What::Written(_) => 1,
-            What::Stopped { .. } => 2,
-            What::Received { .. } => 3,
-            What::Answered(_) => 4,
-            What::Closed => 5,
-        };
-        (self.flow.0, what)
+    /// Whether it tells of something's end.
+    pub(crate) fn ends(&self) -> bool {
+        matches!(self.what, What::Received { .. } | What::Answered(_))
+    }
+
+    /// The order of notices at one host and instant: by connection, whose notices are all from the
+    /// other end, and as they were sent.
+    pub(crate) fn order(&self) -> (u64, u64) {
+        (self.flow.0.into(), self.nth)
     }
 }

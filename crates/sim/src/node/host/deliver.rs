@@ -125,9 +125,7 @@ impl Host {
             _ if cx.settings.ends_acked() => {}
             _ => {
                 let what = What::Received { sender: half.peer, at, received };
-                let notice =
-                    Notice { at: now + cx.settings.lookahead, to: half.src, flow: half.flow, what };
-                cx.net.post(notice);
+                cx.net.post(half.src, half.flow, what, now);
             }
         }
     }

@@ -23,7 +23,7 @@ pub(crate) use settings::Settings;
 
 use crate::engine::prefetch::prefetch_lines;
 use crate::flow::{ENDLESS, FlowRecord};
-use crate::node::notice::{Notice, What, Written};
+use crate::node::notice::{What, Written};
 use crate::observe::underflow::Unsent;
 use crate::packet::{Payload, Place};
 use crate::topology::Hop;
@@ -61,8 +61,8 @@ enum Timer {
 pub(crate) trait Net {
     /// A packet for the card's port.
     fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time);
-    /// Word for another host.
-    fn post(&mut self, notice: Notice);
+    /// Word for another host, of a connection.
+    fn post(&mut self, to: u32, flow: FlowId, what: What, now: Time);
 }
 
 /// What hosts leave behind for the run.
@@ -236,19 +236,15 @@ impl Host {
         let before = half.sending.counters();
         half.running.push_back(Running { record, number, from, until, before });
         half.sending.write(size);
-        cx.net.post(Notice {
-            at: now + cx.settings.lookahead,
-            to: half.dst,
-            flow: half.flow,
-            what: What::Written(Written {
-                number,
-                from,
-                until,
-                class: record.class,
-                key: half.keys[1],
-                asks: half.asks.then(|| Box::new(record)),
-            }),
-        });
+        let written = Written {
+            number,
+            from,
+            until,
+            class: record.class,
+            key: half.keys[1],
+            asks: half.asks.then(|| Box::new(record)),
+        };
+        cx.net.post(half.dst, half.flow, What::Written(written), now);
         self.pump_sender(place, cx, now);
     }
 
@@ -262,12 +258,7 @@ impl Host {
         if let Some(flow) = half.running.back_mut() {
             flow.until = until;
         }
-        cx.net.post(Notice {
-            at: now + cx.settings.lookahead,
-            to: half.dst,
-            flow: half.flow,
-            what: What::Stopped { until, at: now },
-        });
+        cx.net.post(half.dst, half.flow, What::Stopped { until, at: now }, now);
         self.note_unsent(place, cx, now);
         self.finish(place, cx, now);
     }
@@ -551,6 +542,5 @@ fn through<N: Net>(
         cx.log.finished.push((number, record));
         return;
     }
-    let at = now + cx.settings.lookahead;
-    cx.net.post(Notice { at, to, flow, what: What::Answered(Box::new(record)) });
+    cx.net.post(to, flow, What::Answered(Box::new(record)), now);
 }

@@ -2,7 +2,7 @@
 
 use super::halves::{ReceiveHalf, SendHalf};
 use super::{Cx, Host, Net, Settings};
-use crate::node::notice::{Answers, Notice, What};
+use crate::node::notice::{Answers, What};
 use crate::packet::{Payload, Place, UNKNOWN, flow_id};
 use crate::topology::Hop;
 use crate::traffic::{ConnectionUse, FlowStart};
@@ -131,19 +131,15 @@ impl Host {
             let half = &mut self.receivers[receiver];
             (half.class, half.other) = (flow.class, Some(place));
         }
-        cx.net.post(Notice {
-            at: flow.start + settings.lookahead,
-            to: dst,
-            flow: id,
-            what: What::Opened {
-                src: self.id,
-                sender: place,
-                fresh: salt.is_none(),
-                class: flow.class,
-                key: keys[1],
-                answers,
-            },
-        });
+        let opened = What::Opened {
+            src: self.id,
+            sender: place,
+            fresh: salt.is_none(),
+            class: flow.class,
+            key: keys[1],
+            answers,
+        };
+        cx.net.post(dst, id, opened, flow.start);
         place
     }
 
@@ -212,18 +208,13 @@ impl Host {
     pub(super) fn close<N: Net>(&mut self, place: Place, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.senders[place];
         half.open = false;
-        let notice = Notice {
-            at: now + cx.settings.lookahead,
-            to: half.dst,
-            flow: half.flow,
-            what: What::Closed,
-        };
+        let (to, flow) = (half.dst, half.flow);
         if let Some(card) = &mut self.card {
             card.leave(half.group, cx.settings.reaction.as_ref());
             self.sources.remove(&half.flow);
         }
         cx.log.open -= 1;
-        cx.net.post(notice);
+        cx.net.post(to, flow, What::Closed, now);
         self.senders.free(place);
     }
 }

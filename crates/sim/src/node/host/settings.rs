@@ -18,7 +18,7 @@ pub(crate) struct Settings {
     pub(super) seed: u64,
     pub(super) ecmp_by_row: bool,
     /// As fast as word can get from one host to another.
-    pub(super) lookahead: Span,
+    pub(crate) lookahead: Span,
     pub(super) reaction: Option<Reaction>,
     pub(super) intake: Option<intake::Settings>,
     pub(super) probes: Vec<Source>,
