@@ -50,6 +50,7 @@ class Plan:
         ]
         | None = None,
         look: Callable[[], None] | None = None,
+        threads: int = 1,
     ) -> Results | None: ...
 
 class Progress:

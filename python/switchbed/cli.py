@@ -83,6 +83,18 @@ def cli(context: click.Context) -> None:
     help="Format of the tables in DIR.",
 )
 @JOBS
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Threads of each run; its results are the same on any number.",
+)
+@click.option(
+    "--any-threads",
+    is_flag=True,
+    help="Take them even where runs at a time, times threads, are more than the cores.",
+)
 @options.ANY_MEMORY
 def run(
     file: Path,
@@ -93,13 +105,29 @@ def run(
     force: bool,
     form: Format,
     jobs: int,
+    threads: int,
+    any_threads: bool,
     any_memory: bool,
 ) -> int:
     """Run the scenario FILE; with [compare] in it, every combination on all cores."""
     from switchbed.run import Request
     from switchbed.run import run as command
 
-    return command(Request(file, sets, seed, json_to, out, force, form, jobs, any_memory))
+    return command(
+        Request(
+            file,
+            sets,
+            seed,
+            json_to,
+            out,
+            force,
+            form,
+            jobs,
+            any_memory,
+            threads,
+            any_threads,
+        )
+    )
 
 
 STORE = click.option(

@@ -15,6 +15,7 @@ from switchbed.meter import Bar, Silent
 from switchbed.runner import Outcome, Sweep
 from switchbed.store import Store
 from switchbed.terminal import say
+from switchbed.threads import taken
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ class Request:
     form: tables.Format = "parquet"
     jobs: int = 1
     any_memory: bool = False
+    threads: int = 1
+    """Of each run."""
+    any_threads: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,9 @@ def execute(request: Request) -> Finished:
     need = room.Need.of(plans, request.jobs)
     if need.bytes >= room.LARGE:
         say(f"switchbed: {need}", err=True)
+    threads = taken(request.threads, plans, request.jobs, any_threads=request.any_threads)
+    if threads.why:
+        say(f"switchbed: {threads}", err=True)
     with _store(request, is_sweep) as store:
 
         def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
@@ -71,10 +78,17 @@ def execute(request: Request) -> Finished:
 
         begin = time.perf_counter()
         with Bar() if sys.stderr.isatty() else Silent() as meter:
-            sweep = runner.run_all(plans, request.jobs, keep, meter, any_memory=request.any_memory)
+            sweep = runner.run_all(
+                plans,
+                request.jobs,
+                keep,
+                meter,
+                any_memory=request.any_memory,
+                threads=threads.threads,
+            )
         wall_s = time.perf_counter() - begin
         if store is not None and sweep.outcomes:
-            store.commit(sweep, wall_s, request.jobs)
+            store.commit(sweep, wall_s, request.jobs, threads.threads)
     captures = any(json.loads(plan.scenario)["measure"].get("capture") for plan in plans)
     return Finished(sweep, is_sweep, wall_s, captures)
 

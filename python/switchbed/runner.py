@@ -75,10 +75,11 @@ def run_all(
     tolerate: Tolerate | None = None,
     *,
     any_memory: bool = False,
+    threads: int = 1,
 ) -> Sweep:
-    """Runs the plans on `jobs` threads. A signal, or an error in one of them, cancels the
-    others; those that have finished are kept. With `tolerate` a run that fails by its own
-    fault does not stop the others. Runs that need more memory than there is are refused before
+    """Runs the plans, `jobs` at a time on `threads` each. A signal, or an error in one of them,
+    cancels the others; those that have finished are kept. With `tolerate` a run that fails by its
+    own fault does not stop the others. Runs that need more memory than there is are refused before
     any starts, unless `any_memory`."""
     if not any_memory:
         room.Need.of(plans, jobs).check(room.free())
@@ -88,7 +89,7 @@ def run_all(
     stopped_by: BaseException | None = None
     try:
         for index, (plan, track) in enumerate(zip(plans, tracks, strict=True)):
-            futures.append(pool.submit(_one, index, plan, track, keep, tolerate))
+            futures.append(pool.submit(_one, index, plan, track, keep, tolerate, threads))
         _watch(futures, tracks, meter)
     except BaseException as error:
         stopped_by = error
@@ -114,10 +115,15 @@ def _settle(futures: list[Future[Outcome | None]], why: BaseException) -> BaseEx
 
 
 def _one(
-    index: int, plan: Plan, track: Progress, keep: Keep, tolerate: Tolerate | None
+    index: int,
+    plan: Plan,
+    track: Progress,
+    keep: Keep,
+    tolerate: Tolerate | None,
+    threads: int,
 ) -> Outcome | None:
     try:
-        results, outcome = run_one(index, plan, track)
+        results, outcome = run_one(index, plan, track, threads)
     except (Mistake, Panic) as error:
         if tolerate is None:
             raise
@@ -131,11 +137,11 @@ def _one(
     return outcome
 
 
-def run_one(index: int, plan: Plan, track: Progress) -> tuple[Results, Outcome]:
-    """Runs the plan at this place on the caller's thread. Raises `CancelledError` once the track
-    is cancelled."""
+def run_one(index: int, plan: Plan, track: Progress, threads: int = 1) -> tuple[Results, Outcome]:
+    """Runs the plan at this place on the caller's thread, or on so many of its own. Raises
+    `CancelledError` once the track is cancelled."""
     begin = time.perf_counter()
-    results = process.run(plan, track) if plan.python else plan.run(track)
+    results = process.run(plan, track) if plan.python else plan.run(track, threads=threads)
     if results is None:
         raise CancelledError
     wall_s = time.perf_counter() - begin

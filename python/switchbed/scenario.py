@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -11,6 +12,7 @@ from switchbed._native import Mistake, Plan, Results
 from switchbed.meter import Silent
 from switchbed.result import Result
 from switchbed.runner import Outcome
+from switchbed.threads import cores, taken
 
 
 class Scenario:
@@ -91,15 +93,27 @@ class Scenario:
         """What will run, every default filled in."""
         return dict(json.loads(self._plan().scenario))
 
-    def run(self, *, any_memory: bool = False) -> Result:
-        """Runs it. Ctrl-C ends it within milliseconds; other threads go on meanwhile. What needs
-        more memory than there is is refused, unless `any_memory`."""
-        return _run([self._plan()], 1, any_memory)[0]
+    def run(
+        self, *, threads: int = 1, any_threads: bool = False, any_memory: bool = False
+    ) -> Result:
+        """Runs it, on as many threads as are asked for and there are cores, or on `any_threads`;
+        the result is the same. Ctrl-C ends it within milliseconds; other threads go on meanwhile.
+        What needs more memory than there is is refused, unless `any_memory`."""
+        plan = [self._plan()]
+        return _run(plan, 1, _taken(threads, plan, 1, any_threads), any_memory)[0]
 
-    def run_all(self, jobs: int | None = None, *, any_memory: bool = False) -> list[Result]:
-        """Runs every combination of `[compare]`, `jobs` at a time (default: all cores), and gives
-        the results in the order of the file."""
-        return _run(self.plans, jobs or len(os.sched_getaffinity(0)), any_memory)
+    def run_all(
+        self,
+        jobs: int | None = None,
+        *,
+        threads: int = 1,
+        any_threads: bool = False,
+        any_memory: bool = False,
+    ) -> list[Result]:
+        """Runs every combination of `[compare]`, `jobs` at a time (default: all cores), each on so
+        many `threads` as `run` says, and gives the results in the order of the file."""
+        plans, jobs = self.plans, jobs or cores()
+        return _run(plans, jobs, _taken(threads, plans, jobs, any_threads), any_memory)
 
     def __repr__(self) -> str:
         changed = "".join(f", {key}={item!r}" for key, item in self._overrides)
@@ -125,13 +139,22 @@ def _listed(traffic: Any) -> list[Any]:
     return list(traffic) if isinstance(traffic, list | tuple) else [traffic]
 
 
-def _run(plans: list[Plan], jobs: int, any_memory: bool) -> list[Result]:
+def _taken(threads: int, plans: list[Plan], jobs: int, any_threads: bool) -> int:
+    if threads < 1:
+        raise Mistake(f"threads is {threads}: a run needs at least 1")
+    found = taken(threads, plans, jobs, any_threads=any_threads)
+    if found.threads < threads:
+        warnings.warn(str(found), stacklevel=3)
+    return found.threads
+
+
+def _run(plans: list[Plan], jobs: int, threads: int, any_memory: bool) -> list[Result]:
     found: dict[int, Result] = {}
 
     def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
         found[outcome.index] = Result.of_run(plan, results, outcome)
 
-    sweep = runner.run_all(plans, jobs, keep, Silent(), any_memory=any_memory)
+    sweep = runner.run_all(plans, jobs, keep, Silent(), any_memory=any_memory, threads=threads)
     if sweep.stopped_by is not None:
         raise sweep.stopped_by
     return [found[index] for index in sorted(found)]

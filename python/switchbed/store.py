@@ -64,16 +64,16 @@ class Store:
             else:
                 write_run(self._draft, plan, results, outcome, self._form)
 
-    def commit(self, sweep: Sweep, wall_s: float, jobs: int) -> None:
+    def commit(self, sweep: Sweep, wall_s: float, jobs: int, threads: int) -> None:
         """Puts the directory in its place."""
         with self._writing(), signals.held():
             for unfinished in self._draft.glob(".*"):
                 remove(unfinished)
-            self._finish(sweep, wall_s, jobs)
+            self._finish(sweep, wall_s, jobs, threads)
             check(self._path, force=self._force)
             self._replace()
 
-    def _finish(self, sweep: Sweep, wall_s: float, jobs: int) -> None:
+    def _finish(self, sweep: Sweep, wall_s: float, jobs: int, threads: int) -> None:
         """Writes what is of all runs together."""
         if self._is_sweep:
             runs = {folder(outcome): outcome.settings for outcome in sweep.outcomes}
@@ -82,7 +82,12 @@ class Store:
             write_json(self._draft / SUMMARY, summary(sweep))
             tables.write_rows(flat(sweep.outcomes), self._draft / "runs", self._form)
         times = {folder(outcome): outcome.wall_s for outcome in sweep.outcomes}
-        took = {"threads": jobs, "wall_s": wall_s, "runs_wall_s": times}
+        took = {
+            "threads": jobs * threads,
+            "threads_a_run": threads,
+            "wall_s": wall_s,
+            "runs_wall_s": times,
+        }
         write_json(self._draft / MACHINE, machine() | took)
 
     def _replace(self) -> None:

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use switchbed_scenario::{self as scenario, Unfinished};
+use switchbed_scenario::{self as scenario, Division, Unfinished};
 
 /// One simulation, resolved and ready to run.
 #[pyclass(frozen, module = "switchbed._native")]
@@ -78,23 +78,25 @@ impl Plan {
     /// With a scheme in Python the interpreter is held: `make(file, classes, base, params,
     /// port)` gives each port's seats and their methods, `look()` is called every few
     /// milliseconds. What they or a class raise is raised here.
-    #[pyo3(signature = (progress, make = None, look = None))]
+    #[pyo3(signature = (progress, make = None, look = None, threads = 1))]
     fn run(
         &self,
         py: Python<'_>,
         progress: &Progress,
         make: Option<Py<PyAny>>,
         look: Option<Py<PyAny>>,
+        threads: usize,
     ) -> PyResult<Option<Results>> {
         let done = if !self.python() {
             let (plan, track) = (self.plan.clone(), progress.0.clone());
-            let work = move || scenario::run(&plan.scenario, &track).map(Columns::of);
+            let work = move || scenario::run_on(&plan.scenario, &track, threads).map(Columns::of);
             let done = detached(py, work, || progress.cancelled());
             // Whoever left the wait by a signal wants nothing more of it.
             done.inspect_err(|_| progress.cancel())?
         } else if let Some(make) = make {
             let own = Own::new(py, make, look, &progress.0)?;
-            let results = scenario::run_with(&self.plan.scenario, &progress.0, &own);
+            let results =
+                scenario::run_with(&self.plan.scenario, &progress.0, &own, Division::ALONE);
             match own.failure() {
                 Some(error) => return Err(error),
                 None => Some(results.map(Columns::of)),

@@ -36,9 +36,10 @@ pub use memory::Part;
 pub use mistake::Mistake;
 pub use reference::{live_reference, reference};
 pub use results::{Results, SeriesRow, series_of};
-pub use run::{Progress, Unfinished, run, run_with};
+pub use run::{Progress, Unfinished, run, run_on, run_with};
 pub use schema::schema;
 pub use summary::{BUILD, SCHEMA_VERSION, Summary};
+pub use switchbed_sim::Division;
 pub use table::{Column, Names, Table, Values};
 pub use write::to_toml;
 

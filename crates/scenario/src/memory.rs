@@ -1,5 +1,5 @@
-//! The memory that a run will take, as far as its scenario tells before it starts: what flows,
-//! samples, captured packets and connections come to. The bytes of each are measured by
+//! The memory that a run will take, as far as its scenario tells before it starts: what ports,
+//! flows, samples, captured packets and connections come to. The bytes of each are measured by
 //! `make bench-memory`; how many there will be is worked out here, rather too many than too few.
 
 use crate::lists::Listed;
@@ -20,6 +20,11 @@ const PROBE_BYTES: u64 = 60;
 const CHANGE_BYTES: u64 = 80;
 /// A flow's rate in a window and its row in `rates`.
 const RATE_BYTES: u64 = 100;
+/// A port with its link, and a queue of it.
+const PORT_BYTES: u64 = 1_700;
+const QUEUE_BYTES: u64 = 50;
+/// A queue whose lengths are measured: most are short.
+const MEASURED_BYTES: u64 = 500;
 /// A captured packet, as it is noted and as its file has it.
 const CAPTURED_BYTES: u64 = 400;
 /// The shortest packet that a line is full of: an ACK with its share of the data it is for.
@@ -71,7 +76,10 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let ways = measure.capture.iter().map(|name| 1 + u32::from(name.starts_with("host")));
     let captured = (lasts * line).min(measure.capture_packets as f64);
     let sum = |f: fn(&Source) -> f64| sources.iter().map(f).sum::<f64>();
+    let port = PORT_BYTES + QUEUE_BYTES * u64::from(switch.queues);
     let parts = [
+        ("ports", topology.ports() as f64, port),
+        ("measured queues", measured * (queues + 1.0), MEASURED_BYTES),
         ("flows", sum(|source| source.flows), FLOW_BYTES),
         ("connections", sum(|source| source.connections), CONNECTION_BYTES),
         ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),

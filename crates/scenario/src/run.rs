@@ -87,10 +87,22 @@ impl From<BuildError> for Unfinished {
 /// It was cancelled; or what parsing could not judge: a flow list with a bad row or one that
 /// changes during the run, a port that does not exist.
 pub fn run(scenario: &Scenario, progress: &Progress) -> Result<Results, Unfinished> {
-    run_with(scenario, progress, &Nothing)
+    run_with(scenario, progress, &Nothing, Division::ALONE)
 }
 
-/// Runs a scenario with schemes that the caller brings along.
+/// The same on so many threads, with the same results.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    scenario: &Scenario,
+    progress: &Progress,
+    threads: usize,
+) -> Result<Results, Unfinished> {
+    run_with(scenario, progress, &Nothing, Division { threads, shards: threads })
+}
+
+/// Runs a scenario with schemes that the caller brings along, its work divided.
 ///
 /// # Errors
 /// As [`run`].
@@ -98,8 +110,9 @@ pub fn run_with(
     scenario: &Scenario,
     progress: &Progress,
     outside: &dyn Outside,
+    division: Division,
 ) -> Result<Results, Unfinished> {
-    let mut simulation = Simulation::with(scenario, outside, Division::ALONE)?;
+    let mut simulation = Simulation::with(scenario, outside, division)?;
     progress.until_ps.store(scenario.run.until.map_or(0, |until| until.as_ps()), Relaxed);
     progress.update(&simulation);
     let mut flows = Vec::new();

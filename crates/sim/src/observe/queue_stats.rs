@@ -14,8 +14,8 @@ pub struct Track {
     since: Time,
     area_byte_ps: u128,
     max_bytes: u64,
-    /// Picoseconds spent in each bin.
-    bins_ps: Box<[u64; BINS]>,
+    /// Picoseconds spent in each bin, up to the last in which any was.
+    bins_ps: Vec<u64>,
 }
 
 /// A summary of a [`Track`].
@@ -35,8 +35,7 @@ pub struct Lengths {
 
 impl Track {
     fn new() -> Self {
-        let bins_ps = vec![0; BINS].into_boxed_slice().try_into().expect("BINS long");
-        Track { bytes: 0, since: Time::ZERO, area_byte_ps: 0, max_bytes: 0, bins_ps }
+        Track { bytes: 0, since: Time::ZERO, area_byte_ps: 0, max_bytes: 0, bins_ps: Vec::new() }
     }
 
     /// Counts the time since the last change at the length until now.
@@ -45,7 +44,11 @@ impl Track {
         let ps = now.since(self.since).as_ps();
         if ps > 0 {
             self.area_byte_ps += ps as u128 * self.bytes as u128;
-            self.bins_ps[((self.bytes / bin_bytes) as usize).min(BINS - 1)] += ps;
+            let bin = ((self.bytes / bin_bytes) as usize).min(BINS - 1);
+            if bin >= self.bins_ps.len() {
+                self.bins_ps.resize(bin + 1, 0);
+            }
+            self.bins_ps[bin] += ps;
             self.since = now;
         }
     }
