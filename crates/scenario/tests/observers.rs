@@ -1,12 +1,21 @@
-//! What is measured decides nothing: flows end as they do when nobody looks.
+//! What is measured and how the work is divided decide nothing: flows end as they do when nobody
+//! looks, on one thread.
 
+use std::collections::BTreeSet;
 use std::path::Path;
-use switchbed_scenario::plans_of;
-use switchbed_sim::{FlowRecord, Simulation, Status};
+use switchbed_scenario::{plans, plans_of};
+use switchbed_sim::{Division, FlowRecord, Simulation, Status};
+use switchbed_spec::build::Nothing;
+use switchbed_spec::scheme::schemes;
+use switchbed_spec::{Measure, Scenario};
 
 fn flows(text: &str) -> Vec<FlowRecord> {
     let plans = plans_of("f.toml", text, Path::new(""), &[], None).expect("a scenario");
-    let mut simulation = Simulation::new(&plans[0].scenario).expect("builds");
+    outcome(&plans[0].scenario, Division::ALONE)
+}
+
+fn outcome(scenario: &Scenario, division: Division) -> Vec<FlowRecord> {
+    let mut simulation = Simulation::with(scenario, &Nothing, division).expect("builds");
     while simulation.advance(10_000) == Status::Running {}
     let mut flows = simulation.take_finished();
     flows.extend(simulation.unfinished());
@@ -47,4 +56,81 @@ fn a_series_of_queues_leaves_what_ports_draw_alone() {
         let seen = flows(&format!("{LOT}series_every = \"{every}\"\n"));
         assert_eq!(unseen, seen, "every {every}");
     }
+}
+
+/// A leaf-spine under a burst to one host and a few flows between others.
+const SETS: [&str; 6] = [
+    "topology.leaves=4",
+    "traffic.0.load=0.8",
+    "traffic.0.flows=12",
+    "traffic.0.sizes=60KB",
+    "traffic.1.rounds=1",
+    "measure.queues=off",
+];
+
+/// Each measurement alone, and none.
+const MEASURES: [&str; 9] = [
+    "",
+    "queues = \"all\"",
+    "queues = \"all\"\nseries_every = \"5us\"",
+    "goodput_every = \"7us\"",
+    "capture = [\"host0\", \"leaf0:1\"]",
+    "changes = { ports = [\"leaf0:0\"], from = \"0s\", until = \"1ms\" }",
+    "bursts = { ports = [\"leaf0:0\"], apart = \"100us\" }",
+    "convergence = { port = \"leaf0:0\", window = \"50us\" }",
+    "underflow = [\"leaf0:0\", \"spine0:1\"]",
+];
+
+/// What a measurement is as a scenario has it.
+fn measure(text: &str) -> Measure {
+    let fabric = "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 8\n\
+                  host_rate = \"10Gbps\"\nhost_delay = \"1us\"";
+    let text = format!(
+        "[topology]\n{fabric}\n[switch]\nqueues = 8\nbuffer = \"300KB\"\n[scheme]\n\
+         name = \"none\"\n[transport]\nkind = \"dctcp\"\n[[traffic]]\nkind = \"poisson\"\n\
+         load = 0.5\nflows = 1\nsizes = \"1KB\"\n[measure]\n{}\n",
+        if text.contains("queues") { text.to_owned() } else { format!("queues = \"off\"\n{text}") },
+    );
+    let plans = plans_of("f.toml", &text, Path::new(""), &[], None);
+    plans.unwrap_or_else(|mistake| panic!("{mistake}"))[0].scenario.measure.clone()
+}
+
+/// Every scheme, measurement, number of threads and of shards: each value of each, or, with
+/// `SWITCHBED_WHOLE` set, their whole product (`make validate`).
+#[test]
+fn flows_are_the_same_whatever_looks_on_and_however_the_work_is_divided() {
+    let whole = std::env::var_os("SWITCHBED_WHOLE").is_some();
+    let sets: Vec<String> = SETS.map(str::to_owned).to_vec();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../comparisons/fabrics/10-40.toml");
+    let plans = plans(&file, &sets, None).unwrap_or_else(|mistake| panic!("{mistake}"));
+    let measures = MEASURES.map(|text| (text, measure(text)));
+    let divisions: Vec<Division> = (1..=3)
+        .flat_map(|threads| (1..=5).map(move |shards| Division { threads, shards }))
+        .collect();
+    let (mut seen, mut nth) = (BTreeSet::new(), 0);
+    for plan in plans {
+        let name = plan.scenario.scheme.name.clone();
+        if !seen.insert(name.clone()) {
+            continue;
+        }
+        let alone = outcome(&plan.scenario, Division::ALONE);
+        assert!(alone.iter().all(|flow| flow.end.is_some()), "{name}");
+        let product = measures.iter().flat_map(|m| divisions.iter().map(move |d| (m, *d)));
+        for (place, ((text, measure), division)) in product.enumerate() {
+            // Steps that have no factor with the product's, so that all is met in turn.
+            if whole || place == (nth * 37) % (MEASURES.len() * divisions.len()) {
+                let scenario = Scenario {
+                    measure: Measure { fct_end: plan.scenario.measure.fct_end, ..measure.clone() },
+                    ..plan.scenario.clone()
+                };
+                assert!(
+                    outcome(&scenario, division) == alone,
+                    "{name}, {text:?}, {division:?}: other flows"
+                );
+            }
+        }
+        nth += 1;
+    }
+    let all = schemes().iter().map(|scheme| scheme.name.to_owned());
+    assert_eq!(seen, all.filter(|name| name != "python").collect());
 }

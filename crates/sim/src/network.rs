@@ -348,15 +348,19 @@ impl Network {
     /// The flows under way, requests apart.
     pub(crate) fn underway(&self) -> Vec<Underway> {
         let arriving = self.arriving();
-        let of = |(number, record, hop): (u64, FlowRecord, _)| Underway {
-            number,
-            row: record.row,
-            src: record.src,
-            hop,
-            start: record.start,
-            received: arriving.get(&number).map_or(0, |bytes| bytes.get()),
+        let of = |sent: host::Sent| {
+            let (shard, node) = self.hosts[sent.to as usize];
+            let receiver = &self.engine.shards[shard as usize].world.hosts()[node as usize];
+            let received = match arriving.get(&sent.number) {
+                Some(bytes) => bytes.get(),
+                // It is there, and its sender has not heard of it.
+                None if receiver.reached(sent.flow) >= Some(sent.until) => sent.all()?,
+                None => 0,
+            };
+            let FlowRecord { row, src, start, .. } = sent.record;
+            Some(Underway { number: sent.number, row, src, hop: sent.hop, start, received })
         };
-        self.hosts().flat_map(Host::sending).map(of).collect()
+        self.hosts().flat_map(Host::sending).filter_map(of).collect()
     }
 
     /// Payload that receivers have taken so far, by class, answers included and requests not.

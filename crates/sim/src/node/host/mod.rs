@@ -65,6 +65,27 @@ pub(crate) trait Net {
     fn post(&mut self, to: u32, flow: FlowId, what: What, now: Time);
 }
 
+/// A flow that a host sends.
+pub(crate) struct Sent {
+    pub(crate) number: u64,
+    pub(crate) record: FlowRecord,
+    pub(crate) hop: Hop,
+    /// The receiving host, and the connection.
+    pub(crate) to: u32,
+    pub(crate) flow: FlowId,
+    /// The stream offsets of its first byte and after its last.
+    from: u64,
+    pub(crate) until: u64,
+    acked: bool,
+}
+
+impl Sent {
+    /// What there is of it, if it is under way still when all of that has arrived.
+    pub(crate) fn all(&self) -> Option<u64> {
+        self.acked.then_some(self.until - self.from)
+    }
+}
+
 /// What hosts leave behind for the run.
 #[derive(Debug)]
 pub(crate) struct Log {
@@ -117,6 +138,8 @@ pub(crate) struct Host {
     card_armed: Time,
     card: Option<Box<Card>>,
     intake: Option<Box<Intake>>,
+    /// Flows end with the ACK of their last byte.
+    ends_acked: bool,
     probes: Vec<Probes>,
     /// Payload that was taken, by class; requests not counted.
     taken: Vec<u64>,
@@ -138,6 +161,7 @@ impl Host {
             card_armed: Time::NEVER,
             card: settings.has_cards().then(|| Box::new(Card::new(id, rate, settings.seed))),
             intake: settings.intake.map(|_| Box::new(Intake::new(id, settings.seed))),
+            ends_acked: settings.ends_acked(),
             probes: Vec::new(),
             taken: Vec::new(),
             unsent: BTreeMap::new(),
@@ -487,11 +511,27 @@ impl Host {
         })
     }
 
-    /// The flows that it sends, answers too and requests not, each with its way.
-    pub(crate) fn sending(&self) -> impl Iterator<Item = (u64, FlowRecord, Hop)> {
+    /// The flows that it sends, answers too and requests not.
+    pub(crate) fn sending(&self) -> impl Iterator<Item = Sent> {
         let halves = self.senders.iter().filter(|half| half.open && !half.asks);
-        halves
-            .flat_map(|half| half.running.iter().map(|flow| (flow.number, flow.record, half.hop())))
+        halves.flat_map(|half| {
+            half.running.iter().map(|flow| Sent {
+                number: flow.number,
+                record: flow.record,
+                hop: half.hop(),
+                to: half.dst,
+                flow: half.flow,
+                from: flow.from,
+                until: flow.until,
+                acked: self.ends_acked,
+            })
+        })
+    }
+
+    /// The stream offset that a connection's data has reached here.
+    pub(crate) fn reached(&self, flow: FlowId) -> Option<u64> {
+        let place = self.places.get(&flow)?;
+        Some(self.receivers[*place].receiving.reached())
     }
 
     /// The probes it sent since the warm-up, source by source.
