@@ -1,9 +1,32 @@
-"""What cargo is told of the Rust tests."""
+"""What cargo is told of the Rust tests, and who knows whom in the simulator."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 CRATES = Path(__file__).parents[2] / "crates"
+SIM = CRATES / "sim/src"
+
+ORDER = (
+    "random",
+    "packet",
+    "topology",
+    "ports",
+    "timeline",
+    "deployed",
+    "empty_network",
+    "traffic",
+    "flow",
+    "transport",
+    "observe",
+    "engine",
+    "node",
+    "network",
+    "simulation",
+)
+"""Folders and single files of `crates/sim/src`: each knows only those before it."""
 
 
 def test_every_file_of_rust_tests_is_run() -> None:
@@ -15,3 +38,85 @@ def test_every_file_of_rust_tests_is_run() -> None:
         files = {file.stem for file in root.parent.glob("*.rs")} - {"all"}
         files |= {folder.parent.name for folder in root.parent.glob("*/mod.rs")}
         assert {*re.findall(r"^mod (\w+);$", root.read_text(), re.M)} == files, root
+
+
+def parts(folder: Path) -> dict[str, list[Path]]:
+    """The files of each folder with the file that it may have beside it, and each single file."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted(folder.rglob("*.rs")):
+        part = file.relative_to(folder).parts[0].removesuffix(".rs")
+        if part != "lib":
+            found.setdefault(part, []).append(file)
+    return found
+
+
+def first_names(tree: str) -> Iterator[str]:
+    """Of what follows `crate::`: `a::{b, c}` has a, `{a::b, c}` has a and c."""
+    if not tree.startswith("{"):
+        yield re.split(r"\W", tree, maxsplit=1)[0]
+        return
+    depth, name = 0, ""
+    for sign in tree:
+        depth += (sign == "{") - (sign == "}")
+        if depth == 0 or (depth == 1 and sign == ","):
+            yield re.split(r"\W", name.strip(), maxsplit=1)[0]
+            name = ""
+            if depth == 0:
+                return
+        elif depth > 1 or sign != "{":
+            name += sign
+
+
+def known(text: str) -> set[str]:
+    """What a file knows by a path from the crate's root, tests and links in comments included."""
+    paths = (text[found.end() :] for found in re.finditer(r"(?<!\$)\bcrate::", text))
+    return {name for path in paths for name in first_names(path) if name}
+
+
+def wrong_way(folder: Path, order: tuple[str, ...]) -> list[str]:
+    """Who knows one that does not come before it."""
+    found = []
+    for part, files in parts(folder).items():
+        may = order[: order.index(part) + 1]
+        for file in files:
+            # A file of the root reaches the root's others by `super`, too.
+            text = file.read_text()
+            if file.parent == folder or file == folder / part / "mod.rs":
+                text = re.sub(rf"(?<!::)\bsuper::(?={'|'.join(order)})\b", "crate::", text)
+            name = file.relative_to(folder)
+            found += [f"{name} knows {other}" for other in sorted(known(text)) if other not in may]
+    return found
+
+
+def test_the_order_names_all_of_the_simulator() -> None:
+    assert sorted(ORDER) == sorted(parts(SIM))
+    folders = re.findall(r"^//! \| \[?`(\w+)`\]? \|", (SIM / "lib.rs").read_text(), re.M)
+    assert folders == [part for part in ORDER if part in folders]
+    assert {part.name for part in SIM.iterdir() if part.is_dir()} == {*folders}
+
+
+def test_a_folder_of_the_simulator_knows_only_those_before_it() -> None:
+    assert wrong_way(SIM, ORDER) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "says"),
+    [
+        ("transport/tcp/mod.rs", "use crate::node::host;", "transport/tcp/mod.rs knows node"),
+        ("observe/mod.rs", "use super::engine::Ran;", "observe/mod.rs knows engine"),
+        ("traffic.rs", "use crate::{flow::FlowRecord, random::*};", "traffic.rs knows flow"),
+        ("traffic/list.rs", "crate::network::Division,", "traffic/list.rs knows network"),
+        (
+            "packet/mod.rs",
+            "mod t {\n use crate::{\n  random,\n  node::{a, b},\n };\n}",
+            "packet/mod.rs knows node",
+        ),
+        ("node/mod.rs", "use crate::{node::host, engine::{Event, tie::Ties}, packet};", None),
+        ("engine/mod.rs", "use crate::FlowRecord;", "engine/mod.rs knows FlowRecord"),
+    ],
+)
+def test_the_wrong_way_is_seen(tmp_path: Path, file: str, line: str, says: str | None) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(line + "\n")
+    assert wrong_way(tmp_path, ORDER) == ([says] if says else [])
