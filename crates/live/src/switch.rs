@@ -1,6 +1,6 @@
 //! The switch itself: frames in, frames out, time as an argument.
 
-use crate::egress::{Egress, Pace, Yard};
+use crate::egress::{Egress, Pace, Shared};
 use crate::random::Stream;
 use crate::stations::Stations;
 use crate::stats::{PortStats, QueueStats, Refused, Sample, Stats, Wakes};
@@ -18,7 +18,7 @@ const BUCKET: Span = Span::from_us(1200);
 /// A switch with its ports.
 pub struct Switch {
     live: Live,
-    yard: Yard,
+    shared: Shared,
     ports: Vec<Egress>,
     received: Vec<(u64, u64)>,
     stations: Stations,
@@ -39,7 +39,7 @@ impl Switch {
             .map(|port| Egress::new(qdisc(&live, port), pace(&live, port)))
             .collect();
         Switch {
-            yard: Yard::new(pool, Stream::new(live.live.seed, 0)),
+            shared: Shared::new(pool, Stream::new(live.live.seed, 0)),
             received: vec![(0, 0); ports.len()],
             stations: stations(&live),
             flooded: 0,
@@ -60,9 +60,9 @@ impl Switch {
     /// queued and what was counted stays.
     pub fn set(&mut self, now: Time, live: Live) {
         assert_eq!(live.port.len(), self.ports.len(), "ports cannot come or go");
-        self.yard.pool.capacity = live.switch.pool.unwrap_or(Bytes::MAX);
+        self.shared.pool.capacity = live.switch.pool.unwrap_or(Bytes::MAX);
         for (egress, port) in self.ports.iter_mut().zip(&live.port) {
-            egress.replace(&mut self.yard, now, qdisc(&live, port), pace(&live, port));
+            egress.replace(&mut self.shared, now, qdisc(&live, port), pace(&live, port));
         }
         self.reads_pool = self.ports.iter().any(|port| port.qdisc().needs().pool);
         if (&live.live.routes, live.live.learn) != (&self.live.live.routes, self.live.live.learn) {
@@ -123,33 +123,33 @@ impl Switch {
     fn enqueue(&mut self, now: Time, port: u16, packet: Packet, bytes: &[u8], frame: &Frame) {
         match self.reads_pool {
             true => self.settle(now),
-            false => self.ports[port as usize].settle(&mut self.yard, now),
+            false => self.ports[port as usize].settle(&mut self.shared, now),
         }
-        let slot = self.yard.frames.store(packet, bytes, frame.ip);
-        self.ports[port as usize].enqueue(&mut self.yard, slot, now);
-        if !self.yard.notices.is_empty() {
+        let slot = self.shared.frames.store(packet, bytes, frame.ip);
+        self.ports[port as usize].enqueue(&mut self.shared, slot, now);
+        if !self.shared.notices.is_empty() {
             self.notify(now);
         }
     }
 
     /// Sends the schemes' messages back by the ports that their sources are behind.
     fn notify(&mut self, now: Time) {
-        for (port, bytes) in std::mem::take(&mut self.yard.notices) {
+        for (port, bytes) in std::mem::take(&mut self.shared.notices) {
             let Ok(frame) = Frame::parse(&bytes) else { continue };
             self.notified += 1;
             let packet = self.packet(&frame, port, bytes.len());
-            self.ports[port as usize].settle(&mut self.yard, now);
-            let slot = self.yard.frames.store(packet, &bytes, None);
-            self.ports[port as usize].enqueue(&mut self.yard, slot, now);
+            self.ports[port as usize].settle(&mut self.shared, now);
+            let slot = self.shared.frames.store(packet, &bytes, None);
+            self.ports[port as usize].enqueue(&mut self.shared, slot, now);
         }
         // A message is answered by none.
-        self.yard.notices.clear();
+        self.shared.notices.clear();
     }
 
     /// The departures that are due by `now`.
     pub fn settle(&mut self, now: Time) {
         for port in &mut self.ports {
-            port.settle(&mut self.yard, now);
+            port.settle(&mut self.shared, now);
         }
     }
 
@@ -157,8 +157,8 @@ impl Switch {
     pub fn deliver(&mut self, now: Time, mut to: impl FnMut(u16, &[u8])) {
         for (i, port) in self.ports.iter_mut().enumerate() {
             while let Some(slot) = port.landed(now) {
-                to(i as u16, self.yard.frames.bytes(slot));
-                self.yard.frames.free(slot);
+                to(i as u16, self.shared.frames.bytes(slot));
+                self.shared.frames.free(slot);
             }
         }
     }
@@ -174,7 +174,7 @@ impl Switch {
         for (i, egress) in self.ports.iter().enumerate() {
             let port = egress.qdisc();
             for queue in 0..port.state().queues() as QueueId {
-                let (arena, pool) = (self.yard.frames.packets(), &self.yard.pool);
+                let (arena, pool) = (self.shared.frames.packets(), &self.shared.pool);
                 into.push(Sample {
                     at: now,
                     port: i as u16,
@@ -196,7 +196,7 @@ impl Switch {
         Stats {
             time_s: now.as_secs_f64(),
             scheme: self.live.scheme.label.clone(),
-            frames: self.yard.frames.live(),
+            frames: self.shared.frames.live(),
             flooded: self.flooded,
             notified: self.notified,
             refused: self.refused,
@@ -209,7 +209,7 @@ impl Switch {
         let (port, lengths) = (egress.qdisc(), egress.lengths());
         let (mean_bytes, max_bytes) = lengths.port(now);
         let queue = |queue| {
-            let (arena, pool) = (self.yard.frames.packets(), &self.yard.pool);
+            let (arena, pool) = (self.shared.frames.packets(), &self.shared.pool);
             let (mean_bytes, max_bytes) = lengths.queue(queue, now);
             QueueStats {
                 queue,

@@ -167,6 +167,12 @@ impl Arena {
         self.slots[id.index()].note
     }
 
+    /// The queue that a packet was stored in.
+    #[inline]
+    pub fn queue(&self, id: SlotId) -> QueueId {
+        self.slots[id.index()].queue
+    }
+
     /// When a queued packet arrived at its port.
     #[inline]
     pub fn arrived(&self, id: SlotId) -> Time {

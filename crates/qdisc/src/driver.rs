@@ -20,8 +20,9 @@ pub trait Wire {
     fn cx(&mut self, now: Time) -> Cx<'_>;
     /// What the last operation left besides its verdict.
     fn outcome(&mut self) -> &mut Outcome;
-    /// A packet's transmission takes from `now` until `until`; its slot is the wire's.
-    fn sent(&mut self, slot: SlotId, now: Time, until: Time);
+    /// A packet's transmission takes from `now` until `until`; `marked`: its scheme marked it. Its
+    /// slot is the wire's.
+    fn sent(&mut self, slot: SlotId, marked: bool, now: Time, until: Time);
     /// A packet was dropped; its slot is the wire's.
     fn lost(&mut self, slot: SlotId);
     /// An arrival was stored, or passed through, with messages to its source in the outcome.
@@ -106,9 +107,9 @@ impl Driver {
     pub fn arrive(&mut self, slot: SlotId, wire: &mut impl Wire, now: Time) {
         if self.queued == 0 && self.busy_until <= now && self.up && !self.watched {
             match self.port.pass(slot, &mut wire.cx(now)) {
-                Passed::Sent { until, .. } => {
+                Passed::Sent { until, marked, .. } => {
                     self.sent(until);
-                    wire.sent(slot, now, until);
+                    wire.sent(slot, marked, now, until);
                 }
                 Passed::Dropped(..) => wire.lost(slot),
                 Passed::Stored(_) => {
@@ -121,6 +122,15 @@ impl Driver {
             }
             return;
         }
+        self.store(slot, wire, now);
+        if self.busy_until <= now && self.queued > 0 && self.up {
+            self.transmit(wire, now);
+        }
+    }
+
+    /// An arrival at a settled port, which is asked for nothing.
+    #[inline]
+    pub fn store(&mut self, slot: SlotId, wire: &mut impl Wire, now: Time) {
         match self.port.enqueue(slot, &mut wire.cx(now)) {
             Enqueued::In(queue) => {
                 self.queued += 1;
@@ -134,22 +144,19 @@ impl Driver {
         if !wire.outcome().feedback.is_empty() {
             wire.feedback(slot, now);
         }
-        if self.busy_until <= now && self.queued > 0 && self.up {
-            self.transmit(wire, now);
-        }
     }
 
     /// Puts the port's next packet on the line at `now`, if it gives one.
     #[inline]
     pub fn transmit(&mut self, wire: &mut impl Wire, now: Time) {
         match self.port.dequeue(&mut wire.cx(now)) {
-            Dequeued::Sent { slot, queue, until, .. } => {
+            Dequeued::Sent { slot, queue, until, marked } => {
                 self.queued -= 1;
                 self.sent(until);
                 if self.watched {
                     wire.changed(queue, now, self.port.state(), until);
                 }
-                wire.sent(slot, now, until);
+                wire.sent(slot, marked, now, until);
             }
             Dequeued::Empty => self.wake = Time::NEVER,
             Dequeued::NotBefore(time) => self.wake = time,
@@ -161,6 +168,12 @@ impl Driver {
     fn sent(&mut self, until: Time) {
         self.busy_until = until;
         self.wake = Time::ZERO;
+    }
+
+    /// Puts another port in the place of this one, which is taken to be empty; a transmission under
+    /// way keeps its end. The caller stores what was queued.
+    pub fn replace(&mut self, port: Box<dyn Qdisc>, now: Time) {
+        (self.port, self.queued, self.wake) = (port, 0, now);
     }
 
     /// Takes the line down (its port sends no more) or up again.

@@ -132,7 +132,7 @@ impl Wire for Line<'_, '_> {
     }
 
     #[inline(always)]
-    fn sent(&mut self, slot: SlotId, now: Time, until: Time) {
+    fn sent(&mut self, slot: SlotId, _marked: bool, now: Time, until: Time) {
         let Way { delay, node, switch, rank, shard, ingress } = self.way;
         let at = until + delay;
         self.packets.hops += 1;
