@@ -4,7 +4,9 @@ use crate::summary::Summary;
 use crate::table::{Names, Table, Values};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
-use switchbed_sim::{Capture, FlowRecord, Met, PortReport, ProbeSample, QueueSample, Simulation};
+use switchbed_sim::{
+    Capture, FlowRecord, Interference, PortReport, ProbeSample, QueueSample, Simulation,
+};
 use switchbed_spec::Scenario;
 
 /// A run's results.
@@ -78,7 +80,11 @@ pub(crate) fn times(simulation: &Simulation, flow: &FlowRecord) -> (f64, f64) {
     (fct, fct / empty.as_secs_f64())
 }
 
-fn flow_table(simulation: &Simulation, flows: &[FlowRecord], met: Option<&[Met]>) -> Table {
+fn flow_table(
+    simulation: &Simulation,
+    flows: &[FlowRecord],
+    met: Option<&[Interference]>,
+) -> Table {
     let f64s = |f: &dyn Fn(&FlowRecord) -> f64| Values::F64(flows.iter().map(f).collect());
     let u64s = |f: &dyn Fn(&FlowRecord) -> u64| Values::U64(flows.iter().map(f).collect());
     let u32s = |f: &dyn Fn(&FlowRecord) -> u32| Values::U32(flows.iter().map(f).collect());

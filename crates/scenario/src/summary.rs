@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use switchbed_qdisc::units::Time;
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::traffic::TableOffered;
-use switchbed_sim::{FlowRecord, Met, PortReport, ProbeSample, Simulation};
+use switchbed_sim::{FlowRecord, Interference, PortReport, ProbeSample, Simulation};
 use switchbed_spec::Scenario;
 
 /// The version of the results' form.
@@ -72,7 +72,7 @@ pub struct BySize<T> {
 
 /// A figure for each class of interference (see `measure.giant`).
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
-pub struct ByMet<T> {
+pub struct ByInterference<T> {
     /// Flows that met no giant one.
     pub nothing: T,
     /// Flows that met one at an output, and none on a path.
@@ -230,7 +230,7 @@ pub struct Summary {
     /// Flow completion times by size class, of finished flows.
     pub fct: BySize<Fct>,
     /// The same by what flows met of giant ones; null without `measure.giant`.
-    pub fct_by_met: Option<ByMet<BySize<Fct>>>,
+    pub fct_by_met: Option<ByInterference<BySize<Fct>>>,
     /// FCT over that in an empty network.
     pub slowdown: BySize<Slowdown>,
     /// Payload received a second, all flows together, since the warm-up.
@@ -290,7 +290,7 @@ impl Summary {
         scenario: &Scenario,
         simulation: &Simulation,
         flows: &[FlowRecord],
-        met: Option<&[Met]>,
+        met: Option<&[Interference]>,
         reports: &[PortReport],
     ) -> Summary {
         let warmed_at = simulation.warmed_at();
@@ -304,7 +304,7 @@ impl Summary {
             .collect();
         let (small, large) = (scenario.measure.small.get(), scenario.measure.large.get());
         let fct_by_met = met.map(|met| {
-            let of = |class: Met| {
+            let of = |class: Interference| {
                 let flows = flows.iter().zip(met).filter(|(_, met)| **met == class);
                 let counted = flows.map(|(flow, _)| flow).filter(|flow| flow.start >= warmed_at);
                 let fcts = |flow: &FlowRecord| {
@@ -313,7 +313,11 @@ impl Summary {
                 };
                 Fct::by_size(&counted.filter_map(fcts).collect::<Vec<_>>(), small, large)
             };
-            ByMet { nothing: of(Met::Nothing), output: of(Met::Output), path: of(Met::Path) }
+            ByInterference {
+                nothing: of(Interference::Nothing),
+                output: of(Interference::Output),
+                path: of(Interference::Path),
+            }
         });
         let of = |class: &dyn Fn(u64) -> bool| {
             let chosen = finished.iter().filter(|(size, ..)| class(*size));

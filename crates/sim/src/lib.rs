@@ -39,7 +39,7 @@ pub use network::{Division, QueueSample};
 pub use node::host::ProbeSample;
 pub use observe::capture::Capture;
 pub use observe::goodput::GoodputSample;
-pub use observe::interference::Met;
+pub use observe::interference::Interference;
 pub use observe::monitors::Monitored;
 pub use observe::queue_stats::Lengths;
 pub use ports::PortInfo;

@@ -17,7 +17,7 @@ use crate::node::host::{self, ProbeSample};
 use crate::observe::capture::{Capture, Captures};
 use crate::observe::fair::FairShares;
 use crate::observe::goodput::{GoodputSample, Goodputs};
-use crate::observe::interference::{self, Met};
+use crate::observe::interference::{self, Interference};
 use crate::observe::monitors::{Monitored, Monitors, Ports};
 use crate::observe::queue_stats::{Lengths, QueueStats};
 use crate::observe::room::Room;
@@ -707,8 +707,8 @@ impl Simulation {
     }
 
     /// What each of these flows met, where those of more than `giant` are giants.
-    pub fn interference(&self, flows: &[FlowRecord], giant: Bytes) -> Vec<Met> {
-        interference::met(&self.paths.graph, flows, giant, self.now)
+    pub fn interference(&self, flows: &[FlowRecord], giant: Bytes) -> Vec<Interference> {
+        interference::classes(&self.paths.graph, flows, giant, self.now)
     }
 
     /// What the ports did, counted up to now.

@@ -3,11 +3,11 @@
 use crate::common::*;
 use std::io::Write;
 use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_sim::observe::interference::Met::{self, Nothing, Output, Path};
+use switchbed_sim::observe::interference::Interference::{self, Nothing, Output, Path};
 use switchbed_spec::*;
 
 /// Runs a flow list and labels its flows; giants are over 1 MB.
-fn labels(mut scenario: Scenario, rows: &str) -> Vec<Met> {
+fn labels(mut scenario: Scenario, rows: &str) -> Vec<Interference> {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     write!(file, "start_s,src,dst,size_bytes,path\n{rows}").expect("written");
     let path = file.path().to_str().expect("UTF-8").into();

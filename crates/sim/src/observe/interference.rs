@@ -14,7 +14,7 @@ use switchbed_qdisc::units::{Bytes, Time};
 
 /// What a flow met on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Met {
+pub enum Interference {
     /// No giant flow.
     Nothing,
     /// One at an output, but none on a path.
@@ -23,16 +23,17 @@ pub enum Met {
     Path,
 }
 
-impl Met {
+impl Interference {
     /// Every class.
-    pub const ALL: [Met; 3] = [Met::Nothing, Met::Output, Met::Path];
+    pub const ALL: [Interference; 3] =
+        [Interference::Nothing, Interference::Output, Interference::Path];
 
     /// The word that tables use.
     pub const fn name(self) -> &'static str {
         match self {
-            Met::Nothing => "nothing",
-            Met::Output => "output",
-            Met::Path => "path",
+            Interference::Nothing => "nothing",
+            Interference::Output => "output",
+            Interference::Path => "path",
         }
     }
 }
@@ -51,7 +52,12 @@ struct Giant {
 
 /// What each flow met. Giants are those of more than `giant`; endless ones are, too. `end` is
 /// the end of the run.
-pub(crate) fn met(graph: &Graph, flows: &[FlowRecord], giant: Bytes, end: Time) -> Vec<Met> {
+pub(crate) fn classes(
+    graph: &Graph,
+    flows: &[FlowRecord],
+    giant: Bytes,
+    end: Time,
+) -> Vec<Interference> {
     let mut giants: BTreeMap<Port, Vec<Giant>> = BTreeMap::new();
     let is_giant = |flow: &FlowRecord| flow.size.is_none_or(|size| size > giant);
     for (place, flow) in flows.iter().enumerate().filter(|(_, flow)| is_giant(flow)) {
@@ -68,10 +74,12 @@ pub(crate) fn met(graph: &Graph, flows: &[FlowRecord], giant: Bytes, end: Time) 
             let here = giants.get(&output).map_or(&[][..], Vec::as_slice);
             let begun = &here[..here.partition_point(|giant| giant.start < until)];
             let others = begun.iter().filter(|g| g.end > flow.start && g.place != place);
-            let class = |giant: &Giant| if giant.input == input { Met::Path } else { Met::Output };
-            others.map(class).max().unwrap_or(Met::Nothing)
+            let class = |giant: &Giant| {
+                if giant.input == input { Interference::Path } else { Interference::Output }
+            };
+            others.map(class).max().unwrap_or(Interference::Nothing)
         };
-        hops(graph, flow).into_iter().map(meets).max().unwrap_or(Met::Nothing)
+        hops(graph, flow).into_iter().map(meets).max().unwrap_or(Interference::Nothing)
     };
     flows.iter().enumerate().map(worst).collect()
 }
@@ -121,10 +129,10 @@ mod tests {
         FlowRecord { end, key: Hop::PINNED, ..FlowRecord::starting(&start) }
     }
 
-    fn classes(topology: &Topology, flows: &[FlowRecord]) -> Vec<Met> {
+    fn classes(topology: &Topology, flows: &[FlowRecord]) -> Vec<Interference> {
         let graph = Graph::new(topology, Span::ZERO);
         let end = Time::ZERO + Span::from_us(1000);
-        met(&graph, flows, Bytes::new(1_000_000), end)
+        super::classes(&graph, flows, Bytes::new(1_000_000), end)
     }
 
     #[test]
@@ -141,7 +149,7 @@ mod tests {
             flow(7, (2, 3), 10, (990, 995)),   // its path
             flow(8, (3, 5), 2000, (150, 160)), // a giant that meets the first
         ];
-        use Met::*;
+        use Interference::*;
         let expected = [Output, Path, Output, Nothing, Nothing, Nothing, Nothing, Path, Output];
         assert_eq!(classes(&star, &flows), expected);
     }
@@ -168,7 +176,7 @@ mod tests {
             flow(4, (1, 4), 10, (0, 100)), // the leaf's uplink alone
             flow(5, (3, 2), 10, (0, 100)), // the last hop's output
         ];
-        use Met::*;
+        use Interference::*;
         assert_eq!(classes(&tree, &flows), [Nothing, Path, Output, Nothing, Output, Output]);
     }
 }
