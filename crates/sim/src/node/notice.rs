@@ -3,7 +3,7 @@
 //! decides about packets; it arrives a lookahead later, as fast as anything can.
 
 use crate::flow::FlowRecord;
-use crate::packet::Place;
+use crate::packet::ConnId;
 use crate::transport::Opening;
 use switchbed_qdisc::FlowId;
 use switchbed_qdisc::units::{Bytes, Time};
@@ -27,8 +27,8 @@ pub(crate) enum What {
     /// Here is the receiving half of a connection from host `src`.
     Opened {
         src: u32,
-        /// The sending half's place there.
-        sender: Place,
+        /// The sending half's number there.
+        sender: ConnId,
         /// It closes with its flow.
         fresh: bool,
         class: u8,
@@ -43,8 +43,8 @@ pub(crate) enum What {
     Stopped { until: u64, at: Time },
     /// All of the oldest flow that its sender knows of has arrived, or will not.
     Received {
-        /// The sending half's place.
-        sender: Place,
+        /// The sending half's number.
+        sender: ConnId,
         at: Time,
         /// What has, since the warm-up.
         received: Bytes,
@@ -60,8 +60,8 @@ pub(crate) enum What {
 pub(crate) struct Answers {
     pub(crate) flow: FlowId,
     pub(crate) opening: Opening,
-    /// The receiving half's place at the host that asks.
-    pub(crate) receiver: Place,
+    /// The receiving half's number at the host that asks.
+    pub(crate) receiver: ConnId,
     /// The ECMP keys of the data and of the ACKs.
     pub(crate) keys: [u32; 2],
 }

@@ -7,18 +7,18 @@ pub use segment::{Flags, MAX_SACKS, SackBlock, Segment};
 use switchbed_qdisc::FlowId;
 use switchbed_qdisc::seats::Feedback;
 
-/// The place of a connection's half in its host's table.
-pub type Place = u32;
-/// No place is known yet.
-pub const UNKNOWN: Place = u32::MAX;
+/// The number of a connection's half in its host's table.
+pub type ConnId = u32;
+/// No number is known yet.
+pub const UNKNOWN: ConnId = u32::MAX;
 
 /// What a packet carries to its host.
 #[derive(Clone, Copy, Debug)]
 pub struct Payload {
     /// The half that it is for, or [`UNKNOWN`]: then the packet's flow tells.
-    pub to: Place,
+    pub to: ConnId,
     /// The half that it is from.
-    pub from: Place,
+    pub from: ConnId,
     /// What is in it.
     pub body: Body,
 }

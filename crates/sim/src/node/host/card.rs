@@ -6,7 +6,7 @@
 //! on the line, and so do the connections of a group. A card wants to be asked again for its
 //! next packet, and only while a group has something to send.
 
-use crate::packet::Place;
+use crate::packet::ConnId;
 use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -44,7 +44,7 @@ struct Group {
     /// When its next packet may be sent.
     next: Time,
     /// Connections with something to send, in the order of their turns.
-    members: VecDeque<Place>,
+    members: VecDeque<ConnId>,
     point: Option<Box<ReactionPoint<Stream>>>,
 }
 
@@ -126,7 +126,7 @@ impl Card {
     }
 
     /// A connection that was silent has something to send.
-    pub fn join(&mut self, group: GroupId, connection: Place, now: Time) {
+    pub fn join(&mut self, group: GroupId, connection: ConnId, now: Time) {
         let Group { waits, next, members, .. } = &mut self.groups[group as usize];
         members.push_back(connection);
         if std::mem::replace(waits, true) {
@@ -152,7 +152,7 @@ impl Card {
         &mut self,
         settings: Option<&ReactionSettings>,
         now: Time,
-        mut poll: impl FnMut(Place) -> Option<u32>,
+        mut poll: impl FnMut(ConnId) -> Option<u32>,
     ) {
         while self.free <= now {
             if self.due.is_empty() {
@@ -190,7 +190,7 @@ impl Group {
         line: &mut Line,
         free: &mut Time,
         now: Time,
-        poll: &mut impl FnMut(Place) -> Option<u32>,
+        poll: &mut impl FnMut(ConnId) -> Option<u32>,
     ) -> Option<Time> {
         while let Some(connection) = self.members.pop_front() {
             let Some(len_bytes) = poll(connection) else { continue };
@@ -254,7 +254,7 @@ mod tests {
         }
 
         /// When each of the connections' packets of 1000 bytes left, in ns, up to `until`.
-        fn sent(&mut self, until: Span) -> Vec<(Place, u64)> {
+        fn sent(&mut self, until: Span) -> Vec<(ConnId, u64)> {
             let mut log = Vec::new();
             let mut now = Time::ZERO;
             while let Some(next) = self.card.next(now).filter(|&at| at <= Time::ZERO + until) {
@@ -315,7 +315,8 @@ mod tests {
         bed.card.join(a, 1, Time::ZERO);
         bed.card.join(a, 2, Time::ZERO);
         bed.card.join(b, 3, Time::ZERO);
-        let order: Vec<Place> = bed.sent(Span::from_us(7)).into_iter().map(|sent| sent.0).collect();
+        let order: Vec<ConnId> =
+            bed.sent(Span::from_us(7)).into_iter().map(|sent| sent.0).collect();
         assert_eq!(order[..8], [1, 3, 2, 3, 1, 3, 2, 3]);
     }
 

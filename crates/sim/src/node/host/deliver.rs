@@ -5,7 +5,7 @@ use super::intake::{Frame, Merged};
 use super::{Cx, Host, Net, Timer, probes, through};
 use crate::flow::FlowRecord;
 use crate::node::notice::{Answers, Notice, What};
-use crate::packet::{Body, Flags, NOTIFICATIONS, PROBES, Payload, Place};
+use crate::packet::{Body, ConnId, Flags, NOTIFICATIONS, PROBES, Payload};
 use crate::transport::is_data;
 use switchbed_qdisc::seats::Feedback;
 use switchbed_qdisc::units::Time;
@@ -46,41 +46,41 @@ impl Host {
             return self.echoed(&payload.body, cx, now);
         }
         if is_data(&payload.body) {
-            let Some(place) = self.receiver_of(packet.flow, payload.to) else { return };
-            let half = &mut self.receivers[place];
+            let Some(conn) = self.receiver_of(packet.flow, payload.to) else { return };
+            let half = &mut self.receivers[conn];
             let before = half.receiving.reached();
             let ce = packet.ecn == Ecn::Ce;
             half.peer = payload.from;
             half.receiving.on_data(&cx.settings.transport, &payload.body, ce, merged, now);
             half.last = now;
             let after = half.receiving.reached();
-            self.pump_receiver(place, cx, now);
-            self.take(place, &payload.body, before, after, cx, now);
+            self.pump_receiver(conn, cx, now);
+            self.take(conn, &payload.body, before, after, cx, now);
         } else if let Body::Segment(ack) = &payload.body {
-            let place = payload.to;
-            let Some(half) = self.senders.get_mut(place) else { return };
+            let conn = payload.to;
+            let Some(half) = self.senders.get_mut(conn) else { return };
             if half.flow != packet.flow || !half.open {
                 return;
             }
             half.peer = payload.from;
             half.sending.on_ack(&cx.settings.transport, ack, now);
-            self.pump_sender(place, cx, now);
-            self.finish(place, cx, now);
+            self.pump_sender(conn, cx, now);
+            self.finish(conn, cx, now);
         }
     }
 
     /// The receiving half of a flow, wherever its sender takes it to be.
     #[inline]
-    fn receiver_of(&self, flow: FlowId, told: Place) -> Option<Place> {
-        let at = |place: Place| self.receivers.get(place).is_some_and(|h| h.open && h.flow == flow);
-        if at(told) { Some(told) } else { self.places.get(&flow).copied() }
+    fn receiver_of(&self, flow: FlowId, told: ConnId) -> Option<ConnId> {
+        let at = |conn: ConnId| self.receivers.get(conn).is_some_and(|h| h.open && h.flow == flow);
+        if at(told) { Some(told) } else { self.receiving.get(&flow).copied() }
     }
 
     /// Counts what has come, and ends the flows that have come whole.
     #[inline]
     fn take<N: Net>(
         &mut self,
-        place: Place,
+        conn: ConnId,
         body: &Body,
         mut before: u64,
         after: u64,
@@ -93,7 +93,7 @@ impl Host {
         } else if after == before {
             return;
         }
-        while let Some(flow) = self.receivers[place].expected.front_mut() {
+        while let Some(flow) = self.receivers[conn].expected.front_mut() {
             let got = after.min(flow.until).saturating_sub(before.max(flow.from));
             flow.taken += got;
             if flow.asks.is_none() {
@@ -107,13 +107,13 @@ impl Host {
                 return;
             }
             before = before.max(flow.until);
-            self.arrived(place, now, cx, now);
+            self.arrived(conn, now, cx, now);
         }
     }
 
     /// The oldest flow that a receiver waits for came whole, or its rest will not come.
-    fn arrived<N: Net>(&mut self, place: Place, at: Time, cx: &mut Cx<N>, now: Time) {
-        let half = &mut self.receivers[place];
+    fn arrived<N: Net>(&mut self, conn: ConnId, at: Time, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.receivers[conn];
         let Some(flow) = half.expected.pop_front() else { return };
         let received = flow.received();
         let Expected { asks, number, .. } = flow;
@@ -135,7 +135,7 @@ impl Host {
         let Notice { flow, what, .. } = notice;
         match what {
             What::Opened { src, sender, fresh, class, key, answers } => {
-                let place = self.receiver(flow, src, sender, key, cx.settings);
+                let conn = self.receiver(flow, src, sender, key, cx.settings);
                 let other = answers.map(|answers| {
                     let Answers { flow, opening, receiver, keys } = answers;
                     cx.log.open += 1;
@@ -144,12 +144,12 @@ impl Host {
                     (half.peer, half.fresh) = (receiver, fresh);
                     other
                 });
-                let half = &mut self.receivers[place];
+                let half = &mut self.receivers[conn];
                 (half.class, half.other) = (class, other);
             }
             What::Written(written) => {
-                let Some(&place) = self.places.get(&flow) else { return };
-                let half = &mut self.receivers[place];
+                let Some(&conn) = self.receiving.get(&flow) else { return };
+                let half = &mut self.receivers[conn];
                 if half.expected.is_empty() {
                     half.class = written.class;
                 }
@@ -165,13 +165,13 @@ impl Host {
                 });
             }
             What::Stopped { until, at } => {
-                let Some(&place) = self.places.get(&flow) else { return };
-                let half = &mut self.receivers[place];
+                let Some(&conn) = self.receiving.get(&flow) else { return };
+                let half = &mut self.receivers[conn];
                 let (reached, last) = (half.receiving.reached(), half.last);
                 let Some(flow) = half.expected.back_mut() else { return };
                 flow.until = until;
                 if half.expected.len() == 1 && reached >= until {
-                    self.arrived(place, last.max(at), cx, now);
+                    self.arrived(conn, last.max(at), cx, now);
                 }
             }
             What::Received { sender, at, received } => {
@@ -186,18 +186,18 @@ impl Host {
             }
             What::Answered(answer) => self.answered(flow, &answer, cx, now),
             What::Closed => {
-                let Some(place) = self.places.remove(&flow) else { return };
-                self.receivers[place].open = false;
-                self.receivers.free(place);
+                let Some(conn) = self.receiving.remove(&flow) else { return };
+                self.receivers[conn].open = false;
+                self.receivers.free(conn);
             }
         }
     }
 
     /// A flow that was asked for here is through.
     fn answered<N: Net>(&mut self, flow: FlowId, answer: &FlowRecord, cx: &mut Cx<N>, now: Time) {
-        let receiver = self.places.get(&flow).copied();
-        let Some(place) = receiver.and_then(|place| self.receivers[place].other) else { return };
-        let half = &mut self.senders[place];
+        let receiver = self.receiving.get(&flow).copied();
+        let Some(conn) = receiver.and_then(|conn| self.receivers[conn].other) else { return };
+        let half = &mut self.senders[conn];
         let Some(request) = half.running.pop_front() else { return };
         let asked = half.record(&request);
         cx.log.through(now);
@@ -208,17 +208,17 @@ impl Host {
             ..*answer
         };
         cx.log.finished.push((request.number, record));
-        self.finish(place, cx, now);
+        self.finish(conn, cx, now);
     }
 
     /// A switch's message to a source. Those about ACKs, whose sources are not limited, end here.
     #[cold]
     fn notified<N: Net>(&mut self, feedback: &Feedback, cx: &mut Cx<N>, now: Time) {
-        let place = self.sources.get(&feedback.flow).copied();
-        if let (Some(card), Some(reaction), Some(place)) =
-            (&mut self.card, &cx.settings.reaction, place)
+        let conn = self.sources.get(&feedback.flow).copied();
+        if let (Some(card), Some(reaction), Some(conn)) =
+            (&mut self.card, &cx.settings.reaction, conn)
         {
-            let group = self.senders[place].group;
+            let group = self.senders[conn].group;
             card.notify(group, &reaction.point, feedback.quantized, now);
         }
     }
@@ -317,9 +317,9 @@ impl Host {
         let last = self.ends_flow(&packet, &payload, segment.offset + u64::from(segment.len));
         let ends = last || segment.len < cx.settings.transport.mss();
         let Some(intake) = &mut self.intake else { return };
-        let place = intake.merged.iter().position(|merged| merged.frame.0.flow == packet.flow);
-        if let Some(place) = place {
-            let merged = &mut intake.merged[place];
+        let nth = intake.merged.iter().position(|merged| merged.frame.0.flow == packet.flow);
+        if let Some(nth) = nth {
+            let merged = &mut intake.merged[nth];
             let (first, held) = (merged.frame.0, &mut merged.frame.1.body);
             let Body::Segment(held) = held else { return };
             let next = held.offset + u64::from(held.len);
@@ -330,7 +330,7 @@ impl Host {
                 merged.packets += 1;
             }
             if !joins || ends || merged.packets == settings.merge_packets {
-                let merged = intake.merged.remove(place);
+                let merged = intake.merged.remove(nth);
                 self.hand_up_merged(&merged, cx, now);
             }
             if joins {
@@ -370,9 +370,8 @@ impl Host {
 
     /// Whether a segment that ends at this offset ends what its flow's application wrote.
     fn ends_flow(&self, packet: &Packet, payload: &Payload, end: u64) -> bool {
-        self.receiver_of(packet.flow, payload.to).is_some_and(|place| {
-            self.receivers[place].expected.iter().any(|flow| flow.until == end)
-        })
+        self.receiver_of(packet.flow, payload.to)
+            .is_some_and(|conn| self.receivers[conn].expected.iter().any(|flow| flow.until == end))
     }
 
     fn hand_up_merged<N: Net>(&mut self, merged: &Merged, cx: &mut Cx<N>, now: Time) {

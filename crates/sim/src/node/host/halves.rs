@@ -1,8 +1,8 @@
-//! The halves of connections at a host, and the table that they have their places in.
+//! The halves of connections at a host, and the table that numbers them.
 
 use super::card::GroupId;
 use crate::flow::FlowRecord;
-use crate::packet::{Place, UNKNOWN};
+use crate::packet::{ConnId, UNKNOWN};
 use crate::transport::tcp::Counters;
 use crate::transport::{Receiving, Sending};
 use std::collections::VecDeque;
@@ -28,12 +28,12 @@ pub(super) struct SendHalf {
     pub(super) sending: Sending,
     pub(super) flow: FlowId,
     pub(super) dst: u32,
-    /// The receiving half's place there, once an ACK has told.
-    pub(super) peer: Place,
+    /// The receiving half's number there, once an ACK has told.
+    pub(super) peer: ConnId,
     /// The ECMP keys of its data and of the ACKs.
     pub(super) keys: [u32; 2],
     pub(super) class: u8,
-    /// The place is taken.
+    /// The number is taken.
     pub(super) open: bool,
     /// It closes with its flow.
     pub(super) fresh: bool,
@@ -89,15 +89,15 @@ impl Expected {
 pub(super) struct ReceiveHalf {
     pub(super) receiving: Receiving,
     pub(super) flow: FlowId,
-    /// The host and the place of the sending half.
+    /// The host and the number of the sending half.
     pub(super) src: u32,
-    pub(super) peer: Place,
+    pub(super) peer: ConnId,
     /// The ECMP key of its ACKs.
     pub(super) key: u32,
     pub(super) class: u8,
     pub(super) open: bool,
     /// Of requests and their answers, the sending half here of the other direction.
-    pub(super) other: Option<Place>,
+    pub(super) other: Option<ConnId>,
     pub(super) armed: Time,
     /// When data came last.
     pub(super) last: Time,
@@ -105,11 +105,11 @@ pub(super) struct ReceiveHalf {
     pub(super) expected: VecDeque<Expected>,
 }
 
-/// Halves by their places. A closed one's place is used again.
+/// Halves by their numbers. A closed one's number is used again.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     halves: Vec<T>,
-    free: Vec<Place>,
+    free: Vec<ConnId>,
 }
 
 impl<T> Default for Table<T> {
@@ -119,34 +119,34 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Gives a half a place.
-    pub(super) fn put(&mut self, half: T) -> Place {
-        if let Some(place) = self.free.pop() {
-            self.halves[place as usize] = half;
-            return place;
+    /// Gives a half a number.
+    pub(super) fn put(&mut self, half: T) -> ConnId {
+        if let Some(conn) = self.free.pop() {
+            self.halves[conn as usize] = half;
+            return conn;
         }
-        let place = self.halves.len() as Place;
-        assert!(place < UNKNOWN, "more connections at a host than can be numbered");
+        let conn = self.halves.len() as ConnId;
+        assert!(conn < UNKNOWN, "more connections at a host than can be numbered");
         self.halves.push(half);
-        place
+        conn
     }
 
-    /// A half's place may be used again.
-    pub(super) fn free(&mut self, place: Place) {
-        self.free.push(place);
-    }
-
-    #[inline]
-    pub(super) fn get(&self, place: Place) -> Option<&T> {
-        self.halves.get(place as usize)
+    /// A half's number may be used again.
+    pub(super) fn free(&mut self, conn: ConnId) {
+        self.free.push(conn);
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
-        self.halves.get_mut(place as usize)
+    pub(super) fn get(&self, conn: ConnId) -> Option<&T> {
+        self.halves.get(conn as usize)
     }
 
-    /// Places in order, free ones too.
+    #[inline]
+    pub(super) fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
+        self.halves.get_mut(conn as usize)
+    }
+
+    /// By their numbers, closed ones too.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.halves.iter()
     }
@@ -155,23 +155,23 @@ impl<T> Table<T> {
         self.halves.iter_mut()
     }
 
-    /// Places taken so far, free ones too.
+    /// Numbers taken so far, free ones too.
     pub(super) fn len(&self) -> usize {
         self.halves.len()
     }
 }
 
-impl<T> std::ops::Index<Place> for Table<T> {
+impl<T> std::ops::Index<ConnId> for Table<T> {
     type Output = T;
     #[inline]
-    fn index(&self, place: Place) -> &T {
-        &self.halves[place as usize]
+    fn index(&self, conn: ConnId) -> &T {
+        &self.halves[conn as usize]
     }
 }
 
-impl<T> std::ops::IndexMut<Place> for Table<T> {
+impl<T> std::ops::IndexMut<ConnId> for Table<T> {
     #[inline]
-    fn index_mut(&mut self, place: Place) -> &mut T {
-        &mut self.halves[place as usize]
+    fn index_mut(&mut self, conn: ConnId) -> &mut T {
+        &mut self.halves[conn as usize]
     }
 }

@@ -25,7 +25,7 @@ use crate::engine::prefetch::prefetch_lines;
 use crate::flow::{ENDLESS, FlowRecord};
 use crate::node::notice::{What, Written};
 use crate::observe::underflow::Unsent;
-use crate::packet::{Payload, Place};
+use crate::packet::{ConnId, Payload};
 use crate::topology::Hop;
 use crate::traffic::FlowStart;
 use crate::transport::Half;
@@ -42,16 +42,16 @@ use switchbed_qdisc::{FlowId, Packet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     /// An endless flow's application stops.
-    Stop { place: Place, number: u64 },
+    Stop { conn: ConnId, number: u64 },
     /// A sending half.
-    Sender { place: Place, flow: FlowId },
+    Sender { conn: ConnId, flow: FlowId },
     /// A receiving half.
-    Receiver { place: Place, flow: FlowId },
+    Receiver { conn: ConnId, flow: FlowId },
     /// Frames have waited long enough for others.
     Intake,
     /// A frame has been processed.
     Processed,
-    /// A source of probes, by its place at the host.
+    /// A source of probes, by its number at the host.
     Probe(u32),
     /// The card may send.
     Card,
@@ -128,11 +128,11 @@ pub(crate) struct Host {
     senders: Table<SendHalf>,
     receivers: Table<ReceiveHalf>,
     /// Where the receiving halves of flows are, for packets that do not say.
-    places: HashMap<FlowId, Place>,
+    receiving: HashMap<FlowId, ConnId>,
     /// Where the sending halves are, for a card's messages.
-    sources: HashMap<FlowId, Place>,
+    sources: HashMap<FlowId, ConnId>,
     /// The connections that flows share.
-    shared: BTreeMap<Shared, Vec<Place>>,
+    shared: BTreeMap<Shared, Vec<ConnId>>,
     timers: BinaryHeap<Reverse<(Time, Timer)>>,
     /// The card's wake-up pending.
     card_armed: Time,
@@ -144,7 +144,7 @@ pub(crate) struct Host {
     /// Payload that was taken, by class; requests not counted.
     taken: Vec<u64>,
     /// The ways of connections with something to send, where that is asked.
-    unsent: BTreeMap<Place, Hop>,
+    unsent: BTreeMap<ConnId, Hop>,
 }
 
 impl Host {
@@ -154,7 +154,7 @@ impl Host {
             id,
             senders: Table::default(),
             receivers: Table::default(),
-            places: HashMap::new(),
+            receiving: HashMap::new(),
             sources: HashMap::new(),
             shared: BTreeMap::new(),
             timers: BinaryHeap::new(),
@@ -220,9 +220,9 @@ impl Host {
 
     /// A flow starts here, or the request for it.
     pub(crate) fn start<N: Net>(&mut self, flow: &FlowStart, cx: &mut Cx<N>) {
-        let (place, handshake) = self.connection(flow, cx);
+        let (conn, handshake) = self.connection(flow, cx);
         let now = flow.start;
-        let half = &mut self.senders[place];
+        let half = &mut self.senders[conn];
         let asks = half.asks;
         if cx.settings.ecmp_by_row {
             let [data, acks] = cx.settings.keys(flow.row, 0);
@@ -235,22 +235,22 @@ impl Host {
         let key = half.keys[usize::from(asks)];
         let record = FlowRecord { handshake, key, ..FlowRecord::starting(flow) };
         if let Some(stop) = flow.stop {
-            self.wake(stop, Timer::Stop { place, number: flow.row });
+            self.wake(stop, Timer::Stop { conn, number: flow.row });
         }
-        self.write(place, flow.row, record, flow.request.or(flow.size), cx, now);
+        self.write(conn, flow.row, record, flow.request.or(flow.size), cx, now);
     }
 
     /// Writes a flow, or the request for it, to a connection.
     fn write<N: Net>(
         &mut self,
-        place: Place,
+        conn: ConnId,
         number: u64,
         record: FlowRecord,
         size: Option<Bytes>,
         cx: &mut Cx<N>,
         now: Time,
     ) {
-        let half = &mut self.senders[place];
+        let half = &mut self.senders[conn];
         let size = size.map_or(ENDLESS, Bytes::get);
         let from = half.sending.written();
         let until = from + size;
@@ -269,12 +269,12 @@ impl Host {
             asks: half.asks.then(|| Box::new(record)),
         };
         cx.net.post(half.dst, half.flow, What::Written(written), now);
-        self.pump_sender(place, cx, now);
+        self.pump_sender(conn, cx, now);
     }
 
     /// An endless flow sends nothing more from now on; it ends when what is on its way is there.
-    fn stop<N: Net>(&mut self, place: Place, number: u64, cx: &mut Cx<N>, now: Time) {
-        let half = &mut self.senders[place];
+    fn stop<N: Net>(&mut self, conn: ConnId, number: u64, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.senders[conn];
         if !half.open || half.running.back().is_none_or(|flow| flow.number != number) {
             return;
         }
@@ -283,29 +283,29 @@ impl Host {
             flow.until = until;
         }
         cx.net.post(half.dst, half.flow, What::Stopped { until, at: now }, now);
-        self.note_unsent(place, cx, now);
-        self.finish(place, cx, now);
+        self.note_unsent(conn, cx, now);
+        self.finish(conn, cx, now);
     }
 
     /// The earliest timer, which is due, fires.
     pub(crate) fn fire<N: Net>(&mut self, cx: &mut Cx<N>) {
         let Some(Reverse((now, timer))) = self.timers.pop() else { return };
         match timer {
-            Timer::Stop { place, number } => self.stop(place, number, cx, now),
-            Timer::Sender { place, flow } => {
-                let half = &mut self.senders[place];
+            Timer::Stop { conn, number } => self.stop(conn, number, cx, now),
+            Timer::Sender { conn, flow } => {
+                let half = &mut self.senders[conn];
                 if half.open && half.flow == flow && half.armed == now {
                     half.armed = Time::NEVER;
                     half.sending.on_timeout(&cx.settings.transport, now);
-                    self.pump_sender(place, cx, now);
+                    self.pump_sender(conn, cx, now);
                 }
             }
-            Timer::Receiver { place, flow } => {
-                let half = &mut self.receivers[place];
+            Timer::Receiver { conn, flow } => {
+                let half = &mut self.receivers[conn];
                 if half.open && half.flow == flow && half.armed == now {
                     half.armed = Time::NEVER;
                     half.receiving.on_timeout(&cx.settings.transport, now);
-                    self.pump_receiver(place, cx, now);
+                    self.pump_receiver(conn, cx, now);
                 }
             }
             Timer::Intake => self.intake_due(cx, now),
@@ -337,23 +337,23 @@ impl Host {
         let Some(mut card) = self.card.take() else { return };
         let mut silent = Vec::new();
         let point = cx.settings.reaction.as_ref().map(|reaction| reaction.point);
-        card.send(point.as_ref(), now, |place| {
-            let half = &mut self.senders[place];
+        card.send(point.as_ref(), now, |conn| {
+            let half = &mut self.senders[conn];
             let Some(out) = half.sending.poll_transmit(&cx.settings.transport, now) else {
                 half.joined = false;
-                silent.push(place);
+                silent.push(conn);
                 return None;
             };
-            let (packet, payload, hop) = half.packet(&out, place);
+            let (packet, payload, hop) = half.packet(&out, conn);
             cx.net.send(packet, payload, hop, now);
             Some(packet.len_bytes)
         });
         self.card = Some(card);
         self.arm_card(now);
-        for place in silent {
-            self.arm_sender(place);
-            self.note_unsent(place, cx, now);
-            self.finish(place, cx, now);
+        for conn in silent {
+            self.arm_sender(conn);
+            self.note_unsent(conn, cx, now);
+            self.finish(conn, cx, now);
         }
     }
 
@@ -369,8 +369,8 @@ impl Host {
     }
 
     #[inline]
-    fn pump_sender<N: Net>(&mut self, place: Place, cx: &mut Cx<N>, now: Time) {
-        let half = &mut self.senders[place];
+    fn pump_sender<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.senders[conn];
         let limited = match &self.card {
             Some(card) => half.joined || cx.settings.cards_for_all() || card.limited(half.group),
             None => false,
@@ -379,37 +379,37 @@ impl Host {
             if !std::mem::replace(&mut half.joined, true)
                 && let Some(card) = &mut self.card
             {
-                card.join(half.group, place, now);
+                card.join(half.group, conn, now);
                 self.arm_card(now);
             }
         } else {
             while let Some(out) = half.sending.poll_transmit(&cx.settings.transport, now) {
-                let (packet, payload, hop) = half.packet(&out, place);
+                let (packet, payload, hop) = half.packet(&out, conn);
                 cx.net.send(packet, payload, hop, now);
             }
         }
-        self.arm_sender(place);
+        self.arm_sender(conn);
         if cx.settings.tells_unsent {
-            self.note_unsent(place, cx, now);
+            self.note_unsent(conn, cx, now);
         }
     }
 
     /// Sees to it that a sender is woken when it is due; a wake-up that is too early is harmless.
     #[inline]
-    fn arm_sender(&mut self, place: Place) {
-        let half = &mut self.senders[place];
+    fn arm_sender(&mut self, conn: ConnId) {
+        let half = &mut self.senders[conn];
         if let Some(due) = half.sending.next_timeout()
             && due < half.armed
         {
             half.armed = due;
-            let timer = Timer::Sender { place, flow: half.flow };
+            let timer = Timer::Sender { conn, flow: half.flow };
             self.timers.push(Reverse((due, timer)));
         }
     }
 
     #[inline]
-    fn pump_receiver<N: Net>(&mut self, place: Place, cx: &mut Cx<N>, now: Time) {
-        let half = &mut self.receivers[place];
+    fn pump_receiver<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.receivers[conn];
         let class = if cx.settings.ack_class_follows { half.class } else { 0 };
         while let Some(out) = half.receiving.poll_transmit(&cx.settings.transport, now) {
             let packet = Packet {
@@ -419,26 +419,26 @@ impl Host {
                 class,
                 ecn: out.ecn,
             };
-            let payload = Payload { to: half.peer, from: place, body: out.body };
+            let payload = Payload { to: half.peer, from: conn, body: out.body };
             cx.net.send(packet, payload, Hop { dst: half.src, key: half.key }, now);
         }
         if let Some(due) = half.receiving.next_timeout()
             && due < half.armed
         {
             half.armed = due;
-            let timer = Timer::Receiver { place, flow: half.flow };
+            let timer = Timer::Receiver { conn, flow: half.flow };
             self.timers.push(Reverse((due, timer)));
         }
     }
 
     /// Tells who asks whether a connection has something to send.
-    fn note_unsent<N: Net>(&mut self, place: Place, cx: &mut Cx<N>, now: Time) {
+    fn note_unsent<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
         if !cx.settings.tells_unsent {
             return;
         }
-        let half = &self.senders[place];
+        let half = &self.senders[conn];
         let hop = (half.sending.unsent() > 0).then_some(half.hop());
-        let before = self.unsent.get(&place).copied();
+        let before = self.unsent.get(&conn).copied();
         if hop == before {
             return;
         }
@@ -447,19 +447,19 @@ impl Host {
         };
         if let Some(hop) = before {
             tell(hop, false);
-            self.unsent.remove(&place);
+            self.unsent.remove(&conn);
         }
         if let Some(hop) = hop {
             tell(hop, true);
-            self.unsent.insert(place, hop);
+            self.unsent.insert(conn, hop);
         }
     }
 
     /// Ends the flows whose last byte is acknowledged, where that ends them; closes a connection
     /// that has nothing more to do.
     #[inline]
-    fn finish<N: Net>(&mut self, place: Place, cx: &mut Cx<N>, now: Time) {
-        let half = &mut self.senders[place];
+    fn finish<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.senders[conn];
         if cx.settings.ends_acked() && !half.asks {
             while let Some(flow) = half.running.front()
                 && half.sending.acked() >= flow.until
@@ -471,10 +471,10 @@ impl Host {
                 through(half.dst, half.flow, number, record, cx, now);
             }
         }
-        let half = &mut self.senders[place];
+        let half = &mut self.senders[conn];
         if half.fresh && half.open && half.running.is_empty() && half.sending.idle() && !half.joined
         {
-            self.close(place, cx, now);
+            self.close(conn, cx, now);
         }
     }
 
@@ -530,8 +530,8 @@ impl Host {
 
     /// The stream offset that a connection's data has reached here.
     pub(crate) fn reached(&self, flow: FlowId) -> Option<u64> {
-        let place = self.places.get(&flow)?;
-        Some(self.receivers[*place].receiving.reached())
+        let conn = self.receiving.get(&flow)?;
+        Some(self.receivers[*conn].receiving.reached())
     }
 
     /// The probes it sent since the warm-up, source by source.
@@ -563,7 +563,7 @@ impl Host {
 
 /// Bytes that a connection takes, both halves and what finds them, and what a flow adds.
 pub(crate) fn sizes() -> (usize, usize) {
-    let places = size_of::<(FlowId, Place)>() + size_of::<(Shared, Vec<Place>)>();
+    let places = size_of::<(FlowId, ConnId)>() + size_of::<(Shared, Vec<ConnId>)>();
     let halves = size_of::<SendHalf>() + size_of::<ReceiveHalf>();
     (halves + places, size_of::<Running>() + size_of::<halves::Expected>())
 }

@@ -3,7 +3,7 @@
 use super::halves::{ReceiveHalf, SendHalf};
 use super::{Cx, Host, Net, Settings};
 use crate::node::notice::{Answers, What};
-use crate::packet::{Payload, Place, UNKNOWN, flow_id};
+use crate::packet::{ConnId, Payload, UNKNOWN, flow_id};
 use crate::topology::Hop;
 use crate::traffic::{ConnectionUse, FlowStart};
 use crate::transport::{Opening, Outgoing, Receiving, Sending};
@@ -38,18 +38,22 @@ impl SendHalf {
         Hop { dst: self.dst, key: self.keys[0] }
     }
 
-    /// What it sends as a packet from its place.
+    /// What it sends as a packet, with its number here.
     #[inline]
-    pub(super) fn packet(&self, out: &Outgoing, place: Place) -> (Packet, Payload, Hop) {
+    pub(super) fn packet(&self, out: &Outgoing, conn: ConnId) -> (Packet, Payload, Hop) {
         let Outgoing { body, len_bytes, ecn } = *out;
         let packet = Packet { flow: self.flow, len_bytes, ingress: 0, class: self.class, ecn };
-        (packet, Payload { to: self.peer, from: place, body }, self.hop())
+        (packet, Payload { to: self.peer, from: conn, body }, self.hop())
     }
 }
 
 impl Host {
     /// A connection for a flow that starts here, and whether it has to be opened first.
-    pub(super) fn connection<N: Net>(&mut self, flow: &FlowStart, cx: &mut Cx<N>) -> (Place, bool) {
+    pub(super) fn connection<N: Net>(
+        &mut self,
+        flow: &FlowStart,
+        cx: &mut Cx<N>,
+    ) -> (ConnId, bool) {
         let asks = flow.request.is_some();
         let by = match flow.connection {
             ConnectionUse::Fresh => return (self.open(flow, Opening::Handshake, None, cx), true),
@@ -66,9 +70,9 @@ impl Host {
         let key = Shared { peer, by };
         let known = self.shared.get(&key).map_or(&[][..], Vec::as_slice);
         let usable =
-            |&&place: &&Place| !matches!(by, By::Class(_) | By::Requests) || self.is_idle(place);
-        if let Some(&place) = known.iter().find(usable) {
-            return (place, false);
+            |&&conn: &&ConnId| !matches!(by, By::Class(_) | By::Requests) || self.is_idle(conn);
+        if let Some(&conn) = known.iter().find(usable) {
+            return (conn, false);
         }
         let nth = known.len() as u64;
         let (opening, handshake) = match known.is_empty() && cx.settings.warm.is_some() {
@@ -82,14 +86,14 @@ impl Host {
             By::Requests => nth,
             By::Key(key) => !key,
         };
-        let place = self.open(flow, opening, Some(salt), cx);
-        self.shared.entry(key).or_default().push(place);
-        (place, handshake)
+        let conn = self.open(flow, opening, Some(salt), cx);
+        self.shared.entry(key).or_default().push(conn);
+        (conn, handshake)
     }
 
     /// Whether a connection carries nothing, as far as this end knows.
-    fn is_idle(&self, place: Place) -> bool {
-        let half = &self.senders[place];
+    fn is_idle(&self, conn: ConnId) -> bool {
+        let half = &self.senders[conn];
         half.running.is_empty() && half.sending.idle()
     }
 
@@ -102,7 +106,7 @@ impl Host {
         opening: Opening,
         salt: Option<u64>,
         cx: &mut Cx<N>,
-    ) -> Place {
+    ) -> ConnId {
         let settings = cx.settings;
         let keys = match salt {
             None => settings.keys(flow.row, 0),
@@ -124,26 +128,26 @@ impl Host {
             Answers { flow: answers, opening, receiver, keys: [data, acks] }
         });
         cx.log.open += 1;
-        let place = self.sender(id, dst, keys, flow.class, opening, settings);
-        let half = &mut self.senders[place];
+        let conn = self.sender(id, dst, keys, flow.class, opening, settings);
+        let half = &mut self.senders[conn];
         (half.fresh, half.asks) = (salt.is_none(), asks);
         if let Some(Answers { receiver, .. }) = answers {
             let half = &mut self.receivers[receiver];
-            (half.class, half.other) = (flow.class, Some(place));
+            (half.class, half.other) = (flow.class, Some(conn));
         }
         let opened = What::Opened {
             src: self.id,
-            sender: place,
+            sender: conn,
             fresh: salt.is_none(),
             class: flow.class,
             key: keys[1],
             answers,
         };
         cx.net.post(dst, id, opened, flow.start);
-        place
+        conn
     }
 
-    /// A sending half gets its place.
+    /// A sending half gets its number.
     pub(super) fn sender(
         &mut self,
         flow: FlowId,
@@ -152,12 +156,12 @@ impl Host {
         class: u8,
         opening: Opening,
         settings: &Settings,
-    ) -> Place {
+    ) -> ConnId {
         let group = match &mut self.card {
             Some(card) => card.group(class, settings.reaction.as_ref()),
             None => 0,
         };
-        let place = self.senders.put(SendHalf {
+        let conn = self.senders.put(SendHalf {
             sending: Sending::new(&settings.transport, opening, settings.warm.as_ref()),
             flow,
             dst,
@@ -173,21 +177,21 @@ impl Host {
             running: VecDeque::new(),
         });
         if settings.reaction.is_some() {
-            self.sources.insert(flow, place);
+            self.sources.insert(flow, conn);
         }
-        place
+        conn
     }
 
-    /// A receiving half gets its place.
+    /// A receiving half gets its number.
     pub(super) fn receiver(
         &mut self,
         flow: FlowId,
         src: u32,
-        peer: Place,
+        peer: ConnId,
         key: u32,
         settings: &Settings,
-    ) -> Place {
-        let place = self.receivers.put(ReceiveHalf {
+    ) -> ConnId {
+        let conn = self.receivers.put(ReceiveHalf {
             receiving: Receiving::new(&settings.transport),
             flow,
             src,
@@ -200,13 +204,13 @@ impl Host {
             last: Time::ZERO,
             expected: VecDeque::new(),
         });
-        self.places.insert(flow, place);
-        place
+        self.receiving.insert(flow, conn);
+        conn
     }
 
     /// A connection has nothing more to send: its other half hears of it.
-    pub(super) fn close<N: Net>(&mut self, place: Place, cx: &mut Cx<N>, now: Time) {
-        let half = &mut self.senders[place];
+    pub(super) fn close<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.senders[conn];
         half.open = false;
         let (to, flow) = (half.dst, half.flow);
         if let Some(card) = &mut self.card {
@@ -215,6 +219,6 @@ impl Host {
         }
         cx.log.open -= 1;
         cx.net.post(to, flow, What::Closed, now);
-        self.senders.free(place);
+        self.senders.free(conn);
     }
 }
