@@ -80,9 +80,11 @@ bench: setup
 bench-core: setup
 	$(BIN)/python validation/bench_core.py $(ROUNDS)
 
-# Cost by hosts, flows, queues and schemes beside the bare loop: about ten minutes.
+# Cost by hosts, flows, queues and schemes beside the bare loop, and by hosts beside the engine
+# before: about half an hour.
 bench-sizes: setup
 	$(BIN)/python validation/bench_sizes.py $(REPEATS)
+	$(BIN)/python validation/engines.py $(REPEATS)
 
 # Bytes of memory a flow, a connection, a sample and a captured packet: some minutes.
 bench-memory: setup
@@ -95,6 +97,7 @@ bench-accept: setup
 validate: setup
 	$(BIN)/python validation/without_programs.py
 	PROPTEST_CASES=64 cargo test --locked --package switchbed-qdisc promises
+	SWITCHBED_WHOLE=1 cargo test --locked --package switchbed-scenario observers
 	$(BIN)/python validation/mutants.py --check 5000 --run 500
 	$(BIN)/python validation/fuzz.py --minutes 1
 	$(BIN)/python validation/broken.py

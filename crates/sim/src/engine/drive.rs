@@ -27,6 +27,8 @@ pub(crate) struct Engine<W: World> {
     pub(crate) shards: Vec<Shard<W>>,
     threads: usize,
     phases: Phases,
+    /// The events of each phase's busiest shard, summed.
+    busiest: u64,
 }
 
 /// What every thread knows before a phase.
@@ -73,12 +75,18 @@ impl<W: World> Engine<W> {
         let count = worlds.len();
         let shard = |(world, colours)| Shard::new(world, colours, count, phases, reach);
         let shards = worlds.into_iter().map(shard).collect();
-        Engine { shards, threads: threads.clamp(1, count), phases }
+        Engine { shards, threads: threads.clamp(1, count), phases, busiest: 0 }
     }
 
     /// Events handled so far.
     pub(crate) fn events(&self) -> u64 {
         self.shards.iter().map(|shard| shard.events).sum()
+    }
+
+    /// How many times as fast as one thread as many threads as there are shards can be at most,
+    /// where a phase lasts as long as its busiest shard. Known of runs on one thread.
+    pub(crate) fn bound(&self) -> f64 {
+        self.events() as f64 / self.busiest.max(1) as f64
     }
 
     /// Whether nothing is to come.
@@ -121,9 +129,13 @@ impl<W: World> Engine<W> {
                 Err(ran) => return ran,
             };
             let end = self.phases.end(phase).min(limits.until);
+            let mut busiest = 0;
             for shard in &mut self.shards {
+                let before = shard.events;
                 shard.run(phase, end);
+                busiest = busiest.max(shard.events - before);
             }
+            self.busiest += busiest;
             if self.shards.len() > 1 {
                 self.exchange();
             }
