@@ -1,7 +1,7 @@
 //! The nodes of a shard: hosts first, then switches.
 
 use super::host::{self, Host, Log};
-use super::link::{Aside, Line, Link, Packets, TO_HOST, Way, transit};
+use super::link::{Channel, ColdLink, Line, Link, Packets, TO_HOST, transit};
 use super::notice::{Notice, What};
 use super::switch::Switch;
 use super::{NOTICE, Parcel, START, Shared, class, place};
@@ -27,7 +27,7 @@ pub(crate) struct Fabric {
     pub(super) switches: Vec<Switch>,
     /// Hosts' links, one each, then the switches'.
     pub(super) links: Vec<Link>,
-    pub(super) asides: Vec<Aside>,
+    pub(super) cold_links: Vec<ColdLink>,
     pub(super) packets: Packets,
     notices: Slab<Notice>,
     /// Notices sent.
@@ -88,7 +88,7 @@ impl Fabric {
             pools: Vec::new(),
             switches: Vec::new(),
             links: Vec::new(),
-            asides: Vec::new(),
+            cold_links: Vec::new(),
             packets: Packets::default(),
             notices: Slab::new(),
             posted: 0,
@@ -118,9 +118,10 @@ impl Fabric {
 
     fn add_link(&mut self, link: Built, seed: u64) {
         let Built { port, id, delay, to: (shard, node, switch), rank, ingress, .. } = link;
-        let way = Way { delay, node, switch: switch.unwrap_or(TO_HOST), rank, shard, ingress };
-        self.links.push(Link { driver: Driver::new(port), way });
-        self.asides.push(Aside { rng: OnDemand::new(seed, "ports", id), watch: None });
+        let channel =
+            Channel { delay, node, switch: switch.unwrap_or(TO_HOST), rank, shard, ingress };
+        self.links.push(Link { driver: Driver::new(port), channel });
+        self.cold_links.push(ColdLink { rng: OnDemand::new(seed, "ports", id), watch: None });
     }
 
     /// When the last flow ended.
@@ -200,18 +201,18 @@ impl Fabric {
 
     /// What watches a link, if anything does.
     pub(crate) fn watch(&self, link: u32) -> Option<&Watch> {
-        self.asides[link as usize].watch.as_deref()
+        self.cold_links[link as usize].watch.as_deref()
     }
 
     /// The same to be changed.
     pub(crate) fn watch_mut(&mut self, link: u32) -> Option<&mut Watch> {
-        self.asides[link as usize].watch.as_deref_mut()
+        self.cold_links[link as usize].watch.as_deref_mut()
     }
 
     /// Has a link watched from now on.
     pub(crate) fn watched(&mut self, link: u32) -> &mut Watch {
         self.links[link as usize].driver.watch();
-        self.asides[link as usize].watch.get_or_insert_default()
+        self.cold_links[link as usize].watch.get_or_insert_default()
     }
 
     /// The switch of a link; `None`: it is a host's.
@@ -272,7 +273,7 @@ impl Fabric {
         act: impl FnOnce(&mut Driver, &mut Line),
     ) {
         let switch = self.switch_of(link);
-        let Fabric { switches, pools, links, asides, packets, shared, me, .. } = self;
+        let Fabric { switches, pools, links, cold_links, packets, shared, me, .. } = self;
         let (pool, feedbacks) = match switch {
             Some(switch) => {
                 let Switch { pool, feedbacks, .. } = &mut switches[switch];
@@ -280,10 +281,19 @@ impl Fabric {
             }
             None => (&mut pools[link as usize], None),
         };
-        let Link { driver, way } = &mut links[link as usize];
-        let aside = &mut asides[link as usize];
-        let mut line =
-            Line { way: *way, aside, pool, packets, shared, me: *me, out, feedbacks, told: false };
+        let Link { driver, channel } = &mut links[link as usize];
+        let cold = &mut cold_links[link as usize];
+        let mut line = Line {
+            channel: *channel,
+            cold,
+            pool,
+            packets,
+            shared,
+            me: *me,
+            out,
+            feedbacks,
+            told: false,
+        };
         driver.settle(&mut line, now);
         act(driver, &mut line);
     }
@@ -300,7 +310,7 @@ impl Fabric {
             hosts,
             pools,
             links,
-            asides,
+            cold_links,
             packets,
             notices,
             posted,
@@ -313,7 +323,7 @@ impl Fabric {
         let mut net = Card {
             id: host.id(),
             link: &mut links[node],
-            aside: &mut asides[node],
+            cold: &mut cold_links[node],
             pool: &mut pools[node],
             packets,
             notices,
@@ -485,7 +495,7 @@ impl Fabric {
 struct Card<'a, 'b> {
     id: u32,
     link: &'a mut Link,
-    aside: &'a mut Aside,
+    cold: &'a mut ColdLink,
     pool: &'a mut Pool,
     packets: &'a mut Packets,
     notices: &'a mut Slab<Notice>,
@@ -505,10 +515,10 @@ impl Card<'_, '_> {
 
     #[inline(always)]
     fn act(&mut self, act: impl FnOnce(&mut Driver, &mut Line)) {
-        let Link { driver, way } = &mut *self.link;
+        let Link { driver, channel } = &mut *self.link;
         let mut line = Line {
-            way: *way,
-            aside: self.aside,
+            channel: *channel,
+            cold: self.cold,
             pool: self.pool,
             packets: self.packets,
             shared: self.shared,

@@ -1,4 +1,4 @@
-//! A link: a port with its line, and the way to the node behind it.
+//! A link: a port with its line, and the channel to the node behind it.
 
 use crate::engine::{Event, Outbox};
 use crate::node::switch::Feedbacks;
@@ -44,14 +44,14 @@ pub(super) mod transit {
 #[repr(C, align(64))]
 pub(super) struct Link {
     pub(super) driver: Driver,
-    pub(super) way: Way,
+    pub(super) channel: Channel,
 }
 
 const _: () = assert!(size_of::<Link>() == 64);
 
-/// The way behind a port.
+/// What is behind a port: the delay, and the far end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
+pub(super) struct Channel {
     pub(super) delay: Span,
     /// The node at the far end, by its place in its shard.
     pub(super) node: u32,
@@ -68,7 +68,7 @@ pub(super) struct Way {
 pub(super) const TO_HOST: u32 = u32::MAX;
 
 /// What few packets need of a link.
-pub(super) struct Aside {
+pub(super) struct ColdLink {
     /// What its port draws: nobody else's draws shift it.
     pub(super) rng: OnDemand,
     /// Who looks on.
@@ -101,8 +101,8 @@ impl Packets {
 
 /// A link's wire for the length of an operation.
 pub(super) struct Line<'a, 'b> {
-    pub(super) way: Way,
-    pub(super) aside: &'a mut Aside,
+    pub(super) channel: Channel,
+    pub(super) cold: &'a mut ColdLink,
     pub(super) pool: &'a mut Pool,
     pub(super) packets: &'a mut Packets,
     pub(super) shared: &'a Shared,
@@ -121,7 +121,7 @@ impl Wire for Line<'_, '_> {
             now,
             arena: &mut self.packets.arena,
             pool: self.pool,
-            rng: &mut self.aside.rng,
+            rng: &mut self.cold.rng,
             out: &mut self.packets.out,
         }
     }
@@ -133,7 +133,7 @@ impl Wire for Line<'_, '_> {
 
     #[inline(always)]
     fn sent(&mut self, slot: SlotId, _marked: bool, now: Time, until: Time) {
-        let Way { delay, node, switch, rank, shard, ingress } = self.way;
+        let Channel { delay, node, switch, rank, shard, ingress } = self.channel;
         let at = until + delay;
         self.packets.hops += 1;
         if self.told {
@@ -181,7 +181,7 @@ impl Wire for Line<'_, '_> {
     fn changed(&mut self, queue: QueueId, now: Time, state: &PortState, busy_until: Time) {
         let _ = busy_until;
         self.told = true;
-        if let Some(watch) = &mut self.aside.watch {
+        if let Some(watch) = &mut self.cold.watch {
             watch.changed(queue, now, state);
         }
     }
@@ -190,7 +190,7 @@ impl Wire for Line<'_, '_> {
 impl Line<'_, '_> {
     #[cold]
     fn tell_sent(&mut self, slot: SlotId, left: Time, until: Time, arrives: Time) {
-        let Some(watch) = &mut self.aside.watch else { return };
+        let Some(watch) = &mut self.cold.watch else { return };
         let cargo = self.packets.arena.cargo(slot);
         let from = cargo.words[transit::FROM];
         watch.sent(

@@ -63,13 +63,13 @@ impl Switch {
 /// One port of one switch, with all that an operation needs.
 macro_rules! at_port {
     ($fabric:expr, $switch:expr, $port:expr, $out:expr, |$driver:ident, $line:ident, $node:ident| $act:expr) => {{
-        let Fabric { switches, links, asides, packets, shared, me, .. } = &mut *$fabric;
+        let Fabric { switches, links, cold_links, packets, shared, me, .. } = &mut *$fabric;
         let $node = &mut switches[$switch];
         let place = ($node.first + $port) as usize;
-        let Link { driver: $driver, way } = &mut links[place];
+        let Link { driver: $driver, channel } = &mut links[place];
         let mut $line = Line {
-            way: *way,
-            aside: &mut asides[place],
+            channel: *channel,
+            cold: &mut cold_links[place],
             pool: &mut $node.pool,
             packets,
             shared,
@@ -210,8 +210,8 @@ impl Fabric {
         let mut first: Option<(Time, u32, u32)> = None;
         let mut port = 0;
         while let Some(busy) = node.busy_from(port) {
-            let Link { driver, way } = &self.links[(node.first + busy) as usize];
-            let due = (driver.due(), way.rank, busy);
+            let Link { driver, channel } = &self.links[(node.first + busy) as usize];
+            let due = (driver.due(), channel.rank, busy);
             if due.0 != Time::NEVER && first.is_none_or(|first| due < first) {
                 first = Some(due);
             }
