@@ -402,9 +402,9 @@ impl Network {
         self.hosts().flat_map(Host::alphas).collect()
     }
 
-    /// Places that connections have taken, open and closed.
+    /// Numbers that connections have taken, open and closed.
     pub(crate) fn connections(&self) -> usize {
-        self.hosts().map(Host::places).sum()
+        self.hosts().map(Host::numbered).sum()
     }
 
     /// Reads a port's queues for the series.

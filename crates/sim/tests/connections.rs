@@ -1,5 +1,5 @@
 //! Flows on connections: persistent ones carry flow after flow, a busy pair opens another,
-//! places of closed ones are used again.
+//! numbers of closed ones are used again.
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Span, Time};

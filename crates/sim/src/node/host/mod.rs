@@ -555,17 +555,17 @@ impl Host {
         busy.filter_map(|half| half.sending.alpha())
     }
 
-    /// Places that sending halves have taken, open and closed.
-    pub(crate) fn places(&self) -> usize {
+    /// Numbers that sending halves have taken, open and closed.
+    pub(crate) fn numbered(&self) -> usize {
         self.senders.len()
     }
 }
 
 /// Bytes that a connection takes, both halves and what finds them, and what a flow adds.
 pub(crate) fn sizes() -> (usize, usize) {
-    let places = size_of::<(FlowId, ConnId)>() + size_of::<(Shared, Vec<ConnId>)>();
+    let tables = size_of::<(FlowId, ConnId)>() + size_of::<(Shared, Vec<ConnId>)>();
     let halves = size_of::<SendHalf>() + size_of::<ReceiveHalf>();
-    (halves + places, size_of::<Running>() + size_of::<halves::Expected>())
+    (halves + tables, size_of::<Running>() + size_of::<halves::Expected>())
 }
 
 /// A flow that is through is written down where it started: here, or where it was asked for.
