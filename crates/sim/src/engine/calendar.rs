@@ -49,12 +49,14 @@ impl Calendar {
         if phase - self.first < self.ring.len() as u64 {
             let place = self.place(phase);
             let bucket = &mut self.ring[place];
-            if bucket.capacity() == 0 {
-                *bucket = self.spare.pop().unwrap_or_default();
+            if bucket.is_empty() {
+                if bucket.capacity() == 0 {
+                    *bucket = self.spare.pop().unwrap_or_default();
+                }
+                self.taken[place / 64] |= 1 << (place % 64);
             }
             prefetch_room(bucket, 16);
             bucket.push(event);
-            self.taken[place / 64] |= 1 << (place % 64);
         } else {
             self.push_far(event, colour);
         }

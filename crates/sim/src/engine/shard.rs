@@ -10,6 +10,8 @@ const STAGES: [(Stage, usize); 4] =
     [(Stage::First, 40), (Stage::Second, 28), (Stage::Third, 16), (Stage::Fourth, 8)];
 /// Fewer events than that are not worth sorting or fetching for: what they lead to is near.
 const FEW: usize = 192;
+/// So few nodes stay in the caches.
+const NEAR: usize = 64;
 /// No event.
 const NONE: u32 = u32::MAX;
 
@@ -136,11 +138,10 @@ impl<W: World> Shard<W> {
                 met.push(event.node);
             }
             self.before.push(std::mem::replace(last, nth));
-            self.world.fetch(event, Stage::First);
         }
-        for stage in [Stage::Second, Stage::Third] {
-            for event in bucket.iter() {
-                self.world.fetch(event, stage);
+        if self.colours.len() > NEAR {
+            for stage in [Stage::Packet, Stage::Half] {
+                bucket.iter().for_each(|event| self.world.fetch(event, stage));
             }
         }
         for node in met.drain(..) {

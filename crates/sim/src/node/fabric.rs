@@ -12,6 +12,7 @@ use crate::packet::Payload;
 use crate::random::OnDemand;
 use crate::topology::Hop;
 use crate::traffic::FlowStart;
+use std::cmp::Ordering;
 use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
@@ -376,10 +377,27 @@ impl Fabric {
         if events.len() < 2 {
             return;
         }
-        events.sort_unstable_by(|a, b| {
-            let key = |event: &Event| (event.at, class(event.what));
-            key(a).cmp(&key(b)).then_with(|| self.tie(a).cmp(&self.tie(b)))
-        });
+        let key = |event: &Event| (event.at, class(event.what));
+        let before = |a: &Event, b: &Event| match key(a).cmp(&key(b)) {
+            Ordering::Equal => self.tie(a) < self.tie(b),
+            order => order == Ordering::Less,
+        };
+        if events.len() > 16 {
+            let order = |a: &Event, b: &Event| {
+                key(a).cmp(&key(b)).then_with(|| self.tie(a).cmp(&self.tie(b)))
+            };
+            return events.sort_unstable_by(order);
+        }
+        // Mostly two or three.
+        for nth in 1..events.len() {
+            let event = events[nth];
+            let mut place = nth;
+            while place > 0 && before(&event, &events[place - 1]) {
+                events[place] = events[place - 1];
+                place -= 1;
+            }
+            events[place] = event;
+        }
     }
 
     /// The place of an event among those of its instant and class.
@@ -457,6 +475,10 @@ impl Fabric {
     #[inline(always)]
     fn fetch_for_host(&self, host: &Host, node: usize, slot: SlotId, stage: Stage) {
         match stage {
+            Stage::Packet => {
+                prefetch(self.packets.arena.cargo(slot));
+                prefetch(&self.packets.payloads[slot.index()]);
+            }
             Stage::First => {
                 prefetch(self.packets.arena.cargo(slot));
                 prefetch(&self.packets.payloads[slot.index()]);
@@ -464,7 +486,7 @@ impl Fabric {
                 prefetch(&self.links[node]);
                 prefetch(&self.pools[node]);
             }
-            Stage::Second => host.fetch(&self.packets.payloads[slot.index()]),
+            Stage::Half | Stage::Second => host.fetch(&self.packets.payloads[slot.index()]),
             Stage::Third => prefetch_lines(self.links[node].driver.port(), PORT_LINES),
             Stage::Fourth => {}
         }
@@ -473,20 +495,25 @@ impl Fabric {
     #[inline(always)]
     fn fetch_for_switch(&self, switch: usize, slot: SlotId, stage: Stage) {
         let node = &self.switches[switch];
-        if stage == Stage::First {
-            prefetch(self.packets.arena.cargo(slot));
-            return prefetch_lines(node, 2);
+        match stage {
+            Stage::Packet => return prefetch(self.packets.arena.cargo(slot)),
+            Stage::First => {
+                prefetch(self.packets.arena.cargo(slot));
+                return prefetch_lines(node, 2);
+            }
+            Stage::Half => return,
+            _ => {}
         }
         let out = self.packets.arena.cargo(slot).words[transit::OUT];
         let Some(link) = self.links.get((node.first + out) as usize) else { return };
         match stage {
-            Stage::First => {}
             Stage::Second => prefetch(link),
             Stage::Third => prefetch_lines(link.driver.port(), PORT_LINES),
             Stage::Fourth => {
                 let class = self.packets.arena.packet(slot).class;
                 prefetch(link.driver.port().state().queue_like(class));
             }
+            Stage::Packet | Stage::Half | Stage::First => {}
         }
     }
 }
