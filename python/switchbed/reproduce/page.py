@@ -35,7 +35,8 @@ its paper's README in `reproductions/`.
 
 The numbers below were measured with the engine as it was until 21 November 2026: ties at one
 instant were broken the same way for a whole run, and ports shared one random stream. Since then
-the order of ties is drawn at each instant, and runs differ from these.
+the order of ties is drawn at each instant, ports and rate limiters have streams of their own, a
+late copy that comes to a closed connection is not answered, and runs differ from these.
 """
 
 
