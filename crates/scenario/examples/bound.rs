@@ -17,7 +17,7 @@ fn main() {
     };
     let sets: Vec<String> = words.collect();
     let plans = plans(Path::new(&file), &sets, None).unwrap_or_else(|mistake| panic!("{mistake}"));
-    let division = Division { threads: 1, shards };
+    let division = Division { threads: 1, shards, worthwhile: 0 };
     let run = Simulation::with(&plans[0].scenario, &Nothing, division);
     let mut run = run.unwrap_or_else(|error| panic!("{error}"));
     while run.advance(100_000) == Status::Running {}

@@ -3,14 +3,17 @@
 use crate::results::Results;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 use switchbed_qdisc::units::Bytes;
 use switchbed_sim::{BuildError, Division, Simulation, Status};
 use switchbed_spec::Scenario;
 use switchbed_spec::build::{Nothing, Outside};
 
-/// Packets' arrivals, or what takes as long, between two looks at the flag to stop: less than a
-/// millisecond, and with a scheme in Python less than half a second.
+/// Packets' arrivals, or what takes as long, between two looks at the flag to stop, at least: less
+/// than a millisecond, and with a scheme in Python less than half a second.
 const BATCH: u64 = 2_000;
+/// The most of them: a call is to take some ten milliseconds.
+const MOST: u64 = 1 << 20;
 
 /// How far a run is, for another thread to read, and how to stop it.
 #[derive(Debug, Default)]
@@ -99,7 +102,7 @@ pub fn run_on(
     progress: &Progress,
     threads: usize,
 ) -> Result<Results, Unfinished> {
-    run_with(scenario, progress, &Nothing, Division { threads, shards: threads })
+    run_with(scenario, progress, &Nothing, Division::threads(threads))
 }
 
 /// Runs a scenario with schemes that the caller brings along, its work divided.
@@ -117,13 +120,19 @@ pub fn run_with(
     progress.update(&simulation);
     let mut flows = Vec::new();
     let mut series = Vec::new();
-    let mut running = true;
+    let (mut running, mut batch) = (true, BATCH);
     outside.look();
     while running {
         if progress.cancelled() {
             return Err(Unfinished::Cancelled);
         }
-        running = simulation.advance(BATCH) == Status::Running;
+        let begin = Instant::now();
+        running = simulation.advance(batch) == Status::Running;
+        batch = match begin.elapsed().as_millis() {
+            0..5 => MOST.min(2 * batch),
+            20.. => BATCH.max(batch / 2),
+            _ => batch,
+        };
         if let Some(error) = simulation.failure() {
             return Err(error.into());
         }

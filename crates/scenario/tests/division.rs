@@ -36,7 +36,7 @@ fn run(scenario: &Scenario, division: Division, batch: u64) -> Outcome {
 fn divided(scenario: &Scenario) -> Outcome {
     let whole = run(scenario, Division::ALONE, 1 << 40);
     for (threads, shards, batch) in [(1, 2, 1_000), (1, 5, 1 << 40), (2, 3, 1 << 40)] {
-        let parts = run(scenario, Division { threads, shards }, batch);
+        let parts = run(scenario, Division { threads, shards, worthwhile: 0 }, batch);
         assert_eq!(whole.0, parts.0, "{threads} threads, {shards} shards");
         assert!(whole.1 == parts.1 && whole.2 == parts.2, "{threads} threads, {shards} shards");
     }

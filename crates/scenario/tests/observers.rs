@@ -105,7 +105,7 @@ fn flows_are_the_same_whatever_looks_on_and_however_the_work_is_divided() {
     let plans = plans(&file, &sets, None).unwrap_or_else(|mistake| panic!("{mistake}"));
     let measures = MEASURES.map(|text| (text, measure(text)));
     let divisions: Vec<Division> = (1..=3)
-        .flat_map(|threads| (1..=5).map(move |shards| Division { threads, shards }))
+        .flat_map(|threads| (1..=5).map(move |shards| Division { threads, shards, worthwhile: 0 }))
         .collect();
     let (mut seen, mut nth) = (BTreeSet::new(), 0);
     for plan in plans {

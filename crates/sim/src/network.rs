@@ -28,15 +28,22 @@ pub struct Division {
     pub threads: usize,
     /// Parts of the network; at least one a thread.
     pub shards: usize,
+    /// Events that each thread must have from one time that they meet to the next: while there are
+    /// fewer, one thread does the work of all.
+    pub worthwhile: u64,
 }
+
+/// Threads meet after every phase, which takes some microseconds and, where others want their
+/// cores, far more.
+const WORTHWHILE: u64 = 200;
 
 impl Division {
     /// One thread for the whole network.
-    pub const ALONE: Division = Division { threads: 1, shards: 1 };
+    pub const ALONE: Division = Division { threads: 1, shards: 1, worthwhile: 0 };
 
     /// So many threads, with a part of the network each.
     pub fn threads(threads: usize) -> Division {
-        Division { threads, shards: threads }
+        Division { threads, shards: threads, worthwhile: WORTHWHILE }
     }
 }
 
@@ -221,7 +228,8 @@ impl Network {
             by_shard[shard as usize].push(colour);
         }
         let worlds = worlds.into_iter().zip(by_shard).collect();
-        let mut engine = Engine::new(worlds, division.threads, phases, reach);
+        let mut engine =
+            Engine::new(worlds, (division.threads, division.worthwhile), phases, reach);
         for (shard, visits) in engine.shards.iter_mut().zip(visits) {
             visits.into_iter().for_each(|(node, at)| shard.wake(node, at));
         }

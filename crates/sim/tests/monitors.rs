@@ -203,7 +203,7 @@ fn monitors_change_nothing_and_see_the_same_however_ports_are_settled() {
         underflow: ports(),
     };
     let run = |scenario: &Scenario, shards: usize| {
-        let division = Division { threads: 1, shards };
+        let division = Division { threads: 1, shards, worthwhile: 0 };
         let simulation = Simulation::with(scenario, &build::Nothing, division);
         let mut simulation = simulation.expect("builds");
         while simulation.advance(if shards > 1 { 1 } else { 1 << 30 }) == Status::Running {}

@@ -26,9 +26,13 @@ pub(crate) enum Ran {
 pub(crate) struct Engine<W: World> {
     pub(crate) shards: Vec<Shard<W>>,
     threads: usize,
+    /// With fewer events a phase for each of them one thread does the work of all.
+    worthwhile: u64,
     phases: Phases,
     /// The events of each phase's busiest shard, summed.
     busiest: u64,
+    /// Events a phase, as the last call had them.
+    a_phase: u64,
 }
 
 /// What every thread knows before a phase.
@@ -67,7 +71,7 @@ impl<W: World> Engine<W> {
     /// Shards of worlds with nodes of these colours. `reach` is how far ahead most events are.
     pub(crate) fn new(
         worlds: Vec<(W, Vec<Colour>)>,
-        threads: usize,
+        (threads, worthwhile): (usize, u64),
         phases: Phases,
         reach: Span,
     ) -> Engine<W> {
@@ -75,7 +79,14 @@ impl<W: World> Engine<W> {
         let count = worlds.len();
         let shard = |(world, colours)| Shard::new(world, colours, count, phases, reach);
         let shards = worlds.into_iter().map(shard).collect();
-        Engine { shards, threads: threads.clamp(1, count), phases, busiest: 0 }
+        Engine {
+            shards,
+            threads: threads.clamp(1, count),
+            worthwhile,
+            phases,
+            busiest: 0,
+            a_phase: 0,
+        }
     }
 
     /// Events handled so far.
@@ -103,7 +114,14 @@ impl<W: World> Engine<W> {
         let limits = Limits { until, events, last, why: Ran::Through };
         self.exchange();
         let sum = self.shards.iter().map(|shard| sum(shard, 0)).fold(Sum::NONE, Sum::and);
-        if self.threads > 1 { self.run_threads(sum, limits) } else { self.run_alone(sum, limits) }
+        let before = self.events();
+        let (ran, phases) =
+            match self.threads > 1 && self.a_phase >= self.worthwhile * self.threads as u64 {
+                true => self.run_threads(sum, limits),
+                false => self.run_alone(sum, limits),
+            };
+        self.a_phase = (self.events() - before).checked_div(phases).unwrap_or(self.a_phase);
+        ran
     }
 
     /// Delivers the mail.
@@ -121,13 +139,15 @@ impl<W: World> Engine<W> {
         }
     }
 
-    fn run_alone(&mut self, mut before: Sum, mut limits: Limits) -> Ran {
-        let mut done = None;
+    /// Also how many phases there were.
+    fn run_alone(&mut self, mut before: Sum, mut limits: Limits) -> (Ran, u64) {
+        let (mut done, mut count) = (None, 0);
         loop {
             let phase = match limits.decide(self.phases, before, done) {
                 Ok(phase) => phase,
-                Err(ran) => return ran,
+                Err(ran) => return (ran, count),
             };
+            count += 1;
             let end = self.phases.end(phase).min(limits.until);
             let mut busiest = 0;
             for shard in &mut self.shards {
@@ -145,7 +165,8 @@ impl<W: World> Engine<W> {
         }
     }
 
-    fn run_threads(&mut self, before: Sum, limits: Limits) -> Ran {
+    /// Also how many phases there were.
+    fn run_threads(&mut self, before: Sum, limits: Limits) -> (Ran, u64) {
         let phases = self.phases;
         let count = self.shards.len();
         let boxes: Vec<Mutex<Vec<W::Parcel>>> =
@@ -159,11 +180,13 @@ impl<W: World> Engine<W> {
             let place =
                 |turn: usize, from: usize, to: usize| &boxes[(turn * count + from) * count + to];
             let (mut before, mut turn, mut done, mut limits) = (before, 0, None, limits);
+            let mut met = 0;
             let ran = loop {
                 let phase = match limits.decide(phases, before, done) {
                     Ok(phase) => phase,
                     Err(ran) => break ran,
                 };
+                met += 1;
                 let until = phases.end(phase).min(limits.until);
                 done = Some(phase);
                 let mut own = Sum::NONE;
@@ -195,7 +218,7 @@ impl<W: World> Engine<W> {
                 turn ^= 1;
             };
             alarm.off();
-            ran
+            (ran, met)
         };
         std::thread::scope(|scope| {
             let mut teams = self.shards.chunks_mut(each).enumerate();
@@ -204,7 +227,7 @@ impl<W: World> Engine<W> {
                 let work = &work;
                 scope.spawn(move || work(team, shards));
             }
-            first.map_or(Ran::Through(limits.until), |(team, shards)| work(team, shards))
+            first.map_or((Ran::Through(limits.until), 0), |(team, shards)| work(team, shards))
         })
     }
 }
