@@ -35,7 +35,7 @@ def taken(asked: int, plans: Sequence[Plan], jobs: int, *, any_threads: bool = F
     beside = min(jobs, len(plans))
     fair = max(1, cores() // beside)
     if asked <= fair or any_threads:
-        return Taken(asked, "as asked")
+        return Taken(asked, "as asked; where a window has little work, one does it all")
     runs = "run at a time shares" if beside == 1 else "runs at a time share"
     return Taken(
         fair,

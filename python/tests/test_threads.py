@@ -51,7 +51,7 @@ def test_the_command_says_what_it_took_and_the_tables_are_the_same(
     alone, said = made("alone")
     assert "thread" not in said
     three, said = made("three", "--threads", "3", "--any-threads")
-    assert "switchbed: 3 threads a run: as asked\n" in said
+    assert "switchbed: 3 threads a run: as asked; " in said
     assert alone == three
     machine = json.loads((tmp_path / "three/machine.json").read_text())
     assert machine["threads_a_run"] == 3
