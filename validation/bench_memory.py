@@ -115,12 +115,12 @@ written as Parquet, over the difference of their numbers; {machine}; Switchbed {
 
 How many there will be is worked out from the scenario: flows as far as `run.until` lets them start,
 connections as the load makes one expect, rows as often as the intervals fit, at most
-`measure.samples`, captured packets at most `measure.capture_packets`; a port with its link is
-reckoned with 1,700 B and 50 B a queue, a queue whose lengths are measured with 500 B. The packets in
-the network are not among it. A run that takes 1 GB and more says so before it starts. Over 80 % of the lesser of the machine's free memory
-(`MemAvailable`) and the control group's limit it is refused, with the sum, unless `--any-memory`
-(`any_memory=True` in Python) is given. Runs side by side are counted together: the `--jobs`
-largest.
+`measure.samples`, captured packets at most `measure.capture_packets`. A port with its link is
+reckoned with 1,700 B and 50 B a queue, a queue whose lengths are measured with 500 B; the packets
+in the network are not among it. A run that takes 1 GB and more says so before it starts. Over 80 %
+of the lesser of the machine's free memory (`MemAvailable`) and the control group's limit it is
+refused, with the sum, unless `--any-memory` (`any_memory=True` in Python) is given. Runs side by
+side are counted together: the `--jobs` largest.
 <!-- memory:end -->"""
 
 
