@@ -3,7 +3,6 @@
 use crate::results::Results;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
 use switchbed_qdisc::units::Bytes;
 use switchbed_sim::{BuildError, Division, Simulation, Status};
 use switchbed_spec::Scenario;
@@ -12,8 +11,19 @@ use switchbed_spec::build::{Nothing, Outside};
 /// Packets' arrivals, or what takes as long, between two looks at the flag to stop, at least: less
 /// than a millisecond, and with a scheme in Python less than half a second.
 const BATCH: u64 = 2_000;
-/// The most of them: a call is to take some ten milliseconds.
-const MOST: u64 = 1 << 20;
+/// For each host of a large fabric, where threads begin and end with each look.
+const BATCH_A_HOST: u64 = 16;
+/// The most of them: a tenth of a second.
+const MOST: u64 = 200_000;
+
+/// So many for a scenario: what a run counts as events depends on where it is interrupted, so that
+/// nothing else may.
+fn batch(scenario: &Scenario) -> u64 {
+    match scenario.scheme.name.as_str() {
+        "python" => BATCH,
+        _ => (BATCH_A_HOST * u64::from(scenario.topology.hosts())).clamp(BATCH, MOST),
+    }
+}
 
 /// How far a run is, for another thread to read, and how to stop it.
 #[derive(Debug, Default)]
@@ -120,19 +130,14 @@ pub fn run_with(
     progress.update(&simulation);
     let mut flows = Vec::new();
     let mut series = Vec::new();
-    let (mut running, mut batch) = (true, BATCH);
+    let mut running = true;
+    let batch = batch(scenario);
     outside.look();
     while running {
         if progress.cancelled() {
             return Err(Unfinished::Cancelled);
         }
-        let begin = Instant::now();
         running = simulation.advance(batch) == Status::Running;
-        batch = match begin.elapsed().as_millis() {
-            0..5 => MOST.min(2 * batch),
-            20.. => BATCH.max(batch / 2),
-            _ => batch,
-        };
         if let Some(error) = simulation.failure() {
             return Err(error.into());
         }
