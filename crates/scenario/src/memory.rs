@@ -1,6 +1,8 @@
 //! The memory that a run will take, as far as its scenario tells before it starts: what ports,
-//! flows, samples, captured packets and connections come to. The bytes of each are measured by
-//! `make bench-memory`; how many there will be is worked out here, rather too many than too few.
+//! flows, samples, captured packets and connections come to. The bytes of each but the ports are
+//! measured by `make bench-memory`; how many there will be is worked out here, rather too many than
+//! too few. The packets in the network are not among it: a fat-tree of 65,536 hosts took a third
+//! more than this says (docs/performance.md).
 
 use crate::lists::Listed;
 use serde::Serialize;
@@ -20,7 +22,7 @@ const PROBE_BYTES: u64 = 60;
 const CHANGE_BYTES: u64 = 80;
 /// A flow's rate in a window and its row in `rates`.
 const RATE_BYTES: u64 = 100;
-/// A port with its link, and a queue of it.
+/// A port with its link, and a queue of it, before the first packet.
 const PORT_BYTES: u64 = 1_700;
 const QUEUE_BYTES: u64 = 50;
 /// A queue whose lengths are measured: most are short.

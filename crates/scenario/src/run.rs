@@ -16,8 +16,8 @@ const BATCH_A_HOST: u64 = 16;
 /// The most of them: a tenth of a second.
 const MOST: u64 = 200_000;
 
-/// So many for a scenario: what a run counts as events depends on where it is interrupted, so that
-/// nothing else may.
+/// So many for a scenario, and by nothing but it: what a run counts as events depends on where it
+/// is interrupted.
 fn batch(scenario: &Scenario) -> u64 {
     match scenario.scheme.name.as_str() {
         "python" => BATCH,
