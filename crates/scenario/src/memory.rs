@@ -1,7 +1,7 @@
 //! The memory that a run will take, as far as its scenario tells before it starts: what ports,
 //! flows, samples, captured packets and connections come to. The bytes of each but the ports are
 //! measured by `make bench-memory`; how many there will be is worked out here, rather too many than
-//! too few. The packets in the network are not among it: a fat-tree of 65,536 hosts took a third
+//! too few. The packets in the network are not among it: a fat-tree of 65,536 hosts took two fifths
 //! more than this says (docs/performance.md).
 
 use crate::lists::Listed;
