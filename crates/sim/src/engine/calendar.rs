@@ -151,7 +151,7 @@ mod tests {
             };
             for (ahead, colour, times) in pushes {
                 let at = Time::from_ps(now + ahead);
-                let event = Event { at, node: all.len() as u32, what: 0 };
+                let event = Event::new(at, all.len() as u32, 0);
                 all.push((calendar.push(event, colour), event));
                 for _ in 1..times {
                     let next = calendar.next(phase);

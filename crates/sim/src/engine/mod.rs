@@ -31,10 +31,29 @@ use switchbed_qdisc::units::Time;
 pub(crate) struct Event {
     /// When.
     pub(crate) at: Time,
+    /// The node and what happens to it, in one word: two words are passed in registers.
+    to: u64,
+}
+
+impl Event {
+    /// `node` is the node's place in its shard; `what` is as its world has it, or [`WAKE`]: nothing
+    /// but that the node is to be visited.
+    #[inline(always)]
+    pub(crate) const fn new(at: Time, node: u32, what: u32) -> Event {
+        Event { at, to: (node as u64) << 32 | what as u64 }
+    }
+
     /// The node's place in its shard.
-    pub(crate) node: u32,
-    /// What, as its world has it; [`WAKE`]: nothing but that the node is to be visited.
-    pub(crate) what: u32,
+    #[inline(always)]
+    pub(crate) const fn node(self) -> u32 {
+        (self.to >> 32) as u32
+    }
+
+    /// What happens to it.
+    #[inline(always)]
+    pub(crate) const fn what(self) -> u32 {
+        self.to as u32
+    }
 }
 
 /// The event that does nothing.
@@ -94,7 +113,7 @@ impl<P> Outbox<'_, P> {
     /// For a node of this shard.
     #[inline]
     pub(crate) fn event(&mut self, event: Event) {
-        let phase = self.calendar.push(event, self.colours[event.node as usize]);
+        let phase = self.calendar.push(event, self.colours[event.node() as usize]);
         assert!(phase >= self.next, "{event:?} is earlier than the lookahead allows");
     }
 

@@ -68,7 +68,7 @@ impl<W: World> Shard<W> {
 
     /// Something that happens from outside: not before what was run.
     pub(crate) fn push(&mut self, event: Event) {
-        self.calendar.push(event, self.colours[event.node as usize]);
+        self.calendar.push(event, self.colours[event.node() as usize]);
     }
 
     /// Sees to it that a node is visited by a time.
@@ -76,7 +76,7 @@ impl<W: World> Shard<W> {
         let wake = &mut self.wakes[node as usize];
         if at < *wake {
             *wake = at;
-            self.calendar.push(Event { at, node, what: WAKE }, self.colours[node as usize]);
+            self.calendar.push(Event::new(at, node, WAKE), self.colours[node as usize]);
         }
     }
 
@@ -133,9 +133,9 @@ impl<W: World> Shard<W> {
         let mut met = std::mem::take(&mut self.met);
         self.before.clear();
         for (nth, event) in (0..).zip(bucket.iter()) {
-            let last = &mut self.last[event.node as usize];
+            let last = &mut self.last[event.node() as usize];
             if *last == NONE {
-                met.push(event.node);
+                met.push(event.node());
             }
             self.before.push(std::mem::replace(last, nth));
         }
@@ -170,8 +170,8 @@ impl<W: World> Shard<W> {
         self.by_node(bucket, &mut sorted);
         let (mut from, mut fetched) = (0, [0; STAGES.len()]);
         while from < sorted.len() {
-            let node = sorted[from].node;
-            let len = sorted[from..].iter().take_while(|event| event.node == node).count();
+            let node = sorted[from].node();
+            let len = sorted[from..].iter().take_while(|event| event.node() == node).count();
             let to = from + len;
             for (&(stage, ahead), fetched) in STAGES.iter().zip(&mut fetched) {
                 let until = (from + ahead).max(to).min(sorted.len());
@@ -212,14 +212,14 @@ impl<W: World> Shard<W> {
         sorted.extend_from_slice(bucket);
         self.counts.fill(0);
         for event in bucket {
-            self.counts[event.node as usize] += 1;
+            self.counts[event.node() as usize] += 1;
         }
         let mut sum = 0;
         for count in &mut self.counts {
             sum += std::mem::replace(count, sum);
         }
         for event in bucket {
-            let place = &mut self.counts[event.node as usize];
+            let place = &mut self.counts[event.node() as usize];
             sorted[*place as usize] = *event;
             *place += 1;
         }

@@ -167,7 +167,7 @@ impl Fabric {
         let host = if flow.request.is_some() { flow.dst } else { flow.src };
         let (_, node) = self.shared.hosts[host as usize];
         self.log.running += 1;
-        Event { at: flow.start, node, what: START | self.starts.put(flow) }
+        Event::new(flow.start, node, START | self.starts.put(flow))
     }
 
     /// When each host wants to be visited first.
@@ -333,7 +333,7 @@ impl Fabric {
             me: self.me,
             out,
         };
-        let mut events = events.iter().filter(|event| event.what != WAKE).peekable();
+        let mut events = events.iter().filter(|event| event.what() != WAKE).peekable();
         loop {
             let at = events.peek().map_or(Time::NEVER, |event| event.at);
             let timer = host.next_timer();
@@ -346,9 +346,9 @@ impl Fabric {
                 continue;
             }
             let Some(event) = events.next() else { break };
-            match class(event.what) {
+            match class(event.what()) {
                 0 => {
-                    let slot = SlotId::at(event.what);
+                    let slot = SlotId::at(event.what());
                     let packets = &mut cx.net.packets;
                     let packet = *packets.arena.packet(slot);
                     let payload = packets.payloads[slot.index()];
@@ -356,12 +356,12 @@ impl Fabric {
                     host.deliver(packet, payload, &mut cx, at);
                 }
                 1 => {
-                    if let Some(notice) = cx.net.notices.take(place(event.what)) {
+                    if let Some(notice) = cx.net.notices.take(place(event.what())) {
                         host.notice(notice, &mut cx, at);
                     }
                 }
                 _ => {
-                    if let Some(flow) = starts.take(place(event.what)) {
+                    if let Some(flow) = starts.take(place(event.what())) {
                         host.start(&flow, &mut cx);
                     }
                 }
@@ -377,7 +377,7 @@ impl Fabric {
         if events.len() < 2 {
             return;
         }
-        let key = |event: &Event| (event.at, class(event.what));
+        let key = |event: &Event| (event.at, class(event.what()));
         let before = |a: &Event, b: &Event| match key(a).cmp(&key(b)) {
             Ordering::Equal => self.tie(a) < self.tie(b),
             order => order == Ordering::Less,
@@ -403,14 +403,14 @@ impl Fabric {
     /// The place of an event among those of its instant and class.
     #[cold]
     fn tie(&self, event: &Event) -> (u64, u64) {
-        match class(event.what) {
+        match class(event.what()) {
             0 => {
-                let cargo = self.packets.arena.cargo(SlotId::at(event.what));
+                let cargo = self.packets.arena.cargo(SlotId::at(event.what()));
                 let rank = cargo.words[transit::LINK];
                 (self.shared.ties.order(event.at, rank).into(), rank.into())
             }
-            1 => self.notices.get(place(event.what)).map_or((0, 0), Notice::order),
-            2 => (self.starts.get(place(event.what)).map_or(0, |flow| flow.row), 0),
+            1 => self.notices.get(place(event.what())).map_or((0, 0), Notice::order),
+            2 => (self.starts.get(place(event.what())).map_or(0, |flow| flow.row), 0),
             _ => (0, 0),
         }
     }
@@ -421,10 +421,10 @@ impl World for Fabric {
 
     #[inline(always)]
     fn fetch(&self, event: &Event, stage: Stage) {
-        if class(event.what) != 0 {
+        if class(event.what()) != 0 {
             return;
         }
-        let (node, slot) = (event.node as usize, SlotId::at(event.what));
+        let (node, slot) = (event.node() as usize, SlotId::at(event.what()));
         match self.hosts.get(node) {
             Some(host) => self.fetch_for_host(host, node, slot, stage),
             None => self.fetch_for_switch(node - self.hosts.len(), slot, stage),
@@ -440,7 +440,7 @@ impl World for Fabric {
         out: &mut Outbox<Parcel>,
     ) -> Time {
         self.sort(events);
-        if let Some(last) = events.iter().rfind(|event| event.what != WAKE) {
+        if let Some(last) = events.iter().rfind(|event| event.what() != WAKE) {
             self.last_event = self.last_event.max(last.at);
         }
         let node = node as usize;
@@ -454,11 +454,11 @@ impl World for Fabric {
         match parcel {
             Parcel::Packet { at, node, packet, payload, cargo } => {
                 let slot = self.packets.put(packet, payload, cargo);
-                Event { at, node, what: slot.index() as u32 }
+                Event::new(at, node, slot.index() as u32)
             }
             Parcel::Notice { node, notice } => {
                 let at = notice.at;
-                Event { at, node, what: NOTICE | self.notices.put(*notice) }
+                Event::new(at, node, NOTICE | self.notices.put(*notice))
             }
         }
     }
@@ -574,7 +574,7 @@ impl host::Net for Card<'_, '_> {
         *self.posted += 1;
         let notice = Notice { at, to, nth: *self.posted, flow, what };
         if shard == self.me {
-            self.out.event(Event { at, node, what: NOTICE | self.notices.put(notice) });
+            self.out.event(Event::new(at, node, NOTICE | self.notices.put(notice)));
         } else {
             self.out.post(shard, at, Parcel::Notice { node, notice: Box::new(notice) });
         }

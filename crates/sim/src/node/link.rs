@@ -147,7 +147,7 @@ impl Wire for Line<'_, '_> {
             cargo.words[transit::OUT] = self.shared.route.route(transit::hop(cargo), switch);
         }
         if shard == self.me {
-            self.out.event(Event { at, node, what: slot.index() as u32 });
+            self.out.event(Event::new(at, node, slot.index() as u32));
         } else {
             let parcel = Parcel::Packet {
                 at,

@@ -92,12 +92,12 @@ impl Fabric {
         out: &mut Outbox<Parcel>,
     ) -> Time {
         let reads_pool = self.switches[switch].reads_pool;
-        for event in events.iter().filter(|event| event.what != WAKE) {
-            debug_assert!(class(event.what) == 0, "switches get packets alone");
+        for event in events.iter().filter(|event| event.what() != WAKE) {
+            debug_assert!(class(event.what()) == 0, "switches get packets alone");
             if !self.switches[switch].feedbacks.is_empty() {
                 self.send_feedbacks(switch, event.at, out);
             }
-            let slot = SlotId::at(event.what);
+            let slot = SlotId::at(event.what());
             let port = match self.shared.adapts {
                 false => self.packets.arena.cargo(slot).words[transit::OUT],
                 true => self.choose(switch, slot),
