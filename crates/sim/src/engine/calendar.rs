@@ -48,12 +48,10 @@ impl Calendar {
         let phase = self.phases.of(event.at, colour);
         if phase - self.first < self.ring.len() as u64 {
             let place = self.place(phase);
+            self.taken[place / 64] |= 1 << (place % 64);
             let bucket = &mut self.ring[place];
-            if bucket.is_empty() {
-                if bucket.capacity() == 0 {
-                    *bucket = self.spare.pop().unwrap_or_default();
-                }
-                self.taken[place / 64] |= 1 << (place % 64);
+            if bucket.capacity() == 0 {
+                Self::open(bucket, &mut self.spare);
             }
             prefetch_room(bucket, 16);
             bucket.push(event);
@@ -61,6 +59,12 @@ impl Calendar {
             self.push_far(event, colour);
         }
         phase
+    }
+
+    /// A bucket's first event: it gets memory.
+    #[cold]
+    fn open(bucket: &mut Vec<Event>, spare: &mut Vec<Vec<Event>>) {
+        *bucket = spare.pop().unwrap_or_else(|| Vec::with_capacity(64));
     }
 
     #[cold]

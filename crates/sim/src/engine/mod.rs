@@ -19,6 +19,7 @@ pub(crate) mod phases;
 pub(crate) mod prefetch;
 mod shard;
 pub mod tie;
+mod wakes;
 
 pub(crate) use drive::{Engine, Ran};
 
@@ -80,7 +81,8 @@ pub(crate) trait World: Send {
     /// An event comes soon: fetch what it will need, as far as what was fetched before says where
     /// that is. It is called once for each stage, the first long before, the last just before.
     fn fetch(&self, event: &Event, stage: Stage);
-    /// All that happens to a node before `end`, in any order; what it sends goes to `out`.
+    /// All that happens to a node before `end`, in any order (never [`WAKE`]); what it sends goes to
+    /// `out`.
     /// Answers when it wants to be visited again if nothing else happens to it.
     fn visit(
         &mut self,
@@ -114,7 +116,9 @@ impl<P> Outbox<'_, P> {
     #[inline]
     pub(crate) fn event(&mut self, event: Event) {
         let phase = self.calendar.push(event, self.colours[event.node() as usize]);
-        assert!(phase >= self.next, "{event:?} is earlier than the lookahead allows");
+        if phase < self.next {
+            too_early(event);
+        }
     }
 
     /// For a node of another shard, where it happens at `at`.
@@ -124,4 +128,10 @@ impl<P> Outbox<'_, P> {
         *self.earliest = (*self.earliest).min(at);
         self.mail[shard as usize].push(parcel);
     }
+}
+
+/// A defect of the world's: its lookahead is not what it said.
+#[cold]
+fn too_early(event: Event) -> ! {
+    panic!("{event:?} is earlier than the lookahead allows");
 }

@@ -2,38 +2,39 @@
 
 use super::calendar::Calendar;
 use super::phases::{Colour, Phases};
+use super::wakes::Wakes;
 use super::{Event, Outbox, Stage, WAKE, World};
 use switchbed_qdisc::units::Time;
 
 /// The stages, and how many events before its own each fetches.
 const STAGES: [(Stage, usize); 4] =
     [(Stage::First, 40), (Stage::Second, 28), (Stage::Third, 16), (Stage::Fourth, 8)];
-/// Fewer events than that are not worth sorting or fetching for: what they lead to is near.
+/// For fewer events than that fetching in turn is not worthwhile: what they lead to is near.
 const FEW: usize = 192;
 /// So few nodes stay in the caches.
-const NEAR: usize = 64;
-/// No event.
-const NONE: u32 = u32::MAX;
+const NEAR: usize = 256;
 
 /// A shard: its nodes, and what is to happen to them.
 pub(crate) struct Shard<W: World> {
     pub(crate) world: W,
     calendar: Calendar,
-    /// By node, its earliest visit that was asked for and is still to come.
-    wakes: Vec<Time>,
+    /// Visits in the phases that come next.
+    wakes: Wakes,
+    /// By node, its earliest visit that was asked for, is still to come and is further away.
+    far: Vec<Time>,
+    /// The phase that is handled, or was handled last.
+    phase: u64,
     /// By shard, what goes there.
     pub(super) mail: Vec<Vec<W::Parcel>>,
     /// The earliest of it.
     pub(super) earliest: Time,
     /// Events handled.
     pub(super) events: u64,
+    /// By node, how many events it has in a phase, then where the next goes; zero between phases.
     counts: Vec<u32>,
+    /// A phase's events, node by node; the nodes to visit, and where the events of each end.
     sorted: Vec<Event>,
-    /// By node, its last event of a bucket; by event, its node's before it.
-    last: Vec<u32>,
-    before: Vec<u32>,
-    /// Nodes with events.
-    met: Vec<u32>,
+    visits: Vec<(u32, u32)>,
     phases: Phases,
     /// By node.
     colours: Vec<Colour>,
@@ -52,15 +53,15 @@ impl<W: World> Shard<W> {
         Shard {
             world,
             calendar: Calendar::new(phases, reach),
-            wakes: vec![Time::NEVER; nodes],
+            wakes: Wakes::new(nodes),
+            far: vec![Time::NEVER; nodes],
+            phase: 0,
             mail: (0..shards).map(|_| Vec::new()).collect(),
             earliest: Time::NEVER,
             events: 0,
             counts: vec![0; nodes],
             sorted: Vec::new(),
-            last: vec![NONE; nodes],
-            before: Vec::new(),
-            met: Vec::new(),
+            visits: Vec::new(),
             phases,
             colours,
         }
@@ -72,10 +73,13 @@ impl<W: World> Shard<W> {
     }
 
     /// Sees to it that a node is visited by a time.
+    #[inline]
     pub(crate) fn wake(&mut self, node: u32, at: Time) {
-        let wake = &mut self.wakes[node as usize];
-        if at < *wake {
-            *wake = at;
+        let phase = self.phases.of(at, self.colours[node as usize]);
+        if Wakes::near(phase, self.phase) {
+            self.wakes.add(phase, node);
+        } else if at < self.far[node as usize] {
+            self.far[node as usize] = at;
             self.calendar.push(Event::new(at, node, WAKE), self.colours[node as usize]);
         }
     }
@@ -93,7 +97,7 @@ impl<W: World> Shard<W> {
 
     /// The next phase from this one on with something to do; `u64::MAX`: none.
     pub(super) fn next(&self, from: u64) -> u64 {
-        self.calendar.next(from)
+        self.calendar.next(from).min(self.wakes.next(from))
     }
 
     /// Takes in what came from another shard.
@@ -106,93 +110,89 @@ impl<W: World> Shard<W> {
 
     /// What happens in a phase before `end`.
     pub(super) fn run(&mut self, phase: u64, end: Time) {
+        self.phase = phase;
         let mut bucket = self.calendar.take(phase);
-        if end < self.phases.end(phase) {
-            // What is after the end stays for later.
-            let rest: Vec<Event> = bucket.extract_if(.., |event| event.at >= end).collect();
-            self.visit_all(&mut bucket, phase, end);
-            bucket = rest;
-        } else {
-            self.visit_all(&mut bucket, phase, end);
-            bucket.clear();
-        }
-        self.calendar.give_back(phase, bucket);
+        let cut = end < self.phases.end(phase);
+        // What is after the end stays for later.
+        let rest = match cut {
+            true => bucket.extract_if(.., |event| event.at >= end).collect(),
+            false => Vec::new(),
+        };
+        self.by_node(&mut bucket, phase);
+        self.visit_all(phase, end);
+        bucket.clear();
+        self.calendar.give_back(phase, if cut { rest } else { bucket });
     }
 
-    fn visit_all(&mut self, bucket: &mut [Event], phase: u64, end: Time) {
-        self.events += bucket.len() as u64;
-        if bucket.len() < FEW {
-            self.visit_few(bucket, phase, end);
-        } else {
-            self.visit_many(bucket, phase, end);
+    /// Lays out a phase's events by their nodes: counts them, then deals them out.
+    fn by_node(&mut self, bucket: &mut Vec<Event>, phase: u64) {
+        let nodes = self.wakes.take(phase);
+        bucket.retain(|event| {
+            let node = event.node() as usize;
+            nodes[node / 64] |= 1 << (node % 64);
+            let happens = event.what() != WAKE;
+            if !happens {
+                self.far[node] = Time::NEVER;
+            }
+            self.counts[node] += u32::from(happens);
+            happens
+        });
+        let mut sum = 0;
+        for (word, bits) in (0..).zip(nodes) {
+            let mut bits = std::mem::take(bits);
+            while bits != 0 {
+                let node = 64 * word + bits.trailing_zeros();
+                bits &= bits - 1;
+                sum += std::mem::replace(&mut self.counts[node as usize], sum);
+                self.visits.push((node, sum));
+            }
+        }
+        self.sorted.extend_from_slice(bucket);
+        for event in bucket {
+            let place = &mut self.counts[event.node() as usize];
+            self.sorted[*place as usize] = *event;
+            *place += 1;
         }
     }
 
-    /// Visits node by node in any order, each one's events chained.
-    fn visit_few(&mut self, bucket: &mut [Event], phase: u64, end: Time) {
-        let mut met = std::mem::take(&mut self.met);
-        self.before.clear();
-        for (nth, event) in (0..).zip(bucket.iter()) {
-            let last = &mut self.last[event.node() as usize];
-            if *last == NONE {
-                met.push(event.node());
-            }
-            self.before.push(std::mem::replace(last, nth));
-        }
-        if self.colours.len() > NEAR {
-            for stage in [Stage::Packet, Stage::Half] {
-                bucket.iter().for_each(|event| self.world.fetch(event, stage));
-            }
-        }
-        for node in met.drain(..) {
-            let last = std::mem::replace(&mut self.last[node as usize], NONE) as usize;
-            let mut before = self.before[last];
-            if before == NONE {
-                self.visit(node, &mut bucket[last..=last], phase, end);
-                continue;
-            }
-            let mut events = std::mem::take(&mut self.sorted);
-            events.push(bucket[last]);
-            while before != NONE {
-                events.push(bucket[before as usize]);
-                before = self.before[before as usize];
-            }
-            self.visit(node, &mut events, phase, end);
-            events.clear();
-            self.sorted = events;
-        }
-        self.met = met;
-    }
-
-    /// Visits in the order of nodes, and fetches ahead.
-    fn visit_many(&mut self, bucket: &[Event], phase: u64, end: Time) {
+    /// Visits node by node, and fetches ahead.
+    fn visit_all(&mut self, phase: u64, end: Time) {
         let mut sorted = std::mem::take(&mut self.sorted);
-        self.by_node(bucket, &mut sorted);
-        let (mut from, mut fetched) = (0, [0; STAGES.len()]);
-        while from < sorted.len() {
-            let node = sorted[from].node();
-            let len = sorted[from..].iter().take_while(|event| event.node() == node).count();
-            let to = from + len;
-            for (&(stage, ahead), fetched) in STAGES.iter().zip(&mut fetched) {
-                let until = (from + ahead).max(to).min(sorted.len());
-                for event in &sorted[(*fetched).min(until)..until] {
-                    self.world.fetch(event, stage);
+        let mut visits = std::mem::take(&mut self.visits);
+        self.events += sorted.len() as u64;
+        if sorted.len() < FEW {
+            if self.far.len() > NEAR {
+                for stage in [Stage::Packet, Stage::Half] {
+                    sorted.iter().for_each(|event| self.world.fetch(event, stage));
                 }
-                *fetched = until;
             }
-            self.visit(node, &mut sorted[from..to], phase, end);
-            from = to;
+            let mut from = 0;
+            for (node, to) in visits.drain(..) {
+                self.visit(node, &mut sorted[from..to as usize], phase, end);
+                from = to as usize;
+            }
+        } else {
+            let (mut from, mut fetched) = (0, [0; STAGES.len()]);
+            for (node, to) in visits.drain(..) {
+                let to = to as usize;
+                for (&(stage, ahead), fetched) in STAGES.iter().zip(&mut fetched) {
+                    let until = (from + ahead).max(to).min(sorted.len());
+                    for event in &sorted[(*fetched).min(until)..until] {
+                        self.world.fetch(event, stage);
+                    }
+                    *fetched = until;
+                }
+                self.visit(node, &mut sorted[from..to], phase, end);
+                from = to;
+            }
         }
         sorted.clear();
-        self.sorted = sorted;
+        (self.sorted, self.visits) = (sorted, visits);
     }
 
     #[inline]
     fn visit(&mut self, node: u32, events: &mut [Event], phase: u64, end: Time) {
-        let wake = &mut self.wakes[node as usize];
-        if *wake < end {
-            *wake = Time::NEVER;
-        }
+        self.counts[node as usize] = 0;
         let mut out = Outbox {
             calendar: &mut self.calendar,
             mail: &mut self.mail,
@@ -204,24 +204,6 @@ impl<W: World> Shard<W> {
         let next = self.world.visit(node, events, end, &mut out);
         if next != Time::NEVER {
             self.wake(node, next);
-        }
-    }
-
-    /// Events by their nodes, counted and dealt out.
-    fn by_node(&mut self, bucket: &[Event], sorted: &mut Vec<Event>) {
-        sorted.extend_from_slice(bucket);
-        self.counts.fill(0);
-        for event in bucket {
-            self.counts[event.node() as usize] += 1;
-        }
-        let mut sum = 0;
-        for count in &mut self.counts {
-            sum += std::mem::replace(count, sum);
-        }
-        for event in bucket {
-            let place = &mut self.counts[event.node() as usize];
-            sorted[*place as usize] = *event;
-            *place += 1;
         }
     }
 }

@@ -1,20 +1,21 @@
 //! A switch: its ports' links, the memory that they share, and messages to sources that wait.
 
 use super::fabric::Fabric;
-use super::link::{Line, Link, transit};
-use super::{Parcel, class};
-use crate::engine::{Event, Outbox, WAKE};
+use super::link::{ColdLink, Line, Link, Packets, transit};
+use super::{Parcel, Shared, class};
+use crate::engine::{Event, Outbox};
 use crate::packet::{Body, NOTIFICATIONS, Payload};
 use crate::topology::Hop;
 use std::collections::VecDeque;
 use switchbed_qdisc::seats::Feedback;
 use switchbed_qdisc::units::Time;
-use switchbed_qdisc::{Packet, Pool, SlotId};
+use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
 
 /// Messages that are to be sent, in the order of their times: when, to which host, what.
 pub(super) type Feedbacks = VecDeque<(Time, u32, Feedback)>;
 
-/// A switch.
+/// A switch, in two cache lines.
+#[repr(align(64))]
 pub(super) struct Switch {
     /// Its number among all.
     pub(super) number: u32,
@@ -24,134 +25,167 @@ pub(super) struct Switch {
     /// Its schemes read the memory that the ports share: they are settled as one.
     pub(super) reads_pool: bool,
     pub(super) pool: Pool,
-    /// A bit for each port with packets.
-    pub(super) busy: Box<[u64]>,
-    pub(super) feedbacks: Feedbacks,
+    /// Ports with packets.
+    busy: PortSet,
+    feedbacks: Feedbacks,
+}
+
+const _: () = assert!(size_of::<Switch>() == 128);
+
+/// A set of ports: a bit for each, those of the first 64 at hand.
+struct PortSet {
+    first: u64,
+    others: Box<[u64]>,
+}
+
+impl PortSet {
+    fn new(ports: u32) -> PortSet {
+        let words = (ports as usize).div_ceil(64);
+        PortSet { first: 0, others: vec![0; words.saturating_sub(1)].into() }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, port: u32, member: bool) {
+        let word = match (port as usize / 64).checked_sub(1) {
+            None => &mut self.first,
+            Some(other) => &mut self.others[other],
+        };
+        *word = *word & !(1 << (port % 64)) | u64::from(member) << (port % 64);
+    }
+
+    /// Its words, each with its first port.
+    #[inline(always)]
+    fn words(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    #[inline(always)]
+    fn word(&self, nth: usize) -> u64 {
+        nth.checked_sub(1).map_or(self.first, |other| self.others[other])
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u32> {
+        (0..self.words()).flat_map(|nth| {
+            let mut bits = self.word(nth);
+            std::iter::from_fn(move || {
+                let port = 64 * nth as u32 + bits.trailing_zeros();
+                (bits != 0).then(|| {
+                    bits &= bits - 1;
+                    port
+                })
+            })
+        })
+    }
 }
 
 impl Switch {
     pub(super) fn new(number: u32, first: u32, ports: u32, pool: Pool) -> Switch {
-        Switch {
-            number,
-            first,
-            ports,
-            reads_pool: false,
-            pool,
-            busy: vec![0; (ports as usize).div_ceil(64)].into(),
-            feedbacks: VecDeque::new(),
-        }
-    }
-
-    fn note(&mut self, port: u32, backlogged: bool) {
-        let bit = 1 << (port % 64);
-        let word = &mut self.busy[port as usize / 64];
-        if backlogged { *word |= bit } else { *word &= !bit }
-    }
-
-    /// The first port from this one on that has packets.
-    fn busy_from(&self, port: u32) -> Option<u32> {
-        let mut word = port as usize / 64;
-        let mut bits = self.busy.get(word)? & (u64::MAX << (port % 64));
-        while bits == 0 {
-            word += 1;
-            bits = *self.busy.get(word)?;
-        }
-        Some(word as u32 * 64 + bits.trailing_zeros())
+        let (busy, feedbacks) = (PortSet::new(ports), VecDeque::new());
+        Switch { number, first, ports, reads_pool: false, pool, busy, feedbacks }
     }
 }
 
-/// One port of one switch, with all that an operation needs.
-macro_rules! at_port {
-    ($fabric:expr, $switch:expr, $port:expr, $out:expr, |$driver:ident, $line:ident, $node:ident| $act:expr) => {{
-        let Fabric { switches, links, cold_links, packets, shared, me, .. } = &mut *$fabric;
-        let $node = &mut switches[$switch];
-        let place = ($node.first + $port) as usize;
-        let Link { driver: $driver, channel } = &mut links[place];
-        let mut $line = Line {
-            channel: *channel,
-            cold: &mut cold_links[place],
-            pool: &mut $node.pool,
-            packets,
-            shared,
-            me: *me,
-            out: $out,
-            feedbacks: Some(&mut $node.feedbacks),
-            told: false,
-        };
-        $act
-    }};
+/// A switch at work: what it has, and what it sends with.
+pub(super) struct AtWork<'a, 'b> {
+    node: &'a mut Switch,
+    links: &'a mut [Link],
+    cold: &'a mut [ColdLink],
+    packets: &'a mut Packets,
+    shared: &'a Shared,
+    me: u16,
+    out: &'a mut Outbox<'b, Parcel>,
 }
 
 impl Fabric {
-    /// All that happens to a switch before `end`; its events are in order.
-    pub(super) fn visit_switch(
-        &mut self,
+    /// A switch of this shard at work.
+    #[inline(always)]
+    pub(super) fn switch<'a, 'b>(
+        &'a mut self,
         switch: usize,
-        events: &[Event],
-        end: Time,
-        out: &mut Outbox<Parcel>,
-    ) -> Time {
-        let reads_pool = self.switches[switch].reads_pool;
-        for event in events.iter().filter(|event| event.what() != WAKE) {
+        out: &'a mut Outbox<'b, Parcel>,
+    ) -> AtWork<'a, 'b> {
+        let Fabric { switches, links, cold_links, packets, shared, me, .. } = self;
+        let node = &mut switches[switch];
+        let places = node.first as usize..(node.first + node.ports) as usize;
+        let (links, cold) = (&mut links[places.clone()], &mut cold_links[places]);
+        AtWork { node, links, cold, packets, shared, me: *me, out }
+    }
+}
+
+impl AtWork<'_, '_> {
+    /// All that happens to it before `end`; its events are packets in order. When it is to be
+    /// visited again.
+    #[inline(always)]
+    pub(super) fn visit(mut self, events: &[Event], end: Time) -> Time {
+        for event in events {
             debug_assert!(class(event.what()) == 0, "switches get packets alone");
-            if !self.switches[switch].feedbacks.is_empty() {
-                self.send_feedbacks(switch, event.at, out);
+            if !self.node.feedbacks.is_empty() {
+                self.send_feedbacks(event.at);
             }
             let slot = SlotId::at(event.what());
             let port = match self.shared.adapts {
                 false => self.packets.arena.cargo(slot).words[transit::OUT],
-                true => self.choose(switch, slot),
+                true => self.choose(slot),
             };
-            if reads_pool {
-                self.settle_in_order(switch, event.at, out);
+            if self.node.reads_pool {
+                self.settle_in_order(event.at);
             }
-            self.arrive(switch, port, slot, event.at, out);
+            self.arrive(port, slot, event.at);
         }
         let last = Time::from_ps(end.as_ps() - 1);
-        if !self.switches[switch].feedbacks.is_empty() {
-            self.send_feedbacks(switch, last, out);
+        if !self.node.feedbacks.is_empty() {
+            self.send_feedbacks(last);
         }
-        if reads_pool {
-            self.settle_in_order(switch, last, out);
+        if self.node.reads_pool {
+            self.settle_in_order(last);
         }
-        let due = self.settle_each(switch, last, out);
-        self.switches[switch].feedbacks.front().map_or(due, |&(at, ..)| at.min(due))
+        let due = self.settle_each(last);
+        self.node.feedbacks.front().map_or(due, |&(at, ..)| at.min(due))
+    }
+
+    /// Does something at a port.
+    #[inline(always)]
+    pub(super) fn at<T>(&mut self, port: u32, act: impl FnOnce(&mut Driver, &mut Line) -> T) -> T {
+        let Link { driver, channel } = &mut self.links[port as usize];
+        let mut line = Line {
+            channel: *channel,
+            cold: &mut self.cold[port as usize],
+            pool: &mut self.node.pool,
+            packets: self.packets,
+            shared: self.shared,
+            me: self.me,
+            out: self.out,
+            feedbacks: Some(&mut self.node.feedbacks),
+            told: false,
+        };
+        act(driver, &mut line)
     }
 
     /// The port that a packet takes where the way depends on the switch's queues.
     #[cold]
-    fn choose(&self, switch: usize, slot: SlotId) -> u32 {
-        let node = &self.switches[switch];
-        let links = &self.links[node.first as usize..(node.first + node.ports) as usize];
-        let queued = |port: u32| links[port as usize].driver.port().state().bytes();
+    fn choose(&self, slot: SlotId) -> u32 {
+        let queued = |port: u32| self.links[port as usize].driver.port().state().bytes();
         let hop = transit::hop(self.packets.arena.cargo(slot));
-        self.shared.route.choose(hop, node.number, &queued)
+        self.shared.route.choose(hop, self.node.number, &queued)
     }
 
     #[inline(always)]
-    fn arrive(
-        &mut self,
-        switch: usize,
-        port: u32,
-        slot: SlotId,
-        now: Time,
-        out: &mut Outbox<Parcel>,
-    ) {
-        let backlogged = at_port!(self, switch, port, out, |driver, line, node| {
-            driver.settle(&mut line, now);
-            driver.arrive(slot, &mut line, now);
+    fn arrive(&mut self, port: u32, slot: SlotId, now: Time) {
+        let backlogged = self.at(port, |driver, line| {
+            driver.settle(line, now);
+            driver.arrive(slot, line, now);
             driver.backlogged()
         });
-        self.switches[switch].note(port, backlogged);
+        self.node.busy.set(port, backlogged);
     }
 
     /// Sends the messages to sources that are due by `now`.
     #[cold]
-    fn send_feedbacks(&mut self, switch: usize, now: Time, out: &mut Outbox<Parcel>) {
-        while let Some(&(at, to, feedback)) = self.switches[switch].feedbacks.front()
+    fn send_feedbacks(&mut self, now: Time) {
+        while let Some(&(at, to, feedback)) = self.node.feedbacks.front()
             && at <= now
         {
-            self.switches[switch].feedbacks.pop_front();
+            self.node.feedbacks.pop_front();
             let frames = self.shared.frames;
             let packet = Packet {
                 flow: NOTIFICATIONS,
@@ -162,61 +196,56 @@ impl Fabric {
             let hop = Hop { dst: to, key: feedback.flow.0 & !Hop::PINNED };
             let payload = Payload::loose(Body::Notification(feedback));
             let slot = self.packets.put(packet, payload, transit::new(hop, transit::NO_HOST));
-            let port = self.shared.route.route(hop, self.switches[switch].number);
-            if self.switches[switch].reads_pool {
-                self.settle_in_order(switch, at, out);
+            let port = self.shared.route.route(hop, self.node.number);
+            if self.node.reads_pool {
+                self.settle_in_order(at);
             }
-            self.arrive(switch, port, slot, at, out);
+            self.arrive(port, slot, at);
         }
     }
 
     /// The departures that are due by `now` in the order of their times, for a scheme that reads
     /// the memory that the ports share.
-    fn settle_in_order(&mut self, switch: usize, now: Time, out: &mut Outbox<Parcel>) {
-        while let Some((at, port)) = self.due(switch).filter(|&(at, _)| at <= now) {
-            let backlogged = at_port!(self, switch, port, out, |driver, line, node| {
-                driver.transmit(&mut line, at);
+    fn settle_in_order(&mut self, now: Time) {
+        while let Some((at, port)) = self.due().filter(|&(at, _)| at <= now) {
+            let backlogged = self.at(port, |driver, line| {
+                driver.transmit(line, at);
                 driver.backlogged()
             });
-            self.switches[switch].note(port, backlogged);
+            self.node.busy.set(port, backlogged);
         }
     }
 
     /// The departures that are due by `now`, port by port; when the next is due.
-    fn settle_each(&mut self, switch: usize, now: Time, out: &mut Outbox<Parcel>) -> Time {
-        let (mut next, mut port) = (Time::NEVER, 0);
-        while let Some(busy) = self.switches[switch].busy_from(port) {
-            let place = self.switches[switch].first + busy;
-            let mut due = self.links[place as usize].driver.due();
-            if due <= now {
-                due = at_port!(self, switch, busy, out, |driver, line, node| {
-                    driver.settle(&mut line, now);
-                    driver.due()
-                });
-                if due == Time::NEVER {
-                    self.switches[switch]
-                        .note(busy, self.links[place as usize].driver.backlogged());
+    #[inline(always)]
+    fn settle_each(&mut self, now: Time) -> Time {
+        let mut next = Time::NEVER;
+        for nth in 0..self.node.busy.words() {
+            let mut busy = self.node.busy.word(nth);
+            while busy != 0 {
+                let port = 64 * nth as u32 + busy.trailing_zeros();
+                busy &= busy - 1;
+                let mut due = self.links[port as usize].driver.due();
+                if due <= now {
+                    let backlogged = self.at(port, |driver, line| {
+                        driver.settle(line, now);
+                        due = driver.due();
+                        driver.backlogged()
+                    });
+                    self.node.busy.set(port, backlogged);
                 }
+                next = next.min(due);
             }
-            next = next.min(due);
-            port = busy + 1;
         }
         next
     }
 
     /// The port whose departure is due next, and when.
-    fn due(&self, switch: usize) -> Option<(Time, u32)> {
-        let node = &self.switches[switch];
-        let mut first: Option<(Time, u32, u32)> = None;
-        let mut port = 0;
-        while let Some(busy) = node.busy_from(port) {
-            let Link { driver, channel } = &self.links[(node.first + busy) as usize];
-            let due = (driver.due(), channel.rank, busy);
-            if due.0 != Time::NEVER && first.is_none_or(|first| due < first) {
-                first = Some(due);
-            }
-            port = busy + 1;
-        }
-        first.map(|(at, _, port)| (at, port))
+    fn due(&self) -> Option<(Time, u32)> {
+        let dues = self.node.busy.iter().map(|port| {
+            let Link { driver, channel } = &self.links[port as usize];
+            (driver.due(), channel.rank, port)
+        });
+        dues.filter(|due| due.0 != Time::NEVER).min().map(|(at, _, port)| (at, port))
     }
 }

@@ -12,8 +12,9 @@ pub type ConnId = u32;
 /// No number is known yet.
 pub const UNKNOWN: ConnId = u32::MAX;
 
-/// What a packet carries to its host.
+/// What a packet carries to its host, in a cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct Payload {
     /// The half that it is for, or [`UNKNOWN`]: then the packet's flow tells.
     pub to: ConnId,
@@ -48,7 +49,7 @@ pub enum Body {
     Notification(Feedback),
 }
 
-const _: () = assert!(size_of::<Payload>() <= 64);
+const _: () = assert!(size_of::<Payload>() == 64);
 
 impl Payload {
     /// Of no connection.

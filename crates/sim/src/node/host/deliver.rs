@@ -87,16 +87,24 @@ impl Host {
         cx: &mut Cx<N>,
         now: Time,
     ) {
-        if let &Body::Datagram { offset, .. } = body {
+        let lossy = match body {
             // What is behind a flow's end says that no more of it comes.
-            before = offset;
-        } else if after == before {
+            &Body::Datagram { offset, .. } => {
+                before = offset;
+                true
+            }
+            _ => false,
+        };
+        let ends = after >= self.receivers[conn].due;
+        if !lossy && (after == before || !ends && !cx.settings.tells_taken) {
             return;
         }
         while let Some(flow) = self.receivers[conn].expected.front_mut() {
             let got = after.min(flow.until).saturating_sub(before.max(flow.from));
-            flow.taken += got;
-            if flow.asks.is_none() {
+            if lossy {
+                flow.taken += got;
+            }
+            if cx.settings.tells_taken && flow.asks.is_none() {
                 let class = usize::from(flow.class);
                 if self.taken.len() <= class {
                     self.taken.resize(class + 1, 0);
@@ -115,7 +123,8 @@ impl Host {
     fn arrived<N: Net>(&mut self, conn: ConnId, at: Time, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.receivers[conn];
         let Some(flow) = half.expected.pop_front() else { return };
-        let received = flow.received();
+        half.set_due();
+        let received = half.received(&flow);
         let Expected { asks, number, .. } = flow;
         match (asks, half.other) {
             (Some(record), Some(answers)) => {
@@ -163,6 +172,7 @@ impl Host {
                     before: 0,
                     asks: written.asks,
                 });
+                half.set_due();
             }
             What::Stopped { until, at } => {
                 let Some(&conn) = self.receiving.get(&flow) else { return };
@@ -170,6 +180,7 @@ impl Host {
                 let (reached, last) = (half.receiving.reached(), half.last);
                 let Some(flow) = half.expected.back_mut() else { return };
                 flow.until = until;
+                half.set_due();
                 if half.expected.len() == 1 && reached >= until {
                     self.arrived(conn, last.max(at), cx, now);
                 }
@@ -180,6 +191,7 @@ impl Host {
                     return;
                 }
                 let Some(ended) = half.running.pop_front() else { return };
+                half.set_due();
                 let record = FlowRecord { end: Some(at), received, ..half.record(&ended) };
                 through(half.dst, half.flow, ended.number, record, cx, now);
                 self.finish(sender, cx, now);
@@ -199,6 +211,7 @@ impl Host {
         let Some(conn) = receiver.and_then(|conn| self.receivers[conn].other) else { return };
         let half = &mut self.senders[conn];
         let Some(request) = half.running.pop_front() else { return };
+        half.set_due();
         let asked = half.record(&request);
         cx.log.through(now);
         let record = FlowRecord {

@@ -22,8 +22,9 @@ pub(super) struct Running {
     pub(super) before: Counters,
 }
 
-/// A half that sends data.
+/// A half that sends data: four cache lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct SendHalf {
     pub(super) sending: Sending,
     pub(super) flow: FlowId,
@@ -47,9 +48,16 @@ pub(super) struct SendHalf {
     pub(super) armed: Time,
     /// Flows, oldest first.
     pub(super) running: VecDeque<Running>,
+    /// The stream offset after the oldest of them; [`u64::MAX`] without any.
+    pub(super) due: u64,
 }
 
 impl SendHalf {
+    /// Its flows have changed.
+    pub(super) fn set_due(&mut self) {
+        self.due = self.running.front().map_or(u64::MAX, |flow| flow.until);
+    }
+
     /// The record of a flow of it as things stand, what its receiver took apart.
     pub(super) fn record(&self, flow: &Running) -> FlowRecord {
         let now = self.sending.counters();
@@ -70,22 +78,17 @@ pub(super) struct Expected {
     pub(super) from: u64,
     pub(super) until: u64,
     pub(super) class: u8,
-    /// Bytes of it that came, and of these before the warm-up ended.
+    /// Bytes of it that came, where they need not come in order.
     pub(super) taken: u64,
+    /// Bytes of it that came before the warm-up ended.
     pub(super) before: u64,
     /// It is a request, and this is the flow that answers it.
     pub(super) asks: Option<Box<FlowRecord>>,
 }
 
-impl Expected {
-    /// What came of it since the warm-up.
-    pub(super) fn received(&self) -> Bytes {
-        Bytes::new(self.taken - self.before)
-    }
-}
-
-/// A half that takes data in.
+/// A half that takes data in: two cache lines for every packet, and one for ends of flows.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct ReceiveHalf {
     pub(super) receiving: Receiving,
     pub(super) flow: FlowId,
@@ -101,8 +104,43 @@ pub(super) struct ReceiveHalf {
     pub(super) armed: Time,
     /// When data came last.
     pub(super) last: Time,
+    /// The stream offset after the oldest flow to come; [`u64::MAX`] without any. What comes before
+    /// it ends none.
+    pub(super) due: u64,
     /// Flows to come, oldest first.
     pub(super) expected: VecDeque<Expected>,
+}
+
+const _: () = assert!(size_of::<SendHalf>() == 256 && size_of::<ReceiveHalf>() == 192);
+const _: () = assert!(std::mem::offset_of!(ReceiveHalf, expected) <= 128);
+
+impl ReceiveHalf {
+    /// The flows to come have changed.
+    pub(super) fn set_due(&mut self) {
+        self.due = self.expected.front().map_or(u64::MAX, |flow| flow.until);
+    }
+
+    /// Bytes of a flow that came.
+    pub(super) fn taken(&self, flow: &Expected) -> u64 {
+        match &self.receiving {
+            Receiving::Tcp(receiver) => {
+                receiver.received().clamp(flow.from, flow.until) - flow.from
+            }
+            Receiving::Datagrams(_) => flow.taken,
+        }
+    }
+
+    /// The same since the warm-up.
+    pub(super) fn received(&self, flow: &Expected) -> Bytes {
+        Bytes::new(self.taken(flow) - flow.before)
+    }
+
+    /// The warm-up is over.
+    pub(super) fn restart(&mut self) {
+        for nth in 0..self.expected.len() {
+            self.expected[nth].before = self.taken(&self.expected[nth]);
+        }
+    }
 }
 
 /// Halves by their numbers. A closed one's number is used again.

@@ -8,6 +8,7 @@
 //! | `intake` | what happens to a frame before that |
 //! | `card` | a card that asks for packets, where rates are limited |
 //! | `probes` | sources of probes |
+//! | `timers` | what it wants to be woken for |
 
 mod card;
 mod deliver;
@@ -16,6 +17,7 @@ mod intake;
 mod open;
 mod probes;
 mod settings;
+mod timers;
 
 pub use card::Card;
 pub use probes::ProbeSample;
@@ -29,33 +31,14 @@ use crate::packet::{ConnId, Payload};
 use crate::topology::Hop;
 use crate::traffic::FlowStart;
 use crate::transport::Half;
-use halves::{ReceiveHalf, Running, SendHalf, Table};
+use halves::{Expected, ReceiveHalf, Running, SendHalf, Table};
 use intake::Intake;
 use open::Shared;
 use probes::Probes;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{FlowId, Packet};
-
-/// What a host wants to be woken for. At one instant in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Timer {
-    /// An endless flow's application stops.
-    Stop { conn: ConnId, number: u64 },
-    /// A sending half.
-    Sender { conn: ConnId, flow: FlowId },
-    /// A receiving half.
-    Receiver { conn: ConnId, flow: FlowId },
-    /// Frames have waited long enough for others.
-    Intake,
-    /// A frame has been processed.
-    Processed,
-    /// A source of probes, by its number at the host.
-    Probe(u32),
-    /// The card may send.
-    Card,
-}
+use timers::{Timer, Timers};
 
 /// The way out of a host: its card's port, and word to other hosts.
 pub(crate) trait Net {
@@ -121,31 +104,34 @@ pub(crate) struct Cx<'a, N> {
     pub(crate) log: &'a mut Log,
 }
 
-/// A host.
+/// A host; first what every packet needs, in two cache lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Host {
     id: u32,
+    /// Flows end with the ACK of their last byte.
+    ends_acked: bool,
+    card: Option<Box<Card>>,
+    intake: Option<Box<Intake>>,
     senders: Table<SendHalf>,
     receivers: Table<ReceiveHalf>,
+    timers: Timers,
+    /// The card's wake-up pending.
+    card_armed: Time,
     /// Where the receiving halves of flows are, for packets that do not say.
     receiving: HashMap<FlowId, ConnId>,
     /// Where the sending halves are, for a card's messages.
     sources: HashMap<FlowId, ConnId>,
     /// The connections that flows share.
     shared: BTreeMap<Shared, Vec<ConnId>>,
-    timers: BinaryHeap<Reverse<(Time, Timer)>>,
-    /// The card's wake-up pending.
-    card_armed: Time,
-    card: Option<Box<Card>>,
-    intake: Option<Box<Intake>>,
-    /// Flows end with the ACK of their last byte.
-    ends_acked: bool,
     probes: Vec<Probes>,
-    /// Payload that was taken, by class; requests not counted.
+    /// Payload that was taken, by class, where that is asked; requests not counted.
     taken: Vec<u64>,
     /// The ways of connections with something to send, where that is asked.
     unsent: BTreeMap<ConnId, Hop>,
 }
+
+const _: () = assert!(std::mem::offset_of!(Host, timers) == 120, "the next timer is in line 2");
 
 impl Host {
     /// A host whose line has this rate.
@@ -157,7 +143,7 @@ impl Host {
             receiving: HashMap::new(),
             sources: HashMap::new(),
             shared: BTreeMap::new(),
-            timers: BinaryHeap::new(),
+            timers: Timers::new(),
             card_armed: Time::NEVER,
             card: settings.has_cards().then(|| Box::new(Card::new(id, rate, settings.seed))),
             intake: settings.intake.map(|_| Box::new(Intake::new(id, settings.seed))),
@@ -186,21 +172,21 @@ impl Host {
     pub(crate) fn fetch(&self, payload: &Payload) {
         if crate::transport::is_data(&payload.body) {
             if let Some(half) = self.receivers.get(payload.to) {
-                prefetch_lines(half, 3);
+                prefetch_lines(half, 2);
             }
         } else if let Some(half) = self.senders.get(payload.to) {
-            prefetch_lines(half, 5);
+            prefetch_lines(half, 4);
         }
     }
 
     /// When it is to be woken; [`Time::NEVER`] if for nothing.
     #[inline]
     pub(crate) fn next_timer(&self) -> Time {
-        self.timers.peek().map_or(Time::NEVER, |&Reverse((at, _))| at)
+        self.timers.next()
     }
 
     fn wake(&mut self, at: Time, timer: Timer) {
-        self.timers.push(Reverse((at, timer)));
+        self.timers.push(at, timer);
     }
 
     /// Its line has another rate from now on.
@@ -259,6 +245,7 @@ impl Host {
         }
         let before = half.sending.counters();
         half.running.push_back(Running { record, number, from, until, before });
+        half.set_due();
         half.sending.write(size);
         let written = Written {
             number,
@@ -282,6 +269,7 @@ impl Host {
         if let Some(flow) = half.running.back_mut() {
             flow.until = until;
         }
+        half.set_due();
         cx.net.post(half.dst, half.flow, What::Stopped { until, at: now }, now);
         self.note_unsent(conn, cx, now);
         self.finish(conn, cx, now);
@@ -289,7 +277,7 @@ impl Host {
 
     /// The earliest timer, which is due, fires.
     pub(crate) fn fire<N: Net>(&mut self, cx: &mut Cx<N>) {
-        let Some(Reverse((now, timer))) = self.timers.pop() else { return };
+        let Some((now, timer)) = self.timers.pop() else { return };
         match timer {
             Timer::Stop { conn, number } => self.stop(conn, number, cx, now),
             Timer::Sender { conn, flow } => {
@@ -403,7 +391,7 @@ impl Host {
         {
             half.armed = due;
             let timer = Timer::Sender { conn, flow: half.flow };
-            self.timers.push(Reverse((due, timer)));
+            self.timers.push(due, timer);
         }
     }
 
@@ -427,7 +415,7 @@ impl Host {
         {
             half.armed = due;
             let timer = Timer::Receiver { conn, flow: half.flow };
-            self.timers.push(Reverse((due, timer)));
+            self.timers.push(due, timer);
         }
     }
 
@@ -460,7 +448,7 @@ impl Host {
     #[inline]
     fn finish<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.senders[conn];
-        if cx.settings.ends_acked() && !half.asks {
+        if half.sending.acked() >= half.due && cx.settings.ends_acked() && !half.asks {
             while let Some(flow) = half.running.front()
                 && half.sending.acked() >= flow.until
             {
@@ -468,6 +456,7 @@ impl Host {
                 let record = FlowRecord { end: Some(now), received, ..half.record(flow) };
                 let number = flow.number;
                 half.running.pop_front();
+                half.set_due();
                 through(half.dst, half.flow, number, record, cx, now);
             }
         }
@@ -481,24 +470,25 @@ impl Host {
     /// Forgets what was received so far (the warm-up is over).
     pub(crate) fn restart(&mut self, now: Time) {
         self.probes.iter_mut().for_each(|probes| probes.restart(now));
-        for flow in self.receivers.iter_mut().flat_map(|half| &mut half.expected) {
-            flow.before = flow.taken;
-        }
+        self.receivers.iter_mut().for_each(ReceiveHalf::restart);
+    }
+
+    /// The flows that it still waits for, requests not.
+    fn expected(&self) -> impl Iterator<Item = (&ReceiveHalf, &Expected)> {
+        let open = self.receivers.iter().filter(|half| half.open);
+        let flows = open.flat_map(|half| half.expected.iter().map(move |flow| (half, flow)));
+        flows.filter(|(_, flow)| flow.asks.is_none())
     }
 
     /// Flows of which something came before now, and how much: what is to be taken off what
     /// they get in all.
     pub(crate) fn arriving(&self) -> impl Iterator<Item = (u64, Bytes)> {
-        let expected = self.receivers.iter().filter(|half| half.open).flat_map(|h| &h.expected);
-        expected
-            .filter(|flow| flow.asks.is_none())
-            .map(|flow| (flow.number, Bytes::new(flow.taken)))
+        self.expected().map(|(half, flow)| (flow.number, Bytes::new(half.taken(flow))))
     }
 
     /// What flows to this host that it still waits for have brought since the warm-up.
     pub(crate) fn received(&self) -> impl Iterator<Item = (u64, Bytes)> {
-        let expected = self.receivers.iter().filter(|half| half.open).flat_map(|h| &h.expected);
-        expected.filter(|flow| flow.asks.is_none()).map(|flow| (flow.number, flow.received()))
+        self.expected().map(|(half, flow)| (flow.number, half.received(flow)))
     }
 
     /// The records of flows that started here, or whose requests did, and whose end it has not
@@ -565,7 +555,7 @@ impl Host {
 pub(crate) fn sizes() -> (usize, usize) {
     let tables = size_of::<(FlowId, ConnId)>() + size_of::<(Shared, Vec<ConnId>)>();
     let halves = size_of::<SendHalf>() + size_of::<ReceiveHalf>();
-    (halves + tables, size_of::<Running>() + size_of::<halves::Expected>())
+    (halves + tables, size_of::<Running>() + size_of::<Expected>())
 }
 
 /// A flow that is through is written down where it started: here, or where it was asked for.

@@ -175,6 +175,7 @@ impl Host {
             group,
             armed: Time::NEVER,
             running: VecDeque::new(),
+            due: u64::MAX,
         });
         if settings.reaction.is_some() {
             self.sources.insert(flow, conn);
@@ -203,6 +204,7 @@ impl Host {
             armed: Time::NEVER,
             last: Time::ZERO,
             expected: VecDeque::new(),
+            due: u64::MAX,
         });
         self.receiving.insert(flow, conn);
         conn

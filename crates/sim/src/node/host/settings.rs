@@ -24,6 +24,8 @@ pub(crate) struct Settings {
     pub(super) probes: Vec<Source>,
     /// Room for each source's samples.
     pub(super) probe_samples: u64,
+    /// Somebody wants to know what each class's receivers have taken, at any time.
+    pub(super) tells_taken: bool,
     /// Somebody wants to know which connections have something to send.
     pub(super) tells_unsent: bool,
 }
@@ -45,6 +47,7 @@ impl Settings {
             intake: intake::Settings::of(host),
             probe_samples: measure.samples / (probes.len() as u64).max(1),
             probes,
+            tells_taken: measure.goodput_every.is_some(),
             tells_unsent: !measure.monitors.underflow.is_empty(),
         }
     }
