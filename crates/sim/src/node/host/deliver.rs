@@ -256,9 +256,9 @@ impl Host {
         let (Some(intake), Some(settings)) = (&mut self.intake, &cx.settings.intake) else {
             return;
         };
-        match intake.process(frame, settings, now) {
-            Ok(at) => self.wake(at, Timer::Processed),
-            Err(frame) => self.wait_for_interrupt(frame, cx, now),
+        match intake.process(&frame, settings, now) {
+            Some(at) => self.wake(at, Timer::Processed),
+            None => self.wait_for_interrupt(frame, cx, now),
         }
     }
 

@@ -88,21 +88,21 @@ impl Intake {
         }
     }
 
-    /// Takes an arrived frame; when it is through, not before those ahead of it, where that
-    /// takes time.
+    /// Takes an arrived frame in, where that takes time: when it is through, which is not before
+    /// those ahead of it.
     pub(super) fn process(
         &mut self,
-        frame: Frame,
+        frame: &Frame,
         settings: &Settings,
         now: Time,
-    ) -> Result<Time, Frame> {
+    ) -> Option<Time> {
         if settings.jitter == Span::ZERO {
-            return Err(frame);
+            return None;
         }
         let time = Span::from_ps(self.stream.below(settings.jitter.as_ps() + 1));
         self.last = (now + time).max(self.last);
-        self.processed.push_back(frame);
-        Ok(self.last)
+        self.processed.push_back(*frame);
+        Some(self.last)
     }
 
     /// The frame that is through next.
