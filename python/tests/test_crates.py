@@ -11,6 +11,7 @@ SIM = CRATES / "sim/src"
 
 ORDER = (
     "random",
+    "ids",
     "packet",
     "topology",
     "ports",

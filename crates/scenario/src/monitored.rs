@@ -2,8 +2,8 @@
 
 use crate::table::{Table, Values};
 use switchbed_sim::Simulation;
+use switchbed_sim::ids::LinkId;
 use switchbed_sim::observe::monitors::{Burst, Converged, LengthChange, RateSample, slopes_bps};
-use switchbed_sim::topology::LinkId;
 use switchbed_spec::{Monitors, Scenario};
 
 /// Each by its name; none of a monitor that was not asked for.
@@ -13,7 +13,7 @@ pub(crate) fn tables(
 ) -> Vec<(&'static str, Table)> {
     let Monitors { changes, bursts, convergence, .. } = &scenario.measure.monitors;
     let monitored = simulation.take_monitored();
-    let port = |link: LinkId| &*simulation.ports()[link as usize].name;
+    let port = |link: LinkId| &*simulation.ports()[link.index()].name;
     let mut tables = Vec::new();
     if let Some(asked) = changes {
         let slopes = |rows: &[LengthChange]| match asked.slope_over {

@@ -96,8 +96,8 @@ fn flow_table(
             "number in the order of starts, or row of the flow list, from 0",
             u64s(&|f| f.row),
         ),
-        ("src", "", "sending host", u32s(&|f| f.src)),
-        ("dst", "", "receiving host", u32s(&|f| f.dst)),
+        ("src", "", "sending host", u32s(&|f| f.src.0)),
+        ("dst", "", "receiving host", u32s(&|f| f.dst.0)),
         ("class", "", "class (DSCP)", u32s(&|f| f.class as u32)),
         (
             "size_bytes",
@@ -229,7 +229,7 @@ fn port_table(reports: &[PortReport]) -> Table {
 fn series_table(simulation: &Simulation, series: Vec<QueueSample>) -> Table {
     series_of(series.iter().map(|s| SeriesRow {
         time_s: s.at.as_secs_f64(),
-        port: &simulation.ports()[s.link as usize].name,
+        port: &simulation.ports()[s.link.index()].name,
         queue: s.queue as u32,
         bytes: s.bytes.get(),
         threshold_bytes: s.threshold_bytes,
@@ -333,8 +333,8 @@ fn probe_table(simulation: &Simulation) -> Table {
     let f64s = |f: &dyn Fn(&ProbeSample) -> f64| Values::F64(probes.iter().map(f).collect());
     Table::new([
         ("time_s", "s", "when it was sent", f64s(&|probe| probe.sent.as_secs_f64())),
-        ("src", "", "the host that sent it", u32s(&|probe| probe.src)),
-        ("dst", "", "the host that sent it back", u32s(&|probe| probe.dst)),
+        ("src", "", "the host that sent it", u32s(&|probe| probe.src.0)),
+        ("dst", "", "the host that sent it back", u32s(&|probe| probe.dst.0)),
         ("class", "", "class (DSCP), there and back", u32s(&|probe| u32::from(probe.class))),
         (
             "rtt_s",

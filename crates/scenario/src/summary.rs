@@ -186,7 +186,7 @@ impl ProbeRtts {
     fn of(probes: &[ProbeSample]) -> Vec<ProbeRtts> {
         let mut rtts: BTreeMap<(u32, u32, u8), (u64, Vec<f64>)> = BTreeMap::new();
         for probe in probes {
-            let (lost, rtts) = rtts.entry((probe.src, probe.dst, probe.class)).or_default();
+            let (lost, rtts) = rtts.entry((probe.src.0, probe.dst.0, probe.class)).or_default();
             match probe.rtt {
                 Some(rtt) => rtts.push(rtt.as_us_f64()),
                 None => *lost += 1,
@@ -448,13 +448,14 @@ fn bottleneck(reports: &[PortReport]) -> Option<Bottleneck> {
 mod tests {
     use super::*;
     use switchbed_qdisc::units::Bytes;
+    use switchbed_sim::ids::HostId;
 
     #[test]
     fn jains_index_of_a_lone_flow_among_four_is_a_quarter() {
         let flow = |received| FlowRecord {
             row: 0,
-            src: 0,
-            dst: 1,
+            src: HostId(0),
+            dst: HostId(1),
             key: 0,
             class: 0,
             size: None,

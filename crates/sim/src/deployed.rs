@@ -27,7 +27,7 @@ impl<'a> Deployed<'a> {
     pub(crate) fn at(&self, node: Node) -> (&Switch, &'a SchemeChoice) {
         let kind = match node {
             Node::Host(_) => 0,
-            Node::Switch(switch) => self.kind[switch as usize],
+            Node::Switch(switch) => self.kind[switch.index()],
         };
         let (switch, scheme) = &self.kinds[kind];
         (switch, scheme)

@@ -1,5 +1,6 @@
 //! How long a flow takes in an empty network, whatever its windows.
 
+use crate::ids::HostId;
 use crate::topology::{Graph, Hop};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::FctEnd;
@@ -15,7 +16,7 @@ pub(crate) struct Paths {
 impl Paths {
     /// A flow's time: its packets back to back over its path, and its last one's ACK where
     /// that ends it.
-    pub(crate) fn flow(&self, src: u32, dst: u32, size: Bytes, end: FctEnd) -> Span {
+    pub(crate) fn flow(&self, src: HostId, dst: HostId, size: Bytes, end: FctEnd) -> Span {
         let full = (self.mss + self.header) as u32;
         let packets = size.get().div_ceil(self.mss).max(1);
         let last = (size.get() - (packets - 1) * self.mss + self.header) as u32;

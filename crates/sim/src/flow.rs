@@ -1,5 +1,6 @@
 //! What is known of a flow when it ends, or when the run does.
 
+use crate::ids::HostId;
 use crate::traffic::FlowStart;
 use switchbed_qdisc::units::{Bytes, Time};
 
@@ -12,9 +13,9 @@ pub struct FlowRecord {
     /// Its number in the order of starts, or its row in the list it came from.
     pub row: u64,
     /// Sending host.
-    pub src: u32,
+    pub src: HostId,
     /// Receiving host.
-    pub dst: u32,
+    pub dst: HostId,
     /// Class.
     pub class: u8,
     /// The ECMP key of its data.

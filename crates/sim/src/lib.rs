@@ -3,7 +3,7 @@
 //! picoseconds and everything random is keyed by the seed ([`random`]), so the same scenario gives
 //! the same bytes, however the work is divided.
 //!
-//! Folders, each of which knows only those before it:
+//! Numbers have types ([`ids`]). Folders, each of which knows only those before it:
 //!
 //! | folder | what |
 //! | --- | --- |
@@ -22,6 +22,7 @@ mod deployed;
 mod empty_network;
 mod engine;
 mod flow;
+pub mod ids;
 pub mod network;
 mod node;
 pub mod observe;

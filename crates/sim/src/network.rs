@@ -3,6 +3,7 @@
 use crate::engine::phases::{Colour, Phases};
 use crate::engine::{Engine, Ran};
 use crate::flow::FlowRecord;
+use crate::ids::{HostId, LinkId, LocalLink, NodeId, Rank, ShardId, SwitchId};
 use crate::node::fabric::{Built, Fabric};
 use crate::node::host::Host;
 use crate::node::notice::Notice;
@@ -12,7 +13,6 @@ use crate::observe::convergence::Underway;
 use crate::observe::monitors::Ports;
 use crate::observe::underflow::Unsent;
 use crate::observe::watch::Watch;
-use crate::topology::LinkId;
 use crate::topology::{Cable, Graph, Node};
 use crate::traffic::FlowStart;
 use std::collections::HashMap;
@@ -71,8 +71,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) settings: host::Settings,
     pub(crate) frames: Frames,
-    /// Links' ranks, which break ties.
-    pub(crate) ranks: &'a [u32],
+    /// By link.
+    pub(crate) ranks: &'a [Rank],
     pub(crate) seed: u64,
     /// The memory that a switch's ports share.
     pub(crate) pool: Bytes,
@@ -87,21 +87,22 @@ pub(crate) struct Plan<'a> {
 /// Hosts, switches and links of a run.
 pub(crate) struct Network {
     engine: Engine<Fabric>,
-    /// Each link's shard and place there.
-    links: Vec<(u16, u32)>,
+    /// Each link's shard, and its number there.
+    links: Vec<(ShardId, LocalLink)>,
     /// Each host's.
-    hosts: Vec<(u16, u32)>,
+    hosts: Vec<(ShardId, NodeId)>,
 }
 
 /// The shard of each host, then of each switch: hosts that follow each other together, a switch
 /// with its neighbours where they are all in one, the rest in turn.
-fn deal_out(graph: &Graph, shards: usize) -> (Vec<u16>, Vec<u16>) {
-    let of = |nth: usize, count: usize| (nth * shards / count.max(1)) as u16;
-    let hosts: Vec<u16> = (0..graph.hosts.len()).map(|host| of(host, graph.hosts.len())).collect();
-    let mut switches: Vec<Option<u16>> = vec![None; graph.switches.len()];
+fn deal_out(graph: &Graph, shards: usize) -> (Vec<ShardId>, Vec<ShardId>) {
+    let of = |nth: usize, count: usize| ShardId::at(nth * shards / count.max(1));
+    let hosts: Vec<ShardId> =
+        (0..graph.hosts.len()).map(|host| of(host, graph.hosts.len())).collect();
+    let mut switches: Vec<Option<ShardId>> = vec![None; graph.switches.len()];
     for (host, cable) in graph.hosts.iter().enumerate() {
         if let Node::Switch(switch) = cable.to {
-            switches[switch as usize].get_or_insert(hosts[host]);
+            switches[switch.index()].get_or_insert(hosts[host]);
         }
     }
     let edge = switches.clone();
@@ -110,7 +111,7 @@ fn deal_out(graph: &Graph, shards: usize) -> (Vec<u16>, Vec<u16>) {
             continue;
         }
         let mut near = cables.iter().filter_map(|cable| match cable.to {
-            Node::Switch(other) => edge[other as usize],
+            Node::Switch(other) => edge[other.index()],
             Node::Host(_) => None,
         });
         let first = near.next();
@@ -142,7 +143,7 @@ pub(crate) fn colours(graph: &Graph) -> Option<(Vec<Colour>, Vec<Colour>)> {
             let other = switches[switch].map(|colour| colour ^ 1);
             for cable in &graph.switches[switch].1 {
                 let Node::Switch(to) = cable.to else { continue };
-                let to = to as usize;
+                let to = to.index();
                 if switches[to].is_none() {
                     switches[to] = other;
                     next.push(to);
@@ -154,7 +155,7 @@ pub(crate) fn colours(graph: &Graph) -> Option<(Vec<Colour>, Vec<Colour>)> {
     }
     let switches: Vec<Colour> = switches.into_iter().map(|colour| colour.unwrap_or(1)).collect();
     let host = |cable: &Cable| match cable.to {
-        Node::Switch(switch) => Some(switches[switch as usize] ^ 1),
+        Node::Switch(switch) => Some(switches[switch.index()] ^ 1),
         Node::Host(_) => None,
     };
     let hosts = graph.hosts.iter().map(host).collect::<Option<_>>()?;
@@ -167,17 +168,16 @@ impl Network {
         let Plan { graph, ranks, seed, pool, phases, colours, reach, division, .. } = plan;
         let shards = division.shards.clamp(1, graph.hosts.len().max(1));
         let (host_shards, switch_shards) = deal_out(graph, shards);
-        // Places in a shard: hosts first.
-        let mut counts = vec![0u32; shards];
-        let mut places = |of: &[u16]| -> Vec<(u16, u32)> {
-            let place = |&shard: &u16| {
-                counts[shard as usize] += 1;
-                (shard, counts[shard as usize] - 1)
+        let mut nodes = vec![0; shards];
+        let mut number = |of: &[ShardId]| -> Vec<(ShardId, NodeId)> {
+            let next = |&shard: &ShardId| {
+                nodes[shard.index()] += 1;
+                (shard, NodeId::at(nodes[shard.index()] - 1))
             };
-            of.iter().map(place).collect()
+            of.iter().map(next).collect()
         };
-        let hosts = places(&host_shards);
-        let switches = places(&switch_shards);
+        let hosts = number(&host_shards);
+        let switches = number(&switch_shards);
         let shared = Arc::new(Shared {
             settings: plan.settings,
             route: graph.route.clone(),
@@ -187,45 +187,45 @@ impl Network {
             hosts: hosts.clone(),
         });
         let mut worlds: Vec<Fabric> =
-            (0..shards).map(|me| Fabric::new(me as u16, shared.clone())).collect();
-        let mut link_places = vec![0u32; shards];
+            (0..shards).map(|me| Fabric::new(ShardId::at(me), shared.clone())).collect();
+        let mut local_links = vec![0; shards];
         let mut links = Vec::with_capacity(ranks.len());
         let mut arrived = vec![0u16; switches.len()];
-        let mut build = |cable: &Cable, shard: u16| {
-            let id = links.len() as u32;
-            links.push((shard, link_places[shard as usize]));
-            link_places[shard as usize] += 1;
+        let mut build = |cable: &Cable, shard: ShardId| {
+            let id = LinkId::at(links.len());
+            links.push((shard, LocalLink::at(local_links[shard.index()])));
+            local_links[shard.index()] += 1;
             let (to, ingress) = match cable.to {
                 Node::Host(host) => {
-                    let (shard, node) = hosts[host as usize];
+                    let (shard, node) = hosts[host.index()];
                     ((shard, node, None), 0)
                 }
                 Node::Switch(switch) => {
-                    let (shard, node) = switches[switch as usize];
-                    let ingress = arrived[switch as usize];
-                    arrived[switch as usize] += 1;
+                    let (shard, node) = switches[switch.index()];
+                    let ingress = arrived[switch.index()];
+                    arrived[switch.index()] += 1;
                     ((shard, node, Some(switch)), ingress)
                 }
             };
             let Cable { rate, delay, .. } = *cable;
-            let rank = ranks[id as usize];
+            let rank = ranks[id.index()];
             Built { port: port(cable), id, rate, delay, to, rank, ingress }
         };
         for (host, cable) in graph.hosts.iter().enumerate() {
             let shard = host_shards[host];
             let link = build(cable, shard);
-            worlds[shard as usize].add_host(host as u32, pool, link, seed);
+            worlds[shard.index()].add_host(HostId::at(host), pool, link, seed);
         }
         for (switch, (_, cables)) in graph.switches.iter().enumerate() {
             let shard = switch_shards[switch];
             let links = cables.iter().map(|cable| build(cable, shard)).collect();
-            worlds[shard as usize].add_switch(switch as u32, pool, links, seed);
+            worlds[shard.index()].add_switch(SwitchId::at(switch), pool, links, seed);
         }
         let visits: Vec<_> = worlds.iter().map(Fabric::first_visits).collect();
         let mut by_shard: Vec<Vec<Colour>> = vec![Vec::new(); shards];
         let of_hosts = host_shards.iter().zip(&colours.0);
         for (&shard, &colour) in of_hosts.chain(switch_shards.iter().zip(&colours.1)) {
-            by_shard[shard as usize].push(colour);
+            by_shard[shard.index()].push(colour);
         }
         let worlds = worlds.into_iter().zip(by_shard).collect();
         let mut engine =
@@ -249,8 +249,8 @@ impl Network {
     /// A flow is to start.
     pub(crate) fn start(&mut self, flow: FlowStart) {
         let host = if flow.request.is_some() { flow.dst } else { flow.src };
-        let (shard, _) = self.hosts[host as usize];
-        let shard = &mut self.engine.shards[shard as usize];
+        let (shard, _) = self.hosts[host.index()];
+        let shard = &mut self.engine.shards[shard.index()];
         let event = shard.world.add_start(flow);
         shard.push(event);
     }
@@ -263,20 +263,20 @@ impl Network {
         self.worlds().flat_map(Fabric::hosts)
     }
 
-    fn place(&self, link: LinkId) -> (&Fabric, u32) {
-        let (shard, place) = self.links[link as usize];
-        (&self.engine.shards[shard as usize].world, place)
+    fn local(&self, link: LinkId) -> (&Fabric, LocalLink) {
+        let (shard, local) = self.links[link.index()];
+        (&self.engine.shards[shard.index()].world, local)
     }
 
     /// A link's port.
     pub(crate) fn port(&self, link: LinkId) -> &dyn Qdisc {
-        let (world, place) = self.place(link);
-        world.port(place)
+        let (world, local) = self.local(link);
+        world.port(local)
     }
 
-    /// The number of links.
-    pub(crate) fn links(&self) -> LinkId {
-        self.links.len() as LinkId
+    /// All links.
+    pub(crate) fn links(&self) -> impl ExactSizeIterator<Item = LinkId> + use<> {
+        (0..self.links.len()).map(LinkId::at)
     }
 
     /// Packets transmitted by ports so far.
@@ -325,8 +325,8 @@ impl Network {
         while !ends.is_empty() {
             ends.sort_by_key(|notice| (notice.at, notice.order()));
             let hear = |notice: Notice| {
-                let (shard, node) = self.hosts[notice.to as usize];
-                self.engine.shards[shard as usize].world.hear(node, notice)
+                let (shard, node) = self.hosts[notice.to.index()];
+                self.engine.shards[shard.index()].world.hear(node, notice)
             };
             ends = ends.into_iter().filter_map(hear).collect();
         }
@@ -362,8 +362,8 @@ impl Network {
     pub(crate) fn underway(&self) -> Vec<Underway> {
         let arriving = self.arriving();
         let of = |sent: host::Sent| {
-            let (shard, node) = self.hosts[sent.to as usize];
-            let receiver = &self.engine.shards[shard as usize].world.hosts()[node as usize];
+            let (shard, node) = self.hosts[sent.to.index()];
+            let receiver = &self.engine.shards[shard.index()].world.hosts()[node.index()];
             let received = match arriving.get(&sent.number) {
                 Some(bytes) => bytes.get(),
                 // It is there, and its sender has not heard of it.
@@ -417,11 +417,11 @@ impl Network {
 
     /// Reads a port's queues for the series.
     pub(crate) fn sample(&self, id: LinkId, now: Time, samples: &mut Vec<QueueSample>) {
-        let (world, place) = self.place(id);
-        let port = world.port(place);
+        let (world, local) = self.local(id);
+        let port = world.port(local);
         let state = port.state();
         for queue in 0..state.queues() as QueueId {
-            let threshold = world.threshold_bytes(place, now, queue);
+            let threshold = world.threshold_bytes(local, now, queue);
             samples.push(QueueSample {
                 at: now,
                 link: id,
@@ -441,50 +441,50 @@ impl Network {
 
     /// Changes a link's rate; a transmission under way keeps its end.
     pub(crate) fn set_rate(&mut self, id: LinkId, rate: Rate, now: Time) {
-        let (shard, place) = self.links[id as usize];
-        let shard = &mut self.engine.shards[shard as usize];
-        shard.change(now, |world, out| world.set_rate(place, rate, now, out));
-        shard.wake(shard.world.node_of(place), now);
+        let (shard, local) = self.links[id.index()];
+        let shard = &mut self.engine.shards[shard.index()];
+        shard.change(now, |world, out| world.set_rate(local, rate, now, out));
+        shard.wake(shard.world.node_of(local), now);
     }
 
     /// Changes a class's share at every port.
     pub(crate) fn set_share(&mut self, class: u8, share: Share, now: Time) {
         for shard in &mut self.engine.shards {
             shard.change(now, |world, out| world.set_share(class, share, now, out));
-            (0..shard.world.nodes() as u32).for_each(|node| shard.wake(node, now));
+            (0..shard.world.nodes()).for_each(|node| shard.wake(NodeId::at(node), now));
         }
     }
 
     /// Whether a link is up.
     pub(crate) fn is_up(&self, id: LinkId) -> bool {
-        let (world, place) = self.place(id);
-        world.is_up(place)
+        let (world, local) = self.local(id);
+        world.is_up(local)
     }
 
     /// Takes a link down (its port sends no more) or up again.
     pub(crate) fn set_up(&mut self, id: LinkId, up: bool, now: Time) {
-        let (shard, place) = self.links[id as usize];
-        let shard = &mut self.engine.shards[shard as usize];
-        shard.change(now, |world, out| world.set_up(place, up, now, out));
-        shard.wake(shard.world.node_of(place), now);
+        let (shard, local) = self.links[id.index()];
+        let shard = &mut self.engine.shards[shard.index()];
+        shard.change(now, |world, out| world.set_up(local, up, now, out));
+        shard.wake(shard.world.node_of(local), now);
     }
 
     /// What was written down of what a link sent.
     pub(crate) fn tap(&self, link: LinkId) -> Option<&Tap> {
-        let (world, place) = self.place(link);
-        world.watch(place)?.tap.as_ref()
+        let (world, local) = self.local(link);
+        world.watch(local)?.tap.as_ref()
     }
 }
 
 impl Ports for Network {
     fn watched(&mut self, link: LinkId) -> (&mut Watch, usize) {
         let queues = self.port(link).state().queues();
-        let (shard, place) = self.links[link as usize];
-        (self.engine.shards[shard as usize].world.watched(place), queues)
+        let (shard, local) = self.links[link.index()];
+        (self.engine.shards[shard.index()].world.watched(local), queues)
     }
 
     fn watch(&mut self, link: LinkId) -> Option<&mut Watch> {
-        let (shard, place) = self.links[link as usize];
-        self.engine.shards[shard as usize].world.watch_mut(place)
+        let (shard, local) = self.links[link.index()];
+        self.engine.shards[shard.index()].world.watch_mut(local)
     }
 }

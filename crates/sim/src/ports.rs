@@ -1,6 +1,7 @@
 //! The ports of a network by name, in the order of links.
 
-use crate::topology::{Cable, Graph, LinkId, Node};
+use crate::ids::LinkId;
+use crate::topology::{Cable, Graph, Node};
 use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::Single;
 use switchbed_qdisc::scheduler::Fifo;
@@ -38,12 +39,12 @@ pub(crate) fn of(graph: &Graph) -> Vec<PortInfo> {
 
 /// The link of a port.
 pub(crate) fn find(ports: &[PortInfo], name: &str) -> Option<LinkId> {
-    ports.iter().position(|port| port.name == name).map(|i| i as LinkId)
+    ports.iter().position(|port| port.name == name).map(LinkId::at)
 }
 
 /// The links of switches' ports.
 pub(crate) fn of_switches(ports: &[PortInfo]) -> impl Iterator<Item = LinkId> {
-    (0..ports.len() as LinkId).filter(|&i| ports[i as usize].is_switch())
+    (0..ports.len()).map(LinkId::at).filter(|link| ports[link.index()].is_switch())
 }
 
 /// A network card's FIFO.

@@ -11,6 +11,7 @@ use crate::empty_network::Paths;
 use crate::engine::Ran;
 use crate::engine::phases::Phases;
 use crate::flow::FlowRecord;
+use crate::ids::{HostId, LinkId, Rank};
 use crate::network::{self, Division, Network, Plan, QueueSample};
 use crate::node::Frames;
 use crate::node::host::{self, ProbeSample};
@@ -24,7 +25,7 @@ use crate::observe::room::Room;
 use crate::ports::{self, PortInfo};
 use crate::random::Stream;
 use crate::timeline::{Action, Timeline};
-use crate::topology::{Cable, Graph, LinkId, Node};
+use crate::topology::{Cable, Graph, Node};
 use crate::traffic::{self, FlowStart, Flows, TrafficError};
 use crate::transport::tcp::{BadSetting, Config};
 use std::cmp::Reverse;
@@ -216,7 +217,7 @@ fn lookahead(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> (Span, S
             && let Some(link) = ports::find(ports, port)
         {
             let tx = rate.tx_time(smallest).as_ps().saturating_sub(1);
-            least = least.min(ports[link as usize].cable.delay + Span::from_ps(tx));
+            least = least.min(ports[link.index()].cable.delay + Span::from_ps(tx));
         }
     }
     (least.max(Span::from_ps(1)), most)
@@ -251,6 +252,7 @@ impl Simulation {
         let timeline = Timeline::new(scenario, |name| ports::find(&ports, name));
         let timeline = timeline.map_err(BuildError::Event)?;
         let ranks = Stream::new(run.seed, "ranks", 0).permutation(ports.len() as u32);
+        let ranks: Vec<Rank> = ranks.into_iter().map(Rank).collect();
         let deployed = Deployed::new(scenario, &graph);
         let (lookahead, reach) = lookahead(scenario, &graph, &ports);
         let frames = match &scenario.reaction {
@@ -296,7 +298,7 @@ impl Simulation {
         let mut watched = measured.clone();
         watched.extend(measure.monitors.ports().map(find).collect::<Result<Vec<_>, _>>()?);
         for &link in &watched {
-            let buffer = match (ports[link as usize].cable.from, host.nic) {
+            let buffer = match (ports[link.index()].cable.from, host.nic) {
                 (Node::Host(_), NicQueue::Fifo { buffer }) => buffer,
                 (node, _) => deployed.at(node).0.port_memory(graph.ports(node)),
             };
@@ -532,9 +534,9 @@ impl Simulation {
 
     /// Counts begin again.
     fn warm_up(&mut self, now: Time) {
-        for link in 0..self.network.links() {
+        for link in self.network.links() {
             let port = self.network.port(link).state();
-            self.before[link as usize] = (*port.counters(), unsent_bits(port, now));
+            self.before[link.index()] = (*port.counters(), unsent_bits(port, now));
             if let Some(stats) = self.network.watch(link).and_then(|watch| watch.stats.as_mut()) {
                 stats.restart(now);
             }
@@ -554,7 +556,7 @@ impl Simulation {
         self.others += 1;
         self.work += 10;
         if self.warmup <= now {
-            self.work += u64::from(self.network.links());
+            self.work += self.network.links().len() as u64;
             self.warm_up(now);
         }
         if let Some(series) = &mut self.series
@@ -721,7 +723,7 @@ impl Simulation {
         let now = self.now;
         let mut reports = Vec::new();
         for (link, info) in self.ports.iter().enumerate() {
-            let id = link as LinkId;
+            let id = LinkId::at(link);
             let stats = self.network.watch(id).and_then(|watch| watch.stats.as_mut());
             let lengths = stats.map(|stats| {
                 stats.close(now);
@@ -744,7 +746,7 @@ impl Simulation {
     /// How long a flow takes in an empty network whose windows never limit it: its packets
     /// back to back over its path (the slowest link spaces them), and, where the FCT ends
     /// with it, the last one's ACK.
-    pub fn empty_fct(&self, src: u32, dst: u32, size: Bytes) -> Span {
+    pub fn empty_fct(&self, src: HostId, dst: HostId, size: Bytes) -> Span {
         self.paths.flow(src, dst, size, self.paths.fct_end)
     }
 

@@ -1,6 +1,6 @@
 //! What changes during a run: rates of ports, shares of classes (where a scheme has any).
 
-use crate::topology::LinkId;
+use crate::ids::LinkId;
 use switchbed_qdisc::fairness::{Share, Shares};
 use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::event::{Change, Event};
@@ -116,9 +116,14 @@ mod tests {
     fn capacity_follows_the_rates_that_there_were() {
         let at = |s: u64| Time::ZERO + Span::from_ms(1000 * s);
         let gbps = Rate::from_gbps;
-        let rates = vec![(at(2), 7, gbps(1)), (at(3), 8, gbps(5)), (at(4), 7, gbps(10))];
+        let rates = vec![
+            (at(2), LinkId(7), gbps(1)),
+            (at(3), LinkId(8), gbps(5)),
+            (at(4), LinkId(7), gbps(10)),
+        ];
         let timeline = Timeline { actions: Vec::new(), rates };
-        let bits = |link, from, until| timeline.capacity_bits(link, gbps(10), at(from), at(until));
+        let bits =
+            |link, from, until| timeline.capacity_bits(LinkId(link), gbps(10), at(from), at(until));
         assert_eq!(bits(7, 0, 6), 10e9 * 2.0 + 1e9 * 2.0 + 10e9 * 2.0);
         assert_eq!(bits(7, 3, 5), 1e9 + 10e9);
         assert_eq!(bits(7, 5, 6), 10e9);

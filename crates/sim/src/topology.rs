@@ -6,6 +6,7 @@ mod leaf_spine;
 mod parking_lot;
 mod star;
 
+use crate::ids::{HostId, LinkId, PortId, SwitchId};
 use crate::random::Stream;
 use std::sync::Arc;
 use switchbed_qdisc::Random;
@@ -13,12 +14,12 @@ use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::Topology;
 
 /// A place that links join.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
-    /// A host's number.
-    Host(u32),
-    /// A switch's number.
-    Switch(u32),
+    /// A host.
+    Host(HostId),
+    /// A switch.
+    Switch(SwitchId),
 }
 
 /// One direction of a cable: the sending node's port and the way to the other end.
@@ -35,10 +36,10 @@ pub struct Cable {
 }
 
 /// Where a packet goes: what routing may look at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// The destination host.
-    pub dst: u32,
+    pub dst: HostId,
     /// ECMP's key: the same for all packets of a flow in one direction. With
     /// [`Hop::PINNED`] set, the rest names one of the equal paths.
     pub key: u32,
@@ -49,9 +50,6 @@ impl Hop {
     pub const PINNED: u32 = 1 << 31;
 }
 
-/// A link's number: hosts' first, then each switch's ports in order.
-pub type LinkId = u32;
-
 /// ECMP keys for both directions of a connection, keyed by what tells it from others.
 pub(crate) fn keys(seed: u64, a: u64, b: u64) -> [u32; 2] {
     let bits = Stream::new(seed ^ b.rotate_left(17), "ecmp", a).next_u64();
@@ -61,7 +59,7 @@ pub(crate) fn keys(seed: u64, a: u64, b: u64) -> [u32; 2] {
 /// The way through a network.
 pub trait Route: Send + Sync {
     /// The port of `switch` that a packet leaves by.
-    fn route(&self, hop: Hop, switch: u32) -> u32;
+    fn route(&self, hop: Hop, switch: SwitchId) -> PortId;
 
     /// Whether [`Route::choose`] decides in place of [`Route::route`].
     fn adapts(&self) -> bool {
@@ -70,7 +68,7 @@ pub trait Route: Send + Sync {
 
     /// The port that a packet leaves by which is at the switch now; `queued` tells what a port of
     /// it holds.
-    fn choose(&self, hop: Hop, switch: u32, queued: &dyn Fn(u32) -> Bytes) -> u32 {
+    fn choose(&self, hop: Hop, switch: SwitchId, queued: &dyn Fn(PortId) -> Bytes) -> PortId {
         let _ = queued;
         self.route(hop, switch)
     }
@@ -149,30 +147,30 @@ impl Graph {
     pub fn ports(&self, node: Node) -> u32 {
         match node {
             Node::Host(_) => 1,
-            Node::Switch(switch) => self.switches[switch as usize].1.len() as u32,
+            Node::Switch(switch) => self.switches[switch.index()].1.len() as u32,
         }
     }
 
     /// The cables from one host to another for an ECMP key.
-    pub fn path(&self, src: u32, hop: Hop) -> Vec<Cable> {
-        let mut path = vec![self.hosts[src as usize]];
+    pub fn path(&self, src: HostId, hop: Hop) -> Vec<Cable> {
+        let mut path = vec![self.hosts[src.index()]];
         path.extend(self.hops(src, hop).map(|(switch, port)| self.cable(switch, port)));
         path
     }
 
-    /// The same as the numbers of links: hosts' first, then each switch's ports in order.
-    pub fn links(&self, src: u32, hop: Hop) -> Vec<u32> {
-        let first = |switch: u32| {
-            let before = self.switches[..switch as usize].iter();
-            (self.hosts.len() + before.map(|(_, ports)| ports.len()).sum::<usize>()) as u32
+    /// The same as links.
+    pub fn links(&self, src: HostId, hop: Hop) -> Vec<LinkId> {
+        let first = |switch: SwitchId| {
+            let before = self.switches[..switch.index()].iter();
+            self.hosts.len() + before.map(|(_, ports)| ports.len()).sum::<usize>()
         };
-        let ports = self.hops(src, hop).map(|(switch, port)| first(switch) + port);
-        std::iter::once(src).chain(ports).collect()
+        let ports = self.hops(src, hop).map(|(switch, port)| first(switch) + port.index());
+        std::iter::once(src.index()).chain(ports).map(LinkId::at).collect()
     }
 
     /// The switches on the way, each with the port that the way leaves it by.
-    fn hops(&self, src: u32, hop: Hop) -> impl Iterator<Item = (u32, u32)> {
-        let mut at = self.hosts[src as usize].to;
+    fn hops(&self, src: HostId, hop: Hop) -> impl Iterator<Item = (SwitchId, PortId)> {
+        let mut at = self.hosts[src.index()].to;
         std::iter::from_fn(move || {
             let Node::Switch(switch) = at else { return None };
             let port = self.route.route(hop, switch);
@@ -181,13 +179,13 @@ impl Graph {
         })
     }
 
-    fn cable(&self, switch: u32, port: u32) -> Cable {
-        self.switches[switch as usize].1[port as usize]
+    fn cable(&self, switch: SwitchId, port: PortId) -> Cable {
+        self.switches[switch.index()].1[port.index()]
     }
 }
 
 /// Both directions of a cable between a host and a switch.
-fn access(host: u32, switch: u32, (rate, delay): (Rate, Span)) -> (Cable, Cable) {
+fn access(host: HostId, switch: SwitchId, (rate, delay): (Rate, Span)) -> (Cable, Cable) {
     let up = Cable { from: Node::Host(host), to: Node::Switch(switch), rate, delay };
     (up, Cable { from: up.to, to: up.from, ..up })
 }
@@ -196,11 +194,11 @@ fn access(host: u32, switch: u32, (rate, delay): (Rate, Span)) -> (Cable, Cable)
 /// not choose alike. A pinned path's number is read in mixed radix: `below` is how many
 /// choices the tiers below have made among.
 #[inline]
-fn spread(key: u32, switch: u32, (below, n): (u32, u32)) -> u32 {
+fn spread(key: u32, switch: SwitchId, (below, n): (u32, u32)) -> u32 {
     if key & Hop::PINNED != 0 {
         return (key & !Hop::PINNED) / below % n;
     }
-    let mut h = (key ^ switch.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
+    let mut h = (key ^ switch.0.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 15)).wrapping_mul(0xc2b2_ae35);
     h ^= h >> 16;
     ((h as u64 * n as u64) >> 32) as u32
@@ -228,8 +226,8 @@ mod tests {
         let graph = leaf_spine();
         for (src, dst) in [(0, 143), (0, 1), (77, 12), (143, 0)] {
             for key in 0..50 {
-                let path = graph.path(src, Hop { dst, key });
-                assert_eq!(path.last().unwrap().to, Node::Host(dst));
+                let path = graph.path(HostId(src), Hop { dst: HostId(dst), key });
+                assert_eq!(path.last().unwrap().to, Node::Host(HostId(dst)));
                 assert_eq!(path.len(), if src / 12 == dst / 12 { 2 } else { 4 });
             }
         }
@@ -240,8 +238,9 @@ mod tests {
         let graph = leaf_spine();
         let mut hits = [0u32; 12];
         for key in 0..12_000u32 {
-            let Node::Switch(spine) = graph.path(0, Hop { dst: 143, key })[1].to else { panic!() };
-            hits[spine as usize - 12] += 1;
+            let path = graph.path(HostId(0), Hop { dst: HostId(143), key });
+            let Node::Switch(spine) = path[1].to else { panic!() };
+            hits[spine.index() - 12] += 1;
         }
         assert!(hits.iter().all(|&n| (850..1150).contains(&n)), "{hits:?}");
     }
@@ -258,7 +257,7 @@ mod tests {
         };
         let graph = Graph::new(&topology, Span::from_us(20));
         let delays: Vec<_> =
-            graph.path(0, Hop { dst: 2, key: 0 }).iter().map(|c| c.delay).collect();
+            graph.path(HostId(0), Hop { dst: HostId(2), key: 0 }).iter().map(|c| c.delay).collect();
         assert_eq!(delays, [Span::from_us(21), Span::from_us(5), Span::from_us(21)]);
     }
 }

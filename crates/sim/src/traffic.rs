@@ -18,6 +18,7 @@ mod seconds;
 pub use list::ListError;
 pub use offered::{Offered, TableOffered};
 
+use crate::ids::HostId;
 use incast::Incast;
 use list::List;
 use on_off::OnOff;
@@ -38,9 +39,9 @@ pub struct FlowStart {
     /// When its application hands it over.
     pub start: Time,
     /// Sending host.
-    pub src: u32,
+    pub src: HostId,
     /// Receiving host.
-    pub dst: u32,
+    pub dst: HostId,
     /// Its packets' class (DSCP).
     pub class: u8,
     /// Payload; `None`: it sends as long as it runs.
@@ -60,7 +61,7 @@ pub struct FlowStart {
 
 impl FlowStart {
     /// An endless flow of class 0 on a connection of its own.
-    fn new(start: Time, src: u32, dst: u32) -> FlowStart {
+    fn new(start: Time, src: HostId, dst: HostId) -> FlowStart {
         FlowStart {
             row: 0,
             start,

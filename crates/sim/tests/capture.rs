@@ -7,6 +7,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 use std::collections::{HashMap, HashSet};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::Capture;
+use switchbed_sim::ids::HostId;
 use switchbed_spec::*;
 
 /// What a frame says, as a reader of the file sees it.
@@ -100,7 +101,7 @@ fn marks_and_repeated_data_are_what_the_run_counted() {
         !numbers.entry(seen.ends).or_default().insert(first)
     };
     let repeated = sender.iter().filter(data).filter(again).count() as u64;
-    let of_sender = records.iter().filter(|r| r.src == 0);
+    let of_sender = records.iter().filter(|r| r.src == HostId(0));
     let retransmitted: u64 = of_sender.map(|r| u64::from(r.retransmissions)).sum();
     assert!(retransmitted > 0);
     assert_eq!(repeated, retransmitted);

@@ -3,6 +3,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Span, Time};
+use switchbed_sim::ids::HostId;
 use switchbed_sim::{FlowRecord, Simulation, Status};
 use switchbed_spec::*;
 
@@ -74,7 +75,7 @@ fn an_fct_may_end_at_the_receiver() {
     scenario.traffic = traffic;
     let (simulation, records) = run(&scenario);
     assert_eq!(fct(&records[0]), Span::from_ns(2 * 1200 + 2 * 1000));
-    assert_eq!(simulation.empty_fct(0, 1, Bytes::new(1460)), fct(&records[0]));
+    assert_eq!(simulation.empty_fct(HostId(0), HostId(1), Bytes::new(1460)), fct(&records[0]));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_sim::ids::LinkId;
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
 
@@ -35,7 +36,7 @@ fn shares(scenario: &Scenario) -> Vec<f64> {
     let (simulation, records) = run(scenario);
     let mut by_host = [0.0; 3];
     for (record, rate) in records.iter().zip(goodputs(&simulation, &records)) {
-        by_host[record.src as usize] += rate;
+        by_host[record.src.index()] += rate;
     }
     let sum: f64 = by_host.iter().sum();
     assert!(sum > 0.9 * 10e9 * 1460.0 / 1500.0, "{sum} bit/s");
@@ -93,7 +94,7 @@ fn each_switch_has_what_was_deployed_there() {
         .iter()
         .zip(0..)
         .filter(|(port, _)| port.is_switch())
-        .map(|(port, link)| (port.name.as_str(), simulation.port(link).queues()))
+        .map(|(port, link)| (port.name.as_str(), simulation.port(LinkId(link)).queues()))
         .collect();
     for (name, queues) in queues {
         let expected = if name.starts_with("leaf1") || name.starts_with("leaf2") { 4 } else { 1 };

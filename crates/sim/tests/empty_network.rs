@@ -3,6 +3,7 @@
 use crate::common::*;
 use std::io::Write;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_sim::ids::HostId;
 use switchbed_spec::*;
 
 /// Runs one flow alone; its FCT, and what [`switchbed_sim::Simulation::empty_fct`] says.
@@ -16,7 +17,7 @@ fn alone(mut scenario: Scenario, src: u32, dst: u32, size: u64) -> (Span, Span) 
     let (simulation, flows) = run(&scenario);
     let flow = flows[0];
     let fct = flow.end.expect("finished").since(flow.start);
-    (fct, simulation.empty_fct(src, dst, Bytes::new(size)))
+    (fct, simulation.empty_fct(HostId(src), HostId(dst), Bytes::new(size)))
 }
 
 /// A window that never limits.

@@ -3,6 +3,7 @@
 use crate::common::*;
 use std::io::Write;
 use switchbed_qdisc::units::{Bytes, Span, Time};
+use switchbed_sim::ids::LinkId;
 use switchbed_sim::observe::monitors::{LengthChange, Monitored, slopes_bps};
 use switchbed_sim::{Division, PortReport, Simulation, Status};
 use switchbed_spec::*;
@@ -45,7 +46,7 @@ fn every_change_of_a_queue_is_seen_and_its_slope() {
     });
     let (monitored, _) = monitored(scenario, BURSTS);
     let [(link, rows)] = &monitored.changes[..] else { panic!("one port") };
-    assert_eq!(*link, 5);
+    assert_eq!(*link, LinkId(5));
     // A packet takes 1.2 us on each line. Both first ones are at the switch after 2.2 us: one
     // goes at once, the other at 3.4 us, as the next two arrive.
     let expected = [

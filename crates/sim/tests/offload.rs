@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_sim::ids::HostId;
 use switchbed_sim::{FlowRecord, Simulation};
 use switchbed_spec::*;
 
@@ -27,7 +28,7 @@ fn fct(record: &FlowRecord) -> Span {
 /// How much longer the flow takes than in an empty network without offloads.
 fn delay(host: impl Fn(Host) -> Host, packets: u64) -> Span {
     let (simulation, record) = one_flow(host, packets);
-    fct(&record) - simulation.empty_fct(0, 1, Bytes::new(packets * 1460))
+    fct(&record) - simulation.empty_fct(HostId(0), HostId(1), Bytes::new(packets * 1460))
 }
 
 /// Frames that host 1's card sent: ACKs.
@@ -98,7 +99,7 @@ fn so_many_frames_interrupt_at_once() {
     let (simulation, record) = one_flow(coalesce(4, US(30)), 4);
     let ack = Span::from_ns(32);
     let size = Bytes::new(4 * 1460);
-    assert_eq!(fct(&record), simulation.empty_fct(0, 1, size) + ack * 3);
+    assert_eq!(fct(&record), simulation.empty_fct(HostId(0), HostId(1), size) + ack * 3);
     // A fifth one waits, and so does its ACK.
     assert_eq!(delay(coalesce(4, US(30)), 5), US(60));
 }
@@ -109,7 +110,10 @@ fn an_interrupt_comes_when_the_first_frame_has_waited_long_enough() {
     // interrupts for 3, 3, 3 and 1, the last 3 us after its only one.
     let (mut simulation, record) = one_flow(coalesce(0, US(3)), 10);
     assert_eq!(acks(&mut simulation), 10);
-    assert_eq!(fct(&record), simulation.empty_fct(0, 1, Bytes::new(14_600)) + US(6));
+    assert_eq!(
+        fct(&record),
+        simulation.empty_fct(HostId(0), HostId(1), Bytes::new(14_600)) + US(6)
+    );
 }
 
 #[test]
@@ -121,7 +125,7 @@ fn merged_packets_cause_one_ack() {
         assert_eq!(acks(&mut simulation), expected, "{packets} packets, merged by {most}");
         // The last one ends its flow, so that none waits for a next.
         let size = Bytes::new(packets * 1460);
-        assert_eq!(fct(&record), simulation.empty_fct(0, 1, size));
+        assert_eq!(fct(&record), simulation.empty_fct(HostId(0), HostId(1), size));
     }
 }
 
@@ -196,7 +200,7 @@ fn jumbo_frames_carry_what_the_mtu_allows() {
         scenario.traffic = traffic;
         let (mut simulation, records) = run(&scenario);
         assert_eq!(acks(&mut simulation), expected, "{mtu}");
-        assert_eq!(fct(&records[0]), simulation.empty_fct(0, 1, Bytes::new(size)));
+        assert_eq!(fct(&records[0]), simulation.empty_fct(HostId(0), HostId(1), Bytes::new(size)));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_sim::ids::{HostId, SwitchId};
 use switchbed_sim::topology::{Graph, Hop, Node};
 use switchbed_spec::*;
 
@@ -34,13 +35,13 @@ fn the_recorded_key_leads_along_the_ports_that_sent() {
         scenario.traffic = vec![Traffic::Poisson(arrivals)];
         let (mut simulation, records) = run(&scenario);
         let graph = Graph::new(&scenario.topology, Span::ZERO);
-        let path = graph.path(0, Hop { dst: 3, key: records[0].key });
+        let path = graph.path(HostId(0), Hop { dst: HostId(3), key: records[0].key });
         let Node::Switch(spine) = path[1].to else { panic!("{path:?}") };
-        used[spine as usize - 2] += 1;
+        used[spine.index() - 2] += 1;
         for report in simulation.port_reports() {
             let (port, sent) = (&report.info, report.counters.sent_bytes);
-            let uplink =
-                port.cable.from == Node::Switch(0) && matches!(port.cable.to, Node::Switch(_));
+            let uplink = port.cable.from == Node::Switch(SwitchId(0))
+                && matches!(port.cable.to, Node::Switch(_));
             let expected = port.cable.to == Node::Switch(spine);
             assert!(!uplink || (sent > 0) == expected, "{}: {sent}", port.name);
         }

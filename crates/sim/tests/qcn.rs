@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::Simulation;
+use switchbed_sim::ids::HostId;
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
 
@@ -254,7 +255,7 @@ fn flows_of_a_host_may_share_a_limiter() {
             let mine = records.iter().zip(&rates).filter(|(record, _)| record.src == host);
             mine.map(|(_, rate)| rate).sum()
         };
-        of_host(0) / (of_host(0) + of_host(1))
+        of_host(HostId(0)) / (of_host(HostId(0)) + of_host(HostId(1)))
     };
     let [flow, host] = [Limiters::Flow, Limiters::Host].map(of);
     assert!(flow > 0.62, "{flow}");
@@ -284,7 +285,7 @@ fn flows_on_a_permanent_connection_follow_each_other_and_all_arrive() {
     scenario.run.until = Some(Span::from_ms(3_000));
     let (simulation, records) = run(&scenario);
     assert_eq!(simulation.connections(), 2);
-    let flows: Vec<_> = records.iter().filter(|record| record.src == 1).collect();
+    let flows: Vec<_> = records.iter().filter(|record| record.src == HostId(1)).collect();
     assert_eq!(flows.len(), 2_000);
     let ends: Vec<_> = flows.iter().map(|flow| flow.end.expect("it ended")).collect();
     assert!(ends.is_sorted());

@@ -3,6 +3,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_sim::ids::HostId;
 use switchbed_sim::traffic::{Flows, Hosts};
 use switchbed_sim::{FlowRecord, Simulation};
 use switchbed_spec::*;
@@ -61,7 +62,7 @@ fn in_an_empty_network_a_flow_takes_its_request_and_its_answer() {
             let (simulation, records) = run_on(star(2), traffic, end);
             assert_eq!(records.len(), 5);
             for record in &records {
-                assert_eq!((record.src, record.dst), (0, 1));
+                assert_eq!((record.src, record.dst), (HostId(0), HostId(1)));
                 assert_eq!(fct(record), before + REQUEST + AHEAD + ANSWER + after);
                 assert_eq!(simulation.empty_fct_of(record), Some(REQUEST + ANSWER + after));
                 assert_eq!(record.received, Bytes::new(1460));
@@ -180,8 +181,8 @@ fn the_load_is_what_each_client_asks_for() {
     for flow in flows {
         assert_eq!(flow.request, Some(Bytes::new(100)));
         classes[usize::from(flow.class)] += 1;
-        servers[flow.src as usize] += 1;
-        clients[flow.dst as usize - 8] += 1;
+        servers[flow.src.index()] += 1;
+        clients[flow.dst.index() - 8] += 1;
     }
     let near = |count: u32, share: f64| {
         let (expected, n) = (40_000.0 * share, f64::from(count));

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_sim::ids::HostId;
 use switchbed_sim::traffic::{ConnectionUse, FlowStart, Flows, Hosts, list};
 use switchbed_spec::{Arrivals, Connections, Service, Sizes, Traffic, sizes};
 
@@ -67,10 +68,10 @@ fn fig9_offers_its_load_in_the_published_proportions() {
     for (row, flow) in (0..).zip(flows) {
         assert_eq!(flow.row, row);
         assert!(flow.start >= last && flow.src != flow.dst);
-        let formula = ((flow.dst + 1) * 144 + flow.src + 1) % 8;
+        let formula = ((flow.dst.0 + 1) * 144 + flow.src.0 + 1) % 8;
         assert_eq!(u32::from(flow.class), formula);
         assert_eq!(flow.connection, ConnectionUse::Persistent);
-        per_sender[flow.src as usize] += 1;
+        per_sender[flow.src.index()] += 1;
         per_table[usize::from(flow.class) % 4] += 1;
         last = flow.start;
     }
@@ -148,7 +149,7 @@ fn log_normal_flows_come_over_all_senders_together() {
         let variance = logs.iter().map(|log| (log - log_mean) * (log - log_mean)).sum::<f64>();
         assert!((variance / count / (sigma * sigma) - 1.0).abs() < 4.0 * (2.0 / count).sqrt());
         let mut by_sender = [0_i32; 10];
-        drawn.iter().for_each(|flow| by_sender[flow.src as usize] += 1);
+        drawn.iter().for_each(|flow| by_sender[flow.src.index()] += 1);
         assert!(by_sender.iter().all(|count| (count - 10_000).abs() < 400), "{by_sender:?}");
         assert!(drawn.iter().all(|flow| flow.src != flow.dst));
     }
@@ -158,7 +159,7 @@ fn log_normal_flows_come_over_all_senders_together() {
 fn a_senders_gaps_are_exponential_and_independent() {
     let mut starts: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for flow in flows(&[fig9(0.5, 100_000)], hosts(144), 4) {
-        starts.entry(flow.src).or_default().push(flow.start.as_secs_f64());
+        starts.entry(flow.src.0).or_default().push(flow.start.as_secs_f64());
     }
     let means = [913_703.0, 1_671_357.0, 4_149_016.0, 7_495_019.0];
     let mut gaps = Vec::new();
@@ -202,10 +203,10 @@ fn every_pair_has_its_own_rate_where_services_depend_on_the_receiver() {
     let mut count: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     let mut last = Time::ZERO;
     for flow in flows {
-        let service = ((flow.dst + 1) * 10 + flow.src + 1) % 4;
+        let service = ((flow.dst.0 + 1) * 10 + flow.src.0 + 1) % 4;
         assert_eq!(u32::from(flow.class), service);
         assert_eq!(flow.size.unwrap().get(), if service % 2 == 0 { 1000 } else { 3000 });
-        *count.entry((flow.src, flow.dst)).or_default() += 1;
+        *count.entry((flow.src.0, flow.dst.0)).or_default() += 1;
         last = flow.start;
     }
     let seconds = last.as_secs_f64();
@@ -244,7 +245,7 @@ fn random_services_are_drawn_by_their_shares_at_the_same_load() {
     let mut last = Time::ZERO;
     for flow in flows {
         services[usize::from(flow.class)] += 1;
-        *pairs.entry((flow.src, flow.dst)).or_insert(0_u64) += 1;
+        *pairs.entry((flow.src.0, flow.dst.0)).or_insert(0_u64) += 1;
         bits += flow.size.unwrap().as_f64() * 8.0;
         last = flow.start;
     }
@@ -295,7 +296,7 @@ fn a_senders_flows_do_not_change_with_the_other_senders() {
             service: Service::One,
             connections: Connections::Fresh,
         });
-        let drawn = flows(&[entry], hosts(10), 9).filter(|flow| flow.src == 5);
+        let drawn = flows(&[entry], hosts(10), 9).filter(|flow| flow.src == HostId(5));
         drawn.map(|flow| FlowStart { row: 0, ..flow }).take(300).collect()
     };
     let among_others = of_host_5((0..10).rev().collect(), 10_000);

@@ -4,6 +4,7 @@ use crate::common::*;
 use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::Simulation;
+use switchbed_sim::ids::HostId;
 use switchbed_spec::*;
 
 /// A star at 10 Gbps with 1 us links: 960 bytes of payload in 1000-byte packets, 0.8 us each.
@@ -36,7 +37,7 @@ fn a_flow_alone_takes_what_the_empty_network_takes() {
         let record = &records[0];
         assert_eq!(record.received, Bytes::new(size));
         let fct = record.end.expect("it ended").since(record.start);
-        assert_eq!(fct, simulation.empty_fct(0, 2, Bytes::new(size)), "{size}");
+        assert_eq!(fct, simulation.empty_fct(HostId(0), HostId(2), Bytes::new(size)), "{size}");
     }
 }
 

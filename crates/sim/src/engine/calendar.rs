@@ -135,6 +135,7 @@ impl Calendar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::NodeId;
     use proptest::prelude::*;
     use switchbed_qdisc::units::{Span, Time};
 
@@ -155,7 +156,7 @@ mod tests {
             };
             for (ahead, colour, times) in pushes {
                 let at = Time::from_ps(now + ahead);
-                let event = Event::new(at, all.len() as u32, 0);
+                let event = Event::new(at, NodeId::at(all.len()), 0);
                 all.push((calendar.push(event, colour), event));
                 for _ in 1..times {
                     let next = calendar.next(phase);

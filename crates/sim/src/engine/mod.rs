@@ -23,6 +23,7 @@ mod wakes;
 
 pub(crate) use drive::{Engine, Ran};
 
+use crate::ids::{NodeId, ShardId};
 use calendar::Calendar;
 use phases::{Colour, Phases};
 use switchbed_qdisc::units::Time;
@@ -40,14 +41,14 @@ impl Event {
     /// `node` is the node's place in its shard; `what` is as its world has it, or [`WAKE`]: nothing
     /// but that the node is to be visited.
     #[inline(always)]
-    pub(crate) const fn new(at: Time, node: u32, what: u32) -> Event {
-        Event { at, to: (node as u64) << 32 | what as u64 }
+    pub(crate) const fn new(at: Time, node: NodeId, what: u32) -> Event {
+        Event { at, to: (node.0 as u64) << 32 | what as u64 }
     }
 
     /// The node's place in its shard.
     #[inline(always)]
-    pub(crate) const fn node(self) -> u32 {
-        (self.to >> 32) as u32
+    pub(crate) const fn node(self) -> NodeId {
+        NodeId((self.to >> 32) as u32)
     }
 
     /// What happens to it.
@@ -86,7 +87,7 @@ pub(crate) trait World: Send {
     /// Answers when it wants to be visited again if nothing else happens to it.
     fn visit(
         &mut self,
-        node: u32,
+        node: NodeId,
         events: &mut [Event],
         end: Time,
         out: &mut Outbox<Self::Parcel>,
@@ -115,7 +116,7 @@ impl<P> Outbox<'_, P> {
     /// For a node of this shard.
     #[inline]
     pub(crate) fn event(&mut self, event: Event) {
-        let phase = self.calendar.push(event, self.colours[event.node() as usize]);
+        let phase = self.calendar.push(event, self.colours[event.node().index()]);
         if phase < self.next {
             too_early(event);
         }
@@ -123,10 +124,10 @@ impl<P> Outbox<'_, P> {
 
     /// For a node of another shard, where it happens at `at`.
     #[inline]
-    pub(crate) fn post(&mut self, shard: u16, at: Time, parcel: P) {
+    pub(crate) fn post(&mut self, shard: ShardId, at: Time, parcel: P) {
         assert!(self.phases.window(at) + 1 >= self.next, "mail earlier than the lookahead allows");
         *self.earliest = (*self.earliest).min(at);
-        self.mail[shard as usize].push(parcel);
+        self.mail[shard.index()].push(parcel);
     }
 }
 

@@ -4,6 +4,7 @@ use super::calendar::Calendar;
 use super::phases::{Colour, Phases};
 use super::wakes::Wakes;
 use super::{Event, Outbox, Stage, WAKE, World};
+use crate::ids::NodeId;
 use switchbed_qdisc::units::Time;
 
 /// The stages, and how many events before its own each fetches.
@@ -34,7 +35,7 @@ pub(crate) struct Shard<W: World> {
     counts: Vec<u32>,
     /// A phase's events, node by node; the nodes to visit, and where the events of each end.
     sorted: Vec<Event>,
-    visits: Vec<(u32, u32)>,
+    visits: Vec<(NodeId, u32)>,
     phases: Phases,
     /// By node.
     colours: Vec<Colour>,
@@ -69,18 +70,18 @@ impl<W: World> Shard<W> {
 
     /// Something that happens from outside: not before what was run.
     pub(crate) fn push(&mut self, event: Event) {
-        self.calendar.push(event, self.colours[event.node() as usize]);
+        self.calendar.push(event, self.colours[event.node().index()]);
     }
 
     /// Sees to it that a node is visited by a time.
     #[inline]
-    pub(crate) fn wake(&mut self, node: u32, at: Time) {
-        let phase = self.phases.of(at, self.colours[node as usize]);
+    pub(crate) fn wake(&mut self, node: NodeId, at: Time) {
+        let phase = self.phases.of(at, self.colours[node.index()]);
         if Wakes::near(phase, self.phase) {
             self.wakes.add(phase, node);
-        } else if at < self.far[node as usize] {
-            self.far[node as usize] = at;
-            self.calendar.push(Event::new(at, node, WAKE), self.colours[node as usize]);
+        } else if at < self.far[node.index()] {
+            self.far[node.index()] = at;
+            self.calendar.push(Event::new(at, node, WAKE), self.colours[node.index()]);
         }
     }
 
@@ -128,7 +129,7 @@ impl<W: World> Shard<W> {
     fn by_node(&mut self, bucket: &mut Vec<Event>, phase: u64) {
         let nodes = self.wakes.take(phase);
         bucket.retain(|event| {
-            let node = event.node() as usize;
+            let node = event.node().index();
             nodes[node / 64] |= 1 << (node % 64);
             let happens = event.what() != WAKE;
             if !happens {
@@ -141,15 +142,15 @@ impl<W: World> Shard<W> {
         for (word, bits) in (0..).zip(nodes) {
             let mut bits = std::mem::take(bits);
             while bits != 0 {
-                let node = 64 * word + bits.trailing_zeros();
+                let node = NodeId(64 * word + bits.trailing_zeros());
                 bits &= bits - 1;
-                sum += std::mem::replace(&mut self.counts[node as usize], sum);
+                sum += std::mem::replace(&mut self.counts[node.index()], sum);
                 self.visits.push((node, sum));
             }
         }
         self.sorted.extend_from_slice(bucket);
         for event in bucket {
-            let place = &mut self.counts[event.node() as usize];
+            let place = &mut self.counts[event.node().index()];
             self.sorted[*place as usize] = *event;
             *place += 1;
         }
@@ -191,8 +192,8 @@ impl<W: World> Shard<W> {
     }
 
     #[inline]
-    fn visit(&mut self, node: u32, events: &mut [Event], phase: u64, end: Time) {
-        self.counts[node as usize] = 0;
+    fn visit(&mut self, node: NodeId, events: &mut [Event], phase: u64, end: Time) {
+        self.counts[node.index()] = 0;
         let mut out = Outbox {
             calendar: &mut self.calendar,
             mail: &mut self.mail,

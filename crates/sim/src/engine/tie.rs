@@ -5,6 +5,7 @@
 //! free, and the others starve. An order that follows from the time needs no state and no
 //! common clock, so it is the same however the work is divided.
 
+use crate::ids::Rank;
 use switchbed_qdisc::units::Time;
 
 /// Ranks below 2^20 are permuted; of more links some are equal, and go by their ranks.
@@ -28,9 +29,9 @@ impl Ties {
     /// A link's place among the arrivals at a time: another permutation of the ranks (below
     /// 2^20) at each time.
     #[inline]
-    pub const fn order(self, at: Time, rank: u32) -> u32 {
+    pub const fn order(self, at: Time, rank: Rank) -> u32 {
         let key = self.key(at);
-        let mut bits = (rank ^ key as u32) & MASK;
+        let mut bits = (rank.0 ^ key as u32) & MASK;
         bits = bits.wrapping_mul(SPREAD) & MASK;
         bits ^= bits >> (BITS / 2);
         bits = (bits ^ (key >> BITS) as u32) & MASK;
@@ -62,7 +63,7 @@ mod tests {
             let (ties, at) = (Ties::new(at ^ 7), Time::from_ps(at));
             let mut seen = vec![false; 1 << BITS];
             for rank in 0..1 << BITS {
-                let order = ties.order(at, rank);
+                let order = ties.order(at, Rank(rank));
                 assert!(!std::mem::replace(&mut seen[order as usize], true));
             }
         }
@@ -77,7 +78,7 @@ mod tests {
         for n in 0..times {
             let at = Time::from_ps(n * 1_200_000);
             let mut order = [0, 1, 2, 3];
-            order.sort_by_key(|&link| Ties::new(5).order(at, ranks[link as usize]));
+            order.sort_by_key(|&link| Ties::new(5).order(at, Rank(ranks[link as usize])));
             *count.entry(order).or_insert(0u32) += 1;
         }
         assert_eq!(count.len(), 24);
@@ -93,7 +94,7 @@ mod tests {
         let ties = Ties::new(11);
         let first = |n: u64| {
             let at = Time::from_ps(n * 1_200_000);
-            ties.order(at, 12) < ties.order(at, 13)
+            ties.order(at, Rank(12)) < ties.order(at, Rank(13))
         };
         let runs = (1..40_000).filter(|&n| first(n) != first(n - 1)).count();
         // Binomial: standard deviation 100.

@@ -1,6 +1,8 @@
 //! The nodes that are visited in a phase: those that something happens to, and those that asked
 //! for it.
 
+use crate::ids::NodeId;
+
 /// So many phases ahead a visit is a bit in a set; what is further away is an event.
 const AHEAD: usize = 8;
 /// No phase.
@@ -29,11 +31,11 @@ impl Wakes {
 
     /// A node is to be visited in a phase that is near.
     #[inline]
-    pub(super) fn add(&mut self, phase: u64, node: u32) {
+    pub(super) fn add(&mut self, phase: u64, node: NodeId) {
         let place = phase as usize % AHEAD;
         debug_assert!(self.phases[place] == NONE || self.phases[place] == phase);
         self.phases[place] = phase;
-        self.nodes[place][node as usize / 64] |= 1 << (node % 64);
+        self.nodes[place][node.index() / 64] |= 1 << (node.0 % 64);
     }
 
     /// The first phase from this one on in which a node is to be visited; `u64::MAX`: there is none.
@@ -62,7 +64,7 @@ mod tests {
         assert_eq!(wakes.next(0), NONE);
         for (phase, node) in [(9, 70), (12, 3), (9, 1), (9, 70)] {
             assert!(Wakes::near(phase, 8));
-            wakes.add(phase, node);
+            wakes.add(phase, NodeId(node));
         }
         assert_eq!((wakes.next(0), wakes.next(10), wakes.next(13)), (9, 12, NONE));
         let nodes = wakes.take(9);

@@ -1,12 +1,13 @@
 //! The nodes of a shard: hosts first, then switches.
 
 use super::host::{self, Host, Log};
-use super::link::{Channel, ColdLink, Line, Link, Packets, TO_HOST, transit};
+use super::link::{Channel, ColdLink, Line, Link, Packets, transit};
 use super::notice::{Notice, What};
 use super::switch::Switch;
 use super::{NOTICE, Parcel, START, Shared, class, place};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
 use crate::engine::{Event, Outbox, Stage, World};
+use crate::ids::{HostId, LinkId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
 use crate::random::OnDemand;
@@ -19,7 +20,7 @@ use switchbed_qdisc::{Driver, FlowId, Packet, Pool, Qdisc, SlotId};
 
 /// The nodes of a shard.
 pub(crate) struct Fabric {
-    pub(super) me: u16,
+    pub(super) me: ShardId,
     pub(super) shared: Arc<Shared>,
     pub(super) hosts: Vec<Host>,
     /// Each host's card's memory.
@@ -37,7 +38,7 @@ pub(crate) struct Fabric {
     last_event: Time,
 }
 
-/// Values by places that are used again.
+/// Values by numbers that are used again.
 struct Slab<T> {
     values: Vec<Option<T>>,
     free: Vec<u32>,
@@ -48,19 +49,19 @@ impl<T> Slab<T> {
         Slab { values: Vec::new(), free: Vec::new() }
     }
     fn put(&mut self, value: T) -> u32 {
-        let place = self.free.pop().unwrap_or_else(|| {
+        let number = self.free.pop().unwrap_or_else(|| {
             self.values.push(None);
             self.values.len() as u32 - 1
         });
-        self.values[place as usize] = Some(value);
-        place
+        self.values[number as usize] = Some(value);
+        number
     }
-    fn get(&self, place: u32) -> Option<&T> {
-        self.values.get(place as usize)?.as_ref()
+    fn get(&self, number: u32) -> Option<&T> {
+        self.values.get(number as usize)?.as_ref()
     }
-    fn take(&mut self, place: u32) -> Option<T> {
-        let value = self.values.get_mut(place as usize)?.take();
-        self.free.extend(value.as_ref().map(|_| place));
+    fn take(&mut self, number: u32) -> Option<T> {
+        let value = self.values.get_mut(number as usize)?.take();
+        self.free.extend(value.as_ref().map(|_| number));
         value
     }
 }
@@ -68,19 +69,18 @@ impl<T> Slab<T> {
 /// A link as it is built.
 pub(crate) struct Built {
     pub(crate) port: Box<dyn Qdisc>,
-    /// Its number among all.
-    pub(crate) id: u32,
+    pub(crate) id: LinkId,
     pub(crate) rate: Rate,
     pub(crate) delay: Span,
-    /// The node at the far end: its shard and place there, and its number if it is a switch.
-    pub(crate) to: (u16, u32, Option<u32>),
-    pub(crate) rank: u32,
+    /// The node at the far end, and which switch it is if it is one.
+    pub(crate) to: (ShardId, NodeId, Option<SwitchId>),
+    pub(crate) rank: Rank,
     pub(crate) ingress: u16,
 }
 
 impl Fabric {
-    /// Shard number `me`, without nodes yet.
-    pub(crate) fn new(me: u16, shared: Arc<Shared>) -> Fabric {
+    /// Shard `me`, without nodes yet.
+    pub(crate) fn new(me: ShardId, shared: Arc<Shared>) -> Fabric {
         Fabric {
             me,
             shared,
@@ -99,16 +99,16 @@ impl Fabric {
     }
 
     /// Adds a host with its link. Hosts come before switches.
-    pub(crate) fn add_host(&mut self, id: u32, pool: Bytes, link: Built, seed: u64) {
+    pub(crate) fn add_host(&mut self, id: HostId, pool: Bytes, link: Built, seed: u64) {
         self.hosts.push(Host::new(id, link.rate, &self.shared.settings, &mut self.log));
         self.pools.push(Pool::new(pool));
         self.add_link(link, seed);
     }
 
     /// Adds a switch with its ports' links.
-    pub(crate) fn add_switch(&mut self, number: u32, pool: Bytes, links: Vec<Built>, seed: u64) {
-        let (first, ports) = (self.links.len() as u32, links.len() as u32);
-        let mut switch = Switch::new(number, first, ports, Pool::new(pool));
+    pub(crate) fn add_switch(&mut self, id: SwitchId, pool: Bytes, links: Vec<Built>, seed: u64) {
+        let first = LocalLink::at(self.links.len());
+        let mut switch = Switch::new(id, first, links.len() as u32, Pool::new(pool));
         for link in links {
             switch.reads_pool |= link.port.needs().pool;
             self.add_link(link, seed);
@@ -118,10 +118,9 @@ impl Fabric {
 
     fn add_link(&mut self, link: Built, seed: u64) {
         let Built { port, id, delay, to: (shard, node, switch), rank, ingress, .. } = link;
-        let channel =
-            Channel { delay, node, switch: switch.unwrap_or(TO_HOST), rank, shard, ingress };
+        let channel = Channel { delay, node, switch: switch.into(), rank, shard, ingress };
         self.links.push(Link { driver: Driver::new(port), channel });
-        self.cold_links.push(ColdLink { rng: OnDemand::new(seed, "ports", id), watch: None });
+        self.cold_links.push(ColdLink { rng: OnDemand::new(seed, "ports", id.0), watch: None });
     }
 
     /// When the last flow ended.
@@ -137,12 +136,12 @@ impl Fabric {
 
     /// The run is over: a host hears of an end, and sends nothing for that. Answers what another
     /// host is to hear of.
-    pub(crate) fn hear(&mut self, node: u32, notice: Notice) -> Option<Notice> {
+    pub(crate) fn hear(&mut self, node: NodeId, notice: Notice) -> Option<Notice> {
         let mut net = Silent { at: notice.at, said: None };
         let at = notice.at;
         let mut cx =
             host::Cx { settings: &self.shared.settings, net: &mut net, log: &mut self.log };
-        self.hosts[node as usize].notice(notice, &mut cx, at);
+        self.hosts[node.index()].notice(notice, &mut cx, at);
         net.said
     }
 
@@ -164,15 +163,15 @@ impl Fabric {
     /// A flow is to start: the event that has it do so.
     pub(crate) fn add_start(&mut self, flow: FlowStart) -> Event {
         let host = if flow.request.is_some() { flow.dst } else { flow.src };
-        let (_, node) = self.shared.hosts[host as usize];
+        let (_, node) = self.shared.hosts[host.index()];
         self.log.running += 1;
         Event::new(flow.start, node, START | self.starts.put(flow))
     }
 
     /// When each host wants to be visited first.
-    pub(crate) fn first_visits(&self) -> Vec<(u32, Time)> {
+    pub(crate) fn first_visits(&self) -> Vec<(NodeId, Time)> {
         let next = self.hosts.iter().map(Host::next_timer).enumerate();
-        next.filter(|&(_, at)| at != Time::NEVER).map(|(node, at)| (node as u32, at)).collect()
+        next.filter(|&(_, at)| at != Time::NEVER).map(|(node, at)| (NodeId::at(node), at)).collect()
     }
 
     /// The warm-up is over.
@@ -186,52 +185,56 @@ impl Fabric {
     }
 
     /// A link's port.
-    pub(crate) fn port(&self, link: u32) -> &dyn Qdisc {
-        self.links[link as usize].driver.port()
+    pub(crate) fn port(&self, link: LocalLink) -> &dyn Qdisc {
+        self.links[link.index()].driver.port()
     }
 
     /// The threshold in force at a port's queue in bytes, for probes.
-    pub(crate) fn threshold_bytes(&self, link: u32, now: Time, queue: u8) -> Option<f64> {
+    pub(crate) fn threshold_bytes(&self, link: LocalLink, now: Time, queue: u8) -> Option<f64> {
         let pool = match self.switch_of(link) {
             Some(switch) => &self.switches[switch].pool,
-            None => &self.pools[link as usize],
+            None => &self.pools[link.index()],
         };
         self.port(link).threshold_bytes(now, &self.packets.arena, pool, queue)
     }
 
     /// What watches a link, if anything does.
-    pub(crate) fn watch(&self, link: u32) -> Option<&Watch> {
-        self.cold_links[link as usize].watch.as_deref()
+    pub(crate) fn watch(&self, link: LocalLink) -> Option<&Watch> {
+        self.cold_links[link.index()].watch.as_deref()
     }
 
     /// The same to be changed.
-    pub(crate) fn watch_mut(&mut self, link: u32) -> Option<&mut Watch> {
-        self.cold_links[link as usize].watch.as_deref_mut()
+    pub(crate) fn watch_mut(&mut self, link: LocalLink) -> Option<&mut Watch> {
+        self.cold_links[link.index()].watch.as_deref_mut()
     }
 
     /// Has a link watched from now on.
-    pub(crate) fn watched(&mut self, link: u32) -> &mut Watch {
-        self.links[link as usize].driver.watch();
-        self.cold_links[link as usize].watch.get_or_insert_default()
+    pub(crate) fn watched(&mut self, link: LocalLink) -> &mut Watch {
+        self.links[link.index()].driver.watch();
+        self.cold_links[link.index()].watch.get_or_insert_default()
     }
 
     /// The switch of a link; `None`: it is a host's.
-    fn switch_of(&self, link: u32) -> Option<usize> {
+    fn switch_of(&self, link: LocalLink) -> Option<usize> {
         self.switches.partition_point(|switch| switch.first <= link).checked_sub(1)
     }
 
     /// The node of a link.
-    pub(crate) fn node_of(&self, link: u32) -> u32 {
-        match self.switch_of(link) {
-            Some(switch) => (self.hosts.len() + switch) as u32,
-            None => link,
-        }
+    pub(crate) fn node_of(&self, link: LocalLink) -> NodeId {
+        let host = link.index();
+        NodeId::at(self.switch_of(link).map_or(host, |switch| self.hosts.len() + switch))
     }
 
     /// Changes a link's rate; a transmission under way keeps its end.
-    pub(crate) fn set_rate(&mut self, link: u32, rate: Rate, now: Time, out: &mut Outbox<Parcel>) {
+    pub(crate) fn set_rate(
+        &mut self,
+        link: LocalLink,
+        rate: Rate,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) {
         if self.switch_of(link).is_none() {
-            self.hosts[link as usize].set_rate(rate);
+            self.hosts[link.index()].set_rate(rate);
         }
         self.with_line(link, now, out, |driver, line| driver.set_rate(rate, line, now));
     }
@@ -244,7 +247,7 @@ impl Fabric {
         now: Time,
         out: &mut Outbox<Parcel>,
     ) {
-        for link in 0..self.links.len() as u32 {
+        for link in (0..self.links.len()).map(LocalLink::at) {
             self.with_line(link, now, out, |driver, line| {
                 driver.set_share(class, share, line, now);
             });
@@ -252,14 +255,20 @@ impl Fabric {
     }
 
     /// Whether a link is up.
-    pub(crate) fn is_up(&self, link: u32) -> bool {
-        self.links[link as usize].driver.is_up()
+    pub(crate) fn is_up(&self, link: LocalLink) -> bool {
+        self.links[link.index()].driver.is_up()
     }
 
     /// Takes a link down (its port sends no more) or up again.
-    pub(crate) fn set_up(&mut self, link: u32, up: bool, now: Time, out: &mut Outbox<Parcel>) {
+    pub(crate) fn set_up(
+        &mut self,
+        link: LocalLink,
+        up: bool,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) {
         if self.switch_of(link).is_none() {
-            self.hosts[link as usize].set_up(up, now);
+            self.hosts[link.index()].set_up(up, now);
         }
         self.with_line(link, now, out, |driver, _| driver.set_up(up, now));
     }
@@ -267,7 +276,7 @@ impl Fabric {
     /// Does something to a settled link.
     fn with_line(
         &mut self,
-        link: u32,
+        link: LocalLink,
         now: Time,
         out: &mut Outbox<Parcel>,
         act: impl FnOnce(&mut Driver, &mut Line),
@@ -277,15 +286,15 @@ impl Fabric {
             act(driver, line);
         };
         if let Some(switch) = self.switch_of(link) {
-            let port = link - self.switches[switch].first;
+            let port = PortId(link.0 - self.switches[switch].first.0);
             return self.switch(switch, out).at(port, settled);
         }
         let Fabric { pools, links, cold_links, packets, shared, me, .. } = self;
-        let Link { driver, channel } = &mut links[link as usize];
+        let Link { driver, channel } = &mut links[link.index()];
         let mut line = Line {
             channel: *channel,
-            cold: &mut cold_links[link as usize],
-            pool: &mut pools[link as usize],
+            cold: &mut cold_links[link.index()],
+            pool: &mut pools[link.index()],
             packets,
             shared,
             me: *me,
@@ -382,14 +391,14 @@ impl Fabric {
         }
     }
 
-    /// The place of an event among those of its instant and class.
+    /// Where an event comes among those of its instant and class.
     #[cold]
     fn tie(&self, event: &Event) -> (u64, u64) {
         match class(event.what()) {
             0 => {
                 let cargo = self.packets.arena.cargo(SlotId::at(event.what()));
-                let rank = cargo.words[transit::LINK];
-                (self.shared.ties.order(event.at, rank).into(), rank.into())
+                let rank = transit::link(cargo);
+                (self.shared.ties.order(event.at, rank).into(), rank.0.into())
             }
             1 => self.notices.get(place(event.what())).map_or((0, 0), Notice::order),
             2 => (self.starts.get(place(event.what())).map_or(0, |flow| flow.row), 0),
@@ -407,7 +416,7 @@ fn ranked(events: &mut [Event]) -> bool {
     if len > MOST {
         return false;
     }
-    let (mut copy, mut ranks) = ([Event::new(Time::ZERO, 0, 0); MOST], [0u8; MOST]);
+    let (mut copy, mut ranks) = ([Event::new(Time::ZERO, NodeId(0), 0); MOST], [0u8; MOST]);
     copy[..len].copy_from_slice(events);
     for (i, a) in copy[..len].iter().enumerate() {
         let mut rank = 0;
@@ -432,7 +441,7 @@ impl World for Fabric {
         if class(event.what()) != 0 {
             return;
         }
-        let (node, slot) = (event.node() as usize, SlotId::at(event.what()));
+        let (node, slot) = (event.node().index(), SlotId::at(event.what()));
         match self.hosts.get(node) {
             Some(host) => self.fetch_for_host(host, node, slot, stage),
             None => self.fetch_for_switch(node - self.hosts.len(), slot, stage),
@@ -442,7 +451,7 @@ impl World for Fabric {
     #[inline]
     fn visit(
         &mut self,
-        node: u32,
+        node: NodeId,
         events: &mut [Event],
         end: Time,
         out: &mut Outbox<Parcel>,
@@ -451,7 +460,7 @@ impl World for Fabric {
         if let Some(last) = events.last() {
             self.last_event = self.last_event.max(last.at);
         }
-        let node = node as usize;
+        let node = node.index();
         match node.checked_sub(self.hosts.len()) {
             Some(switch) => self.switch(switch, out).visit(events, end),
             None => self.visit_host(node, events, end, out),
@@ -512,8 +521,8 @@ impl Fabric {
             Stage::Half => return,
             _ => {}
         }
-        let out = self.packets.arena.cargo(slot).words[transit::OUT];
-        let Some(link) = self.links.get((node.first + out) as usize) else { return };
+        let out = transit::out(self.packets.arena.cargo(slot));
+        let Some(link) = self.links.get(node.link(out).index()) else { return };
         match stage {
             Stage::Second => prefetch(link),
             Stage::Third => prefetch_lines(link.driver.port(), PORT_LINES),
@@ -528,7 +537,7 @@ impl Fabric {
 
 /// A host's way out.
 struct Card<'a, 'b> {
-    id: u32,
+    id: HostId,
     link: &'a mut Link,
     cold: &'a mut ColdLink,
     pool: &'a mut Pool,
@@ -536,7 +545,7 @@ struct Card<'a, 'b> {
     notices: &'a mut Slab<Notice>,
     posted: &'a mut u64,
     shared: &'a Shared,
-    me: u16,
+    me: ShardId,
     out: &'a mut Outbox<'b, Parcel>,
 }
 
@@ -569,15 +578,15 @@ impl Card<'_, '_> {
 impl host::Net for Card<'_, '_> {
     #[inline]
     fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time) {
-        let slot = self.packets.put(packet, payload, transit::new(hop, self.id));
+        let slot = self.packets.put(packet, payload, transit::new(hop, Some(self.id)));
         self.act(|driver, line| {
             driver.settle(line, now);
             driver.arrive(slot, line, now);
         });
     }
 
-    fn post(&mut self, to: u32, flow: FlowId, what: What, now: Time) {
-        let (shard, node) = self.shared.hosts[to as usize];
+    fn post(&mut self, to: HostId, flow: FlowId, what: What, now: Time) {
+        let (shard, node) = self.shared.hosts[to.index()];
         let at = now + self.shared.settings.lookahead;
         *self.posted += 1;
         let notice = Notice { at, to, nth: *self.posted, flow, what };
@@ -598,7 +607,7 @@ struct Silent {
 impl host::Net for Silent {
     fn send(&mut self, _: Packet, _: Payload, _: Hop, _: Time) {}
 
-    fn post(&mut self, to: u32, flow: FlowId, what: What, _: Time) {
+    fn post(&mut self, to: HostId, flow: FlowId, what: What, _: Time) {
         if matches!(what, What::Answered(_)) {
             self.said = Some(Notice { at: self.at, to, nth: 0, flow, what });
         }
@@ -616,7 +625,7 @@ mod tests {
             times in prop::collection::vec(0u64..40, 0..16)
         ) {
             let events: Vec<Event> =
-                (0..).zip(&times).map(|(n, &at)| Event::new(Time::from_ps(at), n, 0)).collect();
+                (0..).zip(&times).map(|(n, &at)| Event::new(Time::from_ps(at), NodeId(n), 0)).collect();
             let mut sorted = events.clone();
             sorted.sort_by_key(|event| event.at);
             let alone = sorted.windows(2).all(|pair| pair[0].at != pair[1].at);

@@ -1,6 +1,7 @@
 //! A link: a port with its line, and the channel to the node behind it.
 
 use crate::engine::{Event, Outbox};
+use crate::ids::{Maybe, NodeId, Rank, ShardId, SwitchId};
 use crate::node::switch::Feedbacks;
 use crate::observe::watch::{Sent, Watch};
 use crate::packet::Payload;
@@ -15,28 +16,48 @@ use super::{Parcel, Shared};
 /// A packet on its way, as its slot's cargo.
 pub(super) mod transit {
     use super::{Cargo, Hop};
+    use crate::ids::{HostId, Maybe, PortId, Rank};
 
     const DST: usize = 0;
     const KEY: usize = 1;
-    /// The host that sent it, or [`NO_HOST`].
-    pub(crate) const FROM: usize = 2;
-    /// The port that it takes at the switch it goes to, unless that chooses as it arrives.
-    pub(crate) const OUT: usize = 3;
-    /// The rank of the link that it is on.
-    pub(crate) const LINK: usize = 4;
+    const FROM: usize = 2;
+    const OUT: usize = 3;
+    const LINK: usize = 4;
 
-    /// Sent by a switch.
-    pub(crate) const NO_HOST: u32 = u32::MAX;
-
-    /// Of a packet that a host sends.
-    pub(crate) fn new(hop: Hop, from: u32) -> Cargo {
-        Cargo { words: [hop.dst, hop.key, from, 0, 0, 0, 0] }
+    /// Of a packet that a host sends, or a switch.
+    pub(crate) fn new(hop: Hop, from: Option<HostId>) -> Cargo {
+        Cargo { words: [hop.dst.0, hop.key, Maybe::from(from).word(), 0, 0, 0, 0] }
     }
 
     /// What routing looks at.
     #[inline]
     pub(crate) fn hop(cargo: &Cargo) -> Hop {
-        Hop { dst: cargo.words[DST], key: cargo.words[KEY] }
+        Hop { dst: HostId(cargo.words[DST]), key: cargo.words[KEY] }
+    }
+
+    /// The host that sent it; `None`: a switch did.
+    pub(crate) fn from(cargo: &Cargo) -> Option<HostId> {
+        Maybe::of(cargo.words[FROM]).get()
+    }
+
+    /// The port that it takes at the switch it goes to, unless that chooses as it arrives.
+    #[inline]
+    pub(crate) fn out(cargo: &Cargo) -> PortId {
+        PortId(cargo.words[OUT])
+    }
+    #[inline]
+    pub(crate) fn set_out(cargo: &mut Cargo, port: PortId) {
+        cargo.words[OUT] = port.0;
+    }
+
+    /// The link that it is on.
+    #[inline]
+    pub(crate) fn link(cargo: &Cargo) -> Rank {
+        Rank(cargo.words[LINK])
+    }
+    #[inline]
+    pub(crate) fn set_link(cargo: &mut Cargo, rank: Rank) {
+        cargo.words[LINK] = rank.0;
     }
 }
 
@@ -53,19 +74,16 @@ const _: () = assert!(size_of::<Link>() == 64);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Channel {
     pub(super) delay: Span,
-    /// The node at the far end, by its place in its shard.
-    pub(super) node: u32,
-    /// A switch's number, or [`TO_HOST`].
-    pub(super) switch: u32,
+    /// The node at the far end.
+    pub(super) node: NodeId,
+    /// That node, if it is a switch.
+    pub(super) switch: Maybe<SwitchId>,
     /// Breaks ties of arrivals.
-    pub(super) rank: u32,
-    pub(super) shard: u16,
+    pub(super) rank: Rank,
+    pub(super) shard: ShardId,
     /// The number of the port at the far end, as a crosspoint queue knows it.
     pub(super) ingress: u16,
 }
-
-/// A link that leads to a host.
-pub(super) const TO_HOST: u32 = u32::MAX;
 
 /// What few packets need of a link.
 pub(super) struct ColdLink {
@@ -106,7 +124,7 @@ pub(super) struct Line<'a, 'b> {
     pub(super) pool: &'a mut Pool,
     pub(super) packets: &'a mut Packets,
     pub(super) shared: &'a Shared,
-    pub(super) me: u16,
+    pub(super) me: ShardId,
     pub(super) out: &'a mut Outbox<'b, Parcel>,
     /// Where messages to sources wait; a host's card sends none.
     pub(super) feedbacks: Option<&'a mut Feedbacks>,
@@ -141,10 +159,10 @@ impl Wire for Line<'_, '_> {
         }
         self.packets.arena.packet_mut(slot).ingress = ingress;
         let cargo = self.packets.arena.cargo_mut(slot);
-        cargo.words[transit::LINK] = rank;
-        if switch != TO_HOST {
+        transit::set_link(cargo, rank);
+        if let Some(switch) = switch.get() {
             // Known before it is needed: what it leads to can be fetched.
-            cargo.words[transit::OUT] = self.shared.route.route(transit::hop(cargo), switch);
+            transit::set_out(cargo, self.shared.route.route(transit::hop(cargo), switch));
         }
         if shard == self.me {
             self.out.event(Event::new(at, node, slot.index() as u32));
@@ -167,11 +185,9 @@ impl Wire for Line<'_, '_> {
 
     #[cold]
     fn feedback(&mut self, slot: SlotId, now: Time) {
-        let to = self.packets.arena.cargo(slot).words[transit::FROM];
+        let from = transit::from(self.packets.arena.cargo(slot));
         let messages = self.packets.out.feedback.drain(..);
-        if let Some(feedbacks) = &mut self.feedbacks
-            && to != transit::NO_HOST
-        {
+        if let (Some(feedbacks), Some(to)) = (&mut self.feedbacks, from) {
             let at = now + self.shared.frames.delay;
             feedbacks.extend(messages.map(|feedback| (at, to, feedback)));
         }
@@ -192,14 +208,13 @@ impl Line<'_, '_> {
     fn tell_sent(&mut self, slot: SlotId, left: Time, until: Time, arrives: Time) {
         let Some(watch) = &mut self.cold.watch else { return };
         let cargo = self.packets.arena.cargo(slot);
-        let from = cargo.words[transit::FROM];
         watch.sent(
             Sent {
                 left,
                 arrives,
                 packet: *self.packets.arena.packet(slot),
                 payload: self.packets.payloads[slot.index()],
-                from: (from != transit::NO_HOST).then_some(from),
+                from: transit::from(cargo),
                 to: transit::hop(cargo).dst,
             },
             until,

@@ -16,6 +16,7 @@ pub(crate) mod notice;
 mod switch;
 
 use crate::engine::tie::Ties;
+use crate::ids::{NodeId, ShardId};
 use crate::packet::Payload;
 use crate::topology::Route;
 use notice::Notice;
@@ -31,8 +32,8 @@ pub(crate) struct Shared {
     pub(crate) adapts: bool,
     pub(crate) ties: Ties,
     pub(crate) frames: Frames,
-    /// Each host's shard and place there.
-    pub(crate) hosts: Vec<(u16, u32)>,
+    /// Each host's shard, and its number there.
+    pub(crate) hosts: Vec<(ShardId, NodeId)>,
 }
 
 /// How congestion notifications travel.
@@ -49,9 +50,9 @@ pub(crate) struct Frames {
 /// What goes to a node of another shard.
 pub(crate) enum Parcel {
     /// A packet.
-    Packet { at: Time, node: u32, packet: Packet, payload: Payload, cargo: Cargo },
+    Packet { at: Time, node: NodeId, packet: Packet, payload: Payload, cargo: Cargo },
     /// Word for a host.
-    Notice { node: u32, notice: Box<Notice> },
+    Notice { node: NodeId, notice: Box<Notice> },
 }
 
 /// What an event is: a packet's slot, or with these bits set the place of a notice or of a

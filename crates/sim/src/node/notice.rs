@@ -3,7 +3,7 @@
 //! decides about packets; it arrives a lookahead later, as fast as anything can.
 
 use crate::flow::FlowRecord;
-use crate::packet::ConnId;
+use crate::ids::{ConnId, HostId, Maybe};
 use crate::transport::Opening;
 use switchbed_qdisc::FlowId;
 use switchbed_qdisc::units::{Bytes, Time};
@@ -14,7 +14,7 @@ pub(crate) struct Notice {
     /// When it is there.
     pub(crate) at: Time,
     /// Which host it is for.
-    pub(crate) to: u32,
+    pub(crate) to: HostId,
     /// What was sent before it has a smaller one, where the sender is the same.
     pub(crate) nth: u64,
     /// The connection.
@@ -26,7 +26,7 @@ pub(crate) struct Notice {
 pub(crate) enum What {
     /// Here is the receiving half of a connection from host `src`.
     Opened {
-        src: u32,
+        src: HostId,
         /// The sending half's number there.
         sender: ConnId,
         /// It closes with its flow.
@@ -43,8 +43,8 @@ pub(crate) enum What {
     Stopped { until: u64, at: Time },
     /// All of the oldest flow that its sender knows of has arrived, or will not.
     Received {
-        /// The sending half's number.
-        sender: ConnId,
+        /// The sending half's number, if a packet has told it.
+        sender: Maybe<ConnId>,
         at: Time,
         /// What has, since the warm-up.
         received: Bytes,

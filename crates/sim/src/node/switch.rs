@@ -4,6 +4,7 @@ use super::fabric::Fabric;
 use super::link::{ColdLink, Line, Link, Packets, transit};
 use super::{Parcel, Shared, class};
 use crate::engine::{Event, Outbox};
+use crate::ids::{HostId, LocalLink, PortId, ShardId, SwitchId};
 use crate::packet::{Body, NOTIFICATIONS, Payload};
 use crate::topology::Hop;
 use std::collections::VecDeque;
@@ -12,16 +13,15 @@ use switchbed_qdisc::units::Time;
 use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
 
 /// Messages that are to be sent, in the order of their times: when, to which host, what.
-pub(super) type Feedbacks = VecDeque<(Time, u32, Feedback)>;
+pub(super) type Feedbacks = VecDeque<(Time, HostId, Feedback)>;
 
 /// A switch, in two cache lines.
 #[repr(align(64))]
 pub(super) struct Switch {
-    /// Its number among all.
-    pub(super) number: u32,
-    /// Its links' places in the shard: the first, and how many.
-    pub(super) first: u32,
-    pub(super) ports: u32,
+    pub(super) id: SwitchId,
+    /// Its first port's link, and how many ports there are.
+    pub(super) first: LocalLink,
+    ports: u32,
     /// Its schemes read the memory that the ports share: they are settled as one.
     pub(super) reads_pool: bool,
     pub(super) pool: Pool,
@@ -45,12 +45,12 @@ impl PortSet {
     }
 
     #[inline(always)]
-    fn set(&mut self, port: u32, member: bool) {
-        let word = match (port as usize / 64).checked_sub(1) {
+    fn set(&mut self, port: PortId, member: bool) {
+        let word = match (port.index() / 64).checked_sub(1) {
             None => &mut self.first,
             Some(other) => &mut self.others[other],
         };
-        *word = *word & !(1 << (port % 64)) | u64::from(member) << (port % 64);
+        *word = *word & !(1 << (port.0 % 64)) | u64::from(member) << (port.0 % 64);
     }
 
     /// Its words, each with its first port.
@@ -64,11 +64,11 @@ impl PortSet {
         nth.checked_sub(1).map_or(self.first, |other| self.others[other])
     }
 
-    fn iter(&self) -> impl Iterator<Item = u32> {
+    fn iter(&self) -> impl Iterator<Item = PortId> {
         (0..self.words()).flat_map(|nth| {
             let mut bits = self.word(nth);
             std::iter::from_fn(move || {
-                let port = 64 * nth as u32 + bits.trailing_zeros();
+                let port = PortId(64 * nth as u32 + bits.trailing_zeros());
                 (bits != 0).then(|| {
                     bits &= bits - 1;
                     port
@@ -79,9 +79,15 @@ impl PortSet {
 }
 
 impl Switch {
-    pub(super) fn new(number: u32, first: u32, ports: u32, pool: Pool) -> Switch {
+    pub(super) fn new(id: SwitchId, first: LocalLink, ports: u32, pool: Pool) -> Switch {
         let (busy, feedbacks) = (PortSet::new(ports), VecDeque::new());
-        Switch { number, first, ports, reads_pool: false, pool, busy, feedbacks }
+        Switch { id, first, ports, reads_pool: false, pool, busy, feedbacks }
+    }
+
+    /// The link of one of its ports.
+    #[inline]
+    pub(super) fn link(&self, port: PortId) -> LocalLink {
+        LocalLink(self.first.0 + port.0)
     }
 }
 
@@ -92,7 +98,7 @@ pub(super) struct AtWork<'a, 'b> {
     cold: &'a mut [ColdLink],
     packets: &'a mut Packets,
     shared: &'a Shared,
-    me: u16,
+    me: ShardId,
     out: &'a mut Outbox<'b, Parcel>,
 }
 
@@ -106,8 +112,8 @@ impl Fabric {
     ) -> AtWork<'a, 'b> {
         let Fabric { switches, links, cold_links, packets, shared, me, .. } = self;
         let node = &mut switches[switch];
-        let places = node.first as usize..(node.first + node.ports) as usize;
-        let (links, cold) = (&mut links[places.clone()], &mut cold_links[places]);
+        let own = node.link(PortId(0)).index()..node.link(PortId(node.ports)).index();
+        let (links, cold) = (&mut links[own.clone()], &mut cold_links[own]);
         AtWork { node, links, cold, packets, shared, me: *me, out }
     }
 }
@@ -124,7 +130,7 @@ impl AtWork<'_, '_> {
             }
             let slot = SlotId::at(event.what());
             let port = match self.shared.adapts {
-                false => self.packets.arena.cargo(slot).words[transit::OUT],
+                false => transit::out(self.packets.arena.cargo(slot)),
                 true => self.choose(slot),
             };
             if self.node.reads_pool {
@@ -145,11 +151,15 @@ impl AtWork<'_, '_> {
 
     /// Does something at a port.
     #[inline(always)]
-    pub(super) fn at<T>(&mut self, port: u32, act: impl FnOnce(&mut Driver, &mut Line) -> T) -> T {
-        let Link { driver, channel } = &mut self.links[port as usize];
+    pub(super) fn at<T>(
+        &mut self,
+        port: PortId,
+        act: impl FnOnce(&mut Driver, &mut Line) -> T,
+    ) -> T {
+        let Link { driver, channel } = &mut self.links[port.index()];
         let mut line = Line {
             channel: *channel,
-            cold: &mut self.cold[port as usize],
+            cold: &mut self.cold[port.index()],
             pool: &mut self.node.pool,
             packets: self.packets,
             shared: self.shared,
@@ -163,14 +173,14 @@ impl AtWork<'_, '_> {
 
     /// The port that a packet takes where the way depends on the switch's queues.
     #[cold]
-    fn choose(&self, slot: SlotId) -> u32 {
-        let queued = |port: u32| self.links[port as usize].driver.port().state().bytes();
+    fn choose(&self, slot: SlotId) -> PortId {
+        let queued = |port: PortId| self.links[port.index()].driver.port().state().bytes();
         let hop = transit::hop(self.packets.arena.cargo(slot));
-        self.shared.route.choose(hop, self.node.number, &queued)
+        self.shared.route.choose(hop, self.node.id, &queued)
     }
 
     #[inline(always)]
-    fn arrive(&mut self, port: u32, slot: SlotId, now: Time) {
+    fn arrive(&mut self, port: PortId, slot: SlotId, now: Time) {
         let backlogged = self.at(port, |driver, line| {
             driver.settle(line, now);
             driver.arrive(slot, line, now);
@@ -195,8 +205,8 @@ impl AtWork<'_, '_> {
             };
             let hop = Hop { dst: to, key: feedback.flow.0 & !Hop::PINNED };
             let payload = Payload::loose(Body::Notification(feedback));
-            let slot = self.packets.put(packet, payload, transit::new(hop, transit::NO_HOST));
-            let port = self.shared.route.route(hop, self.node.number);
+            let slot = self.packets.put(packet, payload, transit::new(hop, None));
+            let port = self.shared.route.route(hop, self.node.id);
             if self.node.reads_pool {
                 self.settle_in_order(at);
             }
@@ -223,9 +233,9 @@ impl AtWork<'_, '_> {
         for nth in 0..self.node.busy.words() {
             let mut busy = self.node.busy.word(nth);
             while busy != 0 {
-                let port = 64 * nth as u32 + busy.trailing_zeros();
+                let port = PortId(64 * nth as u32 + busy.trailing_zeros());
                 busy &= busy - 1;
-                let mut due = self.links[port as usize].driver.due();
+                let mut due = self.links[port.index()].driver.due();
                 if due <= now {
                     let backlogged = self.at(port, |driver, line| {
                         driver.settle(line, now);
@@ -241,9 +251,9 @@ impl AtWork<'_, '_> {
     }
 
     /// The port whose departure is due next, and when.
-    fn due(&self) -> Option<(Time, u32)> {
+    fn due(&self) -> Option<(Time, PortId)> {
         let dues = self.node.busy.iter().map(|port| {
-            let Link { driver, channel } = &self.links[port as usize];
+            let Link { driver, channel } = &self.links[port.index()];
             (driver.due(), channel.rank, port)
         });
         dues.filter(|due| due.0 != Time::NEVER).min().map(|(at, _, port)| (at, port))

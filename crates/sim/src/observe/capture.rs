@@ -6,9 +6,9 @@
 
 use super::monitors::Ports;
 use super::watch::Sent;
+use crate::ids::LinkId;
 use crate::packet::{Body, Flags, SackBlock};
 use crate::ports::PortInfo;
-use crate::topology::LinkId;
 use crate::topology::Node;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -80,12 +80,12 @@ impl Captures {
     ) -> Result<Captures, E> {
         let point = |name: &String| {
             let sends = find(name)?;
-            let node = ports[sends as usize].cable.from;
+            let node = ports[sends.index()].cable.from;
             let receives = match node {
                 Node::Host(_) => ports.iter().position(|port| port.cable.to == node),
                 Node::Switch(_) => None,
             };
-            Ok(Point { name: name.clone(), sends, receives: receives.map(|link| link as LinkId) })
+            Ok(Point { name: name.clone(), sends, receives: receives.map(LinkId::at) })
         };
         Ok(Captures {
             points: scenario.measure.capture.iter().map(point).collect::<Result<_, _>>()?,
@@ -174,7 +174,7 @@ fn file(name: &str, frames: &[(Time, u32, &Sent)]) -> Result<Vec<u8>, PcapError>
 /// up at its sender, 5001 and up at the other end.
 fn headers(sent: &Sent) -> Headers {
     let Sent { packet, payload, .. } = sent;
-    let (from, to) = (sent.from.unwrap_or_default(), sent.to);
+    let (from, to) = (sent.from.map_or(0, |host| host.0), sent.to.0);
     let connection = packet.flow.0 & 0xff_ffff;
     let active = 1_024 + (connection % 60_000) as u16;
     let passive = 5_001 + (packet.flow.0 >> 24) as u16 + 256 * (connection / 60_000 % 200) as u16;

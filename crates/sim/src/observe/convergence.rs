@@ -4,7 +4,8 @@
 //! another flow was under way through as well.
 
 use super::room::Room;
-use crate::topology::{Graph, Hop, LinkId};
+use crate::ids::{HostId, LinkId};
+use crate::topology::{Graph, Hop};
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Span, Time};
 
@@ -15,7 +16,7 @@ pub(crate) struct Underway {
     pub(crate) number: u64,
     pub(crate) row: u64,
     /// The sending host.
-    pub(crate) src: u32,
+    pub(crate) src: HostId,
     /// The way of its data.
     pub(crate) hop: Hop,
     /// When it started.
@@ -175,8 +176,8 @@ mod tests {
 
     /// A flow to host 2 of a star of four, whose port is link 4 + 2; or to host 3.
     fn flow(row: u64, start_us: u64, received: u64, dst: u32) -> Underway {
-        let hop = Hop { dst, key: 0 };
-        Underway { number: row, row, src: 0, hop, start: us(start_us), received }
+        let hop = Hop { dst: HostId(dst), key: 0 };
+        Underway { number: row, row, src: HostId(0), hop, start: us(start_us), received }
     }
 
     #[test]
@@ -191,7 +192,7 @@ mod tests {
             within: 0.1,
             windows: 2,
         };
-        let mut monitor = Convergence::new(6, &asked, Room::new(100));
+        let mut monitor = Convergence::new(LinkId(6), &asked, Room::new(100));
         // Flow 0 alone, then flow 1 joins at 150 us and has half from the fourth window on,
         // but for the fifth. Flow 2 goes elsewhere. Flow 3 comes and goes.
         let looks: [&[Underway]; 8] = [

@@ -4,9 +4,10 @@
 //! offered rate; flows of a size come and go, and claim nothing. Weights and caps are those of
 //! the scheme, where it has any.
 
+use crate::ids::{HostId, LinkId};
 use crate::ports::PortInfo;
 use crate::timeline::initial_shares;
-use crate::topology::{Graph, Hop, LinkId, keys};
+use crate::topology::{Graph, Hop, keys};
 use crate::traffic::FlowStart;
 use std::collections::BTreeMap;
 use switchbed_qdisc::fairness::{Party, Share, Shares};
@@ -118,7 +119,7 @@ impl FairShares {
             for (k, (&src, &class)) in from.iter().zip(classes.iter().cycle()).enumerate() {
                 let pair = u64::from(src) << 32 | u64::from(*to);
                 let key = keys(run.seed, pair, u64::from(class) << 32)[0];
-                let links = graph.links(src, Hop { dst: *to, key });
+                let links = graph.links(HostId(src), Hop { dst: HostId(*to), key });
                 let flow =
                     Flow { class, links, limit_bps: rate.as_bps() as f64 / payload, payload };
                 let begin = Time::ZERO + *start + *stagger * k as u64;
@@ -173,7 +174,7 @@ impl FairShares {
     }
     /// A link has another rate from now on.
     pub(crate) fn set_rate(&mut self, link: LinkId, rate: Rate, now: Time) {
-        self.change(now, |shares| shares.rates[link as usize] = rate);
+        self.change(now, |shares| shares.rates[link.index()] = rate);
     }
     /// A class has another share from now on.
     pub(crate) fn set_share(&mut self, class: u8, share: Share, now: Time) {
@@ -241,7 +242,7 @@ impl FairShares {
             })
             .collect();
         *self.present_bps = [0.0; 256];
-        let allocated = max_min(|link| self.rates[link as usize].as_bps() as f64, &claims);
+        let allocated = max_min(|link| self.rates[link.index()].as_bps() as f64, &claims);
         for (flow, bps) in self.flows.values().zip(allocated) {
             self.present_bps[usize::from(flow.class)] += bps * flow.payload;
         }
@@ -254,8 +255,8 @@ mod tests {
     use proptest::prelude::*;
     use switchbed_qdisc::units::Span;
 
-    fn claim(links: &[LinkId], weight: f64, limit_bps: f64) -> Claim {
-        Claim { links: links.to_vec(), weight, limit_bps }
+    fn claim(links: &[u32], weight: f64, limit_bps: f64) -> Claim {
+        Claim { links: links.iter().copied().map(LinkId).collect(), weight, limit_bps }
     }
     const NO: f64 = f64::INFINITY;
 
@@ -280,7 +281,7 @@ mod tests {
         capped[1].weight = 3.0;
         close(&max_min(|_| 10.0, &capped), &[1.0, 6.75, 2.25, 9.0]);
         close(
-            &max_min(|link| if link == 2 { 0.5 } else { 10.0 }, &claims),
+            &max_min(|link| if link == LinkId(2) { 0.5 } else { 10.0 }, &claims),
             &[0.5, 4.75, 4.75, 9.5],
         );
         assert!(max_min(|_| 10.0, &[]).is_empty());
@@ -301,13 +302,13 @@ mod tests {
                     claim(&links.iter().copied().collect::<Vec<_>>(), *weight, *limit)
                 })
                 .collect();
-            let shares = max_min(|link| capacity[link as usize], &claims);
+            let shares = max_min(|link| capacity[link.index()], &claims);
             let on = |link: LinkId| {
                 claims.iter().zip(&shares).filter(move |(claim, _)| claim.links.contains(&link))
             };
             let full = |link: LinkId| {
                 let load: f64 = on(link).map(|(_, share)| share).sum();
-                (load - capacity[link as usize]).abs() < 1e-9
+                (load - capacity[link.index()]).abs() < 1e-9
             };
             for (claim, share) in claims.iter().zip(&shares) {
                 prop_assert!(*share >= 0.0 && *share <= claim.limit_bps + 1e-9);
@@ -317,9 +318,9 @@ mod tests {
                 });
                 prop_assert!((share - claim.limit_bps).abs() < 1e-9 || bottleneck);
             }
-            for link in 0..6 {
+            for link in (0..6).map(LinkId) {
                 let load: f64 = on(link).map(|(_, share)| share).sum();
-                prop_assert!(load <= capacity[link as usize] + 1e-9);
+                prop_assert!(load <= capacity[link.index()] + 1e-9);
             }
         }
     }
@@ -327,12 +328,13 @@ mod tests {
     #[test]
     fn shares_follow_what_comes_and_goes() {
         let at = |s: u64| Time::ZERO + Span::from_ms(1000 * s);
-        let flow = |class, limit_bps| Flow { class, links: vec![0], limit_bps, payload: 0.5 };
+        let flow =
+            |class, limit_bps| Flow { class, links: vec![LinkId(0)], limit_bps, payload: 0.5 };
         let mut shares = FairShares::new(vec![Rate::from_bps(100)], Party::Flow, Shares::default());
         shares.add_source(flow(2, 10.0), at(3), at(4));
         shares.add(0, flow(0, f64::INFINITY), at(0));
         shares.add(1, flow(1, f64::INFINITY), at(1));
-        shares.set_rate(0, Rate::from_bps(40), at(2));
+        shares.set_rate(LinkId(0), Rate::from_bps(40), at(2));
         shares.set_share(0, Share { weight: 3.0, cap: None }, at(5));
         shares.remove(1, at(6));
         let bits = shares.bits(at(7));

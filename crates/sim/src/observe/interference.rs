@@ -8,6 +8,7 @@
 //! it was built: a link that was down meanwhile is not known here.
 
 use crate::flow::FlowRecord;
+use crate::ids::PortId;
 use crate::topology::{Graph, Hop, Node};
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Time};
@@ -38,8 +39,8 @@ impl Interference {
     }
 }
 
-/// A node's number and port: one direction of a cable.
-type Port = (u32, u32);
+/// A node's port: one direction of a cable.
+type Port = (Node, PortId);
 
 /// A giant flow at an output.
 struct Giant {
@@ -87,16 +88,15 @@ pub(crate) fn classes(
 /// The output and the input of each switch on a flow's way.
 fn hops(graph: &Graph, flow: &FlowRecord) -> Vec<(Port, Port)> {
     let hop = Hop { dst: flow.dst, key: flow.key };
-    let mut cable = &graph.hosts[flow.src as usize];
-    // A host and a switch may have the same number, but never at the same switch's input:
-    // hosts stand after all switches here.
-    let mut input = (graph.switches.len() as u32 + flow.src, 0);
+    let mut cable = &graph.hosts[flow.src.index()];
+    let mut input = (cable.from, PortId(0));
     let mut hops = Vec::new();
     while let Node::Switch(switch) = cable.to {
         let port = graph.route.route(hop, switch);
-        hops.push(((switch, port), input));
-        input = (switch, port);
-        cable = &graph.switches[switch as usize].1[port as usize];
+        let output = (Node::Switch(switch), port);
+        hops.push((output, input));
+        input = output;
+        cable = &graph.switches[switch.index()].1[port.index()];
     }
     hops
 }
@@ -104,6 +104,7 @@ fn hops(graph: &Graph, flow: &FlowRecord) -> Vec<(Port, Port)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::HostId;
     use crate::traffic::{ConnectionUse, FlowStart};
     use switchbed_qdisc::units::{Rate, Span};
     use switchbed_spec::Topology;
@@ -115,8 +116,8 @@ mod tests {
         let start = FlowStart {
             row,
             start: at(us.0),
-            src,
-            dst,
+            src: HostId(src),
+            dst: HostId(dst),
             class: 0,
             size: Some(Bytes::new(kb * 1000)),
             request: None,

@@ -11,8 +11,8 @@ use super::convergence::{Convergence, Underway};
 use super::room::Room;
 use super::underflow::{Underflow, Unsent};
 use super::watch::Watch;
+use crate::ids::LinkId;
 use crate::topology::Graph;
-use crate::topology::LinkId;
 use switchbed_qdisc::units::{Span, Time};
 
 /// Ports that can be watched, by link.

@@ -1,7 +1,7 @@
 //! Underflow: the time that a port's line idles while senders have data for it that they have
 //! not sent yet. Where the port is the bottleneck, their windows are too small in that time.
 
-use crate::topology::LinkId;
+use crate::ids::{HostId, LinkId};
 use crate::topology::{Graph, Hop};
 use switchbed_qdisc::units::{Span, Time};
 
@@ -9,7 +9,7 @@ use switchbed_qdisc::units::{Span, Time};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unsent {
     pub(crate) at: Time,
-    pub(crate) host: u32,
+    pub(crate) host: HostId,
     pub(crate) hop: Hop,
     pub(crate) begins: bool,
 }

@@ -4,6 +4,7 @@ use super::bursts::Peaks;
 use super::capture::Tap;
 use super::changes::Changes;
 use super::queue_stats::QueueStats;
+use crate::ids::HostId;
 use crate::packet::Payload;
 use switchbed_qdisc::units::Time;
 use switchbed_qdisc::{Packet, PortState, QueueId};
@@ -20,9 +21,9 @@ pub struct Sent {
     /// What it carries.
     pub payload: Payload,
     /// The host that sent it; `None`: a switch did.
-    pub from: Option<u32>,
+    pub from: Option<HostId>,
     /// The host that it is for.
-    pub to: u32,
+    pub to: HostId,
 }
 
 /// Who watches a port.

@@ -4,22 +4,18 @@ pub mod segment;
 
 pub use segment::{Flags, MAX_SACKS, SackBlock, Segment};
 
+use crate::ids::{ConnId, Maybe};
 use switchbed_qdisc::FlowId;
 use switchbed_qdisc::seats::Feedback;
-
-/// The number of a connection's half in its host's table.
-pub type ConnId = u32;
-/// No number is known yet.
-pub const UNKNOWN: ConnId = u32::MAX;
 
 /// What a packet carries to its host, in a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Payload {
-    /// The half that it is for, or [`UNKNOWN`]: then the packet's flow tells.
-    pub to: ConnId,
+    /// The half that it is for; where that is not known yet, the packet's flow tells.
+    pub to: Maybe<ConnId>,
     /// The half that it is from.
-    pub from: ConnId,
+    pub from: Maybe<ConnId>,
     /// What is in it.
     pub body: Body,
 }
@@ -54,7 +50,7 @@ const _: () = assert!(size_of::<Payload>() == 64);
 impl Payload {
     /// Of no connection.
     pub fn loose(body: Body) -> Payload {
-        Payload { to: UNKNOWN, from: UNKNOWN, body }
+        Payload { to: Maybe::NONE, from: Maybe::NONE, body }
     }
 }
 

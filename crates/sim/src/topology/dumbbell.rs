@@ -2,6 +2,7 @@
 //! from 1.
 
 use super::{Cable, Graph, Hop, Node, Route, access};
+use crate::ids::{HostId, PortId, SwitchId};
 use std::sync::Arc;
 use switchbed_qdisc::units::{Rate, Span};
 
@@ -11,12 +12,13 @@ struct Dumbbell {
 
 impl Route for Dumbbell {
     #[inline]
-    fn route(&self, hop: Hop, switch: u32) -> u32 {
-        match (hop.dst < self.left, switch) {
-            (true, 0) => 1 + hop.dst,
-            (false, 1) => 1 + hop.dst - self.left,
+    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
+        let dst = hop.dst.0;
+        PortId(match (dst < self.left, switch.0) {
+            (true, 0) => 1 + dst,
+            (false, 1) => 1 + dst - self.left,
             _ => 0,
-        }
+        })
     }
 }
 
@@ -26,12 +28,17 @@ pub(super) fn graph(
     host: (Rate, Span),
     (rate, delay): (Rate, Span),
 ) -> Graph {
-    let across = |from, to| Cable { from: Node::Switch(from), to: Node::Switch(to), rate, delay };
+    let across = |from, to| Cable {
+        from: Node::Switch(SwitchId(from)),
+        to: Node::Switch(SwitchId(to)),
+        rate,
+        delay,
+    };
     let mut ports = [vec![across(0, 1)], vec![across(1, 0)]];
     let mut hosts = Vec::new();
     for h in 0..left + right {
         let side = (h >= left) as u32;
-        let (up, down) = access(h, side, host);
+        let (up, down) = access(HostId(h), SwitchId(side), host);
         hosts.push(up);
         ports[side as usize].push(down);
     }

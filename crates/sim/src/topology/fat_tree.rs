@@ -7,6 +7,7 @@
 //! core p / (k/2).
 
 use super::{Cable, Graph, Hop, Node, Route, access, spread};
+use crate::ids::{HostId, PortId, SwitchId};
 use std::sync::Arc;
 use switchbed_qdisc::units::{Rate, Span};
 
@@ -19,24 +20,25 @@ struct FatTree {
 
 impl Route for FatTree {
     #[inline]
-    fn route(&self, hop: Hop, switch: u32) -> u32 {
+    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
         let FatTree { half, edges } = *self;
-        let edge = hop.dst / half;
-        if switch < edges {
-            if edge == switch {
-                hop.dst - edge * half
+        let (dst, number) = (hop.dst.0, switch.0);
+        let edge = dst / half;
+        PortId(if number < edges {
+            if edge == number {
+                dst - edge * half
             } else {
                 half + spread(hop.key, switch, (1, half))
             }
-        } else if switch < 2 * edges {
-            if edge / half == (switch - edges) / half {
+        } else if number < 2 * edges {
+            if edge / half == (number - edges) / half {
                 edge % half
             } else {
                 half + spread(hop.key, switch, (half, half))
             }
         } else {
             edge / half
-        }
+        })
     }
 }
 
@@ -50,7 +52,7 @@ pub(super) fn graph(
     let half = k / 2;
     let edges = k * half;
     let across = |from, to, (rate, delay)| {
-        let (from, to) = (Node::Switch(from), Node::Switch(to));
+        let (from, to) = (Node::Switch(SwitchId(from)), Node::Switch(SwitchId(to)));
         Cable { from, to, rate, delay }
     };
     let mut hosts = Vec::new();
@@ -58,7 +60,7 @@ pub(super) fn graph(
     for edge in 0..edges {
         let mut ports = Vec::new();
         for h in edge * half..(edge + 1) * half {
-            let (up, down) = access(h, edge, host);
+            let (up, down) = access(HostId(h), SwitchId(edge), host);
             hosts.push(up);
             ports.push(down);
         }
@@ -128,8 +130,8 @@ mod tests {
             assert_eq!((back[0].rate, back[0].delay), (cable.rate, cable.delay));
             let tier = |node| match node {
                 Node::Host(_) => 0,
-                Node::Switch(switch) if switch < 18 => 1,
-                Node::Switch(switch) if switch < 36 => 2,
+                Node::Switch(SwitchId(..18)) => 1,
+                Node::Switch(SwitchId(..36)) => 2,
                 Node::Switch(_) => 3,
             };
             let (low, high) =
@@ -158,10 +160,10 @@ mod tests {
                 6
             };
             for key in [0, 7, 1 << 20, Hop::PINNED | 5] {
-                let path = tree.path(src, Hop { dst, key });
+                let path = tree.path(HostId(src), Hop { dst: HostId(dst), key });
                 assert_eq!(path.len(), links);
                 assert!(path.windows(2).all(|pair| pair[0].to == pair[1].from));
-                assert_eq!(path.last().map(|cable| cable.to), Some(Node::Host(dst)));
+                assert_eq!(path.last().map(|cable| cable.to), Some(Node::Host(HostId(dst))));
             }
         }
     }
@@ -169,7 +171,8 @@ mod tests {
     /// The switches of the ways from host 0 that these keys take.
     fn ways(tree: &Graph, dst: u32, keys: impl Iterator<Item = u32>) -> Vec<Vec<String>> {
         let name = |cable: &Cable| format!("{:?}", cable.to);
-        keys.map(|key| tree.path(0, Hop { dst, key }).iter().map(name).collect()).collect()
+        let path = |key| tree.path(HostId(0), Hop { dst: HostId(dst), key });
+        keys.map(|key| path(key).iter().map(name).collect()).collect()
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! spines. A spine's ports: the leaves. ECMP over the spines.
 
 use super::{Cable, Graph, Hop, Node, Route, access, spread};
+use crate::ids::{HostId, PortId, SwitchId};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
 use switchbed_qdisc::units::{Rate, Span};
@@ -14,13 +15,14 @@ struct LeafSpine {
 
 impl Route for LeafSpine {
     #[inline]
-    fn route(&self, hop: Hop, switch: u32) -> u32 {
-        let leaf = hop.dst / self.hosts_per_leaf;
+    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
+        let (dst, number) = (hop.dst.0, switch.0);
+        let leaf = dst / self.hosts_per_leaf;
         // Without a branch: from packet to packet nothing foretells which it is.
         let up = self.hosts_per_leaf + spread(hop.key, switch, (1, self.spines));
-        let down = hop.dst - leaf * self.hosts_per_leaf;
-        let of_leaf = select_unpredictable(leaf == switch, down, up);
-        select_unpredictable(switch >= self.leaves, leaf, of_leaf)
+        let down = dst - leaf * self.hosts_per_leaf;
+        let of_leaf = select_unpredictable(leaf == number, down, up);
+        PortId(select_unpredictable(number >= self.leaves, leaf, of_leaf))
     }
 }
 
@@ -29,13 +31,18 @@ pub(super) fn graph(
     host: (Rate, Span),
     (rate, delay): (Rate, Span),
 ) -> Graph {
-    let across = |from, to| Cable { from: Node::Switch(from), to: Node::Switch(to), rate, delay };
+    let across = |from, to| Cable {
+        from: Node::Switch(SwitchId(from)),
+        to: Node::Switch(SwitchId(to)),
+        rate,
+        delay,
+    };
     let mut hosts = Vec::new();
     let mut switches = Vec::new();
     for leaf in 0..leaves {
         let mut ports = Vec::new();
         for h in leaf * hosts_per_leaf..(leaf + 1) * hosts_per_leaf {
-            let (up, down) = access(h, leaf, host);
+            let (up, down) = access(HostId(h), SwitchId(leaf), host);
             hosts.push(up);
             ports.push(down);
         }

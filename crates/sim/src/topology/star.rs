@@ -1,6 +1,7 @@
 //! Hosts on one switch; host h on port h.
 
 use super::{Graph, Hop, Route, access};
+use crate::ids::{HostId, PortId, SwitchId};
 use std::sync::Arc;
 use switchbed_qdisc::units::{Rate, Span};
 
@@ -8,12 +9,13 @@ struct Star;
 
 impl Route for Star {
     #[inline]
-    fn route(&self, hop: Hop, _: u32) -> u32 {
-        hop.dst
+    fn route(&self, hop: Hop, _: SwitchId) -> PortId {
+        PortId(hop.dst.0)
     }
 }
 
 pub(super) fn graph(hosts: u32, rate: Rate, delay: Span) -> Graph {
-    let (up, down) = (0..hosts).map(|host| access(host, 0, (rate, delay))).unzip();
+    let (up, down) =
+        (0..hosts).map(|host| access(HostId(host), SwitchId(0), (rate, delay))).unzip();
     Graph { hosts: up, switches: vec![("switch".into(), down)], route: Arc::new(Star) }
 }

@@ -1,6 +1,7 @@
 //! Incast: all senders at once to one receiver, round after round.
 
 use super::{ConnectionUse, FlowStart, Hosts};
+use crate::ids::HostId;
 use crate::random::Stream;
 use switchbed_qdisc::Random;
 use switchbed_qdisc::units::{Span, Time};
@@ -96,7 +97,7 @@ impl Iterator for Incast {
             class,
             size,
             connection: self.connection,
-            ..FlowStart::new(start, src, self.to)
+            ..FlowStart::new(start, HostId(src), HostId(self.to))
         })
     }
 }

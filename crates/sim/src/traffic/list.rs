@@ -16,6 +16,8 @@
 mod reader;
 
 use super::{ConnectionUse, FlowStart, Hosts, seconds};
+#[cfg(test)]
+use crate::ids::HostId;
 use reader::Reader;
 use std::fmt;
 use std::io;
@@ -222,11 +224,11 @@ mod tests {
             connection: ConnectionUse::Keyed(99),
             path: Some(7),
             list_row: Some(0),
-            ..FlowStart::new(Time::from_ps(1_000_000), 5, 4)
+            ..FlowStart::new(Time::from_ps(1_000_000), HostId(5), HostId(4))
         };
         let second = FlowStart {
-            src: 9,
-            dst: 0,
+            src: HostId(9),
+            dst: HostId(0),
             class: 0,
             size: Some(Bytes::new(1460)),
             connection: ConnectionUse::Persistent,
@@ -333,7 +335,7 @@ mod tests {
                 size: Some(Bytes::new(bytes)),
                 connection: key.map_or(ConnectionUse::Persistent, ConnectionUse::Keyed),
                 path,
-                ..FlowStart::new(Time::from_ps(ps), src, (src + apart) % 10)
+                ..FlowStart::new(Time::from_ps(ps), HostId(src), HostId((src + apart) % 10))
             }
         }
     }

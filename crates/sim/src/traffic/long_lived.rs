@@ -1,6 +1,7 @@
 //! Flows that send as long as they run.
 
 use super::{FlowStart, Hosts};
+use crate::ids::HostId;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::Traffic;
 
@@ -32,7 +33,7 @@ pub(super) fn flows(entry: &Traffic, hosts: Hosts) -> Result<Vec<FlowStart>, Str
         flows.push(FlowStart {
             class: classes[k % classes.len()],
             stop: stop.map(|stop| Time::from_ps(stop.as_ps())),
-            ..FlowStart::new(Time::from_ps(ps.ok_or_else(too_late)?), src, to)
+            ..FlowStart::new(Time::from_ps(ps.ok_or_else(too_late)?), HostId(src), HostId(to))
         });
     }
     if let (Some(stop), Some(last)) = (stop, flows.last())
@@ -59,10 +60,10 @@ mod tests {
 
     fn summary(entry: &Traffic) -> Vec<(u64, u32, u8)> {
         let flows = flows(entry, HOSTS).unwrap();
-        assert!(flows.iter().all(|flow| flow.dst == 8 && flow.size.is_none()));
+        assert!(flows.iter().all(|flow| flow.dst == HostId(8) && flow.size.is_none()));
         flows
             .iter()
-            .map(|flow| (flow.start.as_ps() / 1_000_000_000, flow.src, flow.class))
+            .map(|flow| (flow.start.as_ps() / 1_000_000_000, flow.src.0, flow.class))
             .collect()
     }
 

@@ -1,6 +1,7 @@
 //! Sources that hand over a burst, are silent, and so on.
 
 use super::{ConnectionUse, FlowStart, Hosts};
+use crate::ids::HostId;
 use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -104,7 +105,7 @@ impl Iterator for OnOff {
             class: source.class,
             size: Some(self.burst),
             connection: ConnectionUse::Single,
-            ..FlowStart::new(start, host, self.to)
+            ..FlowStart::new(start, HostId(host), HostId(self.to))
         })
     }
 }

@@ -12,6 +12,7 @@
 
 use super::offered::{Offered, TableOffered};
 use super::{ConnectionUse, FlowStart, Hosts};
+use crate::ids::HostId;
 use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -200,7 +201,7 @@ impl Iterator for Poisson {
             size: Some(table.quantile(sender.sizes.unit())),
             request: self.request,
             connection: self.connection,
-            ..FlowStart::new(start, src, dst)
+            ..FlowStart::new(start, HostId(src), HostId(dst))
         })
     }
 }

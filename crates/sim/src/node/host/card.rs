@@ -6,7 +6,7 @@
 //! on the line, and so do the connections of a group. A card wants to be asked again for its
 //! next packet, and only while a group has something to send.
 
-use crate::packet::ConnId;
+use crate::ids::{ConnId, GroupId, HostId};
 use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -15,14 +15,11 @@ use switchbed_qdisc::units::{Line, Rate, Time};
 use switchbed_qdisc::{ReactionPoint, ReactionSettings};
 use switchbed_spec::{Limiters, Reaction};
 
-/// A group's number at its card.
-pub type GroupId = u32;
-
 /// A host's card.
 #[derive(Debug)]
 pub struct Card {
     seed: u64,
-    host: u32,
+    host: HostId,
     line: Line,
     /// When the packet under way has left.
     free: Time,
@@ -50,7 +47,7 @@ struct Group {
 
 impl Card {
     /// The card of a host, whose line has this rate.
-    pub fn new(host: u32, rate: Rate, seed: u64) -> Card {
+    pub fn new(host: HostId, rate: Rate, seed: u64) -> Card {
         Card {
             seed,
             host,
@@ -69,7 +66,7 @@ impl Card {
         let class = match settings.map_or(Limiters::Flow, |settings| settings.limiters) {
             Limiters::Flow => {
                 let Some(id) = self.idle.pop() else { return self.add() };
-                let group = &mut self.groups[id as usize];
+                let group = &mut self.groups[id.index()];
                 (group.point, group.next) = (None, Time::ZERO);
                 return id;
             }
@@ -87,7 +84,7 @@ impl Card {
     /// A connection of a group is closed; it has nothing to send.
     pub fn leave(&mut self, id: GroupId, settings: Option<&Reaction>) {
         let own = settings.is_none_or(|settings| settings.limiters == Limiters::Flow);
-        if own && !self.groups[id as usize].waits {
+        if own && !self.groups[id.index()].waits {
             self.idle.push(id);
         }
     }
@@ -95,13 +92,13 @@ impl Card {
     fn add(&mut self) -> GroupId {
         let (members, point) = (VecDeque::new(), None);
         self.groups.push(Group { waits: false, next: Time::ZERO, members, point });
-        self.groups.len() as GroupId - 1
+        GroupId::at(self.groups.len() - 1)
     }
 
     /// Whether a group's rate is limited.
     #[inline]
     pub fn limited(&self, group: GroupId) -> bool {
-        self.groups[group as usize].point.is_some()
+        self.groups[group.index()].point.is_some()
     }
 
     /// The line has another rate from now on.
@@ -117,9 +114,9 @@ impl Card {
     /// A notification of so many steps for a group.
     pub fn notify(&mut self, id: GroupId, settings: &ReactionSettings, steps: u8, now: Time) {
         let line = self.line.rate();
-        let entity = u64::from(self.host) << 32 | u64::from(id);
+        let entity = u64::from(self.host.0) << 32 | u64::from(id.0);
         let rng = || Stream::new(self.seed, "reaction", entity);
-        let point = self.groups[id as usize]
+        let point = self.groups[id.index()]
             .point
             .get_or_insert_with(|| Box::new(ReactionPoint::new(settings, line, now, rng())));
         point.on_notification(settings, steps, now);
@@ -127,7 +124,7 @@ impl Card {
 
     /// A connection that was silent has something to send.
     pub fn join(&mut self, group: GroupId, connection: ConnId, now: Time) {
-        let Group { waits, next, members, .. } = &mut self.groups[group as usize];
+        let Group { waits, next, members, .. } = &mut self.groups[group.index()];
         members.push_back(connection);
         if std::mem::replace(waits, true) {
             return;
@@ -160,7 +157,7 @@ impl Card {
                 let Some(mut first) = self.later.peek_mut().filter(|first| first.0.0 <= now) else {
                     return;
                 };
-                let group = &mut self.groups[first.0.1 as usize];
+                let group = &mut self.groups[first.0.1.index()];
                 match group.send(settings, &mut self.line, &mut self.free, now, &mut poll) {
                     Some(next) => first.0.0 = next,
                     None => drop(PeekMut::pop(first)),
@@ -171,7 +168,7 @@ impl Card {
                 self.due.push_back(PeekMut::pop(first).0.1);
             }
             if let Some(id) = self.due.pop_front() {
-                let group = &mut self.groups[id as usize];
+                let group = &mut self.groups[id.index()];
                 match group.send(settings, &mut self.line, &mut self.free, now, &mut poll) {
                     Some(next) if next <= now => self.due.push_back(id),
                     Some(next) => self.later.push(Reverse((next, id))),
@@ -242,7 +239,7 @@ mod tests {
                 notification_size: Bytes::new(64),
                 notification_delay: Span::ZERO,
             };
-            Bed { card: Card::new(0, RATE, 1), reaction }
+            Bed { card: Card::new(HostId(0), RATE, 1), reaction }
         }
 
         fn groups(&mut self, classes: &[u8]) -> Vec<GroupId> {
@@ -254,13 +251,13 @@ mod tests {
         }
 
         /// When each of the connections' packets of 1000 bytes left, in ns, up to `until`.
-        fn sent(&mut self, until: Span) -> Vec<(ConnId, u64)> {
+        fn sent(&mut self, until: Span) -> Vec<(u32, u64)> {
             let mut log = Vec::new();
             let mut now = Time::ZERO;
             while let Some(next) = self.card.next(now).filter(|&at| at <= Time::ZERO + until) {
                 now = next;
                 self.card.send(Some(&self.reaction.point), now, |connection| {
-                    log.push((connection, now.as_ps() / 1_000));
+                    log.push((connection.0, now.as_ps() / 1_000));
                     Some(1000)
                 });
             }
@@ -287,7 +284,7 @@ mod tests {
         bed.notify(limited, 32);
         bed.notify(limited, 32);
         assert!(bed.card.limited(limited) && !bed.card.limited(free));
-        bed.card.join(limited, 7, Time::ZERO);
+        bed.card.join(limited, ConnId(7), Time::ZERO);
         let log = bed.sent(Span::from_us(7));
         assert_eq!(log, [(7, 0), (7, 1422), (7, 2844), (7, 4266), (7, 5688)]);
     }
@@ -299,8 +296,8 @@ mod tests {
         // Twice by 63 steps: 2.579 Gbps.
         bed.notify(limited, 63);
         bed.notify(limited, 63);
-        bed.card.join(free, 1, Time::ZERO);
-        bed.card.join(limited, 2, Time::ZERO);
+        bed.card.join(free, ConnId(1), Time::ZERO);
+        bed.card.join(limited, ConnId(2), Time::ZERO);
         let log = bed.sent(Span::from_us(8_000));
         let of = |connection| log.iter().filter(|sent| sent.0 == connection).count() as f64;
         assert!((of(2) * 8_000.0 / 8e-3 / 2.5787e9 - 1.0).abs() < 0.002, "{}", of(2));
@@ -312,11 +309,10 @@ mod tests {
     fn groups_of_equal_rates_and_connections_of_a_group_take_turns() {
         let mut bed = Bed::new(Limiters::Flow);
         let [a, b] = bed.groups(&[0, 0])[..] else { panic!() };
-        bed.card.join(a, 1, Time::ZERO);
-        bed.card.join(a, 2, Time::ZERO);
-        bed.card.join(b, 3, Time::ZERO);
-        let order: Vec<ConnId> =
-            bed.sent(Span::from_us(7)).into_iter().map(|sent| sent.0).collect();
+        bed.card.join(a, ConnId(1), Time::ZERO);
+        bed.card.join(a, ConnId(2), Time::ZERO);
+        bed.card.join(b, ConnId(3), Time::ZERO);
+        let order: Vec<u32> = bed.sent(Span::from_us(7)).into_iter().map(|sent| sent.0).collect();
         assert_eq!(order[..8], [1, 3, 2, 3, 1, 3, 2, 3]);
     }
 
@@ -324,11 +320,11 @@ mod tests {
     fn a_connection_that_falls_silent_leaves_its_group_and_may_come_back() {
         let mut bed = Bed::new(Limiters::Flow);
         let group = bed.groups(&[0])[0];
-        bed.card.join(group, 1, Time::ZERO);
+        bed.card.join(group, ConnId(1), Time::ZERO);
         bed.card.send(None, Time::ZERO, |_| None);
         assert_eq!(bed.card.next(Time::ZERO), None);
         let later = Time::ZERO + Span::from_us(5);
-        bed.card.join(group, 1, later);
+        bed.card.join(group, ConnId(1), later);
         assert_eq!(bed.card.next(later), Some(later));
     }
 
@@ -341,7 +337,7 @@ mod tests {
         assert_eq!(bed.groups(&[0])[0], group);
         assert!(!bed.card.limited(group));
         // Not while a connection is still in it.
-        bed.card.join(group, 1, Time::ZERO);
+        bed.card.join(group, ConnId(1), Time::ZERO);
         bed.card.leave(group, Some(&bed.reaction));
         assert_ne!(bed.groups(&[0])[0], group);
     }

@@ -4,8 +4,9 @@ use super::halves::Expected;
 use super::intake::{Frame, Merged};
 use super::{Cx, Host, Net, Timer, probes, through};
 use crate::flow::FlowRecord;
+use crate::ids::{ConnId, Maybe};
 use crate::node::notice::{Answers, Notice, What};
-use crate::packet::{Body, ConnId, Flags, NOTIFICATIONS, PROBES, Payload};
+use crate::packet::{Body, Flags, NOTIFICATIONS, PROBES, Payload};
 use crate::transport::is_data;
 use switchbed_qdisc::seats::Feedback;
 use switchbed_qdisc::units::Time;
@@ -57,7 +58,7 @@ impl Host {
             self.pump_receiver(conn, cx, now);
             self.take(conn, &payload.body, before, after, cx, now);
         } else if let Body::Segment(ack) = &payload.body {
-            let conn = payload.to;
+            let Some(conn) = payload.to.get() else { return };
             let Some(half) = self.senders.get_mut(conn) else { return };
             if half.flow != packet.flow || !half.open {
                 return;
@@ -71,9 +72,10 @@ impl Host {
 
     /// The receiving half of a flow, wherever its sender takes it to be.
     #[inline]
-    fn receiver_of(&self, flow: FlowId, told: ConnId) -> Option<ConnId> {
-        let at = |conn: ConnId| self.receivers.get(conn).is_some_and(|h| h.open && h.flow == flow);
-        if at(told) { Some(told) } else { self.receiving.get(&flow).copied() }
+    fn receiver_of(&self, flow: FlowId, told: Maybe<ConnId>) -> Option<ConnId> {
+        let at =
+            |conn: &ConnId| self.receivers.get(*conn).is_some_and(|h| h.open && h.flow == flow);
+        told.get().filter(at).or_else(|| self.receiving.get(&flow).copied())
     }
 
     /// Counts what has come, and ends the flows that have come whole.
@@ -144,13 +146,13 @@ impl Host {
         let Notice { flow, what, .. } = notice;
         match what {
             What::Opened { src, sender, fresh, class, key, answers } => {
-                let conn = self.receiver(flow, src, sender, key, cx.settings);
+                let conn = self.receiver(flow, src, sender.into(), key, cx.settings);
                 let other = answers.map(|answers| {
                     let Answers { flow, opening, receiver, keys } = answers;
                     cx.log.open += 1;
                     let other = self.sender(flow, src, keys, class, opening, cx.settings);
                     let half = &mut self.senders[other];
-                    (half.peer, half.fresh) = (receiver, fresh);
+                    (half.peer, half.fresh) = (receiver.into(), fresh);
                     other
                 });
                 let half = &mut self.receivers[conn];
@@ -186,6 +188,7 @@ impl Host {
                 }
             }
             What::Received { sender, at, received } => {
+                let Some(sender) = sender.get() else { return };
                 let Some(half) = self.senders.get_mut(sender) else { return };
                 if half.flow != flow || !half.open {
                     return;

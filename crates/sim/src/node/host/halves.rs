@@ -1,8 +1,7 @@
 //! The halves of connections at a host, and the table that numbers them.
 
-use super::card::GroupId;
 use crate::flow::FlowRecord;
-use crate::packet::{ConnId, UNKNOWN};
+use crate::ids::{ConnId, GroupId, HostId, Maybe};
 use crate::transport::tcp::Counters;
 use crate::transport::{Receiving, Sending};
 use std::collections::VecDeque;
@@ -28,9 +27,9 @@ pub(super) struct Running {
 pub(super) struct SendHalf {
     pub(super) sending: Sending,
     pub(super) flow: FlowId,
-    pub(super) dst: u32,
+    pub(super) dst: HostId,
     /// The receiving half's number there, once an ACK has told.
-    pub(super) peer: ConnId,
+    pub(super) peer: Maybe<ConnId>,
     /// The ECMP keys of its data and of the ACKs.
     pub(super) keys: [u32; 2],
     pub(super) class: u8,
@@ -93,8 +92,8 @@ pub(super) struct ReceiveHalf {
     pub(super) receiving: Receiving,
     pub(super) flow: FlowId,
     /// The host and the number of the sending half.
-    pub(super) src: u32,
-    pub(super) peer: ConnId,
+    pub(super) src: HostId,
+    pub(super) peer: Maybe<ConnId>,
     /// The ECMP key of its ACKs.
     pub(super) key: u32,
     pub(super) class: u8,
@@ -160,11 +159,11 @@ impl<T> Table<T> {
     /// Gives a half a number.
     pub(super) fn put(&mut self, half: T) -> ConnId {
         if let Some(conn) = self.free.pop() {
-            self.halves[conn as usize] = half;
+            self.halves[conn.index()] = half;
             return conn;
         }
-        let conn = self.halves.len() as ConnId;
-        assert!(conn < UNKNOWN, "more connections at a host than can be numbered");
+        let conn = ConnId::at(self.halves.len());
+        assert!(conn.0 < u32::MAX, "more connections at a host than can be numbered");
         self.halves.push(half);
         conn
     }
@@ -176,12 +175,12 @@ impl<T> Table<T> {
 
     #[inline]
     pub(super) fn get(&self, conn: ConnId) -> Option<&T> {
-        self.halves.get(conn as usize)
+        self.halves.get(conn.index())
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
-        self.halves.get_mut(conn as usize)
+        self.halves.get_mut(conn.index())
     }
 
     /// By their numbers, closed ones too.
@@ -203,13 +202,13 @@ impl<T> std::ops::Index<ConnId> for Table<T> {
     type Output = T;
     #[inline]
     fn index(&self, conn: ConnId) -> &T {
-        &self.halves[conn as usize]
+        &self.halves[conn.index()]
     }
 }
 
 impl<T> std::ops::IndexMut<ConnId> for Table<T> {
     #[inline]
     fn index_mut(&mut self, conn: ConnId) -> &mut T {
-        &mut self.halves[conn as usize]
+        &mut self.halves[conn.index()]
     }
 }

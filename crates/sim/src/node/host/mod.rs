@@ -25,9 +25,10 @@ pub(crate) use settings::Settings;
 
 use crate::engine::prefetch::prefetch_lines;
 use crate::flow::{ENDLESS, FlowRecord};
+use crate::ids::{ConnId, HostId};
 use crate::node::notice::{What, Written};
 use crate::observe::underflow::Unsent;
-use crate::packet::{ConnId, Payload};
+use crate::packet::Payload;
 use crate::topology::Hop;
 use crate::traffic::FlowStart;
 use crate::transport::Half;
@@ -45,7 +46,7 @@ pub(crate) trait Net {
     /// A packet for the card's port.
     fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time);
     /// Word for another host, of a connection.
-    fn post(&mut self, to: u32, flow: FlowId, what: What, now: Time);
+    fn post(&mut self, to: HostId, flow: FlowId, what: What, now: Time);
 }
 
 /// A flow that a host sends.
@@ -54,7 +55,7 @@ pub(crate) struct Sent {
     pub(crate) record: FlowRecord,
     pub(crate) hop: Hop,
     /// The receiving host, and the connection.
-    pub(crate) to: u32,
+    pub(crate) to: HostId,
     pub(crate) flow: FlowId,
     /// The stream offsets of its first byte and after its last.
     from: u64,
@@ -108,7 +109,7 @@ pub(crate) struct Cx<'a, N> {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Host {
-    id: u32,
+    id: HostId,
     /// Flows end with the ACK of their last byte.
     ends_acked: bool,
     card: Option<Box<Card>>,
@@ -135,7 +136,7 @@ const _: () = assert!(std::mem::offset_of!(Host, timers) == 120, "the next timer
 
 impl Host {
     /// A host whose line has this rate.
-    pub(crate) fn new(id: u32, rate: Rate, settings: &Settings, log: &mut Log) -> Host {
+    pub(crate) fn new(id: HostId, rate: Rate, settings: &Settings, log: &mut Log) -> Host {
         let mut host = Host {
             id,
             senders: Table::default(),
@@ -163,18 +164,19 @@ impl Host {
 
     /// Its number.
     #[inline]
-    pub(crate) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> HostId {
         self.id
     }
 
     /// Fetches the half that a packet is for.
     #[inline]
     pub(crate) fn fetch(&self, payload: &Payload) {
+        let Some(to) = payload.to.get() else { return };
         if crate::transport::is_data(&payload.body) {
-            if let Some(half) = self.receivers.get(payload.to) {
+            if let Some(half) = self.receivers.get(to) {
                 prefetch_lines(half, 2);
             }
-        } else if let Some(half) = self.senders.get(payload.to) {
+        } else if let Some(half) = self.senders.get(to) {
             prefetch_lines(half, 4);
         }
     }
@@ -407,7 +409,7 @@ impl Host {
                 class,
                 ecn: out.ecn,
             };
-            let payload = Payload { to: half.peer, from: conn, body: out.body };
+            let payload = Payload { to: half.peer, from: conn.into(), body: out.body };
             cx.net.send(packet, payload, Hop { dst: half.src, key: half.key }, now);
         }
         if let Some(due) = half.receiving.next_timeout()
@@ -560,7 +562,7 @@ pub(crate) fn sizes() -> (usize, usize) {
 
 /// A flow that is through is written down where it started: here, or where it was asked for.
 fn through<N: Net>(
-    to: u32,
+    to: HostId,
     flow: FlowId,
     number: u64,
     record: FlowRecord,

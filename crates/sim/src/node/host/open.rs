@@ -2,8 +2,9 @@
 
 use super::halves::{ReceiveHalf, SendHalf};
 use super::{Cx, Host, Net, Settings};
+use crate::ids::{ConnId, GroupId, HostId, Maybe};
 use crate::node::notice::{Answers, What};
-use crate::packet::{ConnId, Payload, UNKNOWN, flow_id};
+use crate::packet::{Payload, flow_id};
 use crate::topology::Hop;
 use crate::traffic::{ConnectionUse, FlowStart};
 use crate::transport::{Opening, Outgoing, Receiving, Sending};
@@ -14,7 +15,7 @@ use switchbed_qdisc::{FlowId, Packet};
 /// What shares connections to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shared {
-    peer: u32,
+    peer: HostId,
     by: By,
 }
 
@@ -43,7 +44,7 @@ impl SendHalf {
     pub(super) fn packet(&self, out: &Outgoing, conn: ConnId) -> (Packet, Payload, Hop) {
         let Outgoing { body, len_bytes, ecn } = *out;
         let packet = Packet { flow: self.flow, len_bytes, ingress: 0, class: self.class, ecn };
-        (packet, Payload { to: self.peer, from: conn, body }, self.hop())
+        (packet, Payload { to: self.peer, from: conn.into(), body }, self.hop())
     }
 }
 
@@ -110,7 +111,7 @@ impl Host {
         let settings = cx.settings;
         let keys = match salt {
             None => settings.keys(flow.row, 0),
-            Some(salt) => settings.keys(u64::from(flow.src) << 32 | u64::from(flow.dst), salt),
+            Some(salt) => settings.keys(u64::from(flow.src.0) << 32 | u64::from(flow.dst.0), salt),
         };
         let asks = flow.request.is_some();
         // One TCP connection: the handshake opens both directions, and each data's path is
@@ -120,7 +121,7 @@ impl Host {
         let id = flow_id(flow.row, asks);
         let answers = asks.then(|| {
             let answers = flow_id(flow.row, false);
-            let receiver = self.receiver(answers, dst, UNKNOWN, acks, settings);
+            let receiver = self.receiver(answers, dst, Maybe::NONE, acks, settings);
             let opening = match opening {
                 Opening::Handshake => Opening::Established,
                 opening => opening,
@@ -151,7 +152,7 @@ impl Host {
     pub(super) fn sender(
         &mut self,
         flow: FlowId,
-        dst: u32,
+        dst: HostId,
         keys: [u32; 2],
         class: u8,
         opening: Opening,
@@ -159,13 +160,13 @@ impl Host {
     ) -> ConnId {
         let group = match &mut self.card {
             Some(card) => card.group(class, settings.reaction.as_ref()),
-            None => 0,
+            None => GroupId(0),
         };
         let conn = self.senders.put(SendHalf {
             sending: Sending::new(&settings.transport, opening, settings.warm.as_ref()),
             flow,
             dst,
-            peer: UNKNOWN,
+            peer: Maybe::NONE,
             keys,
             class,
             open: true,
@@ -187,8 +188,8 @@ impl Host {
     pub(super) fn receiver(
         &mut self,
         flow: FlowId,
-        src: u32,
-        peer: ConnId,
+        src: HostId,
+        peer: Maybe<ConnId>,
         key: u32,
         settings: &Settings,
     ) -> ConnId {

@@ -5,6 +5,7 @@
 //! Like TCP's packets they are ECN-capable where the transport is, so that a port that
 //! wants to mark them does not drop them instead; a mark has no effect.
 
+use crate::ids::HostId;
 use crate::observe::room::Room;
 use crate::packet::{Body, PROBES, Payload};
 use crate::random::Stream;
@@ -19,9 +20,9 @@ pub struct ProbeSample {
     /// When.
     pub sent: Time,
     /// The host that sent it.
-    pub src: u32,
+    pub src: HostId,
     /// The host that sent it back.
-    pub dst: u32,
+    pub dst: HostId,
     /// Its class, there and back.
     pub class: u8,
     /// The round-trip time; `None`: it was lost, or is still on its way.
@@ -31,8 +32,8 @@ pub struct ProbeSample {
 /// A source of probes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source {
-    pub(crate) src: u32,
-    dst: u32,
+    pub(crate) src: HostId,
+    dst: HostId,
     class: u8,
     every: Span,
     /// Wire length.
@@ -57,8 +58,8 @@ pub(crate) fn sources(traffic: &[Traffic], ecn: bool, seed: u64) -> Vec<Source> 
             let bits = Stream::new(seed, "probe paths", entity).next_u64();
             let keys = [bits as u32 & !Hop::PINNED, (bits >> 32) as u32 & !Hop::PINNED];
             sources.extend(classes.iter().map(|&class| Source {
-                src,
-                dst: *to,
+                src: HostId(src),
+                dst: HostId(*to),
                 class,
                 every: *every,
                 size: *size,

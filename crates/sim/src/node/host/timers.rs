@@ -1,6 +1,6 @@
 //! A host's timers, and what each is for.
 
-use crate::packet::ConnId;
+use crate::ids::ConnId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_qdisc::FlowId;

@@ -1,6 +1,7 @@
 //! A flow list's rows, one by one in the file's order.
 
 use super::ListError;
+use crate::ids::HostId;
 use crate::traffic::{ConnectionUse, FlowStart, Hosts, seconds};
 use csv::StringRecord;
 use std::fs::File;
@@ -172,7 +173,7 @@ impl Reader {
             connection: key.map_or(self.connection, ConnectionUse::Keyed),
             path: path.map(|path| path as u32),
             list_row: Some(self.rows),
-            ..FlowStart::new(start, src, dst)
+            ..FlowStart::new(start, HostId(src), HostId(dst))
         })
     }
 

@@ -1,0 +1,127 @@
+//! The numbers that things have, a type for each: none passes for another's.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Numbers of these types.
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident($number:ty);)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub $number);
+
+        impl $name {
+            /// Of what is at a place in a list of all.
+            #[inline]
+            pub const fn at(index: usize) -> $name {
+                $name(index as $number)
+            }
+            /// Its place in a list of all.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl Id for $name {
+            #[inline]
+            fn of(word: u32) -> $name {
+                $name(word as $number)
+            }
+            #[inline]
+            fn word(self) -> u32 {
+                self.0.into()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A host, among all.
+    HostId(u32);
+    /// A switch, among all.
+    SwitchId(u32);
+    /// A port, at its switch.
+    PortId(u32);
+    /// A link, among all: hosts' first, then each switch's ports in order.
+    LinkId(u32);
+    /// A link in the order that breaks ties.
+    Rank(u32);
+    /// A connection's half, in its host's table.
+    ConnId(u32);
+    /// Connections that share a rate limiter, at their card.
+    GroupId(u32);
+    /// A part of the network.
+    ShardId(u16);
+    /// A node, in its shard: hosts first, then switches.
+    NodeId(u32);
+    /// A link, in its shard: hosts' first, then each switch's ports in order.
+    LocalLink(u32);
+}
+
+/// Any of them.
+pub trait Id: Copy {
+    /// The one that was written down so.
+    fn of(word: u32) -> Self;
+    /// To be written down.
+    fn word(self) -> u32;
+}
+
+/// A number that may be missing, in no more room than the number: the last one is nobody's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Maybe<T>(u32, PhantomData<T>);
+
+impl<T: Id> Maybe<T> {
+    /// It is missing.
+    pub const NONE: Maybe<T> = Maybe(u32::MAX, PhantomData);
+
+    /// The number, if there is one.
+    #[inline]
+    pub fn get(self) -> Option<T> {
+        if self.0 == u32::MAX { None } else { Some(T::of(self.0)) }
+    }
+    /// The one that was written down so.
+    #[inline]
+    pub const fn of(word: u32) -> Maybe<T> {
+        Maybe(word, PhantomData)
+    }
+    /// To be written down.
+    #[inline]
+    pub const fn word(self) -> u32 {
+        self.0
+    }
+}
+
+impl<T: Id> From<T> for Maybe<T> {
+    #[inline]
+    fn from(id: T) -> Maybe<T> {
+        Maybe(id.word(), PhantomData)
+    }
+}
+
+impl<T: Id> From<Option<T>> for Maybe<T> {
+    #[inline]
+    fn from(id: Option<T>) -> Maybe<T> {
+        id.map_or(Maybe::NONE, Maybe::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_may_be_missing_in_the_room_of_the_number() {
+        assert_eq!(size_of::<Maybe<ConnId>>(), size_of::<ConnId>());
+        for id in [Some(ConnId(0)), Some(ConnId(u32::MAX - 1)), None] {
+            assert_eq!(Maybe::from(id).get(), id);
+            assert_eq!(Maybe::<ConnId>::of(Maybe::from(id).word()).get(), id);
+        }
+    }
+}
