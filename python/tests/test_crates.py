@@ -24,6 +24,7 @@ ORDER = (
     "observe",
     "engine",
     "node",
+    "lookahead",
     "network",
     "simulation",
 )

@@ -23,6 +23,7 @@ mod empty_network;
 mod engine;
 mod flow;
 pub mod ids;
+mod lookahead;
 pub mod network;
 mod node;
 pub mod observe;

@@ -1,9 +1,10 @@
 //! The network of a run: its nodes dealt out to shards, and what a run wants to know of them.
 
-use crate::engine::phases::{Colour, Phases};
+use crate::engine::phases::Phases;
 use crate::engine::{Engine, Ran};
 use crate::flow::FlowRecord;
 use crate::ids::{HostId, LinkId, LocalLink, NodeId, Rank, ShardId, SwitchId};
+use crate::lookahead::Beats;
 use crate::node::fabric::{Built, Fabric};
 use crate::node::host::Host;
 use crate::node::notice::Notice;
@@ -77,8 +78,7 @@ pub(crate) struct Plan<'a> {
     /// The memory that a switch's ports share.
     pub(crate) pool: Bytes,
     pub(crate) phases: Phases,
-    /// Hosts' colours, then switches'.
-    pub(crate) colours: (Vec<Colour>, Vec<Colour>),
+    pub(crate) beats: Beats,
     /// How far ahead a packet arrives at most.
     pub(crate) reach: Span,
     pub(crate) division: Division,
@@ -130,42 +130,10 @@ fn deal_out(graph: &Graph, shards: usize) -> (Vec<ShardId>, Vec<ShardId>) {
     (hosts, switches.collect())
 }
 
-/// Colours such that every cable joins two: hosts', then switches'. `None` where there are none.
-pub(crate) fn colours(graph: &Graph) -> Option<(Vec<Colour>, Vec<Colour>)> {
-    let mut switches: Vec<Option<Colour>> = vec![None; graph.switches.len()];
-    let mut next = Vec::new();
-    for first in 0..switches.len() {
-        if switches[first].is_none() {
-            switches[first] = Some(1);
-            next.push(first);
-        }
-        while let Some(switch) = next.pop() {
-            let other = switches[switch].map(|colour| colour ^ 1);
-            for cable in &graph.switches[switch].1 {
-                let Node::Switch(to) = cable.to else { continue };
-                let to = to.index();
-                if switches[to].is_none() {
-                    switches[to] = other;
-                    next.push(to);
-                } else if switches[to] != other {
-                    return None;
-                }
-            }
-        }
-    }
-    let switches: Vec<Colour> = switches.into_iter().map(|colour| colour.unwrap_or(1)).collect();
-    let host = |cable: &Cable| match cable.to {
-        Node::Switch(switch) => Some(switches[switch.index()] ^ 1),
-        Node::Host(_) => None,
-    };
-    let hosts = graph.hosts.iter().map(host).collect::<Option<_>>()?;
-    Some((hosts, switches))
-}
-
 impl Network {
     /// Builds it; `port` makes each link's port.
     pub(crate) fn new(plan: Plan, mut port: impl FnMut(&Cable) -> Box<dyn Qdisc>) -> Network {
-        let Plan { graph, ranks, seed, pool, phases, colours, reach, division, .. } = plan;
+        let Plan { graph, ranks, seed, pool, phases, beats, reach, division, .. } = plan;
         let shards = division.shards.clamp(1, graph.hosts.len().max(1));
         let (host_shards, switch_shards) = deal_out(graph, shards);
         let mut nodes = vec![0; shards];
@@ -222,10 +190,10 @@ impl Network {
             worlds[shard.index()].add_switch(SwitchId::at(switch), pool, links, seed);
         }
         let visits: Vec<_> = worlds.iter().map(Fabric::first_visits).collect();
-        let mut by_shard: Vec<Vec<Colour>> = vec![Vec::new(); shards];
-        let of_hosts = host_shards.iter().zip(&colours.0);
-        for (&shard, &colour) in of_hosts.chain(switch_shards.iter().zip(&colours.1)) {
-            by_shard[shard.index()].push(colour);
+        let mut by_shard = vec![Vec::new(); shards];
+        let of_hosts = host_shards.iter().zip(&beats.hosts);
+        for (&shard, &beat) in of_hosts.chain(switch_shards.iter().zip(&beats.switches)) {
+            by_shard[shard.index()].push(beat);
         }
         let worlds = worlds.into_iter().zip(by_shard).collect();
         let mut engine =

@@ -2,9 +2,9 @@
 //!
 //! At one instant things happen in this order, however the work is divided: changes of the
 //! network, departures, arrivals (in the order drawn for that instant), word between hosts,
-//! starts of flows, timers; then those who look on take a look. A run ends with the window in
-//! which its last flow ended: a window is the lookahead, less than what a packet needs from one
-//! node to the next.
+//! starts of flows, timers; then those who look on take a look. A run ends once all that a node may
+//! have done when its last flow's end is known is done everywhere: up to sixteen windows later, a
+//! window being less than what a packet needs from one node to the next.
 
 use crate::deployed::Deployed;
 use crate::empty_network::Paths;
@@ -12,7 +12,8 @@ use crate::engine::Ran;
 use crate::engine::phases::Phases;
 use crate::flow::FlowRecord;
 use crate::ids::{HostId, LinkId, Rank};
-use crate::network::{self, Division, Network, Plan, QueueSample};
+use crate::lookahead::Lookahead;
+use crate::network::{Division, Network, Plan, QueueSample};
 use crate::node::Frames;
 use crate::node::host::{self, ProbeSample};
 use crate::observe::capture::{Capture, Captures};
@@ -25,7 +26,7 @@ use crate::observe::room::Room;
 use crate::ports::{self, PortInfo};
 use crate::random::Stream;
 use crate::timeline::{Action, Timeline};
-use crate::topology::{Cable, Graph, Node};
+use crate::topology::{Graph, Node};
 use crate::traffic::{self, FlowStart, Flows, TrafficError};
 use crate::transport::tcp::{BadSetting, Config};
 use std::cmp::Reverse;
@@ -35,9 +36,8 @@ use switchbed_qdisc::PortState;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
 use switchbed_spec::build::{self, Outside};
-use switchbed_spec::event::Change;
 use switchbed_spec::traffic::MAX_CONNECTIONS;
-use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario, Traffic};
+use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario};
 
 /// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,38 +191,6 @@ fn after(at: Time) -> Time {
     Time::from_ps(at.as_ps().saturating_add(1))
 }
 
-/// The least time from one node to the next, whatever happens in the run, and the most that a
-/// full packet takes at the rates that links have at first.
-fn lookahead(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> (Span, Span) {
-    let Scenario { transport, traffic, reaction, event, host, .. } = scenario;
-    let header = transport.header.get().max(1);
-    let probes = traffic.iter().filter_map(|traffic| match traffic {
-        Traffic::Probe { size, .. } => Some(size.get()),
-        _ => None,
-    });
-    let notifications = reaction.iter().map(|reaction| reaction.notification_size.get());
-    let smallest = probes.chain(notifications).fold(header, u64::min).max(1) as u32;
-    let largest = (transport.mss.get() + header).max(host.mtu.get()) as u32;
-    let cables = graph.hosts.iter().chain(graph.switches.iter().flat_map(|(_, cables)| cables));
-    let mut least = Span::MAX;
-    let mut most = Span::ZERO;
-    for Cable { rate, delay, .. } in cables {
-        // A line carries remainders: a frame may take a picosecond less.
-        let tx = rate.tx_time(smallest).as_ps().saturating_sub(1);
-        least = least.min(*delay + Span::from_ps(tx));
-        most = most.max(*delay + rate.tx_time(largest));
-    }
-    for event in event {
-        if let Change::Rate { port, rate } = &event.change
-            && let Some(link) = ports::find(ports, port)
-        {
-            let tx = rate.tx_time(smallest).as_ps().saturating_sub(1);
-            least = least.min(ports[link.index()].cable.delay + Span::from_ps(tx));
-        }
-    }
-    (least.max(Span::from_ps(1)), most)
-}
-
 impl Simulation {
     /// Builds a scenario.
     ///
@@ -254,7 +222,7 @@ impl Simulation {
         let ranks = Stream::new(run.seed, "ranks", 0).permutation(ports.len() as u32);
         let ranks: Vec<Rank> = ranks.into_iter().map(Rank).collect();
         let deployed = Deployed::new(scenario, &graph);
-        let (lookahead, reach) = lookahead(scenario, &graph, &ports);
+        let Lookahead { least, word, reach, beats } = Lookahead::new(scenario, &graph, &ports);
         let frames = match &scenario.reaction {
             Some(reaction) => Frames {
                 class: reaction.notification_class,
@@ -263,10 +231,7 @@ impl Simulation {
             },
             None => Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
         };
-        let colours = network::colours(&graph);
-        let phases = Phases::new(lookahead, colours.is_some());
-        // Hosts are of one colour, or of both: word between them takes two windows.
-        let word = lookahead * 2;
+        let phases = Phases::new(least, beats.longest());
         let plan = Plan {
             graph: &graph,
             settings: host::Settings::new(scenario, config, word),
@@ -275,8 +240,7 @@ impl Simulation {
             seed: run.seed,
             pool: switch.pool.unwrap_or(Bytes::MAX),
             phases,
-            colours: colours
-                .unwrap_or_else(|| (vec![0; graph.hosts.len()], vec![0; graph.switches.len()])),
+            beats,
             reach,
             division,
         };

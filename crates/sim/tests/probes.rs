@@ -44,9 +44,9 @@ fn an_empty_networks_round_trip_is_exact() {
         // The last one has 50 us to come back in.
         let back = if expected > Span::from_us(50) { 9 } else { 10 };
         assert_eq!(rtts(samples), vec![expected; back]);
-        // The run ends with the window after that of its last event.
+        // The run ends at most sixteen windows after its last event.
         let after = simulation.now().since(Time::ZERO + Span::from_ms(1));
-        assert!(after < Span::from_us(3), "{after:?}");
+        assert!(after < Span::from_us(5), "{after:?}");
     }
 }
 
@@ -135,7 +135,7 @@ fn probes_end_with_the_flows_where_nothing_else_ends_them() {
     let (simulation, records) = run(&scenario);
     assert!(records[0].end.is_some());
     let after = simulation.now().since(records[0].end.expect("ended"));
-    assert!(after < Span::from_us(3), "{after:?}");
+    assert!(after < Span::from_us(5), "{after:?}");
     assert_eq!(simulation.probes().len(), 10);
     assert_eq!(simulation.flows(), (1, 1, 1));
 }

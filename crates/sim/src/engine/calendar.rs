@@ -1,7 +1,7 @@
 //! The events to come, by phase: a ring of buckets for those near, a heap for those far.
 
 use super::Event;
-use super::phases::{Colour, Phases};
+use super::phases::{Beat, Phases};
 use super::prefetch::prefetch_room;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ pub(crate) struct Calendar {
     spare: Vec<Vec<Event>>,
     /// A bit for each bucket that holds something.
     taken: Box<[u64]>,
-    far: BinaryHeap<Reverse<(Event, Colour)>>,
+    far: BinaryHeap<Reverse<(Event, Beat)>>,
 }
 
 impl Calendar {
@@ -42,10 +42,10 @@ impl Calendar {
         phase as usize & (self.ring.len() - 1)
     }
 
-    /// Adds an event of a node of this colour; its phase.
+    /// Adds an event of a node of this beat; its phase.
     #[inline(always)]
-    pub(crate) fn push(&mut self, event: Event, colour: Colour) -> u64 {
-        let phase = self.phases.of(event.at, colour);
+    pub(crate) fn push(&mut self, event: Event, beat: Beat) -> u64 {
+        let phase = self.phases.of(event.at, beat);
         if phase - self.first < self.ring.len() as u64 {
             let place = self.place(phase);
             self.taken[place / 64] |= 1 << (place % 64);
@@ -56,7 +56,7 @@ impl Calendar {
             prefetch_room(bucket, 16);
             bucket.push(event);
         } else {
-            self.push_far(event, colour);
+            self.push_far(event, beat);
         }
         phase
     }
@@ -68,8 +68,8 @@ impl Calendar {
     }
 
     #[cold]
-    fn push_far(&mut self, event: Event, colour: Colour) {
-        self.far.push(Reverse((event, colour)));
+    fn push_far(&mut self, event: Event, beat: Beat) {
+        self.far.push(Reverse((event, beat)));
     }
 
     /// The next phase from this one on that may have an event; `u64::MAX`: there is none.
@@ -103,16 +103,16 @@ impl Calendar {
         near.min(far)
     }
 
-    /// Everything before a phase is handled, but for what a run that was cut short left in the
-    /// one before: its events, in a vector that is to be given back.
+    /// Everything before a phase is handled, but for what a run that was cut short left in those
+    /// that share windows with it: its events, in a vector that is to be given back.
     pub(crate) fn take(&mut self, phase: u64) -> Vec<Event> {
-        self.first = phase.saturating_sub(1);
+        self.first = self.first.max(self.phases.first(phase));
         let reach = self.first + self.ring.len() as u64;
-        while let Some(&Reverse((event, colour))) = self.far.peek()
-            && self.phases.window(event.at) + 1 < reach
+        while let Some(&Reverse((event, beat))) = self.far.peek()
+            && self.phases.last(self.phases.window(event.at)) < reach
         {
             self.far.pop();
-            self.push(event, colour);
+            self.push(event, beat);
         }
         let place = self.place(phase);
         self.taken[place / 64] &= !(1 << (place % 64));
@@ -134,6 +134,7 @@ impl Calendar {
 
 #[cfg(test)]
 mod tests {
+    use super::super::phases::LONGEST;
     use super::*;
     use crate::ids::NodeId;
     use proptest::prelude::*;
@@ -142,9 +143,9 @@ mod tests {
     proptest! {
         #[test]
         fn phases_come_in_order_with_all_their_events(
-            pushes in prop::collection::vec((0u64..200_000, 0u8..2, 1u8..4), 1..300)
+            pushes in prop::collection::vec((0u64..200_000, (1u64..40, 0u64..40), 1u8..4), 1..300)
         ) {
-            let phases = Phases::new(Span::from_ps(100), true);
+            let phases = Phases::new(Span::from_ps(100), LONGEST);
             let mut calendar = Calendar::new(phases, 64);
             let mut all: Vec<(u64, Event)> = Vec::new();
             let mut seen: Vec<(u64, Event)> = Vec::new();
@@ -154,10 +155,10 @@ mod tests {
                 seen.extend(events.iter().map(|&event| (phase, event)));
                 calendar.give_back(phase, Vec::new());
             };
-            for (ahead, colour, times) in pushes {
-                let at = Time::from_ps(now + ahead);
+            for (ahead, (period, number), times) in pushes {
+                let (at, beat) = (Time::from_ps(now + ahead), Beat::new(period, number));
                 let event = Event::new(at, NodeId::at(all.len()), 0);
-                all.push((calendar.push(event, colour), event));
+                all.push((calendar.push(event, beat), event));
                 for _ in 1..times {
                     let next = calendar.next(phase);
                     if next == u64::MAX {

@@ -1,7 +1,7 @@
 //! Shards moved on together, phase by phase, on one thread or on several.
 
 use super::World;
-use super::phases::{Colour, Phases};
+use super::phases::{Beat, Phases};
 use super::shard::Shard;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -68,16 +68,16 @@ struct Limits {
 }
 
 impl<W: World> Engine<W> {
-    /// Shards of worlds with nodes of these colours. `reach` is how far ahead most events are.
+    /// Shards of worlds with nodes of these beats. `reach` is how far ahead most events are.
     pub(crate) fn new(
-        worlds: Vec<(W, Vec<Colour>)>,
+        worlds: Vec<(W, Vec<Beat>)>,
         (threads, worthwhile): (usize, u64),
         phases: Phases,
         reach: Span,
     ) -> Engine<W> {
-        let reach = phases.window(Time::ZERO + reach) + 6;
+        let reach = phases.last(phases.window(Time::ZERO + reach)) + 4;
         let count = worlds.len();
-        let shard = |(world, colours)| Shard::new(world, colours, count, phases, reach);
+        let shard = |(world, beats)| Shard::new(world, beats, count, phases, reach);
         let shards = worlds.into_iter().map(shard).collect();
         Engine {
             shards,

@@ -25,7 +25,7 @@ pub(crate) use drive::{Engine, Ran};
 
 use crate::ids::{NodeId, ShardId};
 use calendar::Calendar;
-use phases::{Colour, Phases};
+use phases::{Beat, Phases};
 use switchbed_qdisc::units::Time;
 
 /// Something that happens to a node.
@@ -102,7 +102,7 @@ pub(crate) trait World: Send {
 pub(crate) struct Outbox<'a, P> {
     calendar: &'a mut Calendar,
     /// By node of this shard.
-    colours: &'a [Colour],
+    beats: &'a [Beat],
     phases: Phases,
     /// By shard.
     mail: &'a mut [Vec<P>],
@@ -116,7 +116,7 @@ impl<P> Outbox<'_, P> {
     /// For a node of this shard.
     #[inline]
     pub(crate) fn event(&mut self, event: Event) {
-        let phase = self.calendar.push(event, self.colours[event.node().index()]);
+        let phase = self.calendar.push(event, self.beats[event.node().index()]);
         if phase < self.next {
             too_early(event);
         }
@@ -125,7 +125,8 @@ impl<P> Outbox<'_, P> {
     /// For a node of another shard, where it happens at `at`.
     #[inline]
     pub(crate) fn post(&mut self, shard: ShardId, at: Time, parcel: P) {
-        assert!(self.phases.window(at) + 1 >= self.next, "mail earlier than the lookahead allows");
+        let last = self.phases.last(self.phases.window(at));
+        assert!(last >= self.next, "mail earlier than the lookahead allows");
         *self.earliest = (*self.earliest).min(at);
         self.mail[shard.index()].push(parcel);
     }

@@ -1,11 +1,21 @@
 //! Time cut into windows as long as the lookahead, and the phases in which nodes handle them.
 //!
-//! Where every link joins a red node and a black one, the colours take turns: in phase p the
-//! nodes whose turn it is handle windows p − 1 and p at one go. What reaches them in window p
-//! was sent in window p − 1 at the latest, which the others handled in the phase before. So a
-//! node is visited half as often, for twice as much. Otherwise phase p is window p, for all.
+//! Each node has a *beat*: a period of one, two, four … windows, and which of the phases are its
+//! own. In phase p the nodes whose turn it is handle their last period's windows, up to window p, at
+//! one go. So a node with a period of 16 is visited a sixteenth as often, for 16 times as much. What
+//! allows it:
+//!
+//! - What a node sends in window w arrives in window w + k at the earliest, where k is what its
+//!   links' least delay has room for. A node whose period is at most k has handled window w by
+//!   phase w + k − 1, and nobody handles window w + k before phase w + k.
+//! - Where every link joins a red node and a black one, red nodes' phases are even and black ones'
+//!   odd. Then two is a period for all, also where k is 1: a red node handles w in phase w or
+//!   w + 1, and a black one handles w + 1 in the other's successor at the earliest.
 
 use switchbed_qdisc::units::{Span, Time};
+
+/// The longest period: a visit then has as many events as amortise it.
+pub(crate) const LONGEST: u64 = 16;
 
 /// Windows, and who handles them when.
 #[derive(Clone, Copy, Debug)]
@@ -13,17 +23,38 @@ pub(crate) struct Phases {
     length_ps: u64,
     /// 2^64 / length, rounded down.
     reciprocal: u64,
-    /// Two colours take turns.
-    turns: bool,
+    /// The longest period of a node.
+    longest: u64,
 }
 
-/// A node's colour: 0 or 1, and always 0 where they do not take turns.
-pub(crate) type Colour = u8;
+/// When a node's turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Beat {
+    /// One less than its period, a power of two.
+    mask: u8,
+    /// Its phases are this number and those whole periods away.
+    offset: u8,
+}
+
+impl Beat {
+    /// The longest period up to so many windows, and its phases by number, of which neighbours may
+    /// differ in the lowest bit.
+    pub(crate) fn new(most: u64, number: u64) -> Beat {
+        let mask = (1 << most.clamp(1, LONGEST).ilog2()) - 1;
+        Beat { mask, offset: number as u8 & mask }
+    }
+
+    /// Its period in windows.
+    pub(crate) fn period(self) -> u64 {
+        u64::from(self.mask) + 1
+    }
+}
 
 impl Phases {
-    pub(crate) fn new(lookahead: Span, turns: bool) -> Phases {
+    /// Of nodes whose periods are no longer than this.
+    pub(crate) fn new(lookahead: Span, longest: u64) -> Phases {
         let length_ps = lookahead.as_ps().max(1);
-        Phases { length_ps, reciprocal: u64::MAX / length_ps, turns }
+        Phases { length_ps, reciprocal: u64::MAX / length_ps, longest }
     }
 
     /// The window of a time.
@@ -35,20 +66,28 @@ impl Phases {
         window + u64::from(at - window * self.length_ps >= self.length_ps)
     }
 
-    /// The phase in which a node of a colour handles a time.
+    /// The phase in which a node of this beat handles a time.
     #[inline]
-    pub(crate) fn of(self, at: Time, colour: Colour) -> u64 {
+    pub(crate) fn of(self, at: Time, beat: Beat) -> u64 {
         let window = self.window(at);
-        match self.turns {
-            true => window + ((window ^ u64::from(colour)) & 1),
-            false => window,
-        }
+        window + (u64::from(beat.offset).wrapping_sub(window) & u64::from(beat.mask))
+    }
+
+    /// The last phase in which a node may handle a window.
+    #[inline]
+    pub(crate) fn last(self, window: u64) -> u64 {
+        window + self.longest - 1
+    }
+
+    /// The first window that a node may handle in a phase.
+    #[inline]
+    pub(crate) fn first(self, phase: u64) -> u64 {
+        phase.saturating_sub(self.longest - 1)
     }
 
     /// The least time of a phase.
     pub(crate) fn begin(self, phase: u64) -> Time {
-        let window = if self.turns { phase.saturating_sub(1) } else { phase };
-        Time::from_ps(window.saturating_mul(self.length_ps))
+        Time::from_ps(self.first(phase).saturating_mul(self.length_ps))
     }
 
     /// What is before this time is handled by the end of a phase.
@@ -56,10 +95,11 @@ impl Phases {
         Time::from_ps((phase + 1).saturating_mul(self.length_ps))
     }
 
-    /// When a run is over whose last flow ended at a time: once its window and the next are. That
-    /// depends on nothing but the flow, and no phase can be further when it is known.
+    /// When a run is over whose last flow ended at a time: once its window and the next are, and
+    /// whatever a node may have handled when that is known. That depends on nothing but the flow.
     pub(crate) fn over(self, last: Time) -> Time {
-        self.end(self.window(last) + 1)
+        let window = self.window(last);
+        self.end(self.last(window).max(window + 1))
     }
 }
 
@@ -71,23 +111,37 @@ mod tests {
     proptest! {
         #[test]
         fn a_window_is_a_division(length in 1u64..1 << 40, at in 0u64..u64::MAX / 2) {
-            let phases = Phases::new(Span::from_ps(length), false);
+            let phases = Phases::new(Span::from_ps(length), 1);
             prop_assert_eq!(phases.window(Time::from_ps(at)), at / length);
         }
 
         #[test]
         fn a_node_handles_each_time_once_in_its_turn_and_before_what_follows_from_it(
-            length in 1u64..1000, at in 0u64..100_000, colour in 0u8..2, more in 0u64..3000
+            length in 1u64..1000,
+            at in 0u64..100_000,
+            colour in 0u64..2,
+            number in 0u64..32,
+            (sends, hears) in (1u64..40, 1u64..40),
+            (ahead, more) in (1u64..40, 0u64..3000),
         ) {
-            let phases = Phases::new(Span::from_ps(length), true);
+            let phases = Phases::new(Span::from_ps(length), LONGEST);
             let at = Time::from_ps(at);
-            let phase = phases.of(at, colour);
-            prop_assert_eq!(phase & 1, u64::from(colour));
+            // A period that the links allow, and at least two, of colours apart.
+            let sender = Beat::new(sends.min(ahead).max(2), 2 * number + colour);
+            let phase = phases.of(at, sender);
+            prop_assert_eq!(phase % 2, colour);
+            prop_assert!(phases.first(phase) <= phases.window(at));
+            prop_assert!(phase <= phases.last(phases.window(at)));
             prop_assert!(phases.begin(phase) <= at && at < phases.end(phase));
-            // A packet that is sent then reaches a node of the other colour in a later phase.
-            let there = at + Span::from_ps(length + more);
-            prop_assert!(phases.of(there, colour ^ 1) > phase);
+            prop_assert!(phase - phases.window(at) < sender.period());
+            let there = at + Span::from_ps(ahead * length + more);
+            let receiver = Beat::new(hears.max(2), number / 3 * 2 + (colour ^ 1));
+            prop_assert!(phases.of(there, receiver) > phase);
             prop_assert!(phases.over(at) >= phases.end(phase));
+            // Without colours a period is no longer than the links allow.
+            let sender = Beat::new(sends.min(ahead), number);
+            let receiver = Beat::new(hears, number * 7);
+            prop_assert!(phases.of(there, receiver) > phases.of(at, sender));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A sequential engine over some of the nodes.
 
 use super::calendar::Calendar;
-use super::phases::{Colour, Phases};
+use super::phases::{Beat, Phases};
 use super::wakes::Wakes;
 use super::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::NodeId;
@@ -12,7 +12,7 @@ const STAGES: [(Stage, usize); 4] =
     [(Stage::First, 40), (Stage::Second, 28), (Stage::Third, 16), (Stage::Fourth, 8)];
 /// For fewer events than that fetching in turn is not worthwhile: what they lead to is near.
 const FEW: usize = 192;
-/// So few nodes stay in the caches.
+/// So few nodes stay in the caches, but for the packets.
 const NEAR: usize = 256;
 
 /// A shard: its nodes, and what is to happen to them.
@@ -38,19 +38,19 @@ pub(crate) struct Shard<W: World> {
     visits: Vec<(NodeId, u32)>,
     phases: Phases,
     /// By node.
-    colours: Vec<Colour>,
+    beats: Vec<Beat>,
 }
 
 impl<W: World> Shard<W> {
-    /// Of nodes of these colours, one of `shards`; events of the next `reach` phases are near.
+    /// Of nodes of these beats, one of `shards`; events of the next `reach` phases are near.
     pub(super) fn new(
         world: W,
-        colours: Vec<Colour>,
+        beats: Vec<Beat>,
         shards: usize,
         phases: Phases,
         reach: u64,
     ) -> Self {
-        let nodes = colours.len();
+        let nodes = beats.len();
         Shard {
             world,
             calendar: Calendar::new(phases, reach),
@@ -64,24 +64,24 @@ impl<W: World> Shard<W> {
             sorted: Vec::new(),
             visits: Vec::new(),
             phases,
-            colours,
+            beats,
         }
     }
 
     /// Something that happens from outside: not before what was run.
     pub(crate) fn push(&mut self, event: Event) {
-        self.calendar.push(event, self.colours[event.node().index()]);
+        self.calendar.push(event, self.beats[event.node().index()]);
     }
 
     /// Sees to it that a node is visited by a time.
     #[inline]
     pub(crate) fn wake(&mut self, node: NodeId, at: Time) {
-        let phase = self.phases.of(at, self.colours[node.index()]);
+        let phase = self.phases.of(at, self.beats[node.index()]);
         if Wakes::near(phase, self.phase) {
             self.wakes.add(phase, node);
         } else if at < self.far[node.index()] {
             self.far[node.index()] = at;
-            self.calendar.push(Event::new(at, node, WAKE), self.colours[node.index()]);
+            self.calendar.push(Event::new(at, node, WAKE), self.beats[node.index()]);
         }
     }
 
@@ -91,9 +91,9 @@ impl<W: World> Shard<W> {
         now: Time,
         change: impl FnOnce(&mut W, &mut Outbox<W::Parcel>) -> T,
     ) -> T {
-        let Shard { world, calendar, mail, earliest, colours, phases, .. } = self;
+        let Shard { world, calendar, mail, earliest, beats, phases, .. } = self;
         let next = phases.window(now);
-        change(world, &mut Outbox { calendar, colours, phases: *phases, mail, earliest, next })
+        change(world, &mut Outbox { calendar, beats, phases: *phases, mail, earliest, next })
     }
 
     /// The next phase from this one on with something to do; `u64::MAX`: none.
@@ -119,25 +119,24 @@ impl<W: World> Shard<W> {
             true => bucket.extract_if(.., |event| event.at >= end).collect(),
             false => Vec::new(),
         };
-        self.by_node(&mut bucket, phase);
+        self.by_node(&bucket, phase);
         self.visit_all(phase, end);
         bucket.clear();
         self.calendar.give_back(phase, if cut { rest } else { bucket });
     }
 
     /// Lays out a phase's events by their nodes: counts them, then deals them out.
-    fn by_node(&mut self, bucket: &mut Vec<Event>, phase: u64) {
+    fn by_node(&mut self, bucket: &[Event], phase: u64) {
         let nodes = self.wakes.take(phase);
-        bucket.retain(|event| {
+        for event in bucket {
             let node = event.node().index();
             nodes[node / 64] |= 1 << (node % 64);
-            let happens = event.what() != WAKE;
-            if !happens {
+            if event.what() == WAKE {
                 self.far[node] = Time::NEVER;
+            } else {
+                self.counts[node] += 1;
             }
-            self.counts[node] += u32::from(happens);
-            happens
-        });
+        }
         let mut sum = 0;
         for (word, bits) in (0..).zip(nodes) {
             let mut bits = std::mem::take(bits);
@@ -148,24 +147,26 @@ impl<W: World> Shard<W> {
                 self.visits.push((node, sum));
             }
         }
-        self.sorted.extend_from_slice(bucket);
-        for event in bucket {
+        if self.sorted.len() < bucket.len() {
+            self.sorted.resize(bucket.len(), Event::new(Time::ZERO, NodeId(0), WAKE));
+        }
+        for event in bucket.iter().filter(|event| event.what() != WAKE) {
             let place = &mut self.counts[event.node().index()];
             self.sorted[*place as usize] = *event;
             *place += 1;
         }
+        self.events += u64::from(sum);
     }
 
     /// Visits node by node, and fetches ahead.
     fn visit_all(&mut self, phase: u64, end: Time) {
-        let mut sorted = std::mem::take(&mut self.sorted);
+        let mut memory = std::mem::take(&mut self.sorted);
         let mut visits = std::mem::take(&mut self.visits);
-        self.events += sorted.len() as u64;
+        let sorted = &mut memory[..visits.last().map_or(0, |&(_, to)| to as usize)];
         if sorted.len() < FEW {
+            sorted.iter().for_each(|event| self.world.fetch(event, Stage::Packet));
             if self.far.len() > NEAR {
-                for stage in [Stage::Packet, Stage::Half] {
-                    sorted.iter().for_each(|event| self.world.fetch(event, stage));
-                }
+                sorted.iter().for_each(|event| self.world.fetch(event, Stage::Half));
             }
             let mut from = 0;
             for (node, to) in visits.drain(..) {
@@ -187,8 +188,7 @@ impl<W: World> Shard<W> {
                 from = to;
             }
         }
-        sorted.clear();
-        (self.sorted, self.visits) = (sorted, visits);
+        (self.sorted, self.visits) = (memory, visits);
     }
 
     #[inline]
@@ -198,7 +198,7 @@ impl<W: World> Shard<W> {
             calendar: &mut self.calendar,
             mail: &mut self.mail,
             earliest: &mut self.earliest,
-            colours: &self.colours,
+            beats: &self.beats,
             phases: self.phases,
             next: phase + 1,
         };

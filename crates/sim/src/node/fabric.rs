@@ -6,7 +6,7 @@ use super::notice::{Notice, What};
 use super::switch::Switch;
 use super::{NOTICE, Parcel, START, Shared, class, place};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
-use crate::engine::{Event, Outbox, Stage, World};
+use crate::engine::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::{HostId, LinkId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
@@ -36,6 +36,8 @@ pub(crate) struct Fabric {
     starts: Slab<FlowStart>,
     pub(crate) log: Log,
     last_event: Time,
+    /// Where the events of a visit are put in order.
+    order: Vec<Event>,
 }
 
 /// Values by numbers that are used again.
@@ -95,6 +97,7 @@ impl Fabric {
             starts: Slab::new(),
             log: Log::new(),
             last_event: Time::ZERO,
+            order: vec![Event::new(Time::ZERO, NodeId(0), WAKE); FEW],
         }
     }
 
@@ -306,6 +309,7 @@ impl Fabric {
     }
 
     /// All that happens to a host before `end`; its events are in order.
+    #[inline(never)]
     fn visit_host(
         &mut self,
         node: usize,
@@ -379,16 +383,12 @@ impl Fabric {
 
     /// Puts the events of a node in their order: time, class, and among packets the order that
     /// is drawn for that instant.
+    #[cold]
     fn sort(&self, events: &mut [Event]) {
-        if events.len() < 2 {
-            return;
-        }
         let key = |event: &Event| (event.at, class(event.what()));
         let order =
             |a: &Event, b: &Event| key(a).cmp(&key(b)).then_with(|| self.tie(a).cmp(&self.tie(b)));
-        if !ranked(events) {
-            events.sort_unstable_by(order);
-        }
+        events.sort_unstable_by(order);
     }
 
     /// Where an event comes among those of its instant and class.
@@ -407,30 +407,27 @@ impl Fabric {
     }
 }
 
-/// Puts a few events in the order of their times, if no two are equal. Each one's rank is counted,
-/// without a branch: which comes first is anybody's guess.
-#[inline]
-fn ranked(events: &mut [Event]) -> bool {
-    const MOST: usize = 12;
-    let len = events.len();
-    if len > MOST {
-        return false;
-    }
-    let (mut copy, mut ranks) = ([Event::new(Time::ZERO, NodeId(0), 0); MOST], [0u8; MOST]);
-    copy[..len].copy_from_slice(events);
-    for (i, a) in copy[..len].iter().enumerate() {
+/// So many events of a node are put in order by counting ranks.
+const FEW: usize = 12;
+
+/// Puts the order of a few events' times into `order`; whether no two are equal. Each one's rank is
+/// counted, without a branch: which comes first is anybody's guess.
+#[inline(always)]
+fn ranked(events: &[Event], order: &mut [Event]) -> bool {
+    let mut ranks = [0u8; FEW];
+    for (i, a) in events.iter().enumerate() {
         let mut rank = 0;
-        for (j, b) in copy[..i].iter().enumerate() {
+        for (b, other) in events[..i].iter().zip(&mut ranks) {
             let later = u8::from(b.at <= a.at);
             rank += later;
-            ranks[j] += 1 - later;
+            *other += 1 - later;
         }
-        ranks[i] += rank;
+        ranks[i] = rank;
     }
-    for (event, rank) in copy[..len].iter().zip(&ranks) {
-        events[usize::from(*rank)] = *event;
+    for (event, rank) in events.iter().zip(ranks) {
+        order[usize::from(rank)] = *event;
     }
-    events.windows(2).all(|pair| pair[0].at != pair[1].at)
+    order[..events.len()].windows(2).all(|pair| pair[0].at != pair[1].at)
 }
 
 impl World for Fabric {
@@ -456,15 +453,25 @@ impl World for Fabric {
         end: Time,
         out: &mut Outbox<Parcel>,
     ) -> Time {
-        self.sort(events);
+        let mut order = std::mem::take(&mut self.order);
+        let events = match events.len() {
+            0 | 1 => events,
+            2..=FEW if ranked(events, &mut order) => &order[..events.len()],
+            _ => {
+                self.sort(events);
+                events
+            }
+        };
         if let Some(last) = events.last() {
             self.last_event = self.last_event.max(last.at);
         }
         let node = node.index();
-        match node.checked_sub(self.hosts.len()) {
+        let next = match node.checked_sub(self.hosts.len()) {
             Some(switch) => self.switch(switch, out).visit(events, end),
             None => self.visit_host(node, events, end, out),
-        }
+        };
+        self.order = order;
+        next
     }
 
     fn unpack(&mut self, parcel: Parcel) -> Event {
@@ -624,16 +631,15 @@ mod tests {
         fn a_few_events_are_put_in_order_unless_two_are_at_once(
             times in prop::collection::vec(0u64..40, 0..16)
         ) {
+            let times = &times[..times.len().min(FEW)];
             let events: Vec<Event> =
-                (0..).zip(&times).map(|(n, &at)| Event::new(Time::from_ps(at), NodeId(n), 0)).collect();
+                (0..).zip(times).map(|(n, &at)| Event::new(Time::from_ps(at), NodeId(n), 0)).collect();
             let mut sorted = events.clone();
             sorted.sort_by_key(|event| event.at);
             let alone = sorted.windows(2).all(|pair| pair[0].at != pair[1].at);
-            let mut ranks = events;
-            prop_assert_eq!(ranked(&mut ranks), alone && times.len() <= 12);
-            if alone && times.len() <= 12 {
-                prop_assert_eq!(ranks, sorted);
-            }
+            let mut order = [Event::new(Time::ZERO, NodeId(0), WAKE); FEW];
+            prop_assert_eq!(ranked(&events, &mut order), alone);
+            prop_assert!(!alone || order[..times.len()] == sorted);
         }
     }
 }

@@ -121,7 +121,7 @@ impl Fabric {
 impl AtWork<'_, '_> {
     /// All that happens to it before `end`; its events are packets in order. When it is to be
     /// visited again.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn visit(mut self, events: &[Event], end: Time) -> Time {
         for event in events {
             debug_assert!(class(event.what()) == 0, "switches get packets alone");

@@ -142,6 +142,7 @@ impl Host {
     }
 
     /// Word from another host.
+    #[cold]
     pub(crate) fn notice<N: Net>(&mut self, notice: Notice, cx: &mut Cx<N>, now: Time) {
         let Notice { flow, what, .. } = notice;
         match what {

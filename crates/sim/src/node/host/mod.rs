@@ -207,6 +207,7 @@ impl Host {
     }
 
     /// A flow starts here, or the request for it.
+    #[cold]
     pub(crate) fn start<N: Net>(&mut self, flow: &FlowStart, cx: &mut Cx<N>) {
         let (conn, handshake) = self.connection(flow, cx);
         let now = flow.start;
@@ -278,6 +279,7 @@ impl Host {
     }
 
     /// The earliest timer, which is due, fires.
+    #[cold]
     pub(crate) fn fire<N: Net>(&mut self, cx: &mut Cx<N>) {
         let Some((now, timer)) = self.timers.pop() else { return };
         match timer {

@@ -1,0 +1,132 @@
+//! How long nothing that a node does can reach another, and what beats that allows.
+
+use crate::engine::phases::{Beat, LONGEST};
+use crate::ports::{self, PortInfo};
+use crate::topology::{Cable, Graph, Node};
+use switchbed_qdisc::units::{Rate, Span};
+use switchbed_spec::event::Change;
+use switchbed_spec::{Scenario, Traffic};
+
+/// The least times of a run, whatever happens in it.
+pub(crate) struct Lookahead {
+    /// From one node to the next: the length of a window.
+    pub(crate) least: Span,
+    /// From any host to another, in whole windows: as fast as word gets there, too.
+    pub(crate) word: Span,
+    /// The most that a full packet takes from one node to the next at the rates that links have at
+    /// first.
+    pub(crate) reach: Span,
+    pub(crate) beats: Beats,
+}
+
+/// When each node's turn is.
+pub(crate) struct Beats {
+    pub(crate) hosts: Vec<Beat>,
+    pub(crate) switches: Vec<Beat>,
+}
+
+impl Beats {
+    /// The longest period in windows.
+    pub(crate) fn longest(&self) -> u64 {
+        self.hosts.iter().chain(&self.switches).map(|beat| beat.period()).max().unwrap_or(1)
+    }
+}
+
+impl Lookahead {
+    /// A scenario's, by its graph and what `ports` names there.
+    pub(crate) fn new(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> Lookahead {
+        let (smallest, largest) = frames(scenario);
+        let cables = || ports.iter().map(|port| &port.cable);
+        let ahead = |cable: &Cable, rate: Rate| {
+            // A line carries remainders: a frame may take a picosecond less.
+            let tx = rate.tx_time(smallest).as_ps().saturating_sub(1);
+            (cable.delay + Span::from_ps(tx)).max(Span::from_ps(1))
+        };
+        let mut each: Vec<Span> = cables().map(|cable| ahead(cable, cable.rate)).collect();
+        for event in &scenario.event {
+            if let Change::Rate { port, rate } = &event.change
+                && let Some(link) = ports::find(ports, port)
+            {
+                let link = link.index();
+                each[link] = each[link].min(ahead(&ports[link].cable, *rate));
+            }
+        }
+        let least = each.iter().copied().min().unwrap_or(Span::from_ps(1));
+        let reach = cables().map(|cable| cable.delay + cable.rate.tx_time(largest)).max();
+        let (hosts, switches) = each.split_at(graph.hosts.len());
+        let down = cables().zip(&each).filter(|(cable, _)| matches!(cable.to, Node::Host(_)));
+        let down = down.map(|(_, &span)| span).min().unwrap_or(least);
+        let word = hosts.iter().copied().min().unwrap_or(least) + down;
+        let word = least * (word.as_ps() / least.as_ps());
+        let beats = beats(graph, least, word, (hosts, switches));
+        Lookahead { least, word, reach: reach.unwrap_or(least), beats }
+    }
+}
+
+/// The smallest and the largest frame of a scenario in bytes.
+fn frames(scenario: &Scenario) -> (u32, u32) {
+    let Scenario { transport, traffic, reaction, host, .. } = scenario;
+    let header = transport.header.get().max(1);
+    let probes = traffic.iter().filter_map(|traffic| match traffic {
+        Traffic::Probe { size, .. } => Some(size.get()),
+        _ => None,
+    });
+    let notifications = reaction.iter().map(|reaction| reaction.notification_size.get());
+    let smallest = probes.chain(notifications).fold(header, u64::min).max(1);
+    let largest = (transport.mss.get() + header).max(host.mtu.get());
+    (smallest as u32, largest as u32)
+}
+
+/// The longest beats that hosts' and switches' links allow, and word between hosts.
+fn beats(graph: &Graph, least: Span, word: Span, each: (&[Span], &[Span])) -> Beats {
+    let windows = |span: Span| span.as_ps() / least.as_ps();
+    let colours = colours(graph);
+    let beat = |ahead: u64, colour: Option<u64>, nth: usize| match colour {
+        // Those of a colour take turns too, where they can.
+        Some(colour) => Beat::new(ahead.max(2), 2 * nth as u64 + colour),
+        None => Beat::new(ahead, nth as u64),
+    };
+    let hosts = each.0.iter().enumerate().map(|(host, &ahead)| {
+        let colour = colours.as_ref().map(|colours| colours.0[host]);
+        beat(windows(ahead.min(word)).min(LONGEST), colour, host)
+    });
+    let mut links = each.1.iter();
+    let switches = graph.switches.iter().enumerate().map(|(switch, (_, cables))| {
+        let ahead = links.by_ref().take(cables.len()).copied().min();
+        let colour = colours.as_ref().map(|colours| colours.1[switch]);
+        beat(ahead.map_or(LONGEST, windows).min(LONGEST), colour, switch)
+    });
+    Beats { hosts: hosts.collect(), switches: switches.collect() }
+}
+
+/// Colours such that every cable joins two: hosts', then switches'. `None` where there are none.
+fn colours(graph: &Graph) -> Option<(Vec<u64>, Vec<u64>)> {
+    let mut switches: Vec<Option<u64>> = vec![None; graph.switches.len()];
+    let mut next = Vec::new();
+    for first in 0..switches.len() {
+        if switches[first].is_none() {
+            switches[first] = Some(1);
+            next.push(first);
+        }
+        while let Some(switch) = next.pop() {
+            let other = switches[switch].map(|colour| colour ^ 1);
+            for cable in &graph.switches[switch].1 {
+                let Node::Switch(to) = cable.to else { continue };
+                let to = to.index();
+                if switches[to].is_none() {
+                    switches[to] = other;
+                    next.push(to);
+                } else if switches[to] != other {
+                    return None;
+                }
+            }
+        }
+    }
+    let switches: Vec<u64> = switches.into_iter().map(|colour| colour.unwrap_or(1)).collect();
+    let host = |cable: &Cable| match cable.to {
+        Node::Switch(switch) => Some(switches[switch.index()] ^ 1),
+        Node::Host(_) => None,
+    };
+    let hosts = graph.hosts.iter().map(host).collect::<Option<_>>()?;
+    Some((hosts, switches))
+}
