@@ -56,7 +56,7 @@ fn on_fig9s_fabric_with_each_scheme_of_the_paper() {
 
 #[test]
 fn with_endless_flows_a_warm_up_and_a_series() {
-    as_one("star-dctcp.toml", &["run.until=20ms", "measure.warmup=5ms"]);
+    as_one("star-dctcp.toml", &["run.until=8ms", "measure.warmup=2ms"]);
     as_one("red-average.toml", &[]);
 }
 
@@ -73,8 +73,8 @@ fn with_flows_of_a_size_beside_endless_ones() {
 
 #[test]
 fn with_bursts_changes_and_captures() {
-    as_one("cedm-bursts.toml", &[]);
-    as_one("eecn-fig7.toml", &[]);
+    as_one("cedm-bursts.toml", &["run.until=7ms", "measure.warmup=3ms"]);
+    as_one("eecn-fig7.toml", &["run.until=8ms", "measure.warmup=2ms"]);
 }
 
 const LOT: &str = r#"[topology]

@@ -18,7 +18,8 @@ fn outcome(scenario: &Scenario, division: Division, batch: u64) -> (Vec<FlowReco
     (records, format!("{reports:?} {:?}", simulation.take_series()), hops)
 }
 
-fn same(scenario: &Scenario) {
+/// The flows, if they are the same however the work is divided.
+fn same(scenario: &Scenario) -> Vec<FlowRecord> {
     let whole = outcome(scenario, Division::ALONE, 1_000_000);
     assert!(whole.2 > 1000, "too little happened: {} packet-hops", whole.2);
     for (threads, shards, batch) in [(1, 1, 1), (1, 3, 1_000_000), (2, 5, 10_000)] {
@@ -27,6 +28,7 @@ fn same(scenario: &Scenario) {
         assert_eq!(whole.0, parts.0);
         assert!(whole.1 == parts.1, "queues or counters differ");
     }
+    whole.0
 }
 
 #[test]
@@ -64,7 +66,7 @@ fn where_ports_share_memory_and_marking_reads_it() {
     for (name, mark_at) in [("per-pool", "enqueue"), ("per-pool", "dequeue"), ("mq-ecn", "enqueue")]
     {
         // Two receivers on one switch, so that two ports fill the pool at a time.
-        let mut scenario = long_lived(star(2), &[0, 1, 0, 1, 0, 1], Span::from_ms(8));
+        let mut scenario = long_lived(star(2), &[0, 1, 0, 1, 0, 1], Span::from_ms(4));
         scenario.topology = match scenario.topology {
             Topology::Star { rate, delay, .. } => Topology::Star { hosts: 8, rate, delay },
             other => other,
@@ -95,7 +97,7 @@ fn with_drops_timeouts_and_every_discipline() {
     for discipline in [Discipline::Fifo, Discipline::RoundRobin, Discipline::Wrr, Discipline::Dwrr]
     {
         for strict in [0, 1] {
-            let mut scenario = long_lived(star(2), &[0, 1, 2, 0, 1, 2], Span::from_ms(12));
+            let mut scenario = long_lived(star(2), &[0, 1, 2, 0, 1, 2], Span::from_ms(3));
             scenario.switch = Switch {
                 queues: 3,
                 classify: Classify::Class,
@@ -107,8 +109,11 @@ fn with_drops_timeouts_and_every_discipline() {
             };
             scenario.scheme = scheme("none", Bytes::ZERO);
             scenario.transport.ecn = false;
+            scenario.transport.rto_initial = Span::from_us(500);
+            scenario.transport.rto_min = Span::from_us(500);
             scenario.measure.series_every = Some(Span::from_us(70));
-            same(&scenario);
+            let flows = same(&scenario);
+            assert!(flows.iter().any(|flow| flow.timeouts > 0), "no timeouts");
         }
     }
 }
@@ -117,7 +122,7 @@ fn with_drops_timeouts_and_every_discipline() {
 fn with_schemes_that_fill_the_seats() {
     for (name, ecn) in [("oq", true), ("cq", false), ("cqrd", false), ("cqrd", true), ("hcf", true)]
     {
-        let mut scenario = long_lived(star(2), &[0; 9], Span::from_ms(12));
+        let mut scenario = long_lived(star(2), &[0; 9], Span::from_ms(4));
         scenario.switch.buffer = packets(40);
         let params = ecn.then_some(("ecn_threshold", scheme::Value::Number(0.4)));
         scenario.scheme = filled(name, params.as_slice());
