@@ -30,8 +30,8 @@ def begin(number: str, task: str | None) -> None:
     slurm = {"SLURM_JOB_ID": number, "SLURM_JOB_NAME": name}
     if task is not None:
         slurm |= {"SLURM_ARRAY_JOB_ID": number, "SLURM_ARRAY_TASK_ID": task}
-    command = f"bash {HOME / number}.sh; echo $? > {HOME / name}.code"
-    (HOME / f"{name}.code").unlink(missing_ok=True)
+    # Of this process: one that has asked to begin again still has to end.
+    command = f"bash {HOME / number}.sh; echo $? > {HOME / name}.$$.code"
     with (HOME / f"{name}.log").open("ab") as log:
         job = subprocess.Popen(
             ["sh", "-c", command],
@@ -56,11 +56,12 @@ def sacct(*_: str) -> None:
     """Every job's state."""
     print("JobID|State|NodeList")
     for pid in HOME.glob("*.pid"):
-        code = pid.with_suffix(".code")
-        if code.exists():
-            state = "COMPLETED" if code.read_text().strip() == "0" else "FAILED"
+        number = pid.read_text()
+        code = HOME / f"{pid.stem}.{number}.code"
+        if code.exists() and (ended := code.read_text().strip()):
+            state = "COMPLETED" if ended == "0" else "FAILED"
         else:
-            state = "RUNNING" if Path(f"/proc/{pid.read_text()}").exists() else "NODE_FAIL"
+            state = "RUNNING" if Path(f"/proc/{number}").exists() else "NODE_FAIL"
         print(f"{pid.stem}|{state}|here")
 
 

@@ -92,7 +92,7 @@ def test_ctrl_c_ends_the_cluster_and_keeps_what_has_finished(
         workers = dict(below(process.pid))
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         printed, errors = process.communicate(timeout=AT_ONCE_S)
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert errors.splitlines()[-1].startswith("switchbed: interrupted; the same command goes on")
     assert "Traceback" not in errors
     kept = len(list(store.glob("runs/*")))

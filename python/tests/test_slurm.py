@@ -108,7 +108,7 @@ def test_ctrl_c_cancels_the_jobs(
         wait_for(lambda: list(store.glob("runs/*")), process)
         os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=AT_ONCE_S)
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert "the same command goes on from here" in errors
     assert (slurm / "cancelled").read_text() == "77"
     assert not running(slurm, "77_0")
