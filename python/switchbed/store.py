@@ -33,18 +33,19 @@ class Store:
         self._form = form
         self._is_sweep = is_sweep
         self._draft = path.parent / f".{path.name}.{os.getpid()}.partial"
+        self._lock: int | None = None
         remove_stale(path)
-        with self._writing():
-            self._draft.mkdir(parents=True)
-        try:
-            # Held until the end, however that comes: who finds it free finds a dead run's draft.
-            self._lock = _locked(self._draft)
-        except BaseException:  # Ctrl-C, this early
-            remove(self._draft)
-            raise
 
     def __enter__(self) -> Self:
-        return self
+        try:
+            with self._writing(), signals.held():
+                self._draft.mkdir(parents=True)
+                # Held until the end, however that comes: whose is free has died.
+                self._lock = _locked(self._draft)
+            return self
+        except BaseException:  # Ctrl-C, this early
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
         with signals.held():

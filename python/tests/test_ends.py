@@ -1,18 +1,23 @@
 """Every run comes to an end; and whatever it is busy with, a signal ends it at once, keeps what has
 finished and leaves nothing else."""
 
+import itertools
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import polars as pl
 import pytest
 from conftest import AT_ONCE_S, Program
 from forked import HANGS_S
+
+from switchbed import signals, store
 
 SLOW = ("--set", "flows=30_000")
 """Makes a run last for a while."""
@@ -133,6 +138,42 @@ def test_a_signal_keeps_what_has_finished(
     assert (tmp_path / "out/summary.json").exists()
     assert not list(tmp_path.glob("out/.*"))
     assert not list(tmp_path.glob(".out*"))
+
+
+def test_a_signal_as_a_result_directory_is_begun_leaves_no_draft(tmp_path: Path) -> None:
+    """At any line of it."""
+    for line in itertools.count(1):
+        left = Countdown(line)
+        sys.settrace(left.trace)
+        try:
+            with store.Store(tmp_path / "out", force=False, form="parquet", is_sweep=False):
+                sys.settrace(None)
+        except signals.Stopped:
+            pass
+        assert not list(tmp_path.iterdir()), left.place
+        if left.lines:
+            break
+    assert line > 20
+
+
+class Countdown:
+    """A signal comes at this line of ours."""
+
+    def __init__(self, lines: int) -> None:
+        self.lines = lines
+        self.place = ""
+
+    def trace(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
+        if not frame.f_code.co_filename.startswith(str(Path(store.__file__).parent)):
+            return None
+        if event == "line" and self.lines:
+            self.lines -= 1
+            if not self.lines:
+                self.place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+                sys.settrace(None)
+                signals._STATE.last = -signals.AGAIN_S
+                signals._stop(signal.SIGINT, frame)
+        return self.trace
 
 
 def test_a_signal_ends_a_sweep(command: list[str], sweep: Path, tmp_path: Path) -> None:
