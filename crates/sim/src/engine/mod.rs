@@ -64,9 +64,8 @@ pub(crate) const WAKE: u32 = u32::MAX;
 /// How far what an event needs is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// What is not near even where nodes are few: what is at an event, and where that leads.
+    /// Where nodes are few and near: the packet, in place of the first.
     Packet,
-    Half,
     /// In turn, all of it.
     First,
     Second,

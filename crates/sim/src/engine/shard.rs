@@ -12,8 +12,6 @@ const STAGES: [(Stage, usize); 4] =
     [(Stage::First, 40), (Stage::Second, 28), (Stage::Third, 16), (Stage::Fourth, 8)];
 /// For fewer events than that fetching in turn is not worthwhile: what they lead to is near.
 const FEW: usize = 192;
-/// So few nodes stay in the caches, but for the packets.
-const NEAR: usize = 256;
 
 /// A shard: its nodes, and what is to happen to them.
 pub(crate) struct Shard<W: World> {
@@ -164,9 +162,8 @@ impl<W: World> Shard<W> {
         let mut visits = std::mem::take(&mut self.visits);
         let sorted = &mut memory[..visits.last().map_or(0, |&(_, to)| to as usize)];
         if sorted.len() < FEW {
-            sorted.iter().for_each(|event| self.world.fetch(event, Stage::Packet));
-            if self.far.len() > NEAR {
-                sorted.iter().for_each(|event| self.world.fetch(event, Stage::Half));
+            for stage in [Stage::Packet, Stage::Second] {
+                sorted.iter().for_each(|event| self.world.fetch(event, stage));
             }
             let mut from = 0;
             for (node, to) in visits.drain(..) {

@@ -510,7 +510,7 @@ impl Fabric {
                 prefetch(&self.links[node]);
                 prefetch(&self.pools[node]);
             }
-            Stage::Half | Stage::Second => host.fetch(&self.packets.payloads[slot.index()]),
+            Stage::Second => host.fetch(&self.packets.payloads[slot.index()]),
             Stage::Third => prefetch_lines(self.links[node].driver.port(), PORT_LINES),
             Stage::Fourth => {}
         }
@@ -525,7 +525,6 @@ impl Fabric {
                 prefetch(self.packets.arena.cargo(slot));
                 return prefetch_lines(node, 2);
             }
-            Stage::Half => return,
             _ => {}
         }
         let out = transit::out(self.packets.arena.cargo(slot));
@@ -537,7 +536,7 @@ impl Fabric {
                 let class = self.packets.arena.packet(slot).class;
                 prefetch(link.driver.port().state().queue_like(class));
             }
-            Stage::Packet | Stage::Half | Stage::First => {}
+            Stage::Packet | Stage::First => {}
         }
     }
 }
