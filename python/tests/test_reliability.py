@@ -49,4 +49,4 @@ def test_targets_take_turns_until_each_has_its_goal(monkeypatch: pytest.MonkeyPa
         turns.append(target)
         fuzz.add(ledger, target, 10, 1)
     assert turns == ["a", "b", "b"]
-    assert list(fuzz.rounds(["a"], ledger, 7.5)) == [("a", 300), ("a", 150)]
+    assert list(fuzz.rounds(["a"], ledger, 3.5)) == [("a", 120), ("a", 90)]
