@@ -1,6 +1,6 @@
-//! A scenario's or a live switch's file and one override, apart by a zero byte: the reader never
-//! panics, says what is wrong in one line, and reads back what it writes. `scenarios` is a corpus
-//! to begin with.
+//! A scenario's file, or a live switch's if it names `[[port]]`, and one override, apart by a zero
+//! byte: the reader never panics, says what is wrong in one line, and reads back what it writes.
+//! `scenarios` is a corpus to begin with.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,8 +10,11 @@ use switchbed_scenario::{live_of, plans_of, to_toml};
 fuzz_target!(|text: &str| {
     let (text, set) = text.split_once('\0').unwrap_or((text, ""));
     let sets: Vec<String> = (!set.is_empty()).then(|| set.to_owned()).into_iter().collect();
-    if let Err(mistake) = live_of("f.toml", text, &sets) {
-        assert!(!mistake.to_string().contains('\n'));
+    if text.contains("[[port]]") {
+        if let Err(mistake) = live_of("f.toml", text, &sets) {
+            assert!(!mistake.to_string().contains('\n'));
+        }
+        return;
     }
     match plans_of("f.toml", text, Path::new("no-such-folder"), &sets, None) {
         Err(mistake) => assert!(!mistake.to_string().contains('\n')),

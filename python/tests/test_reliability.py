@@ -1,6 +1,7 @@
 """What docs/reliability.md says of fuzzing and mutants follows from what is committed, and
 executions add up."""
 
+import contextlib
 import json
 import tomllib
 
@@ -8,6 +9,7 @@ import pytest
 
 import fuzz
 import mutants
+from switchbed import _native
 
 
 def test_the_page_follows_from_the_ledger() -> None:
@@ -29,6 +31,17 @@ def test_every_target_has_a_goal_and_a_small_corpus() -> None:
         sizes = [file.stat().st_size for file in (fuzz.CORPUS / target).iterdir()]
         assert 10 < len(sizes) < 1_000, target
         assert max(sizes) <= longest, target
+
+
+def test_the_corpus_of_files_has_live_switches_that_pass() -> None:
+    passed = 0
+    for file in (fuzz.CORPUS / "scenario").iterdir():
+        text, _, override = file.read_bytes().decode(errors="replace").partition("\0")
+        if "[[port]]" in text:
+            with contextlib.suppress(ValueError):
+                _native.live_plan_of("f.toml", text, [override] if override else [])
+                passed += 1
+    assert passed
 
 
 def test_executions_add_up_over_sittings() -> None:
