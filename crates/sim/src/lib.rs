@@ -37,13 +37,14 @@ pub mod traffic;
 pub mod transport;
 
 pub use flow::FlowRecord;
-pub use network::{Division, QueueSample};
+pub use network::Division;
 pub use node::host::ProbeSample;
 pub use observe::capture::Capture;
 pub use observe::goodput::GoodputSample;
 pub use observe::interference::Interference;
 pub use observe::monitors::Monitored;
 pub use observe::queue_stats::Lengths;
+pub use observe::series::QueueSample;
 pub use ports::PortInfo;
 pub use simulation::{BuildError, PortReport, Simulation, Status};
 pub use transport::tcp;

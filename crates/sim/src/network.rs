@@ -9,9 +9,8 @@ use crate::node::fabric::{Built, Fabric};
 use crate::node::host::Host;
 use crate::node::notice::Notice;
 use crate::node::{Frames, Shared, host};
-use crate::observe::capture::Tap;
 use crate::observe::convergence::Underway;
-use crate::observe::monitors::Ports;
+use crate::observe::observer::Observed;
 use crate::observe::underflow::Unsent;
 use crate::observe::watch::Watch;
 use crate::topology::{Cable, Graph, Node};
@@ -46,25 +45,6 @@ impl Division {
     pub fn threads(threads: usize) -> Division {
         Division { threads, shards: threads, worthwhile: WORTHWHILE }
     }
-}
-
-/// One sample of the queue series.
-#[derive(Clone, Copy, Debug)]
-pub struct QueueSample {
-    /// When.
-    pub at: Time,
-    /// Whose.
-    pub link: LinkId,
-    /// Which queue.
-    pub queue: u8,
-    /// Its length.
-    pub bytes: Bytes,
-    /// The marking threshold in force in bytes; NaN where there is none.
-    pub threshold_bytes: f64,
-    /// The smoothed round time; zero where the scheme has none.
-    pub round_time: Span,
-    /// Packets that have left the port with a CE mark of it so far.
-    pub port_marked: u64,
 }
 
 /// What a network is built from.
@@ -236,12 +216,6 @@ impl Network {
         (&self.engine.shards[shard.index()].world, local)
     }
 
-    /// A link's port.
-    pub(crate) fn port(&self, link: LinkId) -> &dyn Qdisc {
-        let (world, local) = self.local(link);
-        world.port(local)
-    }
-
     /// All links.
     pub(crate) fn links(&self) -> impl ExactSizeIterator<Item = LinkId> + use<> {
         (0..self.links.len()).map(LinkId::at)
@@ -326,33 +300,6 @@ impl Network {
         records
     }
 
-    /// The flows under way, requests apart.
-    pub(crate) fn underway(&self) -> Vec<Underway> {
-        let arriving = self.arriving();
-        let of = |sent: host::Sent| {
-            let (shard, node) = self.hosts[sent.to.index()];
-            let receiver = &self.engine.shards[shard.index()].world.hosts()[node.index()];
-            let received = match arriving.get(&sent.number) {
-                Some(bytes) => bytes.get(),
-                // It is there, and its sender has not heard of it.
-                None if receiver.reached(sent.flow) >= Some(sent.until) => sent.all()?,
-                None => 0,
-            };
-            let FlowRecord { row, src, start, .. } = sent.record;
-            Some(Underway { number: sent.number, row, src, hop: sent.hop, start, received })
-        };
-        self.hosts().flat_map(Host::sending).filter_map(of).collect()
-    }
-
-    /// Payload that receivers have taken so far, by class, answers included and requests not.
-    pub(crate) fn taken(&self) -> Box<[u64; 256]> {
-        let mut taken = Box::new([0; 256]);
-        for host in self.hosts() {
-            taken.iter_mut().zip(host.taken()).for_each(|(sum, bytes)| *sum += bytes);
-        }
-        taken
-    }
-
     /// The probes sent since the warm-up, in the order they were sent.
     pub(crate) fn probes(&self) -> Vec<host::ProbeSample> {
         let of = |(source, samples): (u32, &[host::ProbeSample])| {
@@ -381,25 +328,6 @@ impl Network {
     /// Numbers that connections have taken, open and closed.
     pub(crate) fn connections(&self) -> usize {
         self.hosts().map(Host::numbered).sum()
-    }
-
-    /// Reads a port's queues for the series.
-    pub(crate) fn sample(&self, id: LinkId, now: Time, samples: &mut Vec<QueueSample>) {
-        let (world, local) = self.local(id);
-        let port = world.port(local);
-        let state = port.state();
-        for queue in 0..state.queues() as QueueId {
-            let threshold = world.threshold_bytes(local, now, queue);
-            samples.push(QueueSample {
-                at: now,
-                link: id,
-                queue,
-                bytes: state.queue_bytes(queue),
-                threshold_bytes: threshold.unwrap_or(f64::NAN),
-                round_time: port.round_time().unwrap_or(Span::ZERO),
-                port_marked: state.counters().marked,
-            });
-        }
     }
 
     /// The warm-up is over.
@@ -436,23 +364,56 @@ impl Network {
         shard.change(now, |world, out| world.set_up(local, up, now, out));
         shard.wake(shard.world.node_of(local), now);
     }
-
-    /// What was written down of what a link sent.
-    pub(crate) fn tap(&self, link: LinkId) -> Option<&Tap> {
-        let (world, local) = self.local(link);
-        world.watch(local)?.tap.as_ref()
-    }
 }
 
-impl Ports for Network {
-    fn watched(&mut self, link: LinkId) -> (&mut Watch, usize) {
-        let queues = self.port(link).state().queues();
-        let (shard, local) = self.links[link.index()];
-        (self.engine.shards[shard.index()].world.watched(local), queues)
+impl Observed for Network {
+    fn port(&self, link: LinkId) -> &dyn Qdisc {
+        let (world, local) = self.local(link);
+        world.port(local)
     }
 
-    fn watch(&mut self, link: LinkId) -> Option<&mut Watch> {
+    fn threshold_bytes(&self, link: LinkId, queue: QueueId, now: Time) -> Option<f64> {
+        let (world, local) = self.local(link);
+        world.threshold_bytes(local, now, queue)
+    }
+
+    fn watch(&self, link: LinkId) -> Option<&Watch> {
+        let (world, local) = self.local(link);
+        world.watch(local)
+    }
+
+    fn watch_mut(&mut self, link: LinkId) -> Option<&mut Watch> {
         let (shard, local) = self.links[link.index()];
         self.engine.shards[shard.index()].world.watch_mut(local)
+    }
+
+    fn watched(&mut self, link: LinkId) -> &mut Watch {
+        let (shard, local) = self.links[link.index()];
+        self.engine.shards[shard.index()].world.watched(local)
+    }
+
+    fn underway(&self) -> Vec<Underway> {
+        let arriving = self.arriving();
+        let of = |sent: host::Sent| {
+            let (shard, node) = self.hosts[sent.to.index()];
+            let receiver = &self.engine.shards[shard.index()].world.hosts()[node.index()];
+            let received = match arriving.get(&sent.number) {
+                Some(bytes) => bytes.get(),
+                // It is there, and its sender has not heard of it.
+                None if receiver.reached(sent.flow) >= Some(sent.until) => sent.all()?,
+                None => 0,
+            };
+            let FlowRecord { row, src, start, .. } = sent.record;
+            Some(Underway { number: sent.number, row, src, hop: sent.hop, start, received })
+        };
+        self.hosts().flat_map(Host::sending).filter_map(of).collect()
+    }
+
+    fn taken(&self) -> Box<[u64; 256]> {
+        let mut taken = Box::new([0; 256]);
+        for host in self.hosts() {
+            taken.iter_mut().zip(host.taken()).for_each(|(sum, bytes)| *sum += bytes);
+        }
+        taken
     }
 }

@@ -13,31 +13,31 @@ use crate::engine::phases::Phases;
 use crate::flow::FlowRecord;
 use crate::ids::{HostId, LinkId, Rank};
 use crate::lookahead::Lookahead;
-use crate::network::{Division, Network, Plan, QueueSample};
+use crate::network::{Division, Network, Plan};
 use crate::node::Frames;
 use crate::node::host::{self, ProbeSample};
 use crate::observe::capture::{Capture, Captures};
-use crate::observe::fair::FairShares;
 use crate::observe::goodput::{GoodputSample, Goodputs};
 use crate::observe::interference::{self, Interference};
-use crate::observe::monitors::{Monitored, Monitors, Ports};
+use crate::observe::monitors::Monitored;
+use crate::observe::observer::{Observed, Observer, Observers, Site, View};
 use crate::observe::queue_stats::{Lengths, QueueStats};
-use crate::observe::room::Room;
+use crate::observe::series::{QueueSample, Series};
+use crate::observe::underflow::Underflow;
 use crate::ports::{self, PortInfo};
 use crate::random::Stream;
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Graph, Node};
 use crate::traffic::{self, FlowStart, Flows, TrafficError};
 use crate::transport::tcp::{BadSetting, Config};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use switchbed_qdisc::PortState;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
 use switchbed_spec::build::{self, Outside};
 use switchbed_spec::traffic::MAX_CONNECTIONS;
-use switchbed_spec::{FctEnd, NicQueue, QueueProbe, Scenario};
+use switchbed_spec::{FctEnd, NicQueue, Scenario};
 
 /// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,13 +122,8 @@ pub struct Simulation {
     before: Vec<(Counters, f64)>,
     /// What flows had brought that were under way when the warm-up ended, by number.
     arrived_before: HashMap<u64, Bytes>,
-    series: Option<Series>,
-    goodputs: Option<Goodputs>,
-    /// Starts and stops of flows that fair shares are to hear of.
-    claims: BinaryHeap<Reverse<Claim>>,
-    captures: Captures,
+    observers: Observers,
     timeline: Timeline,
-    monitors: Option<Box<Monitors>>,
     finished: Vec<FlowRecord>,
     started: u64,
     ended: u64,
@@ -147,40 +142,6 @@ pub struct Simulation {
     /// When the run is over, once nothing runs any more.
     ending: Time,
     over: bool,
-}
-
-/// A flow without end begins or stops: when, its number, and what begins.
-#[derive(Debug)]
-struct Claim(Time, u64, Option<FlowStart>);
-
-impl Claim {
-    fn key(&self) -> (Time, bool, u64) {
-        (self.0, self.2.is_none(), self.1)
-    }
-}
-impl PartialEq for Claim {
-    fn eq(&self, other: &Claim) -> bool {
-        self.key() == other.key()
-    }
-}
-impl Eq for Claim {}
-impl PartialOrd for Claim {
-    fn partial_cmp(&self, other: &Claim) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Claim {
-    fn cmp(&self, other: &Claim) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-struct Series {
-    every: Span,
-    next: Time,
-    links: Vec<LinkId>,
-    samples: Vec<QueueSample>,
-    room: Room,
 }
 
 /// Flows that the network knows of at most before they start.
@@ -252,40 +213,18 @@ impl Simulation {
                 build::port(switch, scheme, ports, cable.rate, host.mtu, outside)
             }
         });
-        let find =
-            |name: &String| ports::find(&ports, name).ok_or_else(|| BuildError::Port(name.clone()));
-        let measured = match &measure.queues {
-            QueueProbe::Off => Vec::new(),
-            QueueProbe::All => ports::of_switches(&ports).collect(),
-            QueueProbe::Ports(names) => names.iter().map(find).collect::<Result<_, _>>()?,
+        let memory = |link: LinkId| match (ports[link.index()].cable.from, host.nic) {
+            (Node::Host(_), NicQueue::Fifo { buffer }) => buffer,
+            (node, _) => deployed.at(node).0.port_memory(graph.ports(node)),
         };
-        let mut watched = measured.clone();
-        watched.extend(measure.monitors.ports().map(find).collect::<Result<Vec<_>, _>>()?);
-        for &link in &watched {
-            let buffer = match (ports[link.index()].cable.from, host.nic) {
-                (Node::Host(_), NicQueue::Fifo { buffer }) => buffer,
-                (node, _) => deployed.at(node).0.port_memory(graph.ports(node)),
-            };
-            let (watch, queues) = network.watched(link);
-            watch.stats = Some(QueueStats::new(queues, buffer));
-        }
-        let captures = Captures::new(scenario, &ports, find)?;
-        captures.tap(&mut network);
-        let series = measure.series_every.map(|every| Series {
-            every,
-            next: Time::ZERO + every,
-            links: measured,
-            samples: Vec::new(),
-            room: Room::new(measure.samples),
+        let observers = Observers::new(&mut Site {
+            scenario,
+            graph: &graph,
+            ports: &ports,
+            network: &mut network,
+            memory: &memory,
         });
-        let monitors = match measure.monitors.is_empty() {
-            true => None,
-            false => Some(Box::new(Monitors::new(measure, &mut network, find)?)),
-        };
-        let goodputs = measure
-            .goodput_every
-            .map(|every| (every, FairShares::of(scenario, &graph, &ports)))
-            .map(|(every, fair)| Goodputs::new(every, fair, Room::new(measure.samples)));
+        let observers = observers.map_err(BuildError::Port)?;
         Ok(Simulation {
             network,
             upcoming: flows.next(),
@@ -309,12 +248,8 @@ impl Simulation {
                 warmup => Time::ZERO + warmup,
             },
             warmed_at: Time::ZERO,
-            captures,
+            observers,
             timeline,
-            series,
-            goodputs,
-            claims: BinaryHeap::new(),
-            monitors,
             finished: Vec::new(),
             started: 0,
             ended: 0,
@@ -357,7 +292,7 @@ impl Simulation {
     fn stretch(&mut self, events: u64) -> Status {
         let unknown = self.hand_out();
         let change = self.timeline.next();
-        let look = after(self.next_look().min(self.warmup));
+        let look = after(self.observers.next().min(self.warmup));
         let last = self.upcoming.is_none();
         if last && self.ending == Time::NEVER && self.network.running() == 0 {
             self.ending = self.phases.over(self.network.last_end());
@@ -417,14 +352,8 @@ impl Simulation {
 
     fn start(&mut self, flow: FlowStart) {
         self.started += 1;
-        if self.goodputs.is_some() && flow.size.is_none() {
-            self.claims.push(Reverse(Claim(flow.start, flow.row, Some(flow))));
-            let stop = flow.stop.map(|stop| Reverse(Claim(stop, flow.row, None)));
-            self.claims.extend(stop);
-        }
-        if let Some(monitors) = &mut self.monitors {
-            monitors.flow_starts(flow.start, &mut self.network);
-        }
+        let now = self.now;
+        self.each(now, |observer, view| observer.flow_starts(&flow, view));
         self.network.start(flow);
     }
 
@@ -439,17 +368,18 @@ impl Simulation {
             self.ended += 1;
             self.finished.push(record);
         }
-        if let Some(monitors) = &mut self.monitors
-            && monitors.follows_hosts()
-        {
-            let unsent = self.network.take_unsent();
-            monitors.follow(&unsent, &mut self.network, &self.paths.graph);
-        }
+        let unsent = self.network.take_unsent();
+        self.each(self.now, |observer, view| observer.follow(&unsent, view));
+    }
+
+    /// Tells each observer.
+    fn each(&mut self, now: Time, mut tell: impl FnMut(&mut dyn Observer, &mut View)) {
+        let mut view = View { now, network: &mut self.network, graph: &self.paths.graph };
+        self.observers.each().for_each(|observer| tell(&mut **observer, &mut view));
     }
 
     /// The changes of the network that are due, which come before anything else of their time.
     fn change(&mut self, now: Time) {
-        self.claim(now);
         while let Some(action) = self.timeline.take(now) {
             self.others += 1;
             match action {
@@ -464,9 +394,7 @@ impl Simulation {
                 }
                 Action::Share(class, share) => {
                     self.network.set_share(class, share, now);
-                    if let Some(goodputs) = &mut self.goodputs {
-                        goodputs.fair().set_share(class, share, now);
-                    }
+                    self.each(now, |observer, view| observer.share_changes(class, share, view));
                 }
             }
         }
@@ -479,21 +407,7 @@ impl Simulation {
             false => Rate::from_bps(0),
         };
         self.timeline.note(now, link, rate);
-        if let Some(goodputs) = &mut self.goodputs {
-            goodputs.fair().set_rate(link, rate, now);
-        }
-    }
-
-    /// Tells fair shares of the flows without end that began or stopped by now.
-    fn claim(&mut self, now: Time) {
-        let Some(goodputs) = &mut self.goodputs else { return };
-        while self.claims.peek().is_some_and(|Reverse(claim)| claim.0 <= now) {
-            let Some(Reverse(Claim(at, number, flow))) = self.claims.pop() else { return };
-            match flow {
-                Some(flow) => goodputs.fair().start(&flow, &self.paths.graph),
-                None => goodputs.fair().remove(number, at),
-            }
-        }
+        self.each(now, |observer, view| observer.rate_changes(link, rate, view));
     }
 
     /// Counts begin again.
@@ -501,20 +415,15 @@ impl Simulation {
         for link in self.network.links() {
             let port = self.network.port(link).state();
             self.before[link.index()] = (*port.counters(), unsent_bits(port, now));
-            if let Some(stats) = self.network.watch(link).and_then(|watch| watch.stats.as_mut()) {
-                stats.restart(now);
-            }
         }
-        if let Some(monitors) = &mut self.monitors {
-            monitors.restart(now, &mut self.network);
-        }
+        self.each(now, |observer, view| observer.restart(view));
         self.arrived_before = self.network.arriving();
         self.network.restart(now);
         self.warmed_at = now;
         self.warmup = Time::NEVER;
     }
 
-    /// The warm-up is over, or the series, the goodputs or the monitors take a look.
+    /// The warm-up is over, or observers take a look.
     fn look(&mut self) {
         let now = self.now;
         self.others += 1;
@@ -523,43 +432,8 @@ impl Simulation {
             self.work += self.network.links().len() as u64;
             self.warm_up(now);
         }
-        if let Some(series) = &mut self.series
-            && series.next <= now
-        {
-            let before = series.samples.len();
-            for &link in &series.links {
-                self.network.sample(link, now, &mut series.samples);
-            }
-            let rows = (series.samples.len() - before) as u64;
-            self.work += rows;
-            series.next = now + series.every;
-            if !series.room.take(rows, now) {
-                series.samples.truncate(before);
-                series.next = Time::NEVER;
-            }
-        }
-        self.claim(now);
-        if let Some(goodputs) = &mut self.goodputs
-            && goodputs.next <= now
-        {
-            goodputs.sample(self.network.taken(), now);
-            self.work += 10 + self.paths.graph.hosts.len() as u64;
-        }
-        if let Some(monitors) = &mut self.monitors
-            && monitors.next() <= now
-        {
-            let underway = self.network.underway();
-            self.work += self.paths.graph.hosts.len() as u64 + underway.len() as u64;
-            monitors.look(underway.into_iter(), &self.paths.graph);
-        }
-    }
-
-    /// When the series, the goodputs or a monitor wants to look next.
-    fn next_look(&self) -> Time {
-        let series = self.series.as_ref().map_or(Time::NEVER, |series| series.next);
-        let goodputs = self.goodputs.as_ref().map_or(Time::NEVER, |goodputs| goodputs.next);
-        let monitors = self.monitors.as_ref().map_or(Time::NEVER, |monitors| monitors.next());
-        series.min(goodputs).min(monitors)
+        let mut view = View { now, network: &mut self.network, graph: &self.paths.graph };
+        self.work += self.observers.look(&mut view);
     }
 
     /// The clock.
@@ -640,30 +514,24 @@ impl Simulation {
     }
     /// The samples since this was last called.
     pub fn take_series(&mut self) -> Vec<QueueSample> {
-        self.series.as_mut().map_or_else(Vec::new, |series| std::mem::take(&mut series.samples))
+        self.observers.of_mut().map_or_else(Vec::new, Series::take)
     }
 
     /// The tables that lack rows since they were full, and since when.
-    pub fn full(&mut self) -> Vec<(&'static str, Time)> {
-        let (monitors, network) = (self.monitors.as_ref(), &mut self.network);
-        let full = [
-            ("series", self.series.as_ref().and_then(|series| series.room.full_at())),
-            ("goodput", self.goodputs.as_ref().and_then(|goodputs| goodputs.room.full_at())),
-            ("probes", network.probes_full_at()),
-            ("changes", monitors.and_then(|monitors| monitors.changes_full_at(network))),
-            ("rates", monitors.and_then(|monitors| monitors.rates_full_at())),
-        ];
-        full.into_iter().filter_map(|(table, at)| Some((table, at?))).collect()
+    pub fn full(&self) -> Vec<(&'static str, Time)> {
+        let probes = self.network.probes_full_at().map(|at| ("probes", at));
+        self.observers.full(&self.network).into_iter().chain(probes).collect()
     }
 
     /// The packet traces that were asked for.
     pub fn captures(&self) -> Vec<Capture> {
-        self.captures.files(|link| self.network.tap(link))
+        let captures = self.observers.of::<Captures>();
+        captures.map_or_else(Vec::new, |captures| captures.files(&self.network))
     }
 
     /// What each class's receivers took in each interval, if that was asked for.
     pub fn goodputs(&self) -> &[GoodputSample] {
-        self.goodputs.as_ref().map_or(&[], |goodputs| &goodputs.samples)
+        self.observers.of().map_or(&[], Goodputs::samples)
     }
     /// The probes sent since the warm-up, in the order they were sent.
     pub fn probes(&self) -> Vec<ProbeSample> {
@@ -672,9 +540,7 @@ impl Simulation {
 
     /// What the monitors have seen up to now; once, at the end.
     pub fn take_monitored(&mut self) -> Monitored {
-        let monitors = self.monitors.as_mut();
-        monitors
-            .map_or_else(Monitored::default, |monitors| monitors.take(self.now, &mut self.network))
+        Monitored::take(&mut self.observers, self.now, &mut self.network)
     }
 
     /// What each of these flows met, where those of more than `giant` are giants.
@@ -688,7 +554,8 @@ impl Simulation {
         let mut reports = Vec::new();
         for (link, info) in self.ports.iter().enumerate() {
             let id = LinkId::at(link);
-            let stats = self.network.watch(id).and_then(|watch| watch.stats.as_mut());
+            let watch = self.network.watch_mut(id);
+            let stats = watch.and_then(|watch| watch.of_mut::<QueueStats>());
             let lengths = stats.map(|stats| {
                 stats.close(now);
                 stats.lengths()
@@ -700,7 +567,8 @@ impl Simulation {
             let capacity = self.timeline.capacity_bits(id, info.cable.rate, self.warmed_at, now);
             // A packet that is on the line as its rate changes keeps the old one.
             let utilisation = if capacity > 0.0 { (sent / capacity).min(1.0) } else { 0.0 };
-            let underflow = self.monitors.as_mut().and_then(|monitors| monitors.underflow(id, now));
+            let underflow = self.observers.of_mut::<Underflow>();
+            let underflow = underflow.and_then(|underflow| underflow.idle(id, now));
             let info = info.clone();
             reports.push(PortReport { info, counters, utilisation, lengths, underflow });
         }

@@ -180,6 +180,8 @@ impl Fabric {
     /// The warm-up is over.
     pub(crate) fn restart(&mut self, now: Time) {
         self.hosts.iter_mut().for_each(|host| host.restart(now));
+        let watches = self.cold_links.iter_mut().filter_map(|cold| cold.watch.as_mut());
+        watches.for_each(|watch| watch.restart(now));
     }
 
     /// Packets transmitted by ports.

@@ -208,16 +208,14 @@ impl Line<'_, '_> {
     fn tell_sent(&mut self, slot: SlotId, left: Time, until: Time, arrives: Time) {
         let Some(watch) = &mut self.cold.watch else { return };
         let cargo = self.packets.arena.cargo(slot);
-        watch.sent(
-            Sent {
-                left,
-                arrives,
-                packet: *self.packets.arena.packet(slot),
-                payload: self.packets.payloads[slot.index()],
-                from: transit::from(cargo),
-                to: transit::hop(cargo).dst,
-            },
+        watch.sent(&Sent {
+            left,
             until,
-        );
+            arrives,
+            packet: *self.packets.arena.packet(slot),
+            payload: self.packets.payloads[slot.index()],
+            from: transit::from(cargo),
+            to: transit::hop(cargo).dst,
+        });
     }
 }

@@ -1,8 +1,23 @@
 //! The longest queue after each burst of flow starts.
 
+use super::observer::{Asked, Observed, Observer, Site, View};
+use super::watch::AtPort;
+use crate::ids::LinkId;
+use crate::traffic::FlowStart;
 use std::collections::VecDeque;
-use switchbed_qdisc::QueueId;
 use switchbed_qdisc::units::{Bytes, Span, Time};
+use switchbed_qdisc::{PortState, QueueId};
+
+/// A burst of flow starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Burst {
+    /// Its first flow's start.
+    pub start: Time,
+    /// Its flows.
+    pub flows: u64,
+    /// Each monitored port's peaks by queue.
+    pub peaks: Vec<(LinkId, Vec<Peak>)>,
+}
 
 /// The longest that a queue was, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +30,7 @@ pub struct Peak {
 
 /// One port's peaks: for each burst, by queue.
 #[derive(Clone, Debug)]
-pub(crate) struct Peaks {
+struct Peaks {
     lengths: Vec<Bytes>,
     /// When bursts that have not begun yet will, the earliest first.
     coming: VecDeque<Time>,
@@ -23,13 +38,13 @@ pub(crate) struct Peaks {
 }
 
 impl Peaks {
-    pub(crate) fn new(queues: usize) -> Self {
+    fn new(queues: usize) -> Self {
         let lengths = vec![Bytes::ZERO; queues];
         Peaks { lengths, coming: VecDeque::new(), bursts: Vec::new() }
     }
 
     /// A queue has changed.
-    pub(crate) fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
+    fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
         self.begin(now);
         self.lengths[queue as usize] = bytes;
         if let Some((_, burst)) = self.bursts.last_mut()
@@ -41,7 +56,7 @@ impl Peaks {
 
     /// A burst will begin then; what is queued after all that happens at that time, departures
     /// and arrivals, is its first peak.
-    pub(crate) fn expect(&mut self, at: Time) {
+    fn expect(&mut self, at: Time) {
         self.coming.push_back(at);
     }
 
@@ -53,22 +68,79 @@ impl Peaks {
         }
     }
 
-    /// Forgets the bursts that began before now.
-    pub(crate) fn restart(&mut self, now: Time) {
-        self.begin(now);
-        self.bursts.clear();
-    }
-
     /// The peaks of the bursts that began by now.
-    pub(crate) fn take(&mut self, now: Time) -> &[(Time, Vec<Peak>)] {
+    fn take(&mut self, now: Time) -> &[(Time, Vec<Peak>)] {
         self.begin(Time::from_ps(now.as_ps() + 1));
         &self.bursts
     }
 }
 
+impl AtPort for Peaks {
+    fn changed(&mut self, queue: QueueId, now: Time, state: &PortState) {
+        self.change(now, queue, state.queue_bytes(queue));
+    }
+
+    /// Forgets the bursts that began before now.
+    fn restart(&mut self, now: Time) {
+        self.begin(now);
+        self.bursts.clear();
+    }
+}
+
+/// The bursts of a run.
+pub(crate) struct Bursts {
+    links: Vec<LinkId>,
+    starts: Starts,
+}
+
+pub(super) fn asked(site: &mut Site) -> Asked {
+    let Some(asked) = &site.scenario.measure.monitors.bursts else { return Ok(None) };
+    let links = site.links(&asked.ports)?;
+    for &link in &links {
+        let peaks = Peaks::new(site.queues(link));
+        site.network.watched(link).add(peaks);
+    }
+    Ok(Some(Box::new(Bursts { links, starts: Starts::new(asked.apart) })))
+}
+
+impl Bursts {
+    /// Those that began by now.
+    pub(crate) fn take(&self, now: Time, network: &mut dyn Observed) -> Vec<Burst> {
+        let mut bursts = Vec::new();
+        for &(start, flows) in self.starts.bursts.iter().filter(|burst| burst.0 <= now) {
+            let mut peaks = Vec::new();
+            for &link in &self.links {
+                let all = network.watch_mut(link).and_then(|watch| watch.of_mut::<Peaks>());
+                let of = all.and_then(|all| all.take(now).iter().find(|of| of.0 == start));
+                peaks.extend(of.map(|(_, of)| (link, of.clone())));
+            }
+            bursts.push(Burst { start, flows, peaks });
+        }
+        bursts
+    }
+}
+
+impl Observer for Bursts {
+    fn flow_starts(&mut self, flow: &FlowStart, view: &mut View) {
+        if !self.starts.start(flow.start) {
+            return;
+        }
+        for &link in &self.links {
+            let watch = view.network.watch_mut(link);
+            if let Some(peaks) = watch.and_then(|watch| watch.of_mut::<Peaks>()) {
+                peaks.expect(flow.start);
+            }
+        }
+    }
+
+    fn restart(&mut self, view: &mut View) {
+        self.starts.restart(view.now);
+    }
+}
+
 /// Tells bursts by the starts of flows.
 #[derive(Clone, Debug)]
-pub(crate) struct Starts {
+struct Starts {
     apart: Span,
     last: Option<Time>,
     /// Each burst's beginning and number of flows.
@@ -76,12 +148,12 @@ pub(crate) struct Starts {
 }
 
 impl Starts {
-    pub(crate) fn new(apart: Span) -> Self {
+    fn new(apart: Span) -> Self {
         Starts { apart, last: None, bursts: Vec::new() }
     }
 
     /// A flow starts; whether a burst begins with it.
-    pub(crate) fn start(&mut self, now: Time) -> bool {
+    fn start(&mut self, now: Time) -> bool {
         let begins = self.last.is_none_or(|last| now.since(last) >= self.apart);
         self.last = Some(now);
         if begins {
@@ -94,12 +166,8 @@ impl Starts {
     }
 
     /// Forgets the bursts that began before now; what is left of them belongs to none.
-    pub(crate) fn restart(&mut self, now: Time) {
+    fn restart(&mut self, now: Time) {
         self.bursts.retain(|&(start, _)| start >= now);
-    }
-
-    pub(crate) fn bursts(&self) -> &[(Time, u64)] {
-        &self.bursts
     }
 }
 
@@ -116,7 +184,7 @@ mod tests {
         let mut starts = Starts::new(Span::from_us(10));
         let begins: Vec<bool> = [5, 5, 9, 19, 28, 38].map(|at| starts.start(us(at))).into();
         assert_eq!(begins, [true, false, false, true, false, true]);
-        assert_eq!(starts.bursts(), [(us(5), 3), (us(19), 2), (us(38), 1)]);
+        assert_eq!(starts.bursts, [(us(5), 3), (us(19), 2), (us(38), 1)]);
     }
 
     #[test]
@@ -125,12 +193,12 @@ mod tests {
         starts.start(us(5));
         let mut kept = starts.clone();
         kept.restart(us(5));
-        assert_eq!(kept.bursts(), [(us(5), 1)]);
+        assert_eq!(kept.bursts, [(us(5), 1)]);
         starts.restart(us(6));
-        assert_eq!(starts.bursts(), []);
+        assert_eq!(starts.bursts, []);
         assert!(!starts.start(us(7)));
         assert!(starts.start(us(20)));
-        assert_eq!(starts.bursts(), [(us(20), 1)]);
+        assert_eq!(starts.bursts, [(us(20), 1)]);
     }
 
     #[test]

@@ -4,11 +4,10 @@
 //! A packet is written down as it leaves a port, in the branch that measuring queues takes;
 //! ports that nobody watches do not know of it. Headers are built at the end.
 
-use super::monitors::Ports;
-use super::watch::Sent;
+use super::observer::{Asked, Observed, Observer, Site};
+use super::watch::{AtPort, Sent};
 use crate::ids::LinkId;
 use crate::packet::{Body, Flags, SackBlock};
-use crate::ports::PortInfo;
 use crate::topology::Node;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -20,7 +19,6 @@ use std::borrow::Cow;
 use std::time::Duration;
 use switchbed_qdisc::Ecn;
 use switchbed_qdisc::units::Time;
-use switchbed_spec::Scenario;
 use switchbed_wire::build::{self, End, Headers, Tcp, Way};
 
 /// What one port has sent.
@@ -38,18 +36,19 @@ impl Tap {
         Tap { sent: Vec::new(), most, missed: 0 }
     }
 
-    /// A packet leaves.
-    pub(crate) fn note(&mut self, sent: Sent) {
-        if self.sent.len() < self.most {
-            self.sent.push(sent);
-        } else {
-            self.missed += 1;
-        }
-    }
-
     /// What was kept, in the order of departure.
     pub fn sent(&self) -> &[Sent] {
         &self.sent
+    }
+}
+
+impl AtPort for Tap {
+    fn sent(&mut self, sent: &Sent) {
+        if self.sent.len() < self.most {
+            self.sent.push(*sent);
+        } else {
+            self.missed += 1;
+        }
     }
 }
 
@@ -67,45 +66,36 @@ struct Point {
 /// What a run captures.
 pub(crate) struct Captures {
     points: Vec<Point>,
-    /// Most packets of a port.
-    most: usize,
 }
 
-impl Captures {
-    /// What the scenario asks for; `find` knows ports by their names.
-    pub(crate) fn new<E>(
-        scenario: &Scenario,
-        ports: &[PortInfo],
-        find: impl Fn(&String) -> Result<LinkId, E>,
-    ) -> Result<Captures, E> {
-        let point = |name: &String| {
-            let sends = find(name)?;
-            let node = ports[sends.index()].cable.from;
-            let receives = match node {
-                Node::Host(_) => ports.iter().position(|port| port.cable.to == node),
-                Node::Switch(_) => None,
-            };
-            Ok(Point { name: name.clone(), sends, receives: receives.map(LinkId::at) })
+pub(super) fn asked(site: &mut Site) -> Asked {
+    let measure = &site.scenario.measure;
+    let point = |name: &String| {
+        let sends = site.link(name)?;
+        let node = site.ports[sends.index()].cable.from;
+        let receives = match node {
+            Node::Host(_) => site.ports.iter().position(|port| port.cable.to == node),
+            Node::Switch(_) => None,
         };
-        Ok(Captures {
-            points: scenario.measure.capture.iter().map(point).collect::<Result<_, _>>()?,
-            most: scenario.measure.capture_packets as usize,
-        })
-    }
-
-    /// Has the links that are concerned written down.
-    pub(crate) fn tap(&self, ports: &mut impl Ports) {
-        for point in &self.points {
-            for link in [Some(point.sends), point.receives].into_iter().flatten() {
-                ports.watched(link).0.tap = Some(Tap::new(self.most));
-            }
+        Ok(Point { name: name.clone(), sends, receives: receives.map(LinkId::at) })
+    };
+    let points = measure.capture.iter().map(point).collect::<Result<Vec<_>, String>>()?;
+    for point in &points {
+        for link in [Some(point.sends), point.receives].into_iter().flatten() {
+            site.network.watched(link).add(Tap::new(measure.capture_packets as usize));
         }
     }
+    Ok(Some(Box::new(Captures { points })))
+}
 
+impl Observer for Captures {}
+
+impl Captures {
     /// The traces so far.
-    pub(crate) fn files<'a>(&self, tap: impl Fn(LinkId) -> Option<&'a Tap>) -> Vec<Capture> {
+    pub(crate) fn files(&self, network: &dyn Observed) -> Vec<Capture> {
+        let tap = |link| network.watch(link)?.of::<Tap>();
         let of = |point: &Point| {
-            Some(capture(&point.name, tap(point.sends)?, point.receives.and_then(&tap)))
+            Some(capture(&point.name, tap(point.sends)?, point.receives.and_then(tap)))
         };
         self.points.iter().filter_map(of).collect()
     }

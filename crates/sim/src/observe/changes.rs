@@ -1,8 +1,11 @@
 //! A port's queue lengths at every change within a window of time, and their slopes.
 
+use super::observer::{Asked, Observed, Observer, Site};
 use super::room::Room;
-use switchbed_qdisc::QueueId;
+use super::watch::AtPort;
+use crate::ids::LinkId;
 use switchbed_qdisc::units::{Bytes, Span, Time};
+use switchbed_qdisc::{PortState, QueueId};
 
 /// A queue's length from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +21,7 @@ pub struct LengthChange {
 /// Collects them: first every queue's length as the window opens, changes of that instant
 /// counted.
 #[derive(Clone, Debug)]
-pub(crate) struct Changes {
+struct Changes {
     from: Time,
     until: Time,
     opened: bool,
@@ -29,13 +32,13 @@ pub(crate) struct Changes {
 
 impl Changes {
     /// Of a port of so many queues; `room`: for its rows.
-    pub(crate) fn new(from: Time, until: Time, queues: usize, room: Room) -> Self {
+    fn new(from: Time, until: Time, queues: usize, room: Room) -> Self {
         let lengths = vec![Bytes::ZERO; queues];
         Changes { from, until, opened: false, lengths, rows: Vec::new(), room }
     }
 
     /// A queue has changed.
-    pub(crate) fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
+    fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
         if now > self.from {
             self.open();
             if now <= self.until && self.room.take(1, now) {
@@ -56,17 +59,57 @@ impl Changes {
         }
     }
 
-    /// Since when there is no room for more rows.
-    pub(crate) fn full_at(&self) -> Option<Time> {
-        self.room.full_at()
-    }
-
     /// The rows, at the end of the run.
-    pub(crate) fn take(&mut self, now: Time) -> Vec<LengthChange> {
+    fn take(&mut self, now: Time) -> Vec<LengthChange> {
         if now >= self.from {
             self.open();
         }
         std::mem::take(&mut self.rows)
+    }
+}
+
+impl AtPort for Changes {
+    fn changed(&mut self, queue: QueueId, now: Time, state: &PortState) {
+        self.change(now, queue, state.queue_bytes(queue));
+    }
+}
+
+/// The ports whose changes are noted.
+pub(crate) struct PortChanges(Vec<LinkId>);
+
+pub(super) fn asked(site: &mut Site) -> Asked {
+    let measure = &site.scenario.measure;
+    let Some(asked) = &measure.monitors.changes else { return Ok(None) };
+    let links = site.links(&asked.ports)?;
+    let (from, until) = (Time::ZERO + asked.from, Time::ZERO + asked.until);
+    for &link in &links {
+        let room = Room::new(measure.samples / links.len() as u64);
+        let changes = Changes::new(from, until, site.queues(link), room);
+        site.network.watched(link).add(changes);
+    }
+    Ok(Some(Box::new(PortChanges(links))))
+}
+
+impl PortChanges {
+    /// Each port's, at the end of the run.
+    pub(crate) fn take(
+        &self,
+        now: Time,
+        network: &mut dyn Observed,
+    ) -> Vec<(LinkId, Vec<LengthChange>)> {
+        let mut rows = Vec::new();
+        for &link in &self.0 {
+            let changes = network.watch_mut(link).and_then(|watch| watch.of_mut::<Changes>());
+            rows.extend(changes.map(|changes| (link, changes.take(now))));
+        }
+        rows
+    }
+}
+
+impl Observer for PortChanges {
+    fn full(&self, network: &dyn Observed) -> Option<(&'static str, Time)> {
+        let full = |&link| network.watch(link)?.of::<Changes>()?.room.full_at();
+        Some(("changes", self.0.iter().filter_map(full).min()?))
     }
 }
 

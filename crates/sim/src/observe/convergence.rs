@@ -3,6 +3,7 @@
 //! the windows that it was under way through, and has a share to converge to in those that
 //! another flow was under way through as well.
 
+use super::observer::{Asked, Observed, Observer, Site, View};
 use super::room::Room;
 use crate::ids::{HostId, LinkId};
 use crate::topology::{Graph, Hop};
@@ -75,8 +76,32 @@ pub(crate) struct Convergence {
     room: Room,
 }
 
+pub(super) fn asked(site: &mut Site) -> Asked {
+    let measure = &site.scenario.measure;
+    let Some(asked) = &measure.monitors.convergence else { return Ok(None) };
+    let link = site.link(&asked.port)?;
+    Ok(Some(Box::new(Convergence::new(link, asked, Room::new(measure.samples)))))
+}
+
+impl Observer for Convergence {
+    fn next(&self) -> Time {
+        self.next
+    }
+
+    fn look(&mut self, view: &mut View) -> u64 {
+        let underway = view.network.underway();
+        let work = view.graph.hosts.len() as u64 + underway.len() as u64;
+        self.count(underway.into_iter(), view.graph);
+        work
+    }
+
+    fn full(&self, _: &dyn Observed) -> Option<(&'static str, Time)> {
+        Some(("rates", self.room.full_at()?))
+    }
+}
+
 impl Convergence {
-    pub(crate) fn new(link: LinkId, asked: &switchbed_spec::Convergence, room: Room) -> Self {
+    fn new(link: LinkId, asked: &switchbed_spec::Convergence, room: Room) -> Self {
         let switchbed_spec::Convergence { window, within, windows, .. } = *asked;
         Convergence {
             link,
@@ -91,13 +116,8 @@ impl Convergence {
         }
     }
 
-    /// When it wants to look.
-    pub(crate) fn next(&self) -> Time {
-        self.next
-    }
-
     /// A window ends now.
-    pub(crate) fn look(&mut self, underway: impl Iterator<Item = Underway>, graph: &Graph) {
+    fn count(&mut self, underway: impl Iterator<Item = Underway>, graph: &Graph) {
         let now = self.next;
         self.next = now + self.window;
         let mut flows = BTreeMap::new();
@@ -146,11 +166,6 @@ impl Convergence {
         let ended = std::mem::replace(&mut self.flows, flows);
         self.ended
             .extend(ended.values().filter(|track| track.crosses).map(|track| track.converged));
-    }
-
-    /// Since when there is no room for more rates.
-    pub(crate) fn full_at(&self) -> Option<Time> {
-        self.room.full_at()
     }
 
     /// Every window's rates, and every flow that was under way at the end of a window, in the
@@ -208,7 +223,7 @@ mod tests {
         ];
         for look in looks {
             assert_eq!(monitor.next().as_ps() % 100_000_000, 0);
-            monitor.look(look.iter().copied(), &graph);
+            monitor.count(look.iter().copied(), &graph);
         }
         let (samples, flows) = monitor.take();
         let after = |row, start, after| Converged { row, start: us(start), after };

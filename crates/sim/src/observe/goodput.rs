@@ -1,8 +1,15 @@
 //! Each class's goodput over time.
 
 use super::fair::FairShares;
+use super::observer::{Asked, Observed, Observer, Site, View};
 use super::room::Room;
-use switchbed_qdisc::units::{Span, Time};
+use crate::ids::LinkId;
+use crate::topology::Graph;
+use crate::traffic::FlowStart;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use switchbed_qdisc::fairness::Share;
+use switchbed_qdisc::units::{Rate, Span, Time};
 
 /// What every class's receivers took in an interval.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,38 +37,51 @@ impl GoodputSample {
 pub(crate) struct Goodputs {
     every: Span,
     /// When the interval under way ends.
-    pub(crate) next: Time,
+    next: Time,
     /// What each class's receivers had taken when it began.
     before: Box<[u64; 256]>,
     fair: FairShares,
+    /// Starts and stops of flows that fair shares are to hear of.
+    claims: BinaryHeap<Reverse<Claim>>,
     /// What each class would have had when the interval under way began.
     fair_before: Box<[f64; 256]>,
-    pub(crate) samples: Vec<GoodputSample>,
-    pub(crate) room: Room,
+    samples: Vec<GoodputSample>,
+    room: Room,
+}
+
+pub(super) fn asked(site: &mut Site) -> Asked {
+    let measure = &site.scenario.measure;
+    let Some(every) = measure.goodput_every else { return Ok(None) };
+    Ok(Some(Box::new(Goodputs {
+        every,
+        next: Time::ZERO + every,
+        before: Box::new([0; 256]),
+        fair: FairShares::of(site.scenario, site.graph, site.ports),
+        claims: BinaryHeap::new(),
+        fair_before: Box::new([0.0; 256]),
+        samples: Vec::new(),
+        room: Room::new(measure.samples),
+    })))
 }
 
 impl Goodputs {
-    /// One that begins with the run.
-    pub(crate) fn new(every: Span, fair: FairShares, room: Room) -> Goodputs {
-        let next = Time::ZERO + every;
-        Goodputs {
-            every,
-            next,
-            before: Box::new([0; 256]),
-            fair,
-            fair_before: Box::new([0.0; 256]),
-            samples: Vec::new(),
-            room,
+    pub(crate) fn samples(&self) -> &[GoodputSample] {
+        &self.samples
+    }
+
+    /// Tells fair shares of the flows without end that began or stopped by now.
+    fn claim(&mut self, now: Time, graph: &Graph) {
+        while self.claims.peek().is_some_and(|Reverse(claim)| claim.0 <= now) {
+            let Some(Reverse(Claim(at, number, flow))) = self.claims.pop() else { return };
+            match flow {
+                Some(flow) => self.fair.start(&flow, graph),
+                None => self.fair.remove(number, at),
+            }
         }
     }
 
-    /// Who shares what, to be told of changes.
-    pub(crate) fn fair(&mut self) -> &mut FairShares {
-        &mut self.fair
-    }
-
     /// An interval ends; `after` is what each class's receivers have taken so far.
-    pub(crate) fn sample(&mut self, after: Box<[u64; 256]>, now: Time) {
+    fn sample(&mut self, after: Box<[u64; 256]>, now: Time) {
         let fair_after = self.fair.bits(now);
         let seen = |class: &usize| after[*class] > 0 || fair_after[*class] > 0.0;
         let classes = (0..256).rfind(seen).map_or(0, |last| last + 1);
@@ -76,5 +96,65 @@ impl Goodputs {
         };
         self.samples.push(GoodputSample { at: now, classes: (0..classes).map(of).collect() });
         (self.before, self.fair_before) = (after, fair_after);
+    }
+}
+
+impl Observer for Goodputs {
+    fn next(&self) -> Time {
+        self.next
+    }
+
+    fn look(&mut self, view: &mut View) -> u64 {
+        self.claim(view.now, view.graph);
+        self.sample(view.network.taken(), view.now);
+        10 + view.graph.hosts.len() as u64
+    }
+
+    fn flow_starts(&mut self, flow: &FlowStart, _: &mut View) {
+        if flow.size.is_none() {
+            self.claims.push(Reverse(Claim(flow.start, flow.row, Some(*flow))));
+            let stop = flow.stop.map(|stop| Reverse(Claim(stop, flow.row, None)));
+            self.claims.extend(stop);
+        }
+    }
+
+    fn rate_changes(&mut self, link: LinkId, rate: Rate, view: &mut View) {
+        self.claim(view.now, view.graph);
+        self.fair.set_rate(link, rate, view.now);
+    }
+
+    fn share_changes(&mut self, class: u8, share: Share, view: &mut View) {
+        self.claim(view.now, view.graph);
+        self.fair.set_share(class, share, view.now);
+    }
+
+    fn full(&self, _: &dyn Observed) -> Option<(&'static str, Time)> {
+        Some(("goodput", self.room.full_at()?))
+    }
+}
+
+/// A flow without end begins or stops: when, its number, and what begins.
+#[derive(Debug)]
+struct Claim(Time, u64, Option<FlowStart>);
+
+impl Claim {
+    fn key(&self) -> (Time, bool, u64) {
+        (self.0, self.2.is_none(), self.1)
+    }
+}
+impl PartialEq for Claim {
+    fn eq(&self, other: &Claim) -> bool {
+        self.key() == other.key()
+    }
+}
+impl Eq for Claim {}
+impl PartialOrd for Claim {
+    fn partial_cmp(&self, other: &Claim) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Claim {
+    fn cmp(&self, other: &Claim) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
     }
 }

@@ -1,8 +1,10 @@
 //! How long a port's queues were: time-weighted mean, percentiles and maximum, exact at
 //! every change.
 
-use switchbed_qdisc::QueueId;
+use super::observer::{Asked, Site};
+use super::watch::AtPort;
 use switchbed_qdisc::units::{Bytes, Time};
+use switchbed_qdisc::{PortState, QueueId};
 
 /// Bins of the distribution; a bin is 1/256 of the buffer.
 const BINS: usize = 257;
@@ -94,11 +96,35 @@ impl Track {
 }
 
 /// A port's queues, and the port as a whole, packets on the wire not counted.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct QueueStats {
     bin_bytes: u64,
     queues: Vec<Track>,
     port: Track,
+}
+
+/// At the ports whose queues are measured, and at those of the monitors.
+pub(super) fn asked(site: &mut Site) -> Asked {
+    let mut links = site.measured()?;
+    for name in site.scenario.measure.monitors.ports() {
+        links.push(site.link(name)?);
+    }
+    for link in links {
+        let stats = QueueStats::new(site.queues(link), (site.memory)(link));
+        site.network.watched(link).add(stats);
+    }
+    Ok(None)
+}
+
+impl AtPort for QueueStats {
+    fn changed(&mut self, queue: QueueId, now: Time, state: &PortState) {
+        self.change(now, queue, state.queue_bytes(queue), state.bytes());
+    }
+
+    /// Forgets what was before `now`.
+    fn restart(&mut self, now: Time) {
+        self.queues.iter_mut().chain([&mut self.port]).for_each(|track| track.restart(now));
+    }
 }
 
 impl QueueStats {
@@ -113,11 +139,6 @@ impl QueueStats {
     pub fn change(&mut self, now: Time, queue: QueueId, queue_bytes: Bytes, port_bytes: Bytes) {
         self.queues[queue as usize].change(now, queue_bytes.get(), self.bin_bytes);
         self.port.change(now, port_bytes.get(), self.bin_bytes);
-    }
-
-    /// Forgets what was before `now` (warm-up).
-    pub fn restart(&mut self, now: Time) {
-        self.queues.iter_mut().chain([&mut self.port]).for_each(|track| track.restart(now));
     }
 
     /// Counts up to `now` (the end of the run).

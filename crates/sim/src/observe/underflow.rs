@@ -1,8 +1,10 @@
 //! Underflow: the time that a port's line idles while senders have data for it that they have
 //! not sent yet. Where the port is the bottleneck, their windows are too small in that time.
 
+use super::observer::{Asked, Observer, Site, View};
+use super::watch::{AtPort, Sent};
 use crate::ids::{HostId, LinkId};
-use crate::topology::{Graph, Hop};
+use crate::topology::Hop;
 use switchbed_qdisc::units::{Span, Time};
 
 /// A connection has data to send that it has not sent, or no longer.
@@ -59,31 +61,44 @@ impl Idle {
     }
 }
 
+/// A port's transmissions that nobody has looked at yet: each one's beginning and end.
+#[derive(Default)]
+struct Busy(Vec<(Time, Time)>);
+
+impl AtPort for Busy {
+    fn sent(&mut self, sent: &Sent) {
+        self.0.push((sent.left, sent.until));
+    }
+}
+
 /// The monitored ports' lines, and what is known of who waits.
 #[derive(Clone, Debug)]
 pub(crate) struct Underflow {
     links: Vec<(LinkId, Idle)>,
 }
 
-impl Underflow {
-    pub(crate) fn new(links: Vec<LinkId>) -> Self {
-        Underflow { links: links.into_iter().map(|link| (link, Idle::default())).collect() }
+pub(super) fn asked(site: &mut Site) -> Asked {
+    let asked = &site.scenario.measure.monitors.underflow;
+    if asked.is_empty() {
+        return Ok(None);
     }
+    let links = site.links(asked)?;
+    links.iter().for_each(|&link| site.network.watched(link).add(Busy::default()));
+    let links = links.into_iter().map(|link| (link, Idle::default())).collect();
+    Ok(Some(Box::new(Underflow { links })))
+}
 
-    /// What has happened since the last call: who has something to send, and each port's
-    /// transmissions, both in the order of time.
-    pub(crate) fn follow(
-        &mut self,
-        unsent: &[Unsent],
-        mut busy: impl FnMut(LinkId) -> Vec<(Time, Time)>,
-        graph: &Graph,
-    ) {
+impl Observer for Underflow {
+    /// Both are in the order of time: who has something to send, and each port's transmissions.
+    fn follow(&mut self, unsent: &[Unsent], view: &mut View) {
         let ways: Vec<Vec<LinkId>> =
-            unsent.iter().map(|change| graph.links(change.host, change.hop)).collect();
+            unsent.iter().map(|change| view.graph.links(change.host, change.hop)).collect();
         for (link, idle) in &mut self.links {
             let mut changes = unsent.iter().zip(&ways).filter(|(_, way)| way.contains(link));
             let mut change = changes.next();
-            for (begin, end) in busy(*link) {
+            let watch = view.network.watch_mut(*link);
+            let busy = watch.and_then(|watch| watch.of_mut::<Busy>());
+            for (begin, end) in busy.into_iter().flat_map(|busy| busy.0.drain(..)) {
                 while let Some((unsent, _)) = change.filter(|(unsent, _)| unsent.at < begin) {
                     idle.pend(unsent.at, unsent.begins);
                     change = changes.next();
@@ -97,11 +112,12 @@ impl Underflow {
         }
     }
 
-    /// Counts begin again.
-    pub(crate) fn restart(&mut self, now: Time) {
-        self.links.iter_mut().for_each(|(_, idle)| idle.restart(now));
+    fn restart(&mut self, view: &mut View) {
+        self.links.iter_mut().for_each(|(_, idle)| idle.restart(view.now));
     }
+}
 
+impl Underflow {
     /// The time that a port's line idled with work pending up to now, where it is monitored.
     pub(crate) fn idle(&mut self, link: LinkId, now: Time) -> Option<Span> {
         let (_, idle) = self.links.iter_mut().find(|(id, _)| *id == link)?;

@@ -1,11 +1,8 @@
 //! What is told of a port's doings.
 
-use super::bursts::Peaks;
-use super::capture::Tap;
-use super::changes::Changes;
-use super::queue_stats::QueueStats;
 use crate::ids::HostId;
 use crate::packet::Payload;
+use std::any::Any;
 use switchbed_qdisc::units::Time;
 use switchbed_qdisc::{Packet, PortState, QueueId};
 
@@ -14,6 +11,8 @@ use switchbed_qdisc::{Packet, PortState, QueueId};
 pub struct Sent {
     /// When its transmission began.
     pub left: Time,
+    /// When it ended.
+    pub until: Time,
     /// When its last bit reaches the far end.
     pub arrives: Time,
     /// The packet as it left, its mark included.
@@ -26,41 +25,53 @@ pub struct Sent {
     pub to: HostId,
 }
 
-/// Who watches a port.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Watch {
-    /// Its queues' lengths.
-    pub(crate) stats: Option<QueueStats>,
-    /// Every change of them.
-    pub(crate) changes: Option<Changes>,
-    /// The longest after each burst.
-    pub(crate) peaks: Option<Peaks>,
-    /// The beginning and the end of each transmission that nobody has looked at yet.
-    pub(crate) busy: Option<Vec<(Time, Time)>>,
-    /// What it sends.
-    pub(crate) tap: Option<Tap>,
+/// What observes a port: it is told as things happen there.
+pub(crate) trait AtPort: Any + Send {
+    /// A queue has changed.
+    fn changed(&mut self, queue: QueueId, now: Time, state: &PortState) {
+        let _ = (queue, now, state);
+    }
+    /// A packet leaves.
+    fn sent(&mut self, sent: &Sent) {
+        let _ = sent;
+    }
+    /// Counts begin again (the warm-up is over).
+    fn restart(&mut self, now: Time) {
+        let _ = now;
+    }
 }
 
+/// Who watches a port.
+#[derive(Default)]
+pub(crate) struct Watch(Vec<Box<dyn AtPort>>);
+
 impl Watch {
-    pub(crate) fn changed(&mut self, queue: QueueId, now: Time, state: &PortState) {
-        let bytes = state.queue_bytes(queue);
-        if let Some(stats) = &mut self.stats {
-            stats.change(now, queue, bytes, state.bytes());
-        }
-        if let Some(changes) = &mut self.changes {
-            changes.change(now, queue, bytes);
-        }
-        if let Some(peaks) = &mut self.peaks {
-            peaks.change(now, queue, bytes);
+    /// One more watches, unless one of its kind does.
+    pub(crate) fn add<T: AtPort>(&mut self, observer: T) {
+        if self.of::<T>().is_none() {
+            self.0.push(Box::new(observer));
         }
     }
 
-    pub(crate) fn sent(&mut self, sent: Sent, until: Time) {
-        if let Some(busy) = &mut self.busy {
-            busy.push((sent.left, until));
-        }
-        if let Some(tap) = &mut self.tap {
-            tap.note(sent);
-        }
+    /// The one of a kind.
+    pub(crate) fn of<T: AtPort>(&self) -> Option<&T> {
+        self.0.iter().find_map(|observer| (&**observer as &dyn Any).downcast_ref())
+    }
+
+    /// The same, to be asked for what it keeps.
+    pub(crate) fn of_mut<T: AtPort>(&mut self) -> Option<&mut T> {
+        self.0.iter_mut().find_map(|observer| (&mut **observer as &mut dyn Any).downcast_mut())
+    }
+
+    pub(crate) fn changed(&mut self, queue: QueueId, now: Time, state: &PortState) {
+        self.0.iter_mut().for_each(|observer| observer.changed(queue, now, state));
+    }
+
+    pub(crate) fn sent(&mut self, sent: &Sent) {
+        self.0.iter_mut().for_each(|observer| observer.sent(sent));
+    }
+
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.0.iter_mut().for_each(|observer| observer.restart(now));
     }
 }

@@ -1,0 +1,182 @@
+//! What looks on at a run: the trait of all who do, what they see, and those of a scenario.
+//!
+//! What is told at a port lives there, in its shard, and is a [`super::watch::AtPort`]; an
+//! [`Observer`] is the run's, and looks at the whole network at times that it knows beforehand, when
+//! all of it is at the same instant. A new kind is a file here and its line in [`KINDS`]. None
+//! changes what happens, and a run that is not looked at has none.
+
+use super::convergence::Underway;
+use super::underflow::Unsent;
+use super::watch::Watch;
+use super::{bursts, capture, changes, convergence, goodput, queue_stats, series, underflow};
+use crate::ids::LinkId;
+use crate::ports::{self, PortInfo};
+use crate::topology::Graph;
+use crate::traffic::FlowStart;
+use std::any::Any;
+use switchbed_qdisc::fairness::Share;
+use switchbed_qdisc::units::{Bytes, Rate, Time};
+use switchbed_qdisc::{Qdisc, QueueId};
+use switchbed_spec::{QueueProbe, Scenario};
+
+/// Each kind, asked whether a scenario wants it.
+const KINDS: [fn(&mut Site) -> Asked; 8] = [
+    queue_stats::asked,
+    capture::asked,
+    series::asked,
+    goodput::asked,
+    changes::asked,
+    bursts::asked,
+    convergence::asked,
+    underflow::asked,
+];
+
+/// An observer, if the scenario asks for one and it is not at ports alone; else the name of a port
+/// that there is not.
+pub(crate) type Asked = Result<Option<Box<dyn Observer>>, String>;
+
+/// What observes a run.
+pub(crate) trait Observer: Any + Send {
+    /// When it wants to look.
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+    /// Now that time has come. How many arrivals of packets took about as long.
+    fn look(&mut self, view: &mut View) -> u64 {
+        let _ = view;
+        0
+    }
+    /// A flow will start.
+    fn flow_starts(&mut self, flow: &FlowStart, view: &mut View) {
+        let _ = (flow, view);
+    }
+    /// What a link can carry has changed; nothing while it is down.
+    fn rate_changes(&mut self, link: LinkId, rate: Rate, view: &mut View) {
+        let _ = (link, rate, view);
+    }
+    /// A class has another share.
+    fn share_changes(&mut self, class: u8, share: Share, view: &mut View) {
+        let _ = (class, share, view);
+    }
+    /// Everything before now has happened; `unsent`: what hosts had to send meanwhile, in the order
+    /// of time.
+    fn follow(&mut self, unsent: &[Unsent], view: &mut View) {
+        let _ = (unsent, view);
+    }
+    /// Counts begin again (the warm-up is over).
+    fn restart(&mut self, view: &mut View) {
+        let _ = view;
+    }
+    /// Its table, and since when that lacks rows, if it does.
+    fn full(&self, network: &dyn Observed) -> Option<(&'static str, Time)> {
+        let _ = network;
+        None
+    }
+}
+
+/// A network as far as it may be looked at.
+pub(crate) trait Observed {
+    /// A link's port.
+    fn port(&self, link: LinkId) -> &dyn Qdisc;
+    /// The marking threshold in force at a port's queue in bytes.
+    fn threshold_bytes(&self, link: LinkId, queue: QueueId, now: Time) -> Option<f64>;
+    /// What watches a port, if anything does.
+    fn watch(&self, link: LinkId) -> Option<&Watch>;
+    /// The same, to be told.
+    fn watch_mut(&mut self, link: LinkId) -> Option<&mut Watch>;
+    /// Has a port watched from now on.
+    fn watched(&mut self, link: LinkId) -> &mut Watch;
+    /// The flows under way, requests apart.
+    fn underway(&self) -> Vec<Underway>;
+    /// Payload that receivers have taken so far, by class, answers included and requests not.
+    fn taken(&self) -> Box<[u64; 256]>;
+}
+
+/// What an observer sees.
+pub(crate) struct View<'a> {
+    pub(crate) now: Time,
+    pub(crate) network: &'a mut dyn Observed,
+    pub(crate) graph: &'a Graph,
+}
+
+/// What observers are built from.
+pub(crate) struct Site<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) graph: &'a Graph,
+    pub(crate) ports: &'a [PortInfo],
+    pub(crate) network: &'a mut dyn Observed,
+    /// The memory that a port's queues may take.
+    pub(crate) memory: &'a dyn Fn(LinkId) -> Bytes,
+}
+
+impl Site<'_> {
+    /// Finds a port.
+    pub(crate) fn link(&self, name: &str) -> Result<LinkId, String> {
+        ports::find(self.ports, name).ok_or_else(|| name.to_owned())
+    }
+
+    /// Finds several.
+    pub(crate) fn links(&self, names: &[String]) -> Result<Vec<LinkId>, String> {
+        names.iter().map(|name| self.link(name)).collect()
+    }
+
+    /// The ports whose queues are measured.
+    pub(crate) fn measured(&self) -> Result<Vec<LinkId>, String> {
+        match &self.scenario.measure.queues {
+            QueueProbe::Off => Ok(Vec::new()),
+            QueueProbe::All => Ok(ports::of_switches(self.ports).collect()),
+            QueueProbe::Ports(names) => self.links(names),
+        }
+    }
+
+    /// How many queues a port has.
+    pub(crate) fn queues(&self, link: LinkId) -> usize {
+        self.network.port(link).state().queues()
+    }
+}
+
+/// The observers of a run.
+pub(crate) struct Observers(Vec<Box<dyn Observer>>);
+
+impl Observers {
+    /// Those that a scenario asks for.
+    ///
+    /// # Errors
+    /// The name of a port that there is not.
+    pub(crate) fn new(site: &mut Site) -> Result<Observers, String> {
+        let asked = KINDS.iter().map(|kind| kind(site)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Observers(asked.into_iter().flatten().collect()))
+    }
+
+    /// The one of a kind.
+    pub(crate) fn of<T: Observer>(&self) -> Option<&T> {
+        self.0.iter().find_map(|observer| (&**observer as &dyn Any).downcast_ref())
+    }
+
+    /// The same, to be asked for what it keeps.
+    pub(crate) fn of_mut<T: Observer>(&mut self) -> Option<&mut T> {
+        self.0.iter_mut().find_map(|observer| (&mut **observer as &mut dyn Any).downcast_mut())
+    }
+
+    /// All.
+    pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut Box<dyn Observer>> {
+        self.0.iter_mut()
+    }
+
+    /// When one wants to look next.
+    pub(crate) fn next(&self) -> Time {
+        self.0.iter().map(|observer| observer.next()).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Those look whose time has come; how much work that was.
+    pub(crate) fn look(&mut self, view: &mut View) -> u64 {
+        let now = view.now;
+        let due = self.0.iter_mut().filter(|observer| observer.next() <= now);
+        due.map(|observer| observer.look(view)).sum()
+    }
+
+    /// The tables that lack rows, and since when.
+    pub(crate) fn full(&self, network: &dyn Observed) -> Vec<(&'static str, Time)> {
+        self.0.iter().filter_map(|observer| observer.full(network)).collect()
+    }
+}
