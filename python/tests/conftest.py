@@ -1,6 +1,7 @@
 """What the tests share: scenario files, and the program in a process of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
@@ -13,6 +14,10 @@ from forked import Forks
 from needs import pytest_runtest_protocol, pytest_runtest_setup, pytest_sessionfinish
 
 __all__ = ["pytest_runtest_protocol", "pytest_runtest_setup", "pytest_sessionfinish"]
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # Begun in a shell's background, where what is begun here would ignore Ctrl-C as well.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("unhurried", deadline=None)
 hypothesis.settings.load_profile("unhurried")
