@@ -129,6 +129,23 @@ def sweep(tmp_path: Path) -> Path:
     return path
 
 
+LONGEST = (
+    "test_live_labs.py",
+    "test_instructions.py",
+    "test_ray.py",
+    "test_documents.py",
+    "tour.ipynb",
+    "test_site.py",
+)
+"""Files that take longest, or wait longest."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest come first, so that of several workers none is left alone with one."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """In CI the machine has everything, so a skipped test is a failed one."""
