@@ -43,12 +43,14 @@ pgo: setup
 demo: setup
 	$(BIN)/python -m switchbed.demo
 
-# Labs and clusters wait more than they compute: a worker more than there are cores, and the longest
-# files first (python/tests/conftest.py).
+# Clusters and labs wait more than they compute: a worker more than there are cores, and the longest
+# files first (python/tests/conftest.py). Labs go by the clock: what computes is done before them.
+LIVE_TESTS := $(wildcard python/tests/test_live_*.py)
 WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test: test-system lint
 	cargo test --locked
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(LIVE_TESTS:%=--ignore=%)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(LIVE_TESTS)
 
 # Where it may, installs what a test would be skipped without.
 test-system:
