@@ -32,6 +32,11 @@ impl Settings {
         }
     }
 
+    /// Whether nothing but the network card paces a sender, which then asks for its packets.
+    pub fn paced_by_card(&self) -> bool {
+        matches!(self, Settings::Datagrams(_))
+    }
+
     /// Payload of a full packet in bytes.
     pub fn mss(&self) -> u32 {
         match self {
@@ -230,6 +235,15 @@ impl Receiving {
         match self {
             Receiving::Tcp(receiver) => receiver.received(),
             Receiving::Datagrams(receiver) => receiver.reached(),
+        }
+    }
+
+    /// Up to where all of the stream has come, if that is known.
+    #[inline]
+    pub fn in_order(&self) -> Option<u64> {
+        match self {
+            Receiving::Tcp(receiver) => Some(receiver.received()),
+            Receiving::Datagrams(_) => None,
         }
     }
 

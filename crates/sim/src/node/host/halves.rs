@@ -121,11 +121,9 @@ impl ReceiveHalf {
 
     /// Bytes of a flow that came.
     pub(super) fn taken(&self, flow: &Expected) -> u64 {
-        match &self.receiving {
-            Receiving::Tcp(receiver) => {
-                receiver.received().clamp(flow.from, flow.until) - flow.from
-            }
-            Receiving::Datagrams(_) => flow.taken,
+        match self.receiving.in_order() {
+            Some(until) => until.clamp(flow.from, flow.until) - flow.from,
+            None => flow.taken,
         }
     }
 

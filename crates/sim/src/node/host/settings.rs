@@ -54,7 +54,7 @@ impl Settings {
 
     /// A card asks every connection for its packets: nothing else would pace them.
     pub(super) fn cards_for_all(&self) -> bool {
-        matches!(self.transport, transport::Settings::Datagrams(_))
+        self.transport.paced_by_card()
     }
 
     pub(super) fn has_cards(&self) -> bool {

@@ -42,13 +42,13 @@ struct Dctcp {
 impl Window {
     pub(super) fn new(config: &Config, cwnd: f64) -> Window {
         let state = match config.control {
-            // Without TCP there are no windows.
-            CongestionControl::Reno | CongestionControl::Udp => State::Reno,
             CongestionControl::EcnStar => State::EcnStar,
             CongestionControl::Cubic { .. } => State::Cubic(Box::new(Cubic::new())),
             CongestionControl::Dctcp { alpha_start, .. } => {
                 State::Dctcp(Dctcp { alpha: alpha_start, window_end: 0, acked: 0, marked: 0 })
             }
+            // Others than TCP's have no windows.
+            _ => State::Reno,
         };
         Window { cwnd, ssthresh: config.initial_ssthresh, state }
     }
