@@ -54,7 +54,7 @@ fn let_out(card: &mut Reacting<Memory>, until: Time) -> Vec<(Time, u32)> {
 
 #[test]
 fn four_cards_share_a_port_by_weights() {
-    let weights = [("weights", "1 2 3 4"), ("active_threshold", "2KB"), ("t_s", "5ms")];
+    let weights = [("weights", "[1, 2, 3, 4]"), ("active_threshold", "2KB"), ("t_s", "5ms")];
     // The hosts' frames have the same addresses: to the switch they differ by class.
     let weighted =
         notifier("af-qcn", &[&weights[..], &[("alpha", "0.25"), ("by", "class")]].concat());

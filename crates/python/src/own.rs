@@ -49,14 +49,13 @@ impl<'a> Own<'a> {
     }
 
     fn seats(&self, py: Python<'_>, scheme: &SchemeChoice, port: Port) -> PyResult<Taken> {
-        let (Some((file, classes)), Some(base)) = (scheme.python(), scheme.base()) else {
-            return Ok(Taken::default());
-        };
+        let Some(python) = &scheme.python else { return Ok(Taken::default()) };
         let params = PyDict::new(py);
-        for (name, value) in scheme.own_params() {
+        for (name, value) in &python.own {
             params.set_item(name, object(py, value)?)?;
         }
-        let seats = self.make.bind(py).call1((file, classes, base.name, params, port))?;
+        let (classes, base) = (python.classes.names(), scheme.scheme.about().name);
+        let seats = self.make.bind(py).call1((&python.file, classes, base, params, port))?;
         let seats = seats.cast::<PyDict>()?;
         let mut taken = Taken::default();
         for (seat, methods) in seats {
@@ -111,7 +110,7 @@ impl Outside for Own<'_> {
 /// Whether a port of the scenario has such a scheme.
 pub fn is_in(scenario: &Scenario) -> bool {
     let deployed = scenario.deploy.iter().filter_map(|deploy| deploy.scheme.as_ref());
-    [&scenario.scheme].into_iter().chain(deployed).any(|scheme| scheme.python().is_some())
+    [&scenario.scheme].into_iter().chain(deployed).any(|scheme| scheme.python.is_some())
 }
 
 /// A parameter as a class gets it: bytes, picoseconds and bits per second are whole numbers.

@@ -7,15 +7,41 @@ pub use arrivals::Arrivals;
 
 use crate::packet::Packet;
 use crate::units::{Rate, Span};
+use crate::{params, words};
 
-/// Whose traffic is counted together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Party {
-    /// A flow's.
-    #[default]
-    Flow,
-    /// A class's: a tenant.
-    Class,
+words! {
+    /// Whose traffic is counted together.
+    #[derive(Default)]
+    pub enum Party {
+        /// A flow's.
+        #[default]
+        Flow = "flow",
+        /// A class's: a tenant.
+        Class = "class",
+    }
+}
+
+params! {
+    /// Who shares, and by which weights and caps.
+    pub struct ShareParams {
+        /// Whose traffic is counted together: a flow's, or a class's (a tenant's).
+        by: Party = "flow";
+        /// Weights of the classes 0, 1, …; a flow has its class's. Default: 1.
+        weights: Vec<f64> = "[]" as List(&POSITIVE);
+        /// The most that the classes 0, 1, … may have; a flow has its class's. Default: no cap.
+        max: Vec<Rate> = "[]";
+    }
+}
+
+impl ShareParams {
+    /// The classes' weights and caps: two lists, of which either may be the longer.
+    pub fn shares(&self) -> Shares {
+        let share = |class: usize| Share {
+            weight: self.weights.get(class).copied().unwrap_or(1.0),
+            cap: self.max.get(class).copied(),
+        };
+        Shares::new((0..self.weights.len().max(self.max.len())).map(share).collect())
+    }
 }
 
 impl Party {

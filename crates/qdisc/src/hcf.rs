@@ -24,16 +24,70 @@
 //! or 1 of the port is the high one, by turns. A paused high queue lets the low one go first.
 
 use crate::arena::{Note, SlotId};
-use crate::buffer::Crosspoint;
+use crate::buffer::{Crosspoint, Overflow};
 use crate::classifier::hashed;
+use crate::cqrd::OwnPart;
+use crate::definition::{About, Definition, Layout};
 use crate::packet::{Packet, QueueId};
+use crate::param::{Flat, Unfit};
+use crate::params;
 use crate::random::Random;
 use crate::scheme::{Scheme, Stored};
 use crate::seats::{Admission, Buffer, Departure, Intent, Marker, Selection};
-use crate::units::{Span, Time};
+use crate::site::{Built, Site};
+use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
 
-/// HCF's parameters.
+params! {
+    /// HCF's parameters, as a scenario gives them.
+    pub struct HcfParams {
+        /// Bins that flows are hashed into.
+        bins: u32 = "20" as count(1, 1_000_000);
+        /// Packets of a bin that may go first each time.
+        credits: u32 = "1" as count(1, 1_000_000);
+        /// The hash key changes when credits are renewed, at the earliest after this time. The
+        /// paper gives none.
+        period: Span = "10ms";
+        /// Each queue's memory.
+        own: Flat<OwnPart>;
+    }
+}
+
+impl Definition for Hcf<Box<dyn Marker + Send>> {
+    type Params = HcfParams;
+
+    const ABOUT: About = About {
+        name: "hcf",
+        paper: "Shpiner, Keslassy, Bracha, Dagan, Iny, Soha, A Switch-Based Approach to \
+                Throughput Collapse and Starvation in Data Centers, IWQoS 2010",
+        summary: "Flows are hashed into bins with credits: packets with credit go first, the rest \
+                  when those are gone and credits are renewed.",
+        source: "as Chen, Zhao, Pei have it, sections 2.3 and 3.3",
+        seats: ["HCF", "half each, tail drop", "step on the queue", "HCF", "none"],
+        needs_pool: false,
+    };
+
+    fn complete(params: &mut HcfParams, _: Bytes) -> Result<(), Unfit> {
+        params.own.check()
+    }
+
+    fn layout(params: &HcfParams, _: u32) -> Option<Layout> {
+        Some(params.own.layout(2))
+    }
+
+    fn acts(params: &HcfParams) -> bool {
+        params.own.acts()
+    }
+
+    fn build(params: &HcfParams, site: Site) -> Built {
+        let HcfParams { bins, credits, period, ref own } = *params;
+        let settings = HcfSettings { bins: bins as usize, credits, period };
+        let hcf = Hcf::new(settings, own.memory(&site, Overflow::Tail), own.step(&site));
+        site.whole(hcf)
+    }
+}
+
+/// HCF's settings.
 #[derive(Clone, Copy, Debug)]
 pub struct HcfSettings {
     /// Bins that flows are hashed into, at least 1.

@@ -12,19 +12,26 @@
 pub mod arena;
 pub mod buffer;
 pub mod classifier;
+pub mod cqrd;
+pub mod definition;
 pub mod driver;
 pub mod fairness;
 pub mod hcf;
 pub mod marker;
 pub mod notifier;
 pub mod packet;
+pub mod param;
 pub mod port;
+pub mod quantity;
 pub mod random;
 pub mod reaction;
+pub mod registry;
 pub mod scheduler;
 pub mod scheme;
 pub mod seats;
 pub mod set;
+pub mod site;
+pub mod switch;
 pub mod units;
 pub mod view;
 

@@ -6,30 +6,36 @@ mod cedm;
 mod e_ecn;
 mod growth;
 mod mq_ecn;
+mod none;
 mod random_mark;
 mod red;
 mod s_ecn;
 mod share;
 mod step;
 
-pub use afd::{Afd, AfdSettings};
-pub use cedm::{Cedm, CedmSettings};
-pub use e_ecn::EEcn;
-pub use mq_ecn::MqEcn;
+pub use afd::{Afd, AfdParams, AfdSettings};
+pub use cedm::{Cedm, CedmParams, CedmSettings};
+pub use e_ecn::{EEcn, EEcnParams};
+pub use growth::GrowthParams;
+pub use mq_ecn::{Estimate, MqEcn, MqEcnParams};
 pub use random_mark::RandomMark;
-pub use red::{Red, RedSettings, Spacing};
-pub use s_ecn::SEcn;
+pub use red::{Red, RedParams, RedSettings, Spacing};
+pub use s_ecn::{SEcn, SEcnParams};
 pub use share::{Rounds, Share, Timed, Weights, Whole};
-pub use step::Step;
+pub use step::{
+    PerPool, PerPort, PerQueue, PerQueueDq, PerQueueMin, StandardThreshold, Step, StepParams,
+};
 
-/// Where a marker compares the queue with its threshold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MarkAt {
-    /// As the packet arrives, itself counted.
-    #[default]
-    Enqueue,
-    /// As it leaves, itself counted.
-    Dequeue,
+use crate::words;
+
+words! {
+    /// Where a marker compares the queue with its threshold.
+    pub enum MarkAt {
+        /// As the packet arrives, itself counted.
+        Enqueue = "enqueue",
+        /// As it leaves, itself counted.
+        Dequeue = "dequeue",
+    }
 }
 
 /// base^n by squaring.

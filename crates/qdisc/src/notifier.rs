@@ -3,5 +3,5 @@
 mod af_qcn;
 mod qcn;
 
-pub use af_qcn::{AfQcn, AfQcnSettings, Rounding};
-pub use qcn::{Qcn, QcnSettings};
+pub use af_qcn::{AfQcn, AfQcnParams, AfQcnSettings, Rounding};
+pub use qcn::{Qcn, QcnParams, QcnSettings};

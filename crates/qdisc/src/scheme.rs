@@ -11,6 +11,7 @@ use crate::seats::{
 };
 use crate::units::{Span, Time};
 use crate::view::{DropReason, View};
+use auto_impl::auto_impl;
 
 /// What a caller must provide for a scheme to be right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +32,7 @@ pub struct Stored {
 /// One port's queue management. Hooks are those of [`crate::seats`], which says what
 /// each means and what its view counts.
 #[allow(missing_docs)]
+#[auto_impl(Box)]
 pub trait Scheme {
     fn classify(&mut self, view: &View, packet: &Packet) -> QueueId;
     fn intend(&self, view: &View, q: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent;

@@ -8,7 +8,7 @@ use switchbed_spec::{Param, ParamKind};
 /// Every scheme: its name, paper, rule, source, seats and parameters with what they
 /// take, their defaults and meanings.
 pub fn schemes() -> Json {
-    registry().iter().map(scheme).collect()
+    registry().map(scheme).collect()
 }
 
 fn scheme(scheme: &SchemeInfo) -> Json {

@@ -138,7 +138,7 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
     let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &all, mtu)?;
     let scheme_section = open(switchbed_spec::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(scheme_section, &switch, &all, packet, &[])?;
-    if scheme.python().is_some() {
+    if scheme.python.is_some() {
         let at = root.get("scheme").map_or(At::Unwritten, |node| node.at);
         let message = "is \"python\": it runs in the simulator alone; write it in Rust for this";
         return Err(origin.mistake(at, "scheme.name", message));

@@ -73,7 +73,7 @@ pub(crate) fn near<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) ->
 pub(crate) fn home(name: &str) -> Option<String> {
     let has = |keys: &[Param]| keys.iter().any(|param| param.name == name);
     let section = SECTIONS.iter().find(|section| has(section.keys));
-    let scheme = || schemes().iter().find(|scheme| has(scheme.params));
+    let scheme = || schemes().find(|scheme| has(scheme.params));
     let scheme = || scheme().map(|_| format!("scheme.params.{name}"));
     section.map(|section| format!("{}.{name}", section.name)).or_else(scheme)
 }

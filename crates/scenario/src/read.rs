@@ -2,7 +2,7 @@
 
 use crate::mistake::{list_of, near};
 use crate::tree::{Data, Node};
-use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_qdisc::units::Bytes;
 use switchbed_spec::ParamKind;
 use switchbed_spec::quantity;
 use switchbed_spec::scheme::Value;
@@ -100,43 +100,6 @@ fn word(node: &Node, words: &[&'static str]) -> Result<&'static str, String> {
     Err(format!("it must be {}{guess}", list_of(words.iter().copied())))
 }
 
-/// What a key's value becomes.
-pub(crate) trait FromValue: Sized {
-    /// `None` only where the key's kind is another: a slip in this program.
-    fn from_value(value: Value) -> Option<Self>;
-}
-
-impl FromValue for Value {
-    fn from_value(value: Value) -> Option<Self> {
-        Some(value)
-    }
-}
-
-macro_rules! from_value {
-    ($($variant:ident($inner:ident) => $type:ty = $out:expr;)*) => {$(
-        impl FromValue for $type {
-            fn from_value(value: Value) -> Option<Self> {
-                match value {
-                    Value::$variant($inner) => $out,
-                    _ => None,
-                }
-            }
-        }
-    )*};
-}
-from_value! {
-    Bytes(size) => Bytes = Some(size);
-    Span(time) => Span = Some(time);
-    Rate(rate) => Rate = Some(rate);
-    Number(x) => f64 = Some(x);
-    Count(n) => u64 = Some(n);
-    Count(n) => u32 = n.try_into().ok();
-    Count(n) => u16 = n.try_into().ok();
-    Count(n) => u8 = n.try_into().ok();
-    Flag(flag) => bool = Some(flag);
-    Word(word) => String = Some(word);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,7 +112,7 @@ mod tests {
         let packet = Some(Bytes::new(1500));
         let keys = SECTIONS.iter().flat_map(|section| section.keys);
         for Param { name, kind, default, required, doc } in
-            keys.chain(schemes().iter().flat_map(|scheme| scheme.params))
+            keys.chain(schemes().flat_map(|scheme| scheme.params))
         {
             assert!(!doc.is_empty(), "{name}");
             assert!(!required || default.is_none(), "{name}");

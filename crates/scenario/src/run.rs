@@ -19,9 +19,9 @@ const MOST: u64 = 200_000;
 /// So many for a scenario, and by nothing but it: what a run counts as events depends on where it
 /// is interrupted.
 fn batch(scenario: &Scenario) -> u64 {
-    match scenario.scheme.name.as_str() {
-        "python" => BATCH,
-        _ => (BATCH_A_HOST * u64::from(scenario.topology.hosts())).clamp(BATCH, MOST),
+    match scenario.scheme.python {
+        Some(_) => BATCH,
+        None => (BATCH_A_HOST * u64::from(scenario.topology.hosts())).clamp(BATCH, MOST),
     }
 }
 

@@ -71,7 +71,7 @@ fn note(kind: &ParamKind) -> String {
                 let names: Vec<&str> = scheme.params.iter().map(|param| param.name).collect();
                 format!(" {}: {}.", scheme.name, names.join(", "))
             };
-            schemes().iter().filter(|scheme| !scheme.params.is_empty()).map(of).collect()
+            schemes().filter(|scheme| !scheme.params.is_empty()).map(of).collect()
         }
         _ => String::new(),
     }

@@ -2,10 +2,11 @@
 //! is opened, keys that do not apply to what was chosen when it is closed.
 
 use crate::mistake::{Mistake, Origin, home, list_of, near};
-use crate::read::{FromValue, read};
+use crate::read::read;
 use crate::tree::{At, Data, Node, Table, parse_value};
 use std::cell::RefCell;
 use switchbed_qdisc::units::Bytes;
+use switchbed_spec::param::{Field, Value, Values};
 use switchbed_spec::{Param, ParamKind};
 
 /// A section that is being read.
@@ -102,18 +103,18 @@ impl<'a> Section<'a> {
     }
 
     /// The key's value, or its default, or `None`.
-    pub fn maybe<T: FromValue>(&self, name: &str) -> Result<Option<T>, Mistake> {
+    pub fn maybe<T: Field>(&self, name: &str) -> Result<Option<T>, Mistake> {
         let kind = &self.param(name).kind;
         self.node(name).map(|node| self.read(kind, &node, name)).transpose()
     }
 
     /// The key's value, or its default. Without either it is missing.
-    pub fn get<T: FromValue>(&self, name: &str) -> Result<T, Mistake> {
+    pub fn get<T: Field>(&self, name: &str) -> Result<T, Mistake> {
         self.maybe(name)?.ok_or_else(|| self.missing(name))
     }
 
     /// The key's value, or another key's.
-    pub fn get_or<T: FromValue>(&self, name: &str, other: T) -> Result<T, Mistake> {
+    pub fn get_or<T: Field>(&self, name: &str, other: T) -> Result<T, Mistake> {
         Ok(self.maybe(name)?.unwrap_or(other))
     }
 
@@ -128,7 +129,12 @@ impl<'a> Section<'a> {
     }
 
     /// A list's items.
-    pub fn list<T: FromValue>(&self, name: &str) -> Result<Option<Vec<T>>, Mistake> {
+    pub fn list<T: Field>(&self, name: &str) -> Result<Option<Vec<T>>, Mistake> {
+        let items = self.items(name)?;
+        Ok(items.map(|items| items.into_iter().map(|item| self.typed(item, name)).collect()))
+    }
+
+    fn items(&self, name: &str) -> Result<Option<Vec<Value>>, Mistake> {
         let kinds = match &self.param(name).kind {
             ParamKind::Either(kinds) => kinds,
             kind => std::slice::from_ref(kind),
@@ -141,19 +147,39 @@ impl<'a> Section<'a> {
         let (Data::List(items), Some(item_kind)) = (&data, item_kind) else {
             return Err(self.wrong(name, &Node { at, data }, "it must be a list, [ … ]"));
         };
-        let item = |(i, node)| self.read(item_kind, node, &format!("{name}.{i}"));
+        let item = |(i, node)| self.value(item_kind, node, &format!("{name}.{i}"));
         items.iter().enumerate().map(item).collect::<Result<_, _>>().map(Some)
     }
 
+    /// The values of all its keys, defaults included; those left out are not among them.
+    pub fn values(&self) -> Result<Values, Mistake> {
+        let mut values = Values::new();
+        for &Param { name, kind, required, .. } in self.keys {
+            let value = match self.node(name) {
+                Some(Node { data: Data::List(_), .. }) if takes_list(&kind) => {
+                    Value::List(self.items(name)?.unwrap_or_default())
+                }
+                Some(node) => self.value(&kind, &node, name)?,
+                None if required => return Err(self.missing(name)),
+                None => continue,
+            };
+            values.insert(name.to_owned(), value);
+        }
+        Ok(values)
+    }
+
     /// Reads one value of the section, called `name` in messages.
-    pub fn read<T: FromValue>(
-        &self,
-        kind: &ParamKind,
-        node: &Node,
-        name: &str,
-    ) -> Result<T, Mistake> {
-        let value = read(kind, node, self.packet).map_err(|why| self.wrong(name, node, &why))?;
-        Ok(T::from_value(value).unwrap_or_else(|| unreachable!("{name} is read as another type")))
+    pub fn read<T: Field>(&self, kind: &ParamKind, node: &Node, name: &str) -> Result<T, Mistake> {
+        Ok(self.typed(self.value(kind, node, name)?, name))
+    }
+
+    fn typed<T: Field>(&self, value: Value, name: &str) -> T {
+        T::from_value(value).unwrap_or_else(|| unreachable!("{name} is read as another type"))
+    }
+
+    /// The same as a value of its kind.
+    pub fn value(&self, kind: &ParamKind, node: &Node, name: &str) -> Result<Value, Mistake> {
+        read(kind, node, self.packet).map_err(|why| self.wrong(name, node, &why))
     }
 
     /// The mistake that the key's value, given or default, is.
@@ -200,6 +226,14 @@ impl<'a> Section<'a> {
             }
         }
         Ok(())
+    }
+}
+
+fn takes_list(kind: &ParamKind) -> bool {
+    match kind {
+        ParamKind::List(_) => true,
+        ParamKind::Either(kinds) => kinds.iter().any(takes_list),
+        _ => false,
     }
 }
 

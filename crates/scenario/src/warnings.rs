@@ -5,7 +5,6 @@ use crate::summary::{BySize, Fct, Summary};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
-use switchbed_spec::scheme::Value;
 use switchbed_spec::{CongestionControl, Scenario, Traffic};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
@@ -101,11 +100,11 @@ fn goes_on(traffic: &Traffic) -> bool {
 
 /// A window in which no packet can come and go (E-ECN's equation 3).
 fn short_window(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
-    let Some(Value::Span(t_i)) = scenario.scheme.params.get("t_i") else { return None };
+    let t_i = scenario.scheme.scheme.window()?;
     let switches = reports.iter().filter(|report| report.info.is_switch());
     let slowest = switches.map(|report| report.info.cable.rate).min()?;
     let packet_time = slowest.tx_time(scenario.host.mtu.get() as u32);
-    (*t_i < packet_time).then(|| {
+    (t_i < packet_time).then(|| {
         format!(
             "t_i is {t_i}, shorter than a packet's time at {slowest}, {packet_time}: the growth of \
              a queue means nothing then"

@@ -41,7 +41,7 @@ fn labels(sets: &[&str]) -> Vec<String> {
 }
 
 fn param(plan: &Plan, name: &str) -> String {
-    match &plan.scenario.scheme.params[name] {
+    match &plan.scenario.scheme.params()[name] {
         Value::Number(x) => x.to_string(),
         Value::Bytes(size) => size.to_string(),
         other => format!("{other:?}"),
@@ -79,7 +79,7 @@ fn the_first_key_is_the_slowest() {
     assert_eq!(loads, [0.5, 0.5]);
     assert_eq!(sources(&all[0])[1].0, 0.1);
     let scheme = &all[2].scenario.scheme;
-    assert_eq!((scheme.name.as_str(), scheme.label.as_str()), ("mq-ecn", "fast"));
+    assert_eq!((scheme.name(), scheme.label.as_str()), ("mq-ecn", "fast"));
     assert_eq!(all[0].scenario.scheme.label, "per-queue");
     assert!(all.iter().all(|plan| plan.scenario.run.seed == 1));
 }
@@ -89,10 +89,10 @@ fn shared_parameters_hold_where_a_scheme_has_them_and_gives_none() {
     let text = FILE.replace("threshold = \"65pkt\"", "threshold = \"65pkt\"\nt_idle = \"3us\"");
     let all = plans(&text, &[], None);
     assert_eq!(param(&all[0], "threshold"), "97.5KB");
-    assert!(!all[0].scenario.scheme.params.contains_key("t_idle"));
+    assert!(!all[0].scenario.scheme.params().contains_key("t_idle"));
     assert_eq!(param(&all[2], "threshold"), "13.5KB");
     assert_eq!(param(&all[2], "beta"), "0.5");
-    assert!(all[2].scenario.scheme.params.contains_key("t_idle"));
+    assert!(all[2].scenario.scheme.params().contains_key("t_idle"));
 }
 
 #[test]

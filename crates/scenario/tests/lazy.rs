@@ -44,7 +44,7 @@ fn on_fig9s_fabric_with_every_scheme() {
     let plans = plans(&file, &sets, None).unwrap_or_else(|mistake| panic!("{mistake}"));
     let mut seen = BTreeSet::new();
     for plan in plans {
-        let name = plan.scenario.scheme.name.clone();
+        let name = plan.scenario.scheme.name().to_owned();
         if seen.insert(name.clone()) {
             let whole = outcome(&plan.scenario, Division::ALONE, 1_000_000);
             let parts =
@@ -54,6 +54,6 @@ fn on_fig9s_fabric_with_every_scheme() {
         }
     }
     // The one that the reader writes is whatever that does.
-    let all = schemes().iter().map(|scheme| scheme.name.to_owned());
+    let all = schemes().map(|scheme| scheme.name.to_owned());
     assert_eq!(seen, all.filter(|name| name != "python").collect());
 }

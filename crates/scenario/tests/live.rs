@@ -58,7 +58,7 @@ fn a_value_can_be_set() {
     assert_ne!(changed.scheme, set(&[]).scheme);
     assert_eq!(set(&["port.right.rate=10Mbps"]).port[1].rate, Rate::from_mbps(10));
     let mq_ecn = set(&["scheme=mq-ecn", "scheme.params.beta=0.5"]);
-    assert_eq!(mq_ecn.scheme.name, "mq-ecn");
+    assert_eq!(mq_ecn.scheme.name(), "mq-ecn");
 }
 
 #[test]
@@ -121,13 +121,13 @@ fn another_scheme_drops_the_parameters_of_the_old_one_and_says_so() {
         &["scheme.params.kmin=1pkt", "scheme={ name = \"per-queue\" }", threshold],
     ] {
         let (live, notes) = set(sets).unwrap();
-        assert_eq!(live.scheme.name, "per-queue", "{sets:?}");
+        assert_eq!(live.scheme.name(), "per-queue", "{sets:?}");
         let [note] = &notes[..] else { panic!("{sets:?}: {notes:?}") };
         assert!(note.starts_with("kmax") && note.contains("of scheme red dropped"), "{note}");
     }
     // Back again, they are gone; what both have stays; nobody's is nobody's.
     assert!(set(&["scheme=none", "scheme=red"]).unwrap_err().contains("kmax"));
-    let threshold_of = |sets| read(GOOD, sets).unwrap().scheme.params["threshold"].clone();
+    let threshold_of = |sets| read(GOOD, sets).unwrap().scheme.params()["threshold"].clone();
     assert_eq!(threshold_of(&["scheme=mq-ecn"]), threshold_of(&[]));
     assert_eq!(set(&["switch.buffer=50pkt"]).unwrap().1, Vec::<String>::new());
     let mistake = set(&["scheme=per-queue", threshold, "scheme.params.kmax=3pkt"]).unwrap_err();

@@ -564,7 +564,7 @@ fn reds_thresholds_must_be_in_order() {
     );
     assert!(read(&red("20pkt"), &[]).is_ok());
     let plan = read(&red("20pkt").replace("kmin = \"20pkt\"\n", ""), &[]).unwrap().remove(0);
-    assert_eq!(plan.scenario.scheme.params["kmin"], Value::Bytes(Bytes::new(15_000)));
+    assert_eq!(plan.scenario.scheme.params()["kmin"], Value::Bytes(Bytes::new(15_000)));
 }
 
 /// The star with this scheme and these parameters, which begin on line 13.
@@ -604,7 +604,7 @@ k2 = "40pkt" -> senders = 6\nburst = "64KB"
 fn cedms_settings_follow_from_the_bursts() {
     let params = |sets: &[&str]| {
         let text = with_scheme("cedm", "k1 = \"20pkt\"\nburst = \"28333B\"");
-        read(&text, sets).unwrap().remove(0).scenario.scheme.params
+        read(&text, sets).unwrap().remove(0).scenario.scheme.params()
     };
     // Section IV-C: N = 2 and five packets of decrease give 0.129, and K2 = K1 + (N - 1)·B.
     let two = params(&[]);
@@ -635,7 +635,7 @@ t_a -> t_i_packets = 0\nt_a
     );
     let rtts = text.replace("t_a = \"300us\"", "base_rtt = \"85.2us\"\nt_a_rtts = 5");
     let choice = read(&rtts, &[]).unwrap().remove(0).scenario.scheme;
-    assert_eq!(choice.params["t_a"], Value::Span(Span::from_us(426)));
+    assert_eq!(choice.params()["t_a"], Value::Span(Span::from_us(426)));
 }
 
 #[test]
@@ -715,7 +715,7 @@ memory = "2MB" -> [[deploy]]\nswitches = "leaf1"\nscheme = "cq"
         (deploy.switches.as_slice(), deploy.memory),
         (&["leaf0".to_owned()][..], Some(Bytes::new(2_000_000)))
     );
-    assert_eq!(deploy.scheme.as_ref().unwrap().name, "cq");
+    assert_eq!(deploy.scheme.as_ref().unwrap().name(), "cq");
     assert!(read(&text, &["deploy.fraction=0"]).unwrap()[0].scenario.deploy.is_empty());
     let again = read(&to_toml(&plans[0].scenario), &[]).unwrap().remove(0).scenario;
     assert_eq!(again, plans[0].scenario);

@@ -109,7 +109,7 @@ fn flows_are_the_same_whatever_looks_on_and_however_the_work_is_divided() {
         .collect();
     let (mut seen, mut nth) = (BTreeSet::new(), 0);
     for plan in plans {
-        let name = plan.scenario.scheme.name.clone();
+        let name = plan.scenario.scheme.name().to_owned();
         if !seen.insert(name.clone()) {
             continue;
         }
@@ -131,6 +131,6 @@ fn flows_are_the_same_whatever_looks_on_and_however_the_work_is_divided() {
         }
         nth += 1;
     }
-    let all = schemes().iter().map(|scheme| scheme.name.to_owned());
+    let all = schemes().map(|scheme| scheme.name.to_owned());
     assert_eq!(seen, all.filter(|name| name != "python").collect());
 }

@@ -33,15 +33,14 @@ fn the_base_takes_its_parameters_and_the_classes_the_rest() {
     let plan = &plans(FILE)[0];
     let scheme = &plan.scenario.scheme;
     assert_eq!(scheme.label, "A + B");
-    let (file, classes) = scheme.python().unwrap();
-    assert!(file.ends_with("src/lib.rs") && classes == ["A", "B"]);
+    let python = scheme.python.as_ref().unwrap();
+    assert!(python.file.ends_with("src/lib.rs") && python.classes.names() == ["A", "B"]);
     // What the base leaves to defaults, and what follows from others, is resolved too.
-    let base = scheme.base().unwrap();
-    assert_eq!(base.name, "red");
-    assert!(base.params.contains_key("kmin") && base.params.contains_key("weight"));
-    let own = scheme.own_params();
-    assert_eq!(own.len(), 1);
-    assert!(matches!(own["mine"], Value::Span(_)));
+    assert_eq!(scheme.scheme.about().name, "red");
+    let base = scheme.scheme.values();
+    assert!(base.contains_key("kmin") && base.contains_key("weight"));
+    assert_eq!(python.own.len(), 1);
+    assert!(matches!(python.own["mine"], Value::Span(_)));
     let again = plans_of("again", &to_toml(&plan.scenario), Path::new(""), &[], None);
     assert_eq!(again.unwrap()[0].scenario, plan.scenario);
 }
@@ -49,7 +48,7 @@ fn the_base_takes_its_parameters_and_the_classes_the_rest() {
 #[test]
 fn compared_schemes_keep_to_their_own_parameters() {
     let text = format!("{FILE}[compare]\nscheme = [\"python\", \"red\", \"none\"]\n");
-    let names = |plan: &Plan| plan.scenario.scheme.params.keys().cloned().collect::<Vec<_>>();
+    let names = |plan: &Plan| plan.scenario.scheme.params().keys().cloned().collect::<Vec<_>>();
     let plans = plans(&text);
     assert!(names(&plans[0]).contains(&"mine".to_owned()));
     assert!(names(&plans[1]).contains(&"kmax".to_owned()));

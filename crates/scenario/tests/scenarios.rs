@@ -99,12 +99,12 @@ fn all_four_schemes_run_on_the_fat_tree_of_128_hosts() {
     let file = scenarios()[0].with_file_name("fat-tree.toml");
     let few = ["traffic.0.flows=60".to_owned()];
     let plans = plans(&file, &few, None).unwrap_or_else(|mistake| panic!("{mistake}"));
-    let names: Vec<&str> = plans.iter().map(|plan| plan.scenario.scheme.name.as_str()).collect();
+    let names: Vec<&str> = plans.iter().map(|plan| plan.scenario.scheme.name()).collect();
     assert_eq!(names, ["per-queue", "per-queue-dq", "s-ecn", "e-ecn"]);
     for plan in plans {
         let results = run(&plan.scenario, &Progress::new()).unwrap();
         assert_eq!((results.summary.flows.count, results.summary.flows.finished), (60, 60));
-        assert!(results.summary.marks > 0, "{}", plan.scenario.scheme.name);
+        assert!(results.summary.marks > 0, "{}", plan.scenario.scheme.name());
         // The host's rate bounds the FCT from below, whatever the tiers above.
         assert!(results.summary.slowdown.all.p50.is_some_and(|p50| p50 >= 1.0));
     }

@@ -4,7 +4,7 @@ use crate::ids::LinkId;
 use switchbed_qdisc::fairness::{Share, Shares};
 use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::event::{Change, Event};
-use switchbed_spec::{Scenario, SchemeChoice, build};
+use switchbed_spec::{Scenario, SchemeChoice};
 
 /// A change, with what it names found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,15 +96,12 @@ impl Timeline {
 
 /// The shares of the classes when the run starts.
 pub(crate) fn initial_shares(scenario: &Scenario) -> Shares {
-    match has_shares(&scenario.scheme) {
-        true => build::shares(&scenario.scheme),
-        false => Shares::default(),
-    }
+    scenario.scheme.scheme.shares().map_or(Shares::default(), |(_, shares)| shares)
 }
 
 /// Whether a scheme has weights and caps.
-fn has_shares(scheme: &SchemeChoice) -> bool {
-    scheme.params.contains_key("weights")
+fn has_shares(choice: &SchemeChoice) -> bool {
+    choice.scheme.shares().is_some()
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! III): how long bursts are, how far the queue swings, what that costs and what CEDM saves.
 
 use crate::common::*;
-use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
@@ -44,13 +43,13 @@ fn step(k: f64) -> SchemeChoice {
 /// CEDM with the paper's settings: K2 = 5/4·K1 + 1/4·C·RTT and w_s for two senders.
 fn cedm(k1: f64) -> SchemeChoice {
     let bytes = |packets: f64| Value::Bytes(Bytes::new((packets * MTU as f64) as u64));
-    let params = BTreeMap::from([
-        ("k1".to_string(), bytes(k1)),
-        ("k2".to_string(), bytes(1.25 * k1 + 0.25 * CD)),
-        ("w_s".to_string(), Value::Number(0.129)),
-        ("header".to_string(), Value::Bytes(Bytes::new(66))),
-    ]);
-    SchemeChoice { name: "cedm".into(), label: "cedm".into(), params }
+    let params = [
+        ("k1", bytes(k1)),
+        ("k2", bytes(1.25 * k1 + 0.25 * CD)),
+        ("w_s", Value::Number(0.129)),
+        ("header", Value::Bytes(Bytes::new(66))),
+    ];
+    named("cedm", &params)
 }
 
 const DCTCP: CongestionControl = CongestionControl::Dctcp { g: 1.0 / 16.0, alpha_start: 1.0 };

@@ -48,7 +48,7 @@ fn crosspoints_share_an_output_equally_among_inputs() {
     for (name, threshold) in [("cq", Some(0.4)), ("cqrd", Some(0.4)), ("cqrd", None), ("cq", None)]
     {
         let params = threshold.map(|part| ("ecn_threshold", Value::Number(part)));
-        let mut scenario = unequal(filled(name, params.as_slice()));
+        let mut scenario = unequal(named(name, params.as_slice()));
         scenario.transport.ecn = threshold.is_some();
         let shares = shares(&scenario);
         assert!(shares.iter().all(|share| (share * 3.0 - 1.0).abs() < 0.02), "{name}: {shares:?}");
@@ -57,7 +57,7 @@ fn crosspoints_share_an_output_equally_among_inputs() {
 
 #[test]
 fn one_queue_shares_among_flows() {
-    let scenario = unequal(filled("oq", &[("ecn_threshold", Value::Number(0.4))]));
+    let scenario = unequal(named("oq", &[("ecn_threshold", Value::Number(0.4))]));
     let shares = shares(&scenario);
     assert!(shares[0] < 0.15 && shares[2] > 0.5, "{shares:?}");
 }
@@ -82,7 +82,7 @@ fn fabric(deploy: Vec<Deploy>) -> Scenario {
 
 #[test]
 fn each_switch_has_what_was_deployed_there() {
-    let cq = filled("cq", &[]);
+    let cq = named("cq", &[]);
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let deploy = vec![
         Deploy { switches: names(&["leaf1", "leaf2"]), memory: None, scheme: Some(cq) },
@@ -105,7 +105,7 @@ fn each_switch_has_what_was_deployed_there() {
 #[test]
 fn memory_is_what_was_deployed() {
     let longest = |deploy| {
-        let (mut simulation, _) = run(&Scenario { deploy, ..unequal(filled("oq", &[])) });
+        let (mut simulation, _) = run(&Scenario { deploy, ..unequal(named("oq", &[])) });
         let reports = simulation.port_reports();
         let lengths = reports.iter().filter_map(|report| report.lengths.as_ref());
         lengths.map(|(_, port)| port.max_bytes).max().unwrap()

@@ -3,7 +3,6 @@
 //! Controllable Maximum Queue Length in Data Center Networks, figures 5 to 7).
 
 use crate::common::*;
-use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
@@ -40,12 +39,12 @@ fn step() -> SchemeChoice {
 
 /// A window of 10 us, as in the paper's figure 11, and three base RTTs ahead.
 fn e_ecn() -> SchemeChoice {
-    let params = BTreeMap::from([
-        ("threshold".to_string(), Value::Bytes(Bytes::new(K))),
-        ("t_i".to_string(), Value::Span(Span::from_us(10))),
-        ("t_a".to_string(), Value::Span(Span::from_us(3 * 42))),
-    ]);
-    SchemeChoice { name: "e-ecn".into(), label: "e-ecn".into(), params }
+    let params = [
+        ("threshold", Value::Bytes(Bytes::new(K))),
+        ("t_i", Value::Span(Span::from_us(10))),
+        ("t_a", Value::Span(Span::from_us(3 * 42))),
+    ];
+    named("e-ecn", &params)
 }
 
 /// Share of the samples below the threshold, longest queue in packets, use of the link.

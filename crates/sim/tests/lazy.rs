@@ -54,8 +54,9 @@ fn on_a_fat_tree_with_a_rate_a_tier() {
 fn with_a_clock_at_every_port() {
     for share in ["rounds", "weights"] {
         let mut scenario = fig9("mq-ecn", 0.8, 25);
-        scenario.scheme.params.insert("share".into(), scheme::Value::Word(share.into()));
-        scenario.scheme.params.insert("clock".into(), scheme::Value::Span(Span::from_ns(1_700)));
+        let clock = scheme::Value::Span(Span::from_ns(1_700));
+        let choice = but(&scenario.scheme, "share", scheme::Value::Word(share.into()));
+        scenario.scheme = but(&choice, "clock", clock);
         scenario.measure.queues = QueueProbe::All;
         same(&scenario);
     }
@@ -85,8 +86,8 @@ fn where_ports_share_memory_and_marking_reads_it() {
             alpha: Some(0.7),
             ..scenario.switch
         };
-        scenario.scheme = scheme(name, packets(30));
-        scenario.scheme.params.insert("mark_at".into(), scheme::Value::Word(mark_at.into()));
+        let mark_at = scheme::Value::Word(mark_at.into());
+        scenario.scheme = but(&scheme(name, packets(30)), "mark_at", mark_at);
         scenario.transport.rto_min = Span::from_us(500);
         same(&scenario);
     }
@@ -125,7 +126,7 @@ fn with_schemes_that_fill_the_seats() {
         let mut scenario = long_lived(star(2), &[0; 9], Span::from_ms(4));
         scenario.switch.buffer = packets(40);
         let params = ecn.then_some(("ecn_threshold", scheme::Value::Number(0.4)));
-        scenario.scheme = filled(name, params.as_slice());
+        scenario.scheme = named(name, params.as_slice());
         scenario.transport.ecn = ecn;
         scenario.transport.rto_min = Span::from_us(500);
         same(&scenario);

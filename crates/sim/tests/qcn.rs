@@ -1,7 +1,6 @@
 //! QCN and AF-QCN end to end: messages, rate limiters, senders without TCP and with it.
 
 use crate::common::*;
-use std::collections::BTreeMap;
 use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::Simulation;
@@ -21,24 +20,7 @@ fn reaction(limiters: Limiters) -> Reaction {
 }
 
 fn notifier(name: &str) -> SchemeChoice {
-    let params = BTreeMap::from(
-        [
-            ("q_eq", Value::Bytes(Bytes::new(26_000))),
-            ("w", Value::Number(2.0)),
-            ("jitter", Value::Number(0.15)),
-            ("alpha", Value::Number(0.125)),
-            ("t_s", Value::Span(Span::from_ms(1))),
-            ("beta", Value::Number(0.125)),
-            ("active_threshold", Value::Bytes(Bytes::new(20_000))),
-            ("by", Value::Word("flow".into())),
-            ("weights", Value::List(Vec::new())),
-            ("max", Value::List(Vec::new())),
-            ("signed", Value::Flag(true)),
-            ("rounding", Value::Word("nearest".into())),
-        ]
-        .map(|(name, value)| (name.to_string(), value)),
-    );
-    SchemeChoice { name: name.into(), label: name.into(), params }
+    named(name, &[])
 }
 
 /// Backlogged senders of 1000-byte packets into the last host of a star, without TCP.
@@ -299,10 +281,10 @@ fn messages_about_packets_that_pass_an_idle_port_are_sent_too() {
     // are not measured let packets pass straight through; that must change nothing.
     let of = |queues| {
         let mut scenario = static_flows("af-qcn", 2, Span::from_ms(60));
-        scenario.scheme.params.insert("signed".into(), Value::Flag(false));
+        scenario.scheme = but(&scenario.scheme, "signed", Value::Flag(false));
         // Host 0 is held to 2 Gbps, host 1 to 1: the link is never full.
         let weights = [Rate::from_gbps(2), Rate::from_gbps(1)].map(Value::Rate);
-        scenario.scheme.params.insert("max".into(), Value::List(weights.into()));
+        scenario.scheme = but(&scenario.scheme, "max", Value::List(weights.into()));
         if let Traffic::LongLived { classes, .. } = &mut scenario.traffic[1] {
             *classes = vec![1];
         }

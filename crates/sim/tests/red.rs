@@ -1,23 +1,19 @@
 //! RED in a network.
 
 use crate::common::*;
-use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::FlowRecord;
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
 
 fn red(kmin: u64, kmax: u64, pmax: f64, weight: f64) -> SchemeChoice {
-    let params = BTreeMap::from([
-        ("kmin".into(), Value::Bytes(packets(kmin))),
-        ("kmax".into(), Value::Bytes(packets(kmax))),
-        ("pmax".into(), Value::Number(pmax)),
-        ("weight".into(), Value::Number(weight)),
-        ("gentle".into(), Value::Flag(false)),
-        ("spacing".into(), Value::Word("uniform".into())),
-        ("mark_at".into(), Value::Word("enqueue".into())),
-    ]);
-    SchemeChoice { name: "red".into(), label: "red".into(), params }
+    let params = [
+        ("kmin", Value::Bytes(packets(kmin))),
+        ("kmax", Value::Bytes(packets(kmax))),
+        ("pmax", Value::Number(pmax)),
+        ("weight", Value::Number(weight)),
+    ];
+    named("red", &params)
 }
 
 fn received(scheme: SchemeChoice) -> (Vec<FlowRecord>, u64) {

@@ -82,8 +82,9 @@ fn round_and_threshold(active: u8, discipline: Discipline, form: &[(&str, Value)
     let classes: Vec<u8> = (0..active).flat_map(|class| [class; 2]).collect();
     let mut scenario = port(discipline, &[1500; 8], &classes);
     scenario.scheme = scheme("mq-ecn", packets(65));
-    let form = form.iter().map(|(name, value)| (name.to_string(), value.clone()));
-    scenario.scheme.params.extend(form);
+    for (name, value) in form {
+        scenario.scheme = but(&scenario.scheme, name, value.clone());
+    }
     let receiver = classes.len();
     scenario.measure.queues = QueueProbe::Ports(vec![format!("switch:{receiver}")]);
     scenario.measure.series_every = Some(Span::from_us(10));

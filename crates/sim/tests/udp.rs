@@ -165,19 +165,7 @@ fn an_interrupted_run_is_the_same_with_notifications_too() {
     let mut scenario = udp(4);
     scenario.reaction = Some(still());
     scenario.reaction.as_mut().expect("set").point.jitter = 0.15;
-    scenario.scheme = SchemeChoice {
-        name: "qcn".into(),
-        label: "qcn".into(),
-        params: [("q_eq", 26_000.0), ("w", 2.0), ("jitter", 0.15)]
-            .map(|(name, value)| {
-                let value = match name {
-                    "q_eq" => scheme::Value::Bytes(Bytes::new(value as u64)),
-                    _ => scheme::Value::Number(value),
-                };
-                (name.to_string(), value)
-            })
-            .into(),
-    };
+    scenario.scheme = named("qcn", &[]);
     scenario = long_lived(scenario, &[0, 0, 0], Span::from_ms(5));
     let (_, plain) = run(&scenario);
     let mut simulation = Simulation::new(&scenario).expect("builds");

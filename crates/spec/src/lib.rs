@@ -14,14 +14,14 @@ pub mod live;
 pub mod measure;
 pub mod monitors;
 pub mod param;
-pub mod quantity;
 pub mod reaction;
 pub mod scheme;
 pub mod sizes;
-pub mod switch;
 pub mod topology;
 pub mod traffic;
 pub mod transport;
+
+pub use switchbed_qdisc::{quantity, switch};
 
 pub use deploy::Deploy;
 pub use event::Event;

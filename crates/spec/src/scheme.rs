@@ -1,53 +1,83 @@
-//! The registry: every scheme by name, its seats, its parameters and its source.
+//! `[scheme]`: a scheme of the registry with its parameters, or classes of the user's own.
 
-mod afqcn;
-mod cedm;
-mod complete;
-mod cqrd;
-mod eecn;
-mod mq_ecn;
 pub mod python;
-mod values;
 
-pub use complete::Unfit;
-
-use crate::param::{Param, ParamKind, Section};
-use serde::Serialize;
-use std::collections::BTreeMap;
-use switchbed_qdisc::units::{Bytes, Rate, Span};
+use crate::param::{Param, ParamKind, Section, Unfit};
+use python::Python;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+pub use switchbed_qdisc::definition::{Choice, Definition, SchemeInfo};
+pub use switchbed_qdisc::param::{Value, Values};
+use switchbed_qdisc::registry;
+pub use switchbed_qdisc::registry::register;
 
 /// A scheme as a scenario asks for it, its parameters resolved.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SchemeChoice {
-    /// A name of the registry.
-    pub name: String,
     /// What plots and tables call it.
     pub label: String,
-    /// Every parameter, those not given at their defaults; one without a default that
-    /// is not given is absent.
-    pub params: BTreeMap<String, Value>,
+    /// The scheme; with classes of the user's own the one beside them.
+    pub scheme: Choice,
+    /// Classes of the user's own.
+    pub python: Option<Python>,
 }
 
-/// A parameter's value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Value {
-    /// A number without a unit.
-    Number(f64),
-    /// A whole number.
-    Count(u64),
-    /// Yes or no.
-    Flag(bool),
-    /// A size.
-    Bytes(Bytes),
-    /// A time.
-    Span(Span),
-    /// A rate.
-    Rate(Rate),
-    /// A word or a text.
-    Word(String),
-    /// Several.
-    List(Vec<Value>),
+impl SchemeChoice {
+    /// A scheme with complete parameters, called by its name.
+    pub fn of<D: Definition>(params: D::Params) -> Self {
+        Choice::of::<D>(params).into()
+    }
+
+    /// A scheme of the registry with these parameters, the others at their defaults.
+    ///
+    /// # Errors
+    /// The parameter that does not fit, or is missing; without a name there is no such scheme.
+    pub fn named<'a>(
+        name: &str,
+        params: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Self, Unfit> {
+        let scheme = find(name).ok_or(Unfit::new("", format!("there is no scheme {name}")))?;
+        let params = params.into_iter().map(|(key, value)| (key.to_owned(), value));
+        Ok(scheme.with(params.collect())?.into())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self.python {
+            Some(_) => python::NAME,
+            None => self.scheme.about().name,
+        }
+    }
+
+    /// Its parameters as a manifest has them.
+    pub fn params(&self) -> Values {
+        let mut params = self.scheme.values();
+        if let Some(python) = &self.python {
+            params.extend(python.values(&self.scheme));
+        }
+        params
+    }
+
+    /// Whether it does anything about congestion besides dropping what does not fit.
+    pub fn acts(&self) -> bool {
+        self.python.is_some() || self.scheme.acts()
+    }
+}
+
+impl From<Choice> for SchemeChoice {
+    fn from(scheme: Choice) -> Self {
+        SchemeChoice { label: scheme.about().name.to_owned(), scheme, python: None }
+    }
+}
+
+impl Serialize for SchemeChoice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("SchemeChoice", 3)?;
+        fields.serialize_field("name", self.name())?;
+        fields.serialize_field("label", &self.label)?;
+        fields.serialize_field("params", &self.params())?;
+        fields.end()
+    }
 }
 
 /// `[scheme]`.
@@ -66,178 +96,12 @@ pub const SECTION: Section = Section {
     ],
 };
 
-/// A scheme of the registry.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SchemeInfo {
-    /// Its paper's name for it, kebab-case.
-    pub name: &'static str,
-    /// The paper or RFC.
-    pub paper: &'static str,
-    /// The rule, in a line.
-    pub summary: &'static str,
-    /// Where in the paper.
-    pub source: &'static str,
-    /// Who sits in each seat: classifier, buffer, marker, scheduler, notifier; `any`
-    /// where the scenario chooses.
-    pub seats: [&'static str; 5],
-    /// It reads the rounds or the weights of the scheduler, which a FIFO does not have.
-    pub needs_rounds: bool,
-    /// It reads the pool of the switch, which the scenario then must give.
-    pub needs_pool: bool,
-    /// Its parameters.
-    pub params: &'static [Param],
-}
-
-const STANDARD_THRESHOLD: Param = Param::required(
-    "threshold",
-    ParamKind::Threshold,
-    "The standard threshold C·RTT·λ. The field's for DCTCP: 65pkt at 10 Gbps, 20pkt at 1 Gbps.",
-);
-const MARK_AT: Param = Param::with_default(
-    "mark_at",
-    ParamKind::Word(&["enqueue", "dequeue"]),
-    "enqueue",
-    "Whether a packet is marked as it arrives or as it leaves.",
-);
-
-/// Every scheme, in the order that `switchbed schemes` prints.
-const REGISTRY: &[SchemeInfo] = &[
-    SchemeInfo {
-        name: "none",
-        paper: "",
-        summary: "Nothing is marked: the buffer drops what does not fit.",
-        source: "",
-        seats: ["any", "any", "none", "any", "none"],
-        needs_rounds: false,
-        needs_pool: false,
-        params: &[],
-    },
-    SchemeInfo {
-        name: "per-queue",
-        paper: "Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010",
-        summary: "Marks when the packet's queue is longer than the threshold.",
-        source: "section 3.1; with a queue a service: Bai et al., NSDI 2016, section 2.2.1",
-        seats: ["any", "any", "step on the queue", "any", "none"],
-        needs_rounds: false,
-        needs_pool: false,
-        params: &[STANDARD_THRESHOLD, MARK_AT],
-    },
-    SchemeInfo {
-        name: "per-queue-min",
-        paper: "Bai et al., Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016",
-        summary: "Marks when the packet's queue is longer than its quantum's share of the \
-                  threshold.",
-        source: "section 2.2.2",
-        seats: ["any", "any", "step on the queue", "any", "none"],
-        needs_rounds: false,
-        needs_pool: false,
-        params: &[STANDARD_THRESHOLD, MARK_AT],
-    },
-    SchemeInfo {
-        name: "per-port",
-        paper: "Bai et al., Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016",
-        summary: "Marks when the port's queues together are longer than the threshold.",
-        source: "section 2.2.3",
-        seats: ["any", "any", "step on the port", "any", "none"],
-        needs_rounds: false,
-        needs_pool: false,
-        params: &[STANDARD_THRESHOLD, MARK_AT],
-    },
-    SchemeInfo {
-        name: "per-pool",
-        paper: "Bai et al., Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016",
-        summary: "Marks when all queues of the switch together are longer than the threshold.",
-        source: "section 2.2.3",
-        seats: ["any", "any", "step on the switch's pool", "any", "none"],
-        needs_rounds: false,
-        needs_pool: true,
-        params: &[STANDARD_THRESHOLD, MARK_AT],
-    },
-    mq_ecn::MQ_ECN,
-    SchemeInfo {
-        name: "red",
-        paper: "Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, \
-                IEEE/ACM Transactions on Networking, 1993",
-        summary: "Marks with a probability that rises with the queue's averaged length.",
-        source: "sections 4 and 7; gentle: Floyd, Recommendation on using the gentle variant of \
-                 RED, 2000",
-        seats: ["any", "any", "RED on the queue", "any", "none"],
-        needs_rounds: false,
-        needs_pool: false,
-        params: &[
-            Param::optional(
-                "kmin",
-                ParamKind::Threshold,
-                "Up to this average nothing is marked. Default: half of kmax.",
-            ),
-            Param::required(
-                "kmax",
-                ParamKind::Threshold,
-                "At this average packets are marked with probability pmax, above it all are.",
-            ),
-            Param::with_default(
-                "pmax",
-                ParamKind::Number { min: 0.0, max: 1.0 },
-                "0.1",
-                "The probability of a mark at kmax.",
-            ),
-            Param::with_default(
-                "weight",
-                ParamKind::Number { min: 0.000_001, max: 1.0 },
-                "0.002",
-                "Weight of the present length in the average; 1 is the present length itself.",
-            ),
-            Param::with_default(
-                "gentle",
-                ParamKind::Flag,
-                "false",
-                "Above kmax the probability rises from pmax to 1 at twice kmax.",
-            ),
-            Param::with_default(
-                "spacing",
-                ParamKind::Word(&["uniform", "geometric"]),
-                "uniform",
-                "How marks are spread. uniform: evenly (section 7). geometric: each packet by \
-                 itself, as chips do.",
-            ),
-            MARK_AT,
-        ],
-    },
-    eecn::PER_QUEUE_DQ,
-    cedm::CEDM,
-    eecn::E_ECN,
-    eecn::S_ECN,
-    afqcn::QCN,
-    afqcn::AFD,
-    afqcn::AF_QCN,
-    cqrd::OQ,
-    cqrd::CQ,
-    cqrd::CQRD,
-    cqrd::CQRD_CONFIGURED,
-    cqrd::HCF,
-    python::PYTHON,
-];
-
-/// Every scheme.
-pub fn schemes() -> &'static [SchemeInfo] {
-    REGISTRY
+/// Every scheme that a file may name.
+pub fn schemes() -> impl Iterator<Item = &'static SchemeInfo> + Clone {
+    registry::schemes().chain([&python::PYTHON])
 }
 
 /// The scheme called `name`.
 pub fn find(name: &str) -> Option<&'static SchemeInfo> {
-    REGISTRY.iter().find(|scheme| scheme.name == name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_kebab_case_and_unique() {
-        for (i, scheme) in REGISTRY.iter().enumerate() {
-            assert!(scheme.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'));
-            assert!(REGISTRY[..i].iter().all(|other| other.name != scheme.name));
-            assert_eq!(find(scheme.name), Some(scheme));
-        }
-    }
+    schemes().find(|scheme| scheme.name == name)
 }

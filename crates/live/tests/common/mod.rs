@@ -2,24 +2,19 @@
 
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
-use std::collections::BTreeMap;
 use switchbed_live::device::{Memory, Port};
 use switchbed_live::forward::AnyDevice;
 use switchbed_live::{Clock, Fake, Forwarder, Switch};
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_spec::live::{Attach, Faults, LivePort, Route, Settings};
 use switchbed_spec::scheme::{Value, find};
-use switchbed_spec::{
-    BufferPolicy, Classify, Discipline, Live, ParamKind, SchemeChoice, Switch as Ports, quantity,
-};
+use switchbed_spec::{BufferPolicy, Classify, Discipline, Live, SchemeChoice, Switch as Ports};
 
 pub const MBPS: u64 = 1_000_000;
 
 /// A scheme by name with its parameters.
 pub fn scheme(name: &str, params: &[(&str, Value)]) -> SchemeChoice {
-    let params: BTreeMap<String, Value> =
-        params.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
-    SchemeChoice { name: name.to_owned(), label: name.to_owned(), params }
+    SchemeChoice::named(name, params.iter().cloned()).unwrap_or_else(|unfit| panic!("{unfit:?}"))
 }
 
 /// Step marking on each queue.
@@ -30,34 +25,10 @@ pub fn step(threshold: u64) -> SchemeChoice {
 
 /// A scheme with its defaults but for what is written here.
 pub fn notifier(name: &str, but: &[(&str, &str)]) -> SchemeChoice {
-    let packet = Some(Bytes::new(1500));
-    let value = |kind: &ParamKind, text: &str| match kind {
-        ParamKind::Size | ParamKind::Threshold => {
-            Value::Bytes(quantity::size(text, packet).expect("a size"))
-        }
-        ParamKind::Time => Value::Span(quantity::time(text).expect("a time")),
-        ParamKind::Number { .. } => Value::Number(text.parse().expect("a number")),
-        ParamKind::Count { .. } => Value::Count(text.parse().expect("a count")),
-        ParamKind::Flag => Value::Flag(text == "true"),
-        ParamKind::List(_) => {
-            let numbers = text
-                .trim_matches(['[', ']'])
-                .split_whitespace()
-                .map(|number| number.parse().expect("a number"));
-            Value::List(numbers.map(Value::Number).collect())
-        }
-        _ => Value::Word(text.to_owned()),
-    };
-    let params: Vec<(&str, Value)> = find(name)
-        .expect("registered")
-        .params
-        .iter()
-        .filter_map(|param| {
-            let written = but.iter().find(|(key, _)| *key == param.name).map(|&(_, text)| text);
-            Some((param.name, value(&param.kind, written.or(param.default)?)))
-        })
-        .collect();
-    scheme(name, &params)
+    let known = find(name).expect("registered").params;
+    let kind = |key| known.iter().find(|param| param.name == key).expect("a parameter").kind;
+    let params = but.iter().map(|&(key, text)| (key, kind(key).parse(text).expect("a value")));
+    scheme(name, &params.collect::<Vec<_>>())
 }
 
 /// So many ports of 100 Mbps, with DWRR over two queues.

@@ -21,14 +21,79 @@
 //! divided, for any number. M_fair stays between 0 and what the line carries in T_s.
 
 use crate::arena::SlotId;
-use crate::fairness::{Arrivals, Party, Share, Shares};
+use crate::definition::{About, Definition, marker};
+use crate::fairness::{Arrivals, Party, Share, ShareParams, Shares};
 use crate::packet::{Packet, QueueId};
+use crate::param::{Flat, Unfit};
+use crate::params;
 use crate::random::Random;
 use crate::seats::{Intent, Marker};
+use crate::site::{Built, Site};
 use crate::units::{Bytes, Span};
 use crate::view::{DropReason, View};
 
-/// AFD's parameters.
+params! {
+    /// AFD's parameters, as a scenario gives them.
+    pub struct AfdParams {
+        /// The queue length that it steers to, Q_ref.
+        q_ref: Bytes as Threshold;
+        /// The interval over which arrivals are measured, T_s.
+        t_s: Span = "1ms";
+        /// Weight of the present length's distance from q_ref.
+        a1: f64 = "1.8" as number(0.0, 1_000.0);
+        /// Weight of the distance an interval ago.
+        a2: f64 = "1.7" as number(0.0, 1_000.0);
+        /// Weight of a new interval in the smoothed arrivals; 1: it alone.
+        beta: f64 = "1" as PORTION;
+        /// Who shares.
+        sharing: Flat<ShareParams>;
+        /// ECN-capable packets are marked instead of dropped.
+        ecn: bool = "false";
+    }
+}
+
+impl Definition for Afd {
+    type Params = AfdParams;
+
+    const ABOUT: About = About {
+        name: "afd",
+        paper: "Pan, Breslau, Prabhakar and Shenker, Approximate Fairness through Differential \
+                Dropping, CCR 2003",
+        summary: "Drops or marks packets of flows that send over the fair share, which follows \
+                  the queue's length.",
+        source: "AF-QCN, section II-B, equations 2 and 3",
+        seats: marker("AFD on the queue"),
+        needs_pool: false,
+    };
+
+    fn complete(params: &mut AfdParams, _: Bytes) -> Result<(), Unfit> {
+        match params.t_s {
+            Span::ZERO => Err(Unfit::new(AfdParams::KEY.t_s, "it must be over 0, such as 1ms")),
+            _ => Ok(()),
+        }
+    }
+
+    fn shares(params: &AfdParams) -> Option<(Party, Shares)> {
+        Some((params.sharing.by, params.sharing.shares()))
+    }
+
+    fn build(params: &AfdParams, site: Site) -> Built {
+        let settings = AfdSettings {
+            reference: params.q_ref,
+            interval: params.t_s,
+            a1: params.a1,
+            a2: params.a2,
+            beta: params.beta,
+            party: params.sharing.by,
+            shares: params.sharing.shares(),
+            marks: params.ecn,
+        };
+        let afd = Afd::new(settings, site.queues());
+        site.mark(afd)
+    }
+}
+
+/// AFD's settings.
 #[derive(Clone, Debug)]
 pub struct AfdSettings {
     /// Q_ref: the queue length that it steers to.

@@ -20,13 +20,106 @@
 //! slope included. Only this port's own mark is taken back.
 
 use crate::arena::{Note, SlotId};
+use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
+use crate::param::Unfit;
+use crate::params;
 use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker};
+use crate::site::{Built, Site};
 use crate::units::{Bytes, PS_PER_S, Time};
 use crate::view::View;
 
-/// CEDM's parameters.
+params! {
+    /// CEDM's parameters, as a scenario gives them.
+    pub struct CedmParams {
+        /// From here packets are marked unless the queue shrinks. The paper's at 10 Gbps: 10pkt
+        /// with DCTCP.
+        k1: Bytes as Threshold;
+        /// From here packets are marked and stay so. Default: k1 + (senders - 1) times burst.
+        k2: Option<Bytes> as Threshold;
+        /// What a sender sends back to back, for k2: with LSO min(64KB, a third of its window).
+        burst: Option<Bytes>;
+        /// Senders whose bursts meet, for k2 and w_s.
+        senders: Option<u64> = "2" as count(2, 1_000_000);
+        /// Weight of a new slope in the average. Default: 1 - senders^(-1/decrease), the most that
+        /// keeps the slope positive over decrease; 0.129 with senders = 2.
+        w_s: Option<f64> as PORTION;
+        /// Packets that may leave with none arriving before the queue counts as shrinking, for w_s.
+        decrease: Option<u64> = "5" as count(1, 1_000_000);
+        /// The longest packet without payload, which is passed over: an ACK with three SACK blocks.
+        header: Bytes = "66B";
+    }
+}
+
+impl CedmParams {
+    /// Section IV-C: K2 = K1 + (N − 1)·B, if there is a B.
+    fn k2(&self) -> Option<Bytes> {
+        let others = self.senders.unwrap_or(2) - 1;
+        let above = |burst: Bytes| burst.get().saturating_mul(others);
+        let k2 = |burst| Bytes::new(self.k1.get().saturating_add(above(burst)));
+        self.k2.or(self.burst.map(k2))
+    }
+
+    /// Section IV-C: w_s = 1 − N^(−1/L).
+    fn w_s(&self) -> f64 {
+        let (senders, decrease) = (self.senders.unwrap_or(2), self.decrease.unwrap_or(5));
+        self.w_s.unwrap_or_else(|| 1.0 - libm::pow(senders as f64, -1.0 / decrease as f64))
+    }
+}
+
+impl Definition for Cedm {
+    type Params = CedmParams;
+
+    const ABOUT: About = About {
+        name: "cedm",
+        paper: "Shan and Ren, Improving ECN Marking Scheme with Micro-burst Traffic in Data \
+                Center Networks, INFOCOM 2017",
+        summary: "Marks packets as they arrive, and takes a mark back if the queue has fallen \
+                  under the threshold, or falls, as the packet leaves.",
+        source: "section IV, algorithms 1 and 2, equation 31",
+        seats: marker("CEDM on the queue"),
+        needs_pool: false,
+    };
+
+    /// K2 and w_s where they are not given; what they follow from has then been said.
+    fn complete(params: &mut CedmParams, limit: Bytes) -> Result<(), Unfit> {
+        let k1 = params.k1;
+        match (params.k2, params.burst) {
+            (Some(k2), _) if k2 < k1 => {
+                return Err(Unfit::new(
+                    CedmParams::KEY.k2,
+                    format!("it must not be under k1, {k1}"),
+                ));
+            }
+            (Some(_), Some(_)) => {
+                let why = "it is for k2, which is given: write one of them";
+                return Err(Unfit::new(CedmParams::KEY.burst, why));
+            }
+            _ => {}
+        }
+        let k2 = params.k2().ok_or(Unfit::missing(CedmParams::KEY.k2))?;
+        if params.burst.is_some() && k2 > limit {
+            let why = format!(
+                "k2 = k1 + (senders - 1) times burst comes to {k2}, over the buffer, {limit}, and \
+                 so is never reached"
+            );
+            return Err(Unfit::new(CedmParams::KEY.burst, why));
+        }
+        (params.k2, params.w_s) = (Some(k2), Some(params.w_s()));
+        (params.burst, params.senders, params.decrease) = (None, None, None);
+        Ok(())
+    }
+
+    fn build(params: &CedmParams, site: Site) -> Built {
+        let k2 = params.k2().unwrap_or(Bytes::new(u64::MAX));
+        let (k1, weight, header) = (params.k1, params.w_s(), params.header);
+        let cedm = Cedm::new(CedmSettings { k1, k2, weight, header }, site.queues());
+        site.mark(cedm)
+    }
+}
+
+/// CEDM's settings.
 #[derive(Clone, Copy, Debug)]
 pub struct CedmSettings {
     /// From here marks are given, if the queue does not shrink.

@@ -14,13 +14,81 @@
 //! Our reading: the arriving packet is not counted; an arrival that finds no room updates
 //! nothing (the algorithm returns before), one that is dropped for not being ECN-capable does.
 
-use super::growth::Growth;
+use super::growth::{Growth, GrowthParams};
 use crate::arena::SlotId;
+use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
+use crate::param::{Flat, Unfit};
+use crate::params;
 use crate::random::Random;
 use crate::seats::{Intent, Marker};
+use crate::site::{Built, Site};
 use crate::units::{Bytes, Span};
 use crate::view::{DropReason, View};
+
+/// Of E-ECN and S-ECN.
+pub(super) const PAPER: &str = "Wang, Han, Zhuang, Xue, Sun, Lu, Early Marking for Controllable \
+                                Maximum Queue Length in Data Center Networks";
+
+params! {
+    /// E-ECN's parameters.
+    pub struct EEcnParams {
+        /// What the queue shall not grow over. The paper's: 60pkt at 10 Gbps.
+        threshold: Bytes as Threshold;
+        /// The window of the growth.
+        growth: Flat<GrowthParams>;
+        /// How far ahead it looks. Default: t_a_rtts times base_rtt; one of t_a and base_rtt must
+        /// be given.
+        t_a: Option<Span>;
+        /// The round-trip time of the empty network, for t_a.
+        base_rtt: Option<Span>;
+        /// t_a in base RTTs. The paper's: 1 to 5.
+        t_a_rtts: Option<f64> = "3" as number(0.001, 1000.0);
+    }
+}
+
+impl EEcnParams {
+    /// Section III-C: T_a in base RTTs, where it is not given as a time.
+    fn t_a(&self) -> Option<Span> {
+        let rtts = self.t_a_rtts.unwrap_or(3.0);
+        let ahead = |rtt: Span| Span::from_secs_f64(rtt.as_secs_f64() * rtts);
+        self.t_a.or(self.base_rtt.map(ahead))
+    }
+}
+
+impl Definition for EEcn {
+    type Params = EEcnParams;
+
+    const ABOUT: About = About {
+        name: "e-ecn",
+        paper: PAPER,
+        summary: "Marks when the queue's length, carried forward by its growth, reaches the \
+                  threshold.",
+        source: "section III-A, algorithm 1",
+        seats: marker("E-ECN on the queue"),
+        needs_pool: false,
+    };
+
+    fn complete(params: &mut EEcnParams, _: Bytes) -> Result<(), Unfit> {
+        if params.t_a.is_some() && params.base_rtt.is_some() {
+            let why = "it is for t_a, which is given: write one of them";
+            return Err(Unfit::new(EEcnParams::KEY.base_rtt, why));
+        }
+        params.t_a = Some(params.t_a().ok_or(Unfit::missing(EEcnParams::KEY.t_a))?);
+        (params.base_rtt, params.t_a_rtts) = (None, None);
+        Ok(())
+    }
+
+    fn window(params: &EEcnParams) -> Option<Span> {
+        params.growth.t_i
+    }
+
+    fn build(params: &EEcnParams, site: Site) -> Built {
+        let (t_i, t_a) = (params.growth.t_i(&site), params.t_a().unwrap_or(Span::ZERO));
+        let e_ecn = EEcn::new(params.threshold, t_i, t_a, site.queues());
+        site.mark(e_ecn)
+    }
+}
 
 /// E-ECN.
 #[derive(Clone, Debug)]

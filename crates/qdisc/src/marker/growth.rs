@@ -4,8 +4,29 @@
 
 use crate::arena::SlotId;
 use crate::packet::QueueId;
+use crate::params;
+use crate::site::Site;
 use crate::units::{Span, Time};
 use crate::view::View;
+
+params! {
+    /// The window over which growth is taken.
+    pub struct GrowthParams {
+        /// The window over which the queue's growth is taken. Default: t_i_packets packets' times.
+        /// Under one the growth means nothing (equation 3).
+        t_i: Option<Span>;
+        /// t_i in times of one MTU at the port's rate. The paper's: 1.1 to 1.5.
+        t_i_packets: f64 = "1.25" as number(0.001, 1_000_000.0);
+    }
+}
+
+impl GrowthParams {
+    /// T_i on this line.
+    pub(super) fn t_i(&self, site: &Site) -> Span {
+        let packets = || site.packet_time().as_secs_f64() * self.t_i_packets;
+        self.t_i.unwrap_or_else(|| Span::from_secs_f64(packets()))
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {

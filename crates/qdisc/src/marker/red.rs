@@ -25,22 +25,90 @@
 
 use super::{MarkAt, Share, Whole, power};
 use crate::arena::{Note, SlotId};
+use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
+use crate::param::Unfit;
 use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker, ServiceEnd};
+use crate::site::{Built, Site};
 use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
+use crate::{params, words};
 
-/// How marks are spread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spacing {
-    /// Evenly: the number of packets between marks is uniform (the paper's section 7).
-    Uniform,
-    /// Each packet by itself.
-    Geometric,
+params! {
+    /// RED's parameters, as a scenario gives them.
+    pub struct RedParams {
+        /// Up to this average nothing is marked. Default: half of kmax.
+        kmin: Option<Bytes> as Threshold;
+        /// At this average packets are marked with probability pmax, above it all are.
+        kmax: Bytes as Threshold;
+        /// The probability of a mark at kmax.
+        pmax: f64 = "0.1" as FRACTION;
+        /// Weight of the present length in the average; 1 is the present length itself.
+        weight: f64 = "0.002" as PORTION;
+        /// Above kmax the probability rises from pmax to 1 at twice kmax.
+        gentle: bool = "false";
+        /// How marks are spread. uniform: evenly (section 7). geometric: each packet by itself, as
+        /// chips do.
+        spacing: Spacing = "uniform";
+        /// Whether a packet is marked as it arrives or as it leaves.
+        mark_at: MarkAt = "enqueue";
+    }
 }
 
-/// RED's parameters.
+impl RedParams {
+    /// Half of kmax unless given (as Wang et al. set RED).
+    fn kmin(&self) -> Bytes {
+        self.kmin.unwrap_or(Bytes::new(self.kmax.get() / 2))
+    }
+}
+
+words! {
+    /// How marks are spread.
+    pub enum Spacing {
+        /// Evenly: the number of packets between marks is uniform (the paper's section 7).
+        Uniform = "uniform",
+        /// Each packet by itself.
+        Geometric = "geometric",
+    }
+}
+
+impl Definition for Red {
+    type Params = RedParams;
+
+    const ABOUT: About = About {
+        name: "red",
+        paper: "Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, \
+                IEEE/ACM Transactions on Networking, 1993",
+        summary: "Marks with a probability that rises with the queue's averaged length.",
+        source: "sections 4 and 7; gentle: Floyd, Recommendation on using the gentle variant of \
+                 RED, 2000",
+        seats: marker("RED on the queue"),
+        needs_pool: false,
+    };
+
+    fn complete(params: &mut RedParams, _: Bytes) -> Result<(), Unfit> {
+        let (kmin, kmax) = (params.kmin(), params.kmax);
+        if kmin > kmax {
+            return Err(Unfit::new(
+                RedParams::KEY.kmin,
+                format!("it must not be over kmax, {kmax}"),
+            ));
+        }
+        params.kmin = Some(kmin);
+        Ok(())
+    }
+
+    fn build(params: &RedParams, site: Site) -> Built {
+        let &RedParams { kmax, pmax, weight, gentle, spacing, mark_at: at, .. } = params;
+        let (kmin, packet_time) = (params.kmin(), site.packet_time());
+        let settings = RedSettings { kmin, kmax, pmax, weight, gentle, spacing, packet_time, at };
+        let red = Red::new(settings, site.queues());
+        site.mark(red)
+    }
+}
+
+/// RED's settings on a line.
 #[derive(Clone, Copy, Debug)]
 pub struct RedSettings {
     /// Below it nothing is marked.

@@ -12,13 +12,51 @@
 //! with the line rate, two senders at line rate each have every packet marked. The growth is
 //! E-ECN's, so that the two differ in the rule alone.
 
-use super::growth::Growth;
+use super::e_ecn::PAPER;
+use super::growth::{Growth, GrowthParams};
 use crate::arena::SlotId;
+use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
+use crate::param::Flat;
+use crate::params;
 use crate::random::Random;
 use crate::seats::{Intent, Marker};
+use crate::site::{Built, Site};
 use crate::units::{PS_PER_S, Rate, Span};
 use crate::view::{DropReason, View};
+
+params! {
+    /// S-ECN's parameters.
+    pub struct SEcnParams {
+        /// The growth at which every packet is marked. Default: the port's rate.
+        slope: Option<Rate>;
+        /// The window of the growth.
+        growth: Flat<GrowthParams>;
+    }
+}
+
+impl Definition for SEcn {
+    type Params = SEcnParams;
+
+    const ABOUT: About = About {
+        name: "s-ecn",
+        paper: PAPER,
+        summary: "Marks with a probability that is linear in the queue's growth, whatever its \
+                  length.",
+        source: "section II-A, which leaves the slope open",
+        seats: marker("S-ECN on the queue"),
+        needs_pool: false,
+    };
+
+    fn window(params: &SEcnParams) -> Option<Span> {
+        params.growth.t_i
+    }
+
+    fn build(params: &SEcnParams, site: Site) -> Built {
+        let s_ecn = SEcn::new(params.growth.t_i(&site), params.slope, site.queues());
+        site.mark(s_ecn)
+    }
+}
 
 /// S-ECN.
 #[derive(Clone, Debug)]

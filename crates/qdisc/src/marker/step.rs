@@ -11,11 +11,142 @@
 
 use super::MarkAt;
 use crate::arena::{Note, SlotId};
+use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
+use crate::param::Flat;
+use crate::params;
 use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker};
+use crate::site::{Built, Site};
 use crate::units::Bytes;
 use crate::view::View;
+
+params! {
+    /// What the schemes have that mark from one length on.
+    pub struct StandardThreshold {
+        /// The standard threshold C·RTT·λ. The field's for DCTCP: 65pkt at 10 Gbps, 20pkt at
+        /// 1 Gbps.
+        threshold: Bytes as Threshold;
+    }
+}
+
+params! {
+    /// Step marking's parameters.
+    pub struct StepParams {
+        /// From where on packets are marked.
+        standard: Flat<StandardThreshold>;
+        /// Whether a packet is marked as it arrives or as it leaves.
+        mark_at: MarkAt = "enqueue";
+    }
+}
+
+const BAI: &str = "Bai et al., Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016";
+
+/// `per-queue`.
+pub struct PerQueue;
+
+impl Definition for PerQueue {
+    type Params = StepParams;
+
+    const ABOUT: About = About {
+        name: "per-queue",
+        paper: "Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010",
+        summary: "Marks when the packet's queue is longer than the threshold.",
+        source: "section 3.1; with a queue a service: Bai et al., NSDI 2016, section 2.2.1",
+        seats: marker("step on the queue"),
+        needs_pool: false,
+    };
+
+    fn build(params: &StepParams, site: Site) -> Built {
+        let queues = site.queues();
+        site.mark(Step::per_queue(params.standard.threshold, queues, params.mark_at))
+    }
+}
+
+/// `per-queue-min`.
+pub struct PerQueueMin;
+
+impl Definition for PerQueueMin {
+    type Params = StepParams;
+
+    const ABOUT: About = About {
+        name: "per-queue-min",
+        paper: BAI,
+        summary: "Marks when the packet's queue is longer than its quantum's share of the \
+                  threshold.",
+        source: "section 2.2.2",
+        seats: marker("step on the queue"),
+        needs_pool: false,
+    };
+
+    fn build(params: &StepParams, site: Site) -> Built {
+        let quanta = site.switch().quantum.clone();
+        site.mark(Step::per_queue_min(params.standard.threshold, &quanta, params.mark_at))
+    }
+}
+
+/// `per-port`.
+pub struct PerPort;
+
+impl Definition for PerPort {
+    type Params = StepParams;
+
+    const ABOUT: About = About {
+        name: "per-port",
+        paper: BAI,
+        summary: "Marks when the port's queues together are longer than the threshold.",
+        source: "section 2.2.3",
+        seats: marker("step on the port"),
+        needs_pool: false,
+    };
+
+    fn build(params: &StepParams, site: Site) -> Built {
+        let queues = site.queues();
+        site.mark(Step::per_port(params.standard.threshold, queues, params.mark_at))
+    }
+}
+
+/// `per-pool`.
+pub struct PerPool;
+
+impl Definition for PerPool {
+    type Params = StepParams;
+
+    const ABOUT: About = About {
+        name: "per-pool",
+        paper: BAI,
+        summary: "Marks when all queues of the switch together are longer than the threshold.",
+        source: "section 2.2.3",
+        seats: marker("step on the switch's pool"),
+        needs_pool: true,
+    };
+
+    fn build(params: &StepParams, site: Site) -> Built {
+        let queues = site.queues();
+        site.mark(Step::per_pool(params.standard.threshold, queues, params.mark_at))
+    }
+}
+
+/// `per-queue-dq`.
+pub struct PerQueueDq;
+
+impl Definition for PerQueueDq {
+    type Params = StandardThreshold;
+
+    const ABOUT: About = About {
+        name: "per-queue-dq",
+        paper: "Wu, Ju, Lu, Guo, Xiong, Zhang, Tuning ECN for Data Center Networks, CoNEXT 2012",
+        summary: "Marks a packet as it leaves when its queue is longer than the threshold then.",
+        source: "dequeue marking; +dq in Wang et al., section IV-C",
+        seats: marker("step on the queue, at dequeue"),
+        needs_pool: false,
+    };
+
+    fn build(params: &StandardThreshold, site: Site) -> Built {
+        let queues = site.queues();
+        site.mark(Step::per_queue(params.threshold, queues, MarkAt::Dequeue))
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 enum Length {

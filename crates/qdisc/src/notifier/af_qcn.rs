@@ -19,27 +19,98 @@
 //! Our reading: a packet counts as it arrives, whether or not it finds room; F_b-QCN is
 //! quantized before it enters equation 4, and alone decides on the sampling period.
 
-use super::qcn::{FULL_SCALE, QcnSettings, Sampler};
-use crate::fairness::{Arrivals, Party, Share, Shares, water_level};
+use super::qcn::{FULL_SCALE, QcnParams, QcnSettings, Sampler};
+use crate::definition::{About, Definition, notifier};
+use crate::fairness::{Arrivals, Party, Share, ShareParams, Shares, water_level};
 use crate::packet::{Packet, QueueId};
+use crate::param::{Flat, Unfit};
 use crate::random::Random;
 use crate::seats::{Feedback, Notifier};
+use crate::site::{Built, Site};
 use crate::units::{Bytes, Span};
 use crate::view::{DropReason, View};
+use crate::{params, words};
 
-/// How equation 4's value becomes a whole number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rounding {
-    /// To the nearest; a half upwards.
-    #[default]
-    Nearest,
-    /// Down: QCN's feedback of 1 alone vanishes.
-    Down,
-    /// Up.
-    Up,
+params! {
+    /// AF-QCN's parameters, as a scenario gives them.
+    pub struct AfQcnParams {
+        /// QCN's.
+        qcn: Flat<QcnParams>;
+        /// The fairness controller's part in the message; the paper keeps to 0.25 at most.
+        alpha: f64 = "0.125" as FRACTION;
+        /// The interval over which arrivals are measured, T_s.
+        t_s: Span = "1ms";
+        /// Weight of a new interval in the smoothed arrivals.
+        beta: f64 = "0.125" as PORTION;
+        /// Only who sends more than this in an interval has a share.
+        active_threshold: Bytes = "20KB";
+        /// Who shares.
+        sharing: Flat<ShareParams>;
+        /// QCN's measure may be negative in equation 4, and then outweigh unfairness; otherwise it
+        /// is at least 0.
+        signed: bool = "true";
+        /// How equation 4's value becomes a whole number. down: QCN's 1 alone vanishes.
+        rounding: Rounding = "nearest";
+    }
 }
 
-/// AF-QCN's parameters beside QCN's.
+words! {
+    /// How equation 4's value becomes a whole number.
+    pub enum Rounding {
+        /// To the nearest; a half upwards.
+        Nearest = "nearest",
+        /// Down: QCN's feedback of 1 alone vanishes.
+        Down = "down",
+        /// Up.
+        Up = "up",
+    }
+}
+
+impl Definition for AfQcn {
+    type Params = AfQcnParams;
+
+    const ABOUT: About = About {
+        name: "af-qcn",
+        paper: "Kabbani, Alizadeh, Yasuda, Pan and Prabhakar, AF-QCN: Approximate Fairness with \
+                Quantized Congestion Notification for Multi-tenanted Data Centers, Hot \
+                Interconnects 2010",
+        summary: "QCN whose message is the stronger, the more the packet's flow has over its \
+                  weighted max-min share.",
+        source: "section III, equations 4 to 8",
+        seats: notifier("AF-QCN's congestion point on the queue"),
+        needs_pool: false,
+    };
+
+    fn complete(params: &mut AfQcnParams, _: Bytes) -> Result<(), Unfit> {
+        params.qcn.check()?;
+        match params.t_s {
+            Span::ZERO => Err(Unfit::new(AfQcnParams::KEY.t_s, "it must be over 0, such as 1ms")),
+            _ => Ok(()),
+        }
+    }
+
+    fn shares(params: &AfQcnParams) -> Option<(Party, Shares)> {
+        Some((params.sharing.by, params.sharing.shares()))
+    }
+
+    fn build(params: &AfQcnParams, site: Site) -> Built {
+        let settings = AfQcnSettings {
+            qcn: params.qcn.settings(),
+            alpha: params.alpha,
+            interval: params.t_s,
+            beta: params.beta,
+            active_threshold: params.active_threshold,
+            party: params.sharing.by,
+            shares: params.sharing.shares(),
+            signed: params.signed,
+            rounding: params.rounding,
+        };
+        let af_qcn = AfQcn::new(settings, site.queues());
+        site.notify(af_qcn)
+    }
+}
+
+/// AF-QCN's settings beside QCN's.
 #[derive(Clone, Debug)]
 pub struct AfQcnSettings {
     /// QCN's.

@@ -15,9 +15,13 @@
 //! stands for (2w + 1)·Q_eq, and what lies between two values becomes the one nearer to 0; Q_old
 //! starts at 0; only packets that are stored count toward the period.
 
+use crate::definition::{About, Definition, notifier};
 use crate::packet::{FlowId, Packet, QueueId};
+use crate::param::Unfit;
+use crate::params;
 use crate::random::Random;
 use crate::seats::{Feedback, Notifier};
+use crate::site::{Built, Site};
 use crate::units::Bytes;
 use crate::view::View;
 
@@ -28,7 +32,58 @@ pub(super) const FULL_SCALE: i32 = 63;
 const PERIODS: [f64; 8] =
     [150_000.0, 75_000.0, 50_000.0, 37_500.0, 30_000.0, 25_000.0, 21_500.0, 18_500.0];
 
-/// The congestion point's parameters.
+params! {
+    /// The congestion point's parameters, as a scenario gives them.
+    pub struct QcnParams {
+        /// The queue length that it steers to, Q_eq. The standard's; the task group's simulations
+        /// have 33KB.
+        q_eq: Bytes = "26KB";
+        /// Weight of the queue's growth since the last sample.
+        w: f64 = "2" as number(0.0, 1_000.0);
+        /// How much a sampling period varies to either side, as a fraction of it.
+        jitter: f64 = "0.15" as number(0.0, 0.99);
+    }
+}
+
+impl QcnParams {
+    /// The rule divides by Q_eq.
+    pub(super) fn check(&self) -> Result<(), Unfit> {
+        match self.q_eq {
+            Bytes::ZERO => Err(Unfit::new(Self::KEY.q_eq, "it must be over 0, such as 26KB")),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn settings(&self) -> QcnSettings {
+        QcnSettings { set_point: self.q_eq, weight: self.w, jitter: self.jitter }
+    }
+}
+
+impl Definition for Qcn {
+    type Params = QcnParams;
+
+    const ABOUT: About = About {
+        name: "qcn",
+        paper: "IEEE 802.1Qau-2010; Alizadeh et al., Data Center Transport Mechanisms, Allerton \
+                2008",
+        summary: "Samples packets and tells their sources how far the queue is over its set \
+                  point, and how fast it grows.",
+        source: "section 3.1; AF-QCN, section II-A, equation 1",
+        seats: notifier("QCN's congestion point on the queue"),
+        needs_pool: false,
+    };
+
+    fn complete(params: &mut QcnParams, _: Bytes) -> Result<(), Unfit> {
+        params.check()
+    }
+
+    fn build(params: &QcnParams, site: Site) -> Built {
+        let qcn = Qcn::new(params.settings(), site.queues());
+        site.notify(qcn)
+    }
+}
+
+/// The congestion point's settings.
 #[derive(Clone, Copy, Debug)]
 pub struct QcnSettings {
     /// Q_eq: the queue length that it steers to. Over 0.

@@ -1,5 +1,5 @@
-//! The schemes under test. **To add one, add its line** to the list of its seat (it then
-//! meets every occupant of the other seats) or, if it fills them all, to [`whole`].
+//! The schemes under test: those of the registry ([`super::registered`]), and combinations of
+//! seats. A seat in the list of its kind meets every occupant of the other seats.
 
 use super::odd::*;
 use switchbed_qdisc::buffer::{Crosspoint, Dynamic, Overflow, Shared, Static};
@@ -332,6 +332,7 @@ pub fn all() -> Vec<Case> {
         product(by_class(), buffers(), mq_ecn(), odd_schedulers(), odd_notifiers()),
         product(by_class(), odd_buffers(), odd_markers(), odd_schedulers(), odd_notifiers()),
         whole().into_iter().map(alone).collect(),
+        super::registered::cases(),
     ]
     .into_iter()
     .flatten()

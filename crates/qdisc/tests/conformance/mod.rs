@@ -2,7 +2,8 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `cases` | the schemes under test: **a new scheme is one line there** |
+//! | `registered` | every scheme of the registry, by its table of parameters |
+//! | `cases` | the seats under test in all combinations, and the registered schemes |
 //! | `odd` | small seats that exist for this suite: they push out, mark from inside, … |
 //! | `driver` | runs a sequence of operations on two ports of one switch |
 //! | `model` | what the ports must hold, kept from their answers alone |
@@ -14,4 +15,5 @@ pub mod cases;
 pub mod driver;
 pub mod model;
 pub mod odd;
+pub mod registered;
 pub mod spy;

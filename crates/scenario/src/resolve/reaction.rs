@@ -4,7 +4,6 @@ use crate::mistake::Mistake;
 use crate::section::Section;
 use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_spec::scheme::find;
 use switchbed_spec::{Limiters, Reaction, SchemeChoice};
 
 /// The hosts' reaction points, where a switch's scheme notifies; what is written is checked anyway,
@@ -26,8 +25,7 @@ pub(crate) fn resolve(
         let why = format!("a frame has from 1 byte to host.mtu, {mtu}");
         return Err(section.refuse("notification_size", why));
     }
-    let notifies =
-        |scheme: &&SchemeChoice| find(&scheme.name).is_some_and(|info| info.seats[4] != "none");
+    let notifies = |choice: &&SchemeChoice| choice.scheme.about().notifies();
     Ok(schemes.iter().any(notifies).then_some(reaction))
 }
 

@@ -5,10 +5,11 @@ mod python;
 use crate::mistake::{Mistake, Origin, list_of, near};
 use crate::section::Section;
 use crate::tree::{At, Data, Entry, Node};
-use std::collections::BTreeMap;
 use switchbed_qdisc::units::Bytes;
-use switchbed_spec::scheme::{SchemeInfo, Value, find, schemes};
-use switchbed_spec::{Discipline, ParamKind, SchemeChoice, Switch};
+use switchbed_spec::param::Unfit;
+use switchbed_spec::scheme::python::is_open;
+use switchbed_spec::scheme::{SchemeInfo, Value, Values, find, schemes};
+use switchbed_spec::{ParamKind, SchemeChoice, Switch};
 
 /// `ports` are those of every kind of switch.
 pub(crate) fn resolve(
@@ -33,23 +34,21 @@ pub(crate) fn resolve(
     section.close("a scheme")?;
     let node = given.map(|node| without_others(node, scheme, compared));
     let given = Given { origin: section.origin, path: section.key("params"), at, packet, limit };
-    if scheme.is_open() {
+    if is_open(scheme) {
         return python::resolve(&given, node.as_ref(), switch, label);
     }
-    let (choice, params) = given.read(scheme, label.unwrap_or(name), node.as_ref())?;
-    if let Some(why) = no_rounds(&choice, switch.discipline) {
-        return Err(section.refuse("name", why));
-    }
-    let rounds = matches!(switch.discipline, Discipline::Wrr | Discipline::Dwrr);
-    if scheme.needs_rounds && !rounds && switch.discipline != Discipline::Wfq {
-        let why = "queues have weights with wfq, wrr and dwrr: write switch.discipline = \"wfq\"";
-        return Err(params.refuse("share", why));
-    }
+    let (values, params) = given.read(scheme, node.as_ref())?;
+    let unfit = |unfit: Unfit| match unfit.param {
+        "" => section.refuse("name", unfit.why),
+        param => params.refuse(param, unfit.why),
+    };
+    let choice = scheme.choose(values, limit).map_err(unfit)?;
+    choice.stands_on(switch.discipline).map_err(unfit)?;
     let mut misfits = ports.iter().filter_map(|&ports| choice.misfit(switch, ports, packet?));
     if let Some(why) = misfits.next() {
         return Err(section.refuse("name", why));
     }
-    Ok(choice)
+    Ok(SchemeChoice { label: label.unwrap_or(name), scheme: choice, python: None })
 }
 
 /// `[scheme.params]` as the file has them.
@@ -63,13 +62,12 @@ struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// A scheme with the parameters of a table, and their section for further refusals.
+    /// A scheme's parameters out of a table, and their section for further refusals.
     fn read<'n>(
         &self,
         scheme: &'static SchemeInfo,
-        label: String,
         node: Option<&'n Node>,
-    ) -> Result<(SchemeChoice, Section<'n>), Mistake>
+    ) -> Result<(Values, Section<'n>), Mistake>
     where
         'a: 'n,
     {
@@ -81,27 +79,16 @@ impl<'a> Given<'a> {
         }
         let mut params = Section::open(self.origin, &self.path, scheme.params, node, self.packet)?;
         params.at = self.at;
-        let mut values = BTreeMap::new();
-        for param in scheme.params {
-            let value = match params.node(param.name) {
-                Some(Node { data: Data::List(_), .. }) if takes_list(&param.kind) => {
-                    Value::List(params.list(param.name)?.unwrap_or_default())
-                }
-                Some(node) => params.read::<Value>(&param.kind, &node, param.name)?,
-                None if param.required => return Err(params.missing(param.name)),
-                None => continue,
-            };
-            if let (ParamKind::Threshold, &Value::Bytes(bytes)) = (param.kind, &value)
+        let values = params.values()?;
+        for param in scheme.params.iter().filter(|param| param.kind == ParamKind::Threshold) {
+            if let Some(&Value::Bytes(bytes)) = values.get(param.name)
                 && bytes > self.limit
             {
                 let why = format!("it is over the buffer, {}, and so never reached", self.limit);
                 return Err(params.refuse(param.name, why));
             }
-            values.insert(param.name.to_owned(), value);
         }
-        let mut choice = SchemeChoice { name: scheme.name.to_owned(), label, params: values };
-        choice.complete(self.limit).map_err(|unfit| params.refuse(unfit.param, unfit.why))?;
-        Ok((choice, params))
+        Ok((values, params))
     }
 
     /// The mistake that an entry of the table is.
@@ -110,29 +97,9 @@ impl<'a> Given<'a> {
     }
 }
 
-fn takes_list(kind: &ParamKind) -> bool {
-    match kind {
-        ParamKind::List(_) => true,
-        ParamKind::Either(kinds) => kinds.iter().any(takes_list),
-        _ => false,
-    }
-}
-
-/// What is wrong with a scheme that reads rounds on a discipline without them.
-fn no_rounds(choice: &SchemeChoice, discipline: Discipline) -> Option<&'static str> {
-    let rounds = matches!(discipline, Discipline::Wrr | Discipline::Dwrr);
-    (choice.reads_rounds() && !rounds).then_some(match discipline {
-        Discipline::Wfq => {
-            "it reads rounds, which wfq does not have: write scheme.params.share = \"weights\", \
-             or switch.discipline = \"dwrr\""
-        }
-        _ => "it reads rounds, which wrr and dwrr have: write switch.discipline = \"dwrr\"",
-    })
-}
-
 /// What is wrong with a name that no scheme has.
 fn unknown(name: &str) -> String {
-    let names = schemes().iter().map(|scheme| scheme.name);
+    let names = schemes().map(|scheme| scheme.name);
     match near(name, names.clone()) {
         Some(guess) => format!("there is no such scheme; did you mean \"{guess}\"?"),
         None => format!("there is no such scheme; there are {}", list_of(names)),
@@ -140,7 +107,7 @@ fn unknown(name: &str) -> String {
 }
 
 fn knows(scheme: &SchemeInfo, key: &str) -> bool {
-    scheme.is_open() || scheme.params.iter().any(|param| param.name == key)
+    is_open(scheme) || scheme.params.iter().any(|param| param.name == key)
 }
 
 /// What is wrong with a parameter that the scheme does not have.

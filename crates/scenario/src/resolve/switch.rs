@@ -10,21 +10,8 @@ use switchbed_spec::{BufferPolicy, Classify, Discipline, ParamKind, Switch};
 pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result<Switch, Mistake> {
     let ports = ports.iter().copied().max().unwrap_or(1);
     let queues = section.get("queues")?;
-    let classify = match section.get::<String>("classify")?.as_str() {
-        "single" => Classify::Single,
-        "class" => Classify::Class,
-        "ingress" => Classify::Ingress,
-        "hash" => Classify::Hash,
-        word => unreachable!("classify {word}"),
-    };
-    let discipline = match section.get::<String>("discipline")?.as_str() {
-        "fifo" => Discipline::Fifo,
-        "round-robin" => Discipline::RoundRobin,
-        "wrr" => Discipline::Wrr,
-        "dwrr" => Discipline::Dwrr,
-        "wfq" => Discipline::Wfq,
-        word => unreachable!("discipline {word}"),
-    };
+    let classify: Classify = section.get("classify")?;
+    let discipline: Discipline = section.get("discipline")?;
     let strict: u16 = section.get("strict")?;
     if strict >= queues && strict > 0 {
         let why = format!("of {queues} queues at least one must be below the strict ones");
@@ -51,12 +38,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
     let memory: Option<Bytes> = section.maybe("memory")?;
     let buffer = buffer(&section, memory, ports)?;
     let given = if memory.is_some() { "memory" } else { "buffer" };
-    let policy = match section.get::<String>("policy")?.as_str() {
-        "shared" => BufferPolicy::Shared,
-        "static" => BufferPolicy::Static,
-        "dynamic" => BufferPolicy::Dynamic,
-        word => unreachable!("policy {word}"),
-    };
+    let policy: BufferPolicy = section.get("policy")?;
     let parts = if policy == BufferPolicy::Static { u64::from(queues) } else { 1 };
     if buffer.get() / parts < mtu.get() {
         let whose = if parts > 1 { "each queue's part" } else { "it" };

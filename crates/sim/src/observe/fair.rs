@@ -12,7 +12,6 @@ use crate::traffic::FlowStart;
 use std::collections::BTreeMap;
 use switchbed_qdisc::fairness::{Party, Share, Shares};
 use switchbed_qdisc::units::{Rate, Time};
-use switchbed_spec::scheme::Value;
 use switchbed_spec::{Scenario, Traffic};
 
 /// A flow that claims a part of every link of its path.
@@ -102,10 +101,7 @@ impl FairShares {
     pub(crate) fn of(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> FairShares {
         let Scenario { scheme, transport, traffic, run, .. } = scenario;
         let (mss, header) = (transport.mss.as_f64(), transport.header.as_f64());
-        let party = match scheme.params.get("by") {
-            Some(Value::Word(word)) if word == "class" => Party::Class,
-            _ => Party::Flow,
-        };
+        let party = scheme.scheme.shares().map_or(Party::Flow, |(party, _)| party);
         let rates = ports.iter().map(|port| port.cable.rate).collect();
         let mut shares = FairShares::new(rates, party, initial_shares(scenario));
         (shares.seed, shares.payload) = (run.seed, mss / (mss + header));

@@ -1,7 +1,6 @@
 //! Scenarios that the tests share, built in code.
 #![allow(dead_code)]
 
-use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::{FlowRecord, Simulation, Status};
 use switchbed_spec::scheme::Value;
@@ -15,16 +14,27 @@ pub fn packets(count: u64) -> Bytes {
     Bytes::new(count * MTU)
 }
 
-/// A scheme with its threshold, as the registry resolves it.
+/// A scheme of the registry with these parameters, the others at their defaults.
+pub fn named(name: &str, params: &[(&str, Value)]) -> SchemeChoice {
+    SchemeChoice::named(name, params.iter().cloned()).unwrap_or_else(|unfit| panic!("{unfit:?}"))
+}
+
+/// The same scheme with one parameter changed.
+pub fn but(choice: &SchemeChoice, key: &str, value: Value) -> SchemeChoice {
+    let values = choice.scheme.values();
+    let mut params: Vec<(&str, Value)> =
+        values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    params.retain(|(name, _)| *name != key);
+    params.push((key, value));
+    named(choice.name(), &params)
+}
+
+/// A scheme with its threshold, if it has any.
 pub fn scheme(name: &str, threshold: Bytes) -> SchemeChoice {
-    let params = BTreeMap::from([
-        ("threshold".to_string(), Value::Bytes(threshold)),
-        ("mark_at".to_string(), Value::Word("enqueue".into())),
-        ("beta".to_string(), Value::Number(0.75)),
-        ("share".to_string(), Value::Word("rounds".into())),
-        ("weight".to_string(), Value::Number(1.0)),
-    ]);
-    SchemeChoice { name: name.into(), label: name.into(), params }
+    match name {
+        "none" => named(name, &[]),
+        _ => named(name, &[("threshold", Value::Bytes(threshold))]),
+    }
 }
 
 /// MQ-ECN's transport: DCTCP with the settings of its simulations, without warm connections.
@@ -55,16 +65,6 @@ pub fn dctcp() -> Transport {
         grow_on_repeated_ece: true,
         warm: None,
     }
-}
-
-/// A scheme of the CQRD paper, which fills all seats, with every parameter at its default but these.
-pub fn filled(name: &str, params: &[(&str, Value)]) -> SchemeChoice {
-    let all = |name: &str| (name.to_owned(), Value::Bytes(Bytes::new(1)));
-    let mut values = BTreeMap::from([all("cell")]);
-    values.extend([("bins", 20), ("credits", 1)].map(|(k, v)| (k.to_owned(), Value::Count(v))));
-    values.insert("period".into(), Value::Span(Span::from_ms(1)));
-    values.extend(params.iter().map(|(k, v)| ((*k).to_owned(), v.clone())));
-    SchemeChoice { name: name.into(), label: name.into(), params: values }
 }
 
 /// A star at 10 Gbps with 1 us links, one queue a port, flows to come.

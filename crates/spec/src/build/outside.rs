@@ -3,20 +3,7 @@
 
 use crate::{SchemeChoice, Switch};
 use switchbed_qdisc::PortState;
-use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Scheduler};
-
-/// The seats that are taken; the switch's own and the base scheme's sit in the others.
-#[derive(Default)]
-pub struct Taken {
-    /// Which queue.
-    pub classifier: Option<Box<dyn Classifier + Send>>,
-    /// In or out.
-    pub buffer: Option<Box<dyn Buffer + Send>>,
-    /// Marks.
-    pub marker: Option<Box<dyn Marker + Send>>,
-    /// Who goes next.
-    pub scheduler: Option<Box<dyn Scheduler + Send>>,
-}
+use switchbed_qdisc::site::Taken;
 
 /// Takes seats of the ports whose scheme is `python`.
 pub trait Outside {
@@ -33,6 +20,6 @@ pub struct Nothing;
 
 impl Outside for Nothing {
     fn take(&self, scheme: &SchemeChoice, _: &Switch, _: &PortState) -> Taken {
-        panic!("scheme {} comes from outside, and the caller brings none", scheme.name)
+        panic!("scheme {} comes from outside, and the caller brings none", scheme.name())
     }
 }

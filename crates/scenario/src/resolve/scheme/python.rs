@@ -1,13 +1,14 @@
 //! `[scheme]` with `name = "python"`: the file, the classes, the base scheme, and whatever
 //! else is given for the classes.
 
-use super::{Given, knows, no_rounds, unknown};
+use super::{Given, knows, unknown};
 use crate::mistake::Mistake;
 use crate::resolve::sizes::found;
 use crate::tree::{Data, Entry, Node, Table};
-use std::collections::BTreeMap;
-use switchbed_spec::scheme::{Value, find, python};
-use switchbed_spec::{Discipline, SchemeChoice, Switch, quantity};
+use switchbed_spec::param::Params;
+use switchbed_spec::scheme::python::{Python, PythonParams, is_open};
+use switchbed_spec::scheme::{Value, Values, find, python};
+use switchbed_spec::{SchemeChoice, Switch, quantity};
 
 pub(super) fn resolve(
     given: &Given<'_>,
@@ -18,21 +19,20 @@ pub(super) fn resolve(
     let scheme = find(python::NAME).unwrap_or_else(|| unreachable!("it is in the registry"));
     let named = |key: &str| scheme.params.iter().any(|param| param.name == key);
     let (ours, rest) = split(node, named);
-    let (mut choice, section) = given.read(scheme, String::new(), ours.as_ref())?;
-    if !choice.python().is_some_and(|(file, _)| file.starts_with(python::MEMORY)) {
-        let file = found(&section, "file")?.display().to_string();
-        choice.params.insert("file".to_owned(), Value::Word(file));
+    let (mut values, section) = given.read(scheme, ours.as_ref())?;
+    let PythonParams { mut file, class: classes, base } = PythonParams::from_values(&mut values);
+    if !file.starts_with(python::MEMORY) {
+        file = found(&section, PythonParams::KEY.file)?.display().to_string();
     }
-    let classes = choice.python().map_or(String::new(), |(_, classes)| classes.join(" + "));
-    if classes.is_empty() {
-        return Err(section.refuse("class", "at least one class is needed"));
+    let names = classes.names().join(" + ");
+    if names.is_empty() {
+        return Err(section.refuse(PythonParams::KEY.class, "at least one class is needed"));
     }
-    choice.label = label.unwrap_or(classes);
+    let label = label.unwrap_or(names);
 
-    let base: String = section.get("base")?;
-    let refuse = |why: &str| section.refuse("base", why);
+    let refuse = |why: &str| section.refuse(PythonParams::KEY.base, why);
     let base = find(&base).ok_or_else(|| refuse(&unknown(&base)))?;
-    if base.is_open() || base.fills_the_seats() || base.seats[4] != "none" {
+    if is_open(base) || base.fills_the_seats() || base.notifies() {
         return Err(refuse("a base is a scheme that marks, and leaves the other seats free"));
     }
     if base.needs_pool && switch.pool.is_none() {
@@ -40,21 +40,13 @@ pub(super) fn resolve(
     }
     let (theirs, own) = split(rest.as_ref(), |key| knows(base, key));
     let limit = switch.pool.filter(|_| base.needs_pool).unwrap_or(switch.buffer);
-    let (marks, _) = Given { limit, path: given.path.clone(), ..*given }.read(
-        base,
-        String::new(),
-        theirs.as_ref(),
-    )?;
-    let no_weights = base.needs_rounds
-        && !matches!(switch.discipline, Discipline::Wrr | Discipline::Dwrr | Discipline::Wfq);
-    if let Some(why) = no_rounds(&marks, switch.discipline) {
-        return Err(refuse(why));
-    } else if no_weights {
-        return Err(refuse("it reads weights: write switch.discipline = \"wfq\""));
-    }
-    choice.params.extend(marks.params);
-    choice.params.extend(values(given, own.as_ref())?);
-    Ok(choice)
+    let (values, marks) =
+        Given { limit, path: given.path.clone(), ..*given }.read(base, theirs.as_ref())?;
+    let scheme =
+        base.choose(values, limit).map_err(|unfit| marks.refuse(unfit.param, unfit.why))?;
+    scheme.stands_on(switch.discipline).map_err(|unfit| refuse(&unfit.why))?;
+    let python = Python { file, classes, own: own_values(given, own.as_ref())? };
+    Ok(SchemeChoice { label, scheme, python: Some(python) })
 }
 
 /// A table's entries with such keys, and the others.
@@ -70,7 +62,7 @@ fn split(node: Option<&Node>, of: impl Fn(&str) -> bool) -> (Option<Node>, Optio
 }
 
 /// The classes' parameters. Nothing says what they take, so a text that is a quantity is one.
-fn values(given: &Given<'_>, node: Option<&Node>) -> Result<BTreeMap<String, Value>, Mistake> {
+fn own_values(given: &Given<'_>, node: Option<&Node>) -> Result<Values, Mistake> {
     let entries = node.and_then(Node::as_table).map_or(&[][..], |table| &table.entries);
     let read = |entry: &Entry| {
         let value = value(given, &entry.value).map_err(|why| {

@@ -1,14 +1,19 @@
-//! A switch port's classifier, scheduler and buffer; the marker and whatever else is
-//! the scheme's own comes from [`crate::scheme`].
+//! `[switch]`: a port's own classifier, scheduler and buffer, where the scheme leaves these seats
+//! to it.
 
-use crate::param::{Param, ParamKind, Section};
+use crate::buffer::{Dynamic, Shared, Static};
+use crate::classifier::{ByClass, ByHash, ByIngress, Single};
+use crate::param::{Field, Param, ParamKind, Section};
+use crate::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
+use crate::seats::{Buffer, Classifier, Scheduler};
+use crate::units::Bytes;
+use crate::{MAX_QUEUES, QueueId, words};
 use serde::{Serialize, Serializer};
-use switchbed_qdisc::units::Bytes;
 
 /// Every switch port of the scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Switch {
-    /// Queues of a port, 1 to [`switchbed_qdisc::MAX_QUEUES`].
+    /// Queues of a port, 1 to [`crate::MAX_QUEUES`].
     pub queues: u16,
     /// Which queue a packet joins.
     pub classify: Classify,
@@ -43,20 +48,20 @@ pub const SECTION: Section = Section {
     keys: &[
         Param::with_default(
             "queues",
-            ParamKind::Count { min: 1, max: switchbed_qdisc::MAX_QUEUES as u64 },
+            ParamKind::Count { min: 1, max: MAX_QUEUES as u64 },
             "1",
             "Queues of a port.",
         ),
         Param::with_default(
             "classify",
-            ParamKind::Word(&["single", "class", "ingress", "hash"]),
+            Classify::KIND,
             "class",
             "Which queue a packet joins. single: queue 0. class: by its class (DSCP). \
              ingress: by the port it came in on. hash: by a hash of its flow.",
         ),
         Param::with_default(
             "discipline",
-            ParamKind::Word(&["fifo", "round-robin", "wrr", "dwrr", "wfq"]),
+            Discipline::KIND,
             "dwrr",
             "Who goes next. fifo: first come first served over all queues. round-robin: a \
              packet from each queue in turn. wrr: weighted round robin with a byte quantum, \
@@ -65,7 +70,7 @@ pub const SECTION: Section = Section {
         ),
         Param::with_default(
             "strict",
-            ParamKind::Count { min: 0, max: switchbed_qdisc::MAX_QUEUES as u64 },
+            ParamKind::Count { min: 0, max: MAX_QUEUES as u64 },
             "0",
             "How many of the first queues have strict priority over the rest, queue 0 first.",
         ),
@@ -88,7 +93,7 @@ pub const SECTION: Section = Section {
         ),
         Param::with_default(
             "policy",
-            ParamKind::Word(&["shared", "static", "dynamic"]),
+            BufferPolicy::KIND,
             "shared",
             "How the queues share the memory. shared: the port's, first come first served. \
              static: an equal part of the port's for each. dynamic: a queue may hold alpha times \
@@ -116,8 +121,44 @@ impl Switch {
     }
 
     /// As a port of a switch of so many ports has it.
-    pub(crate) fn of_ports(&self, ports: u32) -> Switch {
+    pub fn of_ports(&self, ports: u32) -> Switch {
         Switch { buffer: self.port_memory(ports), memory: None, ..self.clone() }
+    }
+
+    /// A port's own classifier.
+    pub fn classifier(&self) -> Box<dyn Classifier + Send> {
+        match self.classify {
+            Classify::Single => Box::new(Single),
+            Classify::Class => Box::new(ByClass),
+            Classify::Ingress => Box::new(ByIngress),
+            Classify::Hash => Box::new(ByHash { key: 0 }),
+        }
+    }
+
+    /// A port's own buffer.
+    pub fn buffer(&self) -> Box<dyn Buffer + Send> {
+        let part = Bytes::new(self.buffer.get() / u64::from(self.queues));
+        match self.policy {
+            BufferPolicy::Shared => Box::new(Shared { limit: self.buffer }),
+            BufferPolicy::Static => Box::new(Static { limit: part }),
+            BufferPolicy::Dynamic => Box::new(Dynamic { alpha: self.alpha.unwrap_or(1.0) }),
+        }
+    }
+
+    /// A port's own scheduler.
+    pub fn scheduler(&self) -> Box<dyn Scheduler + Send> {
+        let queues = usize::from(self.queues);
+        let base: Box<dyn Scheduler + Send> = match self.discipline {
+            Discipline::Fifo => Box::new(Fifo),
+            Discipline::RoundRobin => Box::new(RoundRobin::default()),
+            Discipline::Wrr => Box::new(Wrr::new(queues)),
+            Discipline::Dwrr => Box::new(Dwrr::new(queues)),
+            Discipline::Wfq => Box::new(Wfq::new(queues)),
+        };
+        match self.strict {
+            0 => base,
+            strict => Box::new(Strict::new(strict as QueueId, base)),
+        }
     }
 }
 
@@ -131,44 +172,56 @@ fn one_or_each<S: Serializer>(each: &[Bytes], serializer: S) -> Result<S::Ok, S:
     }
 }
 
-/// Classifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Classify {
-    /// Everything into queue 0.
-    Single,
-    /// By the packet's class (DSCP): class modulo the number of queues.
-    Class,
-    /// By the port that the packet came in on (crosspoint queues).
-    Ingress,
-    /// By a hash of the flow.
-    Hash,
+words! {
+    /// Classifier.
+    pub enum Classify {
+        /// Everything into queue 0.
+        Single = "single",
+        /// By the packet's class (DSCP): class modulo the number of queues.
+        Class = "class",
+        /// By the port that the packet came in on (crosspoint queues).
+        Ingress = "ingress",
+        /// By a hash of the flow.
+        Hash = "hash",
+    }
 }
 
-/// Scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Discipline {
-    /// First come first served over all queues.
-    Fifo,
-    /// A packet from each queue in turn.
-    RoundRobin,
-    /// Weighted round robin with a byte quantum; the deficit is dropped when a service ends.
-    Wrr,
-    /// Deficit weighted round robin (Shreedhar and Varghese 1996).
-    Dwrr,
-    /// Weighted fair queueing, self-clocked (Golestani 1994).
-    Wfq,
+words! {
+    /// Scheduler.
+    pub enum Discipline {
+        /// First come first served over all queues.
+        Fifo = "fifo",
+        /// A packet from each queue in turn.
+        RoundRobin = "round-robin",
+        /// Weighted round robin with a byte quantum; the deficit is dropped when a service ends.
+        Wrr = "wrr",
+        /// Deficit weighted round robin (Shreedhar and Varghese 1996).
+        Dwrr = "dwrr",
+        /// Weighted fair queueing, self-clocked (Golestani 1994).
+        Wfq = "wfq",
+    }
 }
 
-/// Buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BufferPolicy {
-    /// All queues share the port's memory, first come first served; tail drop.
-    Shared,
-    /// Every queue has an equal part of its own; tail drop.
-    Static,
-    /// A queue may hold α times what the switch's pool has left; tail drop.
-    Dynamic,
+impl Discipline {
+    /// It serves the queues in rounds, by quanta.
+    pub fn has_rounds(self) -> bool {
+        matches!(self, Discipline::Wrr | Discipline::Dwrr)
+    }
+
+    /// Its queues have weights.
+    pub fn has_weights(self) -> bool {
+        self.has_rounds() || self == Discipline::Wfq
+    }
+}
+
+words! {
+    /// Buffer.
+    pub enum BufferPolicy {
+        /// All queues share the port's memory, first come first served; tail drop.
+        Shared = "shared",
+        /// Every queue has an equal part of its own; tail drop.
+        Static = "static",
+        /// A queue may hold α times what the switch's pool has left; tail drop.
+        Dynamic = "dynamic",
+    }
 }

@@ -1,0 +1,540 @@
+//! A key of a scenario file: its name, type, unit, default and meaning. Sections and schemes
+//! declare theirs with [`params!`](crate::params), once; the struct that holds them, reading, the
+//! JSON Schema and the documentation all follow.
+
+use crate::quantity;
+use crate::units::{Bytes, Rate, Span};
+#[doc(hidden)]
+pub use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+/// A key of a section, or a parameter of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Param {
+    /// As the file writes it, snake_case.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: ParamKind,
+    /// Its value when the file does not give it, as the file would write it. Without
+    /// one, the key must be given or means "none" or follows others: `doc` says.
+    pub default: Option<&'static str>,
+    /// The file must give it.
+    pub required: bool,
+    /// Its meaning.
+    pub doc: &'static str,
+}
+
+/// What a key takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ParamKind {
+    /// Bytes or packets: `"300KB"`, `"65pkt"`.
+    Size,
+    /// A size that a queue is compared with: refused where it is over the port's buffer.
+    Threshold,
+    /// A length of time: `"85.2us"`.
+    Time,
+    /// A rate greater than zero: `"10Gbps"`.
+    Rate,
+    /// A number without a unit, or a percentage: `0.75`, `"75%"`.
+    Number {
+        /// Least value.
+        min: f64,
+        /// Greatest value.
+        max: f64,
+    },
+    /// A whole number.
+    Count {
+        /// Least value.
+        min: u64,
+        /// Greatest value.
+        max: u64,
+    },
+    /// A number of packets, at least one: `"16pkt"` or `16`.
+    Packets,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
+    /// Any text.
+    Text,
+    /// A list of these.
+    List(&'static ParamKind),
+    /// Any of these forms.
+    Either(&'static [ParamKind]),
+    /// A table with these keys.
+    Table(&'static [Param]),
+    /// The parameters of the scheme that is chosen.
+    SchemeParams,
+}
+
+/// A fraction from 0 to 1.
+pub const FRACTION: ParamKind = number(0.0, 1.0);
+/// A number over 0, to all ends of the earth.
+pub const POSITIVE: ParamKind = number(0.000_001, f64::INFINITY);
+/// A part over 0, up to all.
+pub const PORTION: ParamKind = number(0.000_001, 1.0);
+
+/// A number between two, both included.
+pub const fn number(min: f64, max: f64) -> ParamKind {
+    ParamKind::Number { min, max }
+}
+
+/// A whole number between two, both included.
+pub const fn count(min: u64, max: u64) -> ParamKind {
+    ParamKind::Count { min, max }
+}
+
+impl Param {
+    /// A key that may be left out; `doc` says what then.
+    pub const fn optional(name: &'static str, kind: ParamKind, doc: &'static str) -> Self {
+        Param { name, kind, default: None, required: false, doc }
+    }
+    /// A key that must be given.
+    pub const fn required(name: &'static str, kind: ParamKind, doc: &'static str) -> Self {
+        Param { name, kind, default: None, required: true, doc }
+    }
+    /// A key with a default.
+    pub const fn with_default(
+        name: &'static str,
+        kind: ParamKind,
+        default: &'static str,
+        doc: &'static str,
+    ) -> Self {
+        Param { name, kind, default: Some(default), required: false, doc }
+    }
+}
+
+/// A table of a scenario file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Section {
+    /// As the file writes it.
+    pub name: &'static str,
+    /// `[[name]]`, any number of times, rather than `[name]`.
+    pub repeated: bool,
+    /// Its meaning.
+    pub doc: &'static str,
+    /// Its keys.
+    pub keys: &'static [Param],
+}
+
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number without a unit.
+    Number(f64),
+    /// A whole number.
+    Count(u64),
+    /// Yes or no.
+    Flag(bool),
+    /// A size.
+    Bytes(Bytes),
+    /// A time.
+    Span(Span),
+    /// A rate.
+    Rate(Rate),
+    /// A word or a text.
+    Word(String),
+    /// Several.
+    List(Vec<Value>),
+}
+
+/// Values by their keys: what a reader makes of a table, on its way into a struct, and what a
+/// manifest holds.
+pub type Values = BTreeMap<String, Value>;
+
+/// A parameter that does not fit the others, and why; without a reason it is missing, without a
+/// name it is the scheme itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unfit {
+    /// The parameter.
+    pub param: &'static str,
+    /// To be put after its name and value.
+    pub why: String,
+}
+
+impl Unfit {
+    /// It has a value that does not fit.
+    pub fn new(param: &'static str, why: impl Into<String>) -> Self {
+        Unfit { param, why: why.into() }
+    }
+    /// It must be given.
+    pub fn missing(param: &'static str) -> Self {
+        Unfit::new(param, "")
+    }
+}
+
+/// The defaults of a table of keys, as far as they mean the same everywhere: not a number of
+/// packets.
+pub fn defaults(keys: &[Param]) -> Values {
+    let value = |key: &Param| Some((key.name.to_owned(), key.kind.parse(key.default?).ok()?));
+    keys.iter().filter_map(value).collect()
+}
+
+impl ParamKind {
+    /// A text as the key's value.
+    ///
+    /// # Errors
+    /// What would be right.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let number = |text: &str| text.parse().or_else(|_| quantity::percent(text));
+        match *self {
+            ParamKind::Size | ParamKind::Threshold => quantity::size(text, None).map(Value::Bytes),
+            ParamKind::Time => quantity::time(text).map(Value::Span),
+            ParamKind::Rate => quantity::rate(text).map(Value::Rate),
+            ParamKind::Number { min, max } => match number(text)? {
+                x if min <= x && x <= max => Ok(Value::Number(x)),
+                _ => Err(format!("it must be from {min} to {max}")),
+            },
+            ParamKind::Count { min, max } => match text.parse() {
+                Ok(n) if min <= n && n <= max => Ok(Value::Count(n)),
+                _ => Err(format!("it must be a whole number from {min} to {max}")),
+            },
+            ParamKind::Packets => quantity::packets(text).map(Value::Count),
+            ParamKind::Word(words) if !words.contains(&text) => {
+                Err(format!("it must be one of {}", words.join(", ")))
+            }
+            ParamKind::Flag => match text {
+                "true" | "false" => Ok(Value::Flag(text == "true")),
+                _ => Err("it must be true or false".to_owned()),
+            },
+            ParamKind::Word(_) | ParamKind::Text => Ok(Value::Word(text.to_owned())),
+            ParamKind::List(item) => {
+                let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+                let items = inner.ok_or("it must be a list, [ … ]")?.split(',').map(str::trim);
+                items
+                    .filter(|text| !text.is_empty())
+                    .map(|text| item.parse(text))
+                    .collect::<Result<_, _>>()
+                    .map(Value::List)
+            }
+            ParamKind::Either(kinds) => {
+                let first = kinds.iter().find_map(|kind| kind.parse(text).ok());
+                first.ok_or_else(|| "it cannot be written so".to_owned())
+            }
+            ParamKind::Table(_) | ParamKind::SchemeParams => {
+                Err("it must be a table, { … }".to_owned())
+            }
+        }
+    }
+}
+
+/// A struct whose fields are keys, as [`params!`](crate::params) declares it.
+pub trait Params: Clone + std::fmt::Debug + PartialEq + Send + Sync + Sized + 'static {
+    /// Its keys.
+    const TABLE: &'static [Param];
+    /// From what was read by the table, defaults included.
+    fn from_values(values: &mut Values) -> Self;
+    /// Back again, without what is left out.
+    fn to_values(&self) -> Values;
+}
+
+/// What a key's value becomes.
+pub trait Field: Sized {
+    /// What a key of this type takes, unless it says more.
+    const KIND: ParamKind;
+    /// The key may be left out.
+    const OPTIONAL: bool = false;
+    /// It is no key, but several: these.
+    const FLAT: Option<&'static [Param]> = None;
+    /// `None` where the value is of another kind.
+    fn from_value(value: Value) -> Option<Self>;
+    /// `None` where it is left out.
+    fn to_value(&self) -> Option<Value>;
+    /// What a key that is left out becomes.
+    fn left_out() -> Option<Self> {
+        None
+    }
+    /// Takes itself out of what was read by the table of keys that it is in.
+    fn take(values: &mut Values, name: &str) -> Self {
+        let value = match values.remove(name) {
+            Some(value) => Self::from_value(value),
+            None => Self::left_out(),
+        };
+        value.unwrap_or_else(|| panic!("{name} was not read by its table of keys"))
+    }
+    /// And back.
+    fn put(&self, values: &mut Values, name: &str) {
+        if let Some(value) = self.to_value() {
+            values.insert(name.to_owned(), value);
+        }
+    }
+}
+
+macro_rules! fields {
+    ($($type:ty: $kind:expr, $variant:ident($inner:ident) => $read:expr, $write:expr;)*) => {$(
+        impl Field for $type {
+            const KIND: ParamKind = $kind;
+            fn from_value(value: Value) -> Option<Self> {
+                match value {
+                    Value::$variant($inner) => $read,
+                    _ => None,
+                }
+            }
+            fn to_value(&self) -> Option<Value> {
+                let $inner = self;
+                Some(Value::$variant($write))
+            }
+        }
+    )*};
+}
+fields! {
+    Bytes: ParamKind::Size, Bytes(x) => Some(x), *x;
+    Span: ParamKind::Time, Span(x) => Some(x), *x;
+    Rate: ParamKind::Rate, Rate(x) => Some(x), *x;
+    f64: number(f64::NEG_INFINITY, f64::INFINITY), Number(x) => Some(x), *x;
+    u64: count(0, u64::MAX), Count(n) => Some(n), *n;
+    u32: count(0, u32::MAX as u64), Count(n) => n.try_into().ok(), u64::from(*n);
+    u16: count(0, u16::MAX as u64), Count(n) => n.try_into().ok(), u64::from(*n);
+    u8: count(0, u8::MAX as u64), Count(n) => n.try_into().ok(), u64::from(*n);
+    bool: ParamKind::Flag, Flag(flag) => Some(flag), *flag;
+    String: ParamKind::Text, Word(text) => Some(text), text.clone();
+}
+
+impl<T: Field> Field for Option<T> {
+    const KIND: ParamKind = T::KIND;
+    const OPTIONAL: bool = true;
+    fn from_value(value: Value) -> Option<Self> {
+        T::from_value(value).map(Some)
+    }
+    fn to_value(&self) -> Option<Value> {
+        self.as_ref()?.to_value()
+    }
+    fn left_out() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<T: Field> Field for Vec<T> {
+    const KIND: ParamKind = ParamKind::List(&T::KIND);
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::List(items) => items.into_iter().map(T::from_value).collect(),
+            _ => None,
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        self.iter().map(T::to_value).collect::<Option<_>>().map(Value::List)
+    }
+}
+
+/// Keys that several structs have alike, as if they were written in each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flat<P>(pub P);
+
+impl<P> Deref for Flat<P> {
+    type Target = P;
+    fn deref(&self) -> &P {
+        &self.0
+    }
+}
+
+impl<P: Params> Field for Flat<P> {
+    const KIND: ParamKind = ParamKind::Table(P::TABLE);
+    const FLAT: Option<&'static [Param]> = Some(P::TABLE);
+    fn from_value(_: Value) -> Option<Self> {
+        None
+    }
+    fn to_value(&self) -> Option<Value> {
+        None
+    }
+    fn take(values: &mut Values, _: &str) -> Self {
+        Flat(P::from_values(values))
+    }
+    fn put(&self, values: &mut Values, _: &str) {
+        values.extend(self.0.to_values());
+    }
+}
+
+/// One table out of several.
+#[doc(hidden)]
+pub const fn join<const N: usize>(parts: &[&[Param]]) -> [Param; N] {
+    let mut all = [Param::optional("", ParamKind::Flag, ""); N];
+    let (mut n, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut i = 0;
+        while i < parts[part].len() {
+            all[n] = parts[part][i];
+            (n, i) = (n + 1, i + 1);
+        }
+        part += 1;
+    }
+    all
+}
+
+/// How many there are.
+#[doc(hidden)]
+pub const fn len(parts: &[&[Param]]) -> usize {
+    let (mut n, mut part) = (0, 0);
+    while part < parts.len() {
+        n += parts[part].len();
+        part += 1;
+    }
+    n
+}
+
+/// What a field says that it takes, where its type can hold that.
+#[doc(hidden)]
+pub const fn fitting(own: &ParamKind, kind: ParamKind) -> ParamKind {
+    assert!(fits(own, &kind), "the field's type does not hold what it is said to take");
+    kind
+}
+
+const fn fits(own: &ParamKind, kind: &ParamKind) -> bool {
+    use ParamKind::*;
+    match (own, kind) {
+        (Size, Size | Threshold) | (Time, Time) | (Rate, Rate) | (Number { .. }, Number { .. }) => {
+            true
+        }
+        (Count { max: most, .. }, Count { max, .. }) => *max <= *most,
+        (Count { max, .. }, Packets) => *max >= u32::MAX as u64,
+        (Text, Text) => true,
+        (List(own), List(kind)) => fits(own, kind),
+        _ => false,
+    }
+}
+
+/// A text out of the lines of a doc comment.
+#[doc(hidden)]
+pub const fn text(lines: &'static str) -> &'static str {
+    lines.trim_ascii()
+}
+
+/// A struct whose fields are keys of a scenario file. Each field has its meaning as its comment,
+/// then its type; its default as the file would write it, if there is one; and what it takes, where
+/// the type alone does not say. An `Option` may be left out, and a [`Flat`](crate::param::Flat)
+/// stands for the keys of another such struct.
+///
+/// ```
+/// use switchbed_qdisc::param::Params;
+/// use switchbed_qdisc::params;
+/// use switchbed_qdisc::units::{Bytes, Span};
+///
+/// params! {
+///     /// What a scheme takes.
+///     pub struct MyParams {
+///         /// Longer queues are marked.
+///         threshold: Bytes as Threshold;
+///         /// Weight of the present length.
+///         weight: f64 = "0.002" as number(0.0, 1.0);
+///         /// How long it waits. Default: it does not.
+///         wait: Option<Span>;
+///     }
+/// }
+///
+/// let [threshold, weight, wait] = MyParams::TABLE else { panic!("three keys") };
+/// assert_eq!((threshold.name, threshold.required), (MyParams::KEY.threshold, true));
+/// assert_eq!((weight.default, weight.doc), (Some("0.002"), "Weight of the present length."));
+/// assert!(!wait.required);
+/// ```
+#[macro_export]
+macro_rules! params {
+    ($(#[$attr:meta])* $vis:vis struct $name:ident {$(
+        $(#[doc = $doc:literal])+
+        $field:ident: $type:ty $(= $default:literal)? $(as $kind:expr)?;
+    )*}) => {
+        $(#[$attr])*
+        #[derive(Clone, Debug, PartialEq)]
+        $vis struct $name {$(
+            $(#[doc = $doc])+
+            pub $field: $type,
+        )*}
+
+        const _: () = {
+            /// The keys' names.
+            pub struct Keys {$(pub $field: &'static str,)*}
+
+            impl $name {
+                /// The keys' names.
+                pub const KEY: Keys = Keys {$($field: stringify!($field),)*};
+            }
+        };
+
+        impl $crate::param::Params for $name {
+            const TABLE: &'static [$crate::param::Param] = {
+                const PARTS: &[&[$crate::param::Param]] = &[$(
+                    match <$type as $crate::param::Field>::FLAT {
+                        Some(keys) => keys,
+                        None => &[$crate::param::Param {
+                            name: stringify!($field),
+                            kind: {
+                                const OWN: $crate::param::ParamKind =
+                                    <$type as $crate::param::Field>::KIND;
+                                $crate::params!(@kind OWN $(, $kind)?)
+                            },
+                            default: $crate::params!(@default $($default)?),
+                            required: !<$type as $crate::param::Field>::OPTIONAL
+                                && $crate::params!(@required $($default)?),
+                            doc: $crate::param::text(concat!($($doc),+)),
+                        }],
+                    },
+                )*];
+                &$crate::param::join::<{ $crate::param::len(PARTS) }>(PARTS)
+            };
+            #[allow(unused_variables)]
+            fn from_values(values: &mut $crate::param::Values) -> Self {
+                $name {$($field: $crate::param::Field::take(values, stringify!($field)),)*}
+            }
+            #[allow(unused_mut)]
+            fn to_values(&self) -> $crate::param::Values {
+                let mut values = $crate::param::Values::new();
+                $($crate::param::Field::put(&self.$field, &mut values, stringify!($field));)*
+                values
+            }
+        }
+    };
+    (@kind $own:ident) => { $own };
+    (@kind $own:ident, $kind:expr) => {{
+        #[allow(unused_imports)]
+        use $crate::param::{FRACTION, PORTION, POSITIVE, ParamKind::*, count, number};
+        $crate::param::fitting(&$own, $kind)
+    }};
+    (@default) => { None };
+    (@default $default:literal) => { Some($default) };
+    (@required) => { true };
+    (@required $default:literal) => { false };
+}
+
+/// An enum whose variants are words of a scenario file.
+#[macro_export]
+macro_rules! words {
+    ($(#[$attr:meta])* $vis:vis enum $name:ident {$(
+        $(#[$inner:meta])* $variant:ident = $word:literal,
+    )+}) => {
+        $(#[$attr])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name {$(
+            $(#[$inner])* $variant,
+        )+}
+
+        impl $name {
+            /// As a file writes it.
+            pub const fn word(self) -> &'static str {
+                match self {$($name::$variant => $word,)+}
+            }
+        }
+
+        impl $crate::param::Field for $name {
+            const KIND: $crate::param::ParamKind = $crate::param::ParamKind::Word(&[$($word),+]);
+            fn from_value(value: $crate::param::Value) -> Option<Self> {
+                match value {
+                    $crate::param::Value::Word(word) => match word.as_str() {
+                        $($word => Some($name::$variant),)+
+                        _ => None,
+                    },
+                    _ => None,
+                }
+            }
+            fn to_value(&self) -> Option<$crate::param::Value> {
+                Some($crate::param::Value::Word(self.word().to_owned()))
+            }
+        }
+
+        impl $crate::param::Serialize for $name {
+            fn serialize<S: $crate::param::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(self.word())
+            }
+        }
+    };
+}

@@ -1,0 +1,124 @@
+//! Every scheme of the registry, with its parameters at values that short sequences reach: one
+//! case with the defaults, and one for each other value that its table allows. A new scheme is
+//! among them by being in the registry.
+
+use super::cases::{Case, Limits, QUANTA};
+use switchbed_qdisc::definition::{Choice, Layout, SchemeInfo};
+use switchbed_qdisc::param::{Param, ParamKind, Value, Values};
+use switchbed_qdisc::registry::SCHEMES;
+use switchbed_qdisc::site::{Built, Site};
+use switchbed_qdisc::switch::{BufferPolicy, Classify, Discipline, Switch};
+use switchbed_qdisc::units::{Bytes, Rate, Span};
+
+const PORT: Bytes = Bytes::new(20_000);
+
+/// Every registered scheme.
+pub fn cases() -> Vec<Case> {
+    SCHEMES.iter().flat_map(of).collect()
+}
+
+fn of(scheme: &'static SchemeInfo) -> Vec<Case> {
+    let base = base(scheme);
+    let mut variants = vec![(scheme.name.to_owned(), base.clone())];
+    for param in scheme.params {
+        for value in others(&param.kind, base.get(param.name)) {
+            let mut values = base.clone();
+            let name = format!("{}, {} = {value:?}", scheme.name, param.name);
+            values.insert(param.name.to_owned(), value);
+            variants.push((name, values));
+        }
+    }
+    let fits = |(name, values)| Some(case(name, scheme.with(values).ok()?));
+    let cases: Vec<Case> = variants.into_iter().filter_map(fits).collect();
+    assert!(cases.first().is_some_and(|case| case.name == scheme.name), "{}", scheme.name);
+    cases
+}
+
+/// The defaults, where they are not too large or too long for a short sequence, and what must be
+/// given besides.
+fn base(scheme: &SchemeInfo) -> Values {
+    let short = |param: &Param| {
+        let given = match param.default {
+            None if param.required => small(&param.kind),
+            None => None,
+            Some(text) => match param.kind.parse(text) {
+                Ok(Value::Bytes(bytes)) if bytes > Bytes::new(100) => small(&param.kind),
+                Ok(Value::Span(_)) => small(&param.kind),
+                _ => None,
+            },
+        };
+        Some((param.name.to_owned(), given?))
+    };
+    let mut values: Values = scheme.params.iter().filter_map(short).collect();
+    // One of several must be given, which no table says.
+    while let Err(unfit) = scheme.with(values.clone()) {
+        let missing = scheme.params.iter().find(|param| param.name == unfit.param);
+        let missing = missing.filter(|param| !values.contains_key(param.name));
+        let param = missing.unwrap_or_else(|| panic!("{}: {unfit:?}", scheme.name));
+        values.extend([(param.name.to_owned(), small(&param.kind).expect("a length or a time"))]);
+    }
+    values
+}
+
+/// A length, time or rate that a short sequence reaches.
+fn small(kind: &ParamKind) -> Option<Value> {
+    Some(match kind {
+        ParamKind::Size => Value::Bytes(Bytes::new(3_000)),
+        ParamKind::Threshold => Value::Bytes(Bytes::new(6_000)),
+        ParamKind::Time => Value::Span(Span::from_us(5)),
+        ParamKind::Rate => Value::Rate(Rate::from_gbps(1)),
+        _ => return None,
+    })
+}
+
+/// Other values of a parameter.
+fn others(kind: &ParamKind, present: Option<&Value>) -> Vec<Value> {
+    let all = match *kind {
+        ParamKind::Word(words) => words.iter().map(|word| Value::Word((*word).into())).collect(),
+        ParamKind::Flag => vec![Value::Flag(true), Value::Flag(false)],
+        ParamKind::Number { min, max } => vec![Value::Number(0.25_f64.clamp(min, max))],
+        ParamKind::Count { min, max } => vec![Value::Count(3.clamp(min, max))],
+        ParamKind::List(item) => {
+            let item = small(item).unwrap_or(Value::Number(3.0));
+            vec![Value::List(vec![item])]
+        }
+        _ => small(kind).into_iter().collect::<Vec<_>>(),
+    };
+    all.into_iter().filter(|value| Some(value) != present).collect()
+}
+
+fn case(name: String, choice: Choice) -> Case {
+    let switch = Switch {
+        queues: QUANTA.len() as u16,
+        classify: Classify::Class,
+        discipline: Discipline::Dwrr,
+        strict: 0,
+        quantum: QUANTA.into(),
+        buffer: PORT,
+        memory: None,
+        policy: BufferPolicy::Shared,
+        pool: None,
+        alpha: None,
+    };
+    let ports = QUANTA.len() as u32;
+    let (limit, reads_pool) = (Some(PORT), choice.about().needs_pool);
+    let make = move || {
+        let (rate, mtu) = (super::driver::RATE, Bytes::new(1_500));
+        // The driver pauses and probes four queues, whoever makes them.
+        let layout = choice.layout(ports).map(|of| Layout { queues: QUANTA.len(), ..of });
+        let site = Site::new(&switch, layout, ports, rate, mtu).bare();
+        match choice.build(site) {
+            Built::Bare(scheme, _) => scheme,
+            Built::Port(_) => panic!("a site that is bare gives the scheme alone"),
+        }
+    };
+    Case {
+        name,
+        quanta: QUANTA.into(),
+        make: Box::new(make),
+        limits: Limits { port: limit, ..Limits::default() },
+        waits: false,
+        remembers_refused: true,
+        reads_pool,
+    }
+}
