@@ -1,7 +1,7 @@
 //! HCF, Hashed Credits Fair (Shpiner, Keslassy, Bracha, Dagan, Iny, Soha: A Switch-Based
 //! Approach to Throughput Collapse and Starvation in Data Centers, IWQoS 2010), as Chen, Zhao and
 //! Pei describe and set it (Computer Networks 2015, sections 2.3 and 3.3). One policy over
-//! classifier, buffer and scheduler.
+//! classifier and scheduler.
 //!
 //! Flows are hashed into bins. A packet whose bin has credit left spends one and joins the
 //! high queue, others join the low one. The high queue goes first; when it empties, the two
@@ -23,17 +23,15 @@
 //! Our reading: a packet that finds its queue full is dropped, and has spent no credit. Queue 0
 //! or 1 of the port is the high one, by turns. A paused high queue lets the low one go first.
 
-use crate::arena::{Note, SlotId};
-use crate::buffer::{Crosspoint, Overflow};
+use crate::buffer::Overflow;
 use crate::classifier::hashed;
 use crate::cqrd::OwnPart;
 use crate::definition::{About, Definition, Layout};
 use crate::packet::{Packet, QueueId};
 use crate::param::{Flat, Unfit};
 use crate::params;
-use crate::random::Random;
-use crate::scheme::{Scheme, Stored};
-use crate::seats::{Admission, Buffer, Departure, Intent, Marker, Selection};
+use crate::scheme::Same;
+use crate::seats::{Classifier, Nobody, Scheduler, Selection, ServiceEnd};
 use crate::site::{Built, Site};
 use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
@@ -53,7 +51,7 @@ params! {
     }
 }
 
-impl Definition for Hcf<Box<dyn Marker + Send>> {
+impl Definition for Hcf {
     type Params = HcfParams;
 
     const ABOUT: About = About {
@@ -82,8 +80,8 @@ impl Definition for Hcf<Box<dyn Marker + Send>> {
     fn build(params: &HcfParams, site: Site) -> Built {
         let HcfParams { bins, credits, period, ref own } = *params;
         let settings = HcfSettings { bins: bins as usize, credits, period };
-        let hcf = Hcf::new(settings, own.memory(&site, Overflow::Tail), own.step(&site));
-        site.whole(hcf)
+        let (memory, marker) = (own.memory(&site, Overflow::Tail), own.step(&site));
+        site.seats(Same, memory, marker, Hcf::new(settings), Nobody)
     }
 }
 
@@ -98,23 +96,21 @@ pub struct HcfSettings {
     pub period: Span,
 }
 
-/// HCF, with a marker of its two queues.
-pub struct Hcf<M> {
+/// HCF: which queue of two, and which goes next.
+pub struct Hcf {
     settings: HcfSettings,
     /// Credits left, by bin.
     left: Box<[u32]>,
     key: u32,
     key_changed: Time,
     high: QueueId,
-    buffer: Crosspoint,
-    marker: M,
 }
 
-impl<M> Hcf<M> {
-    /// For a port of two queues, which `buffer` holds.
-    pub fn new(settings: HcfSettings, buffer: Crosspoint, marker: M) -> Self {
+impl Hcf {
+    /// For a port of two queues.
+    pub fn new(settings: HcfSettings) -> Self {
         let left = vec![settings.credits; settings.bins].into();
-        Hcf { settings, left, key: 0, key_changed: Time::ZERO, high: 0, buffer, marker }
+        Hcf { settings, left, key: 0, key_changed: Time::ZERO, high: 0 }
     }
 
     fn bin(&self, packet: &Packet) -> usize {
@@ -135,75 +131,37 @@ impl<M> Hcf<M> {
     }
 }
 
-impl<M: Marker> Scheme for Hcf<M> {
+impl Classifier for Hcf {
     fn classify(&mut self, _: &View, packet: &Packet) -> QueueId {
         if self.left[self.bin(packet)] > 0 { self.high } else { 1 - self.high }
     }
+}
 
-    fn intend(&self, view: &View, q: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent {
-        self.marker.intend(view, q, packet, rng)
-    }
-
-    fn admit(
-        &mut self,
-        view: &View,
-        q: QueueId,
-        packet: &Packet,
-        rng: &mut dyn Random,
-    ) -> Admission {
-        self.buffer.admit(view, q, packet, rng)
-    }
-
-    fn stored(
-        &mut self,
-        view: &View,
-        q: QueueId,
-        slot: SlotId,
-        intent: Intent,
-        rng: &mut dyn Random,
-    ) -> Stored {
-        let packet = view.arena.packet(slot);
-        if q == self.high {
+impl Scheduler for Hcf {
+    fn enqueued(&mut self, _: &View, queue: QueueId, packet: &Packet) {
+        if queue == self.high {
             self.left[self.bin(packet)] -= 1;
         }
-        self.buffer.stored(view, q, packet);
-        Stored { mark: self.marker.stored(view, q, slot, intent, rng), feedback: None }
     }
 
-    fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
-        self.buffer.refused(view, q, packet, why);
-        self.marker.refused(view, q, packet, why);
-    }
-
-    fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
-        self.buffer.removed(view, q, packet, why);
-        self.marker.removed(view, q, packet, why);
-        self.left(view, q);
-    }
-
-    fn select(&mut self, view: &View) -> Selection {
+    fn select(&mut self, view: &View, _: &mut dyn FnMut(ServiceEnd)) -> Selection {
         let eligible = view.port.eligible();
         let turn = [self.high, 1 - self.high].into_iter().find(|&q| eligible.contains(q));
         turn.map_or(Selection::Empty, Selection::Queue)
     }
 
-    fn depart(
+    fn served(
         &mut self,
         view: &View,
-        q: QueueId,
-        slot: SlotId,
-        note: Note,
-        rng: &mut dyn Random,
-    ) -> Departure {
-        self.marker.depart(view, q, slot, note, rng)
+        queue: QueueId,
+        _: &Packet,
+        _: Time,
+        _: &mut dyn FnMut(ServiceEnd),
+    ) {
+        self.left(view, queue);
     }
 
-    fn served(&mut self, view: &View, q: QueueId, packet: &Packet, _: Time) {
-        self.buffer.sent(view, q, packet);
-        self.left(view, q);
-    }
-
-    fn threshold_bytes(&self, view: &View, q: QueueId) -> Option<f64> {
-        self.marker.threshold_bytes(view, q)
+    fn removed(&mut self, view: &View, queue: QueueId, _: &Packet, _: DropReason) {
+        self.left(view, queue);
     }
 }

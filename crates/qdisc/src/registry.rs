@@ -7,7 +7,7 @@ use crate::marker::{
     Afd, Cedm, EEcn, MqEcn, PerPool, PerPort, PerQueue, PerQueueDq, PerQueueMin, Red, SEcn,
 };
 use crate::notifier::{AfQcn, Qcn};
-use crate::seats::{Marker, Nobody};
+use crate::seats::Nobody;
 use std::sync::RwLock;
 
 /// Every scheme of ours, in the order that `switchbed schemes` prints.
@@ -30,7 +30,7 @@ pub const SCHEMES: &[SchemeInfo] = &[
     SchemeInfo::of::<Cq>(),
     SchemeInfo::of::<Cqrd>(),
     SchemeInfo::of::<CqrdConfigured>(),
-    SchemeInfo::of::<Hcf<Box<dyn Marker + Send>>>(),
+    SchemeInfo::of::<Hcf>(),
 ];
 
 static OWN: RwLock<Vec<&'static SchemeInfo>> = RwLock::new(Vec::new());

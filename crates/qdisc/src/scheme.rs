@@ -1,5 +1,5 @@
 //! The umbrella trait: all hooks of all seats, as the port calls them. Five seats compose
-//! into it ([`Seats`]); a scheme that is one policy across seats implements it itself.
+//! into it ([`Seats`]); a policy over classifier and scheduler sits in both ([`Same`]).
 
 use crate::arena::{Note, SlotId};
 use crate::fairness::Share;
@@ -122,7 +122,31 @@ impl Clock {
     }
 }
 
-/// Five seats as one scheme; the clocks, which few packets look at, apart.
+/// How a packet's queue is found: by a classifier of its own, or by the scheduler ([`Same`]).
+pub trait Way<S> {
+    /// [`Classifier::classify`].
+    fn classify(&mut self, scheduler: &mut S, view: &View, packet: &Packet) -> QueueId;
+}
+
+impl<C: Classifier, S> Way<S> for C {
+    #[inline]
+    fn classify(&mut self, _: &mut S, view: &View, packet: &Packet) -> QueueId {
+        Classifier::classify(self, view, packet)
+    }
+}
+
+/// In the classifier's seat: the scheduler is one policy over both.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Same;
+
+impl<S: Classifier> Way<S> for Same {
+    fn classify(&mut self, scheduler: &mut S, view: &View, packet: &Packet) -> QueueId {
+        scheduler.classify(view, packet)
+    }
+}
+
+/// Five seats as one scheme; the clocks, which few packets look at, apart. Nothing else passes
+/// hooks on to seats, so that none is forgotten.
 #[repr(C)]
 pub struct Seats<C, B, M, S, N> {
     /// The earliest of the clocks.
@@ -167,7 +191,7 @@ impl<C, B: Buffer, M: Marker, S, N: Notifier> Seats<C, B, M, S, N> {
 
 impl<C, B, M, S, N> Scheme for Seats<C, B, M, S, N>
 where
-    C: Classifier,
+    C: Way<S>,
     B: Buffer,
     M: Marker,
     S: Scheduler,
@@ -175,7 +199,7 @@ where
 {
     #[inline]
     fn classify(&mut self, view: &View, packet: &Packet) -> QueueId {
-        self.classifier.classify(view, packet)
+        self.classifier.classify(&mut self.scheduler, view, packet)
     }
     #[inline]
     fn intend(&self, view: &View, q: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent {

@@ -7,7 +7,7 @@ use crate::classifier::{ByClass, Single};
 use crate::definition::Layout;
 use crate::port::{Port, Qdisc};
 use crate::scheduler::{Dwrr, Fifo};
-use crate::scheme::{Scheme, Seats};
+use crate::scheme::{Scheme, Seats, Way};
 use crate::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use crate::switch::{BufferPolicy, Classify, Discipline, Switch};
 use crate::units::{Bytes, Rate, Span};
@@ -149,7 +149,7 @@ impl Site {
     /// Fills all seats.
     pub fn seats<C, B, M, S, N>(self, c: C, b: B, m: M, s: S, n: N) -> Built
     where
-        C: Classifier + Send + 'static,
+        C: Way<S> + Send + 'static,
         B: Buffer + Send + 'static,
         M: Marker + Send + 'static,
         S: Scheduler + Send + 'static,

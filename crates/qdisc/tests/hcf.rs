@@ -7,12 +7,15 @@ use switchbed_qdisc::buffer::{Crosspoint, Overflow};
 use switchbed_qdisc::hcf::{Hcf, HcfSettings};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::random::NoRandom;
+use switchbed_qdisc::scheme::Same;
 use switchbed_qdisc::seats::Nobody;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, SlotId};
+use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats, SlotId};
+
+type HcfPort = Port<Seats<Same, Crosspoint, Nobody, Hcf, Nobody>>;
 
 struct Line {
-    port: Port<Hcf<Nobody>>,
+    port: HcfPort,
     arena: Arena,
     pool: Pool,
     out: Outcome,
@@ -24,7 +27,7 @@ impl Line {
         let buffer = Crosspoint::new(Bytes::new(memory), Bytes::new(1), Overflow::Tail, 2);
         let state = PortState::new(Rate::from_gbps(8), &[Bytes::new(1500); 2]);
         Line {
-            port: Port::new(state, Hcf::new(settings, buffer, Nobody)),
+            port: Port::new(state, Seats::new(Same, buffer, Nobody, Hcf::new(settings), Nobody)),
             arena: Arena::new(),
             pool: Pool::new(Bytes::MAX),
             out: Outcome::default(),
@@ -32,7 +35,7 @@ impl Line {
         }
     }
 
-    fn with<T>(&mut self, act: impl FnOnce(&mut Port<Hcf<Nobody>>, &mut Cx) -> T) -> T {
+    fn with<T>(&mut self, act: impl FnOnce(&mut HcfPort, &mut Cx) -> T) -> T {
         let Line { port, arena, pool, out, now } = self;
         act(port, &mut Cx { now: *now, arena, pool, rng: &mut NoRandom, out })
     }

@@ -12,6 +12,7 @@ use switchbed_qdisc::marker::{
 };
 use switchbed_qdisc::notifier::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
+use switchbed_qdisc::scheme::Same;
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_qdisc::{Scheme, Seats};
@@ -98,10 +99,11 @@ fn crosspoint(overflow: Overflow) -> Crosspoint {
     Crosspoint::new(PART, Bytes::new(40), overflow, QUEUES)
 }
 
-fn hcf(credits: u32, period: Span) -> Hcf<Step> {
+/// HCF with a marker of its queues.
+fn hcf(credits: u32, period: Span, marker: Box<dyn Marker + Send>) -> Box<dyn Scheme + Send> {
     let settings = HcfSettings { bins: 3, credits, period };
     let buffer = Crosspoint::new(PART, Bytes::new(1), Overflow::Tail, 2);
-    Hcf::new(settings, buffer, Step::per_queue(K, QUEUES, MarkAt::Enqueue))
+    Box::new(Seats::new(Same, buffer, marker, Hcf::new(settings), Nobody))
 }
 
 /// What a scheme may never exceed.
@@ -308,13 +310,21 @@ fn odd_notifiers() -> Vec<Notifiers> {
     vec![named("sampler", || Box::new(Sampler::default()))]
 }
 
-/// Schemes that fill all seats.
-fn whole() -> Vec<Named<dyn Scheme + Send>> {
-    let new = named::<dyn Scheme + Send>;
-    vec![
-        new("hcf", || Box::new(hcf(1, T_IDLE * 20))).queue_limit(PART),
-        new("hcf of more credits", || Box::new(hcf(3, Span::MAX))).queue_limit(PART),
-    ]
+/// A policy over several seats passes on what concerns the others, whoever sits there.
+fn hcfs() -> Vec<Case> {
+    let with = |(name, credits, period): (&str, u32, Span), marker: Markers| Case {
+        name: format!("{name} / {}", marker.name),
+        quanta: QUANTA.into(),
+        make: Box::new(move || hcf(credits, period, (marker.make)())),
+        limits: Limits { queue: Some(PART), ..Limits::default() },
+        waits: false,
+        remembers_refused: marker.remembers_refused,
+        reads_pool: marker.reads_pool,
+    };
+    let hcf = |marker| with(("hcf", 1, T_IDLE * 20), marker);
+    let more = |marker| with(("hcf of more credits", 3, Span::MAX), marker);
+    let odd = odd_markers().into_iter().map(more);
+    markers().into_iter().map(hcf).chain(odd).collect()
 }
 
 /// Every scheme: the library's seats in every combination; crosspoints and each odd seat with every
@@ -331,7 +341,7 @@ pub fn all() -> Vec<Case> {
         product(by_class(), shared(), odd_markers(), schedulers(), nobody()),
         product(by_class(), buffers(), mq_ecn(), odd_schedulers(), odd_notifiers()),
         product(by_class(), odd_buffers(), odd_markers(), odd_schedulers(), odd_notifiers()),
-        whole().into_iter().map(alone).collect(),
+        hcfs(),
         super::registered::cases(),
     ]
     .into_iter()
@@ -342,18 +352,6 @@ pub fn all() -> Vec<Case> {
 fn only<T: ?Sized>(name: &str, mut list: Vec<Named<T>>) -> Vec<Named<T>> {
     list.retain(|named| named.name == name);
     list
-}
-
-fn alone(scheme: Named<dyn Scheme + Send>) -> Case {
-    Case {
-        name: scheme.name.to_owned(),
-        quanta: QUANTA.into(),
-        make: Box::new(scheme.make),
-        limits: scheme.limits,
-        waits: scheme.waits,
-        remembers_refused: scheme.remembers_refused,
-        reads_pool: scheme.reads_pool,
-    }
 }
 
 fn product(
