@@ -129,5 +129,12 @@ fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
                 items.iter().map(|item| object(py, item)).collect::<PyResult<_>>()?;
             Ok(PyList::new(py, items)?.into_any())
         }
+        Value::Table(values) => {
+            let table = PyDict::new(py);
+            for (name, value) in values {
+                table.set_item(name, object(py, value)?)?;
+            }
+            Ok(table.into_any())
+        }
     }
 }

@@ -21,6 +21,8 @@ pub struct Param {
     pub default: Option<&'static str>,
     /// The file must give it.
     pub required: bool,
+    /// It applies only where another key of its table has one of these words.
+    pub only: Option<(&'static str, &'static [&'static str])>,
     /// Its meaning.
     pub doc: &'static str,
 }
@@ -88,11 +90,11 @@ pub const fn count(min: u64, max: u64) -> ParamKind {
 impl Param {
     /// A key that may be left out; `doc` says what then.
     pub const fn optional(name: &'static str, kind: ParamKind, doc: &'static str) -> Self {
-        Param { name, kind, default: None, required: false, doc }
+        Param { name, kind, default: None, required: false, only: None, doc }
     }
     /// A key that must be given.
     pub const fn required(name: &'static str, kind: ParamKind, doc: &'static str) -> Self {
-        Param { name, kind, default: None, required: true, doc }
+        Param { name, kind, default: None, required: true, only: None, doc }
     }
     /// A key with a default.
     pub const fn with_default(
@@ -101,7 +103,7 @@ impl Param {
         default: &'static str,
         doc: &'static str,
     ) -> Self {
-        Param { name, kind, default: Some(default), required: false, doc }
+        Param { name, kind, default: Some(default), required: false, only: None, doc }
     }
 }
 
@@ -138,6 +140,8 @@ pub enum Value {
     Word(String),
     /// Several.
     List(Vec<Value>),
+    /// A table.
+    Table(Values),
 }
 
 /// Values by their keys: what a reader makes of a table, on its way into a struct, and what a
@@ -173,24 +177,61 @@ pub fn defaults(keys: &[Param]) -> Values {
 }
 
 impl ParamKind {
+    /// Whether a value is one that this takes.
+    ///
+    /// # Errors
+    /// What would be right.
+    pub fn holds(&self, value: &Value) -> Result<(), String> {
+        match (*self, value) {
+            (ParamKind::Number { min, max }, &Value::Number(x))
+                if !(x.is_finite() && min <= x && x <= max) =>
+            {
+                Err(match max == f64::INFINITY {
+                    true => format!("it must be at least {min}"),
+                    false => format!("it must be from {min} to {max}"),
+                })
+            }
+            (ParamKind::Count { min, max }, &Value::Count(n)) if !(min..=max).contains(&n) => {
+                Err(format!("it must be a whole number from {min} to {max}"))
+            }
+            (ParamKind::Packets, Value::Count(0)) => {
+                Err("it must be a whole number of packets, at least 1, such as \"16pkt\""
+                    .to_owned())
+            }
+            (ParamKind::Rate, &Value::Rate(rate)) if rate.as_bps() == 0 => {
+                Err("a rate must be greater than 0".to_owned())
+            }
+            (ParamKind::Table(keys), Value::Table(values)) => {
+                let check = |key: &Param| {
+                    values.get(key.name).map_or(Ok(()), |value| key.kind.holds(value))
+                };
+                keys.iter().try_for_each(check)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A text as the key's value.
     ///
     /// # Errors
     /// What would be right.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let value = self.parse_any(text)?;
+        self.holds(&value).map(|()| value)
+    }
+
+    /// The same, whatever its range.
+    fn parse_any(&self, text: &str) -> Result<Value, String> {
         let number = |text: &str| text.parse().or_else(|_| quantity::percent(text));
         match *self {
             ParamKind::Size | ParamKind::Threshold => quantity::size(text, None).map(Value::Bytes),
             ParamKind::Time => quantity::time(text).map(Value::Span),
             ParamKind::Rate => quantity::rate(text).map(Value::Rate),
-            ParamKind::Number { min, max } => match number(text)? {
-                x if min <= x && x <= max => Ok(Value::Number(x)),
-                _ => Err(format!("it must be from {min} to {max}")),
-            },
-            ParamKind::Count { min, max } => match text.parse() {
-                Ok(n) if min <= n && n <= max => Ok(Value::Count(n)),
-                _ => Err(format!("it must be a whole number from {min} to {max}")),
-            },
+            ParamKind::Number { .. } => number(text).map(Value::Number),
+            ParamKind::Count { min, max } => {
+                let wrong = |_| format!("it must be a whole number from {min} to {max}");
+                text.parse().map(Value::Count).map_err(wrong)
+            }
             ParamKind::Packets => quantity::packets(text).map(Value::Count),
             ParamKind::Word(words) if !words.contains(&text) => {
                 Err(format!("it must be one of {}", words.join(", ")))
@@ -226,9 +267,29 @@ pub trait Params: Clone + std::fmt::Debug + PartialEq + Send + Sync + Sized + 's
     const TABLE: &'static [Param];
     /// From what was read by the table, defaults included.
     fn from_values(values: &mut Values) -> Self;
-    /// Back again, without what is left out.
-    fn to_values(&self) -> Values;
+    /// Back again in the order of the table, without what is left out.
+    fn entries(&self) -> Entries;
+
+    /// The same by name.
+    fn to_values(&self) -> Values {
+        self.entries().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Whether each number is where the table has it. Whoever read it by the table knows.
+    ///
+    /// # Errors
+    /// The first that is not.
+    fn check_ranges(&self) -> Result<(), Unfit> {
+        for (name, value) in self.entries() {
+            let kind = Self::TABLE.iter().find(|param| param.name == name).map(|param| param.kind);
+            kind.map_or(Ok(()), |kind| kind.holds(&value)).map_err(|why| Unfit::new(name, why))?;
+        }
+        Ok(())
+    }
 }
+
+/// Keys and their values, in order.
+pub type Entries = Vec<(&'static str, Value)>;
 
 /// What a key's value becomes.
 pub trait Field: Sized {
@@ -255,10 +316,8 @@ pub trait Field: Sized {
         value.unwrap_or_else(|| panic!("{name} was not read by its table of keys"))
     }
     /// And back.
-    fn put(&self, values: &mut Values, name: &str) {
-        if let Some(value) = self.to_value() {
-            values.insert(name.to_owned(), value);
-        }
+    fn put(&self, entries: &mut Entries, name: &'static str) {
+        entries.extend(self.to_value().map(|value| (name, value)));
     }
 }
 
@@ -342,8 +401,8 @@ impl<P: Params> Field for Flat<P> {
     fn take(values: &mut Values, _: &str) -> Self {
         Flat(P::from_values(values))
     }
-    fn put(&self, values: &mut Values, _: &str) {
-        values.extend(self.0.to_values());
+    fn put(&self, entries: &mut Entries, _: &'static str) {
+        entries.extend(self.0.entries());
     }
 }
 
@@ -403,7 +462,8 @@ pub const fn text(lines: &'static str) -> &'static str {
 
 /// A struct whose fields are keys of a scenario file. Each field has its meaning as its comment,
 /// then its type; its default as the file would write it, if there is one; and what it takes, where
-/// the type alone does not say. An `Option` may be left out, and a [`Flat`](crate::param::Flat)
+/// the type alone does not say. A key that `follows` may be left out, and the reader puts in what
+/// follows from others then. An `Option` may be left out, and a [`Flat`](crate::param::Flat)
 /// stands for the keys of another such struct.
 ///
 /// ```
@@ -432,7 +492,7 @@ pub const fn text(lines: &'static str) -> &'static str {
 macro_rules! params {
     ($(#[$attr:meta])* $vis:vis struct $name:ident {$(
         $(#[doc = $doc:literal])+
-        $field:ident: $type:ty $(= $default:literal)? $(as $kind:expr)?;
+        $field:ident: $type:ty $(= $default:literal)? $(as $kind:expr)? $(, $follows:ident)?;
     )*}) => {
         $(#[$attr])*
         #[derive(Clone, Debug, PartialEq)]
@@ -465,7 +525,8 @@ macro_rules! params {
                             },
                             default: $crate::params!(@default $($default)?),
                             required: !<$type as $crate::param::Field>::OPTIONAL
-                                && $crate::params!(@required $($default)?),
+                                && $crate::params!(@required $($default)? $($follows)?),
+                            only: None,
                             doc: $crate::param::text(concat!($($doc),+)),
                         }],
                     },
@@ -477,10 +538,16 @@ macro_rules! params {
                 $name {$($field: $crate::param::Field::take(values, stringify!($field)),)*}
             }
             #[allow(unused_mut)]
-            fn to_values(&self) -> $crate::param::Values {
-                let mut values = $crate::param::Values::new();
-                $($crate::param::Field::put(&self.$field, &mut values, stringify!($field));)*
-                values
+            fn entries(&self) -> $crate::param::Entries {
+                let mut entries = $crate::param::Entries::new();
+                $($crate::param::Field::put(&self.$field, &mut entries, stringify!($field));)*
+                entries
+            }
+        }
+
+        impl $crate::param::Serialize for $name {
+            fn serialize<S: $crate::param::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_map($crate::param::Params::entries(self))
             }
         }
     };
@@ -494,6 +561,7 @@ macro_rules! params {
     (@default $default:literal) => { Some($default) };
     (@required) => { true };
     (@required $default:literal) => { false };
+    (@required follows) => { false };
 }
 
 /// An enum whose variants are words of a scenario file.
@@ -537,4 +605,96 @@ macro_rules! words {
             }
         }
     };
+}
+
+/// An enum whose variants are words of one key, each with parameters of its own, which apply to it
+/// alone.
+#[macro_export]
+macro_rules! kinds {
+    ($(#[$attr:meta])* $vis:vis enum $name:ident {
+        $(#[doc = $doc:literal])+
+        $key:ident = $default:literal;
+        $($(#[$inner:meta])* $variant:ident $(($params:ty))? = $word:literal $(| $alias:literal)*,)+
+    }) => {
+        $(#[$attr])*
+        #[derive(Clone, Debug, PartialEq)]
+        $vis enum $name {$(
+            $(#[$inner])* $variant $(($params))?,
+        )+}
+
+        impl $name {
+            /// The key that chooses.
+            pub const KEY: &'static str = stringify!($key);
+
+            /// As a file writes it.
+            pub const fn word(&self) -> &'static str {
+                match self {$($name::$variant {..} => $word,)+}
+            }
+        }
+
+        impl $crate::param::Field for $name {
+            const KIND: $crate::param::ParamKind =
+                $crate::param::ParamKind::Word(&[$($word, $($alias,)*)+]);
+            const FLAT: Option<&'static [$crate::param::Param]> = {
+                const PARTS: &[&[$crate::param::Param]] = &[
+                    &[$crate::param::Param::with_default(
+                        stringify!($key),
+                        <$name as $crate::param::Field>::KIND,
+                        $default,
+                        $crate::param::text(concat!($($doc),+)),
+                    )],
+                    $($crate::kinds!(@keys $key [$word $(, $alias)*] $($params)?),)+
+                ];
+                Some(&$crate::param::join::<{ $crate::param::len(PARTS) }>(PARTS))
+            };
+            fn from_value(_: $crate::param::Value) -> Option<Self> {
+                None
+            }
+            fn to_value(&self) -> Option<$crate::param::Value> {
+                None
+            }
+            fn take(values: &mut $crate::param::Values, name: &str) -> Self {
+                let word: String = $crate::param::Field::take(values, stringify!($key));
+                match word.as_str() {
+                    $($word $(| $alias)* => $name::$variant $((
+                        <$params as $crate::param::Params>::from_values(values)
+                    ))?,)+
+                    _ => panic!("{name} was not read by its table of keys"),
+                }
+            }
+            fn put(&self, entries: &mut $crate::param::Entries, _: &'static str) {
+                let word = $crate::param::Value::Word(self.word().to_owned());
+                entries.push((stringify!($key), word));
+                $($crate::kinds!(@put self, entries, $name::$variant $(, $params)?);)+
+            }
+        }
+    };
+    (@keys $key:ident $words:tt) => { &[] };
+    (@keys $key:ident $words:tt $params:ty) => {
+        &{
+            const KEYS: &[$crate::param::Param] = <$params as $crate::param::Params>::TABLE;
+            $crate::param::only::<{ KEYS.len() }>(KEYS, (stringify!($key), &$words))
+        }
+    };
+    (@put $self:ident, $entries:ident, $name:ident::$variant:ident) => {};
+    (@put $self:ident, $entries:ident, $name:ident::$variant:ident, $params:ty) => {
+        if let $name::$variant(params) = $self {
+            $entries.extend($crate::param::Params::entries(params));
+        }
+    };
+}
+
+/// The same keys, which apply only where another key has one of these words.
+#[doc(hidden)]
+pub const fn only<const N: usize>(
+    keys: &[Param],
+    only: (&'static str, &'static [&'static str]),
+) -> [Param; N] {
+    let mut all = join::<N>(&[keys]);
+    let mut i = 0;
+    while i < N {
+        all[i].only = Some(only);
+        i += 1;
+    }
+    all
 }

@@ -10,13 +10,19 @@ use switchbed_spec::scheme::Value;
 /// The value, or what is wrong with it and what would be right, to be read after
 /// `key is value: `. `packet` is what the unit `pkt` means.
 pub(crate) fn read(kind: &ParamKind, node: &Node, packet: Option<Bytes>) -> Result<Value, String> {
+    let value = read_any(kind, node, packet)?;
+    kind.holds(&value).map(|()| value)
+}
+
+/// The same, whatever its range.
+fn read_any(kind: &ParamKind, node: &Node, packet: Option<Bytes>) -> Result<Value, String> {
     match *kind {
         ParamKind::Size | ParamKind::Threshold => {
             quantity::size(&quantity_text(node, "300KB")?, packet).map(Value::Bytes)
         }
         ParamKind::Time => quantity::time(&quantity_text(node, "85.2us")?).map(Value::Span),
         ParamKind::Rate => quantity::rate(&quantity_text(node, "10Gbps")?).map(Value::Rate),
-        ParamKind::Number { min, max } => number(node, min, max).map(Value::Number),
+        ParamKind::Number { .. } => number(node).map(Value::Number),
         ParamKind::Count { min, max } => count(node, min, max).map(Value::Count),
         ParamKind::Packets => packets(node).map(Value::Count),
         ParamKind::Word(words) => word(node, words).map(|word| Value::Word(word.to_owned())),
@@ -57,23 +63,18 @@ fn quantity_text(node: &Node, example: &str) -> Result<String, String> {
     }
 }
 
-fn number(node: &Node, min: f64, max: f64) -> Result<f64, String> {
-    let x = match &node.data {
-        Data::Whole(n) => *n as f64,
-        Data::Number(x) => *x,
-        Data::Text(text) => quantity::percent(text)?,
-        _ => return Err("a number is needed, such as 0.5 or \"50%\"".to_owned()),
-    };
-    match x.is_finite() && min <= x && x <= max {
-        true => Ok(x),
-        false if max == f64::INFINITY => Err(format!("it must be at least {min}")),
-        false => Err(format!("it must be from {min} to {max}")),
+fn number(node: &Node) -> Result<f64, String> {
+    match &node.data {
+        Data::Whole(n) => Ok(*n as f64),
+        Data::Number(x) => Ok(*x),
+        Data::Text(text) => quantity::percent(text),
+        _ => Err("a number is needed, such as 0.5 or \"50%\"".to_owned()),
     }
 }
 
 fn count(node: &Node, min: u64, max: u64) -> Result<u64, String> {
     match node.data {
-        Data::Whole(n) if i128::from(min) <= n && n <= i128::from(max) => Ok(n as u64),
+        Data::Whole(n) if (0..=i128::from(u64::MAX)).contains(&n) => Ok(n as u64),
         _ => Err(format!("it must be a whole number from {min} to {max}")),
     }
 }
@@ -111,7 +112,7 @@ mod tests {
     fn every_default_is_what_its_key_takes() {
         let packet = Some(Bytes::new(1500));
         let keys = SECTIONS.iter().flat_map(|section| section.keys);
-        for Param { name, kind, default, required, doc } in
+        for Param { name, kind, default, required, doc, .. } in
             keys.chain(schemes().flat_map(|scheme| scheme.params))
         {
             assert!(!doc.is_empty(), "{name}");

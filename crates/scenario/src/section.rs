@@ -6,7 +6,7 @@ use crate::read::read;
 use crate::tree::{At, Data, Node, Table, parse_value};
 use std::cell::RefCell;
 use switchbed_qdisc::units::Bytes;
-use switchbed_spec::param::{Field, Value, Values};
+use switchbed_spec::param::{Field, Unfit, Value, Values};
 use switchbed_spec::{Param, ParamKind};
 
 /// A section that is being read.
@@ -154,8 +154,13 @@ impl<'a> Section<'a> {
     /// The values of all its keys, defaults included; those left out are not among them.
     pub fn values(&self) -> Result<Values, Mistake> {
         let mut values = Values::new();
-        for &Param { name, kind, required, .. } in self.keys {
+        for &Param { name, kind, required, .. } in self.keys.iter().filter(|key| self.applies(key))
+        {
             let value = match self.node(name) {
+                Some(_) if matches!(kind, ParamKind::Table(_)) => {
+                    let Some(inner) = self.inner(name)? else { continue };
+                    Value::Table(inner.values()?)
+                }
                 Some(Node { data: Data::List(_), .. }) if takes_list(&kind) => {
                     Value::List(self.items(name)?.unwrap_or_default())
                 }
@@ -166,6 +171,26 @@ impl<'a> Section<'a> {
             values.insert(name.to_owned(), value);
         }
         Ok(values)
+    }
+
+    /// Whether a key applies to what the keys before it chose.
+    fn applies(&self, key: &Param) -> bool {
+        key.only.is_none_or(|(chooser, words)| {
+            let chosen = self.node(chooser);
+            chosen.is_some_and(|node| node.as_text().is_some_and(|word| words.contains(&word)))
+        })
+    }
+
+    /// The mistake that a value is which does not fit the others; `a.b` is of the table `a`.
+    pub fn unfit(&self, unfit: Unfit) -> Mistake {
+        match unfit.param.split_once('.') {
+            None => self.refuse(unfit.param, unfit.why),
+            Some((table, param)) => match self.inner(table) {
+                Ok(Some(inner)) => inner.refuse(param, unfit.why),
+                Ok(None) => self.refuse(table, unfit.why),
+                Err(mistake) => mistake,
+            },
+        }
     }
 
     /// Reads one value of the section, called `name` in messages.

@@ -36,7 +36,7 @@ pub use switch::{BufferPolicy, Classify, Discipline, Switch};
 pub use topology::Topology;
 pub use traffic::{Arrivals, Connections, Off, Service, Sizes, Traffic};
 pub use transport::{
-    CongestionControl, LossHalves, Restart, RttSampling, Transport, Warm, WindowCut,
+    CongestionControl, Cubic, Dctcp, LossHalves, Restart, RttSampling, Transport, Warm, WindowCut,
 };
 
 use serde::Serialize;

@@ -40,7 +40,7 @@ pub(crate) fn resolve(
     let (values, params) = given.read(scheme, node.as_ref())?;
     let unfit = |unfit: Unfit| match unfit.param {
         "" => section.refuse("name", unfit.why),
-        param => params.refuse(param, unfit.why),
+        _ => params.unfit(unfit),
     };
     let choice = scheme.choose(values, limit).map_err(unfit)?;
     choice.stands_on(switch.discipline).map_err(unfit)?;

@@ -8,10 +8,10 @@ use switchbed_spec::transport::*;
 #[test]
 fn impossible_settings_are_refused_by_name() {
     let t = transport;
-    let dctcp = |g, alpha_start| marked(CongestionControl::Dctcp { g, alpha_start });
+    let dctcp = |g, alpha_start| marked(CongestionControl::Dctcp(Dctcp { g, alpha_start }));
     let cubic = |c, beta| {
         let (fast_convergence, reno_friendly) = (true, true);
-        marked(CongestionControl::Cubic { c, beta, fast_convergence, reno_friendly })
+        marked(CongestionControl::Cubic(Cubic { c, beta, fast_convergence, reno_friendly }))
     };
     let warm = |cwnd, us| Some(Warm { cwnd, srtt: Span::from_us(us) });
     for (settings, key) in [
@@ -25,20 +25,20 @@ fn impossible_settings_are_refused_by_name() {
         (Transport { ack_every: 0, ..t() }, "ack_every"),
         (Transport { rto_initial: Span::ZERO, ..t() }, "rto_initial"),
         (Transport { rto_min: Span::ZERO, ..t() }, "rto_min"),
-        (Transport { rto_max: Span::from_ms(4), ..t() }, "rto_max"),
+        (Transport { rto_max: Span::from_ms(4), ..t() }, "rto_initial"),
         (Transport { sack_blocks: 4, ..t() }, "sack_blocks"),
         (dctcp(0.0, 1.0), "g"),
         (dctcp(f64::NAN, 1.0), "g"),
         (dctcp(0.1, 1.5), "alpha_start"),
         (cubic(0.0, 0.7), "c"),
         (cubic(0.4, 1.0), "beta"),
-        (Transport { warm: warm(0.5, 100), ..t() }, "cwnd"),
-        (Transport { warm: warm(10.0, 0), ..t() }, "srtt"),
+        (Transport { warm: warm(0.5, 100), ..t() }, "warm"),
+        (Transport { warm: warm(10.0, 0), ..t() }, "warm.srtt"),
     ] {
         let refusal = Config::new(&settings).expect_err(key);
         assert_eq!(refusal.key, key, "{refusal}");
     }
     assert!(Config::new(&Transport { receive_window: 2_941_758, ..t() }).is_ok());
     let refusal = Config::new(&Transport { sack_blocks: 4, ..t() }).unwrap_err();
-    assert_eq!(refusal.to_string(), "sack_blocks: 4 blocks, an ACK has room for 0 to 3");
+    assert_eq!(refusal.to_string(), "sack_blocks: it must be a whole number from 0 to 3");
 }

@@ -14,12 +14,12 @@ fn avoiding(control: CongestionControl) -> Transport {
 }
 
 fn cubic(c: f64) -> CongestionControl {
-    CongestionControl::Cubic { c, beta: 0.7, fast_convergence: true, reno_friendly: true }
+    CongestionControl::Cubic(Cubic { c, beta: 0.7, fast_convergence: true, reno_friendly: true })
 }
 
 /// CUBIC's curve alone.
 fn steep(c: f64) -> CongestionControl {
-    CongestionControl::Cubic { c, beta: 0.7, fast_convergence: false, reno_friendly: false }
+    CongestionControl::Cubic(Cubic { c, beta: 0.7, fast_convergence: false, reno_friendly: false })
 }
 
 /// A steady state: the highest window, the lowest, and the mean by packets a round trip.
@@ -147,8 +147,12 @@ fn a_flow_that_has_stopped_growing_gives_way() {
     // Marks in a row, a round trip apart: W_max falls to cwnd·(1+β)/2 instead of cwnd, so
     // that the window comes to rest lower.
     let rest = |fast_convergence| {
-        let control =
-            CongestionControl::Cubic { c: 1e9, beta: 0.7, fast_convergence, reno_friendly: false };
+        let control = CongestionControl::Cubic(Cubic {
+            c: 1e9,
+            beta: 0.7,
+            fast_convergence,
+            reno_friendly: false,
+        });
         let settings = Transport { initial_window: 200, ..avoiding(control) };
         let mut pipe = Pipe::new(&settings).data(|n, _| match n {
             100 | 600 => Fate::Mark,

@@ -2,8 +2,9 @@
 
 use super::{Flags, Segment};
 use std::fmt;
-use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_qdisc::units::Span;
 use switchbed_spec::Lso;
+use switchbed_spec::param::{Params, Unfit};
 use switchbed_spec::transport::{
     CongestionControl, LossHalves, Restart, RttSampling, Transport, WindowCut,
 };
@@ -71,53 +72,9 @@ fn require(good: bool, key: &'static str, problem: impl Fn() -> String) -> Resul
 impl Config {
     /// The settings of `t`, or the first that cannot work.
     pub fn new(t: &Transport) -> Result<Config, BadSetting> {
-        let short = |b: Bytes| b.get() <= 65_535;
-        require(short(t.mss) && t.mss > Bytes::ZERO, "mss", || {
-            format!("{} of payload a segment, must be 1B to 65.535KB", t.mss)
-        })?;
-        require(short(t.header), "header", || {
-            format!("{} of headers, must be at most 65.535KB", t.header)
-        })?;
-        let count = |n: u32, key| require(n > 0, key, || "0, must be at least 1".to_string());
-        count(t.initial_window, "initial_window")?;
-        count(t.initial_ssthresh, "initial_ssthresh")?;
-        count(t.receive_window, "receive_window")?;
-        count(t.ack_every, "ack_every")?;
-        // SACK blocks count their distance from the ACK in 32 bits.
+        let bad = |unfit: Unfit| BadSetting { key: unfit.param, problem: unfit.why };
+        t.check_ranges().and_then(|()| t.check()).map_err(bad)?;
         let receive_bytes = t.receive_window as u64 * t.mss.get();
-        require(receive_bytes <= u32::MAX as u64, "receive_window", || {
-            let most = u32::MAX as u64 / t.mss.get();
-            format!("{} packets of {}, must be at most {most}", t.receive_window, t.mss)
-        })?;
-        let some = |s: Span, key| require(s > Span::ZERO, key, || "must not be 0".to_string());
-        some(t.rto_initial, "rto_initial")?;
-        some(t.rto_min, "rto_min")?;
-        require(t.rto_max >= t.rto_min, "rto_max", || {
-            format!("{}, must not be below rto_min, {}", t.rto_max, t.rto_min)
-        })?;
-        require(t.sack_blocks <= 3, "sack_blocks", || {
-            format!("{} blocks, an ACK has room for 0 to 3", t.sack_blocks)
-        })?;
-        if let CongestionControl::Dctcp { g, alpha_start } = t.control {
-            require(g > 0.0 && g <= 1.0, "g", || {
-                format!("{g}, a weight must be above 0 and at most 1")
-            })?;
-            require((0.0..=1.0).contains(&alpha_start), "alpha_start", || {
-                format!("{alpha_start}, a fraction must be 0 to 1")
-            })?;
-        }
-        if let CongestionControl::Cubic { c, beta, .. } = t.control {
-            require(c > 0.0 && c.is_finite(), "c", || format!("{c}, must be above 0"))?;
-            require(beta > 0.0 && beta < 1.0, "beta", || {
-                format!("{beta}, a cut leaves more than 0 and less than 1 of the window")
-            })?;
-        }
-        if let Some(warm) = &t.warm {
-            require(warm.cwnd >= 1.0 && warm.cwnd.is_finite(), "cwnd", || {
-                format!("a warm window of {} packets, must be at least 1", warm.cwnd)
-            })?;
-            some(warm.srtt, "srtt")?;
-        }
         Ok(Config {
             mss: t.mss.get() as u32,
             header: t.header.get() as u32,
@@ -132,7 +89,7 @@ impl Config {
             ack_every: t.ack_every,
             sack_blocks: t.sack_blocks,
             control: t.control,
-            exact_echo: matches!(t.control, CongestionControl::Dctcp { .. }),
+            exact_echo: matches!(t.control, CongestionControl::Dctcp(_)),
             restart: t.restart,
             every_ack_timed: t.rtt_sampling == RttSampling::EveryAck,
             grow_when_app_limited: t.grow_when_app_limited,

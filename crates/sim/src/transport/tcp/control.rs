@@ -9,7 +9,7 @@
 use super::Config;
 use super::cubic::{self, Cubic};
 use switchbed_qdisc::units::{Span, Time};
-use switchbed_spec::transport::{CongestionControl, Restart};
+use switchbed_spec::transport::{self, CongestionControl, Restart};
 
 /// The congestion window of one connection, in packets as a fraction.
 #[derive(Clone, Debug)]
@@ -43,9 +43,9 @@ impl Window {
     pub(super) fn new(config: &Config, cwnd: f64) -> Window {
         let state = match config.control {
             CongestionControl::EcnStar => State::EcnStar,
-            CongestionControl::Cubic { .. } => State::Cubic(Box::new(Cubic::new())),
-            CongestionControl::Dctcp { alpha_start, .. } => {
-                State::Dctcp(Dctcp { alpha: alpha_start, window_end: 0, acked: 0, marked: 0 })
+            CongestionControl::Cubic(_) => State::Cubic(Box::new(Cubic::new())),
+            CongestionControl::Dctcp(dctcp) => {
+                State::Dctcp(Dctcp { alpha: dctcp.alpha_start, window_end: 0, acked: 0, marked: 0 })
             }
             // Others than TCP's have no windows.
             _ => State::Reno,
@@ -211,7 +211,9 @@ impl Dctcp {
         self.acked += acked;
         self.marked += if ece { acked } else { 0 };
         if ack > self.window_end {
-            let CongestionControl::Dctcp { g, .. } = config.control else { return };
+            let CongestionControl::Dctcp(transport::Dctcp { g, .. }) = config.control else {
+                return;
+            };
             let fraction = self.marked as f64 / self.acked as f64;
             self.alpha = (1.0 - g) * self.alpha + g * fraction;
             (self.window_end, self.acked, self.marked) = (sent, 0, 0);

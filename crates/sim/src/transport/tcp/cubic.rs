@@ -7,7 +7,7 @@
 
 use super::Config;
 use switchbed_qdisc::units::{Span, Time};
-use switchbed_spec::transport::CongestionControl;
+use switchbed_spec::transport::{self, CongestionControl};
 
 /// What CUBIC remembers between ACKs; names are the RFC's (section 4.1.2).
 #[derive(Clone, Debug)]
@@ -26,19 +26,9 @@ pub(super) struct Cubic {
     counted: Time,
 }
 
-/// C, and the fraction of the window that a cut leaves.
-struct Params {
-    c: f64,
-    beta: f64,
-    fast_convergence: bool,
-    reno_friendly: bool,
-}
-
-fn params(config: &Config) -> Params {
+fn params(config: &Config) -> transport::Cubic {
     match config.control {
-        CongestionControl::Cubic { c, beta, fast_convergence, reno_friendly } => {
-            Params { c, beta, fast_convergence, reno_friendly }
-        }
+        CongestionControl::Cubic(params) => params,
         _ => unreachable!("CUBIC's state without its settings"),
     }
 }
@@ -69,7 +59,7 @@ impl Cubic {
         now: Time,
         srtt: Span,
     ) -> f64 {
-        let Params { c, beta, reno_friendly, .. } = params(config);
+        let transport::Cubic { c, beta, reno_friendly, .. } = params(config);
         if self.counted == Time::NEVER {
             self.begin(c, cwnd);
         } else {
@@ -102,7 +92,7 @@ impl Cubic {
 
     /// The window `cwnd` is about to be cut for a mark or a loss (sections 4.6 and 4.7).
     pub(super) fn cut(&mut self, config: &Config, cwnd: f64) {
-        let Params { beta, fast_convergence, .. } = params(config);
+        let transport::Cubic { beta, fast_convergence, .. } = params(config);
         let gives_way = fast_convergence && cwnd < self.w_max;
         self.w_max = if gives_way { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
         self.cwnd_prior = cwnd;
