@@ -1,7 +1,8 @@
-"""`make bench-memory`: bytes of memory that a flow, a connection, a sample and a captured packet
-take, beside what a run says beforehand (crates/scenario/src/memory.rs). Each is the difference of
-two runs' peaks over that of their numbers; a run is the whole command with `--out`, so that its
-tables are made and written. Writes results/bench-memory.json and its block of docs/performance.md.
+"""`make bench-memory`: bytes of memory that a port, a flow, a connection, a sample and a captured
+packet take, and whole runs, beside what a run says beforehand (crates/scenario/src/memory.rs). The
+bytes of each are the difference of two runs' peaks over that of their numbers; a run is the whole
+command with `--out`, so that its tables are made and written. Writes results/bench-memory.json and
+its block of docs/performance.md.
 """
 
 import json
@@ -14,10 +15,12 @@ from typing import Any
 
 import performance
 from switchbed import _native, room
+from switchbed.bench import FOLDER
 from switchbed.store import machine
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "bench-memory.json"
+MB = 1e6
 SCENARIO = """
 [topology]
 kind = "star"
@@ -59,6 +62,7 @@ stop = "1s"
 [run]
 until = "65ms"
 """
+PORTS_ALONE = FLOWS.replace("10_000", "1") + '[run]\nuntil = "1ns"\n'
 LEAN = "measure.queues=off"
 PORTS = [f"switch:{port}" for port in range(16)]
 CONVERGENCE = f"measure.convergence={{ port = '{PORTS[0]}', window = '50ns' }}"
@@ -79,6 +83,7 @@ class Case:
 
 
 CASES = {
+    "ports": Case(PORTS_ALONE, "topology.hosts", (4_000, 12_000), 2, (LEAN,)),
     "flows": Case(FLOWS, "flows", (200_000, 600_000), 1, (LEAN,)),
     "connections": Case(LONG_LIVED, "traffic.flows_each", (4_000, 12_000), 15, (LEAN,)),
     "rows of series": Case(
@@ -96,6 +101,15 @@ CASES = {
     "rows of rates": Case(BUSY, "measure.samples", (200_000, 600_000), 1, (LEAN, CONVERGENCE)),
     "captured packets": Case(BUSY, "measure.capture_packets", (5_000, 15_000), 16, (LEAN, CAPTURE)),
 }
+
+LARGE = HERE.parent / "scenarios" / "fat-tree-65536.toml"
+RUNS = {
+    "figure 9, 144 hosts, 5,000 flows": (FOLDER / "fig9.toml", ("flows=5000",)),
+    "fat-tree, 1,024 hosts, 2 ms": (LARGE, ("topology.k=16",)),
+    "fat-tree, 8,192 hosts, 2 ms": (LARGE, ("topology.k=32",)),
+    "fat-tree, 65,536 hosts, 2 ms": (LARGE, ("topology.k=64",)),
+}
+"""Whole runs that what is said is held against."""
 
 TEXT = """\
 <!-- memory:begin -->
@@ -115,21 +129,29 @@ written as Parquet, over the difference of their numbers; {machine}; Switchbed {
 
 How many there will be is worked out from the scenario: flows as far as `run.until` lets them start,
 connections as the load makes one expect, rows as often as the intervals fit, at most
-`measure.samples`, captured packets at most `measure.capture_packets`. A port with its link is
-reckoned with 1,700 B and 50 B a queue, a queue whose lengths are measured with 500 B; the packets
-in the network are not among it. A run that takes 1 GB and more says so before it starts. Over 80 %
+`measure.samples`, captured packets at most `measure.capture_packets`, packets as many as the way
+there and back and a marked (or full) queue hold, of each flow under way but of no more flows than
+hosts. A port with its link is reckoned with 1,550 B and 50 B a queue, a queue whose lengths are
+measured with 500 B. Whole runs without tables, beside the {program:.0f} MB of the program itself:
+
+| | peak, MB, measured | reckoned with | ratio |
+| --- | --- | --- | --- |
+{runs}
+
+A run that takes 1 GB and more says so before it starts. Over 80 %
 of the lesser of the machine's free memory (`MemAvailable`) and the control group's limit it is
 refused, with the sum, unless `--any-memory` (`any_memory=True` in Python) is given. Runs side by
 side are counted together: the `--jobs` largest.
 <!-- memory:end -->"""
 
 
-def peak(scenario: Path, sets: tuple[str, ...]) -> tuple[int, dict[str, int]]:
+def peak(scenario: Path, sets: tuple[str, ...], tables: bool = True) -> tuple[int, dict[str, int]]:
     """A run's peak in bytes, and what is reckoned with for each part."""
     with tempfile.TemporaryDirectory() as out:
         given = [word for key in sets for word in ("--set", key)]
         command = [str(Path(sys.executable).with_name("switchbed")), "run", str(scenario), *given]
-        command += ["--out", f"{out}/found", "--json", "-", "--jobs", "1", "--any-memory"]
+        command += ["--json", "-", "--jobs", "1", "--any-memory"]
+        command += ["--out", f"{out}/found"] if tables else []
         done = subprocess.run(
             [sys.executable, str(HERE / "measured.py"), *command],
             stdout=subprocess.PIPE,
@@ -139,6 +161,34 @@ def peak(scenario: Path, sets: tuple[str, ...]) -> tuple[int, dict[str, int]]:
     (plan,) = _native.plans(scenario, list(sets))
     parts = {part["what"]: part["each"] for part in json.loads(plan.memory)}
     return int(json.loads(done.stdout)["peak_rss_bytes"]), parts
+
+
+def alone() -> int:
+    """The program's own peak: of a run of next to nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = Path(folder) / "scenario.toml"
+        scenario.write_text(SCENARIO + PORTS_ALONE)
+        return peak(scenario, (LEAN,), tables=False)[0]
+
+
+def whole(name: str, program: int) -> dict[str, Any]:
+    """A whole run beside what was said of it."""
+    file, sets = RUNS[name]
+    found, _ = peak(file, sets, tables=False)
+    return {"what": name, "bytes": found - program, "reckoned": said(name)}
+
+
+def said(name: str) -> int:
+    """What is reckoned with for a whole run."""
+    file, sets = RUNS[name]
+    (plan,) = _native.plans(file, list(sets))
+    return sum(part["count"] * part["each"] for part in json.loads(plan.memory))
+
+
+def run_line(row: dict[str, Any]) -> str:
+    """A whole run as text."""
+    ratio = row["reckoned"] / row["bytes"]
+    return f"| {row['what']} | {row['bytes'] / MB:.0f} | {row['reckoned'] / MB:.0f} | {ratio:.2f} |"
 
 
 def measure(what: str) -> dict[str, Any]:
@@ -167,6 +217,8 @@ def render(found: dict[str, Any]) -> str:
         machine=f"{system['processor']}, {system['system']}",
         switchbed=found["switchbed"],
         rows="\n".join(map(line, found["rows"])),
+        program=found["program"] / MB,
+        runs="\n".join(map(run_line, found["runs"])),
     )
 
 
@@ -176,7 +228,14 @@ def main() -> None:
     # A long-lived flow is a flow, too.
     each = {row["what"]: row for row in rows}
     each["connections"]["bytes"] -= each["flows"]["bytes"]
-    found = {"machine": machine(), "switchbed": _native.__version__, "rows": rows}
+    program = alone()
+    found = {
+        "machine": machine(),
+        "switchbed": _native.__version__,
+        "rows": rows,
+        "program": program,
+        "runs": [whole(name, program) for name in RUNS],
+    }
     RESULTS.write_text(json.dumps(found, indent=2) + "\n")
     page = performance.FILE
     page.write_text(performance.place(page.read_text(), render(found)))

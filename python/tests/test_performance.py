@@ -37,6 +37,11 @@ def test_the_other_blocks_follow_from_theirs(block: Any) -> None:
     assert performance.place(text, rendered) == text
 
 
+def test_what_is_said_of_whole_runs_is_near_what_was_measured() -> None:
+    for row in json.loads(bench_memory.RESULTS.read_text())["runs"]:
+        assert bench_memory.said(row["what"]) == pytest.approx(row["bytes"], rel=0.15), row
+
+
 def test_every_row_of_the_sizes_is_a_scenario() -> None:
     for _, value, _, sets in bench_sizes.rows():
         assert len(_native.plans(bench_sizes.FIG9, sets)) == 1, value

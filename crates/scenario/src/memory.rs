@@ -1,11 +1,12 @@
-//! The memory that a run will take, as far as its scenario tells before it starts: what ports,
-//! flows, samples, captured packets and connections come to. The bytes of each but the ports are
-//! measured by `make bench-memory`; how many there will be is worked out here, rather too many than
-//! too few. The packets in the network are not among it: a fat-tree of 65,536 hosts took two fifths
-//! more than this says (docs/performance.md).
+//! The memory that a run will take beside the program, as far as its scenario tells before it
+//! starts: what ports, flows, samples, captured packets, connections and the packets between them
+//! come to. The bytes of each are measured by `make bench-memory`; how many there will be is worked
+//! out here, rather too many than too few.
 
 use crate::lists::Listed;
 use serde::Serialize;
+use switchbed_qdisc::units::Span;
+use switchbed_spec::scheme::Value;
 use switchbed_spec::{Arrivals, Connections, QueueProbe, Scenario, Service, Topology, Traffic};
 
 /// A flow's record, its row, and its part in the percentiles.
@@ -23,10 +24,12 @@ const CHANGE_BYTES: u64 = 80;
 /// A flow's rate in a window and its row in `rates`.
 const RATE_BYTES: u64 = 100;
 /// A port with its link, and a queue of it, before the first packet.
-const PORT_BYTES: u64 = 1_700;
+const PORT_BYTES: u64 = 1_550;
 const QUEUE_BYTES: u64 = 50;
 /// A queue whose lengths are measured: most are short.
 const MEASURED_BYTES: u64 = 500;
+/// A packet in the network: what it is, what it carries, and its next event.
+const PACKET_BYTES: u64 = 150;
 /// A captured packet, as it is noted and as its file has it.
 const CAPTURED_BYTES: u64 = 400;
 /// The shortest packet that a line is full of: an ACK with its share of the data it is for.
@@ -55,9 +58,7 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         None => sources.iter().map(|source| source.lasts).fold(0.0, f64::max),
     };
     let (ports, queues) = (f64::from(ports(topology)), f64::from(switch.queues));
-    let often = |every: Option<switchbed_qdisc::units::Span>| {
-        every.map_or(0.0, |every| lasts / every.as_secs_f64())
-    };
+    let often = |every: Option<Span>| every.map_or(0.0, |every| lasts / every.as_secs_f64());
     let rows = |rows: f64| rows.min(measure.samples as f64);
     let measured = match &measure.queues {
         QueueProbe::Off => 0.0,
@@ -84,6 +85,7 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("measured queues", measured * (queues + 1.0), MEASURED_BYTES),
         ("flows", sum(|source| source.flows), FLOW_BYTES),
         ("connections", sum(|source| source.connections), CONNECTION_BYTES),
+        ("packets", in_network(scenario, sum(|source| source.open)), PACKET_BYTES),
         ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),
         ("rows of goodput", rows(often(measure.goodput_every) * queues), GOODPUT_BYTES),
         ("probes", rows(sum(|source| source.probes)), PROBE_BYTES),
@@ -98,6 +100,35 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
 /// Of all switches.
 fn ports(topology: &Topology) -> u32 {
     topology.switch_groups().iter().map(|group| group.count.unwrap_or(1) * group.ports).sum()
+}
+
+/// Packets in the network: of each flow as many as the way there and back and a queue hold, but of
+/// no more flows than there are lines to hosts.
+fn in_network(scenario: &Scenario, open: f64) -> f64 {
+    let Scenario { topology, switch, scheme, host, transport, .. } = scenario;
+    let delay = one_way(topology) + host.delay * 2;
+    let held = 2.0 * delay.as_secs_f64() * topology.host_rate().as_bps() as f64 / 8.0;
+    let queue = match scheme.params().get("threshold") {
+        Some(Value::Bytes(threshold)) => *threshold,
+        _ => switch.buffer,
+    };
+    let window = (held + queue.as_f64()) / host.mtu.as_f64();
+    open.min(topology.hosts().into()) * window.min(transport.receive_window.into())
+}
+
+/// The propagation of the longest way between two hosts.
+fn one_way(topology: &Topology) -> Span {
+    match *topology {
+        Topology::Star { delay, .. } => delay * 2,
+        Topology::Dumbbell { delay, bottleneck_delay, .. } => delay * 2 + bottleneck_delay,
+        Topology::ParkingLot { switches, delay, bottleneck_delay, .. } => {
+            delay * 2 + bottleneck_delay * u64::from(switches - 1)
+        }
+        Topology::LeafSpine { host_delay, fabric_delay, .. } => (host_delay + fabric_delay) * 2,
+        Topology::FatTree { host_delay, aggregation_delay, core_delay, .. } => {
+            (host_delay + aggregation_delay + core_delay) * 2
+        }
+    }
 }
 
 /// What one source of traffic comes to.
