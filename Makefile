@@ -52,7 +52,7 @@ WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test: test-system lint
 	cargo test --locked
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(LIVE_TESTS:%=--ignore=%)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(filter-out $(PUNCTUAL),$(LIVE_TESTS))
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(filter-out $(PUNCTUAL),$(LIVE_TESTS))
 	$(BIN)/python -m pytest $(PUNCTUAL)
 
 # Where it may, installs what a test would be skipped without.
