@@ -105,7 +105,8 @@ TAKE = """
 
 
 def card(command: list[str], netns: str, name: str, line: Line) -> list[str]:
-    """The sending host's card on an interface."""
+    """The sending host's card on an interface: twice as fast as the switch's line, or nothing would
+    be congested."""
     settings = [
         *(f"reaction.{each}" for each in line.reaction),
         f"live.realtime={may_be_punctual()}",
@@ -113,7 +114,7 @@ def card(command: list[str], netns: str, name: str, line: Line) -> list[str]:
     sets = [word for setting in settings for word in ("--set", setting)]
     words = ["live", "react", name, "--host", "sb0", "--address", "10.0.0.1/24"]
     return [
-        *("ip", "netns", "exec", netns, *command, *words, "--rate", line.rate(200)),
+        *("ip", "netns", "exec", netns, *command, *words, "--rate", line.rate(400)),
         *("--socket", f"/run/switchbed/react-{os.getpid()}.sock", *sets),
     ]
 
@@ -155,15 +156,15 @@ def test_af_qcn_shares_a_live_port_by_weights(
         # The first second is theirs to find their rates in.
         shares = [[flow / max(sum(second), 1) for flow in second] for second in seconds[1:]]
         median = [statistics.median(flow) for flow in zip(*shares, strict=True)]
-        rate_mbps = statistics.mean(sum(second) * 8e-6 * scale for second in seconds[1:])
+        rate_mbps = statistics.median(sum(second) * 8e-6 * scale for second in seconds[1:])
         weighted = [share / weight for weight, share in enumerate(median, start=1)]
         notified, queue = stats["notified"], stats["ports"][1]["mean_bytes"]
-        fits = all(0.06 < share < 0.16 for share in weighted) and rate_mbps > 100 * scale
+        # Simulated: 0.097 to 0.122, 199 Mbps.
+        fits = all(0.07 < share < 0.13 for share in weighted) and rate_mbps > 140 * scale
         fits = fits and notified > 50 and queue < 150_000
         return fits, (median, rate_mbps, notified, queue)
 
-    # The reaction's timers do not slow down with the network: at full speed in place of half, too.
-    shows(lambda scale: happens(1 if scale > 0.2 else scale))
+    shows(happens)
 
 
 def transfer(a: str, b: str, scale: float) -> list[list[int]]:
