@@ -168,6 +168,16 @@ class Admission:
     def PushOut(slot: Slot) -> Admission: ...
 
 @final
+class Feedback:
+    def __init__(self, quantized: int, offset_bytes: int = 0, delta_bytes: int = 0) -> None: ...
+    @property
+    def quantized(self) -> int: ...
+    @property
+    def offset_bytes(self) -> int: ...
+    @property
+    def delta_bytes(self) -> int: ...
+
+@final
 class Selection:
     Empty: Selection
     @staticmethod

@@ -9,9 +9,11 @@ from switchbed.prototype import (
     Departure,
     DropReason,
     Ends,
+    Feedback,
     Intent,
     Marker,
     Note,
+    Notifier,
     Packet,
     Port,
     Random,
@@ -193,3 +195,26 @@ class ErraticTurns(Scheduler):
         if self.asked % 7 == 0:
             return Selection.NotBefore(view.now_ps + 300_000 * (self.asked % 3 + 1))
         return Selection.Queue(view.eligible[self.asked % len(view.eligible)])
+
+
+class Qcn(Notifier):
+    """`qcn` without jitter."""
+
+    PERIODS = (150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500)
+
+    def __init__(self, port: Port, q_eq: int, w: float = 2.0) -> None:
+        self.q_eq, self.w = q_eq, w
+        self.left = [float(self.PERIODS[0])] * port.queues
+        self.old = [0] * port.queues
+
+    def stored(self, view: View, queue: int, packet: Packet, rng: Random) -> Feedback | None:
+        self.left[queue] -= packet.len_bytes
+        if self.left[queue] > 0:
+            return None
+        length = view.queue_bytes(queue)
+        offset, delta = length - self.q_eq, length - self.old[queue]
+        measure = (offset + self.w * delta) / ((2 * self.w + 1) * self.q_eq)
+        quantized = int(max(-1.0, min(1.0, measure)) * 63)
+        self.old[queue] = length
+        self.left[queue] = float(self.PERIODS[max(quantized, 0) >> 3])
+        return Feedback(quantized, offset, delta) if quantized > 0 else None

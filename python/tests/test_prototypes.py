@@ -67,6 +67,13 @@ PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"scheme": {"name": "none"}},
         {"scheme": python("ByClass"), "switch.classify": "single"},
     ),
+    "notifier": (
+        {
+            "scheme": {"name": "qcn", "params": {"q_eq": "4KB", "jitter": 0}},
+            "reaction.limiters": "flow",
+        },
+        {"scheme": python("Qcn", q_eq="4KB"), "reaction.limiters": "flow"},
+    ),
     "every seat": (
         {"scheme": {"name": "mq-ecn", "params": K}, "switch.policy": "static"},
         {
@@ -87,6 +94,14 @@ def test_python_does_what_rust_does(base: sb.Scenario, pair: Any) -> None:
             ours.table({"counters": "ports"}.get(name, name))
         ), name
     assert ours.label == " + ".join(ours.scenario["scheme"]["params"]["class"])
+
+
+def test_a_notifier_is_heard(base: sb.Scenario) -> None:
+    _, ours = PAIRS["notifier"]
+    assert base.with_(ours).run().summary()["notifications"] > 20
+    without = base.with_(scheme=ours["scheme"])
+    with pytest.raises(sb.Mistake, match=r"a notifier needs hosts that listen: write \[reaction\]"):
+        without.run()
 
 
 def test_a_threshold_shows_in_the_series(base: sb.Scenario) -> None:
@@ -235,6 +250,30 @@ def test_what_a_class_does_wrong_is_one_line(
         base.with_(scheme=scheme).run()
     assert says in str(mistake.value)
     assert "mine.py" in str(mistake.value)
+    assert "\n" not in str(mistake.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("return 3", ":5: Mine.stored returned 3: a switchbed.prototype.Feedback is needed"),
+        ("return Feedback(64)", ": quantized feedback from 1 to 63 is needed"),
+        ("return 1 / 0", ":6: Mine.stored: ZeroDivisionError: division by"),
+    ],
+)
+def test_what_a_notifier_does_wrong_is_one_line(
+    base: sb.Scenario, tmp_path: Path, body: str, says: str
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from switchbed.prototype import *\n\n"
+        "class Mine(Notifier):\n"
+        "    told = 0\n"
+        f"    def stored(self, view, queue, packet, rng):\n        {body}\n"
+    )
+    scheme = {"name": "python", "params": {"file": str(tmp_path / "mine.py"), "class": "Mine"}}
+    with pytest.raises(sb.Mistake) as mistake:
+        base.with_({"scheme": scheme, "reaction.limiters": "flow"}).run()
+    assert says in str(mistake.value)
     assert "\n" not in str(mistake.value)
 
 

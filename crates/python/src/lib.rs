@@ -105,8 +105,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::own::{
-        Admission, Departure, DropReason, Ecn, Ends, Intent, Note, Packet, Port, Random, Selection,
-        ServiceEnd, Slot, View,
+        Admission, Departure, DropReason, Ecn, Ends, Feedback, Intent, Note, Packet, Port, Random,
+        Selection, ServiceEnd, Slot, View,
     };
     #[pymodule_export]
     use super::{

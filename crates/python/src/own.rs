@@ -9,13 +9,15 @@ mod words;
 pub use seats::Ends;
 pub use view::{Port, Random, View};
 pub use words::{
-    Admission, Departure, DropReason, Ecn, Intent, Note, Packet, Selection, ServiceEnd, Slot,
+    Admission, Departure, DropReason, Ecn, Feedback, Intent, Note, Packet, Selection, ServiceEnd,
+    Slot,
 };
 
+use crate::Mistake;
 use hook::Shared;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use seats::{OwnBuffer, OwnClassifier, OwnMarker, OwnScheduler};
+use seats::{OwnBuffer, OwnClassifier, OwnMarker, OwnNotifier, OwnScheduler};
 use switchbed_qdisc::PortState;
 use switchbed_scenario::Progress;
 use switchbed_spec::build::{Outside, Taken};
@@ -30,6 +32,8 @@ pub struct Own<'a> {
     /// Called every few milliseconds; what it raises ends the run.
     pub look: Option<Py<PyAny>>,
     progress: &'a Progress,
+    /// The hosts listen to messages.
+    reacts: bool,
     shared: Shared,
 }
 
@@ -39,8 +43,9 @@ impl<'a> Own<'a> {
         make: Py<PyAny>,
         look: Option<Py<PyAny>>,
         progress: &'a Progress,
+        reacts: bool,
     ) -> PyResult<Self> {
-        Ok(Own { make, look, progress, shared: Shared::new(py)? })
+        Ok(Own { make, look, progress, reacts, shared: Shared::new(py)? })
     }
 
     /// What went wrong, if something did.
@@ -68,6 +73,14 @@ impl<'a> Own<'a> {
                 "marker" => taken.marker = Some(Box::new(OwnMarker::new(methods, shared)?)),
                 "scheduler" => {
                     taken.scheduler = Some(Box::new(OwnScheduler::new(methods, shared)?));
+                }
+                "notifier" if self.reacts => {
+                    taken.notifier = Some(Box::new(OwnNotifier::new(methods, shared)?));
+                }
+                "notifier" => {
+                    let why = "a notifier needs hosts that listen: write [reaction], which may be \
+                               empty";
+                    return Err(Mistake::new_err(why));
                 }
                 seat => unreachable!("seat {seat}"),
             }

@@ -94,7 +94,10 @@ impl Plan {
             // Whoever left the wait by a signal wants nothing more of it.
             done.inspect_err(|_| progress.cancel())?
         } else if let Some(make) = make {
-            let own = Own::new(py, make, look, &progress.0)?;
+            let own = {
+                let reacts = self.plan.scenario.reaction.is_some();
+                Own::new(py, make, look, &progress.0, reacts)?
+            };
             let results =
                 scenario::run_with(&self.plan.scenario, &progress.0, &own, Division::ALONE);
             match own.failure() {

@@ -33,6 +33,8 @@ pub struct Taken {
     pub marker: Option<Box<dyn Marker + Send>>,
     /// Who goes next.
     pub scheduler: Option<Box<dyn Scheduler + Send>>,
+    /// Messages to sources.
+    pub notifier: Option<Box<dyn Notifier + Send>>,
 }
 
 /// What a scheme makes of its site.
@@ -136,7 +138,9 @@ impl Site {
         let classifier = taken.classifier.unwrap_or_else(|| self.switch.classifier());
         let buffer = taken.buffer.unwrap_or_else(|| self.switch.buffer());
         let scheduler = taken.scheduler.unwrap_or_else(|| self.switch.scheduler());
-        self.seats(classifier, buffer, taken.marker.unwrap_or(marker), scheduler, Nobody)
+        let marker = taken.marker.unwrap_or(marker);
+        let notifier = taken.notifier.unwrap_or_else(|| Box::new(Nobody));
+        self.seats(classifier, buffer, marker, scheduler, notifier)
     }
 
     /// Puts a notifier beside the switch's own classifier, buffer and scheduler.

@@ -54,6 +54,11 @@ impl<'a> Section<'a> {
         Ok(section)
     }
 
+    /// Whether the file has it.
+    pub fn is_written(&self) -> bool {
+        self.table.is_some()
+    }
+
     /// The keys that it may have.
     pub fn keys(&self) -> &'static [Param] {
         self.keys

@@ -1,9 +1,9 @@
 """Seats of a switch port as Python classes, for prototypes: docs/prototyping.md.
 
 A class takes one seat by its base class, and has the methods of that seat's Rust trait
-(`crates/qdisc/src/seats.rs`); `classify`, `admit`, `intend` and `select` must be there. An object
-is made for every port: `MyMarker(port, **params)`. Times are whole picoseconds, lengths whole
-bytes.
+(`crates/qdisc/src/seats.rs`); `classify`, `admit`, `intend`, `select` and a notifier's `stored`
+must be there. An object is made for every port: `MyMarker(port, **params)`. Times are whole
+picoseconds, lengths whole bytes.
 
 A hook's view counts the packet in question or not, as each method says.
 """
@@ -18,6 +18,7 @@ from switchbed._native import (
     Departure,
     DropReason,
     Ecn,
+    Feedback,
     Intent,
     Mistake,
     Note,
@@ -38,9 +39,11 @@ __all__ = [
     "Departure",
     "DropReason",
     "Ecn",
+    "Feedback",
     "Intent",
     "Marker",
     "Note",
+    "Notifier",
     "Packet",
     "Port",
     "Random",
@@ -207,3 +210,27 @@ class Scheduler:
     def removed(self, view: View, queue: int, packet: Packet, why: DropReason) -> None:
         """A packet was pushed out, or dropped as it left (no longer counted). After a push-out
         `enqueued` may follow at once: the queue must keep its turn then."""
+
+
+class Notifier:
+    """Messages to sources. The hosts must listen: the scenario has `[reaction]`, perhaps empty."""
+
+    def __init__(self, port: Port) -> None:
+        """A port's notifier; a class's own parameters follow `port`."""
+
+    def stored(self, view: View, queue: int, packet: Packet, rng: Random) -> Feedback | None:
+        """A packet was stored (counted); perhaps its source shall hear of it."""
+        raise NotImplementedError
+
+    def refused(self, view: View, queue: int, packet: Packet, why: DropReason) -> None:
+        """An arrival was refused, by whichever seat."""
+
+    def period(self) -> int | None:
+        """Interval of periodic work in picoseconds. Asked once."""
+        return None
+
+    def tick(self, view: View, n: int) -> None:
+        """Periodic work: `n` intervals have ended, the last at `view.now_ps`."""
+
+    def set_share(self, class_: int, weight: float, cap_bps: int | None) -> None:
+        """A class's weight and cap are others from now on."""

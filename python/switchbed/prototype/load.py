@@ -11,7 +11,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from switchbed._native import Mistake, Port
-from switchbed.prototype import Buffer, Classifier, Marker, Scheduler, memory
+from switchbed.prototype import Buffer, Classifier, Marker, Notifier, Scheduler, memory
 
 Methods = dict[str, Callable[..., Any]]
 
@@ -20,8 +20,15 @@ SEATS: dict[str, type] = {
     "buffer": Buffer,
     "marker": Marker,
     "scheduler": Scheduler,
+    "notifier": Notifier,
 }
-REQUIRED = {"classifier": "classify", "buffer": "admit", "marker": "intend", "scheduler": "select"}
+REQUIRED = {
+    "classifier": "classify",
+    "buffer": "admit",
+    "marker": "intend",
+    "scheduler": "select",
+    "notifier": "stored",
+}
 MODULE = "switchbed_prototype"
 """What a user's file is called as a module."""
 
@@ -83,7 +90,7 @@ def _is_seat(cls: object) -> bool:
 def _seat(file: str, cls: type) -> str:
     seats = [seat for seat, base in SEATS.items() if issubclass(cls, base)]
     if len(seats) != 1:
-        bases = "Marker, Buffer, Scheduler or Classifier of switchbed.prototype"
+        bases = "Marker, Buffer, Scheduler, Classifier or Notifier of switchbed.prototype"
         takes = "no seat" if not seats else f"{len(seats)} seats"
         raise Mistake(f"{_place(file, cls)} takes {takes}: derive it from one of {bases}")
     return seats[0]

@@ -1,11 +1,11 @@
-//! The four seats that a class may take, as adapters: arguments to Python, answers back, and
+//! The seats that a class may take, as adapters: arguments to Python, answers back, and
 //! what makes no sense refused, so that a port stays a port whatever a class does.
 
 use super::hook::{Hook, Read, Shared};
 use super::words::{
     Admission as PyAdmission, Choice, Departure as PyDeparture, DropReason as PyReason,
-    Intent as PyIntent, Note as PyNote, Packet as PyPacket, Selection as PySelection,
-    ServiceEnd as PyServiceEnd, Slot,
+    Feedback as PyFeedback, Intent as PyIntent, Note as PyNote, Packet as PyPacket,
+    Selection as PySelection, ServiceEnd as PyServiceEnd, Slot,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,7 +13,8 @@ use pyo3::{PyClass, PyTypeInfo};
 use std::sync::{Arc, Mutex, PoisonError};
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::seats::{
-    Admission, Buffer, Classifier, Departure, Intent, Marker, Scheduler, Selection, ServiceEnd,
+    Admission, Buffer, Classifier, Departure, Feedback, Intent, Marker, Notifier, Scheduler,
+    Selection, ServiceEnd,
 };
 use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_qdisc::view::DropReason;
@@ -336,5 +337,57 @@ impl Scheduler for OwnScheduler {
     }
     fn removed(&mut self, view: &View, queue: QueueId, packet: &Packet, why: DropReason) {
         self.removed.tell(view, (&*self.shared.view, queue, PyPacket(*packet), reason(why)));
+    }
+}
+
+pub struct OwnNotifier {
+    stored: Hook,
+    refused: Hook,
+    tick: Hook,
+    set_share: Hook,
+    period: Option<Span>,
+    shared: Shared,
+}
+
+impl OwnNotifier {
+    pub fn new(methods: &Bound<'_, PyDict>, shared: &Shared) -> PyResult<Self> {
+        let period = Hook::of(methods, "period", shared)?.ask_alone(period).unwrap_or_default();
+        Ok(hooks!(methods, shared, OwnNotifier { stored, refused, tick, set_share }
+            period: period, shared: shared.clone()))
+    }
+}
+
+impl Notifier for OwnNotifier {
+    fn stored(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        packet: &Packet,
+        rng: &mut dyn qdisc::Random,
+    ) -> Option<Feedback> {
+        let args = (&*self.shared.view, queue, PyPacket(*packet), &*self.shared.random);
+        let flow = packet.flow;
+        let read = |answer: &Bound<'_, PyAny>| match answer.is_none() {
+            true => Ok(None),
+            false => match *word::<PyFeedback>(answer)?.get() {
+                PyFeedback { quantized: quantized @ 1..=63, offset_bytes, delta_bytes } => {
+                    Ok(Some(Feedback { flow, quantized, offset_bytes, delta_bytes }))
+                }
+                _ => Err("quantized feedback from 1 to 63 is needed".to_owned()),
+            },
+        };
+        self.stored.ask_with(view, rng, args, read).flatten()
+    }
+    fn refused(&mut self, view: &View, queue: QueueId, packet: &Packet, why: DropReason) {
+        self.refused.tell(view, (&*self.shared.view, queue, PyPacket(*packet), reason(why)));
+    }
+    fn period(&self) -> Option<Span> {
+        self.period
+    }
+    fn tick(&mut self, view: &View, n: u64) {
+        self.tick.tell(view, (&*self.shared.view, n));
+    }
+    fn set_share(&mut self, class: u8, share: Share) {
+        self.set_share.tell_alone((class, share.weight, share.cap.map(Rate::as_bps)));
     }
 }

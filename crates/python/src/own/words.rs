@@ -103,6 +103,39 @@ impl Admission {
     }
 }
 
+/// A message to a packet's source, with what an 802.1Qau congestion notification carries.
+#[pyclass(frozen, module = "switchbed.prototype")]
+#[derive(Clone, Copy)]
+pub struct Feedback {
+    pub quantized: u8,
+    pub offset_bytes: i32,
+    pub delta_bytes: i32,
+}
+
+#[pymethods]
+impl Feedback {
+    #[new]
+    #[pyo3(signature = (quantized, offset_bytes = 0, delta_bytes = 0))]
+    fn new(quantized: u8, offset_bytes: i32, delta_bytes: i32) -> Self {
+        Feedback { quantized, offset_bytes, delta_bytes }
+    }
+    /// Quantized feedback, 1 to 63.
+    #[getter]
+    fn quantized(&self) -> u8 {
+        self.quantized
+    }
+    /// Queue length less its set point.
+    #[getter]
+    fn offset_bytes(&self) -> i32 {
+        self.offset_bytes
+    }
+    /// Growth of the queue since the last message.
+    #[getter]
+    fn delta_bytes(&self) -> i32 {
+        self.delta_bytes
+    }
+}
+
 /// A scheduler's choice, not yet judged.
 #[pyclass(frozen, module = "switchbed.prototype")]
 #[derive(Clone, Copy)]

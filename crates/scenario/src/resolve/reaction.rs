@@ -25,7 +25,12 @@ pub(crate) fn resolve(
         let why = format!("a frame has from 1 byte to host.mtu, {mtu}");
         return Err(section.refuse("notification_size", why));
     }
-    let notifies = |choice: &&SchemeChoice| choice.scheme.about().notifies();
+    // Whether classes of the user's own notify shows when they are loaded: who wants that says so.
+    let written = section.is_written();
+    let notifies = |choice: &&SchemeChoice| match choice.python {
+        Some(_) => written,
+        None => choice.scheme.about().notifies(),
+    };
     Ok(schemes.iter().any(notifies).then_some(reaction))
 }
 

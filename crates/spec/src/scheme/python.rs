@@ -19,8 +19,8 @@ params! {
         /// A class of it, or a list of them, one a seat. Every parameter that is not listed here is
         /// theirs.
         class: Classes;
-        /// The scheme whose marker sits beside a classifier, buffer or scheduler of yours. Its
-        /// parameters are given here too.
+        /// The scheme whose marker sits beside a classifier, buffer, scheduler or notifier of
+        /// yours. Its parameters are given here too.
         base: String = "none";
     }
 }
