@@ -137,7 +137,7 @@ impl Egress {
     }
     /// What it has done since the switch began.
     pub fn counters(&self) -> Counters {
-        total(&self.past, self.qdisc().state().counters())
+        total(&self.past, &self.qdisc().state().counters())
     }
     /// How long its queues were.
     pub fn lengths(&self) -> &Lengths {
@@ -187,7 +187,7 @@ impl Egress {
         queued.sort_by_key(|&(arrived, _)| arrived);
 
         shared.pool.used -= state.bytes();
-        self.past = total(&self.past, state.counters());
+        self.past = total(&self.past, &state.counters());
         self.past.arrived -= u64::from(state.packets());
         self.past.arrived_bytes -= state.bytes().get();
         self.lengths.close(now);

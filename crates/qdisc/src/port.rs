@@ -171,8 +171,8 @@ impl<S: Scheme> Port<S> {
         why: DropReason,
         cx: &Cx,
     ) -> (QueueId, DropReason) {
-        self.state.counters.drops[why as usize] += 1;
-        self.state.counters.dropped_bytes += packet.len_bytes as u64;
+        self.state.seldom.drops[why as usize] += 1;
+        self.state.seldom.dropped_bytes += packet.len_bytes as u64;
         self.scheme.refused(&view(&self.state, cx), queue, packet, why);
         self.state.idle = Span::ZERO;
         (queue, why)
@@ -183,8 +183,6 @@ impl<S: Scheme> Port<S> {
     fn arrive(&mut self, slot: SlotId, cx: &mut Cx) -> Result<Arrival, (QueueId, DropReason)> {
         self.ticks(cx);
         let packet = *cx.arena.packet(slot);
-        self.state.counters.arrived += 1;
-        self.state.counters.arrived_bytes += packet.len_bytes as u64;
         if self.state.packets == 0 {
             self.state.idle = cx.now.since(self.state.busy_until.max(self.state.emptied));
         }
@@ -257,7 +255,7 @@ impl<S: Scheme> Port<S> {
             cx.arena.slot_mut(other).note = Note::Mark;
         }
         if let Some(feedback) = stored.feedback {
-            self.state.counters.notified += 1;
+            self.state.seldom.notified += 1;
             cx.out.feedback.push(feedback);
         }
     }
@@ -280,8 +278,8 @@ impl<S: Scheme> Port<S> {
     fn send(&mut self, packet: &Packet, cx: &Cx) -> Time {
         let until = cx.now + self.state.line.transmit(packet.len_bytes);
         self.state.busy_until = until;
-        self.state.counters.sent += 1;
-        self.state.counters.sent_bytes += packet.len_bytes as u64;
+        self.state.sent += 1;
+        self.state.sent_bytes += packet.len_bytes as u64;
         until
     }
 
@@ -317,17 +315,17 @@ impl<S: Scheme> Port<S> {
         if self.state.packets == 0 {
             self.state.emptied = cx.now;
         }
-        self.state.counters.drops[why as usize] += 1;
-        self.state.counters.dropped_bytes += packet.len_bytes as u64;
+        self.state.seldom.drops[why as usize] += 1;
+        self.state.seldom.dropped_bytes += packet.len_bytes as u64;
         self.scheme.removed(&view(&self.state, cx), queue, &packet, why);
         queue
     }
 
-    /// Packets and bytes in = out + dropped + queued.
+    /// What is queued is what the queues hold.
     fn conserved(&self) -> bool {
-        let c = &self.state.counters;
-        c.arrived == c.sent + c.dropped() + self.state.packets as u64
-            && c.arrived_bytes == c.sent_bytes + c.dropped_bytes + self.state.bytes
+        let PortState { queues, packets, bytes, .. } = &self.state;
+        *packets == queues.iter().map(|q| q.packets).sum()
+            && *bytes == queues.iter().map(|q| q.bytes).sum()
     }
 }
 
@@ -461,13 +459,13 @@ impl<S: Scheme> Port<S> {
         let ecn = &mut cx.arena.packet_mut(slot).ecn;
         match *ecn {
             Ecn::NotEct => {
-                self.state.counters.unmarkable += 1;
+                self.state.seldom.unmarkable += 1;
                 false
             }
             Ecn::Ce => false,
             Ecn::Ect0 | Ecn::Ect1 => {
                 *ecn = Ecn::Ce;
-                self.state.counters.marked += 1;
+                self.state.seldom.marked += 1;
                 true
             }
         }

@@ -414,7 +414,7 @@ impl Simulation {
     fn warm_up(&mut self, now: Time) {
         for link in self.network.links() {
             let port = self.network.port(link).state();
-            self.before[link.index()] = (*port.counters(), unsent_bits(port, now));
+            self.before[link.index()] = (port.counters(), unsent_bits(port, now));
         }
         self.each(now, |observer, view| observer.restart(view));
         self.arrived_before = self.network.arriving();

@@ -93,7 +93,7 @@ impl PortModel {
 
     fn check(&self, state: &PortState) {
         let name = &self.name;
-        assert_eq!(state.counters(), &self.counters, "{name}: counters");
+        assert_eq!(state.counters(), self.counters, "{name}: counters");
         assert_eq!(state.packets() as usize, self.items().count(), "{name}: packets queued");
         assert_eq!(state.bytes().get(), self.bytes(), "{name}: bytes queued");
         assert_eq!(state.rate(), self.rate, "{name}: rate");

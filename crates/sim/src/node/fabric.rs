@@ -495,7 +495,7 @@ impl World for Fabric {
 }
 
 /// Cache lines of a port that packets need, its scheme's included.
-const PORT_LINES: usize = 6;
+const PORT_LINES: usize = 4;
 
 impl Fabric {
     #[inline(always)]
