@@ -525,7 +525,7 @@ impl Fabric {
             Stage::Packet => return prefetch(self.packets.arena.cargo(slot)),
             Stage::First => {
                 prefetch(self.packets.arena.cargo(slot));
-                return prefetch_lines(node, 2);
+                return prefetch(node);
             }
             _ => {}
         }

@@ -12,10 +12,27 @@ use switchbed_qdisc::seats::Feedback;
 use switchbed_qdisc::units::Time;
 use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
 
-/// Messages that are to be sent, in the order of their times: when, to which host, what.
-pub(super) type Feedbacks = VecDeque<(Time, HostId, Feedback)>;
+/// A message that is to be sent: when, to which host, what.
+type Told = (Time, HostId, Feedback);
 
-/// A switch, in two cache lines.
+/// Messages that are to be sent, in the order of their times; in one word, as most switches have none.
+#[derive(Default)]
+pub(super) struct Feedbacks(Option<Box<VecDeque<Told>>>);
+
+impl Feedbacks {
+    #[inline]
+    fn front(&self) -> Option<&Told> {
+        self.0.as_ref()?.front()
+    }
+    fn pop_front(&mut self) {
+        self.0.as_mut().and_then(|told| told.pop_front());
+    }
+    pub(super) fn extend(&mut self, told: impl Iterator<Item = Told>) {
+        self.0.get_or_insert_default().extend(told);
+    }
+}
+
+/// A switch, in one cache line.
 #[repr(align(64))]
 pub(super) struct Switch {
     pub(super) id: SwitchId,
@@ -30,7 +47,7 @@ pub(super) struct Switch {
     feedbacks: Feedbacks,
 }
 
-const _: () = assert!(size_of::<Switch>() == 128);
+const _: () = assert!(size_of::<Switch>() == 64);
 
 /// A set of ports: a bit for each, those of the first 64 at hand.
 struct PortSet {
@@ -80,7 +97,7 @@ impl PortSet {
 
 impl Switch {
     pub(super) fn new(id: SwitchId, first: LocalLink, ports: u32, pool: Pool) -> Switch {
-        let (busy, feedbacks) = (PortSet::new(ports), VecDeque::new());
+        let (busy, feedbacks) = (PortSet::new(ports), Feedbacks::default());
         Switch { id, first, ports, reads_pool: false, pool, busy, feedbacks }
     }
 
@@ -125,7 +142,7 @@ impl AtWork<'_, '_> {
     pub(super) fn visit(mut self, events: &[Event], end: Time) -> Time {
         for event in events {
             debug_assert!(class(event.what()) == 0, "switches get packets alone");
-            if !self.node.feedbacks.is_empty() {
+            if self.node.feedbacks.front().is_some() {
                 self.send_feedbacks(event.at);
             }
             let slot = SlotId::at(event.what());
@@ -139,7 +156,7 @@ impl AtWork<'_, '_> {
             self.arrive(port, slot, event.at);
         }
         let last = Time::from_ps(end.as_ps() - 1);
-        if !self.node.feedbacks.is_empty() {
+        if self.node.feedbacks.front().is_some() {
             self.send_feedbacks(last);
         }
         if self.node.reads_pool {
