@@ -8,13 +8,13 @@ use switchbed_live::device::{Device, Memory, Reacting, Received};
 use switchbed_live::random::Stream;
 use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Rate, Span, Time};
-use switchbed_spec::{Limiters, LiveReaction};
+use switchbed_spec::{Limiters, CardReaction};
 use switchbed_wire::{Mac, cnm};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, mut rest)) = bytes.split_first() else { return };
     let limiters = [Limiters::Flow, Limiters::Class, Limiters::Host][usize::from(first % 3)];
-    let settings = LiveReaction { limiters, point: ReactionSettings::default() };
+    let settings = CardReaction { limiters, point: ReactionSettings::default() };
     let (memory, rng) = (Memory::new(), Stream::new(1, 1));
     let side = memory.port();
     let mut card = Reacting::new(memory, settings, [0; 64], Rate::from_mbps(100), rng);

@@ -8,14 +8,14 @@ use switchbed_live::random::Stream;
 use switchbed_live::{Fake, Forwarder, Switch};
 use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_spec::{Limiters, LiveReaction};
+use switchbed_spec::{CardReaction, Limiters};
 use switchbed_wire::{Mac, cnm};
 
 const LINE: Rate = Rate::from_mbps(200);
 
 /// QCN's for a line of 200 Mbps: a fiftieth of what the standard's are for.
-fn reaction(limiters: Limiters) -> LiveReaction {
-    LiveReaction {
+fn reaction(limiters: Limiters) -> CardReaction {
+    CardReaction {
         limiters,
         point: ReactionSettings {
             timer_cycle: Span::from_ms(75),

@@ -14,7 +14,7 @@ use crate::buffer::{Crosspoint, Overflow, Static};
 use crate::classifier::{ByIngress, Single};
 use crate::definition::{About, Definition, Layout};
 use crate::marker::{MarkAt, RandomMark, Red, RedSettings, Spacing, Step};
-use crate::param::{Flat, Unfit};
+use crate::param::Unfit;
 use crate::params;
 use crate::scheduler::{Fifo, RoundRobin, Wrr};
 use crate::seats::{Marker, Nobody};
@@ -31,7 +31,7 @@ params! {
         /// none is marked.
         ecn_threshold: Option<f64> as FRACTION;
         /// The memory's cells.
-        cells: Flat<Cells>;
+        cells: Cells;
     }
 }
 
@@ -172,7 +172,7 @@ params! {
         /// length and marked; the paper's: 0.4. Default: none is marked.
         ecn_threshold: Option<f64> as FRACTION;
         /// The memory's cells.
-        cells: Flat<Cells>;
+        cells: Cells;
     }
 }
 

@@ -28,7 +28,7 @@ use crate::classifier::hashed;
 use crate::cqrd::OwnPart;
 use crate::definition::{About, Definition, Layout};
 use crate::packet::{Packet, QueueId};
-use crate::param::{Flat, Unfit};
+use crate::param::Unfit;
 use crate::params;
 use crate::scheme::Same;
 use crate::seats::{Classifier, Nobody, Scheduler, Selection, ServiceEnd};
@@ -47,7 +47,7 @@ params! {
         /// paper gives none.
         period: Span = "10ms";
         /// Each queue's memory.
-        own: Flat<OwnPart>;
+        own: OwnPart;
     }
 }
 

@@ -7,7 +7,6 @@ use crate::units::{Bytes, Rate, Span};
 #[doc(hidden)]
 pub use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
-use std::ops::Deref;
 
 /// A key of a section, or a parameter of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -141,12 +140,20 @@ pub enum Value {
     /// Several.
     List(Vec<Value>),
     /// A table.
-    Table(Values),
+    #[serde(serialize_with = "in_order")]
+    Table(Entries),
 }
 
 /// Values by their keys: what a reader makes of a table, on its way into a struct, and what a
 /// manifest holds.
 pub type Values = BTreeMap<String, Value>;
+
+/// Keys and their values, in order.
+pub type Entries = Vec<(&'static str, Value)>;
+
+fn in_order<S: Serializer>(entries: &Entries, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(entries.iter().map(|(name, value)| (name, value)))
+}
 
 /// A parameter that does not fit the others, and why; without a reason it is missing, without a
 /// name it is the scheme itself.
@@ -201,12 +208,8 @@ impl ParamKind {
             (ParamKind::Rate, &Value::Rate(rate)) if rate.as_bps() == 0 => {
                 Err("a rate must be greater than 0".to_owned())
             }
-            (ParamKind::Table(keys), Value::Table(values)) => {
-                let check = |key: &Param| {
-                    values.get(key.name).map_or(Ok(()), |value| key.kind.holds(value))
-                };
-                keys.iter().try_for_each(check)
-            }
+            (ParamKind::Table(keys), Value::Table(entries)) => check_ranges(keys, entries)
+                .map_err(|Unfit { param, why }| format!("its {param} is wrong: {why}")),
             _ => Ok(()),
         }
     }
@@ -280,16 +283,17 @@ pub trait Params: Clone + std::fmt::Debug + PartialEq + Send + Sync + Sized + 's
     /// # Errors
     /// The first that is not.
     fn check_ranges(&self) -> Result<(), Unfit> {
-        for (name, value) in self.entries() {
-            let kind = Self::TABLE.iter().find(|param| param.name == name).map(|param| param.kind);
-            kind.map_or(Ok(()), |kind| kind.holds(&value)).map_err(|why| Unfit::new(name, why))?;
-        }
-        Ok(())
+        check_ranges(Self::TABLE, &self.entries())
     }
 }
 
-/// Keys and their values, in order.
-pub type Entries = Vec<(&'static str, Value)>;
+fn check_ranges(keys: &[Param], entries: &Entries) -> Result<(), Unfit> {
+    for (name, value) in entries {
+        let kind = keys.iter().find(|param| param.name == *name).map(|param| param.kind);
+        kind.map_or(Ok(()), |kind| kind.holds(value)).map_err(|why| Unfit::new(name, why))?;
+    }
+    Ok(())
+}
 
 /// What a key's value becomes.
 pub trait Field: Sized {
@@ -378,32 +382,30 @@ impl<T: Field> Field for Vec<T> {
     }
 }
 
-/// Keys that several structs have alike, as if they were written in each.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Flat<P>(pub P);
-
-impl<P> Deref for Flat<P> {
-    type Target = P;
-    fn deref(&self) -> &P {
-        &self.0
+/// A struct of keys among others stands for its keys, as if they were written there; in an `Option` it
+/// is a table of its own.
+impl<P: Params> Field for P {
+    const KIND: ParamKind = ParamKind::Table(P::TABLE);
+    const FLAT: Option<&'static [Param]> = Some(P::TABLE);
+    fn from_value(value: Value) -> Option<Self> {
+        let Value::Table(entries) = value else { return None };
+        let own = |(name, value): (&str, Value)| (name.to_owned(), value);
+        Some(P::from_values(&mut entries.into_iter().map(own).collect()))
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Table(self.entries()))
+    }
+    fn take(values: &mut Values, _: &str) -> Self {
+        P::from_values(values)
+    }
+    fn put(&self, entries: &mut Entries, _: &'static str) {
+        entries.extend(self.entries());
     }
 }
 
-impl<P: Params> Field for Flat<P> {
-    const KIND: ParamKind = ParamKind::Table(P::TABLE);
-    const FLAT: Option<&'static [Param]> = Some(P::TABLE);
-    fn from_value(_: Value) -> Option<Self> {
-        None
-    }
-    fn to_value(&self) -> Option<Value> {
-        None
-    }
-    fn take(values: &mut Values, _: &str) -> Self {
-        Flat(P::from_values(values))
-    }
-    fn put(&self, entries: &mut Entries, _: &'static str) {
-        entries.extend(self.0.entries());
-    }
+/// With each key at its default, where all have one or may be left out.
+pub fn at_defaults<P: Params>() -> P {
+    P::from_values(&mut defaults(P::TABLE))
 }
 
 /// One table out of several.
@@ -463,8 +465,9 @@ pub const fn text(lines: &'static str) -> &'static str {
 /// A struct whose fields are keys of a scenario file. Each field has its meaning as its comment,
 /// then its type; its default as the file would write it, if there is one; and what it takes, where
 /// the type alone does not say. A key that `follows` may be left out, and the reader puts in what
-/// follows from others then. An `Option` may be left out, and a [`Flat`](crate::param::Flat)
-/// stands for the keys of another such struct.
+/// follows from others then. An `Option` may be left out. A field of another such type stands for
+/// the keys of that, and in an `Option` it is a table of its own. A key that is not called as its field is
+/// stands in parentheses.
 ///
 /// ```
 /// use switchbed_qdisc::param::Params;
@@ -492,7 +495,8 @@ pub const fn text(lines: &'static str) -> &'static str {
 macro_rules! params {
     ($(#[$attr:meta])* $vis:vis struct $name:ident {$(
         $(#[doc = $doc:literal])+
-        $field:ident: $type:ty $(= $default:literal)? $(as $kind:expr)? $(, $follows:ident)?;
+        $field:ident $(($key:literal))?: $type:ty
+            $(= $default:literal)? $(as $kind:expr)? $(, $follows:ident)?;
     )*}) => {
         $(#[$attr])*
         #[derive(Clone, Debug, PartialEq)]
@@ -507,7 +511,7 @@ macro_rules! params {
 
             impl $name {
                 /// The keys' names.
-                pub const KEY: Keys = Keys {$($field: stringify!($field),)*};
+                pub const KEY: Keys = Keys {$($field: $crate::params!(@name $field $($key)?),)*};
             }
         };
 
@@ -517,7 +521,7 @@ macro_rules! params {
                     match <$type as $crate::param::Field>::FLAT {
                         Some(keys) => keys,
                         None => &[$crate::param::Param {
-                            name: stringify!($field),
+                            name: $crate::params!(@name $field $($key)?),
                             kind: {
                                 const OWN: $crate::param::ParamKind =
                                     <$type as $crate::param::Field>::KIND;
@@ -535,12 +539,12 @@ macro_rules! params {
             };
             #[allow(unused_variables)]
             fn from_values(values: &mut $crate::param::Values) -> Self {
-                $name {$($field: $crate::param::Field::take(values, stringify!($field)),)*}
+                $name {$($field: $crate::param::Field::take(values, $name::KEY.$field),)*}
             }
             #[allow(unused_mut)]
             fn entries(&self) -> $crate::param::Entries {
                 let mut entries = $crate::param::Entries::new();
-                $($crate::param::Field::put(&self.$field, &mut entries, stringify!($field));)*
+                $($crate::param::Field::put(&self.$field, &mut entries, $name::KEY.$field);)*
                 entries
             }
         }
@@ -551,6 +555,8 @@ macro_rules! params {
             }
         }
     };
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $key:literal) => { $key };
     (@kind $own:ident) => { $own };
     (@kind $own:ident, $kind:expr) => {{
         #[allow(unused_imports)]

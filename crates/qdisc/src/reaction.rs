@@ -15,48 +15,39 @@
 
 use crate::random::Random;
 use crate::units::{Bytes, Rate, Span, Time};
-use serde::Serialize;
+use crate::{param, params};
 
-/// A reaction point's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ReactionSettings {
-    /// G_d: what one step of feedback takes off the rate, as a fraction of it.
-    pub gain: f64,
-    /// The least that a message leaves of the rate.
-    pub least_left: f64,
-    /// The byte counter's cycle.
-    pub byte_cycle: Bytes,
-    /// The timer's cycle.
-    pub timer_cycle: Span,
-    /// How much a cycle varies to either side, as a fraction of it.
-    pub jitter: f64,
-    /// Cycles of fast recovery; then both cycles are half as long.
-    pub recovery_cycles: u32,
-    /// R_AI: what active increase adds to the target rate in a cycle.
-    pub active_increase: Rate,
-    /// R_HAI: what hyper-active increase adds, times the number of its cycle.
-    pub hyper_increase: Rate,
-    /// The least rate.
-    pub min_rate: Rate,
-    /// A target over ten times the rate is divided by this at the first cycle; 1: it is not.
-    pub target_division: f64,
+params! {
+    /// A reaction point's parameters.
+    #[derive(Copy)]
+    pub struct ReactionSettings {
+        /// What one step of feedback (of 63) takes off the rate, as a fraction of it, G_d.
+        gain: f64 = "0.0078125" as FRACTION;
+        /// The least that a message leaves of the rate.
+        least_left: f64 = "0.5" as FRACTION;
+        /// The byte counter's cycle.
+        byte_cycle: Bytes = "150KB";
+        /// The timer's cycle.
+        timer_cycle: Span = "15ms";
+        /// How much a cycle varies to either side, as a fraction of it.
+        jitter: f64 = "0.15" as number(0.0, 0.99);
+        /// Cycles of fast recovery; then both cycles are half as long.
+        recovery_cycles: u32 = "5" as count(1, 1_000);
+        /// What active increase adds to the target rate in a cycle, R_AI.
+        active_increase: Rate = "5Mbps";
+        /// What hyper-active increase adds, times the number of its cycle, R_HAI.
+        hyper_increase: Rate = "50Mbps";
+        /// The least rate.
+        min_rate: Rate = "10Mbps";
+        /// A target over ten times the rate is divided by this at the first cycle.
+        target_division: f64 = "8" as number(1.0, 1e6);
+    }
 }
 
 impl Default for ReactionSettings {
     /// The standard's, for 10 Gbps.
     fn default() -> Self {
-        ReactionSettings {
-            gain: 1.0 / 128.0,
-            least_left: 0.5,
-            byte_cycle: Bytes::new(150_000),
-            timer_cycle: Span::from_ms(15),
-            jitter: 0.15,
-            recovery_cycles: 5,
-            active_increase: Rate::from_mbps(5),
-            hyper_increase: Rate::from_mbps(50),
-            min_rate: Rate::from_mbps(10),
-            target_division: 8.0,
-        }
+        param::at_defaults()
     }
 }
 

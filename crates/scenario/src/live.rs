@@ -9,9 +9,7 @@ use crate::tree::{At, Data, Node, Table, parse, parse_value};
 use std::net::IpAddr;
 use std::path::Path;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
-use switchbed_spec::live::{
-    Attach, Faults, LIVE, Live, LivePort, LiveReaction, PORT, Route, Settings,
-};
+use switchbed_spec::live::{Attach, Faults, LIVE, Live, LivePort, PORT, Route, Settings};
 use switchbed_spec::scheme::{SchemeInfo, find};
 use switchbed_spec::{Classify, Switch};
 
@@ -143,9 +141,7 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
         let message = "is \"python\": it runs in the simulator alone; write it in Rust for this";
         return Err(origin.mistake(at, "scheme.name", message));
     }
-    let limiters = open(switchbed_spec::reaction::LIVE_SECTION, packet)?;
-    let (limiters, point) = reaction::limiters(&limiters)?;
-    let reaction = LiveReaction { limiters, point };
+    let reaction = reaction::live(open(switchbed_spec::reaction::LIVE_SECTION, packet)?)?;
     let reaction = port.iter().any(|port| port.reaction).then_some(reaction);
     let live = settings(section, mtu, &port, &switch)?;
     Ok(Live { title, switch, scheme, reaction, live, port })

@@ -1,5 +1,6 @@
 //! A value of the tree read as what its key takes.
 
+use crate::catalog::takes;
 use crate::mistake::{list_of, near};
 use crate::tree::{Data, Node};
 use switchbed_qdisc::units::Bytes;
@@ -34,13 +35,13 @@ fn read_any(kind: &ParamKind, node: &Node, packet: Option<Bytes>) -> Result<Valu
             Data::Text(text) => Ok(Value::Word(text.clone())),
             _ => Err("it must be a text in quotes".to_owned()),
         },
-        ParamKind::Either(kinds) => {
+        either @ ParamKind::Either(kinds) => {
             let fits = |kind: &&ParamKind| match kind {
                 ParamKind::List(_) => node.as_list().is_some(),
                 ParamKind::Table(_) => node.as_table().is_some(),
                 _ => node.as_list().is_none() && node.as_table().is_none(),
             };
-            let mut result = Err("it cannot be written so".to_owned());
+            let mut result = Err(format!("it must be {}", takes(&either)));
             for kind in kinds.iter().filter(fits) {
                 result = result.or_else(|_| read(kind, node, packet));
             }

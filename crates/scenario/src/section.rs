@@ -6,7 +6,7 @@ use crate::read::read;
 use crate::tree::{At, Data, Node, Table, parse_value};
 use std::cell::RefCell;
 use switchbed_qdisc::units::Bytes;
-use switchbed_spec::param::{Field, Unfit, Value, Values};
+use switchbed_spec::param::{Entries, Field, Unfit, Value, Values};
 use switchbed_spec::{Param, ParamKind};
 
 /// A section that is being read.
@@ -158,13 +158,18 @@ impl<'a> Section<'a> {
 
     /// The values of all its keys, defaults included; those left out are not among them.
     pub fn values(&self) -> Result<Values, Mistake> {
-        let mut values = Values::new();
+        let entries = self.entries()?.into_iter();
+        Ok(entries.map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    fn entries(&self) -> Result<Entries, Mistake> {
+        let mut entries = Entries::new();
         for &Param { name, kind, required, .. } in self.keys.iter().filter(|key| self.applies(key))
         {
             let value = match self.node(name) {
                 Some(_) if matches!(kind, ParamKind::Table(_)) => {
                     let Some(inner) = self.inner(name)? else { continue };
-                    Value::Table(inner.values()?)
+                    Value::Table(inner.entries()?)
                 }
                 Some(Node { data: Data::List(_), .. }) if takes_list(&kind) => {
                     Value::List(self.items(name)?.unwrap_or_default())
@@ -173,9 +178,9 @@ impl<'a> Section<'a> {
                 None if required => return Err(self.missing(name)),
                 None => continue,
             };
-            values.insert(name.to_owned(), value);
+            entries.push((name, value));
         }
-        Ok(values)
+        Ok(entries)
     }
 
     /// Whether a key applies to what the keys before it chose.

@@ -46,7 +46,7 @@ fn events_come_in_the_order_of_their_times_and_go_round() {
     let scenario = read(LOT).unwrap();
     assert!(matches!(&scenario.event[0].change, Change::Rate { port, .. } if port == "middle0:0"));
     assert!(matches!(scenario.event[1].change, Change::Share { class: 0, weight: None, .. }));
-    assert_eq!(scenario.reaction.unwrap().limiters, Limiters::Host);
+    assert_eq!(scenario.reaction.unwrap().card.limiters, Limiters::Host);
     // Without ACKs flows end where they arrive.
     assert_eq!(scenario.measure.fct_end, FctEnd::Received);
     assert_eq!(read(&to_toml(&scenario)).unwrap(), scenario);

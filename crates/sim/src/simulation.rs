@@ -37,7 +37,7 @@ use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
 use switchbed_spec::build::{self, Outside};
 use switchbed_spec::traffic::MAX_CONNECTIONS;
-use switchbed_spec::{FctEnd, NicQueue, Scenario};
+use switchbed_spec::{FctEnd, NicFifo, NicQueue, Scenario};
 
 /// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,7 +206,9 @@ impl Simulation {
             division,
         };
         let mut network = Network::new(plan, |cable| match (cable.from, host.nic) {
-            (Node::Host(_), NicQueue::Fifo { buffer }) => ports::plain_card(cable.rate, buffer),
+            (Node::Host(_), NicQueue::Fifo(NicFifo { buffer })) => {
+                ports::plain_card(cable.rate, buffer)
+            }
             _ => {
                 let (switch, scheme) = deployed.at(cable.from);
                 let ports = graph.ports(cable.from);
@@ -214,7 +216,7 @@ impl Simulation {
             }
         });
         let memory = |link: LinkId| match (ports[link.index()].cable.from, host.nic) {
-            (Node::Host(_), NicQueue::Fifo { buffer }) => buffer,
+            (Node::Host(_), NicQueue::Fifo(NicFifo { buffer })) => buffer,
             (node, _) => deployed.at(node).0.port_memory(graph.ports(node)),
         };
         let observers = Observers::new(&mut Site {

@@ -67,7 +67,7 @@ fn incast() -> Scenario {
     let mut scenario = star(9);
     scenario.scheme = scheme("per-queue", packets(20));
     scenario.switch.buffer = packets(30);
-    scenario.measure.capture = vec!["switch:8".into(), "host0".into(), "host8".into()];
+    scenario.measure.capture = PortNames(vec!["switch:8".into(), "host0".into(), "host8".into()]);
     scenario
 }
 
@@ -151,7 +151,7 @@ fn a_connection_reads_as_tcp_from_its_handshake_on() {
 #[test]
 fn the_class_is_the_dscp() {
     let mut scenario = long_lived(star(2), &[3, 46], Span::from_ms(1));
-    scenario.measure.capture = vec!["switch:2".into()];
+    scenario.measure.capture = PortNames(vec!["switch:2".into()]);
     let (simulation, _) = run(&scenario);
     let seen = read(&simulation.captures()[0]);
     let classes: HashSet<u8> = seen.iter().map(|seen| seen.dscp).collect();
@@ -177,7 +177,7 @@ fn capturing_changes_nothing() {
     let (_file, traffic) = list(&rows(16, 100_000), Connections::Fresh);
     scenario.traffic = traffic;
     let (with, records) = run(&scenario);
-    scenario.measure.capture.clear();
+    scenario.measure.capture = PortNames::default();
     let (without, same) = run(&scenario);
     assert_eq!((with.events(), records), (without.events(), same));
     assert!(without.captures().is_empty());

@@ -110,7 +110,8 @@ const RTT_NS: u64 = 2_400 + 2_000 + 64 + 2_000;
 #[test]
 fn a_line_that_idles_while_windows_are_closed_underflows() {
     let mut scenario = stop_and_wait();
-    scenario.measure.monitors.underflow = vec![TO_HOST_2.into(), "switch:1".into(), "host0".into()];
+    scenario.measure.monitors.underflow =
+        PortNames(vec![TO_HOST_2.into(), "switch:1".into(), "host0".into()]);
     let (_, reports) = monitored(scenario.clone(), "0.001,0,2,7300\n");
     let underflow = |name: &str| {
         let report = reports.iter().find(|report| report.info.name == name);
@@ -135,7 +136,7 @@ fn a_full_line_does_not_underflow() {
     let mut scenario = long_lived(star(2), &[0, 0], Span::from_ms(20));
     scenario.scheme = scheme("per-queue", packets(65));
     scenario.measure.warmup = Span::from_ms(5);
-    scenario.measure.monitors.underflow = vec!["switch:2".into()];
+    scenario.measure.monitors.underflow = PortNames(vec!["switch:2".into()]);
     let mut simulation = Simulation::new(&scenario).expect("builds");
     while simulation.advance(100_000) == Status::Running {}
     let reports = simulation.port_reports();
@@ -201,7 +202,7 @@ fn monitors_change_nothing_and_see_the_same_however_ports_are_settled() {
             within: 0.2,
             windows: 1,
         }),
-        underflow: ports(),
+        underflow: PortNames(ports()),
     };
     let run = |scenario: &Scenario, shards: usize| {
         let division = Division { threads: 1, shards, worthwhile: 0 };

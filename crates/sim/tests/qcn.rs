@@ -10,13 +10,8 @@ use switchbed_spec::*;
 
 /// The standard's.
 fn reaction(limiters: Limiters) -> Reaction {
-    Reaction {
-        limiters,
-        point: ReactionSettings::default(),
-        notification_class: 0,
-        notification_size: Bytes::new(64),
-        notification_delay: Span::ZERO,
-    }
+    let card = CardReaction { limiters, point: ReactionSettings::default() };
+    Reaction { card, ..Reaction::default() }
 }
 
 fn notifier(name: &str) -> SchemeChoice {

@@ -145,18 +145,13 @@ fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
 
 /// Reaction points whose rates stay where notifications put them.
 fn still() -> Reaction {
-    Reaction {
-        limiters: Limiters::Flow,
-        point: ReactionSettings {
-            byte_cycle: Bytes::new(1 << 50),
-            timer_cycle: Span::from_ms(100_000_000),
-            jitter: 0.0,
-            ..ReactionSettings::default()
-        },
-        notification_class: 0,
-        notification_size: Bytes::new(64),
-        notification_delay: Span::ZERO,
-    }
+    let point = ReactionSettings {
+        byte_cycle: Bytes::new(1 << 50),
+        timer_cycle: Span::from_ms(100_000_000),
+        jitter: 0.0,
+        ..ReactionSettings::default()
+    };
+    Reaction { card: CardReaction { limiters: Limiters::Flow, point }, ..Reaction::default() }
 }
 
 #[test]
@@ -164,7 +159,7 @@ fn an_interrupted_run_is_the_same_with_notifications_too() {
     // A run that is interrupted at odd moments is the same.
     let mut scenario = udp(4);
     scenario.reaction = Some(still());
-    scenario.reaction.as_mut().expect("set").point.jitter = 0.15;
+    scenario.reaction.as_mut().expect("set").card.point.jitter = 0.15;
     scenario.scheme = named("qcn", &[]);
     scenario = long_lived(scenario, &[0, 0, 0], Span::from_ms(5));
     let (_, plain) = run(&scenario);

@@ -25,12 +25,12 @@ pub use switchbed_qdisc::{quantity, switch};
 
 pub use deploy::Deploy;
 pub use event::Event;
-pub use host::{Coalesce, Host, Lso, Merge, NicQueue};
-pub use live::{Attach, Faults, Live, LivePort, LiveReaction};
+pub use host::{Coalesce, Host, Lso, Merge, NicFifo, NicQueue};
+pub use live::{Attach, Faults, Live, LivePort};
 pub use measure::{FctEnd, Measure, QueueProbe, Run};
-pub use monitors::{Bursts, Changes, Convergence, Monitors};
+pub use monitors::{Bursts, Changes, Convergence, Monitors, PortNames};
 pub use param::{Param, ParamKind, Section};
-pub use reaction::{Limiters, Reaction};
+pub use reaction::{CardReaction, Limiters, Reaction};
 pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Switch};
 pub use topology::Topology;

@@ -2,9 +2,8 @@
 //! has `[live]` and `[[port]]` beside a scenario's `[switch]` and `[scheme]`.
 
 use crate::param::{Param, ParamKind, Section};
-use crate::{Limiters, SchemeChoice, Switch};
+use crate::{CardReaction, SchemeChoice, Switch};
 use serde::{Serialize, Serializer};
-use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 
 /// A live switch, whole.
@@ -18,7 +17,7 @@ pub struct Live {
     pub scheme: SchemeChoice,
     /// What hosts' cards do about congestion notifications; `None` where no port has such a card.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reaction: Option<LiveReaction>,
+    pub reaction: Option<CardReaction>,
     /// What holds for all ports.
     pub live: Settings,
     /// The ports, from 0.
@@ -89,16 +88,6 @@ impl Serialize for Route {
             self.name
         ))
     }
-}
-
-/// `[reaction]`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LiveReaction {
-    /// What has a rate limiter of its own.
-    pub limiters: Limiters,
-    /// The limiters themselves.
-    #[serde(flatten)]
-    pub point: ReactionSettings,
 }
 
 /// `[[port]]`.

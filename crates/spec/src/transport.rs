@@ -1,7 +1,7 @@
 //! TCP's settings. Defaults are RFC 5681, 6298, 6675, 3168, 8257 and 9438 where they give
 //! one; what the papers' simulators do otherwise is a setting each.
 
-use crate::param::{Field, ParamKind, Params, Section, Unfit, Value, Values};
+use crate::param::{Field, Params, Section, Unfit, Value, Values};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::{kinds, params, words};
 
@@ -179,19 +179,6 @@ params! {
         cwnd: f64 as number(1.0, 1e9);
         /// Smoothed RTT; its variance is taken as half of it, as after a first sample.
         srtt: Span;
-    }
-}
-
-impl Field for Warm {
-    const KIND: ParamKind = ParamKind::Table(Warm::TABLE);
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Table(mut values) => Some(Warm::from_values(&mut values)),
-            _ => None,
-        }
-    }
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Table(self.to_values()))
     }
 }
 

@@ -15,7 +15,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_qdisc::{Random, ReactionPoint};
-use switchbed_spec::{Limiters, LiveReaction};
+use switchbed_spec::{CardReaction, Limiters};
 use switchbed_wire::{Frame, Mac, cnm};
 
 /// A limiter's queue holds what it sends in this time...
@@ -34,7 +34,7 @@ const BUDGET: usize = 64;
 /// A device whose frames come in no faster than messages allow.
 pub struct Reacting<D> {
     device: D,
-    settings: LiveReaction,
+    settings: CardReaction,
     classes: [u8; 64],
     line: Rate,
     rng: Stream,
@@ -62,7 +62,7 @@ struct Limiter {
 
 impl Limiter {
     /// A frame is sent now that was due before, by up to `late` or a frame's time.
-    fn sent(&mut self, settings: &LiveReaction, len: usize, now: Time, late: Span) {
+    fn sent(&mut self, settings: &CardReaction, len: usize, now: Time, late: Span) {
         self.point.on_sent(&settings.point, len as u32, now);
         let gap = self.point.gap(len as u32);
         let earliest = Time::from_ps(now.as_ps().saturating_sub(late.max(gap).as_ps()));
@@ -79,7 +79,7 @@ impl<D: Device> Reacting<D> {
     /// A card before a line of this rate. `classes` is each DSCP's class.
     pub fn new(
         device: D,
-        settings: LiveReaction,
+        settings: CardReaction,
         classes: [u8; 64],
         line: Rate,
         rng: Stream,

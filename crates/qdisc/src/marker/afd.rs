@@ -24,7 +24,7 @@ use crate::arena::SlotId;
 use crate::definition::{About, Definition, marker};
 use crate::fairness::{Arrivals, Party, Share, ShareParams, Shares};
 use crate::packet::{Packet, QueueId};
-use crate::param::{Flat, Unfit};
+use crate::param::Unfit;
 use crate::params;
 use crate::random::Random;
 use crate::seats::{Intent, Marker};
@@ -46,7 +46,7 @@ params! {
         /// Weight of a new interval in the smoothed arrivals; 1: it alone.
         beta: f64 = "1" as PORTION;
         /// Who shares.
-        sharing: Flat<ShareParams>;
+        sharing: ShareParams;
         /// ECN-capable packets are marked instead of dropped.
         ecn: bool = "false";
     }

@@ -18,7 +18,7 @@ use super::growth::{Growth, GrowthParams};
 use crate::arena::SlotId;
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::param::{Flat, Unfit};
+use crate::param::Unfit;
 use crate::params;
 use crate::random::Random;
 use crate::seats::{Intent, Marker};
@@ -36,7 +36,7 @@ params! {
         /// What the queue shall not grow over. The paper's: 60pkt at 10 Gbps.
         threshold: Bytes as Threshold;
         /// The window of the growth.
-        growth: Flat<GrowthParams>;
+        growth: GrowthParams;
         /// How far ahead it looks. Default: t_a_rtts times base_rtt; one of t_a and base_rtt must
         /// be given.
         t_a: Option<Span>;

@@ -23,7 +23,7 @@ use super::{MarkAt, Red, RedSettings, Rounds, Share, Spacing, StandardThreshold,
 use crate::arena::{Note, SlotId};
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::param::{Flat, Unfit};
+use crate::param::Unfit;
 use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker, ServiceEnd};
 use crate::site::{Built, Site};
@@ -36,7 +36,7 @@ params! {
     /// MQ-ECN's parameters.
     pub struct MqEcnParams {
         /// What a queue has that has the line to itself.
-        standard: Flat<StandardThreshold>;
+        standard: StandardThreshold;
         /// Weight of the old value when the round time is smoothed; below 1.
         beta: f64 = "0.75" as FRACTION;
         /// The round time decays by beta for every such time that the port is idle. Default: the

@@ -17,7 +17,6 @@ use super::growth::{Growth, GrowthParams};
 use crate::arena::SlotId;
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::param::Flat;
 use crate::params;
 use crate::random::Random;
 use crate::seats::{Intent, Marker};
@@ -31,7 +30,7 @@ params! {
         /// The growth at which every packet is marked. Default: the port's rate.
         slope: Option<Rate>;
         /// The window of the growth.
-        growth: Flat<GrowthParams>;
+        growth: GrowthParams;
     }
 }
 

@@ -13,7 +13,6 @@ use super::MarkAt;
 use crate::arena::{Note, SlotId};
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::param::Flat;
 use crate::params;
 use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker};
@@ -34,7 +33,7 @@ params! {
     /// Step marking's parameters.
     pub struct StepParams {
         /// From where on packets are marked.
-        standard: Flat<StandardThreshold>;
+        standard: StandardThreshold;
         /// Whether a packet is marked as it arrives or as it leaves.
         mark_at: MarkAt = "enqueue";
     }

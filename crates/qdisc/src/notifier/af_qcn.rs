@@ -23,7 +23,7 @@ use super::qcn::{FULL_SCALE, QcnParams, QcnSettings, Sampler};
 use crate::definition::{About, Definition, notifier};
 use crate::fairness::{Arrivals, Party, Share, ShareParams, Shares, water_level};
 use crate::packet::{Packet, QueueId};
-use crate::param::{Flat, Unfit};
+use crate::param::Unfit;
 use crate::random::Random;
 use crate::seats::{Feedback, Notifier};
 use crate::site::{Built, Site};
@@ -35,7 +35,7 @@ params! {
     /// AF-QCN's parameters, as a scenario gives them.
     pub struct AfQcnParams {
         /// QCN's.
-        qcn: Flat<QcnParams>;
+        qcn: QcnParams;
         /// The fairness controller's part in the message; the paper keeps to 0.25 at most.
         alpha: f64 = "0.125" as FRACTION;
         /// The interval over which arrivals are measured, T_s.
@@ -45,7 +45,7 @@ params! {
         /// Only who sends more than this in an interval has a share.
         active_threshold: Bytes = "20KB";
         /// Who shares.
-        sharing: Flat<ShareParams>;
+        sharing: ShareParams;
         /// QCN's measure may be negative in equation 4, and then outweigh unfairness; otherwise it
         /// is at least 0.
         signed: bool = "true";

@@ -2,17 +2,14 @@
 
 use crate::mistake::{Mistake, list_of};
 use crate::section::Section;
-use crate::tree::{Data, Node};
-use switchbed_qdisc::units::{Bytes, Span};
+use crate::tree::Node;
+use switchbed_qdisc::units::Span;
+use switchbed_spec::param::Params;
 use switchbed_spec::topology::SwitchGroup;
-use switchbed_spec::{FctEnd, Measure, ParamKind, QueueProbe, Run, Topology};
+use switchbed_spec::{Changes, Measure, Monitors, QueueProbe, Run, Topology};
 
 pub(crate) fn run(section: &Section<'_>) -> Result<Run, Mistake> {
-    let run = Run {
-        seed: section.get("seed")?,
-        until: section.maybe("until")?,
-        ecmp_by_row: section.get("ecmp_by_row")?,
-    };
+    let run = Run::from_values(&mut section.values()?);
     match run.until {
         Some(Span::ZERO) => Err(section.refuse("until", "a run lasts longer than 0")),
         _ => Ok(run),
@@ -24,82 +21,74 @@ pub(crate) fn measure(
     run: &Run,
     topology: &Topology,
 ) -> Result<Measure, Mistake> {
-    let warmup = section.get("warmup")?;
+    let measure = Measure::from_values(&mut section.values()?);
+    let Measure { warmup, small, large, series_every, goodput_every, .. } = measure;
     if let Some(until) = run.until
         && warmup >= until
     {
         return Err(section.refuse("warmup", format!("it must be less than run.until, {until}")));
     }
-    let fct_end = match section.get::<String>("fct_end")?.as_str() {
-        "acked" => FctEnd::Acked,
-        "received" => FctEnd::Received,
-        word => unreachable!("fct_end {word}"),
-    };
-    let (small, large): (Bytes, Bytes) = (section.get("small")?, section.get("large")?);
     if small > large {
         return Err(section.refuse("small", format!("it must be at most measure.large, {large}")));
     }
-    let queues = queues(&section, topology)?;
-    let series_every = section.maybe("series_every")?;
+    check_ports(&section, "queues", topology)?;
     if series_every == Some(Span::ZERO) {
         return Err(section.refuse("series_every", "an interval is longer than 0"));
     }
-    if series_every.is_some() && queues == QueueProbe::Off {
+    if series_every.is_some() && measure.queues == QueueProbe::Off {
         return Err(section.refuse("series_every", "with queues = \"off\" there is no series"));
     }
-    let goodput_every = section.maybe("goodput_every")?;
     if goodput_every == Some(Span::ZERO) {
         return Err(section.refuse("goodput_every", "an interval is longer than 0"));
     }
-    let monitors = super::monitors::monitors(&section, run, topology)?;
-    let giant = section.maybe("giant")?;
-    let capture = port_names(&section, "capture", topology)?;
-    let capture_packets = section.get("capture_packets")?;
-    let samples = section.get("samples")?;
-    section.close("a measurement")?;
-    Ok(Measure {
-        warmup,
-        fct_end,
-        small,
-        large,
-        queues,
-        series_every,
-        giant,
-        goodput_every,
-        monitors,
-        capture,
-        capture_packets,
-        samples,
-    })
+    monitors(&section, &measure.monitors, run, topology)?;
+    check_ports(&section, "capture", topology)?;
+    Ok(measure)
 }
 
-fn queues(section: &Section<'_>, topology: &Topology) -> Result<QueueProbe, Mistake> {
-    let node = section.node("queues").ok_or_else(|| section.missing("queues"))?;
-    let Data::List(_) = &node.data else {
-        let kind = &ParamKind::Word(&["off", "all"]);
-        return Ok(match section.read::<String>(kind, &node, "queues")?.as_str() {
-            "off" => QueueProbe::Off,
-            _ => QueueProbe::All,
-        });
-    };
-    Ok(QueueProbe::Ports(port_names(section, "queues", topology)?))
-}
-
-/// A list of ports.
-pub(super) fn port_names(
+fn monitors(
     section: &Section<'_>,
-    name: &str,
+    monitors: &Monitors,
+    run: &Run,
     topology: &Topology,
-) -> Result<Vec<String>, Mistake> {
-    let ports: Vec<String> = section.list(name)?.ok_or_else(|| section.missing(name))?;
-    let node = section.node(name);
-    let items = node.as_ref().and_then(Node::as_list).unwrap_or_default();
-    for (i, (port, item)) in ports.iter().zip(items).enumerate() {
-        if let Err(why) = check_port(port, topology) {
-            return Err(section.wrong(&format!("{name}.{i}"), item, &why));
+) -> Result<(), Mistake> {
+    if let (Some(section), Some(changes)) = (section.inner("changes")?, &monitors.changes) {
+        let Changes { from, until, slope_over, .. } = *changes;
+        check_ports(&section, "ports", topology)?;
+        if until <= from {
+            let why = format!("the window must end after it begins, {from}");
+            return Err(section.refuse("until", why));
+        }
+        if let Some(end) = run.until
+            && from >= end
+        {
+            return Err(section.refuse("from", format!("it must be less than run.until, {end}")));
+        }
+        if slope_over == Some(Span::ZERO) {
+            return Err(section.refuse("slope_over", "a time to grow in is longer than 0"));
         }
     }
-    Ok(ports)
+    if let Some(section) = section.inner("bursts")? {
+        check_ports(&section, "ports", topology)?;
+    }
+    if let (Some(section), Some(asked)) = (section.inner("convergence")?, &monitors.convergence) {
+        check_port(&asked.port, topology).map_err(|why| section.refuse("port", why))?;
+        if asked.window == Span::ZERO {
+            return Err(section.refuse("window", "a window is longer than 0"));
+        }
+    }
+    check_ports(section, "underflow", topology)
+}
+
+/// Whether the topology has the ports that a key lists, if it does.
+fn check_ports(section: &Section<'_>, key: &str, topology: &Topology) -> Result<(), Mistake> {
+    let listed = section.given(key).and_then(Node::as_list).unwrap_or_default();
+    for (i, item) in listed.iter().enumerate() {
+        let port = item.as_text().unwrap_or_default();
+        let wrong = |why: String| section.wrong(&format!("{key}.{i}"), item, &why);
+        check_port(port, topology).map_err(wrong)?;
+    }
+    Ok(())
 }
 
 /// Whether the topology has the port, else what it has.

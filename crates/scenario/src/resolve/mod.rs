@@ -6,7 +6,6 @@ mod event;
 mod hosts;
 mod links;
 mod measure;
-mod monitors;
 pub(crate) mod reaction;
 pub(crate) mod scheme;
 mod sizes;
@@ -18,10 +17,11 @@ mod transport;
 use crate::mistake::{Mistake, Origin, home, list_of, near};
 use crate::section::Section;
 use crate::tree::{At, Data, Table};
-use switchbed_qdisc::units::Span;
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_spec::param::Params;
 use switchbed_spec::scheme::SchemeInfo;
 use switchbed_spec::{
-    Coalesce, CongestionControl, FctEnd, Host, Lso, Merge, NicQueue, SECTIONS, Scenario, Traffic,
+    CongestionControl, FctEnd, Host, NicFifo, NicQueue, SECTIONS, Scenario, Traffic,
 };
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
@@ -133,40 +133,17 @@ pub(crate) fn unknown_name(name: &str, aliases: &[&str]) -> String {
     }
 }
 
-fn host(section: Section<'_>, mtu: switchbed_qdisc::units::Bytes) -> Result<Host, Mistake> {
-    section.given("mtu");
+fn host(section: Section<'_>, mtu: Bytes) -> Result<Host, Mistake> {
     if mtu.get() < 64 || mtu.get() > 65_535 {
         return Err(section.refuse("mtu", "a packet has from 64 to 65535 bytes"));
     }
-    let nic = match section.get::<String>("nic")?.as_str() {
-        "fifo" => {
-            let buffer = section.get("nic_buffer")?;
-            if buffer < mtu {
-                let why = format!("it must hold a packet, {mtu}");
-                return Err(section.refuse("nic_buffer", why));
-            }
-            NicQueue::Fifo { buffer }
-        }
-        "switch" => NicQueue::Switch,
-        word => unreachable!("nic {word}"),
-    };
-    let host = Host {
-        mtu,
-        nic,
-        delay: links::delay(&section, "delay")?,
-        jitter: section.get("jitter")?,
-        lso: Lso {
-            on: section.get("lso")?,
-            max: section.get("lso_max")?,
-            beta: section.get("lso_beta")?,
-            after_cut: section.get("lso_after_cut")?,
-        },
-        coalesce: Coalesce {
-            frames: section.get("coalesce_frames")?,
-            time: section.get("coalesce_time")?,
-        },
-        merge: Merge { packets: section.get("merge_packets")?, time: section.get("merge_time")? },
-    };
+    let host = Host::from_values(&mut section.values()?);
+    if let NicQueue::Fifo(NicFifo { buffer }) = host.nic
+        && buffer < mtu
+    {
+        return Err(section.refuse("nic_buffer", format!("it must hold a packet, {mtu}")));
+    }
+    links::delay(&section, "delay")?;
     if host.lso.max < mtu {
         return Err(section.refuse("lso_max", format!("it must hold a packet, {mtu}")));
     }

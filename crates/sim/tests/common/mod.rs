@@ -88,7 +88,7 @@ pub fn star(hosts: u32) -> Scenario {
         deploy: Vec::new(),
         host: Host {
             mtu: packets(1),
-            nic: NicQueue::Fifo { buffer: Bytes::new(10_000_000) },
+            nic: NicQueue::Fifo(NicFifo { buffer: Bytes::new(10_000_000) }),
             delay: Span::ZERO,
             jitter: Span::ZERO,
             lso: Lso::default(),
@@ -109,7 +109,7 @@ pub fn star(hosts: u32) -> Scenario {
             giant: None,
             goodput_every: None,
             monitors: Monitors::default(),
-            capture: Vec::new(),
+            capture: PortNames::default(),
             capture_packets: 1_000_000,
             samples: 10_000_000,
         },

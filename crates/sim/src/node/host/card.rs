@@ -63,7 +63,7 @@ impl Card {
 
     /// The group of a new connection.
     pub fn group(&mut self, class: u8, settings: Option<&Reaction>) -> GroupId {
-        let class = match settings.map_or(Limiters::Flow, |settings| settings.limiters) {
+        let class = match settings.map_or(Limiters::Flow, |settings| settings.card.limiters) {
             Limiters::Flow => {
                 let Some(id) = self.idle.pop() else { return self.add() };
                 let group = &mut self.groups[id.index()];
@@ -83,7 +83,7 @@ impl Card {
 
     /// A connection of a group is closed; it has nothing to send.
     pub fn leave(&mut self, id: GroupId, settings: Option<&Reaction>) {
-        let own = settings.is_none_or(|settings| settings.limiters == Limiters::Flow);
+        let own = settings.is_none_or(|settings| settings.card.limiters == Limiters::Flow);
         if own && !self.groups[id.index()].waits {
             self.idle.push(id);
         }
@@ -216,6 +216,7 @@ impl Group {
 mod tests {
     use super::*;
     use switchbed_qdisc::units::{Bytes, Span};
+    use switchbed_spec::CardReaction;
 
     const RATE: Rate = Rate::from_gbps(10);
 
@@ -232,13 +233,8 @@ mod tests {
                 timer_cycle: Span::from_ms(100_000_000),
                 ..ReactionSettings::default()
             };
-            let reaction = Reaction {
-                limiters,
-                point,
-                notification_class: 0,
-                notification_size: Bytes::new(64),
-                notification_delay: Span::ZERO,
-            };
+            let card = CardReaction { limiters, point };
+            let reaction = Reaction { card, ..Reaction::default() };
             Bed { card: Card::new(HostId(0), RATE, 1), reaction }
         }
 
@@ -247,7 +243,7 @@ mod tests {
         }
 
         fn notify(&mut self, group: GroupId, steps: u8) {
-            self.card.notify(group, &self.reaction.point, steps, Time::ZERO);
+            self.card.notify(group, &self.reaction.card.point, steps, Time::ZERO);
         }
 
         /// When each of the connections' packets of 1000 bytes left, in ns, up to `until`.
@@ -256,7 +252,7 @@ mod tests {
             let mut now = Time::ZERO;
             while let Some(next) = self.card.next(now).filter(|&at| at <= Time::ZERO + until) {
                 now = next;
-                self.card.send(Some(&self.reaction.point), now, |connection| {
+                self.card.send(Some(&self.reaction.card.point), now, |connection| {
                     log.push((connection.0, now.as_ps() / 1_000));
                     Some(1000)
                 });

@@ -236,7 +236,7 @@ impl Host {
             (&mut self.card, &cx.settings.reaction, conn)
         {
             let group = self.senders[conn].group;
-            card.notify(group, &reaction.point, feedback.quantized, now);
+            card.notify(group, &reaction.card.point, feedback.quantized, now);
         }
     }
 

@@ -328,7 +328,7 @@ impl Host {
         self.card_armed = Time::NEVER;
         let Some(mut card) = self.card.take() else { return };
         let mut silent = Vec::new();
-        let point = cx.settings.reaction.as_ref().map(|reaction| reaction.point);
+        let point = cx.settings.reaction.as_ref().map(|reaction| reaction.card.point);
         card.send(point.as_ref(), now, |conn| {
             let half = &mut self.senders[conn];
             let Some(out) = half.sending.poll_transmit(&cx.settings.transport, now) else {
