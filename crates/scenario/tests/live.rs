@@ -99,6 +99,9 @@ fn a_bad_override_names_itself() {
         ("port.up.rate=1Gbps", "port.up.rate names no port: there are left or right"),
         ("live.fraction=2", "set live.fraction=2: live.fraction is 2: it must be from 0.01 to 1"),
         ("scheme=mq", "there is no such scheme"),
+        ("scheme=red", "set scheme=red: scheme.params.kmax is missing: write kmax"),
+        ("scheme.name=red", "set scheme.name=red: scheme.params.kmax is missing"),
+        ("scheme={ name = 'red' }", "set scheme={ name = 'red' }: scheme.params.kmax is missing"),
     ] {
         let found = read(GOOD, &[set]).unwrap_err();
         assert!(found.contains(expected), "{found}");

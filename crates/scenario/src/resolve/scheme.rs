@@ -30,7 +30,10 @@ pub(crate) fn resolve(
     let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
     let label = section.maybe("label")?;
     let given = section.given("params");
-    let at = given.map_or(section.at, |node| node.at);
+    // What a scheme lacks is the fault of the override that chose it.
+    let chosen = section.given("name").map(|node| node.at);
+    let chosen = chosen.filter(|at| matches!(at, At::Override(_)));
+    let at = chosen.unwrap_or(given.map_or(section.at, |node| node.at));
     section.close("a scheme")?;
     let node = given.map(|node| without_others(node, scheme, compared));
     let given = Given { origin: section.origin, path: section.key("params"), at, packet, limit };
