@@ -5,13 +5,17 @@ seeds. `stats` has the statistics, `theory` what the papers' analysis says. docs
 tour.
 """
 
-from switchbed import stats, theory
-from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
-from switchbed.result import Comparison, Result, compare
-from switchbed.scenario import Scenario
-from switchbed.sweeps.ray import Ray
-from switchbed.sweeps.slurm import Slurm
-from switchbed.sweeps.sweep import SweepResult, sweep
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from switchbed import stats, theory
+    from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
+    from switchbed.result import Comparison, Result, compare
+    from switchbed.scenario import Scenario
+    from switchbed.sweeps.ray import Ray
+    from switchbed.sweeps.slurm import Slurm
+    from switchbed.sweeps.sweep import SweepResult, sweep
 
 __all__ = [
     "Comparison",
@@ -32,3 +36,18 @@ __all__ = [
     "sweep",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Read at its first use: the program must be able to end before all of this is there."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("stats", "theory"):
+        return import_module(f"{__name__}.{name}")
+    from switchbed import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -319,7 +319,6 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # of an encoding that may lack a character
             stream.reconfigure(errors="backslashreplace")
-    signals.install()
     finish(lambda: cli.main(prog_name="switchbed", standalone_mode=False))
 
 
@@ -328,7 +327,11 @@ def finish(work: Callable[[], object]) -> NoReturn:
     code 2, never a traceback."""
     status: object
     try:
-        status = work()
+        try:
+            signals.install()
+            status = work()
+        finally:
+            signals.over()
     except click.UsageError as error:
         status = _complain(_usage(error))
     except (Mistake, click.ClickException) as error:

@@ -87,17 +87,19 @@ def run_all(
     pool = ThreadPoolExecutor(jobs, thread_name_prefix=signals.THREADS)
     futures: list[Future[Outcome | None]] = []
     stopped_by: BaseException | None = None
-    try:
-        for index, (plan, track) in enumerate(zip(plans, tracks, strict=True)):
-            futures.append(pool.submit(_one, index, plan, track, keep, tolerate, threads))
-        _watch(futures, tracks, meter)
-    except BaseException as error:
-        stopped_by = error
-        for track in tracks:
-            track.cancel()
-    pool.shutdown(wait=False, cancel_futures=True)
-    if stopped_by is not None:
-        stopped_by = _settle(futures, stopped_by)
+    # One that raises in the midst of a pool's work leaves its locks held and its threads half made.
+    with signals.held():
+        try:
+            for index, (plan, track) in enumerate(zip(plans, tracks, strict=True)):
+                futures.append(pool.submit(_one, index, plan, track, keep, tolerate, threads))
+            _watch(futures, tracks, meter)
+        except BaseException as error:
+            stopped_by = error
+            for track in tracks:
+                track.cancel()
+        pool.shutdown(wait=False, cancel_futures=True)
+        if stopped_by is not None:
+            stopped_by = _settle(futures, stopped_by)
     return Sweep(len(plans), list(_finished(futures)), stopped_by)
 
 
@@ -158,6 +160,7 @@ def _watch(futures: Iterable[Future[Outcome | None]], tracks: list[Progress], me
     pending = set(futures)
     while pending:
         done, pending = wait(pending, timeout=TICK_S, return_when=FIRST_EXCEPTION)
+        signals.due()
         for future in done:
             future.result()
         meter.show(tracks)

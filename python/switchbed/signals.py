@@ -1,5 +1,6 @@
 """How a command ends when it is told to. SIGINT (Ctrl-C), SIGTERM and SIGHUP raise `Stopped` where
-the main thread is, and what was begun is put away as it passes: within a second."""
+the main thread is, and what was begun is put away as it passes: within a second. What has locks
+and threads of others in its hands holds them meanwhile, and asks whether one came."""
 
 import os
 import signal
@@ -68,9 +69,20 @@ def held() -> Iterator[None]:
         yield
     finally:
         _STATE.held -= 1
-    if not _STATE.held and _STATE.waits is not None:
+    if not _STATE.held:
+        due()
+
+
+def due() -> None:
+    """Raises what came while they were held."""
+    if _STATE.waits is not None:
         number, _STATE.waits = _STATE.waits, None
         raise Stopped(number)
+
+
+def over() -> None:
+    """The work is done or given up: from now on none raises."""
+    _STATE.held += 1
 
 
 def code(error: BaseException | None) -> int:
@@ -80,11 +92,17 @@ def code(error: BaseException | None) -> int:
 
 def leave(status: int) -> NoReturn:
     """Ends the program, whatever threads of runs are still busy with: they write what nobody
-    keeps, and the interpreter would wait for them."""
+    keeps, and the interpreter would wait for them. What comes now ends it at once, with the same
+    code to a shell."""
     busy = [thread for thread in threading.enumerate() if thread.name.startswith(THREADS)]
     end = time.monotonic() + LAST_S
     for thread in busy:
         thread.join(max(0.0, end - time.monotonic()))
+    for number in ENDING:
+        if signal.getsignal(number) is _stop:
+            signal.signal(number, signal.SIG_DFL)
+    if _STATE.waits is not None:
+        status = 128 + _STATE.waits
     if any(thread.is_alive() for thread in busy):
         sys.stdout.flush()
         sys.stderr.flush()

@@ -2,6 +2,9 @@
 finished and leaves nothing else."""
 
 import itertools
+import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -154,6 +157,78 @@ def test_a_signal_as_a_result_directory_is_begun_leaves_no_draft(tmp_path: Path)
         if left.lines:
             break
     assert line > 20
+
+
+WITH_A_SIGNAL = """
+import itertools, json, os, signal, sys
+from switchbed import __main__, cli, run
+
+step, places = int(sys.argv.pop(1)), tuple(sys.argv.pop(1).split())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def trace(frame, event, _):
+    global left
+    if not frame.f_code.co_filename.endswith(places):
+        return None
+    if event == "line":
+        left -= 1
+        if left == 0:
+            sys.settrace(None)
+            os.kill(os.getpid(), signal.SIGINT)
+    return trace
+
+status = 1
+for left in itertools.count(1, step):
+    os.mkdir(str(left))
+    child = os.fork()
+    if child == 0:
+        os.chdir(str(left))
+        os.dup2(os.open("stdout", os.O_CREAT | os.O_WRONLY), 1)
+        os.dup2(os.open("stderr", os.O_CREAT | os.O_WRONLY), 2)
+        sys.settrace(trace)
+        __main__.main()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(json.dumps([left, status]), flush=True)
+    if status not in (130, -2):
+        break
+"""
+"""Runs of the program with Ctrl-C at a line of these files, a later one each time, until it ends
+before that line comes."""
+
+
+def test_ctrl_c_at_any_line_of_a_run_ends_it(single: Path, tmp_path: Path) -> None:
+    """Of ours that start, follow and end it, and of the standard library's that they call: a
+    thread begins, a pool is shut, a lock is taken."""
+    files = "futures/_base.py futures/thread.py threading.py runner.py signals.py cli.py store.py"
+    words = ["run", str(single), "--set", "flows=20", "--out", "out", "--json", "found.json"]
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_A_SIGNAL, "97", files, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=True,
+    )
+    ends = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(ends) > 10
+    for line, status in ends:
+        place = tmp_path / str(line)
+        errors = (place / "stderr").read_text()
+        assert not re.search("Traceback|Exception", errors), errors
+        left = {path.name for path in place.iterdir()} - {"stdout", "stderr"}
+        # As a shell has it, both are 130.
+        assert status in (0, 130, -signal.SIGINT), (line, errors)
+        assert left in ({"out", "found.json"}, {"out"}, set()), (line, left)
+    assert status == 0
+    assert left == {"out", "found.json"}
+
+
+def test_ctrl_c_ends_the_program_as_it_begins(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("import os\nos.kill(os.getpid(), 2)\nos.abort()\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    words = [sys.executable, "-m", "switchbed"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 class Countdown:

@@ -1,0 +1,9 @@
+"""What `switchbed` has for Python programs, which find it there."""
+
+# ruff: noqa: F401
+from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
+from switchbed.result import Comparison, Result, compare
+from switchbed.scenario import Scenario
+from switchbed.sweeps.ray import Ray
+from switchbed.sweeps.slurm import Slurm
+from switchbed.sweeps.sweep import SweepResult, sweep
