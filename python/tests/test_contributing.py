@@ -1,6 +1,10 @@
 """The recipes of docs/contributing name places that there are, and what they say is in them."""
 
+import json
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -58,3 +62,84 @@ def test_a_scheme_is_a_line_of_the_registry_and_nowhere_else_by_name() -> None:
             if file != home and name != "none" and compared:
                 elsewhere.append((name, file.name))
     assert elsewhere == []
+
+
+PROGRAM = """
+fn main() {
+    let file = std::env::args().nth(1).expect("a file");
+    let plans = switchbed_scenario::plans(file.as_ref(), &[], None);
+    for plan in plans.unwrap_or_else(|mistake| panic!("{mistake}")) {
+        let run = switchbed_scenario::run(&plan.scenario, &switchbed_scenario::Progress::new());
+        let results = run.unwrap_or_else(|why| panic!("{why}"));
+        let column = results.ports.columns.iter().find(|column| column.name == "drops");
+        println!("{} {:?}", results.summary.flows.finished, column.expect("it was added").values);
+    }
+    println!("{}", switchbed_scenario::reference());
+}
+"""
+"""Runs a file; prints what its recipes' column has, and the page of keys."""
+
+SCENARIO = """
+topology = { kind = "pair", rate = "10Gbps" }
+switch = { queues = 1, buffer = "3KB" }
+scheme = { name = "none" }
+host = { nic_buffer = "3KB" }
+traffic = [{ kind = "incast", from = 0, to = 1, sizes = "150KB" }]
+run = { until = "20ms" }
+"""
+
+
+def blocks(recipe: str) -> list[str]:
+    text = (ROOT / "docs/contributing" / recipe).read_text()
+    return re.findall(r"^```rust\n(.*?)^```$", text, re.M | re.S)
+
+
+def insert(file: Path, before: str, lines: str) -> None:
+    text = file.read_text()
+    assert text.count(before) == 1, (file, before)
+    file.write_text(text.replace(before, lines + before))
+
+
+def test_a_topology_and_a_column_are_what_their_recipes_say_and_nothing_else() -> None:
+    tree = ROOT / "target/contributing"
+    shutil.rmtree(tree, ignore_errors=True)
+    for folder in ("crates", "examples"):
+        shutil.copytree(ROOT / folder, tree / folder)
+    for file in ("Cargo.toml", "Cargo.lock"):
+        shutil.copy2(ROOT / file, tree / file)
+    topology, lines, variant = blocks("topology.md")
+    (column,) = blocks("column.md")
+    (tree / "crates/spec/src/topology/pair.rs").write_text(topology)
+    kinds = tree / "crates/spec/src/topology.rs"
+    insert(kinds, "mod parking_lot;\n", lines)
+    insert(kinds, "        /// switches in a row,", variant)
+    insert(tree / "crates/scenario/src/results.rs", '        ("drops_full", "", "arrivals', column)
+    (tree / "examples/own-scheme/src/main.rs").write_text(PROGRAM)
+    (tree / "pair.toml").write_text(SCENARIO)
+    # Ours quickly and unoptimised, the others as for all other tests.
+    quick = [
+        option
+        for name in ("qdisc", "spec", "sim", "scenario")
+        for setting in ("opt-level=0", "debug=false")
+        for option in ("--config", f"profile.dev.package.switchbed-{name}.{setting}")
+    ]
+    run = ["cargo", "run", "--quiet", "--locked", "--offline", "-p", "own-scheme", *quick]
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+    done = subprocess.run(
+        [*run, "--", "pair.toml"],
+        check=False,
+        cwd=tree,
+        env=os.environ | {"CARGO_TARGET_DIR": target},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    first, page = done.stdout.split("\n", 1)
+    flows, column_of = first.split(" ", 1)
+    drops = json.loads(re.sub(r"^U64\((.*)\)$", r"\1", column_of))
+    assert flows == "1"
+    assert len(drops) == 4
+    assert sum(drops) > 0
+    assert "pair: two hosts and a switch between them. parking-lot:" in page
+    assert "| `rate` | a rate, such as 10Gbps | required | pair: rate of both links. |" in page
+    assert "| `delay` | a time, such as 85.2us | `1us` | pair: propagation of both links" in page

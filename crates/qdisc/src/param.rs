@@ -435,6 +435,14 @@ pub const fn len(parts: &[&[Param]]) -> usize {
     n
 }
 
+/// A key that is left out is as another.
+#[doc(hidden)]
+pub fn follow(values: &mut Values, key: &str, other: &str) {
+    if let (false, Some(value)) = (values.contains_key(key), values.get(other)) {
+        values.insert(key.to_owned(), value.clone());
+    }
+}
+
 /// What a field says that it takes, where its type can hold that.
 #[doc(hidden)]
 pub const fn fitting(own: &ParamKind, kind: ParamKind) -> ParamKind {
@@ -464,8 +472,8 @@ pub const fn text(lines: &'static str) -> &'static str {
 
 /// A struct whose fields are keys of a scenario file. Each field has its meaning as its comment,
 /// then its type; its default as the file would write it, if there is one; and what it takes, where
-/// the type alone does not say. A key that `follows` may be left out, and the reader puts in what
-/// follows from others then. An `Option` may be left out. A field of another such type stands for
+/// the type alone does not say. A key that `follows` another may be left out and is as that then; where
+/// it only `follows`, the reader puts in what follows from others. An `Option` may be left out. A field of another such type stands for
 /// the keys of that, and in an `Option` it is a table of its own. A key that is not called as its field is
 /// stands in parentheses.
 ///
@@ -496,7 +504,7 @@ macro_rules! params {
     ($(#[$attr:meta])* $vis:vis struct $name:ident {$(
         $(#[doc = $doc:literal])+
         $field:ident $(($key:literal))?: $type:ty
-            $(= $default:literal)? $(as $kind:expr)? $(, $follows:ident)?;
+            $(= $default:literal)? $(as $kind:expr)? $(, $follows:ident $($other:ident)?)?;
     )*}) => {
         $(#[$attr])*
         #[derive(Clone, Debug, PartialEq)]
@@ -539,6 +547,9 @@ macro_rules! params {
             };
             #[allow(unused_variables)]
             fn from_values(values: &mut $crate::param::Values) -> Self {
+                $($($(
+                    $crate::param::follow(values, $name::KEY.$field, $name::KEY.$other);
+                )?)?)*
                 $name {$($field: $crate::param::Field::take(values, $name::KEY.$field),)*}
             }
             #[allow(unused_mut)]
@@ -549,6 +560,9 @@ macro_rules! params {
             }
         }
 
+        $crate::params!(@serialize $name);
+    };
+    (@serialize $name:ident) => {
         impl $crate::param::Serialize for $name {
             fn serialize<S: $crate::param::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.collect_map($crate::param::Params::entries(self))
@@ -614,18 +628,22 @@ macro_rules! words {
 }
 
 /// An enum whose variants are words of one key, each with parameters of its own, which apply to it
-/// alone.
+/// alone. What a variant's comment says goes into the key's meaning, after its word. With a trait
+/// behind its name the enum is, to those who use it, what its parameters make of that trait.
 #[macro_export]
 macro_rules! kinds {
-    ($(#[$attr:meta])* $vis:vis enum $name:ident {
+    ($(#[$attr:meta])* $vis:vis enum $name:ident $(: $trait:ident)? {
         $(#[doc = $doc:literal])+
-        $key:ident = $default:literal;
-        $($(#[$inner:meta])* $variant:ident $(($params:ty))? = $word:literal $(| $alias:literal)*,)+
+        $key:ident $(= $default:literal)?;
+        $(
+            $(#[doc = $inner:literal])+
+            $variant:ident $(($params:ty))? = $word:literal $(| $alias:literal)*,
+        )+
     }) => {
         $(#[$attr])*
         #[derive(Clone, Debug, PartialEq)]
         $vis enum $name {$(
-            $(#[$inner])* $variant $(($params))?,
+            $(#[doc = $inner])+ $variant $(($params))?,
         )+}
 
         impl $name {
@@ -638,40 +656,49 @@ macro_rules! kinds {
             }
         }
 
-        impl $crate::param::Field for $name {
-            const KIND: $crate::param::ParamKind =
-                $crate::param::ParamKind::Word(&[$($word, $($alias,)*)+]);
-            const FLAT: Option<&'static [$crate::param::Param]> = {
+        impl $crate::param::Params for $name {
+            const TABLE: &'static [$crate::param::Param] = {
                 const PARTS: &[&[$crate::param::Param]] = &[
-                    &[$crate::param::Param::with_default(
-                        stringify!($key),
-                        <$name as $crate::param::Field>::KIND,
-                        $default,
-                        $crate::param::text(concat!($($doc),+)),
-                    )],
+                    &[$crate::param::Param {
+                        name: stringify!($key),
+                        kind: $crate::param::ParamKind::Word(&[$($word, $($alias,)*)+]),
+                        default: $crate::params!(@default $($default)?),
+                        required: $crate::params!(@required $($default)?),
+                        only: None,
+                        doc: $crate::param::text(concat!(
+                            $($doc,)+ $(" ", $word, $(" or ", $alias,)* ":", $($inner),+),+
+                        )),
+                    }],
                     $($crate::kinds!(@keys $key [$word $(, $alias)*] $($params)?),)+
                 ];
-                Some(&$crate::param::join::<{ $crate::param::len(PARTS) }>(PARTS))
+                &$crate::param::join::<{ $crate::param::len(PARTS) }>(PARTS)
             };
-            fn from_value(_: $crate::param::Value) -> Option<Self> {
-                None
-            }
-            fn to_value(&self) -> Option<$crate::param::Value> {
-                None
-            }
-            fn take(values: &mut $crate::param::Values, name: &str) -> Self {
+            fn from_values(values: &mut $crate::param::Values) -> Self {
                 let word: String = $crate::param::Field::take(values, stringify!($key));
                 match word.as_str() {
                     $($word $(| $alias)* => $name::$variant $((
                         <$params as $crate::param::Params>::from_values(values)
                     ))?,)+
-                    _ => panic!("{name} was not read by its table of keys"),
+                    _ => panic!("{word} was not read by its table of keys"),
                 }
             }
-            fn put(&self, entries: &mut $crate::param::Entries, _: &'static str) {
+            fn entries(&self) -> $crate::param::Entries {
                 let word = $crate::param::Value::Word(self.word().to_owned());
-                entries.push((stringify!($key), word));
+                let mut entries = vec![(stringify!($key), word)];
                 $($crate::kinds!(@put self, entries, $name::$variant $(, $params)?);)+
+                entries
+            }
+        }
+
+        $crate::params!(@serialize $name);
+        $crate::kinds!(@deref $name [$($trait)?] $($variant)+);
+    };
+    (@deref $name:ident [] $($variant:ident)+) => {};
+    (@deref $name:ident [$trait:ident] $($variant:ident)+) => {
+        impl std::ops::Deref for $name {
+            type Target = dyn $trait;
+            fn deref(&self) -> &(dyn $trait + 'static) {
+                match self {$($name::$variant(params) => params,)+}
             }
         }
     };

@@ -39,6 +39,43 @@ fn parameter(param: &Param) -> Json {
     })
 }
 
+/// A key as its readers want it: once for all the kinds that it means the same to.
+pub(crate) struct Row {
+    pub key: &'static Param,
+    kinds: Vec<&'static str>,
+}
+
+impl Row {
+    /// Its meaning, behind the kinds that have it.
+    pub fn doc(&self) -> String {
+        let (kinds, doc) = (self.kinds.join(", "), self.key.doc);
+        match (doc.chars().next(), doc.chars().nth(1)) {
+            _ if kinds.is_empty() => doc.to_owned(),
+            (Some(first), Some('a'..='z' | ' ')) => {
+                format!("{kinds}: {}{}", first.to_lowercase(), &doc[first.len_utf8()..])
+            }
+            _ => format!("{kinds}: {doc}"),
+        }
+    }
+}
+
+/// The keys of a table; those of one name together.
+pub(crate) fn rows(keys: &'static [Param]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for key in keys {
+        let kind = key.only.map(|(_, words)| words[0]);
+        let same = |row: &&mut Row| Param { only: key.only, ..*row.key } == *key;
+        if let Some(row) = rows.iter_mut().find(same) {
+            row.kinds.extend(kind);
+            continue;
+        }
+        let named = rows.iter().rposition(|row| row.key.name == key.name);
+        let row = Row { key, kinds: kind.into_iter().collect() };
+        rows.insert(named.map_or(rows.len(), |place| place + 1), row);
+    }
+    rows
+}
+
 /// What a parameter takes, with its unit.
 pub(crate) fn takes(kind: &ParamKind) -> String {
     match *kind {

@@ -57,7 +57,7 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         Some(_) => until,
         None => sources.iter().map(|source| source.lasts).fold(0.0, f64::max),
     };
-    let (ports, queues) = (f64::from(ports(topology)), f64::from(switch.queues));
+    let (ports, queues) = (topology.switch_ports() as f64, f64::from(switch.queues));
     let often = |every: Option<Span>| every.map_or(0.0, |every| lasts / every.as_secs_f64());
     let rows = |rows: f64| rows.min(measure.samples as f64);
     let measured = match &measure.queues {
@@ -97,16 +97,11 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     parts.map(part).into_iter().filter(|part| part.count > 0).collect()
 }
 
-/// Of all switches.
-fn ports(topology: &Topology) -> u32 {
-    topology.switch_groups().iter().map(|group| group.count.unwrap_or(1) * group.ports).sum()
-}
-
 /// Packets in the network: of each flow as many as the way there and back and a queue hold, but of
 /// no more flows than there are lines to hosts.
 fn in_network(scenario: &Scenario, open: f64) -> f64 {
     let Scenario { topology, switch, scheme, host, transport, .. } = scenario;
-    let delay = one_way(topology) + host.delay * 2;
+    let delay = topology.one_way() + host.delay * 2;
     let held = 2.0 * delay.as_secs_f64() * topology.host_rate().as_bps() as f64 / 8.0;
     let queue = match scheme.params().get("threshold") {
         Some(Value::Bytes(threshold)) => *threshold,
@@ -114,21 +109,6 @@ fn in_network(scenario: &Scenario, open: f64) -> f64 {
     };
     let window = (held + queue.as_f64()) / host.mtu.as_f64();
     open.min(topology.hosts().into()) * window.min(transport.receive_window.into())
-}
-
-/// The propagation of the longest way between two hosts.
-fn one_way(topology: &Topology) -> Span {
-    match *topology {
-        Topology::Star { delay, .. } => delay * 2,
-        Topology::Dumbbell { delay, bottleneck_delay, .. } => delay * 2 + bottleneck_delay,
-        Topology::ParkingLot { switches, delay, bottleneck_delay, .. } => {
-            delay * 2 + bottleneck_delay * u64::from(switches - 1)
-        }
-        Topology::LeafSpine { host_delay, fabric_delay, .. } => (host_delay + fabric_delay) * 2,
-        Topology::FatTree { host_delay, aggregation_delay, core_delay, .. } => {
-            (host_delay + aggregation_delay + core_delay) * 2
-        }
-    }
 }
 
 /// What one source of traffic comes to.

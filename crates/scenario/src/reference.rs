@@ -1,7 +1,7 @@
 //! Every key of a scenario file and every scheme's parameters as Markdown: what
 //! `switchbed scenario keys` prints and `docs/scenario.md` holds.
 
-use crate::catalog::takes;
+use crate::catalog::{rows, takes};
 use std::fmt::Write;
 use switchbed_spec::live::{LIVE, PORT};
 use switchbed_spec::scheme::schemes;
@@ -79,24 +79,24 @@ pub fn live_reference() -> String {
     text
 }
 
-fn keys(text: &mut String, head: &str, keys: &[Param]) {
+fn keys(text: &mut String, head: &str, keys: &'static [Param]) {
     let _ = writeln!(text, "| {head} | takes | default | meaning |\n| --- | --- | --- | --- |");
-    rows(text, "", keys);
+    write_rows(text, "", keys);
 }
 
-fn rows(text: &mut String, within: &str, keys: &[Param]) {
-    for key in keys {
-        let default = match (key.default, key.required) {
+fn write_rows(text: &mut String, within: &str, keys: &'static [Param]) {
+    for row in rows(keys) {
+        let Param { name, kind, default, required, .. } = row.key;
+        let default = match (default, required) {
             (Some(default), _) => format!("`{default}`"),
             (None, true) => "required".to_owned(),
             (None, false) => String::new(),
         };
-        let name = format!("{within}{}", key.name);
-        let takes = takes(&key.kind).replace('|', "\\|");
-        let _ =
-            writeln!(text, "| `{name}` | {takes} | {default} | {} |", key.doc.replace('|', "\\|"));
-        if let ParamKind::Table(inner) = key.kind {
-            rows(text, &format!("{name}."), inner);
+        let name = format!("{within}{name}");
+        let (takes, doc) = (takes(kind).replace('|', "\\|"), row.doc().replace('|', "\\|"));
+        let _ = writeln!(text, "| `{name}` | {takes} | {default} | {doc} |");
+        if let ParamKind::Table(inner) = kind {
+            write_rows(text, &format!("{name}."), inner);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The JSON Schema of scenario files, from the tables of keys that they are read by.
 
+use crate::catalog::{Row, rows};
 use serde_json::{Map, Value as Json, json};
 use switchbed_spec::scheme::{SchemeInfo, schemes};
 use switchbed_spec::{Param, ParamKind, SECTIONS, quantity};
@@ -39,17 +40,34 @@ pub fn schema() -> Json {
     })
 }
 
-fn table(keys: &[Param]) -> Json {
-    let properties: Map<String, Json> =
-        keys.iter().map(|param| (param.name.to_owned(), property(param))).collect();
+fn table(keys: &'static [Param]) -> Json {
+    let mut properties = Map::new();
+    for row in rows(keys) {
+        let (name, this) = (row.key.name.to_owned(), property(&row));
+        let joined = match properties.remove(&name) {
+            Some(other) => either(other, this),
+            None => this,
+        };
+        properties.insert(name, joined);
+    }
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
-fn property(param: &Param) -> Json {
-    let mut json = of_kind(&param.kind);
-    let mut doc = param.doc.to_owned();
-    doc.push_str(&note(&param.kind));
+/// A property that is one thing to some kinds and another to others.
+fn either(mut one: Json, mut other: Json) -> Json {
+    let description = |of: &mut Json| of.as_object_mut().and_then(|of| of.remove("description"));
+    let docs = [description(&mut one), description(&mut other)];
+    let docs: Vec<&str> = docs.iter().flatten().filter_map(Json::as_str).collect();
+    let mut both = if one == other { one } else { json!({ "anyOf": [one, other] }) };
+    both["description"] = json!(docs.join(" "));
+    both
+}
 
+fn property(row: &Row) -> Json {
+    let param = row.key;
+    let mut json = of_kind(&param.kind);
+    let mut doc = row.doc();
+    doc.push_str(&note(&param.kind));
     json["description"] = json!(doc);
     if let Some(default) = param.default {
         json["default"] = crate::tree::parse_value(default, crate::tree::At::Unwritten)

@@ -1,6 +1,7 @@
 //! A section of the file, read by its table of keys: unknown keys are refused when it
 //! is opened, keys that do not apply to what was chosen when it is closed.
 
+use crate::catalog::rows;
 use crate::mistake::{Mistake, Origin, home, list_of, near};
 use crate::read::read;
 use crate::tree::{At, Data, Node, Table, parse_value};
@@ -79,14 +80,15 @@ impl<'a> Section<'a> {
         match self.keys {
             [] => format!("is unknown: {} has no keys", self.path),
             keys => {
-                let names = list_of(keys.iter().map(|param| param.name));
+                let names = list_of(rows(keys).iter().map(|row| row.key.name));
                 format!("is unknown: {} takes {names}", self.path)
             }
         }
     }
 
     fn param(&self, name: &str) -> &'static Param {
-        let param = self.keys.iter().find(|param| param.name == name);
+        let named = || self.keys.iter().filter(|param| param.name == name);
+        let param = named().find(|param| self.applies(param)).or_else(|| named().next());
         let param = param.unwrap_or_else(|| unreachable!("{} is no key of {}", name, self.path));
         self.asked.borrow_mut().push(param.name);
         param
@@ -245,10 +247,11 @@ impl<'a> Section<'a> {
     /// Closes the section: a key that was given and never asked for does not apply to
     /// `what` the scenario chose.
     pub fn close(&self, what: &str) -> Result<(), Mistake> {
-        let asked = self.asked.borrow();
+        let asked = self.asked.borrow().clone();
         for entry in self.table.iter().flat_map(|table| &table.entries) {
             if !asked.contains(&entry.key.as_str()) {
-                let applies = self.keys.iter().filter(|param| asked.contains(&param.name));
+                let applies = self.keys.iter();
+                let applies = applies.filter(|key| asked.contains(&key.name) && self.applies(key));
                 let applies: Vec<&str> = applies.map(|param| param.name).collect();
                 let message = match applies.len() {
                     0..=10 => {

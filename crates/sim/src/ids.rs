@@ -1,56 +1,11 @@
-//! The numbers that things have, a type for each: none passes for another's.
+//! The numbers that things have, a type for each: none passes for another's. Those that a topology
+//! knows are of `spec`.
 
-use std::fmt;
 use std::marker::PhantomData;
-
-/// Numbers of these types.
-macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident($number:ty);)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub $number);
-
-        impl $name {
-            /// Of what is at a place in a list of all.
-            #[inline]
-            pub const fn at(index: usize) -> $name {
-                $name(index as $number)
-            }
-            /// Its place in a list of all.
-            #[inline]
-            pub const fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-
-        impl Id for $name {
-            #[inline]
-            fn of(word: u32) -> $name {
-                $name(word as $number)
-            }
-            #[inline]
-            fn word(self) -> u32 {
-                self.0.into()
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
-            }
-        }
-    )*};
-}
+use switchbed_spec::ids;
+pub use switchbed_spec::ids::{HostId, Id, LinkId, PortId, SwitchId};
 
 ids! {
-    /// A host, among all.
-    HostId(u32);
-    /// A switch, among all.
-    SwitchId(u32);
-    /// A port, at its switch.
-    PortId(u32);
-    /// A link, among all: hosts' first, then each switch's ports in order.
-    LinkId(u32);
     /// A link in the order that breaks ties.
     Rank(u32);
     /// A connection's half, in its host's table.
@@ -63,14 +18,6 @@ ids! {
     NodeId(u32);
     /// A link, in its shard: hosts' first, then each switch's ports in order.
     LocalLink(u32);
-}
-
-/// Any of them.
-pub trait Id: Copy {
-    /// The one that was written down so.
-    fn of(word: u32) -> Self;
-    /// To be written down.
-    fn word(self) -> u32;
 }
 
 /// A number that may be missing, in no more room than the number: the last one is nobody's.

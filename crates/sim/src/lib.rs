@@ -8,7 +8,6 @@
 //! | folder | what |
 //! | --- | --- |
 //! | [`packet`] | what travels between hosts |
-//! | [`topology`] | the graph of links, and the way through it |
 //! | [`traffic`] | where flows come from |
 //! | [`transport`] | a connection's halves: TCP, or none |
 //! | [`observe`] | what looks on, and decides nothing |

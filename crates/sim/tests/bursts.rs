@@ -16,7 +16,7 @@ const WARMUP: Span = Span::from_ms(60);
 /// The paper's figure 4: two senders, one receiver, 10 Gbps, a base RTT of 100 us.
 fn figure_4(control: CongestionControl, scheme: SchemeChoice, lso: Option<Lso>) -> Scenario {
     let mut scenario = long_lived(star(3), &[0, 0], Span::from_ms(160));
-    let Topology::Star { delay, .. } = &mut scenario.topology else { unreachable!() };
+    let Topology::Star(Star { delay, .. }) = &mut scenario.topology else { unreachable!() };
     // Two data packets of 1.2 us and two ACKs of 32 ns on the way.
     *delay = Span::from_ps((100_000_000 - 2 * 1_200_000 - 2 * 32_000) / 4);
     scenario.scheme = scheme;

@@ -67,7 +67,7 @@ fn fabric(deploy: Vec<Deploy>) -> Scenario {
     let mut scenario = Scenario { deploy, ..unequal(scheme("none", Bytes::ZERO)) };
     let rate = Rate::from_gbps(10);
     let delay = Span::from_us(1);
-    scenario.topology = Topology::LeafSpine {
+    scenario.topology = Topology::LeafSpine(LeafSpine {
         leaves: 4,
         spines: 2,
         hosts_per_leaf: 2,
@@ -75,7 +75,7 @@ fn fabric(deploy: Vec<Deploy>) -> Scenario {
         host_delay: delay,
         fabric_rate: rate,
         fabric_delay: delay,
-    };
+    });
     scenario.switch.memory = Some(packets(40));
     scenario
 }

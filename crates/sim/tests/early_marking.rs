@@ -13,7 +13,7 @@ const K: u64 = 60_000;
 /// `flows` long-lived DCTCP flows to one host over 10 us links; a base RTT of 42 us.
 fn many_to_one(flows: usize, scheme: SchemeChoice) -> Scenario {
     let mut scenario = long_lived(star(2), &vec![0; flows], Span::from_ms(40));
-    let Topology::Star { delay, .. } = &mut scenario.topology else { unreachable!() };
+    let Topology::Star(Star { delay, .. }) = &mut scenario.topology else { unreachable!() };
     *delay = Span::from_us(10);
     scenario.scheme = scheme;
     scenario.switch.buffer = Bytes::new(1_000_000);

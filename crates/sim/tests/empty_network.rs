@@ -61,14 +61,14 @@ fn many_packets_are_spaced_by_the_slowest_link() {
 #[test]
 fn a_short_last_packet_and_unequal_links_agree_with_the_formula() {
     let mut scenario = unlimited(star(2));
-    scenario.topology = Topology::Dumbbell {
+    scenario.topology = Topology::Dumbbell(Dumbbell {
         left: 1,
         right: 1,
         rate: Rate::from_gbps(10),
         delay: Span::from_us(3),
         bottleneck_rate: Rate::from_gbps(1),
         bottleneck_delay: Span::from_us(10),
-    };
+    });
     // 1 packet of 1000 B, then 40 B of ACK: 10, 1, 10 Gbps.
     let (fct, formula) = alone(scenario.clone(), 0, 1, 960);
     assert_eq!(fct, Span::from_ns((800 + 8000 + 800) + 16_000 + (32 + 320 + 32) + 16_000));
@@ -86,7 +86,7 @@ fn a_short_last_packet_and_unequal_links_agree_with_the_formula() {
 fn a_rate_that_no_picosecond_divides_is_exact_in_the_long_run() {
     let mut scenario = unlimited(star(2));
     let rate = Rate::from_bps(9_950_000_000);
-    scenario.topology = Topology::Star { hosts: 2, rate, delay: Span::from_us(1) };
+    scenario.topology = Topology::Star(Star { hosts: 2, rate, delay: Span::from_us(1) });
     let packets = 995;
     let (fct, _) = alone(scenario, 0, 1, packets * 1460);
     // Both ports floor the sum of all bytes, not each packet.
@@ -107,7 +107,7 @@ fn the_window_costs_round_trips_as_slow_start_says() {
 
 /// 128 hosts at 1, 10 and 100 Gbps.
 fn fat_tree() -> Scenario {
-    let topology = Topology::FatTree {
+    let topology = Topology::FatTree(FatTree {
         k: 8,
         host_rate: Rate::from_gbps(1),
         host_delay: Span::from_us(3),
@@ -115,7 +115,7 @@ fn fat_tree() -> Scenario {
         aggregation_delay: Span::from_us(2),
         core_rate: Rate::from_gbps(100),
         core_delay: Span::from_us(1),
-    };
+    });
     unlimited(Scenario { topology, ..star(2) })
 }
 

@@ -51,11 +51,11 @@ fn giants_meet_each_other_and_not_themselves() {
 fn an_endless_flow_is_a_giant() {
     let scenario = long_lived(star(4), &[0], Span::from_ms(10));
     let scenario = Scenario {
-        topology: Topology::Star {
+        topology: Topology::Star(Star {
             hosts: 4,
             rate: scenario.topology.host_rate(),
             delay: Span::from_us(1),
-        },
+        }),
         ..scenario
     };
     // The endless one is from 0 to 1, and the second row, after those that finished.

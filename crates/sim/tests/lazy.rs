@@ -35,7 +35,7 @@ fn same(scenario: &Scenario) -> Vec<FlowRecord> {
 fn on_a_fat_tree_with_a_rate_a_tier() {
     let mut scenario = fig9("per-queue", 0.8, 40);
     let (host_delay, rate) = (Span::from_us(2), Rate::from_gbps);
-    scenario.topology = Topology::FatTree {
+    scenario.topology = Topology::FatTree(FatTree {
         k: 4,
         host_rate: rate(1),
         host_delay,
@@ -43,7 +43,7 @@ fn on_a_fat_tree_with_a_rate_a_tier() {
         aggregation_delay: host_delay,
         core_rate: rate(4),
         core_delay: host_delay,
-    };
+    });
     let Traffic::Poisson(arrivals) = &mut scenario.traffic[0] else { unreachable!() };
     (arrivals.from, arrivals.to) = ((0..16).collect(), (0..16).collect());
     scenario.measure.queues = QueueProbe::All;
@@ -69,7 +69,9 @@ fn where_ports_share_memory_and_marking_reads_it() {
         // Two receivers on one switch, so that two ports fill the pool at a time.
         let mut scenario = long_lived(star(2), &[0, 1, 0, 1, 0, 1], Span::from_ms(4));
         scenario.topology = match scenario.topology {
-            Topology::Star { rate, delay, .. } => Topology::Star { hosts: 8, rate, delay },
+            Topology::Star(Star { rate, delay, .. }) => {
+                Topology::Star(Star { hosts: 8, rate, delay })
+            }
             other => other,
         };
         for (i, traffic) in scenario.traffic.iter_mut().enumerate() {

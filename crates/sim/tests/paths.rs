@@ -14,7 +14,7 @@ fn the_recorded_key_leads_along_the_ports_that_sent() {
     for seed in 1..=12 {
         let mut scenario = fig9("per-queue", 0.1, 1);
         scenario.run.seed = seed;
-        scenario.topology = Topology::LeafSpine {
+        scenario.topology = Topology::LeafSpine(LeafSpine {
             leaves: 2,
             spines: 4,
             hosts_per_leaf: 2,
@@ -22,7 +22,7 @@ fn the_recorded_key_leads_along_the_ports_that_sent() {
             host_delay: delay,
             fabric_rate: rate,
             fabric_delay: delay,
-        };
+        });
         let arrivals = Arrivals {
             load: 0.1,
             flows: 1,

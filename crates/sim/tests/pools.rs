@@ -8,7 +8,9 @@ use switchbed_spec::*;
 fn scenario(receivers: u32, alpha: f64) -> Scenario {
     let mut scenario = star(2);
     scenario.topology = match scenario.topology {
-        Topology::Star { rate, delay, .. } => Topology::Star { hosts: 5 * receivers, rate, delay },
+        Topology::Star(Star { rate, delay, .. }) => {
+            Topology::Star(Star { hosts: 5 * receivers, rate, delay })
+        }
         other => other,
     };
     scenario.traffic = (0..receivers)

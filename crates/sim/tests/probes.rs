@@ -53,14 +53,14 @@ fn an_empty_networks_round_trip_is_exact() {
 #[test]
 fn unequal_links_count_each_for_itself() {
     let mut scenario = star(2);
-    scenario.topology = Topology::Dumbbell {
+    scenario.topology = Topology::Dumbbell(Dumbbell {
         left: 1,
         right: 1,
         rate: Rate::from_gbps(10),
         delay: Span::from_us(3),
         bottleneck_rate: Rate::from_gbps(1),
         bottleneck_delay: Span::from_us(10),
-    };
+    });
     scenario.traffic = vec![probe(&[0], 1, 1000, Some(Span::from_ms(1)))];
     let (simulation, _) = run(&scenario);
     let one_way = Span::from_ns(800 + 8000 + 800 + 16_000);
@@ -74,7 +74,7 @@ fn unequal_links_count_each_for_itself() {
 fn busy(class: u8) -> Simulation {
     let mut scenario = long_lived(star(5), &[0, 0, 0], Span::from_ms(40));
     scenario.topology =
-        Topology::Star { hosts: 5, rate: Rate::from_gbps(10), delay: Span::from_us(1) };
+        Topology::Star(Star { hosts: 5, rate: Rate::from_gbps(10), delay: Span::from_us(1) });
     scenario.switch = Switch {
         queues: 2,
         classify: Classify::Class,

@@ -31,7 +31,11 @@ fn static_flows(name: &str, flows: usize, until: Span) -> Scenario {
             ..dctcp()
         },
         reaction: Some(reaction(Limiters::Flow)),
-        topology: Topology::Star { hosts: 2, rate: Rate::from_gbps(10), delay: Span::from_us(12) },
+        topology: Topology::Star(Star {
+            hosts: 2,
+            rate: Rate::from_gbps(10),
+            delay: Span::from_us(12),
+        }),
         switch: Switch { buffer: Bytes::new(150_000), ..base.switch },
         measure: Measure { fct_end: FctEnd::Received, ..base.measure },
         ..base
@@ -113,14 +117,14 @@ fn the_same_seed_gives_the_same_messages() {
 /// first two, flow 2 over the last two, the others over one each. Rates over max-min shares.
 fn parking_lot(name: &str) -> Vec<f64> {
     let mut scenario = static_flows(name, 1, Span::from_ms(1_500));
-    scenario.topology = Topology::ParkingLot {
+    scenario.topology = Topology::ParkingLot(ParkingLot {
         switches: 4,
         hosts_per_switch: 6,
         rate: Rate::from_gbps(10),
         delay: Span::from_ns(6_250),
         bottleneck_rate: Rate::from_gbps(10),
         bottleneck_delay: Span::from_us(25),
-    };
+    });
     let ends = [(0, 18), (1, 12), (6, 19), (2, 7), (8, 13), (14, 20)];
     scenario.traffic = ends
         .iter()

@@ -9,7 +9,7 @@ use switchbed_spec::*;
 /// Base RTT 100 us at 10 Gbps: C·RTT is 83.3 packets.
 fn flows(n: usize, k: u64) -> Scenario {
     let mut scenario = long_lived(star(2), &vec![0; n], Span::from_ms(60));
-    let Topology::Star { delay, .. } = &mut scenario.topology else { unreachable!() };
+    let Topology::Star(Star { delay, .. }) = &mut scenario.topology else { unreachable!() };
     // Two data packets of 1.2 us and two ACKs of 32 ns on the way.
     *delay = Span::from_ps((100_000_000 - 2 * 1_200_000 - 2 * 32_000) / 4);
     scenario.scheme = scheme("per-queue", packets(k));
@@ -82,14 +82,14 @@ fn ecn_star_needs_a_threshold_of_the_bandwidth_delay_product() {
         let mut scenario = flows(1, k);
         // Hosts faster than the bottleneck: at equal rates one sender fills no queue but
         // its own card's.
-        scenario.topology = Topology::Dumbbell {
+        scenario.topology = Topology::Dumbbell(Dumbbell {
             left: 1,
             right: 1,
             rate: Rate::from_gbps(40),
             delay: Span::from_us(12),
             bottleneck_rate: Rate::from_gbps(10),
             bottleneck_delay: Span::from_us(25),
-        };
+        });
         scenario.transport.control = CongestionControl::EcnStar;
         scenario.run.until = Some(Span::from_ms(200));
         let (mut simulation, _) = run(&scenario);

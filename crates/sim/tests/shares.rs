@@ -140,7 +140,7 @@ fn mq_ecns_other_forms_divide_the_threshold_alike() {
 fn staggered(jitter: Span) -> f64 {
     let mut scenario = long_lived(star(2), &[0, 0], Span::from_ms(1_000));
     scenario.topology =
-        Topology::Star { hosts: 3, rate: Rate::from_gbps(1), delay: Span::from_us(25) };
+        Topology::Star(Star { hosts: 3, rate: Rate::from_gbps(1), delay: Span::from_us(25) });
     scenario.scheme = scheme("per-queue", packets(20));
     scenario.host.jitter = jitter;
     scenario.transport.cut = WindowCut::Exact;

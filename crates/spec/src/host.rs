@@ -38,12 +38,11 @@ kinds! {
     /// The queue in front of a host's link.
     #[derive(Copy, Eq)]
     pub enum NicQueue {
-        /// The queue in front of the host's link. fifo: one queue with tail drop, which
-        /// never marks. switch: what [switch] and [scheme] say, marking included.
+        /// The queue in front of the host's link.
         nic = "fifo";
-        /// One FIFO with tail drop, which never marks.
+        /// one queue with tail drop, which never marks.
         Fifo(NicFifo) = "fifo",
-        /// The switch ports' own discipline, marking included (as MQ-ECN's simulations have it).
+        /// what [switch] and [scheme] say, marking included.
         Switch = "switch",
     }
 }
@@ -52,7 +51,7 @@ params! {
     /// A network card's FIFO.
     #[derive(Copy, Eq)]
     pub struct NicFifo {
-        /// fifo: its size (Linux: 1000 packets).
+        /// Its size (Linux: 1000 packets).
         buffer("nic_buffer"): Bytes = "1000pkt";
     }
 }

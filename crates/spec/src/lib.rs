@@ -10,6 +10,7 @@ pub mod build;
 pub mod deploy;
 pub mod event;
 pub mod host;
+pub mod ids;
 pub mod live;
 pub mod measure;
 pub mod monitors;
@@ -33,7 +34,7 @@ pub use param::{Param, ParamKind, Section};
 pub use reaction::{CardReaction, Limiters, Reaction};
 pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Switch};
-pub use topology::Topology;
+pub use topology::{Dumbbell, FatTree, LeafSpine, ParkingLot, Shape, Star, Topology};
 pub use traffic::{Arrivals, Connections, Off, Service, Sizes, Traffic};
 pub use transport::{
     CongestionControl, Cubic, Dctcp, LossHalves, Restart, RttSampling, Transport, Warm, WindowCut,

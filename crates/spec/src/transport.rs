@@ -80,22 +80,19 @@ kinds! {
     /// How the window grows and answers marks.
     #[derive(Copy)]
     pub enum CongestionControl {
-        /// How the window grows and answers marks, at most once a window of data. dctcp: cut by
-        /// the marked fraction (RFC 8257). ecn-star or ecn*: halved. reno: as for a loss (RFC
-        /// 3168), which halves what loss_halves names; NewReno with sack_blocks = 0. cubic: RFC
-        /// 9438, marks as losses. udp: no window, no ACKs, no TCP: packets go as the network card
-        /// and its rate limiter let them, and what is lost stays lost; of the other keys mss,
-        /// header and ecn count.
+        /// How the window grows and answers marks, at most once a window of data.
         kind = "dctcp";
-        /// DCTCP (RFC 8257).
+        /// cut by the marked fraction (RFC 8257).
         Dctcp(Dctcp) = "dctcp",
-        /// RFC 3168 with NewReno's growth: halve once a window of data (the papers' ECN*).
+        /// halved.
         EcnStar = "ecn-star" | "ecn*",
-        /// RFC 5681, with RFC 3168's classic ECN: a mark is answered as a loss.
+        /// as for a loss (RFC 3168), which halves what loss_halves names; NewReno with
+        /// sack_blocks = 0.
         Reno = "reno",
-        /// CUBIC (RFC 9438), with classic ECN.
+        /// RFC 9438, marks as losses.
         Cubic(Cubic) = "cubic",
-        /// No TCP at all: packets go as the network card lets them, and never again.
+        /// no window, no ACKs, no TCP: packets go as the network card and its rate limiter let
+        /// them, and what is lost stays lost; of the other keys mss, header and ecn count.
         Udp = "udp",
     }
 }
@@ -104,9 +101,9 @@ params! {
     /// DCTCP's parameters.
     #[derive(Copy)]
     pub struct Dctcp {
-        /// dctcp: weight of a new sample of the marked fraction.
+        /// Weight of a new sample of the marked fraction.
         g: f64 = "0.0625" as FRACTION;
-        /// dctcp: α of a new connection (RFC 8257: 1).
+        /// α of a new connection (RFC 8257: 1).
         alpha_start: f64 = "1" as FRACTION;
     }
 }
@@ -115,14 +112,14 @@ params! {
     /// CUBIC's parameters.
     #[derive(Copy)]
     pub struct Cubic {
-        /// cubic: how steeply the window grows, C, in packets/s³ (RFC 9438: 0.4).
+        /// How steeply the window grows, C, in packets/s³ (RFC 9438: 0.4).
         c: f64 = "0.4" as number(0.0, 1e18);
-        /// cubic: what a cut leaves of the window, β (RFC 9438: 0.7).
+        /// What a cut leaves of the window, β (RFC 9438: 0.7).
         beta: f64 = "0.7" as FRACTION;
-        /// cubic: a flow whose window has stopped growing gives way to newer ones (RFC 9438,
+        /// A flow whose window has stopped growing gives way to newer ones (RFC 9438,
         /// section 4.7).
         fast_convergence: bool = "true";
-        /// cubic: the window is never below that of an AIMD as fair as Reno (RFC 9438, section
+        /// The window is never below that of an AIMD as fair as Reno (RFC 9438, section
         /// 4.3), which rules where RTTs are short.
         reno_friendly: bool = "true";
     }

@@ -183,7 +183,7 @@ impl Convergence {
 mod tests {
     use super::*;
     use switchbed_qdisc::units::Rate;
-    use switchbed_spec::Topology;
+    use switchbed_spec::{Star, Topology};
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_flow_converges_with_the_first_of_its_windows_in_a_row() {
         let topology =
-            Topology::Star { hosts: 4, rate: Rate::from_gbps(1), delay: Span::from_us(1) };
+            Topology::Star(Star { hosts: 4, rate: Rate::from_gbps(1), delay: Span::from_us(1) });
         let graph = Graph::new(&topology, Span::ZERO);
         // Windows of 100 us, within 10 % twice in a row.
         let asked = switchbed_spec::Convergence {

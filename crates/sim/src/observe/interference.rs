@@ -107,7 +107,7 @@ mod tests {
     use crate::ids::HostId;
     use crate::traffic::{ConnectionUse, FlowStart};
     use switchbed_qdisc::units::{Rate, Span};
-    use switchbed_spec::Topology;
+    use switchbed_spec::{LeafSpine, Star, Topology};
 
     /// A flow from one host to another, of so many KB, from and to so many microseconds.
     fn flow(row: u64, ends: (u32, u32), kb: u64, us: (u64, u64)) -> FlowRecord {
@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn on_a_switch_by_output_input_and_time() {
-        let star = Topology::Star { hosts: 6, rate: Rate::from_gbps(10), delay: Span::from_us(1) };
+        let star =
+            Topology::Star(Star { hosts: 6, rate: Rate::from_gbps(10), delay: Span::from_us(1) });
         let flows = [
             flow(0, (0, 5), 1001, (100, 200)), // a giant, alone until flow 6
             flow(1, (0, 5), 1000, (150, 160)), // its path
@@ -160,7 +161,7 @@ mod tests {
         // Hosts 0 and 1 on leaf 0, 2 and 3 on leaf 1, 4 and 5 on leaf 2; one spine.
         let rate = Rate::from_gbps(10);
         let delay = Span::from_us(1);
-        let tree = Topology::LeafSpine {
+        let tree = Topology::LeafSpine(LeafSpine {
             leaves: 3,
             spines: 1,
             hosts_per_leaf: 2,
@@ -168,7 +169,7 @@ mod tests {
             host_delay: delay,
             fabric_rate: rate,
             fabric_delay: delay,
-        };
+        });
         let flows = [
             flow(0, (0, 2), 2000, (0, 100)),
             flow(1, (1, 3), 10, (0, 100)), // one output at the leaf, one path at the spine

@@ -71,7 +71,11 @@ pub fn dctcp() -> Transport {
 pub fn star(hosts: u32) -> Scenario {
     Scenario {
         title: "test".into(),
-        topology: Topology::Star { hosts, rate: Rate::from_gbps(10), delay: Span::from_us(1) },
+        topology: Topology::Star(Star {
+            hosts,
+            rate: Rate::from_gbps(10),
+            delay: Span::from_us(1),
+        }),
         switch: Switch {
             queues: 1,
             classify: Classify::Single,
@@ -122,7 +126,7 @@ pub fn fig9(name: &str, load: f64, flows: u64) -> Scenario {
     let base = star(2);
     let sizes = ["cache", "web-search", "hadoop", "data-mining"];
     Scenario {
-        topology: Topology::LeafSpine {
+        topology: Topology::LeafSpine(LeafSpine {
             leaves: 12,
             spines: 12,
             hosts_per_leaf: 12,
@@ -130,7 +134,7 @@ pub fn fig9(name: &str, load: f64, flows: u64) -> Scenario {
             host_delay: Span::from_ns(20_200),
             fabric_rate: Rate::from_gbps(10),
             fabric_delay: Span::from_ns(200),
-        },
+        }),
         switch: Switch {
             queues: 8,
             classify: Classify::Class,
@@ -172,7 +176,9 @@ pub fn run(scenario: &Scenario) -> (Simulation, Vec<FlowRecord>) {
 pub fn long_lived(mut scenario: Scenario, classes: &[u8], until: Span) -> Scenario {
     let senders = classes.len() as u32;
     scenario.topology = match scenario.topology {
-        Topology::Star { rate, delay, .. } => Topology::Star { hosts: senders + 1, rate, delay },
+        Topology::Star(Star { rate, delay, .. }) => {
+            Topology::Star(Star { hosts: senders + 1, rate, delay })
+        }
         other => other,
     };
     scenario.traffic = (0..senders)

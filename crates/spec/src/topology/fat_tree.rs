@@ -6,22 +6,114 @@
 //! tiers; one way down. A pinned path p goes by its pod's aggregation p mod k/2 and that one's
 //! core p / (k/2).
 
-use super::{Cable, Graph, Hop, Node, Route, access, spread};
+use super::graph::{Graph, Hop, Route, access, across, spread};
+use super::{Shape, SwitchGroup};
 use crate::ids::{HostId, PortId, SwitchId};
+use crate::param::Unfit;
 use std::sync::Arc;
+use switchbed_qdisc::params;
 use switchbed_qdisc::units::{Rate, Span};
 
-struct FatTree {
+/// Most ports of a fat-tree's switches: k³/4 hosts, 3k³/2 ports.
+pub const MAX_K: u64 = 88;
+
+params! {
+    /// A fat-tree's parameters.
+    #[derive(Copy)]
+    pub struct FatTree {
+        /// Ports of each switch, an even number; host h sits on edge h / (k/2).
+        k: u32 as count(2, MAX_K);
+        /// Rate of each host's link.
+        host_rate: Rate;
+        /// Propagation of each host's link, one way.
+        host_delay: Span;
+        /// Rate of each link between edge and aggregation. Default: host_rate.
+        aggregation_rate: Rate, follows host_rate;
+        /// Propagation of each link between edge and aggregation, one way. Default: host_delay.
+        aggregation_delay: Span, follows host_delay;
+        /// Rate of each link between aggregation and core. Default: aggregation_rate.
+        core_rate: Rate, follows aggregation_rate;
+        /// Propagation of each link between aggregation and core, one way. Default:
+        /// aggregation_delay.
+        core_delay: Span, follows aggregation_delay;
+    }
+}
+
+impl Shape for FatTree {
+    fn hosts(&self) -> u32 {
+        self.k * self.k * self.k / 4
+    }
+    fn access(&self) -> (Rate, Span) {
+        (self.host_rate, self.host_delay)
+    }
+    fn across(&self) -> Span {
+        (self.aggregation_delay + self.core_delay) * 2
+    }
+    fn switch_groups(&self) -> Vec<SwitchGroup> {
+        let k = self.k;
+        let (edges, cores) = (k * k / 2, k * k / 4);
+        let tiers = [("edge", edges), ("aggregation", edges), ("core", cores)];
+        tiers.map(|(name, count)| SwitchGroup::many(name, count, k)).to_vec()
+    }
+    fn size(&self) -> &'static str {
+        FatTree::KEY.k
+    }
+    fn check(&self) -> Result<(), Unfit> {
+        match self.k.is_multiple_of(2) {
+            true => Ok(()),
+            false => {
+                let why = "a fat-tree's switches have an even number of ports";
+                Err(Unfit::new(FatTree::KEY.k, why))
+            }
+        }
+    }
+    fn graph(&self) -> Graph {
+        let k = self.k;
+        let aggregation = (self.aggregation_rate, self.aggregation_delay);
+        let core = (self.core_rate, self.core_delay);
+        let half = k / 2;
+        let edges = k * half;
+        let mut hosts = Vec::new();
+        let mut switches = Vec::new();
+        for edge in 0..edges {
+            let mut ports = Vec::new();
+            for h in edge * half..(edge + 1) * half {
+                let (up, down) = access(HostId(h), SwitchId(edge), self.access());
+                hosts.push(up);
+                ports.push(down);
+            }
+            let first = edges + edge / half * half;
+            ports.extend((first..first + half).map(|to| across(edge, to, aggregation)));
+            switches.push((format!("edge{edge}"), ports));
+        }
+        for a in 0..edges {
+            let (from, pod, j) = (edges + a, a / half, a % half);
+            let mut ports = Vec::new();
+            ports.extend((pod * half..(pod + 1) * half).map(|to| across(from, to, aggregation)));
+            let first = 2 * edges + j * half;
+            ports.extend((first..first + half).map(|to| across(from, to, core)));
+            switches.push((format!("aggregation{a}"), ports));
+        }
+        for c in 0..half * half {
+            let j = c / half;
+            let ports = (0..k).map(|pod| across(2 * edges + c, edges + pod * half + j, core));
+            switches.push((format!("core{c}"), ports.collect()));
+        }
+        Graph { hosts, switches, route: Arc::new(Tiers { half, edges }) }
+    }
+}
+
+struct Tiers {
     /// k/2.
     half: u32,
     /// The first aggregation's number: k²/2, the number of edges.
     edges: u32,
 }
 
-impl Route for FatTree {
+impl Route for Tiers {
     #[inline]
     fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
-        let FatTree { half, edges } = *self;
+        let Tiers { half, edges } = *self;
         let (dst, number) = (hop.dst.0, switch.0);
         let edge = dst / half;
         PortId(if number < edges {
@@ -42,51 +134,10 @@ impl Route for FatTree {
     }
 }
 
-/// `k` even. A rate and a delay a tier: hosts, edge to aggregation, aggregation to core.
-pub(super) fn graph(
-    k: u32,
-    host: (Rate, Span),
-    aggregation: (Rate, Span),
-    core: (Rate, Span),
-) -> Graph {
-    let half = k / 2;
-    let edges = k * half;
-    let across = |from, to, (rate, delay)| {
-        let (from, to) = (Node::Switch(SwitchId(from)), Node::Switch(SwitchId(to)));
-        Cable { from, to, rate, delay }
-    };
-    let mut hosts = Vec::new();
-    let mut switches = Vec::new();
-    for edge in 0..edges {
-        let mut ports = Vec::new();
-        for h in edge * half..(edge + 1) * half {
-            let (up, down) = access(HostId(h), SwitchId(edge), host);
-            hosts.push(up);
-            ports.push(down);
-        }
-        let first = edges + edge / half * half;
-        ports.extend((first..first + half).map(|to| across(edge, to, aggregation)));
-        switches.push((format!("edge{edge}"), ports));
-    }
-    for a in 0..edges {
-        let (from, pod, j) = (edges + a, a / half, a % half);
-        let mut ports = Vec::new();
-        ports.extend((pod * half..(pod + 1) * half).map(|to| across(from, to, aggregation)));
-        let first = 2 * edges + j * half;
-        ports.extend((first..first + half).map(|to| across(from, to, core)));
-        switches.push((format!("aggregation{a}"), ports));
-    }
-    for c in 0..half * half {
-        let j = c / half;
-        let ports = (0..k).map(|pod| across(2 * edges + c, edges + pod * half + j, core));
-        switches.push((format!("core{c}"), ports.collect()));
-    }
-    Graph { hosts, switches, route: Arc::new(FatTree { half, edges }) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::graph::{Cable, Node};
     use std::collections::BTreeSet;
 
     const TIERS: [(Rate, Span); 3] = [
@@ -96,7 +147,21 @@ mod tests {
     ];
 
     fn tree(k: u32) -> Graph {
-        graph(k, TIERS[0], TIERS[1], TIERS[2])
+        let [
+            (host_rate, host_delay),
+            (aggregation_rate, aggregation_delay),
+            (core_rate, core_delay),
+        ] = TIERS;
+        FatTree {
+            k,
+            host_rate,
+            host_delay,
+            aggregation_rate,
+            aggregation_delay,
+            core_rate,
+            core_delay,
+        }
+        .graph()
     }
 
     fn cables(graph: &Graph) -> Vec<Cable> {

@@ -1,0 +1,60 @@
+//! The numbers that things of a network have, a type for each: none passes for another's.
+
+/// Numbers of these types.
+#[macro_export]
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident($number:ty);)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub $number);
+
+        impl $name {
+            /// Of what is at a place in a list of all.
+            #[inline]
+            pub const fn at(index: usize) -> $name {
+                $name(index as $number)
+            }
+            /// Its place in a list of all.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl $crate::ids::Id for $name {
+            #[inline]
+            fn of(word: u32) -> $name {
+                $name(word as $number)
+            }
+            #[inline]
+            fn word(self) -> u32 {
+                self.0.into()
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(&self.0, f)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A host, among all.
+    HostId(u32);
+    /// A switch, among all.
+    SwitchId(u32);
+    /// A port, at its switch.
+    PortId(u32);
+    /// A link, among all: hosts' first, then each switch's ports in order.
+    LinkId(u32);
+}
+
+/// Any of them.
+pub trait Id: Copy {
+    /// The one that was written down so.
+    fn of(word: u32) -> Self;
+    /// To be written down.
+    fn word(self) -> u32;
+}

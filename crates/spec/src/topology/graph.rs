@@ -1,0 +1,216 @@
+//! The network as a graph of directed links, and the way through it.
+
+use super::Topology;
+use crate::ids::{HostId, LinkId, PortId, SwitchId};
+use std::sync::Arc;
+use switchbed_qdisc::units::{Bytes, Rate, Span};
+
+/// A place that links join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Node {
+    /// A host.
+    Host(HostId),
+    /// A switch.
+    Switch(SwitchId),
+}
+
+/// One direction of a cable: the sending node's port and the way to the other end.
+#[derive(Clone, Copy, Debug)]
+pub struct Cable {
+    /// Who sends on it.
+    pub from: Node,
+    /// Who receives.
+    pub to: Node,
+    /// Bits per second.
+    pub rate: Rate,
+    /// Propagation.
+    pub delay: Span,
+}
+
+/// Where a packet goes: what routing may look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The destination host.
+    pub dst: HostId,
+    /// ECMP's key: the same for all packets of a flow in one direction. With
+    /// [`Hop::PINNED`] set, the rest names one of the equal paths.
+    pub key: u32,
+}
+
+impl Hop {
+    /// The bit of a key that pins a path instead of hashing.
+    pub const PINNED: u32 = 1 << 31;
+}
+
+/// The way through a network.
+pub trait Route: Send + Sync {
+    /// The port of `switch` that a packet leaves by.
+    fn route(&self, hop: Hop, switch: SwitchId) -> PortId;
+
+    /// Whether [`Route::choose`] decides in place of [`Route::route`].
+    fn adapts(&self) -> bool {
+        false
+    }
+
+    /// The port that a packet leaves by which is at the switch now; `queued` tells what a port of
+    /// it holds.
+    fn choose(&self, hop: Hop, switch: SwitchId, queued: &dyn Fn(PortId) -> Bytes) -> PortId {
+        let _ = queued;
+        self.route(hop, switch)
+    }
+}
+
+/// A network: the cables of each switch in the order of its ports, and one a host.
+pub struct Graph {
+    /// Each host's cable to its switch.
+    pub hosts: Vec<Cable>,
+    /// Each switch's name and cables, by port.
+    pub switches: Vec<(String, Vec<Cable>)>,
+    /// The way through it.
+    pub route: Arc<dyn Route>,
+}
+
+impl Graph {
+    /// The graph of a topology; `host_delay` is added to both directions of every
+    /// host's cable.
+    pub fn new(topology: &Topology, host_delay: Span) -> Graph {
+        let mut graph = topology.graph();
+        let at_host = |cable: &&mut Cable| {
+            matches!(cable.from, Node::Host(_)) || matches!(cable.to, Node::Host(_))
+        };
+        let ports = graph.switches.iter_mut().flat_map(|(_, cables)| cables);
+        for cable in graph.hosts.iter_mut().chain(ports).filter(at_host) {
+            cable.delay += host_delay;
+        }
+        graph
+    }
+
+    /// How many ports a node has.
+    pub fn ports(&self, node: Node) -> u32 {
+        match node {
+            Node::Host(_) => 1,
+            Node::Switch(switch) => self.switches[switch.index()].1.len() as u32,
+        }
+    }
+
+    /// The cables from one host to another for an ECMP key.
+    pub fn path(&self, src: HostId, hop: Hop) -> Vec<Cable> {
+        let mut path = vec![self.hosts[src.index()]];
+        path.extend(self.hops(src, hop).map(|(switch, port)| self.cable(switch, port)));
+        path
+    }
+
+    /// The same as links.
+    pub fn links(&self, src: HostId, hop: Hop) -> Vec<LinkId> {
+        let first = |switch: SwitchId| {
+            let before = self.switches[..switch.index()].iter();
+            self.hosts.len() + before.map(|(_, ports)| ports.len()).sum::<usize>()
+        };
+        let ports = self.hops(src, hop).map(|(switch, port)| first(switch) + port.index());
+        std::iter::once(src.index()).chain(ports).map(LinkId::at).collect()
+    }
+
+    /// The switches on the way, each with the port that the way leaves it by.
+    fn hops(&self, src: HostId, hop: Hop) -> impl Iterator<Item = (SwitchId, PortId)> {
+        let mut at = self.hosts[src.index()].to;
+        std::iter::from_fn(move || {
+            let Node::Switch(switch) = at else { return None };
+            let port = self.route.route(hop, switch);
+            at = self.cable(switch, port).to;
+            Some((switch, port))
+        })
+    }
+
+    fn cable(&self, switch: SwitchId, port: PortId) -> Cable {
+        self.switches[switch.index()].1[port.index()]
+    }
+}
+
+/// Both directions of a cable between a host and a switch.
+pub(super) fn access(
+    host: HostId,
+    switch: SwitchId,
+    (rate, delay): (Rate, Span),
+) -> (Cable, Cable) {
+    let up = Cable { from: Node::Host(host), to: Node::Switch(switch), rate, delay };
+    (up, Cable { from: up.to, to: up.from, ..up })
+}
+
+/// One direction of a cable between two switches.
+pub(super) fn across(from: u32, to: u32, (rate, delay): (Rate, Span)) -> Cable {
+    let [from, to] = [from, to].map(|switch| Node::Switch(SwitchId(switch)));
+    Cable { from, to, rate, delay }
+}
+
+/// One of `n` by a hash of the key that differs from switch to switch, so that tiers do
+/// not choose alike. A pinned path's number is read in mixed radix: `below` is how many
+/// choices the tiers below have made among.
+#[inline]
+pub(super) fn spread(key: u32, switch: SwitchId, (below, n): (u32, u32)) -> u32 {
+    if key & Hop::PINNED != 0 {
+        return (key & !Hop::PINNED) / below % n;
+    }
+    let mut h = (key ^ switch.0.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
+    h = (h ^ (h >> 15)).wrapping_mul(0xc2b2_ae35);
+    h ^= h >> 16;
+    ((h as u64 * n as u64) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Dumbbell, LeafSpine};
+    use super::*;
+
+    fn leaf_spine() -> Graph {
+        let topology = Topology::LeafSpine(LeafSpine {
+            leaves: 12,
+            spines: 12,
+            hosts_per_leaf: 12,
+            host_rate: Rate::from_gbps(10),
+            host_delay: Span::from_ns(20_200),
+            fabric_rate: Rate::from_gbps(10),
+            fabric_delay: Span::from_ns(200),
+        });
+        Graph::new(&topology, Span::ZERO)
+    }
+
+    #[test]
+    fn every_path_ends_at_its_host() {
+        let graph = leaf_spine();
+        for (src, dst) in [(0, 143), (0, 1), (77, 12), (143, 0)] {
+            for key in 0..50 {
+                let path = graph.path(HostId(src), Hop { dst: HostId(dst), key });
+                assert_eq!(path.last().unwrap().to, Node::Host(HostId(dst)));
+                assert_eq!(path.len(), if src / 12 == dst / 12 { 2 } else { 4 });
+            }
+        }
+    }
+
+    #[test]
+    fn ecmp_spreads_evenly() {
+        let graph = leaf_spine();
+        let mut hits = [0u32; 12];
+        for key in 0..12_000u32 {
+            let path = graph.path(HostId(0), Hop { dst: HostId(143), key });
+            let Node::Switch(spine) = path[1].to else { panic!() };
+            hits[spine.index() - 12] += 1;
+        }
+        assert!(hits.iter().all(|&n| (850..1150).contains(&n)), "{hits:?}");
+    }
+
+    #[test]
+    fn host_delay_is_on_access_links_alone() {
+        let topology = Topology::Dumbbell(Dumbbell {
+            left: 2,
+            right: 1,
+            rate: Rate::from_gbps(10),
+            delay: Span::from_us(1),
+            bottleneck_rate: Rate::from_gbps(1),
+            bottleneck_delay: Span::from_us(5),
+        });
+        let graph = Graph::new(&topology, Span::from_us(20));
+        let delays: Vec<_> =
+            graph.path(HostId(0), Hop { dst: HostId(2), key: 0 }).iter().map(|c| c.delay).collect();
+        assert_eq!(delays, [Span::from_us(21), Span::from_us(5), Span::from_us(21)]);
+    }
+}
