@@ -7,7 +7,10 @@ use crate::lists::Listed;
 use serde::Serialize;
 use switchbed_qdisc::units::Span;
 use switchbed_spec::scheme::Value;
-use switchbed_spec::{Arrivals, Connections, QueueProbe, Scenario, Service, Topology, Traffic};
+use switchbed_spec::{
+    Arrivals, Connections, Incast, LongLived, OnOff, QueueProbe, Scenario, Service, Topology,
+    Traffic,
+};
 
 /// A flow's record, its row, and its part in the percentiles.
 const FLOW_BYTES: u64 = 200;
@@ -134,7 +137,7 @@ impl Source {
                 let source = Self::arriving(arrivals, arrivals.to.len(), topology, until);
                 Source { connections: 2.0 * source.connections, ..source }
             }
-            Traffic::Incast {
+            Traffic::Incast(Incast {
                 from,
                 flows_each,
                 rounds,
@@ -143,7 +146,7 @@ impl Source {
                 connections,
                 classes,
                 ..
-            } => {
+            }) => {
                 let round = from.len() as f64 * f64::from(*flows_each);
                 let every = every.as_secs_f64();
                 let fit = if every > 0.0 { (until / every).ceil() } else { 1.0 };
@@ -156,14 +159,14 @@ impl Source {
                 let lasts = start.as_secs_f64() + every * rounds;
                 Source { flows, open, connections, lasts, ..none }
             }
-            Traffic::OnOff { from, burst, rate, start, stop, .. } => {
+            Traffic::OnOff(OnOff { from, burst, rate, start, stop, .. }) => {
                 let lasts = stop.as_secs_f64().min(until);
                 let each = (lasts - start.as_secs_f64()) * rate.as_bps() as f64 / 8.0;
                 let sources = from.len() as f64;
                 let flows = sources * (each / burst.as_f64()).ceil();
                 Source { flows, open: sources, connections: sources, lasts, ..none }
             }
-            Traffic::LongLived { from, flows_each, stop, .. } => {
+            Traffic::LongLived(LongLived { from, flows_each, stop, .. }) => {
                 let flows = from.len() as f64 * f64::from(*flows_each);
                 let lasts = stop.map_or(until, |stop| stop.as_secs_f64().min(until));
                 Source { flows, open: flows, connections: flows, lasts, ..none }

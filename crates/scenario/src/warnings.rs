@@ -93,8 +93,8 @@ fn goes_on(traffic: &Traffic) -> bool {
         Traffic::Poisson { .. }
             | Traffic::LogNormal { .. }
             | Traffic::RequestResponse { .. }
-            | Traffic::LongLived { .. }
-            | Traffic::OnOff { .. }
+            | Traffic::LongLived(_)
+            | Traffic::OnOff(_)
     )
 }
 

@@ -271,13 +271,13 @@ impl Flows {
                 self.offered.push(offered);
                 (Source::Poisson(source), arrivals.flows)
             }
-            Traffic::Incast { .. } => {
-                let flows = Incast::new(traffic, hosts, seed, entry).map_err(wrong)?;
+            Traffic::Incast(incast) => {
+                let flows = Incast::new(incast, hosts, seed, entry).map_err(wrong)?;
                 let count = flows.flows();
                 (Source::Incast(flows), count)
             }
-            Traffic::OnOff { .. } => {
-                let bursts = OnOff::new(traffic, hosts, seed, entry).map_err(wrong)?;
+            Traffic::OnOff(sources) => {
+                let bursts = OnOff::new(sources, hosts, seed, entry).map_err(wrong)?;
                 let count = bursts.expected();
                 (Source::OnOff(bursts), count)
             }
@@ -290,8 +290,8 @@ impl Flows {
                 }
                 return Ok(());
             }
-            Traffic::LongLived { .. } => {
-                let flows = long_lived::flows(traffic, hosts).map_err(wrong)?;
+            Traffic::LongLived(flows) => {
+                let flows = long_lived::flows(flows, hosts).map_err(wrong)?;
                 let count = flows.len() as u64;
                 (Source::LongLived(flows.into_iter()), count)
             }

@@ -96,7 +96,9 @@ fn flows_that_end_at_the_receiver_follow_each_other_whole() {
 #[test]
 fn an_endless_flow_stops_when_told_and_ends_when_it_has_arrived() {
     let mut scenario = long_lived(star(2), &[0], Span::from_ms(20));
-    let Traffic::LongLived { stop, .. } = &mut scenario.traffic[0] else { unreachable!() };
+    let Traffic::LongLived(LongLived { stop, .. }) = &mut scenario.traffic[0] else {
+        unreachable!()
+    };
     *stop = Some(Span::from_ms(5));
     let (_, records) = run(&scenario);
     let end = records[0].end.expect("ended").as_secs_f64();

@@ -14,14 +14,16 @@ fn unequal(scheme: SchemeChoice) -> Scenario {
         ..star(4)
     };
     scenario.traffic = [(0, 1), (1, 4), (2, 8)]
-        .map(|(host, flows_each)| Traffic::LongLived {
-            from: vec![host],
-            to: 3,
-            flows_each,
-            classes: vec![0],
-            start: Span::ZERO,
-            stagger: Span::ZERO,
-            stop: None,
+        .map(|(host, flows_each)| {
+            Traffic::LongLived(LongLived {
+                from: vec![host],
+                to: 3,
+                flows_each,
+                classes: vec![0],
+                start: Span::ZERO,
+                stagger: Span::ZERO,
+                stop: None,
+            })
         })
         .into();
     scenario.switch.memory = Some(packets(256));

@@ -75,7 +75,7 @@ fn where_ports_share_memory_and_marking_reads_it() {
             other => other,
         };
         for (i, traffic) in scenario.traffic.iter_mut().enumerate() {
-            let Traffic::LongLived { to, .. } = traffic else { unreachable!() };
+            let Traffic::LongLived(LongLived { to, .. }) = traffic else { unreachable!() };
             *to = 6 + i as u32 % 2;
         }
         scenario.switch = Switch {

@@ -14,14 +14,16 @@ fn scenario(receivers: u32, alpha: f64) -> Scenario {
         other => other,
     };
     scenario.traffic = (0..receivers)
-        .map(|to| Traffic::LongLived {
-            from: (receivers + 4 * to..receivers + 4 * (to + 1)).collect(),
-            to,
-            flows_each: 1,
-            classes: vec![0],
-            start: Span::ZERO,
-            stagger: Span::ZERO,
-            stop: None,
+        .map(|to| {
+            Traffic::LongLived(LongLived {
+                from: (receivers + 4 * to..receivers + 4 * (to + 1)).collect(),
+                to,
+                flows_each: 1,
+                classes: vec![0],
+                start: Span::ZERO,
+                stagger: Span::ZERO,
+                stop: None,
+            })
         })
         .collect();
     scenario.switch.policy = BufferPolicy::Dynamic;

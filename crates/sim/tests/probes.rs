@@ -165,7 +165,9 @@ fn goodputs_over_time_add_up_to_what_was_received() {
         quantum: vec![packets(1); 2],
         ..scenario.switch
     };
-    let Traffic::LongLived { stop, .. } = &mut scenario.traffic[1] else { unreachable!() };
+    let Traffic::LongLived(LongLived { stop, .. }) = &mut scenario.traffic[1] else {
+        unreachable!()
+    };
     *stop = Some(Span::from_ms(10));
     scenario.traffic.push(Traffic::RequestResponse {
         request: Bytes::new(100),

@@ -129,14 +129,16 @@ fn parking_lot(name: &str) -> Vec<f64> {
     scenario.traffic = ends
         .iter()
         .zip(0..)
-        .map(|(&(from, to), class)| Traffic::LongLived {
-            from: vec![from],
-            to,
-            flows_each: 1,
-            classes: vec![class],
-            start: Span::ZERO,
-            stagger: Span::ZERO,
-            stop: None,
+        .map(|(&(from, to), class)| {
+            Traffic::LongLived(LongLived {
+                from: vec![from],
+                to,
+                flows_each: 1,
+                classes: vec![class],
+                start: Span::ZERO,
+                stagger: Span::ZERO,
+                stop: None,
+            })
         })
         .collect();
     scenario.measure.warmup = Span::ZERO;
@@ -167,7 +169,7 @@ fn a_bursty_source_that_offers_too_much_is_held_to_its_share() {
     let of = |gbps| {
         let mut scenario = static_flows("af-qcn", 4, Span::from_ms(1_000));
         scenario.traffic.truncate(3);
-        scenario.traffic.push(Traffic::OnOff {
+        scenario.traffic.push(Traffic::OnOff(OnOff {
             from: vec![3],
             to: 4,
             burst: Bytes::new(10_000),
@@ -177,7 +179,7 @@ fn a_bursty_source_that_offers_too_much_is_held_to_its_share() {
             start: Span::from_ms(100),
             stagger: Span::ZERO,
             stop: Span::from_ms(1_000),
-        });
+        }));
         scenario.measure.goodput_every = Some(Span::from_ms(100));
         let (simulation, _) = run(&scenario);
         let late: Vec<_> = simulation.goodputs().iter().skip(5).collect();
@@ -227,7 +229,7 @@ fn flows_of_a_host_may_share_a_limiter() {
     let of = |limiters| {
         let mut scenario = static_flows("qcn", 2, Span::from_ms(1_000));
         scenario.reaction = Some(reaction(limiters));
-        if let Traffic::LongLived { flows_each, .. } = &mut scenario.traffic[0] {
+        if let Traffic::LongLived(LongLived { flows_each, .. }) = &mut scenario.traffic[0] {
             *flows_each = 3;
         }
         let (simulation, records) = run(&scenario);
@@ -284,7 +286,7 @@ fn messages_about_packets_that_pass_an_idle_port_are_sent_too() {
         // Host 0 is held to 2 Gbps, host 1 to 1: the link is never full.
         let weights = [Rate::from_gbps(2), Rate::from_gbps(1)].map(Value::Rate);
         scenario.scheme = but(&scenario.scheme, "max", Value::List(weights.into()));
-        if let Traffic::LongLived { classes, .. } = &mut scenario.traffic[1] {
+        if let Traffic::LongLived(LongLived { classes, .. }) = &mut scenario.traffic[1] {
             *classes = vec![1];
         }
         scenario.measure.queues = queues;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_sim::ids::HostId;
 use switchbed_sim::traffic::{ConnectionUse, FlowStart, Flows, Hosts, list};
-use switchbed_spec::{Arrivals, Connections, Service, Sizes, Traffic, sizes};
+use switchbed_spec::{Arrivals, Connections, LongLived, Service, Sizes, Traffic, sizes};
 
 fn hosts(count: u32) -> Hosts {
     Hosts { count, rate: Rate::from_gbps(10), mss: Bytes::new(1460), header: Bytes::new(40) }
@@ -366,7 +366,15 @@ fn a_load_is_printed_with_what_it_means() {
 
 fn long_lived(from: Vec<u32>, to: u32, stagger: Span) -> Traffic {
     let (start, stop) = (Span::from_us(3), None);
-    Traffic::LongLived { from, to, flows_each: 3, classes: vec![0, 1], start, stagger, stop }
+    Traffic::LongLived(LongLived {
+        from,
+        to,
+        flows_each: 3,
+        classes: vec![0, 1],
+        start,
+        stagger,
+        stop,
+    })
 }
 
 fn poisson(flows: u64, load: f64) -> Traffic {

@@ -115,7 +115,7 @@ fn a_run_whose_last_packets_were_lost_is_over_when_nothing_moves() {
 fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
     let mut scenario = udp(3);
     scenario.traffic = vec![
-        Traffic::LongLived {
+        Traffic::LongLived(LongLived {
             from: vec![0],
             to: 2,
             flows_each: 1,
@@ -123,8 +123,8 @@ fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
             start: Span::ZERO,
             stagger: Span::ZERO,
             stop: Some(Span::from_us(80)),
-        },
-        Traffic::LongLived {
+        }),
+        Traffic::LongLived(LongLived {
             from: vec![0],
             to: 2,
             flows_each: 1,
@@ -132,7 +132,7 @@ fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
             start: Span::from_us(200),
             stagger: Span::ZERO,
             stop: Some(Span::from_us(240)),
-        },
+        }),
     ];
     let (simulation, records) = run(&scenario);
     let packets: Vec<u64> = records.iter().map(|r| r.received.get() / 960).collect();

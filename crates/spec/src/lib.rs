@@ -35,7 +35,7 @@ pub use reaction::{CardReaction, Limiters, Reaction};
 pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Switch};
 pub use topology::{Dumbbell, FatTree, LeafSpine, ParkingLot, Shape, Star, Topology};
-pub use traffic::{Arrivals, Connections, Off, Service, Sizes, Traffic};
+pub use traffic::{Arrivals, Connections, Incast, LongLived, Off, OnOff, Service, Sizes, Traffic};
 pub use transport::{
     CongestionControl, Cubic, Dctcp, LossHalves, Restart, RttSampling, Transport, Warm, WindowCut,
 };

@@ -1,9 +1,10 @@
 //! What is sent: flows from generators or lists.
 
-use crate::param::{FRACTION, HOSTS, Param, ParamKind, Section};
+use crate::param::{FRACTION, Field, HOSTS, Param, ParamKind, Section};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_qdisc::words;
 
 /// A source of flows. A scenario may have several; their flows are numbered in the
 /// order of their starts, ties by the source's place in the file.
@@ -30,70 +31,12 @@ pub enum Traffic {
         arrivals: Arrivals,
     },
     /// All senders at once to one receiver, round after round.
-    Incast {
-        /// Sending hosts.
-        #[serde(serialize_with = "hosts")]
-        from: Vec<u32>,
-        /// The receiving host.
-        to: u32,
-        /// Flow sizes.
-        sizes: Sizes,
-        /// Flows from each sender in a round.
-        flows_each: u32,
-        /// How often.
-        rounds: u64,
-        /// From the start of a round to that of the next; none where there is one round.
-        #[serde(skip_serializing_if = "is_zero")]
-        every: Span,
-        /// Classes, dealt to the flows of a round in turn.
-        classes: Vec<u8>,
-        /// When the first round starts.
-        start: Span,
-        /// How flows use connections.
-        connections: Connections,
-    },
+    Incast(Incast),
     /// Sources that hand over a burst, are silent, and so on; a flow is a burst, and a
     /// source's follow each other on one connection.
-    OnOff {
-        /// Sending hosts, a source each.
-        #[serde(serialize_with = "hosts")]
-        from: Vec<u32>,
-        /// The receiving host.
-        to: u32,
-        /// Payload of a burst.
-        burst: Bytes,
-        /// Payload that a source offers, bursts and silences taken together.
-        rate: Rate,
-        /// How long a source is silent.
-        off: Off,
-        /// Classes, dealt to the sources in turn.
-        classes: Vec<u8>,
-        /// When the first source's first burst starts.
-        start: Span,
-        /// How much later each next source's does.
-        stagger: Span,
-        /// No burst starts from then on.
-        stop: Span,
-    },
+    OnOff(OnOff),
     /// Flows that send as long as they run.
-    LongLived {
-        /// Sending hosts.
-        #[serde(serialize_with = "hosts")]
-        from: Vec<u32>,
-        /// The receiving host.
-        to: u32,
-        /// Flows from each sender.
-        flows_each: u32,
-        /// Classes, dealt to the flows in turn.
-        classes: Vec<u8>,
-        /// When the first starts.
-        start: Span,
-        /// How much later each next one starts.
-        stagger: Span,
-        /// When they stop; `None`: at the end of the run.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        stop: Option<Span>,
-    },
+    LongLived(LongLived),
     /// Small packets at even intervals that come back at once, as `ping`'s; no flows.
     Probe {
         /// Hosts that send them.
@@ -121,6 +64,77 @@ pub enum Traffic {
         /// How flows use connections.
         connections: Connections,
     },
+}
+
+/// All senders at once to one receiver, round after round.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Incast {
+    /// Sending hosts.
+    #[serde(serialize_with = "hosts")]
+    pub from: Vec<u32>,
+    /// The receiving host.
+    pub to: u32,
+    /// Flow sizes.
+    pub sizes: Sizes,
+    /// Flows from each sender in a round.
+    pub flows_each: u32,
+    /// How often.
+    pub rounds: u64,
+    /// From the start of a round to that of the next; none where there is one round.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub every: Span,
+    /// Classes, dealt to the flows of a round in turn.
+    pub classes: Vec<u8>,
+    /// When the first round starts.
+    pub start: Span,
+    /// How flows use connections.
+    pub connections: Connections,
+}
+
+/// Sources that hand over a burst, are silent, and so on; a flow is a burst, and a
+/// source's follow each other on one connection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OnOff {
+    /// Sending hosts, a source each.
+    #[serde(serialize_with = "hosts")]
+    pub from: Vec<u32>,
+    /// The receiving host.
+    pub to: u32,
+    /// Payload of a burst.
+    pub burst: Bytes,
+    /// Payload that a source offers, bursts and silences taken together.
+    pub rate: Rate,
+    /// How long a source is silent.
+    pub off: Off,
+    /// Classes, dealt to the sources in turn.
+    pub classes: Vec<u8>,
+    /// When the first source's first burst starts.
+    pub start: Span,
+    /// How much later each next source's does.
+    pub stagger: Span,
+    /// No burst starts from then on.
+    pub stop: Span,
+}
+
+/// Flows that send as long as they run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LongLived {
+    /// Sending hosts.
+    #[serde(serialize_with = "hosts")]
+    pub from: Vec<u32>,
+    /// The receiving host.
+    pub to: u32,
+    /// Flows from each sender.
+    pub flows_each: u32,
+    /// Classes, dealt to the flows in turn.
+    pub classes: Vec<u8>,
+    /// When the first starts.
+    pub start: Span,
+    /// How much later each next one starts.
+    pub stagger: Span,
+    /// When they stop; `None`: at the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Span>,
 }
 
 /// Most connections open at a time.
@@ -157,16 +171,7 @@ pub const SECTION: Section = Section {
     keys: &[
         Param::required(
             "kind",
-            ParamKind::Word(&[
-                "poisson",
-                "log-normal",
-                "request-response",
-                "incast",
-                "on-off",
-                "long-lived",
-                "probe",
-                "list",
-            ]),
+            Kind::KIND,
             "poisson: flows that arrive at every sender at random. log-normal: flows that arrive \
              over all senders together, with log-normal gaps. request-response: clients ask servers for data at random; a flow begins with its request and ends with \
              its answer. incast: all senders at once to one receiver. on-off: bursts with \
@@ -221,7 +226,7 @@ pub const SECTION: Section = Section {
         ),
         Param::with_default(
             "service",
-            ParamKind::Word(&["one", "random", "pair"]),
+            Deal::KIND,
             "one",
             "poisson, log-normal, request-response: which service, and so which class, a flow belongs to. \
              one: all to service 0. random: drawn by shares. pair (not request-response): \
@@ -240,7 +245,7 @@ pub const SECTION: Section = Section {
         ),
         Param::optional(
             "connections",
-            ParamKind::Word(&["fresh", "fresh-no-handshake", "persistent", "single"]),
+            Connections::KIND,
             "poisson, log-normal, request-response, incast, list: how flows use connections. fresh: one \
              each, its handshake inside the flow's time. fresh-no-handshake: one each that \
              starts established. persistent: one for each ordered pair of hosts and class (of \
@@ -287,7 +292,7 @@ pub const SECTION: Section = Section {
         ),
         Param::with_default(
             "off",
-            ParamKind::Word(&["constant", "exponential"]),
+            Off::KIND,
             "exponential",
             "on-off: how long a source is silent after the time that its burst takes on its \
              link: always as long as rate asks for, or drawn with that mean.",
@@ -389,13 +394,13 @@ impl Serialize for Service {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match self {
-            Service::One => map.serialize_entry("service", "one")?,
+            Service::One => map.serialize_entry("service", &Deal::One)?,
             Service::Random(shares) => {
-                map.serialize_entry("service", "random")?;
+                map.serialize_entry("service", &Deal::Random)?;
                 map.serialize_entry("shares", shares)?;
             }
             Service::Pair(n) => {
-                map.serialize_entry("service", "pair")?;
+                map.serialize_entry("service", &Deal::Pair)?;
                 map.serialize_entry("services", n)?;
             }
         }
@@ -433,27 +438,61 @@ fn bytes<S: Serializer>(bytes: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{bytes}B"))
 }
 
-/// How flows use connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Connections {
-    /// A new connection for each flow, its handshake inside the FCT.
-    Fresh,
-    /// A new connection for each flow that starts established, without a handshake.
-    FreshNoHandshake,
-    /// One for each ordered pair (and class), carrying flow after flow; a flow that finds
-    /// all of its pair's connections busy opens another, which stays.
-    Persistent,
-    /// One for each ordered pair and class, on which flows wait for each other.
-    Single,
+words! {
+    /// How flows use connections.
+    pub enum Connections {
+        /// A new connection for each flow, its handshake inside the FCT.
+        Fresh = "fresh",
+        /// A new connection for each flow that starts established, without a handshake.
+        FreshNoHandshake = "fresh-no-handshake",
+        /// One for each ordered pair (and class), carrying flow after flow; a flow that finds
+        /// all of its pair's connections busy opens another, which stays.
+        Persistent = "persistent",
+        /// One for each ordered pair and class, on which flows wait for each other.
+        Single = "single",
+    }
 }
 
-/// How long an on–off source is silent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Off {
-    /// Always as long.
-    Constant,
-    /// Exponentially distributed.
-    Exponential,
+words! {
+    /// How long an on–off source is silent.
+    pub enum Off {
+        /// Always as long.
+        Constant = "constant",
+        /// Exponentially distributed.
+        Exponential = "exponential",
+    }
+}
+
+words! {
+    /// The kinds of traffic.
+    pub enum Kind {
+        /// [`Traffic::Poisson`].
+        Poisson = "poisson",
+        /// [`Traffic::LogNormal`].
+        LogNormal = "log-normal",
+        /// [`Traffic::RequestResponse`].
+        RequestResponse = "request-response",
+        /// [`Traffic::Incast`].
+        Incast = "incast",
+        /// [`Traffic::OnOff`].
+        OnOff = "on-off",
+        /// [`Traffic::LongLived`].
+        LongLived = "long-lived",
+        /// [`Traffic::Probe`].
+        Probe = "probe",
+        /// [`Traffic::List`].
+        List = "list",
+    }
+}
+
+words! {
+    /// By what flows are dealt to services: [`Service`].
+    pub enum Deal {
+        /// All flows to service 0.
+        One = "one",
+        /// A service drawn for each flow.
+        Random = "random",
+        /// By the pair of hosts.
+        Pair = "pair",
+    }
 }

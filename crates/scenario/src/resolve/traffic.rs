@@ -7,9 +7,10 @@ use crate::section::Section;
 use crate::tree::Table;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::quantity::MAX_TIME;
-use switchbed_spec::traffic::{MAX_CONNECTIONS, SECTION};
+use switchbed_spec::traffic::{Deal, Kind, MAX_CONNECTIONS, SECTION};
 use switchbed_spec::{
-    Arrivals, Classify, Connections, Off, Run, Service, Sizes, Switch, Topology, Traffic,
+    Arrivals, Classify, Connections, Incast, LongLived, Off, OnOff, Run, Service, Sizes, Switch,
+    Topology, Traffic,
 };
 
 /// What a clock of 64 bits of picoseconds has.
@@ -51,23 +52,22 @@ impl Context<'_> {
     }
 
     fn source(&self, section: Section<'_>) -> Result<Traffic, Mistake> {
-        let kind: String = section.get("kind")?;
-        let traffic = match kind.as_str() {
-            "poisson" => Traffic::Poisson(self.arrivals(&section, false)?),
-            "log-normal" => {
+        let kind: Kind = section.get("kind")?;
+        let traffic = match kind {
+            Kind::Poisson => Traffic::Poisson(self.arrivals(&section, false)?),
+            Kind::LogNormal => {
                 let sigma = section.maybe("sigma")?;
                 let sigma = sigma.ok_or_else(|| section.missing_like("sigma", "2"))?;
                 Traffic::LogNormal { sigma, arrivals: self.arrivals(&section, false)? }
             }
-            "request-response" => self.request_response(&section)?,
-            "incast" => self.incast(&section)?,
-            "on-off" => self.on_off(&section)?,
-            "long-lived" => self.long_lived(&section)?,
-            "probe" => self.probe(&section)?,
-            "list" => list(&section)?,
-            kind => unreachable!("traffic {kind}"),
+            Kind::RequestResponse => self.request_response(&section)?,
+            Kind::Incast => self.incast(&section)?,
+            Kind::OnOff => self.on_off(&section)?,
+            Kind::LongLived => self.long_lived(&section)?,
+            Kind::Probe => self.probe(&section)?,
+            Kind::List => list(&section)?,
         };
-        section.close(&format!("kind = \"{kind}\""))?;
+        section.close(&format!("kind = \"{}\"", kind.word()))?;
         Ok(traffic)
     }
 
@@ -104,7 +104,7 @@ impl Context<'_> {
         let flows = section.get("flows")?;
         self.in_time(section, load, flows, &sizes, if asked { to.len() } else { from.len() })?;
         let default = if asked { Connections::Persistent } else { Connections::Fresh };
-        let connections = connections(section, default)?;
+        let connections = section.get_or("connections", default)?;
         Ok(Arrivals { load, flows, sizes, from, to, service, connections })
     }
 
@@ -142,11 +142,10 @@ impl Context<'_> {
     }
 
     fn service(&self, section: &Section<'_>) -> Result<Service, Mistake> {
-        let service = match section.get::<String>("service")?.as_str() {
-            "one" => return Ok(Service::One),
-            "random" => Service::Random(self.shares(section)?),
-            "pair" => Service::Pair(self.count_services(section, None)?),
-            word => unreachable!("service {word}"),
+        let service = match section.get("service")? {
+            Deal::One => return Ok(Service::One),
+            Deal::Random => Service::Random(self.shares(section)?),
+            Deal::Pair => Service::Pair(self.count_services(section, None)?),
         };
         let n = services(&service);
         if self.switch.classify == Classify::Class && n > usize::from(self.switch.queues) {
@@ -208,7 +207,7 @@ impl Context<'_> {
             return Err(section.refuse(key, what));
         }
         let flows_each = flows_each(section, from.len())?;
-        Ok(Traffic::Incast {
+        Ok(Traffic::Incast(Incast {
             from,
             to,
             sizes,
@@ -217,8 +216,8 @@ impl Context<'_> {
             every,
             classes: self.classes(section)?,
             start,
-            connections: connections(section, Connections::Fresh)?,
-        })
+            connections: section.get_or("connections", Connections::Fresh)?,
+        }))
     }
 
     fn on_off(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
@@ -232,15 +231,11 @@ impl Context<'_> {
             let why = format!("it is an average, and a host's link carries {line}");
             return Err(section.refuse("rate", why));
         }
-        let off = match section.get::<String>("off")?.as_str() {
-            "constant" => Off::Constant,
-            "exponential" => Off::Exponential,
-            word => unreachable!("off {word}"),
-        };
+        let off: Off = section.get("off")?;
         let classes = self.classes(section)?;
         let (start, stagger, stop) = self.when(section, from.len() as u64, "on-off sources")?;
         let stop = stop.or(self.run.until).unwrap_or(MAX_TIME);
-        Ok(Traffic::OnOff { from, to, burst, rate, off, classes, start, stagger, stop })
+        Ok(Traffic::OnOff(OnOff { from, to, burst, rate, off, classes, start, stagger, stop }))
     }
 
     /// Senders and the one receiver.
@@ -285,7 +280,7 @@ impl Context<'_> {
         let classes = self.classes(section)?;
         let flows = from.len() as u64 * u64::from(flows_each);
         let (start, stagger, stop) = self.when(section, flows, "long-lived flows")?;
-        Ok(Traffic::LongLived { from, to, flows_each, classes, start, stagger, stop })
+        Ok(Traffic::LongLived(LongLived { from, to, flows_each, classes, start, stagger, stop }))
     }
 
     fn probe(&self, section: &Section<'_>) -> Result<Traffic, Mistake> {
@@ -363,18 +358,7 @@ fn services(service: &Service) -> usize {
 
 fn list(section: &Section<'_>) -> Result<Traffic, Mistake> {
     let path = sizes::found(section, "file")?.display().to_string();
-    Ok(Traffic::List { path, connections: connections(section, Connections::Fresh)? })
-}
-
-fn connections(section: &Section<'_>, default: Connections) -> Result<Connections, Mistake> {
-    let Some(word) = section.maybe::<String>("connections")? else { return Ok(default) };
-    Ok(match word.as_str() {
-        "fresh" => Connections::Fresh,
-        "fresh-no-handshake" => Connections::FreshNoHandshake,
-        "persistent" => Connections::Persistent,
-        "single" => Connections::Single,
-        word => unreachable!("connections {word}"),
-    })
+    Ok(Traffic::List { path, connections: section.get_or("connections", Connections::Fresh)? })
 }
 
 /// Whether the source's flows share connections.
@@ -383,11 +367,11 @@ pub(crate) fn is_persistent(traffic: &Traffic) -> bool {
         Traffic::Poisson(Arrivals { connections, .. })
         | Traffic::LogNormal { arrivals: Arrivals { connections, .. }, .. }
         | Traffic::RequestResponse { arrivals: Arrivals { connections, .. }, .. }
-        | Traffic::Incast { connections, .. }
+        | Traffic::Incast(Incast { connections, .. })
         | Traffic::List { connections, .. } => {
             matches!(connections, Connections::Persistent | Connections::Single)
         }
-        Traffic::OnOff { .. } => true,
-        Traffic::LongLived { .. } | Traffic::Probe { .. } => false,
+        Traffic::OnOff(_) => true,
+        Traffic::LongLived(_) | Traffic::Probe { .. } => false,
     }
 }

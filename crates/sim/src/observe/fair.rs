@@ -12,7 +12,7 @@ use crate::traffic::FlowStart;
 use std::collections::BTreeMap;
 use switchbed_qdisc::fairness::{Party, Share, Shares};
 use switchbed_qdisc::units::{Rate, Time};
-use switchbed_spec::{Scenario, Traffic};
+use switchbed_spec::{OnOff, Scenario, Traffic};
 
 /// A flow that claims a part of every link of its path.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,7 +106,9 @@ impl FairShares {
         let mut shares = FairShares::new(rates, party, initial_shares(scenario));
         (shares.seed, shares.payload) = (run.seed, mss / (mss + header));
         for entry in traffic {
-            let Traffic::OnOff { from, to, burst, rate, classes, start, stagger, stop, .. } = entry
+            let Traffic::OnOff(OnOff {
+                from, to, burst, rate, classes, start, stagger, stop, ..
+            }) = entry
             else {
                 continue;
             };

@@ -5,9 +5,9 @@ use crate::ids::HostId;
 use crate::random::Stream;
 use switchbed_qdisc::Random;
 use switchbed_qdisc::units::{Span, Time};
-use switchbed_spec::{Sizes, Traffic};
+use switchbed_spec::{Incast as Entry, Sizes};
 
-/// A [`Traffic::Incast`] entry's flows, in canonical order: round by round, in a round by
+/// An entry's flows, in canonical order: round by round, in a round by
 /// sender. Sizes are drawn in that order. Classes are dealt to the flows of a round sender
 /// by sender in the order named.
 #[derive(Debug)]
@@ -29,25 +29,13 @@ impl Incast {
     /// # Errors
     /// Says what is wrong and what would be right.
     pub(super) fn new(
-        entry: &Traffic,
+        entry: &Entry,
         hosts: Hosts,
         seed: u64,
         place: usize,
     ) -> Result<Incast, String> {
-        let Traffic::Incast {
-            from,
-            to,
-            sizes,
-            flows_each,
-            rounds,
-            every,
-            classes,
-            start,
-            connections,
-        } = entry
-        else {
-            unreachable!("only called for incast");
-        };
+        let Entry { from, to, sizes, flows_each, rounds, every, classes, start, connections } =
+            entry;
         hosts.many_to_one(from, *to)?;
         if *flows_each == 0 || *rounds == 0 {
             return Err("`flows_each` and `rounds` are at least 1".into());

@@ -3,19 +3,17 @@
 use super::{FlowStart, Hosts};
 use crate::ids::HostId;
 use switchbed_qdisc::units::{Span, Time};
-use switchbed_spec::Traffic;
+use switchbed_spec::LongLived;
 
-/// A [`Traffic::LongLived`] entry's flows in canonical order. Flow k of the entry is
+/// An entry's flows in canonical order. Flow k of the entry is
 /// sender by sender (in the order named) and starts k staggers after the first; classes
 /// are dealt in that order too. A vector, as all of them run at once anyway. Each has a
 /// connection of its own, with its handshake.
 ///
 /// # Errors
 /// Says what is wrong and what would be right.
-pub(super) fn flows(entry: &Traffic, hosts: Hosts) -> Result<Vec<FlowStart>, String> {
-    let Traffic::LongLived { from, to, flows_each, classes, start, stagger, stop } = entry else {
-        unreachable!("only called for long-lived traffic");
-    };
+pub(super) fn flows(entry: &LongLived, hosts: Hosts) -> Result<Vec<FlowStart>, String> {
+    let LongLived { from, to, flows_each, classes, start, stagger, stop } = entry;
     let (to, flows_each) = (*to, *flows_each);
     hosts.many_to_one(from, to)?;
     if flows_each == 0 {
@@ -53,12 +51,12 @@ mod tests {
     const HOSTS: Hosts =
         Hosts { count: 9, rate: Rate::from_gbps(1), mss: Bytes::new(1460), header: Bytes::new(40) };
 
-    fn entry(from: &[u32], flows_each: u32, stagger: Span, stop: Option<Span>) -> Traffic {
+    fn entry(from: &[u32], flows_each: u32, stagger: Span, stop: Option<Span>) -> LongLived {
         let (from, start) = (from.to_vec(), Span::from_ms(1));
-        Traffic::LongLived { from, to: 8, flows_each, classes: vec![0, 1, 2], start, stagger, stop }
+        LongLived { from, to: 8, flows_each, classes: vec![0, 1, 2], start, stagger, stop }
     }
 
-    fn summary(entry: &Traffic) -> Vec<(u64, u32, u8)> {
+    fn summary(entry: &LongLived) -> Vec<(u64, u32, u8)> {
         let flows = flows(entry, HOSTS).unwrap();
         assert!(flows.iter().all(|flow| flow.dst == HostId(8) && flow.size.is_none()));
         flows

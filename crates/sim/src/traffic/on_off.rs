@@ -6,9 +6,9 @@ use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_qdisc::units::{Bytes, PS_PER_S, Rate, Span, Time};
-use switchbed_spec::{Off, Traffic};
+use switchbed_spec::{Off, OnOff as Entry};
 
-/// A [`Traffic::OnOff`] entry's bursts, in canonical order. A source is on for the time that
+/// An entry's bursts, in canonical order. A source is on for the time that
 /// its burst takes on its link, and off for what is left of burst / rate: exactly so, or
 /// exponentially distributed with that mean. It waits for nobody: bursts queue up on its
 /// connection.
@@ -37,16 +37,12 @@ impl OnOff {
     /// # Errors
     /// Says what is wrong and what would be right.
     pub(super) fn new(
-        entry: &Traffic,
+        entry: &Entry,
         hosts: Hosts,
         seed: u64,
         place: usize,
     ) -> Result<OnOff, String> {
-        let Traffic::OnOff { from, to, burst, rate, off: off_law, classes, start, stagger, stop } =
-            entry
-        else {
-            unreachable!("only called for on-off traffic");
-        };
+        let Entry { from, to, burst, rate, off: off_law, classes, start, stagger, stop } = entry;
         hosts.many_to_one(from, *to)?;
         if classes.is_empty() {
             return Err("`classes` is empty; give at least one, as in `[0]`".into());

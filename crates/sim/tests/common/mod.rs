@@ -182,14 +182,16 @@ pub fn long_lived(mut scenario: Scenario, classes: &[u8], until: Span) -> Scenar
         other => other,
     };
     scenario.traffic = (0..senders)
-        .map(|host| Traffic::LongLived {
-            from: vec![host],
-            to: senders,
-            flows_each: 1,
-            classes: vec![classes[host as usize]],
-            start: Span::ZERO,
-            stagger: Span::ZERO,
-            stop: None,
+        .map(|host| {
+            Traffic::LongLived(LongLived {
+                from: vec![host],
+                to: senders,
+                flows_each: 1,
+                classes: vec![classes[host as usize]],
+                start: Span::ZERO,
+                stagger: Span::ZERO,
+                stop: None,
+            })
         })
         .collect();
     scenario.run.until = Some(until);
