@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Program
+from forked import HANGS_S
 from live_lab import FOR_A_WHILE, LAB, STEP, bulk, queues_of
 from live_switch import ip, wait_for
 
@@ -51,16 +52,16 @@ def test_a_lab_that_runs_is_kept_and_its_iperf3_ends_with_it(
     words += [word for each in sets for word in ("--set", each)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as lab:
         # Until its hosts are at work: with a server each for iperf3's two flows.
-        wait_for(lambda: len(inside(f"sb-{name}-h2")) >= 3, 60)
+        wait_for(lambda: len(inside(f"sb-{name}-h2")) >= 3)
         processes = [pid for host in range(3) for pid in inside(f"sb-{name}-h{host}")]
         refused = switchbed("live", "lab", file, code=2)
         assert "runs already" in refused.stderr
         assert f"kept lab {name}" in switchbed("live", "lab", "clean").stdout
         switchbed("live", "show", "--socket", f"/run/switchbed/lab-{name}.sock")
         lab.send_signal(signal.SIGKILL)
-        lab.wait(timeout=20)
+        lab.wait(timeout=HANGS_S)
     assert f"removed lab {name}" in switchbed("live", "lab", "clean").stdout
-    wait_for(lambda: not any(Path("/proc", pid).exists() for pid in processes), 5)
+    wait_for(lambda: not any(Path("/proc", pid).exists() for pid in processes))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Program
+from forked import HANGS_S
 from live_lab import shows
 from live_switch import inside, ip, may_be_punctual, namespaces, running, started, tap
 
@@ -173,7 +174,7 @@ def transfer(a: str, b: str, scale: float) -> list[list[int]]:
         assert sink.stdout is not None
         assert sink.stdout.readline() == "ready\n"
         with inside(a, SEND, "10.0.0.2", str(0.002 / scale)) as source:
-            out, _ = sink.communicate(timeout=30 / scale)
+            out, _ = sink.communicate(timeout=HANGS_S)
             source.kill()
     found: list[list[int]] = json.loads(out)
     return found

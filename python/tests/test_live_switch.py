@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Program
+from forked import HANGS_S
 from live_switch import SWITCH, holders, inside, ip, namespaces, running, tap, transfer
 
 __all__ = ["namespaces"]
@@ -62,7 +63,7 @@ def test_what_would_break_it_is_refused_with_what_mends_it(
             assert needed in mending, line
             subprocess.run(mending.split(), check=True, capture_output=True)
         with running(command, tmp_path, SWITCH + ports):
-            assert transfer(a, b, "10.0.0.2") < 5
+            transfer(a, b, "10.0.0.2")
     finally:
         for each in (name, other):
             ip("link", "delete", each)
@@ -129,7 +130,7 @@ def test_two_capabilities_are_enough_and_are_given_up(
             ip("link", "set", "dev", name, "netns", netns)
             ip("-n", netns, "address", "add", f"10.0.0.{i + 1}/24", "dev", name)
             ip("-n", netns, "link", "set", "dev", name, "up")
-        assert transfer(namespaces[0], namespaces[1], "10.0.0.2") < 10
+        transfer(namespaces[0], namespaces[1], "10.0.0.2")
 
 
 NO_RIGHTS = {(f"Cap{kind}", 0) for kind in ("Inh", "Prm", "Eff", "Amb")}
@@ -155,7 +156,7 @@ FLOOD = """
     kinds = [bytes.fromhex(kind) for kind in ("0800", "86dd", "8100", "88a8", "0806", "88e5")]
     end = time.monotonic() + 2
     sent = 0
-    while time.monotonic() < end:
+    while time.monotonic() < end or sent < 20_000:
         for _ in range(50):
             frame = small
             if sent % 4 == 0:
@@ -185,12 +186,12 @@ def test_floods_and_malformed_frames_do_no_harm(
         to = link["address"].replace(":", "")
         # From c to b, while a and b hold a conversation in the other direction.
         with inside(namespaces[2], FLOOD, names[2], to) as flood:
-            assert transfer(namespaces[1], namespaces[0], "10.0.0.1") < 20
-            out, _ = flood.communicate(timeout=30)
+            transfer(namespaces[1], namespaces[0], "10.0.0.1")
+            out, _ = flood.communicate(timeout=HANGS_S)
         assert int(out) > 1000
         stats = json.loads(switchbed("live", "stats", "--json", "--socket", socket).stdout)
         assert stats["ports"][2]["received_packets"] > 1000
-        assert transfer(namespaces[0], namespaces[1], "10.0.0.2") < 5
+        transfer(namespaces[0], namespaces[1], "10.0.0.2")
 
 
 TAKE_FRAMES = """
@@ -266,7 +267,7 @@ def test_frames_of_every_shape_cross_existing_interfaces_untouched(
             assert sink.stdout is not None
             assert sink.stdout.readline() == "ready\n"
             with inside(namespaces[0], SEND_FRAMES, "eth0", *sent) as source:
-                out, _ = sink.communicate(timeout=20)
+                out, _ = sink.communicate(timeout=HANGS_S)
             assert source.returncode == 0
         assert out.split() == sent
     finally:

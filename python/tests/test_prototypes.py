@@ -12,6 +12,7 @@ from typing import Any
 import prototype_schemes
 import pytest
 from conftest import AT_ONCE_S, SINGLE, Program
+from forked import HANGS_S
 
 import switchbed as sb
 from switchbed import prototype
@@ -553,7 +554,7 @@ def test_a_run_ends_when_nobody_waits_for_it(command: list[str], tmp_path: Path,
         assert process.stderr.readline() == "begun\n"
         (child,) = children_of(process.pid)
         process.kill()
-    end = time.monotonic() + 20
+    end = time.monotonic() + HANGS_S
     while Path(f"/proc/{child}").exists():
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -37,6 +37,8 @@ WATCH_S = 0.01
 """How often receivers read what has reached them."""
 POLL_S = 0.5
 """How often hosts are asked whether their flows have ended."""
+END_S = 60.0
+"""What the switch may take to end and to write what it has, on a machine as slow as any."""
 MOST_HOSTS = 64
 
 
@@ -337,7 +339,7 @@ def _measure(
     for error in sorted({error for report in reports for error in report["errors"]}):
         setup.notes.append(f"iperf3: {error}")
     control.ask(socket, "stop")
-    switch.wait(timeout=10)
+    switch.wait(timeout=END_S)
     stats = json.loads((out / "stats.json").read_text())
     counters = measured.count(reports, stats, measured.count(warm_reports, warm))
     return measured.gather(setup, reports, stats, counters, out / "series.parquet", start, zero)
