@@ -37,6 +37,7 @@ class Result:
         read: Callable[[str], "pl.DataFrame | None"],
         arrow: dict[str, Table] | None = None,
         program: str = f"{__version__} (build {__build__})",
+        folder: Path | None = None,
     ) -> None:
         """Use `Scenario.run` or `Result.load`. `read` gives a table by its name."""
         self.outcome = outcome
@@ -46,6 +47,7 @@ class Result:
         self._arrow = arrow
         self.program = program
         """The version and build of Switchbed that ran it."""
+        self._folder = folder
 
     @classmethod
     def of_run(cls, plan: Plan, results: Results, outcome: Outcome) -> Self:
@@ -79,7 +81,7 @@ class Result:
         scheme = manifest["scenario"]["scheme"]["name"]
         outcome = Outcome(0, settings or manifest["settings"], scheme, summary, 0.0)
         program = f"{manifest['version']} (build {manifest['build']})"
-        return cls(outcome, manifest["scenario"], read, program=program)
+        return cls(outcome, manifest["scenario"], read, program=program, folder=place)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -153,7 +155,8 @@ class Result:
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{key}={value}" for key, value in self.settings.items())
-        return f"Result({settings or self.label}, seed {self.seed})"
+        place = f", {self._folder}" if self._folder else ""
+        return f"Result({settings or self.label}, seed {self.seed}{place})"
 
     def _table(self, name: str) -> "pl.DataFrame":
         import polars as pl
