@@ -319,7 +319,12 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # of an encoding that may lack a character
             stream.reconfigure(errors="backslashreplace")
-    finish(lambda: cli.main(prog_name="switchbed", standalone_mode=False))
+
+    def work() -> object:
+        signals.install()
+        return cli.main(prog_name="switchbed", standalone_mode=False)
+
+    finish(work)
 
 
 def finish(work: Callable[[], object]) -> NoReturn:
@@ -328,7 +333,6 @@ def finish(work: Callable[[], object]) -> NoReturn:
     status: object
     try:
         try:
-            signals.install()
             status = work()
         finally:
             signals.over()

@@ -81,7 +81,7 @@ def due() -> None:
 
 
 def over() -> None:
-    """The work is done or given up: from now on none raises."""
+    """The work is done or given up: until `leave` none raises."""
     _STATE.held += 1
 
 
@@ -103,6 +103,7 @@ def leave(status: int) -> NoReturn:
             signal.signal(number, signal.SIG_DFL)
     if _STATE.waits is not None:
         status = 128 + _STATE.waits
+    _STATE.held, _STATE.waits = 0, None  # where commands run in one process
     if any(thread.is_alive() for thread in busy):
         sys.stdout.flush()
         sys.stderr.flush()
