@@ -228,3 +228,12 @@ def test_what_cannot_be_drawn_is_said_in_one_line(
 
 def _single(**changed: Any) -> sb.Result:
     return sb.Scenario(tomllib.loads(SINGLE)).with_(changed).run()
+
+
+def test_a_run_that_lacks_something_is_told_by_its_directory(
+    switchbed: Program, single: Path, tmp_path: Path
+) -> None:
+    single.write_text(single.read_text().replace('series_every = "100us"', ""))
+    switchbed("run", single, "--set", "flows=20", "--out", "out")
+    said = switchbed("plot", "queue", tmp_path / "out", "--out", "q.svg", code=2).stderr
+    assert f"{tmp_path / 'out'}): has no series; run it with measure.series_every" in said
