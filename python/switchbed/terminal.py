@@ -13,7 +13,7 @@ UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 def clean(text: str) -> str:
     r"""The text with what a terminal would obey made visible, as `\x1b`."""
-    return _replace(text, lambda char: char.encode("unicode_escape").decode())
+    return _replace(text, lambda char: repr(char)[1:-1])
 
 
 def clean_json(text: str) -> str:

@@ -103,7 +103,9 @@ def test_a_switch_without_roots_rights_does_all_its_work(
 ) -> None:
     pcap, out = tmp_path / "a.pcap", tmp_path / "out"
     tmp_path.chmod(0o700)
+    # A label that must be shown otherwise: what that takes cannot be read any more.
     text = SWITCH.replace("[switch]", 'series_every = "5ms"\n[switch]')
+    text = text.replace('name = "none"', 'name = "none"\nlabel = "\\u001b[1m"')
     text += tap(f"n{os.getpid()}a", namespaces[0], "10.0.0.1") + f'pcap = "{pcap}"\n'
     text += tap(f"n{os.getpid()}b", namespaces[1], "10.0.0.2")
     with running(command, tmp_path, text, "--out", str(out)) as socket:

@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -49,6 +51,15 @@ def test_what_a_terminal_obeys_is_made_visible() -> None:
     assert json.loads(text) == value
     assert "\U000e0001" not in text
     assert "漢" in text
+
+
+def test_to_show_it_takes_nothing_that_is_not_loaded() -> None:
+    """A live switch has given up the right to read it."""
+    code = (
+        "import sys\nfrom switchbed.terminal import clean, clean_json\nsys.meta_path.clear()\n"
+        r"assert (clean('\x1b'), clean_json('\u202e')) == (r'\x1b', r'\u202e')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_labels_of_runs_and_sweeps(compared: Path, tmp_path: Path) -> None:
