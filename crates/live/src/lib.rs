@@ -8,6 +8,7 @@
 //! `control` is how a switch that runs is asked and set.
 
 #![forbid(unsafe_code)]
+#![deny(unreachable_pub)]
 
 pub mod clock;
 #[cfg(target_os = "linux")]

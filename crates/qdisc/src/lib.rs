@@ -47,6 +47,7 @@
 //! those that notify is [`reaction`].
 
 #![forbid(unsafe_code)]
+#![deny(unreachable_pub)]
 
 pub mod arena;
 pub mod buffer;

@@ -47,7 +47,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// Its meaning, behind the kinds that have it.
-    pub fn doc(&self) -> String {
+    pub(crate) fn doc(&self) -> String {
         let (kinds, doc) = (self.kinds.join(", "), self.key.doc);
         match (doc.chars().next(), doc.chars().nth(1)) {
             _ if kinds.is_empty() => doc.to_owned(),

@@ -7,6 +7,7 @@
 //! every refusal is a [`Mistake`].
 
 #![forbid(unsafe_code)]
+#![deny(unreachable_pub)]
 
 mod catalog;
 mod expand;

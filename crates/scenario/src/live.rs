@@ -14,7 +14,7 @@ use switchbed_spec::scheme::{SchemeInfo, find};
 use switchbed_spec::{Classify, Switch};
 
 /// The tables of a live switch's file.
-pub const SECTIONS: [switchbed_spec::Section; 5] = [
+pub(crate) const SECTIONS: [switchbed_spec::Section; 5] = [
     LIVE,
     PORT,
     switchbed_spec::switch::SECTION,

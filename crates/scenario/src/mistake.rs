@@ -48,7 +48,7 @@ pub(crate) struct Origin {
 
 impl Origin {
     /// A mistake in what was written at `at`.
-    pub fn mistake(&self, at: At, key: &str, message: impl Into<String>) -> Mistake {
+    pub(crate) fn mistake(&self, at: At, key: &str, message: impl Into<String>) -> Mistake {
         let (file, line) = match at {
             At::Line(line) => (self.file.clone(), Some(line)),
             At::Override(i) => (self.overrides[i].clone(), None),

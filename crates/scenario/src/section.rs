@@ -28,7 +28,7 @@ pub(crate) struct Section<'a> {
 impl<'a> Section<'a> {
     /// Opens the section that `node` holds, an empty one if there is none. Refuses
     /// what is no table and keys that are not among `keys`.
-    pub fn open(
+    pub(crate) fn open(
         origin: &'a Origin,
         path: &str,
         keys: &'static [Param],
@@ -56,17 +56,17 @@ impl<'a> Section<'a> {
     }
 
     /// Whether the file has it.
-    pub fn is_written(&self) -> bool {
+    pub(crate) fn is_written(&self) -> bool {
         self.table.is_some()
     }
 
     /// The keys that it may have.
-    pub fn keys(&self) -> &'static [Param] {
+    pub(crate) fn keys(&self) -> &'static [Param] {
         self.keys
     }
 
     /// The full name of one of its keys.
-    pub fn key(&self, name: &str) -> String {
+    pub(crate) fn key(&self, name: &str) -> String {
         format!("{}.{name}", self.path)
     }
 
@@ -95,13 +95,13 @@ impl<'a> Section<'a> {
     }
 
     /// What the file gives for the key, not its default.
-    pub fn given(&self, name: &str) -> Option<&'a Node> {
+    pub(crate) fn given(&self, name: &str) -> Option<&'a Node> {
         let param = self.param(name);
         self.table.and_then(|table| table.get(param.name))
     }
 
     /// The key's value as a node: what the file gives, or the default.
-    pub fn node(&self, name: &str) -> Option<Node> {
+    pub(crate) fn node(&self, name: &str) -> Option<Node> {
         let default = || {
             let default = self.param(name).default?;
             Some(parse_value(default, At::Unwritten).unwrap_or_else(|_| Node::text(default)))
@@ -110,23 +110,23 @@ impl<'a> Section<'a> {
     }
 
     /// The key's value, or its default, or `None`.
-    pub fn maybe<T: Field>(&self, name: &str) -> Result<Option<T>, Mistake> {
+    pub(crate) fn maybe<T: Field>(&self, name: &str) -> Result<Option<T>, Mistake> {
         let kind = &self.param(name).kind;
         self.node(name).map(|node| self.read(kind, &node, name)).transpose()
     }
 
     /// The key's value, or its default. Without either it is missing.
-    pub fn get<T: Field>(&self, name: &str) -> Result<T, Mistake> {
+    pub(crate) fn get<T: Field>(&self, name: &str) -> Result<T, Mistake> {
         self.maybe(name)?.ok_or_else(|| self.missing(name))
     }
 
     /// The key's value, or another key's.
-    pub fn get_or<T: Field>(&self, name: &str, other: T) -> Result<T, Mistake> {
+    pub(crate) fn get_or<T: Field>(&self, name: &str, other: T) -> Result<T, Mistake> {
         Ok(self.maybe(name)?.unwrap_or(other))
     }
 
     /// The table that one of its keys holds, if it is given, as a section of its own.
-    pub fn inner(&self, name: &str) -> Result<Option<Section<'a>>, Mistake> {
+    pub(crate) fn inner(&self, name: &str) -> Result<Option<Section<'a>>, Mistake> {
         let ParamKind::Table(keys) = self.param(name).kind else {
             unreachable!("{name} takes no table")
         };
@@ -136,7 +136,7 @@ impl<'a> Section<'a> {
     }
 
     /// A list's items.
-    pub fn list<T: Field>(&self, name: &str) -> Result<Option<Vec<T>>, Mistake> {
+    pub(crate) fn list<T: Field>(&self, name: &str) -> Result<Option<Vec<T>>, Mistake> {
         let items = self.items(name)?;
         Ok(items.map(|items| items.into_iter().map(|item| self.typed(item, name)).collect()))
     }
@@ -159,7 +159,7 @@ impl<'a> Section<'a> {
     }
 
     /// The values of all its keys, defaults included; those left out are not among them.
-    pub fn values(&self) -> Result<Values, Mistake> {
+    pub(crate) fn values(&self) -> Result<Values, Mistake> {
         let entries = self.entries()?.into_iter();
         Ok(entries.map(|(name, value)| (name.to_owned(), value)).collect())
     }
@@ -194,7 +194,7 @@ impl<'a> Section<'a> {
     }
 
     /// The mistake that a value is which does not fit the others; `a.b` is of the table `a`.
-    pub fn unfit(&self, unfit: Unfit) -> Mistake {
+    pub(crate) fn unfit(&self, unfit: Unfit) -> Mistake {
         match unfit.param.split_once('.') {
             None => self.refuse(unfit.param, unfit.why),
             Some((table, param)) => match self.inner(table) {
@@ -206,7 +206,12 @@ impl<'a> Section<'a> {
     }
 
     /// Reads one value of the section, called `name` in messages.
-    pub fn read<T: Field>(&self, kind: &ParamKind, node: &Node, name: &str) -> Result<T, Mistake> {
+    pub(crate) fn read<T: Field>(
+        &self,
+        kind: &ParamKind,
+        node: &Node,
+        name: &str,
+    ) -> Result<T, Mistake> {
         Ok(self.typed(self.value(kind, node, name)?, name))
     }
 
@@ -215,12 +220,17 @@ impl<'a> Section<'a> {
     }
 
     /// The same as a value of its kind.
-    pub fn value(&self, kind: &ParamKind, node: &Node, name: &str) -> Result<Value, Mistake> {
+    pub(crate) fn value(
+        &self,
+        kind: &ParamKind,
+        node: &Node,
+        name: &str,
+    ) -> Result<Value, Mistake> {
         read(kind, node, self.packet).map_err(|why| self.wrong(name, node, &why))
     }
 
     /// The mistake that the key's value, given or default, is.
-    pub fn refuse(&self, name: &str, why: impl AsRef<str>) -> Mistake {
+    pub(crate) fn refuse(&self, name: &str, why: impl AsRef<str>) -> Mistake {
         match self.node(name) {
             Some(node) => self.wrong(name, &node, why.as_ref()),
             None => self.missing(name),
@@ -228,25 +238,25 @@ impl<'a> Section<'a> {
     }
 
     /// The mistake that a value of the section is.
-    pub fn wrong(&self, name: &str, node: &Node, why: &str) -> Mistake {
+    pub(crate) fn wrong(&self, name: &str, node: &Node, why: &str) -> Mistake {
         let at = if node.at == At::Unwritten { self.at } else { node.at };
         self.origin.mistake(at, &self.key(name), format!("is {node}: {why}"))
     }
 
     /// The mistake that a key is not given.
-    pub fn missing(&self, name: &str) -> Mistake {
+    pub(crate) fn missing(&self, name: &str) -> Mistake {
         self.missing_like(name, &example(&self.param(name).kind))
     }
 
     /// The mistake that a key is not given, which could be `example`.
-    pub fn missing_like(&self, name: &str, example: &str) -> Mistake {
+    pub(crate) fn missing_like(&self, name: &str, example: &str) -> Mistake {
         let message = format!("is missing: write {name} = {example}");
         self.origin.mistake(self.at, &self.key(name), message)
     }
 
     /// Closes the section: a key that was given and never asked for does not apply to
     /// `what` the scenario chose.
-    pub fn close(&self, what: &str) -> Result<(), Mistake> {
+    pub(crate) fn close(&self, what: &str) -> Result<(), Mistake> {
         let asked = self.asked.borrow().clone();
         for entry in self.table.iter().flat_map(|table| &table.entries) {
             if !asked.contains(&entry.key.as_str()) {

@@ -51,13 +51,13 @@ pub(crate) struct Entry {
 }
 
 impl Table {
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
     /// The value of `key`, which is put there as an empty table, written at `at`, if
     /// it is missing.
-    pub fn get_or_insert(&mut self, key: &str, at: At) -> &mut Node {
+    pub(crate) fn get_or_insert(&mut self, key: &str, at: At) -> &mut Node {
         let i = self.entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
             let value = Node { at, data: Data::Table(Table::default()) };
             self.entries.push(Entry { key: key.to_owned(), at, value });
@@ -67,41 +67,41 @@ impl Table {
     }
 
     /// The value of `key`, to change.
-    pub fn entry(&mut self, key: &str) -> Option<&mut Node> {
+    pub(crate) fn entry(&mut self, key: &str) -> Option<&mut Node> {
         self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value)
     }
 
     /// Puts `value` in the place of what `key` had.
-    pub fn insert(&mut self, key: &str, value: Node) {
+    pub(crate) fn insert(&mut self, key: &str, value: Node) {
         self.remove(key);
         self.entries.push(Entry { key: key.to_owned(), at: value.at, value });
     }
 
-    pub fn remove(&mut self, key: &str) {
+    pub(crate) fn remove(&mut self, key: &str) {
         self.entries.retain(|entry| entry.key != key);
     }
 }
 
 impl Node {
-    pub fn text(text: &str) -> Node {
+    pub(crate) fn text(text: &str) -> Node {
         Node { at: At::Unwritten, data: Data::Text(text.to_owned()) }
     }
 
-    pub fn as_text(&self) -> Option<&str> {
+    pub(crate) fn as_text(&self) -> Option<&str> {
         match &self.data {
             Data::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub fn as_table(&self) -> Option<&Table> {
+    pub(crate) fn as_table(&self) -> Option<&Table> {
         match &self.data {
             Data::Table(table) => Some(table),
             _ => None,
         }
     }
 
-    pub fn as_list(&self) -> Option<&[Node]> {
+    pub(crate) fn as_list(&self) -> Option<&[Node]> {
         match &self.data {
             Data::List(list) => Some(list),
             _ => None,
@@ -109,7 +109,7 @@ impl Node {
     }
 
     /// Lets it have been written at `at`, with all it contains.
-    pub fn move_to(&mut self, at: At) {
+    pub(crate) fn move_to(&mut self, at: At) {
         self.at = at;
         match &mut self.data {
             Data::List(list) => list.iter_mut().for_each(|node| node.move_to(at)),
@@ -124,7 +124,7 @@ impl Node {
     }
 
     /// The value as JSON.
-    pub fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         match &self.data {
             Data::Flag(flag) => Json::from(*flag),
             Data::Whole(n) => i64::try_from(*n).map_or(Json::from(*n as f64), Json::from),

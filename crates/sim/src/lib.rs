@@ -16,6 +16,7 @@
 //!
 //! On top, [`network`] deals the nodes of a graph out, and [`simulation`] is a run.
 #![deny(unsafe_code)]
+#![deny(unreachable_pub)]
 
 mod deployed;
 mod empty_network;

@@ -5,6 +5,7 @@
 //! the work of `scenario`.
 
 #![forbid(unsafe_code)]
+#![deny(unreachable_pub)]
 
 pub mod build;
 pub mod deploy;

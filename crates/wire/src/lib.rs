@@ -6,6 +6,7 @@
 //! header contradicts itself or is cut short is one without IP, to be forwarded untouched.
 
 #![forbid(unsafe_code)]
+#![deny(unreachable_pub)]
 
 pub mod build;
 pub mod cnm;

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 /// Some counters of an interface. Their files stay open: they can be read wherever the interface is
 /// put, and without any right.
-pub struct Overruns {
+pub(super) struct Overruns {
     counters: Vec<Counter>,
 }
 
@@ -19,7 +19,7 @@ struct Counter {
 
 impl Overruns {
     /// Counts from now on. A counter that the interface does not have stays out.
-    pub fn of(interface: &str, names: &[&str]) -> Overruns {
+    pub(super) fn of(interface: &str, names: &[&str]) -> Overruns {
         let path = |name: &&str| format!("/sys/class/net/{interface}/statistics/{name}");
         let counters = names.iter().filter_map(|name| {
             let file = File::open(path(name)).ok()?;
@@ -30,7 +30,7 @@ impl Overruns {
     }
 
     /// All of them together.
-    pub fn count(&mut self) -> u64 {
+    pub(super) fn count(&mut self) -> u64 {
         let counted = self.counters.iter_mut().map(|counter| {
             counter.last = value(&counter.file).unwrap_or(counter.last);
             counter.last.saturating_sub(counter.before)

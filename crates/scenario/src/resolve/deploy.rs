@@ -21,7 +21,7 @@ pub(crate) struct Context<'a> {
 
 impl Context<'_> {
     /// Every entry of the file.
-    pub fn resolve(&self, root: &Table) -> Result<Vec<Deploy>, Mistake> {
+    pub(super) fn resolve(&self, root: &Table) -> Result<Vec<Deploy>, Mistake> {
         let entries = root.get("deploy").and_then(Node::as_list).unwrap_or_default();
         let mut taken: Vec<String> = Vec::new();
         let mut resolved = Vec::new();

@@ -27,7 +27,7 @@ pub(crate) struct Context<'a> {
 
 impl Context<'_> {
     /// Every source of the file.
-    pub fn resolve(&self, root: &Table) -> Result<Vec<Traffic>, Mistake> {
+    pub(super) fn resolve(&self, root: &Table) -> Result<Vec<Traffic>, Mistake> {
         let node = root.get("traffic");
         let sources = node.and_then(|node| node.as_list()).unwrap_or_default();
         if sources.is_empty() {

@@ -18,7 +18,7 @@ pub(crate) mod drive;
 pub(crate) mod phases;
 pub(crate) mod prefetch;
 mod shard;
-pub mod tie;
+pub(crate) mod tie;
 mod wakes;
 
 pub(crate) use drive::{Engine, Ran};

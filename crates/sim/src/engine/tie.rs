@@ -16,20 +16,20 @@ const SPREAD: u32 = 0x9_e375;
 
 /// How a run breaks ties.
 #[derive(Clone, Copy, Debug)]
-pub struct Ties {
+pub(crate) struct Ties {
     salt: u64,
 }
 
 impl Ties {
     /// The run of a seed.
-    pub const fn new(seed: u64) -> Ties {
+    pub(crate) const fn new(seed: u64) -> Ties {
         Ties { salt: mixed(seed ^ 0x7469_6573) }
     }
 
     /// A link's place among the arrivals at a time: another permutation of the ranks (below
     /// 2^20) at each time.
     #[inline]
-    pub const fn order(self, at: Time, rank: Rank) -> u32 {
+    pub(crate) const fn order(self, at: Time, rank: Rank) -> u32 {
         let key = self.key(at);
         let mut bits = (rank.0 ^ key as u32) & MASK;
         bits = bits.wrapping_mul(SPREAD) & MASK;

@@ -10,7 +10,7 @@
 //! | `notice` | what the applications at both ends of a connection know of each other |
 
 pub(crate) mod fabric;
-pub mod host;
+pub(crate) mod host;
 mod link;
 pub(crate) mod notice;
 mod switch;

@@ -4,19 +4,19 @@ use switchbed_qdisc::units::Time;
 
 /// What is left of a table's room.
 #[derive(Clone, Debug)]
-pub struct Room {
+pub(crate) struct Room {
     rows: u64,
     full_at: Option<Time>,
 }
 
 impl Room {
     /// For so many rows.
-    pub fn new(rows: u64) -> Room {
+    pub(crate) fn new(rows: u64) -> Room {
         Room { rows, full_at: None }
     }
 
     /// Whether so many rows more find room at `now`. Once some did not, none does.
-    pub fn take(&mut self, rows: u64, now: Time) -> bool {
+    pub(crate) fn take(&mut self, rows: u64, now: Time) -> bool {
         if self.full_at.is_none() && rows <= self.rows {
             self.rows -= rows;
             return true;
@@ -26,13 +26,13 @@ impl Room {
     }
 
     /// So many rows are forgotten.
-    pub fn give(&mut self, rows: u64) {
+    pub(crate) fn give(&mut self, rows: u64) {
         self.rows += rows;
         self.full_at = None;
     }
 
     /// Since when it is full; `None`: all rows found room.
-    pub fn full_at(&self) -> Option<Time> {
+    pub(crate) fn full_at(&self) -> Option<Time> {
         self.full_at
     }
 }

@@ -12,7 +12,7 @@ const DECIMALS: i64 = 12;
 ///
 /// # Errors
 /// Says what is wrong and what would be right, of the text in quotes.
-pub fn parse(text: &str) -> Result<Time, String> {
+pub(super) fn parse(text: &str) -> Result<Time, String> {
     let wrong = || format!("`{text}` is not a time; write decimal seconds, as in `0.0015`");
     if text.starts_with('-') {
         return Err(format!("`{text}` is before the run begins; flows start at 0 or later"));
@@ -49,7 +49,7 @@ pub fn parse(text: &str) -> Result<Time, String> {
 }
 
 /// The instant as decimal seconds, all its picoseconds and no trailing zeros.
-pub fn print(time: Time) -> String {
+pub(super) fn print(time: Time) -> String {
     const PS: u64 = switchbed_qdisc::units::PS_PER_S;
     let (s, ps) = (time.as_ps() / PS, time.as_ps() % PS);
     let decimals = format!("{ps:012}");

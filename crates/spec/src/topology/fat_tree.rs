@@ -15,7 +15,7 @@ use switchbed_qdisc::params;
 use switchbed_qdisc::units::{Rate, Span};
 
 /// Most ports of a fat-tree's switches: k³/4 hosts, 3k³/2 ports.
-pub const MAX_K: u64 = 88;
+pub(super) const MAX_K: u64 = 88;
 
 params! {
     /// A fat-tree's parameters.

@@ -17,7 +17,7 @@ use switchbed_spec::{Limiters, Reaction};
 
 /// A host's card.
 #[derive(Debug)]
-pub struct Card {
+pub(crate) struct Card {
     seed: u64,
     host: HostId,
     line: Line,
@@ -47,7 +47,7 @@ struct Group {
 
 impl Card {
     /// The card of a host, whose line has this rate.
-    pub fn new(host: HostId, rate: Rate, seed: u64) -> Card {
+    pub(crate) fn new(host: HostId, rate: Rate, seed: u64) -> Card {
         Card {
             seed,
             host,
@@ -62,7 +62,7 @@ impl Card {
     }
 
     /// The group of a new connection.
-    pub fn group(&mut self, class: u8, settings: Option<&Reaction>) -> GroupId {
+    pub(crate) fn group(&mut self, class: u8, settings: Option<&Reaction>) -> GroupId {
         let class = match settings.map_or(Limiters::Flow, |settings| settings.card.limiters) {
             Limiters::Flow => {
                 let Some(id) = self.idle.pop() else { return self.add() };
@@ -82,7 +82,7 @@ impl Card {
     }
 
     /// A connection of a group is closed; it has nothing to send.
-    pub fn leave(&mut self, id: GroupId, settings: Option<&Reaction>) {
+    pub(crate) fn leave(&mut self, id: GroupId, settings: Option<&Reaction>) {
         let own = settings.is_none_or(|settings| settings.card.limiters == Limiters::Flow);
         if own && !self.groups[id.index()].waits {
             self.idle.push(id);
@@ -97,22 +97,28 @@ impl Card {
 
     /// Whether a group's rate is limited.
     #[inline]
-    pub fn limited(&self, group: GroupId) -> bool {
+    pub(crate) fn limited(&self, group: GroupId) -> bool {
         self.groups[group.index()].point.is_some()
     }
 
     /// The line has another rate from now on.
-    pub fn set_rate(&mut self, rate: Rate) {
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.line = Line::new(rate);
     }
 
     /// The line goes down, or is free again.
-    pub fn set_up(&mut self, up: bool, now: Time) {
+    pub(crate) fn set_up(&mut self, up: bool, now: Time) {
         self.free = if up { now } else { Time::NEVER };
     }
 
     /// A notification of so many steps for a group.
-    pub fn notify(&mut self, id: GroupId, settings: &ReactionSettings, steps: u8, now: Time) {
+    pub(crate) fn notify(
+        &mut self,
+        id: GroupId,
+        settings: &ReactionSettings,
+        steps: u8,
+        now: Time,
+    ) {
         let line = self.line.rate();
         let entity = u64::from(self.host.0) << 32 | u64::from(id.0);
         let rng = || Stream::new(self.seed, "reaction", entity);
@@ -123,7 +129,7 @@ impl Card {
     }
 
     /// A connection that was silent has something to send.
-    pub fn join(&mut self, group: GroupId, connection: ConnId, now: Time) {
+    pub(crate) fn join(&mut self, group: GroupId, connection: ConnId, now: Time) {
         let Group { waits, next, members, .. } = &mut self.groups[group.index()];
         members.push_back(connection);
         if std::mem::replace(waits, true) {
@@ -137,7 +143,7 @@ impl Card {
     }
 
     /// When it is to be asked for its next packet, if a group has one.
-    pub fn next(&self, now: Time) -> Option<Time> {
+    pub(crate) fn next(&self, now: Time) -> Option<Time> {
         let later = self.later.peek().map(|&Reverse((at, _))| at);
         let next = if self.due.is_empty() { later? } else { now };
         Some(next.max(self.free))
@@ -145,7 +151,7 @@ impl Card {
 
     /// Lets groups send until the line is taken. `poll` hands over a connection's next packet
     /// and says how long it is, or nothing where the connection has fallen silent.
-    pub fn send(
+    pub(crate) fn send(
         &mut self,
         settings: Option<&ReactionSettings>,
         now: Time,

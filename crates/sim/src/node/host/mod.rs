@@ -19,7 +19,7 @@ mod probes;
 mod settings;
 mod timers;
 
-pub use card::Card;
+pub(crate) use card::Card;
 pub use probes::ProbeSample;
 pub(crate) use settings::Settings;
 

@@ -83,7 +83,11 @@ impl Columns {
 
 impl Reader {
     /// Opens the file and reads its header.
-    pub fn open(path: &Path, hosts: Hosts, connection: ConnectionUse) -> Result<Reader, ListError> {
+    pub(super) fn open(
+        path: &Path,
+        hosts: Hosts,
+        connection: ConnectionUse,
+    ) -> Result<Reader, ListError> {
         let whole = |what: String| {
             let file = path.display().to_string();
             ListError { file, line: None, column: None, what }
@@ -109,7 +113,7 @@ impl Reader {
     }
 
     /// The error of this file.
-    pub fn wrong(
+    pub(super) fn wrong(
         &self,
         line: Option<u64>,
         column: Option<usize>,
@@ -124,7 +128,7 @@ impl Reader {
     }
 
     /// The next row's flow.
-    pub fn next(&mut self) -> Result<Option<FlowStart>, ListError> {
+    pub(super) fn next(&mut self) -> Result<Option<FlowStart>, ListError> {
         match self.csv.read_record(&mut self.record) {
             Ok(true) => {}
             Ok(false) => return Ok(None),
