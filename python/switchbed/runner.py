@@ -100,6 +100,7 @@ def run_all(
         pool.shutdown(wait=False, cancel_futures=True)
         if stopped_by is not None:
             stopped_by = _settle(futures, stopped_by)
+        del pool  # its end is told to its threads
     return Sweep(len(plans), list(_finished(futures)), stopped_by)
 
 

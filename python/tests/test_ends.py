@@ -161,7 +161,8 @@ def test_a_signal_as_a_result_directory_is_begun_leaves_no_draft(tmp_path: Path)
 
 WITH_A_SIGNAL = """
 import itertools, json, os, signal, sys
-from switchbed import __main__, cli, run
+import polars
+from switchbed import __main__, cli, report, run
 
 step, places = int(sys.argv.pop(1)), tuple(sys.argv.pop(1).split())
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -202,7 +203,7 @@ def test_ctrl_c_at_any_line_of_a_run_ends_it(single: Path, tmp_path: Path) -> No
     files = "futures/_base.py futures/thread.py threading.py runner.py signals.py cli.py store.py"
     words = ["run", str(single), "--set", "flows=20", "--out", "out", "--json", "found.json"]
     done = subprocess.run(
-        [sys.executable, "-c", WITH_A_SIGNAL, "97", files, *words],
+        [sys.executable, "-c", WITH_A_SIGNAL, "41", files, *words],
         cwd=tmp_path,
         capture_output=True,
         text=True,
