@@ -65,6 +65,7 @@ def test_a_scheme_is_a_line_of_the_registry_and_nowhere_else_by_name() -> None:
 
 
 PROGRAM = """
+//! Runs a file.
 fn main() {
     let file = std::env::args().nth(1).expect("a file");
     let plans = switchbed_scenario::plans(file.as_ref(), &[], None);
