@@ -95,8 +95,8 @@ impl SwitchGroup {
     }
 }
 
-/// Most ports of a network, hosts' own among them: the simulator's event queue names a link in
-/// 20 bits.
+/// Most ports of a network, hosts' own among them: gigabytes, and two and a half times the largest
+/// fat-tree that is run.
 pub const MAX_PORTS: u64 = (1 << 20) - 1;
 /// Most ports of a switch: a packet notes in 16 bits by which it came in. No number of switches
 /// may be greater, either, so that no product of two overflows.

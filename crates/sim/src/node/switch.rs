@@ -15,8 +15,9 @@ use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
 /// A message that is to be sent: when, to which host, what.
 type Told = (Time, HostId, Feedback);
 
-/// Messages that are to be sent, in the order of their times; in one word, as most switches have none.
+/// Messages that are to be sent, in the order of their times.
 #[derive(Default)]
+#[expect(clippy::box_collection, reason = "most switches have none: one word is enough")]
 pub(super) struct Feedbacks(Option<Box<VecDeque<Told>>>);
 
 impl Feedbacks {
