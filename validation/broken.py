@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 STORE = ROOT / "results" / "reproduce"
 BASE = '{ name = "per-queue", label = "Standard" }'
-RANK: dict[Word, int] = {"holds": 2, "direction": 1, "undecided": 0, "fails": 0}
+RANK: dict[Word, int] = {"holds": 3, "direction": 2, "undecided": 1, "fails": 0}
 """How much a verdict grants."""
 
 
