@@ -115,6 +115,28 @@ assert ray.is_initialized(), "a cluster that was there stays"
 assert (found.ran, found.failed) == (1, 1), found
 assert failure.settings == {"scheme.params.fails": True}
 assert "mine.py:5: Mine.intend: ValueError: as asked" in failure.message, failure.message
+
+def mine():  # a class that no file holds, as one of a notebook
+    from switchbed.prototype import Feedback, Notifier
+
+    class Tells(Notifier):
+        def __init__(self, port, fails):
+            self.above = 3000 if fails else 9000
+
+        def stored(self, view, queue, packet, rng):
+            return Feedback(9) if view.queue_bytes(queue) > self.above else None
+
+    return Tells
+
+scenario = sb.Scenario.from_file("scenario.toml").with_({
+    "scheme": sb.prototype.scheme(mine()), "reaction.limiters": "flow",
+})
+theirs = sb.sweep(scenario, "ray", name="mine", engine=sb.Ray())
+ours = sb.sweep(scenario, "threads", name="mine")
+assert theirs.ran == ours.ran == 2, theirs.failures
+assert min(theirs.frame["notifications"]) > 0
+assert theirs.frame.drop("run").equals(ours.frame.drop("run"))
+
 there = ["--engine", "ray", "--address", ray.get_runtime_context().gcs_address]
 done = subprocess.run([sys.argv[1], "sweep", "scenario.toml", "--seeds", "2", *there], check=False)
 assert done.returncode == 1
@@ -130,9 +152,8 @@ class Mine(Marker):
 """
 
 
-def test_on_a_cluster_that_is_there_a_failing_run_is_recorded_and_the_rest_goes_on(
-    command: list[str], tmp_path: Path
-) -> None:
+def test_schemes_in_python_on_a_cluster_that_is_there(command: list[str], tmp_path: Path) -> None:
+    """A run that fails is recorded and the rest goes on; classes of no file are sent along."""
     scheme = '[scheme]\nname = "python"\nparams = { file = "mine.py", class = "Mine" }\n'
     text = re.sub(r"\[scheme\].*?(?=\[transport\])", scheme, SINGLE, flags=re.S)
     text += '[compare]\n"scheme.params.fails" = [true, false]\n'

@@ -14,8 +14,15 @@ from test_sweeps import contents
 
 import switchbed as sb
 from switchbed import _native
+from switchbed.prototype import Intent, Marker, Packet, Port, Random, View, scheme
 from switchbed.sweeps import key
 
+LONG = """from switchbed.prototype import Intent, Marker
+class Long(Marker):
+    def __init__(self, port, threshold): ...
+    def intend(self, view, queue, packet, rng):
+        return Intent.Mark if view.queue_bytes(queue) > 9000 else Intent.Pass
+"""
 FAKE = Path(__file__).with_name("fake_slurm.py")
 
 
@@ -121,6 +128,34 @@ def test_jobs_can_be_processes_of_this_machine(tmp_path: Path) -> None:
     engine = sb.Slurm(cluster="local", runs_per_job=4)
     found = sb.sweep(tmp_path / "sweep.toml", tmp_path / "store", engine=engine)
     assert (found.ran, found.failed, len(found.frame)) == (8, 0, 8)
+
+
+def test_schemes_in_python_run_in_jobs(tmp_path: Path) -> None:
+    """One of a file, and one of no file, which is sent along."""
+    (tmp_path / "mine.py").write_text(LONG)
+
+    class Never(Marker):
+        def __init__(self, port: Port, threshold: int) -> None: ...
+
+        def intend(self, view: View, queue: int, packet: Packet, rng: Random) -> Intent:
+            return Intent.Pass
+
+    of_a_file = {
+        "name": "python",
+        "label": "long",
+        "params": {"file": str(tmp_path / "mine.py"), "class": "Long"},
+    }
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    scenario = sb.Scenario.from_file(tmp_path / "sweep.toml").with_(
+        {"compare.load": [0.8], "compare.scheme": [of_a_file, scheme(Never, label="never")]}
+    )
+    slurm = sb.Slurm(cluster="local", runs_per_job=8)
+    theirs = sb.sweep(scenario, tmp_path / "slurm", engine=slurm)
+    ours = sb.sweep(scenario, tmp_path / "threads")
+    assert (theirs.ran, theirs.failed) == (ours.ran, 0)
+    assert theirs.frame.drop("run").equals(ours.frame.drop("run"))
+    marked = theirs.frame.group_by("scheme").agg(pl.col("marks").sum())
+    assert dict(marked.iter_rows())["never"] == 0 < dict(marked.iter_rows())["long"]
 
 
 def test_without_slurm_it_is_said(switchbed: Program, sweep: Path, tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ def scheme(
     """Classes of a Python file as a scheme, for `Scenario.with_` and its `compare.scheme`:
     `with_(scheme=scheme(MyMarker, threshold="20pkt"))`. `params` are theirs and the base's.
 
-    Classes of a prompt or a notebook will do, too; such runs share this process's one core, and
-    sweeps do not keep them for another time."""
+    Classes of a prompt or a notebook will do, too; such runs share this process's one core unless
+    they are sent to Ray or Slurm, and sweeps do not keep them for another time."""
     files = {_file(cls) for cls in classes}
     if len(files) != 1:
         raise Mistake(f"scheme() takes classes of one file, and these are of {len(files)}")

@@ -1,16 +1,19 @@
-"""Classes that no file holds, of a prompt or a notebook: they live in this process alone."""
+"""Classes that no file holds, of a prompt or a notebook: they live in this process, and in those
+that a cluster's engine sends them to."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 PREFIX = "memory:"
 """What stands for a file's name."""
-_kept: list[dict[str, type]] = []
+Classes = Mapping[str, type]
+_kept: dict[str, Classes] = {}
 
 
 def keep(classes: Sequence[type]) -> str:
     """Keeps the classes. Returns what stands for their file's name."""
-    _kept.append({cls.__qualname__: cls for cls in classes})
-    return f"{PREFIX}{len(_kept)}"
+    file = f"{PREFIX}{len(_kept) + 1}"
+    _kept[file] = {cls.__qualname__: cls for cls in classes}
+    return file
 
 
 def holds(file: str) -> bool:
@@ -20,7 +23,14 @@ def holds(file: str) -> bool:
 
 def find(file: str, name: str) -> type | None:
     """The class of that name; `None` if it is another process's."""
-    number = file.removeprefix(PREFIX)
-    if not number.isdigit() or not 0 < int(number) <= len(_kept):
-        return None
-    return _kept[int(number) - 1].get(name)
+    return _kept.get(file, {}).get(name)
+
+
+def lend(files: Iterable[str]) -> dict[str, Classes]:
+    """The classes behind these names, for another process."""
+    return {file: _kept[file] for file in files if file in _kept}
+
+
+def borrow(lent: Mapping[str, Classes]) -> None:
+    """Has the classes of another process, under its names."""
+    _kept.update(lent)

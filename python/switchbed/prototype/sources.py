@@ -19,13 +19,18 @@ def schemes(scenario: dict[str, Any]) -> list[dict[str, Any]]:
 
 def files(scenario: dict[str, Any]) -> list[Path]:
     """Their files, each once."""
-    names = {scheme["params"]["file"] for scheme in schemes(scenario)}
+    names = set(map(_file, schemes(scenario)))
     return sorted(Path(name) for name in names if not memory.holds(name))
+
+
+def unknown(scenario: dict[str, Any]) -> set[str]:
+    """What stands for the files of those that no file holds."""
+    return {name for name in map(_file, schemes(scenario)) if memory.holds(name)}
 
 
 def known(scenario: dict[str, Any]) -> bool:
     """Whether all of them are in files."""
-    return not any(memory.holds(scheme["params"]["file"]) for scheme in schemes(scenario))
+    return not unknown(scenario)
 
 
 def of(file: Path) -> dict[str, bytes]:
@@ -48,6 +53,10 @@ def digest(file: Path) -> str:
     for name, content in of(file).items():
         known.update(f"{name} {len(content)}\n".encode() + content)
     return known.hexdigest()
+
+
+def _file(scheme: dict[str, Any]) -> str:
+    return str(scheme["params"]["file"])
 
 
 def _read(path: Path) -> bytes:

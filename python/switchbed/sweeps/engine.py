@@ -2,15 +2,17 @@
 (`slurm`). An engine is given the runs that are missing and sees to it that each is in the
 archive, whole or as a failure; what a run is and where it is kept is the same for all."""
 
+import json
 import os
 import pickle
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
 from switchbed._native import Mistake, Plan, Progress, __build__
+from switchbed.prototype import memory, sources
 from switchbed.sweeps import key as keys
 from switchbed.sweeps.archive import Archive
 
@@ -26,7 +28,9 @@ class Job:
     @property
     def task(self) -> "Task":
         """The same for another process."""
-        return Task(self.key, pickle.dumps(self.plan), Path.cwd())
+        lent = memory.lend(sources.unknown(json.loads(self.plan.scenario)))
+        inputs = keys.inputs(self.plan) if lent else self.key
+        return Task(self.key, inputs, pickle.dumps(self.plan), Path.cwd(), lent)
 
 
 @dataclass(frozen=True)
@@ -34,17 +38,22 @@ class Task:
     """A run on its way to another process, which plans it anew from the scenario's text."""
 
     key: str
+    inputs: str
+    """A hash of all that its results depend on."""
     pickled: bytes
     folder: Path
     """What paths of the plan are relative to."""
+    lent: Mapping[str, memory.Classes]
+    """Schemes in Python that no file holds; what carries the task carries classes by value."""
 
     @property
     def job(self) -> Job:
         """The run, which must be the one that was meant: the same build, the same inputs."""
         if self.folder.is_dir():
             os.chdir(self.folder)
+        memory.borrow(self.lent)
         plan: Plan = pickle.loads(self.pickled)
-        if keys.of(plan) != self.key:
+        if keys.inputs(plan) != self.inputs:
             raise Mistake(
                 f"on {os.uname().nodename} the run is another one: that machine needs the same "
                 f"build of switchbed (it has {__build__}) and the same files"

@@ -7,19 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from switchbed._native import SCHEMA_VERSION, Mistake, Plan, __build__
-from switchbed.prototype import sources
+from switchbed.prototype import memory, sources
 
 
 def of(plan: Plan) -> str:
+    """What the archive keeps it by: `inputs`, or where the source of a scheme in Python is not
+    known, a key of its own each time."""
+    known = sources.known(json.loads(plan.scenario))
+    return inputs(plan) if known else secrets.token_hex(16)
+
+
+def inputs(plan: Plan) -> str:
     """A hash of the resolved scenario, of the content of the files that it names (where they
-    are does not matter, nor does the title), and of the build. Where the source of a scheme in
-    Python is not known, no two keys are the same."""
+    are does not matter, nor does the title), and of the build."""
     scenario = json.loads(plan.scenario)
     scenario.pop("title", None)
-    if not sources.known(scenario):
-        return secrets.token_hex(16)
     for scheme in sources.schemes(scenario):
-        scheme["params"]["file"] = sources.digest(Path(scheme["params"]["file"]))
+        if not memory.holds(file := scheme["params"]["file"]):
+            scheme["params"]["file"] = sources.digest(Path(file))
     for traffic in scenario["traffic"]:
         if "file" in traffic:
             traffic["file"] = _content(Path(traffic["file"]))
