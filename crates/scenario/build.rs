@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 fn main() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
-    for name in ["qdisc", "spec", "sim", "scenario"] {
+    for name in ["qdisc", "congestion", "spec", "sim", "scenario"] {
         let src = crates.join(name).join("src");
         println!("cargo::rerun-if-changed={}", src.display());
         collect(&src, &mut files);

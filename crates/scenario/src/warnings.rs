@@ -5,7 +5,7 @@ use crate::summary::{BySize, Fct, Summary};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
-use switchbed_spec::{CongestionControl, Scenario, Traffic};
+use switchbed_spec::{Scenario, Traffic};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
 const FEW: u64 = 1000;
@@ -56,9 +56,9 @@ pub(crate) fn warnings(
     };
     let silent = flows.iter().filter(silent).count();
     if silent > 0 {
-        let why = match scenario.transport.control {
-            CongestionControl::Udp => "nothing is sent twice".to_string(),
-            _ => {
+        let why = match scenario.transport.control.about().tcp {
+            false => "nothing is sent twice".to_string(),
+            true => {
                 let timeout = scenario.transport.rto_initial;
                 format!("a lost SYN waits for transport.rto_initial, {timeout}")
             }

@@ -11,7 +11,7 @@ use switchbed_spec::transport::*;
 /// The settings of MQ-ECN's fig9.
 fn settings() -> Transport {
     Transport {
-        control: CongestionControl::Dctcp(Dctcp { g: 0.0625, alpha_start: 0.0625 }),
+        control: CongestionControl::Dctcp(DctcpParams { g: 0.0625, alpha_start: 0.0625 }),
         mss: Bytes::new(1460),
         header: Bytes::new(40),
         initial_window: 16,

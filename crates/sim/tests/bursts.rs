@@ -53,7 +53,7 @@ fn cedm(k1: f64) -> SchemeChoice {
 }
 
 const DCTCP: CongestionControl =
-    CongestionControl::Dctcp(Dctcp { g: 1.0 / 16.0, alpha_start: 1.0 });
+    CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 1.0 });
 
 /// Table I's conditions, or bursts after cuts too, as the analysis has them.
 fn lso(after_cut: bool) -> Option<Lso> {

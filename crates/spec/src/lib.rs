@@ -38,7 +38,8 @@ pub use switch::{BufferPolicy, Classify, Discipline, Switch};
 pub use topology::{Dumbbell, FatTree, LeafSpine, ParkingLot, Shape, Star, Topology};
 pub use traffic::{Arrivals, Connections, Incast, LongLived, Off, OnOff, Service, Sizes, Traffic};
 pub use transport::{
-    CongestionControl, Cubic, Dctcp, LossHalves, Restart, RttSampling, Transport, Warm, WindowCut,
+    CongestionControl, CubicParams, DctcpParams, LossHalves, Restart, RttSampling, Transport, Warm,
+    WindowCut,
 };
 
 use serde::Serialize;

@@ -1,9 +1,12 @@
-//! TCP's settings. Defaults are RFC 5681, 6298, 6675, 3168, 8257 and 9438 where they give
-//! one; what the papers' simulators do otherwise is a setting each.
+//! TCP's settings; those of each congestion control are in crate `congestion`. Defaults are RFC 5681,
+//! 6298, 6675 and 3168 where they give one; what the papers' simulators do otherwise is a setting
+//! each.
+
+pub use switchbed_congestion::{CongestionControl, CubicParams, DctcpParams};
 
 use crate::param::{Field, Params, Section, Unfit, Value, Values};
 use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_qdisc::{kinds, params, words};
+use switchbed_qdisc::{params, words};
 
 params! {
     /// The transport of every host.
@@ -75,55 +78,6 @@ pub const SECTION: Section = Section {
     doc: "TCP on every host.",
     keys: Transport::TABLE,
 };
-
-kinds! {
-    /// How the window grows and answers marks.
-    #[derive(Copy)]
-    pub enum CongestionControl {
-        /// How the window grows and answers marks, at most once a window of data.
-        kind = "dctcp";
-        /// cut by the marked fraction (RFC 8257).
-        Dctcp(Dctcp) = "dctcp",
-        /// halved.
-        EcnStar = "ecn-star" | "ecn*",
-        /// as for a loss (RFC 3168), which halves what loss_halves names; NewReno with
-        /// sack_blocks = 0.
-        Reno = "reno",
-        /// RFC 9438, marks as losses.
-        Cubic(Cubic) = "cubic",
-        /// no window, no ACKs, no TCP: packets go as the network card and its rate limiter let
-        /// them, and what is lost stays lost; of the other keys mss, header and ecn count.
-        Udp = "udp",
-    }
-}
-
-params! {
-    /// DCTCP's parameters.
-    #[derive(Copy)]
-    pub struct Dctcp {
-        /// Weight of a new sample of the marked fraction.
-        g: f64 = "0.0625" as FRACTION;
-        /// α of a new connection (RFC 8257: 1).
-        alpha_start: f64 = "1" as FRACTION;
-    }
-}
-
-params! {
-    /// CUBIC's parameters.
-    #[derive(Copy)]
-    pub struct Cubic {
-        /// How steeply the window grows, C, in packets/s³ (RFC 9438: 0.4).
-        c: f64 = "0.4" as number(0.0, 1e18);
-        /// What a cut leaves of the window, β (RFC 9438: 0.7).
-        beta: f64 = "0.7" as FRACTION;
-        /// A flow whose window has stopped growing gives way to newer ones (RFC 9438,
-        /// section 4.7).
-        fast_convergence: bool = "true";
-        /// The window is never below that of an AIMD as fair as Reno (RFC 9438, section
-        /// 4.3), which rules where RTTs are short.
-        reno_friendly: bool = "true";
-    }
-}
 
 words! {
     /// RTT samples.
@@ -198,9 +152,7 @@ impl Transport {
         };
         follows(key.mss, Value::Bytes(mtu - header));
         follows(key.initial_ssthresh, Value::Count(receive_window.into()));
-        // RFC 8257, section 3.5, sets it; RFC 3168, section 6.1.1, forbids it.
-        let dctcp = matches!(control, CongestionControl::Dctcp(_));
-        follows(key.ecn_control, Value::Flag(dctcp));
+        follows(key.ecn_control, Value::Flag(control.about().ecn_control));
         let transport = Transport::from_values(&mut values);
         if transport.mss > mtu - header {
             let most = mtu - header;
@@ -217,19 +169,7 @@ impl Transport {
     pub fn check(&self) -> Result<(), Unfit> {
         let key = Transport::KEY;
         let unfit = |key, why: &str| Err(Unfit::new(key, why));
-        match self.control {
-            CongestionControl::Dctcp(Dctcp { g: 0.0, .. }) => {
-                return unfit(Dctcp::KEY.g, "a weight is greater than 0");
-            }
-            CongestionControl::Cubic(Cubic { c: 0.0, .. }) => {
-                return unfit(Cubic::KEY.c, "with a steepness of 0 the window would not grow");
-            }
-            CongestionControl::Cubic(Cubic { beta: 0.0 | 1.0, .. }) => {
-                let why = "a cut leaves more than 0 and less than 1 of the window";
-                return unfit(Cubic::KEY.beta, why);
-            }
-            _ => {}
-        }
+        self.control.check()?;
         if self.mss == Bytes::ZERO {
             return unfit(key.mss, "a segment carries at least 1 byte");
         }

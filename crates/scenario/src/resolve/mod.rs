@@ -20,9 +20,7 @@ use crate::tree::{At, Data, Table};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::param::Params;
 use switchbed_spec::scheme::SchemeInfo;
-use switchbed_spec::{
-    CongestionControl, FctEnd, Host, NicFifo, NicQueue, SECTIONS, Scenario, Traffic,
-};
+use switchbed_spec::{FctEnd, Host, NicFifo, NicQueue, SECTIONS, Scenario, Traffic};
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
 /// compares: they share `[scheme.params]`.
@@ -66,16 +64,18 @@ pub(crate) fn resolve(
     let context =
         traffic::Context { origin, packet, topology: &topology, switch: &switch, run: &run };
     let traffic = context.resolve(root)?;
-    if transport.control == CongestionControl::Udp {
+    if !transport.control.about().tcp {
         // Without ACKs a flow ends where it arrives.
         measure.fct_end = FctEnd::Received;
         let needs =
             |t: &Traffic| matches!(t, Traffic::RequestResponse { .. } | Traffic::Probe { .. });
         if let Some(i) = traffic.iter().position(needs) {
             let entry = root.get("traffic").and_then(|node| node.as_list()).map(|list| list[i].at);
-            let message = "asks for answers, which needs TCP hosts: transport.kind is \"udp\"";
+            let kind = transport.control.word();
+            let message =
+                format!("asks for answers, which needs TCP hosts: transport.kind is \"{kind}\"");
             let at = entry.unwrap_or(At::Unwritten);
-            return Err(origin.mistake(at, &format!("traffic.{i}.kind"), message.to_owned()));
+            return Err(origin.mistake(at, &format!("traffic.{i}.kind"), message));
         }
     }
     if transport.warm.is_some() && !traffic.iter().any(traffic::is_persistent) {

@@ -10,8 +10,8 @@ pub mod tcp;
 use crate::packet::{Body, Flags};
 use switchbed_qdisc::Ecn;
 use switchbed_qdisc::units::Time;
+use switchbed_spec::Transport;
 use switchbed_spec::transport::Warm;
-use switchbed_spec::{CongestionControl, Transport};
 use tcp::Counters;
 
 /// A transport's settings, one copy for all hosts.
@@ -26,9 +26,9 @@ pub enum Settings {
 impl Settings {
     /// What a scenario asks for; `tcp` is the same read as TCP's.
     pub fn new(transport: &Transport, tcp: tcp::Config) -> Settings {
-        match transport.control {
-            CongestionControl::Udp => Settings::Datagrams(datagram::Config::new(transport)),
-            _ => Settings::Tcp(tcp),
+        match transport.control.about().tcp {
+            true => Settings::Tcp(tcp),
+            false => Settings::Datagrams(datagram::Config::new(transport)),
         }
     }
 

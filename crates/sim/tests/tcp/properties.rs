@@ -23,7 +23,7 @@ fn fate() -> impl Strategy<Value = Fate> {
 fn settings() -> impl Strategy<Value = Transport> {
     let control = prop_oneof![
         Just(CongestionControl::EcnStar),
-        Just(CongestionControl::Dctcp(Dctcp { g: 1.0 / 16.0, alpha_start: 1.0 })),
+        Just(CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 1.0 })),
     ];
     let restart =
         prop_oneof![Just(Restart::Keep), Just(Restart::AfterRto), Just(Restart::AfterUnclampedRto)];

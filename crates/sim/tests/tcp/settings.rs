@@ -8,10 +8,10 @@ use switchbed_spec::transport::*;
 #[test]
 fn impossible_settings_are_refused_by_name() {
     let t = transport;
-    let dctcp = |g, alpha_start| marked(CongestionControl::Dctcp(Dctcp { g, alpha_start }));
+    let dctcp = |g, alpha_start| marked(CongestionControl::Dctcp(DctcpParams { g, alpha_start }));
     let cubic = |c, beta| {
         let (fast_convergence, reno_friendly) = (true, true);
-        marked(CongestionControl::Cubic(Cubic { c, beta, fast_convergence, reno_friendly }))
+        marked(CongestionControl::Cubic(CubicParams { c, beta, fast_convergence, reno_friendly }))
     };
     let warm = |cwnd, us| Some(Warm { cwnd, srtt: Span::from_us(us) });
     for (settings, key) in [

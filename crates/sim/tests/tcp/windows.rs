@@ -14,12 +14,22 @@ fn avoiding(control: CongestionControl) -> Transport {
 }
 
 fn cubic(c: f64) -> CongestionControl {
-    CongestionControl::Cubic(Cubic { c, beta: 0.7, fast_convergence: true, reno_friendly: true })
+    CongestionControl::Cubic(CubicParams {
+        c,
+        beta: 0.7,
+        fast_convergence: true,
+        reno_friendly: true,
+    })
 }
 
 /// CUBIC's curve alone.
 fn steep(c: f64) -> CongestionControl {
-    CongestionControl::Cubic(Cubic { c, beta: 0.7, fast_convergence: false, reno_friendly: false })
+    CongestionControl::Cubic(CubicParams {
+        c,
+        beta: 0.7,
+        fast_convergence: false,
+        reno_friendly: false,
+    })
 }
 
 /// A steady state: the highest window, the lowest, and the mean by packets a round trip.
@@ -147,7 +157,7 @@ fn a_flow_that_has_stopped_growing_gives_way() {
     // Marks in a row, a round trip apart: W_max falls to cwnd·(1+β)/2 instead of cwnd, so
     // that the window comes to rest lower.
     let rest = |fast_convergence| {
-        let control = CongestionControl::Cubic(Cubic {
+        let control = CongestionControl::Cubic(CubicParams {
             c: 1e9,
             beta: 0.7,
             fast_convergence,

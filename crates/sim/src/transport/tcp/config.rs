@@ -27,8 +27,10 @@ pub struct Config {
     pub(super) ack_every: u32,
     pub(super) sack_blocks: u8,
     pub(super) control: CongestionControl,
-    /// The receiver echoes each mark as DCTCP wants it, not RFC 3168.
+    /// The receiver echoes each mark as it comes, not as RFC 3168 has it.
     pub(super) exact_echo: bool,
+    /// A loss in a window that a mark has cut cuts it again.
+    pub(super) loss_adds_to_mark: bool,
     pub(super) restart: Restart,
     pub(super) every_ack_timed: bool,
     pub(super) grow_when_app_limited: bool,
@@ -74,6 +76,7 @@ impl Config {
     pub fn new(t: &Transport) -> Result<Config, BadSetting> {
         let bad = |unfit: Unfit| BadSetting { key: unfit.param, problem: unfit.why };
         t.check_ranges().and_then(|()| t.check()).map_err(bad)?;
+        let about = t.control.about();
         let receive_bytes = t.receive_window as u64 * t.mss.get();
         Ok(Config {
             mss: t.mss.get() as u32,
@@ -89,7 +92,8 @@ impl Config {
             ack_every: t.ack_every,
             sack_blocks: t.sack_blocks,
             control: t.control,
-            exact_echo: matches!(t.control, CongestionControl::Dctcp(_)),
+            exact_echo: about.exact_echo,
+            loss_adds_to_mark: about.loss_adds_to_mark,
             restart: t.restart,
             every_ack_timed: t.rtt_sampling == RttSampling::EveryAck,
             grow_when_app_limited: t.grow_when_app_limited,

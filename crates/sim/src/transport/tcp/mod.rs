@@ -13,8 +13,7 @@
 //! | `repair` | the sending half while segments are missing |
 //! | `loss` | the scoreboard and the phase of a repair (RFC 6675, RFC 6582) |
 //! | `lso` | the sending half where the host offloads large segments |
-//! | `control` | the congestion window: Reno, ECN*, DCTCP |
-//! | `cubic` | CUBIC's window |
+//! | `control` | the congestion window, with a control of crate `congestion` |
 //! | `rtt` | RFC 6298's estimate and timeout |
 //! | `receiver` | the receiving half: order, delayed ACKs, SACK blocks, ECN echo |
 //! | `ranges` | sets of stream bytes |
@@ -24,7 +23,6 @@
 
 mod config;
 mod control;
-mod cubic;
 mod loss;
 mod lso;
 mod ranges;

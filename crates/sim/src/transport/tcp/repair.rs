@@ -46,7 +46,7 @@ impl Sender {
         debug_assert_eq!(self.nxt, self.sent);
         loss.begin_recovery(self.una, self.sent);
         self.counters.fast_recoveries += 1;
-        if self.una >= self.cut_end || self.window.loss_adds_to_mark() {
+        if self.una >= self.cut_end || config.loss_adds_to_mark {
             self.window.cut_for_loss(config, self.sent - self.una);
             self.tell_cut = config.ecn;
         }

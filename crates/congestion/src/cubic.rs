@@ -1,0 +1,166 @@
+//! CUBIC's window (RFC 9438): a cubic function of the time since congestion avoidance
+//! began, W(t) = C·(t − K)³ + W_max, which flattens out around the window at the last cut;
+//! never below what AIMD with the same cut, as fair as Reno, would have.
+//!
+//! Windows are in packets, times in seconds, so that C is in packets/s³. Not modelled:
+//! HyStart++ (section 4.10) and undoing spurious cuts (section 4.9).
+
+use crate::{About, Control, Mark};
+use std::ops::Deref;
+use switchbed_qdisc::param::Unfit;
+use switchbed_qdisc::params;
+use switchbed_qdisc::units::{Span, Time};
+
+params! {
+    /// CUBIC's parameters.
+    #[derive(Copy)]
+    pub struct CubicParams {
+        /// How steeply the window grows, C, in packets/s³ (RFC 9438: 0.4).
+        c: f64 = "0.4" as number(0.0, 1e18);
+        /// What a cut leaves of the window, β (RFC 9438: 0.7).
+        beta: f64 = "0.7" as FRACTION;
+        /// A flow whose window has stopped growing gives way to newer ones (RFC 9438,
+        /// section 4.7).
+        fast_convergence: bool = "true";
+        /// The window is never below that of an AIMD as fair as Reno (RFC 9438, section
+        /// 4.3), which rules where RTTs are short.
+        reno_friendly: bool = "true";
+    }
+}
+
+/// CUBIC; apart, since it is larger than others' memory and touched less.
+#[derive(Clone, Debug)]
+pub struct Cubic(Box<Curve>);
+
+/// What CUBIC remembers between ACKs; names are the RFC's (section 4.1.2).
+#[derive(Clone, Debug)]
+struct Curve {
+    /// Where the curve flattens out; 0 if no cut says.
+    w_max: f64,
+    /// The window just before the last cut.
+    cwnd_prior: f64,
+    /// The window of the equally fair AIMD.
+    w_est: f64,
+    /// K: when the curve reaches `w_max`, in seconds of the epoch.
+    k_s: f64,
+    /// Time in this stage of congestion avoidance, without pauses of the application.
+    elapsed: Span,
+    /// Until when `elapsed` counts; [`Time::NEVER`] before the stage has begun.
+    counted: Time,
+}
+
+impl Control for Cubic {
+    type Params = CubicParams;
+    const ABOUT: About = About::TCP;
+
+    fn check(params: &CubicParams) -> Result<(), Unfit> {
+        let key = CubicParams::KEY;
+        match *params {
+            CubicParams { c: 0.0, .. } => {
+                Err(Unfit::new(key.c, "with a steepness of 0 the window would not grow"))
+            }
+            CubicParams { beta: 0.0 | 1.0, .. } => {
+                let why = "a cut leaves more than 0 and less than 1 of the window";
+                Err(Unfit::new(key.beta, why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn new(_: &CubicParams) -> Cubic {
+        Cubic(Box::new(Curve {
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            w_est: 0.0,
+            k_s: 0.0,
+            elapsed: Span::ZERO,
+            counted: Time::NEVER,
+        }))
+    }
+
+    /// Sections 4.2 to 4.5.
+    fn grown(
+        &mut self,
+        params: impl Deref<Target = CubicParams>,
+        cwnd: f64,
+        packets: f64,
+        now: Time,
+        srtt: Option<Span>,
+    ) -> Option<f64> {
+        Some(self.0.grown(&params, cwnd, packets, now, srtt.unwrap_or(Span::ZERO)))
+    }
+
+    /// The epoch stands still meanwhile (section 5.8).
+    fn paused(&mut self, now: Time) {
+        if self.0.counted != Time::NEVER {
+            self.0.counted = now;
+        }
+    }
+
+    /// As a loss, but down to one packet (section 4.6).
+    fn marked(&self) -> Mark {
+        Mark::AsLoss { least: 1.0 }
+    }
+
+    /// β (section 4.6).
+    fn kept(&self, params: impl Deref<Target = CubicParams>) -> f64 {
+        params.beta
+    }
+
+    /// CUBIC aims at the window that is cut (sections 4.6 and 4.7).
+    fn cut(&mut self, params: impl Deref<Target = CubicParams>, window: f64) {
+        let CubicParams { beta, fast_convergence, .. } = *params;
+        let gives_way = fast_convergence && window < self.0.w_max;
+        self.0.w_max = if gives_way { window * (1.0 + beta) / 2.0 } else { window };
+        self.0.cwnd_prior = window;
+        self.0.counted = Time::NEVER;
+    }
+
+    /// The stage that follows slow start begins with a flat curve (section 4.8).
+    fn left(&mut self) {
+        self.0.w_max = 0.0;
+        self.0.counted = Time::NEVER;
+    }
+}
+
+impl Curve {
+    /// The window after an ACK of `packets` in congestion avoidance.
+    fn grown(
+        &mut self,
+        params: &CubicParams,
+        cwnd: f64,
+        packets: f64,
+        now: Time,
+        srtt: Span,
+    ) -> f64 {
+        let CubicParams { c, beta, reno_friendly, .. } = *params;
+        if self.counted == Time::NEVER {
+            self.begin(c, cwnd);
+        } else {
+            self.elapsed += now.since(self.counted);
+        }
+        self.counted = now;
+        let alpha =
+            if self.w_est >= self.cwnd_prior { 1.0 } else { 3.0 * (1.0 - beta) / (1.0 + beta) };
+        self.w_est += alpha * packets / cwnd;
+        let w_cubic = |t_s: f64| {
+            let t = t_s - self.k_s;
+            c * t * t * t + self.w_max
+        };
+        let t_s = self.elapsed.as_secs_f64();
+        if reno_friendly && w_cubic(t_s) < self.w_est {
+            return self.w_est.max(cwnd);
+        }
+        let target = w_cubic(t_s + srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+        // An ACK of several packets counts for as many ACKs.
+        cwnd + (target - cwnd) * (packets / cwnd).min(1.0)
+    }
+
+    /// A stage of congestion avoidance begins with this window (equation 2).
+    fn begin(&mut self, c: f64, cwnd: f64) {
+        self.w_max = self.w_max.max(cwnd);
+        self.k_s = libm::cbrt((self.w_max - cwnd) / c);
+        self.w_est = cwnd;
+        self.elapsed = Span::ZERO;
+    }
+}

@@ -1,0 +1,21 @@
+//! ECN* of the papers: RFC 3168 with NewReno's growth, and a mark halves the window, however much of
+//! it is in flight.
+
+use crate::{About, Control, Mark};
+
+/// ECN*; it remembers nothing.
+#[derive(Clone, Debug)]
+pub struct EcnStar;
+
+impl Control for EcnStar {
+    type Params = ();
+    const ABOUT: About = About::TCP;
+
+    fn new(_: &()) -> EcnStar {
+        EcnStar
+    }
+
+    fn marked(&self) -> Mark {
+        Mark::Leaves(0.5)
+    }
+}

@@ -1,0 +1,27 @@
+//! Congestion controls: how a sender's window grows and answers marks, losses and timeouts. Each is
+//! one file with its parameters, what it says of itself and its algorithm ([`Control`]), and a line
+//! of the registry, from which [`CongestionControl`] (what a scenario chose) and [`Memory`] (what a
+//! connection's control remembers) follow.
+//!
+//! Windows are in packets. A control decides how far, the sender when: a cut at most once a window
+//! of data.
+
+#![forbid(unsafe_code)]
+
+#[macro_use]
+mod dispatch;
+mod control;
+mod cubic;
+mod dctcp;
+mod ecn_star;
+mod registry;
+mod reno;
+mod udp;
+
+pub use control::{About, Control, Mark};
+pub use cubic::{Cubic, CubicParams};
+pub use dctcp::{Dctcp, DctcpParams};
+pub use ecn_star::EcnStar;
+pub use registry::{CongestionControl, Given, Memory};
+pub use reno::Reno;
+pub use udp::Udp;

@@ -1,0 +1,22 @@
+//! Every control that a scenario may name: what it does, behind its word in the key's meaning, and
+//! its line.
+
+use crate::*;
+use switchbed_qdisc::units::{Span, Time};
+
+controls! {
+    /// How the window grows and answers marks, at most once a window of data.
+    kind = "dctcp";
+    /// cut by the marked fraction (RFC 8257).
+    Dctcp(DctcpParams) = "dctcp",
+    /// halved.
+    EcnStar = "ecn-star" | "ecn*",
+    /// as for a loss (RFC 3168), which halves what loss_halves names; NewReno with
+    /// sack_blocks = 0.
+    Reno = "reno",
+    /// RFC 9438, marks as losses.
+    Cubic(CubicParams) = "cubic",
+    /// no window, no ACKs, no TCP: packets go as the network card and its rate limiter let
+    /// them, and what is lost stays lost; of the other keys mss, header and ecn count.
+    Udp = "udp",
+}

@@ -1,0 +1,21 @@
+//! Reno (RFC 5681) with classic ECN (RFC 3168): a mark is answered as a loss, which halves what
+//! `loss_halves` names.
+
+use crate::{About, Control, Mark};
+
+/// Reno; it remembers nothing.
+#[derive(Clone, Debug)]
+pub struct Reno;
+
+impl Control for Reno {
+    type Params = ();
+    const ABOUT: About = About::TCP;
+
+    fn new(_: &()) -> Reno {
+        Reno
+    }
+
+    fn marked(&self) -> Mark {
+        Mark::AsLoss { least: 2.0 }
+    }
+}

@@ -1,0 +1,20 @@
+//! No TCP at all: packets go as the network card lets them, and never again.
+
+use crate::{About, Control, Mark};
+
+/// Who sends like this has no window.
+#[derive(Clone, Debug)]
+pub struct Udp;
+
+impl Control for Udp {
+    type Params = ();
+    const ABOUT: About = About { tcp: false, ..About::TCP };
+
+    fn new(_: &()) -> Udp {
+        Udp
+    }
+
+    fn marked(&self) -> Mark {
+        Mark::Leaves(1.0)
+    }
+}
