@@ -30,7 +30,8 @@ pub struct Stored {
 }
 
 /// One port's queue management. Hooks are those of [`crate::seats`], which says what
-/// each means and what its view counts.
+/// each means and what its view counts. None has a default: whoever passes hooks on would
+/// forget it silently.
 #[allow(missing_docs)]
 #[auto_impl(Box)]
 pub trait Scheme {
@@ -52,7 +53,7 @@ pub trait Scheme {
         rng: &mut dyn Random,
     ) -> Stored;
     /// The packet was stored (counted by the view), for the scheduler; after `stored`.
-    fn enqueued(&mut self, _view: &View, _q: QueueId, _packet: &Packet) {}
+    fn enqueued(&mut self, view: &View, q: QueueId, packet: &Packet);
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
     fn select(&mut self, view: &View) -> Selection;
@@ -67,33 +68,23 @@ pub trait Scheme {
     fn served(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time);
 
     /// [`Scheduler::passes`].
-    fn passes(&self, _view: &View, _q: QueueId, _packet: &Packet) -> bool {
-        false
-    }
+    fn passes(&self, view: &View, q: QueueId, packet: &Packet) -> bool;
     /// [`Scheduler::passed`], and what `served` does for the other seats.
-    fn passed(&mut self, _view: &View, _q: QueueId, _packet: &Packet, _until: Time) {}
+    fn passed(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time);
 
     /// When the next periodic work is due; [`Time::NEVER`] where there is none.
-    fn next_tick(&self) -> Time {
-        Time::NEVER
-    }
+    fn next_tick(&self) -> Time;
     /// Periodic work that is due at or before `view.now`; moves [`Scheme::next_tick`] past it.
-    fn tick(&mut self, _view: &View) {}
+    fn tick(&mut self, view: &View);
 
     /// A class's weight and cap are others from now on.
-    fn set_share(&mut self, _class: u8, _share: Share) {}
+    fn set_share(&mut self, class: u8, share: Share);
 
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
+    fn needs(&self) -> Needs;
     /// The threshold in force for a queue in bytes, for probes.
-    fn threshold_bytes(&self, _view: &View, _q: QueueId) -> Option<f64> {
-        None
-    }
+    fn threshold_bytes(&self, view: &View, q: QueueId) -> Option<f64>;
     /// The smoothed round time, for probes.
-    fn round_time(&self) -> Option<Span> {
-        None
-    }
+    fn round_time(&self) -> Option<Span>;
 }
 
 /// A seat's lazy clock: how many intervals have ended by a time.

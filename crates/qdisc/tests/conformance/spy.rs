@@ -5,6 +5,7 @@
 use super::cases::Case;
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
+use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::scheme::Stored;
 use switchbed_qdisc::seats::{Admission, Departure, Intent, Selection};
 use switchbed_qdisc::units::{Span, Time};
@@ -302,6 +303,9 @@ impl Scheme for Spy {
         self.seen.lock().unwrap().next_tick = next;
     }
 
+    fn set_share(&mut self, class: u8, share: Share) {
+        self.inner.set_share(class, share);
+    }
     fn needs(&self) -> Needs {
         self.inner.needs()
     }
