@@ -68,12 +68,14 @@ PROGRAM = """
 //! Runs a file.
 fn main() {
     let file = std::env::args().nth(1).expect("a file");
-    let plans = switchbed_scenario::plans(file.as_ref(), &[], None);
+    let sets: Vec<String> = std::env::args().skip(2).collect();
+    let plans = switchbed_scenario::plans(file.as_ref(), &sets, None);
     for plan in plans.unwrap_or_else(|mistake| panic!("{mistake}")) {
         let run = switchbed_scenario::run(&plan.scenario, &switchbed_scenario::Progress::new());
         let results = run.unwrap_or_else(|why| panic!("{why}"));
         let column = results.ports.columns.iter().find(|column| column.name == "drops");
         println!("{} {:?}", results.summary.flows.finished, column.expect("it was added").values);
+        println!("{} marks", results.summary.marks);
     }
     println!("{}", switchbed_scenario::reference());
 }
@@ -101,7 +103,36 @@ def insert(file: Path, before: str, lines: str) -> None:
     file.write_text(text.replace(before, lines + before))
 
 
-def test_a_topology_and_a_column_are_what_their_recipes_say_and_nothing_else() -> None:
+def places(recipe: str, *files: str) -> list[list[str]]:
+    """The lines that a recipe's table puts into each of these files."""
+    text = (ROOT / "docs/contributing" / recipe).read_text()
+    rows = dict(re.findall(r"^\| `\S*/([\w.]+)` \| (.*) \|$", text, re.M))
+    return [re.findall(r"`((?:///)?[^`]*[;,.])`", rows[file]) for file in files]
+
+
+def add_scheme(tree: Path) -> None:
+    """A file, the two lines that make it known, and one of the registry."""
+    source = (ROOT / "examples/own-scheme/src/tcn.rs").read_text()
+    folder = tree / "crates/qdisc/src"
+    (folder / "marker/tcn.rs").write_text(source.replace("switchbed_qdisc::", "crate::"))
+    (declared, used), (line,) = places("scheme.md", "marker.rs", "registry.rs")
+    insert(folder / "marker.rs", "mod step;\n", f"{declared}\n")
+    insert(folder / "marker.rs", "pub use step::", f"{used}\n")
+    insert(folder / "registry.rs", "];\n\nstatic OWN", f"{line}\n")
+
+
+def add_transport(tree: Path) -> None:
+    """A file, the two lines that make it known, and one of the registry with what it says."""
+    folder = tree / "crates/congestion/src"
+    (code,) = blocks("transport.md")
+    (folder / "scalable.rs").write_text(code)
+    (declared, used), (says, line) = places("transport.md", "lib.rs", "registry.rs")
+    insert(folder / "lib.rs", "mod udp;\n", f"{declared}\n")
+    insert(folder / "lib.rs", "pub use udp::", f"{used}\n")
+    insert(folder / "registry.rs", "    /// no window, no ACKs", f"{says}\n{line}\n")
+
+
+def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
     tree = ROOT / "target/contributing"
     shutil.rmtree(tree, ignore_errors=True)
     for folder in ("crates", "examples"):
@@ -115,25 +146,31 @@ def test_a_topology_and_a_column_are_what_their_recipes_say_and_nothing_else() -
     insert(kinds, "mod parking_lot;\n", lines)
     insert(kinds, "        /// switches in a row,", variant)
     insert(tree / "crates/scenario/src/results.rs", '        ("drops_full", "", "arrivals', column)
+    add_scheme(tree)
+    add_transport(tree)
     (tree / "examples/own-scheme/src/main.rs").write_text(PROGRAM)
     (tree / "pair.toml").write_text(SCENARIO)
     # Ours quickly and unoptimised, the others as for all other tests.
     quick = [
         option
-        for name in ("qdisc", "spec", "sim", "scenario")
+        for name in ("qdisc", "congestion", "spec", "sim", "scenario")
         for setting in ("opt-level=0", "debug=false")
         for option in ("--config", f"profile.dev.package.switchbed-{name}.{setting}")
     ]
     run = ["cargo", "run", "--quiet", "--locked", "--offline", "-p", "own-scheme", *quick]
     target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
-    done = subprocess.run(
-        [*run, "--", "pair.toml"],
-        check=False,
-        cwd=tree,
-        env=os.environ | {"CARGO_TARGET_DIR": target},
-        capture_output=True,
-        text=True,
-    )
+
+    def ran(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*run, "--", *words],
+            check=False,
+            cwd=tree,
+            env=os.environ | {"CARGO_TARGET_DIR": target},
+            capture_output=True,
+            text=True,
+        )
+
+    done = ran("pair.toml")
     assert done.returncode == 0, done.stderr
     first, page = done.stdout.split("\n", 1)
     flows, column_of = first.split(" ", 1)
@@ -144,3 +181,16 @@ def test_a_topology_and_a_column_are_what_their_recipes_say_and_nothing_else() -
     assert "pair: two hosts and a switch between them. parking-lot:" in page
     assert "| `rate` | a rate, such as 10Gbps | required | pair: rate of both links. |" in page
     assert "| `delay` | a time, such as 85.2us | `1us` | pair: propagation of both links" in page
+    own = ["examples/own-scheme/tcn.toml", "scheme=tcn"]
+    marks = [
+        re.findall(r"^([1-9]\d*) marks$", ran(*own, *settings).stdout, re.M)
+        for settings in (
+            ["transport.kind=reno"],
+            ["transport.kind=scalable"],
+            ["transport.kind=scalable", "transport.a=0.5"],
+        )
+    ]
+    assert len({*map(tuple, marks)}) == 3
+    assert all(marks)
+    assert "did you mean threshold?" in ran(*own, "scheme.params.treshold=5us").stderr
+    assert 'did you mean "scalable"?' in ran(*own, "transport.kind=scalabel").stderr
