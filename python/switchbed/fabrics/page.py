@@ -47,6 +47,7 @@ def render(found: Found) -> str:
     some = next(iter(found.values()))
     text = Template((FOLDER / "page.md").read_text(encoding="utf-8"))
     return text.substitute(
+        schemes=", ".join(f"`{name}`" for name in schemes(found)),
         scale=_scale(found),
         margin=f"{100 * MARGIN:.0f} %",
         base=f"`{some.labels[0]}`",
@@ -61,6 +62,11 @@ def render(found: Found) -> str:
         settings=_settings(),
         tables="\n\n".join(_figures(cell, standing) for cell, standing in found.items()),
     )
+
+
+def schemes(found: Found) -> list[str]:
+    """The names of those that it has, in the order of the files."""
+    return list(dict.fromkeys(name for standing in found.values() for _, name in standing.schemes))
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
