@@ -52,7 +52,7 @@ def whole(path: Path, option: str = "") -> Iterator[Path]:
 def read_text(path: Path) -> str:
     """What is in a text file."""
     try:
-        _check(path)
+        check(path)
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise Mistake(f"{path}: cannot be read: {why(error)}") from error
@@ -77,7 +77,7 @@ def read_table(path: Path, types: "dict[str, pl.DataType] | None" = None) -> "pl
     import polars as pl
 
     try:
-        _check(path)
+        check(path)
         if path.suffix == ".csv":
             return pl.read_csv(path, schema_overrides=types, glob=False)
         if path.suffix == ".json":
@@ -109,7 +109,7 @@ def believing(paths: Iterable[object]) -> Iterator[None]:
         ) from error
 
 
-def _check(path: Path) -> None:
+def check(path: Path) -> None:
     """Refuses what is no file: a pipe might never end."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise Mistake(f"{path}: cannot be read: it is no file")

@@ -2,6 +2,7 @@
 is `validation/damage.py` and its neighbours; here is a part that has each kind."""
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -184,3 +185,11 @@ def test_a_run_killed_as_it_replaces_another_gives_it_back(tmp_path: Path) -> No
     (tmp_path / f".out.{dead.pid}.old").mkdir()
     assert switchbed("run", file, "--out", out, "--force").code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"one.toml", "out"}
+
+
+def test_a_pipe_in_a_store_is_refused_and_not_waited_for(store: Path) -> None:
+    (flows, *_) = store.glob("runs/*/flows.parquet")
+    flows.unlink()
+    os.mkfifo(flows)
+    done = switchbed("query", "select count(*) from runs", "--store", store)
+    assert (done.code, done.err) == (2, f"switchbed: {flows}: cannot be read: it is no file\n")

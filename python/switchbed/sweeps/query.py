@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from switchbed import tables
 from switchbed._native import Mistake
+from switchbed.files import check
 from switchbed.sweeps.archive import Archive, sweeps
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def _view(
 
 
 def _quoted(path: Path) -> str:
-    """DuckDB takes every path for a pattern."""
+    """DuckDB takes every path for a pattern, and waits for a pipe's other end."""
+    check(path)
     return "'" + glob.escape(str(path.absolute())).replace("'", "''") + "'"
 
 
