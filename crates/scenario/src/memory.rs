@@ -88,7 +88,7 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("measured queues", measured * (queues + 1.0), MEASURED_BYTES),
         ("flows", sum(|source| source.flows), FLOW_BYTES),
         ("connections", sum(|source| source.connections), CONNECTION_BYTES),
-        ("packets", in_network(scenario, sum(|source| source.open)), PACKET_BYTES),
+        ("packets", in_network(scenario, &sources), PACKET_BYTES),
         ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),
         ("rows of goodput", rows(often(measure.goodput_every) * queues), GOODPUT_BYTES),
         ("probes", rows(sum(|source| source.probes)), PROBE_BYTES),
@@ -100,9 +100,9 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     parts.map(part).into_iter().filter(|part| part.count > 0).collect()
 }
 
-/// Packets in the network: of each flow as many as the way there and back and a queue hold, but of
-/// no more flows than there are lines to hosts.
-fn in_network(scenario: &Scenario, open: f64) -> f64 {
+/// Packets in the network: of each flow as many as the way there and back and a queue hold, but not
+/// more than it has on average, and of no more flows than there are lines to hosts.
+fn in_network(scenario: &Scenario, sources: &[Source]) -> f64 {
     let Scenario { topology, switch, scheme, host, transport, .. } = scenario;
     let delay = topology.one_way() + host.delay * 2;
     let held = 2.0 * delay.as_secs_f64() * topology.host_rate().as_bps() as f64 / 8.0;
@@ -110,15 +110,19 @@ fn in_network(scenario: &Scenario, open: f64) -> f64 {
         Some(Value::Bytes(threshold)) => *threshold,
         _ => switch.buffer,
     };
-    let window = (held + queue.as_f64()) / host.mtu.as_f64();
+    let open: f64 = sources.iter().map(|source| source.open).sum();
+    let sending = sources.iter().filter(|source| source.open > 0.0);
+    let bytes = sending.map(|source| source.open * source.mean_bytes).sum::<f64>() / open.max(1.0);
+    let window = (held + queue.as_f64()).min(bytes) / host.mtu.as_f64();
     open.min(topology.hosts().into()) * window.min(transport.receive_window.into())
 }
 
 /// What one source of traffic comes to.
 struct Source {
     flows: f64,
-    /// Flows under way at a time.
+    /// Flows under way at a time, and what each has on average, if that is known and has an end.
     open: f64,
+    mean_bytes: f64,
     connections: f64,
     probes: f64,
     /// Seconds until its last flow starts.
@@ -127,7 +131,14 @@ struct Source {
 
 impl Source {
     fn of(traffic: &Traffic, topology: &Topology, until: f64, listed: Listed) -> Source {
-        let none = Source { flows: 0.0, open: 0.0, connections: 0.0, probes: 0.0, lasts: 0.0 };
+        let none = Source {
+            flows: 0.0,
+            open: 0.0,
+            mean_bytes: f64::INFINITY,
+            connections: 0.0,
+            probes: 0.0,
+            lasts: 0.0,
+        };
         match traffic {
             Traffic::Poisson(arrivals) | Traffic::LogNormal { arrivals, .. } => {
                 Self::arriving(arrivals, arrivals.from.len(), topology, until)
@@ -190,6 +201,8 @@ impl Source {
     /// Flows that arrive at random, at so many hosts.
     fn arriving(arrivals: &Arrivals, hosts: usize, topology: &Topology, until: f64) -> Source {
         let Arrivals { load, sizes, from, to, service, connections, .. } = arrivals;
+        let mean_bytes =
+            sizes.iter().map(|table| table.mean_bytes).sum::<f64>() / sizes.len() as f64;
         let per_byte = sizes.iter().map(|table| 1.0 / table.mean_bytes).sum::<f64>();
         let offered = load * topology.host_rate().as_bps() as f64 / 8.0 * hosts as f64;
         let per_s = offered * per_byte / sizes.len() as f64;
@@ -204,7 +217,7 @@ impl Source {
         };
         let pairs = (from.len() * to.len() * classes) as f64;
         let connections = kept(*connections, pairs, open, flows);
-        Source { flows, open, connections, probes: 0.0, lasts: flows / per_s }
+        Source { flows, open, mean_bytes, connections, probes: 0.0, lasts: flows / per_s }
     }
 }
 
