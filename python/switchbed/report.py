@@ -47,6 +47,15 @@ def headline(summary: dict[str, Any]) -> list[str]:
     return lines
 
 
+def load() -> None:
+    """Loads what `print_sweep` needs: half a second of a core. A command that calls it before its
+    runs has the time to print when a signal ends them."""
+    from rich import box, table  # noqa: F401
+    from scipy import special  # noqa: F401
+
+    from switchbed import console  # noqa: F401
+
+
 def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     """A row a scheme and point, then the paired ratios to the first scheme."""
     rows = comparing.rows(outcomes)

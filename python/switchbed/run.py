@@ -70,6 +70,8 @@ def execute(request: Request) -> Finished:
     threads = taken(request.threads, plans, request.jobs, any_threads=request.any_threads)
     if threads.why:
         say(f"switchbed: {threads}", err=True)
+    if is_sweep:
+        report.load()
     with _store(request, is_sweep) as store:
 
         def keep(plan: Plan, results: Results, outcome: Outcome) -> None:

@@ -260,6 +260,38 @@ def test_a_signal_ends_a_sweep(command: list[str], sweep: Path, tmp_path: Path) 
     assert not list(tmp_path.glob("switchbed-store/sweeps/.*"))
 
 
+LOADED = """
+import sys
+from switchbed import cli, runner
+
+def run_all(*arguments, of=runner.run_all, **options):
+    done = of(*arguments, **options)
+    loaded.update(sys.modules)
+    return done
+
+loaded = set()
+runner.run_all = run_all
+try:
+    cli.main()
+finally:
+    tools = {name for name in set(sys.modules) - loaded if "." not in name}
+    print(len(loaded), *tools & {"numpy", "polars", "rich", "scipy"}, file=sys.stderr)
+"""
+"""What of other tools a command still loads once its runs have ended."""
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep"])
+def test_what_a_table_of_runs_needs_is_loaded_before_they_run(
+    sweep: Path, tmp_path: Path, verb: str
+) -> None:
+    """It takes half a second of a core, which a command that was told to end does not have."""
+    words = [sys.executable, "-c", LOADED, verb, str(sweep), "--set", "flows=20"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded, *later = done.stderr.splitlines()[-1].split()
+    assert int(loaded) > 100
+    assert not later
+
+
 def test_a_signal_ends_a_reproduction(command: list[str], tmp_path: Path) -> None:
     with begun(command, tmp_path, "reproduce", "mqecn/fig9", "--full", "--store", ".") as process:
         assert process.stderr is not None

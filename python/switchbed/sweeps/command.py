@@ -35,6 +35,7 @@ def sweep(
 
     called = name or file.stem
     check(called, plans(None), rule)
+    report.load()
     begin = time.perf_counter()
     found = run(plans, Archive(path), called, seeds, rule, engine, retry=retry)
     if found.outcomes:
