@@ -336,6 +336,9 @@ def finish(work: Callable[[], object]) -> NoReturn:
             status = work()
         finally:
             signals.over()
+    except click.exceptions.NoArgsIsHelpError as error:
+        terminal.page(f"{error.format_message()}\n", err=True)
+        status = BAD_INPUT
     except click.UsageError as error:
         status = _complain(_usage(error))
     except (Mistake, click.ClickException) as error:

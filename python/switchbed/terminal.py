@@ -32,6 +32,6 @@ def say(line: object = "", *, err: bool = False) -> None:
     click.echo(clean(str(line)), err=err)
 
 
-def page(text: str) -> None:
+def page(text: str, *, err: bool = False) -> None:
     """Prints a text of ours that has several lines."""
-    click.echo("\n".join(map(clean, text.split("\n"))), nl=False)
+    click.echo("\n".join(map(clean, text.split("\n"))), nl=False, err=err)

@@ -18,6 +18,11 @@ def test_without_a_command_it_prints_its_help(switchbed: Program) -> None:
     assert "run" in switchbed().stdout
 
 
+@pytest.mark.parametrize("group", [["scenario"], ["live"], ["live", "dctcp"], ["plot"], ["theory"]])
+def test_a_group_without_a_command_prints_its_help(switchbed: Program, group: list[str]) -> None:
+    assert switchbed(*group, code=2).stderr == switchbed(*group, "--help").stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

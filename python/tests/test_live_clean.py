@@ -99,6 +99,11 @@ def test_a_name_that_is_none_is_refused(switchbed: Program, tmp_path: Path, name
     assert f"--name is {name!r}: it has 1 to 48 letters" in refused.stderr
 
 
+def test_a_lab_without_its_programs_says_whose_they_are(switchbed: Program, tmp_path: Path) -> None:
+    refused = switchbed("live", "lab", lab_file(tmp_path, "lab"), code=2)
+    assert refused.stderr == "switchbed: ip is missing: apt-get install iproute2\n"
+
+
 def inside(netns: str) -> list[str]:
     found = subprocess.run(
         ["ip", "netns", "pids", netns], capture_output=True, text=True, check=False

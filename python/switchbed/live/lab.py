@@ -4,7 +4,6 @@ are measured alike."""
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed import _native, toml
 from switchbed._native import Mistake, Plan
-from switchbed.live import control, dctcp, hosts, measured, netns, orders, picture
+from switchbed.live import control, dctcp, hosts, measured, netns, orders, picture, system
 from switchbed.live.scale import scaled, seconds, size_bytes
 from switchbed.scenario import Scenario
 
@@ -85,8 +84,8 @@ def run(request: Request) -> list[dict[str, Any]]:
         raise Mistake(f"--out {request.out}: exists; name another")
     for plan in plans:
         _check(request, json.loads(plan.scenario))
-    if request.iperf3 and shutil.which("iperf3") is None:
-        raise Mistake("--iperf3: iperf3 is not here: make setup-system installs it")
+    for program in ("ip", *(["iperf3"] if request.iperf3 else [])):
+        system.need(program)
     if os.geteuid() != 0:
         raise Mistake("a lab makes network namespaces and interfaces: run it with sudo")
     netns.check_free(name, max(_hosts(plan) for plan in plans))

@@ -18,9 +18,7 @@ def run(
     command: Sequence[str], *, text: str | None = None, environment: Mapping[str, str] | None = None
 ) -> str:
     """Runs a command to its end; what it complains of becomes the message."""
-    if shutil.which(command[0]) is None:
-        package = PACKAGES.get(command[0], command[0])
-        raise Mistake(f"{command[0]} is missing: apt-get install {package}")
+    need(command[0])
     done = subprocess.run(
         command, input=text, capture_output=True, text=True, check=False, env=environment
     )
@@ -28,6 +26,12 @@ def run(
         complaint = " ".join((done.stderr or done.stdout).split())
         raise OSError(done.returncode, f"{' '.join(command)}: {complaint}")
     return done.stdout
+
+
+def need(program: str) -> None:
+    """Refuses to go on without it."""
+    if shutil.which(program) is None:
+        raise Mistake(f"{program} is missing: apt-get install {PACKAGES.get(program, program)}")
 
 
 def ip(*words: str, netns: str | None = None) -> str:
