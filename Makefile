@@ -101,6 +101,7 @@ bench-accept: setup
 
 validate: setup
 	$(BIN)/python validation/without_programs.py
+	$(BIN)/python -m pytest -m long python/tests
 	PROPTEST_CASES=64 cargo test --locked --package switchbed-qdisc promises
 	SWITCHBED_WHOLE=1 cargo test --locked --package switchbed-scenario observers
 	$(BIN)/python validation/mutants.py --check 5000 --run 500

@@ -1,4 +1,5 @@
-"""The program in forks of a process that has imported it, which takes a third of a second."""
+"""The program in forks of a process that has imported it and what it draws with, which takes two
+seconds."""
 
 import json
 import os
@@ -42,6 +43,11 @@ class Forks:
 
 def _serve() -> None:
     """A line in, a run of the program, its exit code out."""
+    # Imported by what draws and what has tables.
+    import matplotlib.backends.backend_agg
+    import matplotlib.figure  # noqa: F401
+    import polars  # noqa: F401
+
     from switchbed.cli import main
 
     while line := sys.stdin.readline():

@@ -20,6 +20,7 @@ from typing import Any
 
 import click
 import pytest
+from forked import Forks
 
 import switchbed as sb
 from switchbed import figures
@@ -86,11 +87,33 @@ def small(commands: str) -> str:
     return re.sub(r"^make ([\w-]+)", rf"make -n -C '{ROOT}' \1", commands, flags=re.M)
 
 
-def shell(commands: str, place: Path) -> str:
+def plain(commands: str) -> list[list[str]] | None:
+    """The words of each command, if nothing but `switchbed` is called and a shell has nothing to
+    add to them."""
+    commands = commands.replace("\\\n", " ")
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", commands)
+    if re.search(r"[|<>;&$*?~`()]", bare):
+        return None
+    # What is in quotes may have lines.
+    lines = re.findall(r"(?:'[^']*'|\"[^\"]*\"|[^\n])+", commands)
+    words = [split for line in lines if (split := shlex.split(line, comments=True))]
+    called = all(Path(split[0]).name == "switchbed" for split in words)
+    return [split[1:] for split in words] if called else None
+
+
+def shell(commands: str, place: Path, forks: Forks) -> str:
     """What the commands print."""
+    commands = small(commands)
+    if (runs := plain(commands)) is not None:
+        printed = ""
+        for words in runs:
+            done = forks.run(words, place)
+            assert done.returncode == 0, (words, done.stdout, done.stderr)
+            printed += done.stdout
+        return printed
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["sh", "-e", "-c", small(commands)],
+        ["sh", "-e", "-c", commands],
         cwd=place,
         env={**os.environ, "PATH": path},
         capture_output=True,
@@ -115,7 +138,7 @@ def python(snippet: str, names: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if any(b[0] for b in blocks(p))])
-def test_what_a_page_shows_runs(page: str, tmp_path: Path) -> None:
+def test_what_a_page_shows_runs(page: str, tmp_path: Path, forks: Forks) -> None:
     folder(page, tmp_path)
     saved = {content for _, content in SAVED.findall((ROOT / page).read_text())}
     names: dict[str, Any] = {}
@@ -124,14 +147,14 @@ def test_what_a_page_shows_runs(page: str, tmp_path: Path) -> None:
         if language == "sh":
             mark = MARK.match(content)
             if mark is None:
-                printed = shell(content, tmp_path)
+                printed = shell(content, tmp_path, forks)
             elif mark[1] == "Needs root":
                 assert "sudo " in content, content
         elif language == "python" and content not in saved:
             with contextlib.chdir(tmp_path):
                 printed = python(content, names)
         elif language == "toml":
-            scenario(content, tmp_path)
+            scenario(content, tmp_path, forks)
         elif language == "text":
             have = [line.split() for line in printed.splitlines()]
             for line in content.splitlines():
@@ -140,12 +163,12 @@ def test_what_a_page_shows_runs(page: str, tmp_path: Path) -> None:
             raise AssertionError(f"{page} has a block of {language!r}; commands are `sh`")
 
 
-def scenario(content: str, place: Path) -> None:
+def scenario(content: str, place: Path, forks: Forks) -> None:
     """It would run: whole, or with what it does not say as in an ordinary scenario."""
     values = tomllib.loads(content)
     if "live" in values:
         (place / "shown.toml").write_text(content)
-        shell("switchbed live check shown.toml", place)
+        shell("switchbed live check shown.toml", place, forks)
         return
     if "topology" in values:
         (place / "shown.toml").write_text(content)

@@ -34,7 +34,7 @@ def lab_file(folder: Path, name: str) -> Path:
 
 @needs_namespaces
 def test_a_killed_lab_leaves_nothing_and_others_keep_theirs() -> None:
-    words = [sys.executable, str(KILLS), "5"]
+    words = [sys.executable, str(KILLS), "3"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "in the end 0 left or touched" in done.stdout

@@ -63,11 +63,9 @@ def test_step_marking_keeps_the_queue_short_and_the_link_full(tmp_path: Path) ->
     shows(happens)
 
 
-@pytest.mark.parametrize(("quanta", "share"), [((1500, 1500), 1.0), ((4500, 1500), 3.0)])
-def test_dwrr_shares_the_link_by_quanta(
-    tmp_path: Path, quanta: tuple[int, int], share: float
-) -> None:
-    # Four flows against one, so that an equal share is not each flow's.
+def test_dwrr_shares_the_link_by_quanta(tmp_path: Path) -> None:
+    # One flow against four: no share by flows either.
+    quanta, share = (4500, 1500), 3
     traffic = bulk("0", 2, 0) + bulk("1", 2, 1, each=4)
 
     def happens(scale: float) -> tuple[bool, object]:

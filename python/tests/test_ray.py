@@ -61,6 +61,7 @@ def start(command: list[str], *arguments: str, cwd: Path) -> subprocess.Popen[st
     )
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_costs_no_run(
     switchbed: Program, command: list[str], sweep: Path, tmp_path: Path
 ) -> None:
