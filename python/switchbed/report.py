@@ -62,10 +62,11 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     keys = [key for key, _ in rows[0].point]
     columns = measured(rows)
     counters = ("marks", "drops", "timeouts")
-    console, table = _table("scheme", *keys, "seeds", *columns, *counters)
+    schemes = ["scheme"] if rows[0].scheme is not None else []
+    console, table = _table(*schemes, *keys, "seeds", *columns, *counters)
     for row in rows:
         table.add_row(
-            row.scheme or "",
+            *([row.scheme] if row.scheme is not None else []),
             *(str(value) for _, value in row.point),
             str(len(row.runs)),
             *(cell(row) for cell in columns.values()),
@@ -82,9 +83,8 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
 
 
 def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row], str]]:
-    """What a comparison measured, by its column's heading: FCTs of flows that end, goodputs of
-    those
-    that do not, round-trip times of probes."""
+    """What a comparison measured, by its column's heading: FCTs of flows that end, goodputs and the
+    busiest switch port's queue of those that do not, round-trip times of probes."""
     summaries = [run.summary for row in rows for run in row.runs]
     columns: dict[str, Callable[[comparing.Row], str]] = {}
     if any(summary["fct"]["all"]["n"] for summary in summaries):
@@ -92,6 +92,8 @@ def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row
             columns[heading(statistic)] = partial(_fct_cell, statistic)
     if any(summary["endless"] for summary in summaries):
         columns["goodput by class"] = _goodput_cell
+        if all(s["bottleneck"] and s["bottleneck"]["mean_bytes"] is not None for s in summaries):
+            columns["busiest queue"] = _queue_cell
     probes = {_probe(probe) for summary in summaries for probe in summary["probes"]}
     for probe in sorted(probes):
         whose = "RTT" if len(probes) == 1 else "RTT {} to {}, class {}".format(*probe)
@@ -113,6 +115,12 @@ def _goodput_cell(row: comparing.Row) -> str:
         for k in classes
     )
     return " + ".join(f"{mean / 1e6:.4g}" for mean in means) + " Mbps"
+
+
+def _queue_cell(row: comparing.Row) -> str:
+    """The busiest port's, mean over time and the seeds."""
+    found = [run.summary["bottleneck"]["mean_bytes"] for run in row.runs]
+    return f"{sum(found) / len(found) / 1e3:.1f} KB"
 
 
 def _rtt_cell(probe: tuple[int, int, int], field: str, row: comparing.Row) -> str:

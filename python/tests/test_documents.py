@@ -233,3 +233,14 @@ def below(command: click.Command) -> Iterator[click.Command]:
     if isinstance(command, click.Group):
         for one in command.commands.values():
             yield from below(one)
+
+
+def test_the_readmes_example_says_what_it_finds() -> None:
+    said = re.search(
+        r"here: ([\d.]+) KB .* ([\d.]+) KB when departures", (ROOT / "README.md").read_text()
+    )
+    assert said is not None
+    whole = sb.Scenario.from_file(ROOT / "scenarios/star-dctcp.toml")
+    for value, at in zip(said.groups(), ("enqueue", "dequeue"), strict=True):
+        found = whole.with_({"scheme.params.mark_at": at}).run().summary()["bottleneck"]
+        assert f"{found['mean_bytes'] / 1e3:.1f}" == value

@@ -49,12 +49,15 @@ def test_a_comparison_has_columns_for_what_was_measured_alone(
     scenario.write_text(text + '[compare]\nscheme.params.threshold = ["20pkt", "40pkt"]\n')
     said = switchbed("run", scenario).stdout
     assert "goodput by class" in said
+    assert re.search(r"busiest queue .*\n.*\n +20pkt .* \d+\.\d KB ", said)
+    assert "scheme " not in said
     assert "RTT mean" in said
     assert "RTT p99" in said
     assert "all mean" not in said
     said = switchbed("run", single, "--set", "compare.load=[0.2, 0.3]").stdout
     assert "all mean" in said
     assert "goodput by class" not in said
+    assert "busiest queue" not in said
     assert "RTT" not in said
 
 
