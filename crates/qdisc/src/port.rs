@@ -190,7 +190,9 @@ impl<S: Scheme> Port<S> {
         let view = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
         let intent = match self.scheme.intend(&view, queue, &packet, cx.rng) {
             Intent::Pass => Intent::Pass,
-            Intent::Mark if packet.ecn.capable() => Intent::Mark,
+            Intent::Mark if packet.ecn.capable() || self.state.seldom.passes_unmarkable => {
+                Intent::Mark
+            }
             Intent::Mark => return Err(self.refuse(&packet, queue, DropReason::NotEcnCapable, cx)),
             Intent::Drop => return Err(self.refuse(&packet, queue, DropReason::Early, cx)),
         };

@@ -9,7 +9,7 @@ use crate::port::{Port, Qdisc};
 use crate::scheduler::{Dwrr, Fifo};
 use crate::scheme::{Scheme, Seats, Way};
 use crate::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
-use crate::switch::{BufferPolicy, Classify, Discipline, Switch};
+use crate::switch::{BufferPolicy, Classify, Discipline, Switch, Unmarkable};
 use crate::units::{Bytes, Rate, Span};
 use crate::view::PortState;
 
@@ -69,6 +69,10 @@ impl Site {
         let state = match layout {
             Some(layout) => PortState::new(rate, &vec![mtu; layout.queues]),
             None => PortState::new(rate, &switch.quantum),
+        };
+        let state = match switch.unmarkable {
+            Unmarkable::Drop => state,
+            Unmarkable::Pass => state.passing_unmarkable(),
         };
         let packet_time = rate.tx_time(mtu.get() as u32);
         Site { switch, state, packet_time, taken: None, bare: false }

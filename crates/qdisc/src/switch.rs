@@ -38,6 +38,8 @@ pub struct Switch {
     /// Dynamic thresholds' α.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
+    /// What becomes of an arrival that is to be marked and cannot be.
+    pub unmarkable: Unmarkable,
 }
 
 /// `[switch]`.
@@ -110,6 +112,14 @@ pub const SECTION: Section = Section {
             "alpha",
             ParamKind::Number { min: 0.001, max: 1000.0 },
             "dynamic: a queue's part of the free pool. Default: 1.",
+        ),
+        Param::with_default(
+            "unmarkable",
+            Unmarkable::KIND,
+            "drop",
+            "What becomes of an arrival that is to be marked and is not ECN-capable, such as an ACK \
+             with transport.ecn_acks = false. drop: it is dropped (RFC 3168, section 5), as by \
+             switches whose WRED is on beside ECN. pass: it goes on, as where only ECN is.",
         ),
     ],
 };
@@ -223,5 +233,15 @@ words! {
         Static = "static",
         /// A queue may hold α times what the switch's pool has left; tail drop.
         Dynamic = "dynamic",
+    }
+}
+
+words! {
+    /// What becomes of an arrival that is to be marked and is not ECN-capable.
+    pub enum Unmarkable {
+        /// It is dropped (RFC 3168, section 5).
+        Drop = "drop",
+        /// It goes on; `unmarkable_packets` counts it.
+        Pass = "pass",
     }
 }

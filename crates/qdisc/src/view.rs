@@ -119,6 +119,8 @@ impl Counters {
 /// What few packets count into.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seldom {
+    /// What is to be marked and cannot be goes on, and is counted.
+    pub(crate) passes_unmarkable: bool,
     pub(crate) marked: u64,
     pub(crate) unmarkable: u64,
     pub(crate) notified: u64,
@@ -182,6 +184,13 @@ impl PortState {
         };
         port.set_rate(rate);
         port
+    }
+
+    /// The same, where a packet that is to be marked on arrival and is not ECN-capable goes on
+    /// instead of being dropped (RFC 3168, section 5).
+    pub fn passing_unmarkable(mut self) -> Self {
+        self.seldom.passes_unmarkable = true;
+        self
     }
 
     pub(crate) fn set_rate(&mut self, rate: Rate) {
@@ -254,7 +263,7 @@ impl PortState {
     }
     /// What the port has done so far. An arrival counts once it is stored, sent or dropped.
     pub fn counters(&self) -> Counters {
-        let Seldom { marked, unmarkable, notified, drops, dropped_bytes } = *self.seldom;
+        let Seldom { marked, unmarkable, notified, drops, dropped_bytes, .. } = *self.seldom;
         Counters {
             arrived: self.sent + drops.iter().sum::<u64>() + u64::from(self.packets),
             arrived_bytes: self.sent_bytes + dropped_bytes + self.bytes,

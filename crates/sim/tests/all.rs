@@ -26,3 +26,4 @@ mod tcp;
 mod timeline;
 mod traffic;
 mod udp;
+mod unmarkable;

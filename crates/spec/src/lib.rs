@@ -34,7 +34,7 @@ pub use monitors::{Bursts, Changes, Convergence, Monitors, PortNames};
 pub use param::{Param, ParamKind, Section};
 pub use reaction::{CardReaction, Limiters, Reaction};
 pub use scheme::SchemeChoice;
-pub use switch::{BufferPolicy, Classify, Discipline, Switch};
+pub use switch::{BufferPolicy, Classify, Discipline, Switch, Unmarkable};
 pub use topology::{Dumbbell, FatTree, LeafSpine, ParkingLot, Shape, Star, Topology};
 pub use traffic::{Arrivals, Connections, Incast, LongLived, Off, OnOff, Service, Sizes, Traffic};
 pub use transport::{

@@ -8,7 +8,9 @@ use switchbed_live::{Clock, Fake, Forwarder, Switch};
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_spec::live::{Attach, Faults, LivePort, Route, Settings};
 use switchbed_spec::scheme::{Value, find};
-use switchbed_spec::{BufferPolicy, Classify, Discipline, Live, SchemeChoice, Switch as Ports};
+use switchbed_spec::{
+    BufferPolicy, Classify, Discipline, Live, SchemeChoice, Switch as Ports, Unmarkable,
+};
 
 pub const MBPS: u64 = 1_000_000;
 
@@ -56,6 +58,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
             policy: BufferPolicy::Shared,
             pool: None,
             alpha: None,
+            unmarkable: Unmarkable::Drop,
         },
         scheme,
         reaction: None,

@@ -149,10 +149,13 @@ fn run(case: &Case, steps: &[Step], how: &How) -> Vec<Event> {
 
 impl<'a> Switch<'a> {
     fn new(case: &'a Case) -> Self {
-        let line = |_| {
+        let line = |port| {
             let seen = Arc::default();
-            let spy = Spy::new(case, Arc::clone(&seen));
+            // The second port lets pass what it cannot mark.
+            let passes = port == 1;
+            let spy = Spy::new(case, passes, Arc::clone(&seen));
             let state = PortState::new(RATE, &case.quanta);
+            let state = if passes { state.passing_unmarkable() } else { state };
             let port = Port::new(state, spy);
             assert_eq!(port.needs().pool, case.reads_pool, "{}: needs", case.name);
             Line { port: Box::new(port), seen, wake: None }

@@ -41,6 +41,8 @@ enum Phase {
 pub struct Spy {
     name: String,
     waits: bool,
+    /// The port lets pass what it cannot mark.
+    passes: bool,
     inner: Box<dyn Scheme + Send>,
     seen: Arc<Mutex<Seen>>,
     /// Packets and bytes of each queue, by the hooks.
@@ -54,12 +56,13 @@ pub struct Spy {
 }
 
 impl Spy {
-    pub fn new(case: &Case, seen: Arc<Mutex<Seen>>) -> Self {
+    pub fn new(case: &Case, passes: bool, seen: Arc<Mutex<Seen>>) -> Self {
         let inner = (case.make)();
         seen.lock().unwrap().next_tick = inner.next_tick();
         Spy {
             name: case.name.clone(),
             waits: case.waits,
+            passes,
             inner,
             seen,
             queued: vec![(0, 0); case.quanta.len()],
@@ -158,7 +161,8 @@ impl Scheme for Spy {
         self.look(view);
         let before = self.enter(Phase::Stored(q));
         assert_eq!(before, Phase::Intended(q, intent, true), "{}", self.name);
-        assert!(intent == Intent::Pass || packet.ecn.capable(), "{}: not capable", self.name);
+        let may_mark = packet.ecn.capable() || self.passes;
+        assert!(intent == Intent::Pass || may_mark, "{}: not capable", self.name);
         assert_eq!(view.slots(q).last(), Some(slot), "{}: not at the tail", self.name);
         assert_eq!(view.arena.arrived(slot), view.now, "{}: arrival time", self.name);
         let stored = self.inner.stored(view, q, slot, intent, rng);
@@ -193,7 +197,7 @@ impl Scheme for Spy {
         // nothing, so the buffer was never asked.
         let early = match intent {
             Intent::Pass => None,
-            Intent::Mark if packet.ecn.capable() => None,
+            Intent::Mark if packet.ecn.capable() || self.passes => None,
             Intent::Mark => Some(DropReason::NotEcnCapable),
             Intent::Drop => Some(DropReason::Early),
         };

@@ -58,6 +58,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         }
         alpha = Some(section.get_or("alpha", 1.0)?);
     }
+    let unmarkable = section.get("unmarkable")?;
     section.close("this switch")?;
     Ok(Switch {
         queues,
@@ -70,6 +71,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         policy,
         pool,
         alpha,
+        unmarkable,
     })
 }
 

@@ -87,6 +87,7 @@ pub fn star(hosts: u32) -> Scenario {
             policy: BufferPolicy::Shared,
             pool: None,
             alpha: None,
+            unmarkable: Unmarkable::Drop,
         },
         scheme: scheme("per-queue", packets(65)),
         deploy: Vec::new(),
