@@ -18,7 +18,7 @@ pub(crate) struct Calendar {
     ring: Box<[Vec<Event>]>,
     /// Memory of buckets that are through: what was used last is nearest.
     spare: Vec<Vec<Event>>,
-    /// A bit for each bucket that holds something.
+    /// A bit for each bucket that holds something; it has memory then, and only then.
     taken: Box<[u64]>,
     far: BinaryHeap<Reverse<(Event, Beat)>>,
 }
@@ -48,9 +48,9 @@ impl Calendar {
         let phase = self.phases.of(event.at, beat);
         if phase - self.first < self.ring.len() as u64 {
             let place = self.place(phase);
-            self.taken[place / 64] |= 1 << (place % 64);
             let bucket = &mut self.ring[place];
             if bucket.capacity() == 0 {
+                self.taken[place / 64] |= 1 << (place % 64);
                 Self::open(bucket, &mut self.spare);
             }
             prefetch_room(bucket, 16);
