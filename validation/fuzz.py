@@ -42,7 +42,7 @@ TARGETS = {
     ),
     "card": (10_000_000, 128, "frames through the card that obeys congestion messages"),
     "switch": (10_000_000, 128, "frames through the live switch, set anew between"),
-    "scenario": (10_000_000, 800, "a scenario's or a live switch's file, and an override"),
+    "scenario": (10_000_000, 400, "a scenario's or a live switch's file, and an override"),
 }
 """How many executions are wanted (10⁸ of frames and a port together, 10⁷ of each other), the
 longest input in bytes, and what an execution is."""
@@ -67,7 +67,7 @@ FUZZER = (
     # How often code is reached, and shorter inputs that reach the same, take a third of the time.
     *("-use_counters=0", "-reduce_inputs=0"),
 )
-SLICE_S = 120
+SLICE_S = 600
 """The ledger is written that often."""
 
 Ledger = dict[str, dict[str, Any]]
