@@ -203,6 +203,12 @@ fn port_table(reports: &[PortReport]) -> Table {
             "packets whose source was sent a congestion notification",
             u64s(&|r| r.counters.notified),
         ),
+        (
+            "lost_packets",
+            "",
+            "sent packets that the line lost, as an `[[event]]` said",
+            u64s(&|r| r.lost),
+        ),
         ("drops_full", "", "arrivals refused for want of room", drops(DropReason::Full)),
         (
             "drops_not_ecn_capable",

@@ -124,3 +124,28 @@ fn what_makes_no_sense_is_refused() {
         assert!(said.starts_with(message), "{said}\ninstead of\n{message}");
     }
 }
+
+#[test]
+fn a_line_may_lose_packets_of_a_flow() {
+    let with =
+        |keys: &str| read(&LOT.replace("rate = \"1Gbps\"\n[run]", &format!("{keys}\n[run]")));
+    let scenario = with("flow = 0\nlose = [3, 5]").unwrap();
+    let Change::Lose { port, flow, lose } = &scenario.event[0].change else { panic!() };
+    assert_eq!((port.as_str(), *flow, &lose[..]), ("middle0:0", Some(0), &[3, 5][..]));
+    assert_eq!(read(&to_toml(&scenario)).unwrap(), scenario);
+    for (keys, why) in [
+        ("lose = []", "event.1.lose is []: it lists no packet: [3] is the third"),
+        ("lose = [0]", "event.1.lose.0 is 0: "),
+        (
+            "lose = [3]\nrate = \"1Gbps\"",
+            "event.1.rate does not apply to a line that loses packets, which takes at, port, lose or flow",
+        ),
+        (
+            "flow = 0",
+            "event.1.rate is missing: write rate = \"10Gbps\", or up = false, or lose = [3]",
+        ),
+    ] {
+        let refused = with(keys).unwrap_err();
+        assert!(refused.contains(why), "{keys}: {refused}");
+    }
+}

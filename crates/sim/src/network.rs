@@ -7,6 +7,7 @@ use crate::ids::{HostId, LinkId, LocalLink, NodeId, Rank, ShardId, SwitchId};
 use crate::lookahead::Beats;
 use crate::node::fabric::{Built, Fabric};
 use crate::node::host::Host;
+use crate::node::losses::Pattern;
 use crate::node::notice::Notice;
 use crate::node::{Frames, Shared, host};
 use crate::observe::convergence::Underway;
@@ -341,6 +342,22 @@ impl Network {
         let shard = &mut self.engine.shards[shard.index()];
         shard.change(now, |world, out| world.set_rate(local, rate, now, out));
         shard.wake(shard.world.node_of(local), now);
+    }
+
+    /// Has a link lose these of the packets that it carries from now on, counted from 1: of the
+    /// connection that a flow opened, or of all.
+    pub(crate) fn lose(&mut self, id: LinkId, flow: Option<u64>, lose: &[u64], now: Time) {
+        let pattern = Pattern::new(flow, lose);
+        let (shard, local) = self.links[id.index()];
+        let shard = &mut self.engine.shards[shard.index()];
+        shard.change(now, |world, out| world.lose(local, pattern, now, out));
+        shard.wake(shard.world.node_of(local), now);
+    }
+
+    /// How many packets a link has lost so.
+    pub(crate) fn lost(&self, id: LinkId) -> u64 {
+        let (world, local) = self.local(id);
+        world.lost(local)
     }
 
     /// Changes a class's share at every port.

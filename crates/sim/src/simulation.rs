@@ -87,6 +87,8 @@ pub struct PortReport {
     pub info: PortInfo,
     /// What it did.
     pub counters: Counters,
+    /// Packets that its line lost, as an event said.
+    pub lost: u64,
     /// Share of the time that it was sending.
     pub utilisation: f64,
     /// Each queue's length and the port's, where they were measured.
@@ -394,6 +396,7 @@ impl Simulation {
                     self.network.set_up(link, up, now);
                     self.note_rate(link, now);
                 }
+                Action::Lose(link, flow, lose) => self.network.lose(link, flow, &lose, now),
                 Action::Share(class, share) => {
                     self.network.set_share(class, share, now);
                     self.each(now, |observer, view| observer.share_changes(class, share, view));
@@ -571,8 +574,8 @@ impl Simulation {
             let utilisation = if capacity > 0.0 { (sent / capacity).min(1.0) } else { 0.0 };
             let underflow = self.observers.of_mut::<Underflow>();
             let underflow = underflow.and_then(|underflow| underflow.idle(id, now));
-            let info = info.clone();
-            reports.push(PortReport { info, counters, utilisation, lengths, underflow });
+            let (info, lost) = (info.clone(), self.network.lost(id));
+            reports.push(PortReport { info, counters, lost, utilisation, lengths, underflow });
         }
         reports
     }

@@ -1,4 +1,5 @@
-//! What changes during a run: rates of ports, shares of classes (where a scheme has any).
+//! What changes during a run: rates of ports, what their lines lose, shares of classes (where a
+//! scheme has any).
 
 use crate::ids::LinkId;
 use switchbed_qdisc::fairness::{Share, Shares};
@@ -7,12 +8,15 @@ use switchbed_spec::event::{Change, Event};
 use switchbed_spec::{Scenario, SchemeChoice};
 
 /// A change, with what it names found.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
     /// A link's rate.
     Rate(LinkId, Rate),
     /// Whether a link is up.
     Up(LinkId, bool),
+    /// The packets that a link loses, by their numbers: of the connection that a flow opened, or
+    /// of all.
+    Lose(LinkId, Option<u64>, Vec<u64>),
     /// A class's share.
     Share(u8, Share),
 }
@@ -46,6 +50,9 @@ impl Timeline {
                 }
                 Change::Link { port, up } => {
                     Action::Up(link(port).ok_or_else(|| port.clone())?, *up)
+                }
+                Change::Lose { port, flow, lose } => {
+                    Action::Lose(link(port).ok_or_else(|| port.clone())?, *flow, lose.clone())
                 }
                 Change::Share { .. } if !has_shares => continue,
                 &Change::Share { class, weight, max } => {

@@ -11,6 +11,7 @@ mod empty_network;
 mod ends;
 mod interference;
 mod lazy;
+mod losses;
 mod md1;
 mod monitors;
 mod offload;

@@ -32,6 +32,17 @@ pub enum Change {
         /// From now on it does, or does not.
         up: bool,
     },
+    /// What the line behind a port loses.
+    Lose {
+        /// The port's name.
+        port: String,
+        /// The flow that opened the connection, by its number in the order of starts, from 0; `None`:
+        /// any packet counts.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        flow: Option<u64>,
+        /// The packets' numbers, from 1, among those that the line carries from now on.
+        lose: Vec<u64>,
+    },
     /// A class's weight or cap at every switch port, where the scheme has any.
     Share {
         /// The class.
@@ -50,7 +61,8 @@ pub const SECTION: Section = Section {
     name: "event",
     repeated: true,
     doc: "A change during the run: of a port's rate (port, rate), of whether it sends at all \
-          (port, up), or of a class's weight or cap (class, weight, max). Flows come and go by start and stop of their [[traffic]].",
+          (port, up), of what its line loses (port, lose, flow), or of a class's weight or cap \
+          (class, weight, max). Flows come and go by start and stop of their [[traffic]].",
     keys: &[
         Param::required("at", ParamKind::Time, "When, before anything else that happens then."),
         Param::optional(
@@ -65,6 +77,19 @@ pub const SECTION: Section = Section {
             ParamKind::Flag,
             "false: the port sends nothing from then on, and packets wait in its queues (what is \
              on the line still arrives). true: it sends again.",
+        ),
+        Param::optional(
+            "lose",
+            ParamKind::List(&ParamKind::Count { min: 1, max: 1_000_000_000_000 }),
+            "The line behind the port loses these of the packets that it carries from then on, \
+             counted from 1, retransmissions too. Of a sender's card, \"host0\", they are data (and \
+             its SYN); of a receiver's, ACKs.",
+        ),
+        Param::optional(
+            "flow",
+            ParamKind::Count { min: 0, max: u32::MAX as u64 >> 1 },
+            "lose: only packets of the connection that this flow opened count (flows are numbered from 0 in \
+             the order of their starts). Default: every packet.",
         ),
         Param::optional(
             "class",

@@ -64,12 +64,21 @@ fn event(
     }
     if let Some(port) = section.maybe::<String>("port")? {
         check_port(&port, topology).map_err(|why| section.refuse("port", why))?;
+        if section.given("lose").is_some() {
+            let lose: Vec<u64> = section.list("lose")?.unwrap_or_default();
+            if lose.is_empty() {
+                return Err(section.refuse("lose", "it lists no packet: [3] is the third"));
+            }
+            let flow = section.maybe("flow")?;
+            section.close("a line that loses packets")?;
+            return Ok(Event { at, change: Change::Lose { port, flow, lose } });
+        }
         if let Some(up) = section.maybe("up")? {
             section.close("a port that goes down or comes up")?;
             return Ok(Event { at, change: Change::Link { port, up } });
         }
         if section.given("rate").is_none() {
-            return Err(section.missing_like("rate", "\"10Gbps\", or up = false"));
+            return Err(section.missing_like("rate", "\"10Gbps\", or up = false, or lose = [3]"));
         }
         let outage = |Mistake { message, .. }: &Mistake| format!("{message} (up = false is down)");
         let rate = links::rate(&section, "rate", mtu)

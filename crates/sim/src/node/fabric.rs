@@ -2,6 +2,7 @@
 
 use super::host::{self, Host, Log};
 use super::link::{Channel, ColdLink, Line, Link, Packets, transit};
+use super::losses::Pattern;
 use super::notice::{Notice, What};
 use super::switch::Switch;
 use super::{NOTICE, Parcel, START, Shared, class, place};
@@ -123,7 +124,11 @@ impl Fabric {
         let Built { port, id, delay, to: (shard, node, switch), rank, ingress, .. } = link;
         let channel = Channel { delay, node, switch: switch.into(), rank, shard, ingress };
         self.links.push(Link { driver: Driver::new(port), channel });
-        self.cold_links.push(ColdLink { rng: OnDemand::new(seed, "ports", id.0), watch: None });
+        self.cold_links.push(ColdLink {
+            rng: OnDemand::new(seed, "ports", id.0),
+            watch: None,
+            losses: None,
+        });
     }
 
     /// When the last flow ended.
@@ -182,6 +187,8 @@ impl Fabric {
         self.hosts.iter_mut().for_each(|host| host.restart(now));
         let watches = self.cold_links.iter_mut().filter_map(|cold| cold.watch.as_mut());
         watches.for_each(|watch| watch.restart(now));
+        let losses = self.cold_links.iter_mut().filter_map(|cold| cold.losses.as_mut());
+        losses.for_each(|losses| losses.lost = 0);
     }
 
     /// Packets transmitted by ports.
@@ -276,6 +283,25 @@ impl Fabric {
             self.hosts[link.index()].set_up(up, now);
         }
         self.with_line(link, now, out, |driver, _| driver.set_up(up, now));
+    }
+
+    /// Has a link lose what a pattern says of what it carries from now on.
+    pub(crate) fn lose(
+        &mut self,
+        link: LocalLink,
+        pattern: Pattern,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) {
+        self.with_line(link, now, out, |driver, line| {
+            driver.watch();
+            line.cold.losses.get_or_insert_default().patterns.push(pattern);
+        });
+    }
+
+    /// How many packets a link has lost so.
+    pub(crate) fn lost(&self, link: LocalLink) -> u64 {
+        self.cold_links[link.index()].losses.as_ref().map_or(0, |losses| losses.lost)
     }
 
     /// Does something to a settled link.

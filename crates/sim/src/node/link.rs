@@ -11,6 +11,7 @@ use switchbed_qdisc::driver::{Driver, Wire};
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{Arena, Cargo, Cx, Outcome, Packet, Pool, PortState, QueueId, SlotId};
 
+use super::losses::Losses;
 use super::{Parcel, Shared};
 
 /// A packet on its way, as its slot's cargo.
@@ -91,6 +92,8 @@ pub(super) struct ColdLink {
     pub(super) rng: OnDemand,
     /// Who looks on.
     pub(super) watch: Option<Box<Watch>>,
+    /// What the line is to lose, if anything; then the port is watched.
+    pub(super) losses: Option<Box<Losses>>,
 }
 
 /// The packets of a shard.
@@ -156,6 +159,9 @@ impl Wire for Line<'_, '_> {
         self.packets.hops += 1;
         if self.told {
             self.tell_sent(slot, now, until, at);
+            if self.is_to_lose(slot) {
+                return self.packets.arena.free(slot);
+            }
         }
         self.packets.arena.packet_mut(slot).ingress = ingress;
         let cargo = self.packets.arena.cargo_mut(slot);
@@ -204,6 +210,12 @@ impl Wire for Line<'_, '_> {
 }
 
 impl Line<'_, '_> {
+    #[cold]
+    fn is_to_lose(&mut self, slot: SlotId) -> bool {
+        let packet = self.packets.arena.packet(slot);
+        self.cold.losses.as_mut().is_some_and(|losses| losses.lose(packet))
+    }
+
     #[cold]
     fn tell_sent(&mut self, slot: SlotId, left: Time, until: Time, arrives: Time) {
         let Some(watch) = &mut self.cold.watch else { return };

@@ -64,3 +64,8 @@ pub const PROBES: FlowId = FlowId(u32::MAX - 1);
 pub fn flow_id(row: u64, requests: bool) -> FlowId {
     FlowId((row as u32) << 1 | u32::from(requests))
 }
+
+/// The number of the flow that opened a connection; `None`: it is called for something else.
+pub fn row_of(flow: FlowId) -> Option<u64> {
+    (flow < PROBES).then_some(u64::from(flow.0 >> 1))
+}
