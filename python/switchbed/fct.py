@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from switchbed import files
-from switchbed._native import Mistake, size_bytes
+from switchbed._native import Mistake
 
 if TYPE_CHECKING:
     from switchbed.result import Result
@@ -80,7 +80,7 @@ def write(folder: Path, form: Form, to: Path | None) -> None:
     from switchbed.result import Result
 
     result = Result.load(folder)
-    mss_bytes = size_bytes(result.scenario["transport"]["mss"])
+    mss_bytes = result.size_bytes("transport", "mss")
     text = text_of(flows_of(result), form, mss_bytes)
     if to is None:
         sys.stdout.write(text)

@@ -19,6 +19,7 @@ from switchbed._native import (
     __build__,
     __version__,
     check_summary,
+    size_bytes,
 )
 from switchbed.runner import Outcome
 
@@ -97,6 +98,13 @@ class Result:
     def label(self) -> str:
         """What its scheme is called."""
         return str(self.scenario["scheme"].get("label") or self.outcome.scheme)
+
+    def size_bytes(self, section: str, key: str) -> int:
+        """A size of its scenario; `ValueError` if that is none."""
+        try:
+            return size_bytes(self.scenario[section][key])
+        except Mistake as error:
+            raise ValueError(f"{section}.{key}: {error}") from error
 
     def summary(self) -> dict[str, Any]:
         """The headline figures, as `--json` has them without `wall_s`."""

@@ -187,6 +187,44 @@ def test_a_run_killed_as_it_replaces_another_gives_it_back(tmp_path: Path) -> No
     assert {path.name for path in tmp_path.iterdir()} == {"one.toml", "out"}
 
 
+@pytest.mark.parametrize(
+    ("way", "reader"),
+    [
+        (("scenario", "measure", "large"), "plot cdf"),
+        (("scenario", "transport", "mss"), "fct"),
+    ],
+)
+def test_a_size_in_a_manifest_that_is_none_is_said_with_its_file(
+    tmp_path: Path, way: tuple[str, ...], reader: str
+) -> None:
+    (tmp_path / "whole").mkdir()
+    place = next(place for place in PLACES if place.name == "result")
+    place.make(tmp_path / "whole")
+    file = Path("out/manifest.json")
+    case = Case(place, file, "= x", damage.mistyped(way, "x"), reader)
+    assert case.faults(tmp_path / "whole", tmp_path / "damaged") == []
+
+
+def test_a_store_without_its_sweeps_tables_is_named(store: Path) -> None:
+    for file in (store / "sweeps").iterdir():
+        file.unlink()
+    done = switchbed("query", "select count(*) from runs", "--store", store)
+    assert (done.code, done.err) == (2, f"switchbed: {store}: has no sweep's table; sweep again\n")
+
+
+@pytest.mark.parametrize("asked", ["runs", "ports"])
+def test_a_query_names_the_table_whose_metadata_is_damaged(store: Path, asked: str) -> None:
+    """DuckDB says of some damages where they are, of this one not."""
+    ports = sorted(store.glob("runs/*/ports.parquet"))[-1]
+    content = bytearray(ports.read_bytes())
+    metadata = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    content[metadata] ^= 0x0F
+    ports.write_bytes(content)
+    done = switchbed("query", f"select count(*) from {asked}, ports", "--store", store)
+    assert done.code == 2
+    assert f"; remove {ports.parent} and sweep again" in done.err
+
+
 def test_a_pipe_in_a_store_is_refused_and_not_waited_for(store: Path) -> None:
     (flows, *_) = store.glob("runs/*/flows.parquet")
     flows.unlink()

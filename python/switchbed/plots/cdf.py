@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from switchbed._native import Mistake, size_bytes
+from switchbed._native import Mistake
 from switchbed.plots import style
 from switchbed.plots.runs import Line
 from switchbed.result import Result
@@ -60,12 +60,12 @@ def flows(run: Result, value: Value) -> Any:
     """Finished flows that count, with their size class."""
     import polars as pl
 
-    measure = run.scenario["measure"]
-    small, large = (size_bytes(measure[name]) for name in ("small", "large"))
+    small, large = (run.size_bytes("measure", name) for name in ("small", "large"))
     size = pl.col("size_bytes")
     shown = pl.col("fct_s") * 1e6 if value == "fct" else pl.col("slowdown")
     counted = run.flows.filter(
-        pl.col("fct_s").is_not_null(), pl.col("start_s") >= _seconds(measure["warmup"])
+        pl.col("fct_s").is_not_null(),
+        pl.col("start_s") >= _seconds(run.scenario["measure"]["warmup"]),
     )
     return counted.select(
         shown.alias("value"),

@@ -21,6 +21,8 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
     import polars as pl
 
     Archive(path, create=False)
+    if not sweeps(path):
+        raise Mistake(f"{path}: has no sweep's table; sweep again")
     with duckdb.connect() as connection:
         try:
             _views(connection, path)
@@ -29,7 +31,12 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
                 raise Mistake("query: it gives no rows; ask with select")
             return pl.DataFrame(found)
         except duckdb.Error as error:
-            raise Mistake(f"query: {_told(error, path)}") from error
+            why = str(error).splitlines()[0]
+            damaged = next((p for p in path.absolute().glob("*/*") if str(p) in why), None)
+            if not isinstance(error, duckdb.DatabaseError):  # of a file's insides, without its name
+                damaged = _unreadable(connection, path)
+            advice = f"; remove {damaged} and sweep again" if damaged else ""
+            raise Mistake(f"query: {why}{advice}") from error
 
 
 def _views(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
@@ -61,8 +68,13 @@ def _quoted(path: Path) -> str:
     return "'" + glob.escape(str(path.absolute())).replace("'", "''") + "'"
 
 
-def _told(error: Exception, path: Path) -> str:
-    """What DuckDB says in a line; of a file that it cannot read, what to do."""
-    why = str(error).splitlines()[0]
-    damaged = next((p for p in path.absolute().glob("*/*") if str(p) in why), None)
-    return f"{why}; remove {damaged} and sweep again" if damaged else why
+def _unreadable(connection: "duckdb.DuckDBPyConnection", path: Path) -> Path | None:
+    """The sweep or the run that has a table which cannot be read to its end."""
+    import duckdb
+
+    for file in (*sweeps(path), *path.glob("runs/*/*.parquet")):
+        try:
+            connection.execute(f"select sum(hash(columns(*))) from read_parquet({_quoted(file)})")
+        except duckdb.Error:
+            return file if file.parent.name == "sweeps" else file.parent
+    return None
