@@ -28,6 +28,9 @@ def test_a_group_without_a_command_prints_its_help(switchbed: Program, group: li
     [
         (["run"], "FILE"),
         (["run", "missing.toml"], "missing.toml"),
+        (["run", "/dev/null"], "/dev/null: cannot read the scenario: it is no file"),
+        (["live", "check", "/dev/null"], "/dev/null: cannot be read: it is no file"),
+        (["run", "huge.toml"], "huge.toml: cannot read the scenario: it is larger than 64 MiB"),
         (["run", "single.toml", "--jobs", "0"], "--jobs"),
         (["run", "single.toml", "--seed", "-1"], "--seed"),
         (["run", "single.toml", "--set", "no_such_key=1"], "no_such_key"),
@@ -42,8 +45,10 @@ def test_a_group_without_a_command_prints_its_help(switchbed: Program, group: li
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(
-    switchbed: Program, single: Path, arguments: list[str], says: str
+    switchbed: Program, single: Path, tmp_path: Path, arguments: list[str], says: str
 ) -> None:
+    with (tmp_path / "huge.toml").open("w") as file:
+        file.truncate(10**8)
     done = switchbed(*arguments, code=2)
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1

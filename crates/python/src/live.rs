@@ -14,14 +14,14 @@ use switchbed_live::stats::Sample;
 use switchbed_live::{Forwarder, Switch};
 use switchbed_live::{confine as rights, open};
 use switchbed_scenario::{self as scenario, SeriesRow};
-use switchbed_spec::Live;
+use switchbed_spec::{Live, text};
 
 /// The live switch of a file.
 #[pyfunction]
 #[pyo3(signature = (file, sets = Vec::new()))]
 pub fn live_plan(file: PathBuf, sets: Vec<String>) -> PyResult<LivePlan> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(&file)
+    let text = text::read(&file)
         .map_err(|error| Mistake::new_err(format!("{name}: cannot be read: {error}")))?;
     live_plan_of(name, text, sets)
 }

@@ -190,9 +190,10 @@ impl ParamKind {
     /// What would be right.
     pub fn holds(&self, value: &Value) -> Result<(), String> {
         match (*self, value) {
-            (ParamKind::Number { min, max }, &Value::Number(x))
-                if !(x.is_finite() && min <= x && x <= max) =>
-            {
+            (ParamKind::Number { .. }, &Value::Number(x)) if !x.is_finite() => {
+                Err("it must be finite".to_owned())
+            }
+            (ParamKind::Number { min, max }, &Value::Number(x)) if !(min..=max).contains(&x) => {
                 Err(match max == f64::INFINITY {
                     true => format!("it must be at least {min}"),
                     false => format!("it must be from {min} to {max}"),

@@ -13,8 +13,8 @@ use crate::tree::{At, Data, Node, Table, parse, parse_value};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use switchbed_spec::Scenario;
 use switchbed_spec::scheme::{SchemeInfo, find};
+use switchbed_spec::{Scenario, text};
 
 /// Most runs of one comparison.
 const MAX_PLANS: usize = 100_000;
@@ -100,7 +100,7 @@ impl Source {
     /// It cannot be read.
     pub fn read(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Source, Mistake> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = text::read(path).map_err(|error| {
             let message = format!("cannot read the scenario: {error}");
             Mistake { file: file.clone(), line: None, key: String::new(), message }
         })?;

@@ -11,7 +11,7 @@ use std::path::Path;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_spec::live::{Attach, Faults, LIVE, Live, LivePort, PORT, Route, Settings};
 use switchbed_spec::scheme::{SchemeInfo, find};
-use switchbed_spec::{Classify, Switch};
+use switchbed_spec::{Classify, Switch, text};
 
 /// The tables of a live switch's file.
 pub(crate) const SECTIONS: [switchbed_spec::Section; 5] = [
@@ -32,7 +32,7 @@ const RATES: (Rate, Rate) = (Rate::from_bps(10_000), Rate::from_gbps(100));
 /// The first mistake found, in the file or in an override.
 pub fn live(path: &Path, sets: &[String]) -> Result<(Live, Vec<String>), Mistake> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = text::read(path).map_err(|error| {
         let message = format!("cannot read the live switch's file: {error}");
         Mistake { file: file.clone(), line: None, key: String::new(), message }
     })?;

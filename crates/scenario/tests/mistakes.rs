@@ -216,7 +216,7 @@ fn values_of_the_wrong_type_or_unit() {
 "dctcp" -> "dctcp"\nreceive_window = "3000000pkt"
     16: transport.receive_window is "3000000pkt": with an mss of 1.46KB it must be at most 2941758pkt
 "dctcp" -> "dctcp"\ng = nan
-    16: transport.g is NaN: it must be from 0 to 1
+    16: transport.g is NaN: it must be finite
 "dctcp" -> "dctcp"\ninitial_window = "9KB"
     16: transport.initial_window is "9KB": a number of packets is needed, such as "16pkt"
 "dctcp" -> "dctcp"\ninitial_window = 0
@@ -449,6 +449,8 @@ load = 0.5 -> load = 0
     15: traffic.load is 0: a load is greater than 0
 load = 0.5 -> load = -0.5
     15: traffic.load is -0.5: it must be at least 0
+load = 0.5 -> load = inf
+    15: traffic.load is inf: it must be finite
 load = 0.5 -> load = "half"
     15: traffic.load is "half": a number is needed, such as 0.5 or "50%"
 "#,

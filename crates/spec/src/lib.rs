@@ -19,6 +19,7 @@ pub mod param;
 pub mod reaction;
 pub mod scheme;
 pub mod sizes;
+pub mod text;
 pub mod topology;
 pub mod traffic;
 pub mod transport;

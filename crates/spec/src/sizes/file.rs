@@ -52,7 +52,7 @@ impl std::error::Error for TableError {}
 /// The file cannot be read, or [`parse`] refuses it.
 pub fn read(path: &Path, payload: Bytes) -> Result<Sizes, TableError> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = crate::text::read(path).map_err(|error| {
         let what = format!("cannot read the flow-size table: {error}");
         TableError { file: file.clone(), line: None, what }
     })?;

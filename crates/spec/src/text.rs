@@ -1,0 +1,22 @@
+//! Files that people write.
+
+use std::io::{Error, Result};
+use std::path::Path;
+
+const MOST: u64 = 64 << 20;
+
+/// What is in one.
+///
+/// # Errors
+/// It cannot be read; it is larger than anybody writes them; it is a pipe or a device, which might
+/// never end.
+pub fn read(path: &Path) -> Result<String> {
+    let file = std::fs::metadata(path)?;
+    if !file.is_file() {
+        return Err(Error::other("it is no file"));
+    }
+    if file.len() > MOST {
+        return Err(Error::other(format!("it is larger than {} MiB", MOST >> 20)));
+    }
+    std::fs::read_to_string(path)
+}
