@@ -316,6 +316,10 @@ cli.add_command(theory)
 
 def main() -> NoReturn:
     """The program."""
+    # Closed by whoever began us: what is opened next would take their numbers.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # of an encoding that may lack a character
             stream.reconfigure(errors="backslashreplace")

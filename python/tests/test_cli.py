@@ -56,6 +56,18 @@ def test_bad_input_is_one_line_and_exit_2(
     assert says in done.stderr
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_are_done_without(
+    command: list[str], single: Path, tmp_path: Path, closed: str
+) -> None:
+    words = [*command, "run", str(single), "--set", "flows=20", "--json", "found.json"]
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh"]
+    done = subprocess.run([*shell, *words], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert b"error" not in done.stderr
+    assert json.loads((tmp_path / "found.json").read_text())["flows"]["finished"] == 20
+
+
 def test_what_cannot_be_written_is_refused_before_anything_runs(
     switchbed: Program, single: Path, tmp_path: Path
 ) -> None:
