@@ -2,10 +2,10 @@
 //! queue that never filled, percentiles on too few flows.
 
 use crate::summary::{BySize, Fct, Summary};
-use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
-use switchbed_spec::{Scenario, Traffic};
+use switchbed_spec::{NicQueue, Scenario, Traffic};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
 const FEW: u64 = 1000;
@@ -66,6 +66,9 @@ pub(crate) fn warnings(
         warnings.push(format!("{silent} endless flows received nothing since the warm-up ({why})"));
     }
     warnings.extend(few(&summary.fct));
+    warnings.extend(waited(scenario, flows, simulation.warmed_at()));
+    warnings.extend(own_cards(scenario, reports));
+    warnings.extend(unmarkable(scenario, reports));
     if scenario.measure.warmup == Span::ZERO && scenario.traffic.iter().any(goes_on) {
         warnings.push(
             "measure.warmup is 0: flows and queues of the time when the network was still \
@@ -83,6 +86,59 @@ fn few(fct: &BySize<Fct>) -> Option<String> {
     let few: Vec<&str> = few.map(|(class, _)| class).collect();
     let message = || format!("99th percentiles rest on fewer than {FEW} flows: {}", few.join(", "));
     (!few.is_empty()).then(message)
+}
+
+/// A 99th percentile of flows that waited for a retransmission timer says how long that is. No
+/// counts in these three: runs of a comparison that say the same say it once.
+fn waited(scenario: &Scenario, flows: &[FlowRecord], warmed_at: Time) -> Option<String> {
+    let small = |flow: &&FlowRecord| {
+        let small = flow.size.is_some_and(|size| size <= scenario.measure.small);
+        small && flow.end.is_some() && flow.start >= warmed_at
+    };
+    let small: Vec<&FlowRecord> = flows.iter().filter(small).collect();
+    let waited: Vec<&FlowRecord> = small.iter().copied().filter(|f| f.timeouts > 0).collect();
+    let t = &scenario.transport;
+    let first = |flow: &&FlowRecord| {
+        flow.handshake && flow.end.is_some_and(|end| end.since(flow.start) >= t.rto_initial)
+    };
+    let timer = match waited.iter().any(first) {
+        true => format!("transport.rto_initial, {}, or rto_min, {}", t.rto_initial, t.rto_min),
+        false => format!("transport.rto_min, {}", t.rto_min),
+    };
+    (!waited.is_empty() && 100 * waited.len() >= small.len()).then(|| {
+        format!(
+            "1 % of the small flows or more waited for a retransmission timer: their 99th \
+             percentile is that of {timer}"
+        )
+    })
+}
+
+/// What senders lose in their own cards never meets a switch.
+fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
+    let mut cards = reports.iter().filter(|report| !report.info.is_switch());
+    let buffer = match scenario.host.nic {
+        NicQueue::Fifo(fifo) => format!("host.nic_buffer, {}", fifo.buffer),
+        NicQueue::Switch => format!("switch.buffer, {}, as host.nic says", scenario.switch.buffer),
+    };
+    cards.any(|report| report.counters.drops[DropReason::Full as usize] > 0).then(|| {
+        format!("packets were lost in hosts' own cards ({buffer}): drops_full in the table ports")
+    })
+}
+
+/// What marking drops for not being ECN-capable, beside packets that are.
+fn unmarkable(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
+    let dropped = |report: &PortReport| report.counters.drops[DropReason::NotEcnCapable as usize];
+    let t = &scenario.transport;
+    let mut who = Vec::new();
+    who.extend((!t.ecn_acks).then_some("ACKs (transport.ecn_acks)"));
+    who.extend((!t.ecn_control).then_some("SYNs and retransmissions (transport.ecn_control)"));
+    (t.ecn && reports.iter().any(|report| dropped(report) > 0)).then(|| {
+        format!(
+            "packets that are not ECN-capable were dropped where others are marked: {}; \
+             switch.unmarkable = \"pass\" lets them go on",
+            who.join(", ")
+        )
+    })
 }
 
 /// Whether the traffic stands for what has been going on for long; what a list holds is a

@@ -112,3 +112,34 @@ fn a_flow_that_never_got_going_is_named() {
     let found = warnings_with("per-queue", 3, &["traffic.stagger=4999us"]);
     assert!(found.iter().any(|w| w.starts_with("1 endless flows received nothing")), "{found:?}");
 }
+
+#[test]
+fn what_decides_the_tail_beside_the_switch_is_named() {
+    let has = |found: &[String], what: &str| found.iter().any(|warning| warning.contains(what));
+    // Sixty senders at once into 20 packets of buffer.
+    let incast = r#"traffic=[{kind="incast", sizes="30KB", from="1-59", to="0"}]"#;
+    let sets = [incast, "switch.buffer=30KB", "run.until=2s"];
+    let found = warnings_with("none", 60, &sets);
+    assert!(has(&found, "waited for a retransmission timer"), "{found:?}");
+    assert!(!has(&found, "own cards") && !has(&found, "not ECN-capable"), "{found:?}");
+    // SYN-ACKs and ACKs cross the card that bulk fills, and step marking drops them.
+    let both =
+        r#"traffic=[{kind="long-lived", from="1-2", to=0}, {kind="long-lived", from=0, to=1}]"#;
+    let found = warnings_with("per-queue", 3, &[both, "host.nic=switch"]);
+    assert!(
+        has(
+            &found,
+            "not ECN-capable were dropped where others are marked: ACKs (transport.ecn_acks); switch"
+        ),
+        "{found:?}"
+    );
+    let found =
+        warnings_with("per-queue", 3, &[both, "host.nic=switch", "transport.ecn_acks=true"]);
+    assert!(!has(&found, "not ECN-capable"), "{found:?}");
+    // A window larger than a card.
+    let found = warnings_with("none", 2, &["host.nic_buffer=10pkt", "switch.buffer=9MB"]);
+    assert!(
+        has(&found, "packets were lost in hosts' own cards (host.nic_buffer, 15KB)"),
+        "{found:?}"
+    );
+}
