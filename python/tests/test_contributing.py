@@ -87,7 +87,7 @@ topology = { kind = "pair", rate = "10Gbps" }
 switch = { queues = 1, buffer = "3KB" }
 scheme = { name = "none" }
 host = { nic_buffer = "3KB" }
-traffic = [{ kind = "incast", from = 0, to = 1, sizes = "150KB" }]
+traffic = [{ kind = "stride", size = "150KB" }]
 run = { until = "20ms" }
 """
 
@@ -121,6 +121,15 @@ def add_scheme(tree: Path) -> None:
     insert(folder / "registry.rs", "];\n\nstatic OWN", f"{line}\n")
 
 
+def add_kind(tree: Path, recipe: str, kinds: str, file: str, before: tuple[str, str]) -> None:
+    """A file, the two lines that make it known, and its variant with what it says."""
+    code, lines, variant = blocks(recipe)
+    home = tree / "crates/spec/src" / kinds
+    (home.with_suffix("") / file).write_text(code)
+    insert(home, before[0], lines)
+    insert(home, before[1], variant)
+
+
 def add_transport(tree: Path) -> None:
     """A file, the two lines that make it known, and one of the registry with what it says."""
     folder = tree / "crates/congestion/src"
@@ -139,12 +148,11 @@ def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
         shutil.copytree(ROOT / folder, tree / folder)
     for file in ("Cargo.toml", "Cargo.lock"):
         shutil.copy2(ROOT / file, tree / file)
-    topology, lines, variant = blocks("topology.md")
     (column,) = blocks("column.md")
-    (tree / "crates/spec/src/topology/pair.rs").write_text(topology)
-    kinds = tree / "crates/spec/src/topology.rs"
-    insert(kinds, "mod parking_lot;\n", lines)
-    insert(kinds, "        /// switches in a row,", variant)
+    before = ("mod parking_lot;\n", "        /// switches in a row,")
+    add_kind(tree, "topology.md", "topology.rs", "pair.rs", before)
+    before = ("mod seconds;\n", "        /// flows from a CSV file.")
+    add_kind(tree, "traffic.md", "traffic.rs", "stride.rs", before)
     insert(tree / "crates/scenario/src/results.rs", '        ("drops_full", "", "arrivals', column)
     add_scheme(tree)
     add_transport(tree)
@@ -175,12 +183,16 @@ def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
     first, page = done.stdout.split("\n", 1)
     flows, column_of = first.split(" ", 1)
     drops = json.loads(re.sub(r"^U64\((.*)\)$", r"\1", column_of))
-    assert flows == "1"
+    assert flows == "2"
     assert len(drops) == 4
     assert sum(drops) > 0
     assert "pair: two hosts and a switch between them. parking-lot:" in page
     assert "| `rate` | a rate, such as 10Gbps | required | pair: rate of both links. |" in page
     assert "| `delay` | a time, such as 85.2us | `1us` | pair: propagation of both links" in page
+    assert "stride: each host to the one so many on. list: flows from a CSV file." in page
+    assert "| `size` | a size, such as 300KB or 65pkt | required | stride: payload of each flow. |" in page
+    itself = ran("pair.toml", "traffic.stride=2").stderr
+    assert "traffic.stride is 2: a host cannot send to itself" in itself
     own = ["examples/own-scheme/tcn.toml", "scheme=tcn"]
     marks = [
         re.findall(r"^([1-9]\d*) marks$", ran(*own, *settings).stdout, re.M)

@@ -10,7 +10,6 @@ CRATES = Path(__file__).parents[2] / "crates"
 SIM = CRATES / "sim/src"
 
 ORDER = (
-    "random",
     "ids",
     "packet",
     "topology",
@@ -18,7 +17,6 @@ ORDER = (
     "timeline",
     "deployed",
     "empty_network",
-    "traffic",
     "flow",
     "transport",
     "observe",
@@ -106,11 +104,11 @@ def test_a_folder_of_the_simulator_knows_only_those_before_it() -> None:
     [
         ("transport/tcp/mod.rs", "use crate::node::host;", "transport/tcp/mod.rs knows node"),
         ("observe/mod.rs", "use super::engine::Ran;", "observe/mod.rs knows engine"),
-        ("traffic.rs", "use crate::{flow::FlowRecord, random::*};", "traffic.rs knows flow"),
-        ("traffic/list.rs", "crate::network::Division,", "traffic/list.rs knows network"),
+        ("flow.rs", "use crate::{transport::tcp, ids::*};", "flow.rs knows transport"),
+        ("transport/tcp.rs", "crate::network::Division,", "transport/tcp.rs knows network"),
         (
             "packet/mod.rs",
-            "mod t {\n use crate::{\n  random,\n  node::{a, b},\n };\n}",
+            "mod t {\n use crate::{\n  ids,\n  node::{a, b},\n };\n}",
             "packet/mod.rs knows node",
         ),
         ("node/mod.rs", "use crate::{node::host, engine::{Event, tie::Ties}, packet};", None),

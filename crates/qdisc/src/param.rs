@@ -65,6 +65,8 @@ pub enum ParamKind {
     Either(&'static [ParamKind]),
     /// A table with these keys.
     Table(&'static [Param]),
+    /// What is called so, written like this: the reader finds it.
+    Named(&'static str, &'static ParamKind),
     /// The parameters of the scheme that is chosen.
     SchemeParams,
 }
@@ -258,6 +260,7 @@ impl ParamKind {
                 let first = kinds.iter().find_map(|kind| kind.parse(text).ok());
                 first.ok_or_else(|| "it cannot be written so".to_owned())
             }
+            ParamKind::Named(_, form) => form.parse(text),
             ParamKind::Table(_) | ParamKind::SchemeParams => {
                 Err("it must be a table, { … }".to_owned())
             }
@@ -461,6 +464,7 @@ const fn fits(own: &ParamKind, kind: &ParamKind) -> bool {
         (Count { max, .. }, Packets) => *max >= u32::MAX as u64,
         (Text, Text) => true,
         (List(own), List(kind)) => fits(own, kind),
+        (own, Named(_, kind)) => fits(own, kind),
         _ => false,
     }
 }
@@ -699,6 +703,11 @@ macro_rules! kinds {
         impl std::ops::Deref for $name {
             type Target = dyn $trait;
             fn deref(&self) -> &(dyn $trait + 'static) {
+                match self {$($name::$variant(params) => params,)+}
+            }
+        }
+        impl std::ops::DerefMut for $name {
+            fn deref_mut(&mut self) -> &mut (dyn $trait + 'static) {
                 match self {$($name::$variant(params) => params,)+}
             }
         }

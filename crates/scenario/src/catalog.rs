@@ -93,6 +93,7 @@ pub(crate) fn takes(kind: &ParamKind) -> String {
         ParamKind::Text => "a text".to_owned(),
         ParamKind::List(item) => format!("a list, each {}", takes(item)),
         ParamKind::Either(kinds) => kinds.iter().map(takes).collect::<Vec<_>>().join("; or "),
+        ParamKind::Named(_, form) => takes(form),
         ParamKind::Table(_) | ParamKind::SchemeParams => "a table".to_owned(),
     }
 }

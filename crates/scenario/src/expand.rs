@@ -4,7 +4,7 @@
 //! Order: what the file says, then each compared value, then the overrides, so that
 //! what was typed last counts. An override of a compared key takes the comparison's place.
 
-use crate::lists::{self, Listed};
+use crate::lists;
 use crate::memory::{self, Part};
 use crate::mistake::{Mistake, Origin};
 use crate::place::{places, set};
@@ -14,6 +14,7 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use switchbed_spec::scheme::{SchemeInfo, find};
+use switchbed_spec::traffic::Listed;
 use switchbed_spec::{Scenario, text};
 
 /// Most runs of one comparison.

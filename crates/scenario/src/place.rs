@@ -4,13 +4,19 @@
 use crate::mistake::list_of;
 use crate::resolve::unknown_name;
 use crate::tree::{Data, Node, Table};
-use switchbed_spec::SECTIONS;
+use switchbed_spec::param::Params;
+use switchbed_spec::traffic::Load;
+use switchbed_spec::{SECTIONS, Traffic};
 
 /// Short names: `load` and `flows` of every source that has a load, `seed` of the run. A fourth,
 /// `scheme`, is no place but the scheme as a whole.
 const ALIASES: [&str; 3] = ["load", "flows", "seed"];
+
 /// The kinds of traffic that `load` and `flows` mean.
-const WITH_LOAD: [&str; 3] = ["poisson", "log-normal", "request-response"];
+fn with_load() -> impl Iterator<Item = &'static str> {
+    let loads = Traffic::TABLE.iter().filter(|param| param.name == Load::KEY.load);
+    loads.filter_map(|param| param.only).flat_map(|(_, kinds)| kinds).copied()
+}
 
 /// Sets what `key` stands for. `root` decides which sources a short name means.
 pub(crate) fn set(root: &mut Table, key: &str, value: &Node) -> Result<(), String> {
@@ -28,14 +34,15 @@ pub(crate) fn places(root: &Table, key: &str) -> Result<Vec<Vec<String>>, String
         "seed" => return Ok(vec![path(&["run", "seed"])]),
         "load" | "flows" => {
             let kind = |node: &Node| node.as_table()?.get("kind")?.as_text().map(str::to_owned);
-            let has_load = |node: &Node| kind(node).is_some_and(|kind| WITH_LOAD.contains(&&*kind));
+            let has_load =
+                |node: &Node| kind(node).is_some_and(|kind| with_load().any(|with| with == kind));
             let loaded = sources.iter().enumerate().filter(|(_, node)| has_load(node));
             let found: Vec<_> =
                 loaded.map(|(i, _)| path(&["traffic", &i.to_string(), key])).collect();
             return match found.is_empty() {
                 true => Err(format!(
                     "stands for the {key} of traffic of kind {}, and there is none",
-                    list_of(WITH_LOAD.iter().copied())
+                    list_of(with_load())
                 )),
                 false => Ok(found),
             };

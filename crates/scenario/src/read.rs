@@ -47,6 +47,7 @@ fn read_any(kind: &ParamKind, node: &Node, packet: Option<Bytes>) -> Result<Valu
             }
             result
         }
+        ParamKind::Named(_, form) => read(form, node, packet),
         ParamKind::List(_) => Err("it must be a list, [ … ]".to_owned()),
         ParamKind::Table(_) | ParamKind::SchemeParams => {
             Err("it must be a table, { … }".to_owned())

@@ -123,6 +123,7 @@ fn of_kind(kind: &ParamKind) -> Json {
             json!({ "anyOf": kinds.iter().map(of_kind).collect::<Vec<_>>() })
         }
         ParamKind::Table(keys) => table(keys),
+        ParamKind::Named(_, form) => of_kind(form),
         // Open: which parameters there are depends on the scheme.
         ParamKind::SchemeParams => json!({ "type": "object" }),
     }

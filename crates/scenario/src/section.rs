@@ -4,11 +4,13 @@
 use crate::catalog::rows;
 use crate::mistake::{Mistake, Origin, home, list_of, near};
 use crate::read::read;
+use crate::resolve;
 use crate::tree::{At, Data, Node, Table, parse_value};
 use std::cell::RefCell;
 use switchbed_qdisc::units::Bytes;
-use switchbed_spec::param::{Entries, Field, Unfit, Value, Values};
-use switchbed_spec::{Param, ParamKind};
+use switchbed_spec::param::{Entries, FILE, Field, HOSTS, ONE_HOST, PORT, SIZES, SIZES_BY_SERVICE};
+use switchbed_spec::param::{Unfit, Value, Values};
+use switchbed_spec::{Param, ParamKind, Topology};
 
 /// A section that is being read.
 pub(crate) struct Section<'a> {
@@ -21,6 +23,8 @@ pub(crate) struct Section<'a> {
     table: Option<&'a Table>,
     /// What the unit `pkt` means in it.
     packet: Option<Bytes>,
+    /// Where keys name hosts or ports.
+    topology: Option<&'a Topology>,
     /// The keys that were asked for.
     asked: RefCell<Vec<&'static str>>,
 }
@@ -44,8 +48,8 @@ impl<'a> Section<'a> {
             None => None,
         };
         let at = node.map_or(At::Unwritten, |node| node.at);
-        let path = path.to_owned();
-        let section = Section { origin, path, at, keys, table, packet, asked: RefCell::default() };
+        let (path, asked) = (path.to_owned(), RefCell::default());
+        let section = Section { origin, path, at, keys, table, packet, topology: None, asked };
         for entry in table.iter().flat_map(|table| &table.entries) {
             if keys.iter().all(|param| param.name != entry.key) {
                 let key = section.key(&entry.key);
@@ -53,6 +57,11 @@ impl<'a> Section<'a> {
             }
         }
         Ok(section)
+    }
+
+    /// The same where keys may name this topology's hosts and ports.
+    pub(crate) fn on(self, topology: &'a Topology) -> Self {
+        Section { topology: Some(topology), ..self }
     }
 
     /// Whether the file has it.
@@ -127,11 +136,12 @@ impl<'a> Section<'a> {
 
     /// The table that one of its keys holds, if it is given, as a section of its own.
     pub(crate) fn inner(&self, name: &str) -> Result<Option<Section<'a>>, Mistake> {
-        let ParamKind::Table(keys) = self.param(name).kind else {
-            unreachable!("{name} takes no table")
+        let ParamKind::Table(keys) = self.param(name).kind else { return Ok(None) };
+        let open = |node| {
+            let path = self.key(name);
+            let section = Section::open(self.origin, &path, keys, Some(node), self.packet)?;
+            Ok(Section { topology: self.topology, ..section })
         };
-        let open =
-            |node| Section::open(self.origin, &self.key(name), keys, Some(node), self.packet);
         self.given(name).map(open).transpose()
     }
 
@@ -196,6 +206,10 @@ impl<'a> Section<'a> {
     /// The mistake that a value is which does not fit the others; `a.b` is of the table `a`.
     pub(crate) fn unfit(&self, unfit: Unfit) -> Mistake {
         match unfit.param.split_once('.') {
+            None if self.node(unfit.param).is_none() && !unfit.why.is_empty() => {
+                let message = format!("is missing: {}", unfit.why);
+                self.origin.mistake(self.at, &self.key(unfit.param), message)
+            }
             None => self.refuse(unfit.param, unfit.why),
             Some((table, param)) => match self.inner(table) {
                 Ok(Some(inner)) => inner.refuse(param, unfit.why),
@@ -226,7 +240,27 @@ impl<'a> Section<'a> {
         node: &Node,
         name: &str,
     ) -> Result<Value, Mistake> {
-        read(kind, node, self.packet).map_err(|why| self.wrong(name, node, &why))
+        let sizes = || Ok(resolve::sizes::read(self, name, node)?.to_value());
+        let hosts = |topology| resolve::hosts::hosts(self, name, node, topology);
+        let value = match (*kind, self.topology) {
+            (HOSTS, Some(on)) if node.as_text() != Some("all") => hosts(on)?.to_value(),
+            (ONE_HOST, Some(on)) => match hosts(on)?[..] {
+                [host] => host.to_value(),
+                _ => return Err(self.wrong(name, node, "it must be one host, such as 8")),
+            },
+            (PORT, Some(on)) => {
+                let port = node.as_text().unwrap_or_default();
+                resolve::measure::check_port(port, on)
+                    .map_err(|why| self.wrong(name, node, &why))?;
+                None
+            }
+            (SIZES, _) => sizes()?,
+            (SIZES_BY_SERVICE, _) => sizes()?.map(|one| Value::List(vec![one])),
+            (FILE, _) => resolve::sizes::found(self, name, node)?.display().to_string().to_value(),
+            _ => None,
+        };
+        let read = || read(kind, node, self.packet).map_err(|why| self.wrong(name, node, &why));
+        value.map_or_else(read, Ok)
     }
 
     /// The mistake that the key's value, given or default, is.
@@ -264,7 +298,7 @@ impl<'a> Section<'a> {
                 let applies = applies.filter(|key| asked.contains(&key.name) && self.applies(key));
                 let applies: Vec<&str> = applies.map(|param| param.name).collect();
                 let message = match applies.len() {
-                    0..=10 => {
+                    0..=12 => {
                         let applies = list_of(applies.into_iter());
                         format!("does not apply to {what}, which takes {applies}")
                     }
@@ -288,6 +322,10 @@ fn takes_list(kind: &ParamKind) -> bool {
 /// What a key of this kind may be, as a file writes it.
 fn example(kind: &ParamKind) -> String {
     match kind {
+        &(HOSTS | ONE_HOST) => "8".to_owned(),
+        &(SIZES | SIZES_BY_SERVICE) => "\"web-search\"".to_owned(),
+        &FILE => "\"flows.csv\"".to_owned(),
+        ParamKind::Named(_, form) => example(form),
         ParamKind::Size => "\"300KB\"".to_owned(),
         ParamKind::Threshold => "\"65pkt\"".to_owned(),
         ParamKind::Time => "\"10us\"".to_owned(),

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::Time;
 use switchbed_qdisc::view::DropReason;
-use switchbed_sim::traffic::TableOffered;
 use switchbed_sim::{FlowRecord, Interference, PortReport, ProbeSample, Simulation};
 use switchbed_spec::Scenario;
+use switchbed_spec::traffic::TableOffered;
 
 /// The version of the results' form.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -5,7 +5,7 @@ use crate::summary::{BySize, Fct, Summary};
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
-use switchbed_spec::{NicQueue, Scenario, Traffic};
+use switchbed_spec::{NicQueue, Scenario};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
 const FEW: u64 = 1000;
@@ -69,7 +69,9 @@ pub(crate) fn warnings(
     warnings.extend(waited(scenario, flows, simulation.warmed_at()));
     warnings.extend(own_cards(scenario, reports));
     warnings.extend(unmarkable(scenario, reports));
-    if scenario.measure.warmup == Span::ZERO && scenario.traffic.iter().any(goes_on) {
+    if scenario.measure.warmup == Span::ZERO
+        && scenario.traffic.iter().any(|traffic| traffic.goes_on())
+    {
         warnings.push(
             "measure.warmup is 0: flows and queues of the time when the network was still \
              filling count"
@@ -139,19 +141,6 @@ fn unmarkable(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
             who.join(", ")
         )
     })
-}
-
-/// Whether the traffic stands for what has been going on for long; what a list holds is a
-/// case of its own.
-fn goes_on(traffic: &Traffic) -> bool {
-    matches!(
-        traffic,
-        Traffic::Poisson { .. }
-            | Traffic::LogNormal { .. }
-            | Traffic::RequestResponse { .. }
-            | Traffic::LongLived(_)
-            | Traffic::OnOff(_)
-    )
 }
 
 /// A window in which no packet can come and go (E-ECN's equation 3).

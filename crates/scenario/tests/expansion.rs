@@ -3,7 +3,8 @@
 use std::path::Path;
 use switchbed_scenario::{Plan, plans_of};
 use switchbed_spec::scheme::Value;
-use switchbed_spec::{Arrivals, Sizes, Traffic};
+use switchbed_spec::traffic::Poisson;
+use switchbed_spec::{Sizes, Traffic};
 
 const FILE: &str = r#"
 [topology]
@@ -53,9 +54,7 @@ fn sources(plan: &Plan) -> Vec<(f64, u64, &[Sizes])> {
     let source = |traffic: &'_ Traffic| matches!(traffic, Traffic::Poisson(_));
     assert!(plan.scenario.traffic.iter().all(source));
     let poisson = plan.scenario.traffic.iter().filter_map(|traffic| match traffic {
-        Traffic::Poisson(Arrivals { load, flows, sizes, .. }) => {
-            Some((*load, *flows, sizes.as_slice()))
-        }
+        Traffic::Poisson(Poisson { load, .. }) => Some((load.load, load.flows, &*load.sizes)),
         _ => None,
     });
     poisson.collect()

@@ -102,6 +102,7 @@ fn ends(key: &str, kind: &ParamKind) -> Vec<(String, String)> {
             ends(key, item).into_iter().map(|(key, value)| (key, format!("[{value}]"))).collect()
         }
         ParamKind::Either(kinds) => kinds.iter().flat_map(|kind| ends(key, kind)).collect(),
+        ParamKind::Named(_, form) => ends(key, form),
         ParamKind::Table(keys) => {
             keys.iter().flat_map(|p| ends(&format!("{key}.{}", p.name), &p.kind)).collect()
         }

@@ -117,7 +117,7 @@ hosts = 9 -> hosts = 9\nleaves = 3
 "dctcp" -> "cubic"\nalpha_start = 0.5
     16: transport.alpha_start does not apply to kind = "cubic"
 [run] -> [host]\nnic = "switch"\nnic_buffer = "1MB"\n[run]
-    24: host.nic_buffer does not apply to nic = "switch"
+    24: host.nic_buffer does not apply to nic = "switch", which takes mtu, nic, delay, jitter, lso, lso_max, lso_beta, lso_after_cut, coalesce_frames, coalesce_time, merge_packets or merge_time
 65pkt" -> 65pkt"\nbeta = 0.5
     14: scheme.params.beta is no parameter of per-queue, which takes threshold or mark_at
 threshold -> treshold
@@ -289,7 +289,7 @@ name = "per-queue" -> name = "mq-ecn"\n[switch.x]
 "0-7" -> [7, 8]
     18: traffic.from is [7,8]: host 8 is the receiver (traffic.to) and cannot send to itself
 to = 8 -> to = "all"
-    19: traffic.to is "all": long-lived flows go to one host
+    19: traffic.to is "all": it must be one host, such as 8
 to = 8 -> to = 8\nclasses = [1, 2]
     20: traffic.classes is [1,2]: classes 0 to 2 need as many queues, and switch.queues is 2 (or write switch.classify = "single")
 to = 8 -> to = 8\nstagger = "20ms"
@@ -460,11 +460,11 @@ load = 0.5 -> load = "half"
         &bursty,
         r#"
 sigma = 2 -> 
-    13: traffic.sigma is missing: write sigma = 2
+    13: traffic.sigma is missing: write sigma = 0.5
 sigma = 2 -> sigma = -1
     15: traffic.sigma is -1: it must be from 0 to 10
 log-normal -> poisson
-    15: traffic.sigma does not apply to kind = "poisson", which takes kind, load, overload, flows, sizes, from, to, service, services or connections
+    15: traffic.sigma does not apply to kind = "poisson", which takes kind, load, overload, flows, sizes, from, to, service, services, shares or connections
 "#,
     );
     let again = read(&bursty, &["load=0.2"]).unwrap().remove(0).scenario;
@@ -816,7 +816,7 @@ fn requests() {
         ),
         r#"
 to = 8 -> 
-    16: traffic.to is missing: write to = 8 (the clients)
+    16: traffic.to is missing: write to = 8
 load = 0.5 -> load = 1.5
     18: traffic.load is 1.5: a load over 1 never drains; write overload = true to mean it
 "0-7"\nto = 8 -> [8]\nto = "all"
@@ -830,9 +830,9 @@ load = 0.5 -> load = 1.5
 "100B" -> "100B"\nconnections = "one"
     24: traffic.connections is "one": it must be fresh, fresh-no-handshake, persistent or single
 "100B" -> "100B"\nstop = "1s"
-    24: traffic.stop does not apply to kind = "request-response", which takes kind, load, overload, flows, sizes, from, to, service, connections or request
+    24: traffic.stop does not apply to kind = "request-response", which takes kind, request, load, overload, flows, sizes, from, to, service, services, shares or connections
 "request-response" -> "poisson"
-    23: traffic.request does not apply to kind = "poisson", which takes kind, load, overload, flows, sizes, from, to, service or connections
+    23: traffic.request does not apply to kind = "poisson", which takes kind, load, overload, flows, sizes, from, to, service, services, shares or connections
 "#,
     );
 }
@@ -846,7 +846,7 @@ fn incast() {
         ),
         r#"
 to = 8 -> to = "7-8"
-    20: traffic.to is "7-8": incast goes to one host
+    20: traffic.to is "7-8": it must be one host, such as 8
 every = "10ms" -> 
     16: traffic.every is missing: write every = "10us"
 "10ms" -> "0us"
@@ -858,7 +858,7 @@ every = "10ms" ->
 sizes = "64KB" -> 
     16: traffic.sizes is missing: write sizes = "web-search"
 "64KB" -> ["64KB", "1KB"]
-    18: traffic.sizes is ["64KB","1KB"]: it lists 2 for 1 services
+    18: traffic.sizes is ["64KB","1KB"]: sizes are a name, a size or a table
 "10ms" -> "10ms"\nclasses = [2]
     23: traffic.classes is [2]: classes 0 to 2 need as many queues, and switch.queues is 2 (or write switch.classify = "single")
 "#,
@@ -912,7 +912,7 @@ every = "1ms" ->
 classes = [0, 1] -> classes = [2]
     21: traffic.classes is [2]: classes 0 to 2 need as many queues, and switch.queues is 2 (or write switch.classify = "single")
 classes = [0, 1] -> load = 0.5
-    21: traffic.load does not apply to kind = "probe", which takes kind, from, to, every, size, classes, start or stop
+    21: traffic.load does not apply to kind = "probe", which takes kind, from, to, size, every, classes, start or stop
 until = "100ms" -> 
     16: traffic has probes alone, which never end; write stop = "1s", or until in [run]
 [run] -> goodput_every = "0ms"\n[run]

@@ -1,8 +1,8 @@
 //! What is known of a flow when it ends, or when the run does.
 
 use crate::ids::HostId;
-use crate::traffic::FlowStart;
 use switchbed_qdisc::units::{Bytes, Time};
+use switchbed_spec::traffic::FlowStart;
 
 /// Endless flows write so much.
 pub(crate) const ENDLESS: u64 = 1 << 60;

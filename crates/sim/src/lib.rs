@@ -1,6 +1,6 @@
 //! The packet-level simulator: a run ([`simulation`]) moves packets through links and switch
-//! ports between the transports of hosts that carry flows ([`traffic`]); time is integer
-//! picoseconds and everything random is keyed by the seed ([`random`]), so the same scenario gives
+//! ports between the transports of hosts that carry flows ([`switchbed_spec::traffic`]); time is integer
+//! picoseconds and everything random is keyed by the seed ([`switchbed_spec::random`]), so the same scenario gives
 //! the same bytes, however the work is divided.
 //!
 //! Numbers have types ([`ids`]). Folders, each of which knows only those before it:
@@ -8,7 +8,6 @@
 //! | folder | what |
 //! | --- | --- |
 //! | [`packet`] | what travels between hosts |
-//! | [`traffic`] | where flows come from |
 //! | [`transport`] | a connection's halves: TCP, or none |
 //! | [`observe`] | what looks on, and decides nothing |
 //! | `engine` | windows of time, shards, threads |
@@ -29,11 +28,9 @@ mod node;
 pub mod observe;
 pub mod packet;
 mod ports;
-pub mod random;
 pub mod simulation;
 mod timeline;
 pub mod topology;
-pub mod traffic;
 pub mod transport;
 
 pub use flow::FlowRecord;

@@ -68,7 +68,7 @@ fn frames(scenario: &Scenario) -> (u32, u32) {
     let Scenario { transport, traffic, reaction, host, .. } = scenario;
     let header = transport.header.get().max(1);
     let probes = traffic.iter().filter_map(|traffic| match traffic {
-        Traffic::Probe { size, .. } => Some(size.get()),
+        Traffic::Probe(probe) => Some(probe.size.get()),
         _ => None,
     });
     let notifications = reaction.iter().map(|reaction| reaction.notification_size.get());

@@ -15,12 +15,12 @@ use crate::observe::observer::Observed;
 use crate::observe::underflow::Unsent;
 use crate::observe::watch::Watch;
 use crate::topology::{Cable, Graph, Node};
-use crate::traffic::FlowStart;
 use std::collections::HashMap;
 use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Qdisc, QueueId};
+use switchbed_spec::traffic::FlowStart;
 
 /// How the work of a run is divided. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,10 +25,8 @@ use crate::observe::queue_stats::{Lengths, QueueStats};
 use crate::observe::series::{QueueSample, Series};
 use crate::observe::underflow::Underflow;
 use crate::ports::{self, PortInfo};
-use crate::random::Stream;
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Graph, Node};
-use crate::traffic::{self, FlowStart, Flows, TrafficError};
 use crate::transport::tcp::{BadSetting, Config};
 use std::collections::HashMap;
 use std::fmt;
@@ -36,7 +34,9 @@ use switchbed_qdisc::PortState;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
 use switchbed_spec::build::{self, Outside};
+use switchbed_spec::random::Stream;
 use switchbed_spec::traffic::MAX_CONNECTIONS;
+use switchbed_spec::traffic::{self, FlowStart, Flows, TrafficError};
 use switchbed_spec::{FctEnd, NicFifo, NicQueue, Scenario};
 
 /// Why a scenario cannot be built, or its run not be finished.

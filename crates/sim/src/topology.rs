@@ -1,8 +1,8 @@
 //! The graph of links and the way through it, as `spec` has them, and which of equal ways a
 //! connection takes.
 
-use crate::random::Stream;
 use switchbed_qdisc::Random;
+use switchbed_spec::random::Stream;
 pub use switchbed_spec::topology::graph::{Cable, Graph, Hop, Node, Route};
 
 /// ECMP keys for both directions of a connection, keyed by what tells it from others.

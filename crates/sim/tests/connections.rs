@@ -153,7 +153,7 @@ fn flows_from(text: &str, mut scenario: Scenario) -> (Simulation, Vec<FlowRecord
     std::fs::write(file.path(), text).expect("written");
     let path = file.path().to_str().expect("UTF-8").into();
     let connections = Connections::FreshNoHandshake;
-    scenario.traffic = vec![Traffic::List { path, connections }];
+    scenario.traffic = vec![listed(path, connections)];
     run(&scenario)
 }
 

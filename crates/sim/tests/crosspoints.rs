@@ -16,8 +16,8 @@ fn unequal(scheme: SchemeChoice) -> Scenario {
     scenario.traffic = [(0, 1), (1, 4), (2, 8)]
         .map(|(host, flows_each)| {
             Traffic::LongLived(LongLived {
-                from: vec![host],
-                to: 3,
+                from: vec![host].into(),
+                to: OneHost(3),
                 flows_each,
                 classes: vec![0],
                 start: Span::ZERO,

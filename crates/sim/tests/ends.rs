@@ -1,21 +1,24 @@
 //! A run comes to an end, and can be stopped on its way whatever it is busy with.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Bytes, Span, Time};
+use switchbed_qdisc::units::{Span, Time};
 use switchbed_sim::{Simulation, Status};
 use switchbed_spec::*;
 
-fn poisson(load: f64) -> Scenario {
-    let arrivals = Arrivals {
+fn arrivals(load: f64) -> Arrivals {
+    Arrivals {
         load,
         flows: 20,
         sizes: vec![sizes::named("web-search").expect("a known table")],
         from: vec![0, 1],
         to: vec![0, 1, 2],
-        service: Service::One,
+        service: Service::ONE,
         connections: Connections::Fresh,
-    };
-    Scenario { traffic: vec![Traffic::Poisson(arrivals)], ..star(3) }
+    }
+}
+
+fn poisson(load: f64) -> Scenario {
+    Scenario { traffic: vec![arrive(arrivals(load))], ..star(3) }
 }
 
 #[test]
@@ -58,9 +61,7 @@ fn a_flow_that_arrives_as_the_run_ends_has_ended() {
         let mut scenario = poisson(0.5);
         scenario.measure.fct_end = FctEnd::Received;
         if asked {
-            let Traffic::Poisson(arrivals) = scenario.traffic.remove(0) else { unreachable!() };
-            let request = Bytes::new(100);
-            scenario.traffic = vec![Traffic::RequestResponse { request, arrivals }];
+            scenario.traffic = vec![ask(100, arrivals(0.5))];
         }
         let (_, whole) = run(&scenario);
         for flow in whole.iter().take(8) {

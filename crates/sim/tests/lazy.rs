@@ -44,8 +44,9 @@ fn on_a_fat_tree_with_a_rate_a_tier() {
         core_rate: rate(4),
         core_delay: host_delay,
     });
-    let Traffic::Poisson(arrivals) = &mut scenario.traffic[0] else { unreachable!() };
-    (arrivals.from, arrivals.to) = ((0..16).collect(), (0..16).collect());
+    let Traffic::Poisson(poisson) = &mut scenario.traffic[0] else { unreachable!() };
+    (poisson.from, poisson.to) =
+        (HostSet::Named((0..16).collect()), HostSet::Named((0..16).collect()));
     scenario.measure.queues = QueueProbe::All;
     same(&scenario);
 }
@@ -76,7 +77,7 @@ fn where_ports_share_memory_and_marking_reads_it() {
         };
         for (i, traffic) in scenario.traffic.iter_mut().enumerate() {
             let Traffic::LongLived(LongLived { to, .. }) = traffic else { unreachable!() };
-            *to = 6 + i as u32 % 2;
+            *to = OneHost(6 + i as u32 % 2);
         }
         scenario.switch = Switch {
             queues: 2,

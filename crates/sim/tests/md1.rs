@@ -8,7 +8,7 @@ use switchbed_qdisc::scheduler::Fifo;
 use switchbed_qdisc::seats::Nobody;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Seats};
-use switchbed_sim::random::Stream;
+use switchbed_spec::random::Stream;
 
 const PACKETS: u64 = 1_000_000;
 

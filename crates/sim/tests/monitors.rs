@@ -16,10 +16,8 @@ const TO_HOST_2: &str = "switch:2";
 fn monitored(mut scenario: Scenario, flows: &str) -> (Monitored, Vec<PortReport>) {
     let mut list = tempfile::NamedTempFile::new().expect("a temporary file");
     write!(list, "start_s,src,dst,size_bytes\n{flows}").expect("written");
-    scenario.traffic = vec![Traffic::List {
-        path: list.path().to_str().expect("UTF-8").into(),
-        connections: Connections::FreshNoHandshake,
-    }];
+    scenario.traffic =
+        vec![listed(list.path().to_str().expect("UTF-8").into(), Connections::FreshNoHandshake)];
     scenario.scheme = scheme("none", Bytes::ZERO);
     let mut simulation = Simulation::new(&scenario).expect("builds");
     while simulation.advance(1_000) == Status::Running {}

@@ -29,10 +29,10 @@ fn the_recorded_key_leads_along_the_ports_that_sent() {
             sizes: vec![sizes::named("web-search").unwrap()],
             from: vec![0],
             to: vec![3],
-            service: Service::One,
+            service: Service::ONE,
             connections: [Connections::Fresh, Connections::Persistent][seed as usize % 2],
         };
-        scenario.traffic = vec![Traffic::Poisson(arrivals)];
+        scenario.traffic = vec![arrive(arrivals)];
         let (mut simulation, records) = run(&scenario);
         let graph = Graph::new(&scenario.topology, Span::ZERO);
         let path = graph.path(HostId(0), Hop { dst: HostId(3), key: records[0].key });

@@ -16,8 +16,8 @@ fn scenario(receivers: u32, alpha: f64) -> Scenario {
     scenario.traffic = (0..receivers)
         .map(|to| {
             Traffic::LongLived(LongLived {
-                from: (receivers + 4 * to..receivers + 4 * (to + 1)).collect(),
-                to,
+                from: (receivers + 4 * to..receivers + 4 * (to + 1)).collect::<Vec<_>>().into(),
+                to: OneHost(to),
                 flows_each: 1,
                 classes: vec![0],
                 start: Span::ZERO,

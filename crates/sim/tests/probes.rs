@@ -7,15 +7,15 @@ use switchbed_sim::{ProbeSample, Simulation, Status};
 use switchbed_spec::*;
 
 fn probe(from: &[u32], to: u32, size: u64, stop: Option<Span>) -> Traffic {
-    Traffic::Probe {
-        from: from.to_vec(),
-        to,
+    Traffic::Probe(Probe {
+        from: from.to_vec().into(),
+        to: OneHost(to),
         size: Bytes::new(size),
         every: Span::from_us(100),
         classes: vec![0],
         start: Span::from_us(50),
         stop,
-    }
+    })
 }
 
 fn rtts(samples: &[ProbeSample]) -> Vec<Span> {
@@ -85,7 +85,7 @@ fn busy(class: u8) -> Simulation {
     scenario.measure.warmup = Span::from_ms(10);
     scenario.measure.queues = QueueProbe::Ports(vec!["switch:3".into()]);
     let mut probe = probe(&[4], 3, 84, None);
-    let Traffic::Probe { classes, .. } = &mut probe else { unreachable!() };
+    let Traffic::Probe(Probe { classes, .. }) = &mut probe else { unreachable!() };
     *classes = vec![class];
     scenario.traffic.push(probe);
     run(&scenario).0
@@ -169,18 +169,18 @@ fn goodputs_over_time_add_up_to_what_was_received() {
         unreachable!()
     };
     *stop = Some(Span::from_ms(10));
-    scenario.traffic.push(Traffic::RequestResponse {
-        request: Bytes::new(100),
-        arrivals: Arrivals {
+    scenario.traffic.push(ask(
+        100,
+        Arrivals {
             load: 0.02,
             flows: 200,
             sizes: vec![sizes::named("hadoop").unwrap()],
             from: vec![0],
             to: vec![1],
-            service: Service::Random(vec![0.5, 0.5]),
+            service: Service::random(vec![0.5, 0.5]),
             connections: Connections::Persistent,
         },
-    });
+    ));
     scenario.measure.goodput_every = Some(Span::from_ms(1));
     scenario.measure.series_every = Some(Span::from_us(700));
     let (mut simulation, records) = run(&scenario);

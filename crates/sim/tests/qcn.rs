@@ -131,8 +131,8 @@ fn parking_lot(name: &str) -> Vec<f64> {
         .zip(0..)
         .map(|(&(from, to), class)| {
             Traffic::LongLived(LongLived {
-                from: vec![from],
-                to,
+                from: vec![from].into(),
+                to: OneHost(to),
                 flows_each: 1,
                 classes: vec![class],
                 start: Span::ZERO,
@@ -170,15 +170,15 @@ fn a_bursty_source_that_offers_too_much_is_held_to_its_share() {
         let mut scenario = static_flows("af-qcn", 4, Span::from_ms(1_000));
         scenario.traffic.truncate(3);
         scenario.traffic.push(Traffic::OnOff(OnOff {
-            from: vec![3],
-            to: 4,
+            from: vec![3].into(),
+            to: OneHost(4),
             burst: Bytes::new(10_000),
             rate: Rate::from_gbps(gbps),
             off: Off::Constant,
             classes: vec![1],
             start: Span::from_ms(100),
             stagger: Span::ZERO,
-            stop: Span::from_ms(1_000),
+            stop: Some(Span::from_ms(1_000)),
         }));
         scenario.measure.goodput_every = Some(Span::from_ms(100));
         let (simulation, _) = run(&scenario);
@@ -250,7 +250,7 @@ fn flows_on_a_permanent_connection_follow_each_other_and_all_arrive() {
     let mut scenario = static_flows("af-qcn", 2, Span::from_ms(400));
     scenario.reaction = Some(reaction(Limiters::Host));
     scenario.traffic.truncate(1);
-    scenario.traffic.push(Traffic::Poisson(Arrivals {
+    scenario.traffic.push(arrive(Arrivals {
         load: 0.1,
         flows: 2_000,
         sizes: vec![Sizes {
@@ -261,7 +261,7 @@ fn flows_on_a_permanent_connection_follow_each_other_and_all_arrive() {
         }],
         from: vec![1],
         to: vec![2],
-        service: Service::One,
+        service: Service::ONE,
         connections: Connections::Single,
     }));
     scenario.measure.warmup = Span::ZERO;

@@ -4,14 +4,9 @@
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::ids::HostId;
-use switchbed_sim::traffic::{Flows, Hosts};
 use switchbed_sim::{FlowRecord, Simulation};
+use switchbed_spec::traffic::{Flows, Hosts};
 use switchbed_spec::*;
-
-/// Clients 8 to … ask servers 0 to 7 for answers of one size.
-fn ask(request: u64, arrivals: Arrivals) -> Traffic {
-    Traffic::RequestResponse { request: Bytes::new(request), arrivals }
-}
 
 fn arrivals(load: f64, flows: u64, size: u64, connections: Connections) -> Arrivals {
     let sizes = Sizes {
@@ -26,7 +21,7 @@ fn arrivals(load: f64, flows: u64, size: u64, connections: Connections) -> Arriv
         sizes: vec![sizes],
         from: vec![0],
         to: vec![1],
-        service: Service::One,
+        service: Service::ONE,
         connections,
     }
 }
@@ -143,7 +138,7 @@ fn an_answer_goes_in_its_flows_class_on_a_connection_that_others_used() {
     scenario.switch.classify = Classify::Class;
     scenario.switch.discipline = Discipline::Dwrr;
     scenario.switch.quantum = vec![packets(1); 4];
-    let service = Service::Random(vec![0.25; 4]);
+    let service = Service::random(vec![0.25; 4]);
     let arrivals = Arrivals { service, ..arrivals(0.0001, 200, 1460, Connections::Persistent) };
     scenario.measure.queues = QueueProbe::Ports(vec!["switch:1".into()]);
     let (mut simulation, records) = run_on(scenario, ask(100, arrivals), FctEnd::Acked);
@@ -164,7 +159,7 @@ fn the_load_is_what_each_client_asks_for() {
         Arrivals {
             from: (0..8).collect(),
             to: vec![8, 9],
-            service: Service::Random(vec![0.1, 0.2, 0.3, 0.4]),
+            service: Service::random(vec![0.1, 0.2, 0.3, 0.4]),
             ..arrivals(0.5, 40_000, 10_000, Connections::Persistent)
         },
     );

@@ -1,11 +1,12 @@
 //! Traffic, seen from outside: rates, sizes, services, order, pairing.
 
+use crate::common::{Arrivals, arrive, arrive_together, listed};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_sim::ids::HostId;
-use switchbed_sim::traffic::{ConnectionUse, FlowStart, Flows, Hosts, list};
-use switchbed_spec::{Arrivals, Connections, LongLived, Service, Sizes, Traffic, sizes};
+use switchbed_spec::traffic::{ConnectionUse, FlowStart, Flows, Hosts, list};
+use switchbed_spec::{Connections, LongLived, OneHost, Service, Sizes, Traffic, sizes};
 
 fn hosts(count: u32) -> Hosts {
     Hosts { count, rate: Rate::from_gbps(10), mss: Bytes::new(1460), header: Bytes::new(40) }
@@ -14,13 +15,13 @@ fn hosts(count: u32) -> Hosts {
 /// MQ-ECN's fig9: 144 hosts, 8 services, two to a workload.
 fn fig9(load: f64, flows: u64) -> Traffic {
     let workloads = ["cache", "web-search", "hadoop", "data-mining"];
-    Traffic::Poisson(Arrivals {
+    arrive(Arrivals {
         load,
         flows,
         sizes: workloads.iter().map(|name| sizes::named(name).unwrap()).collect(),
         from: (0..144).collect(),
         to: (0..144).collect(),
-        service: Service::Pair(8),
+        service: Service::pair(8),
         connections: Connections::Persistent,
     })
 }
@@ -102,13 +103,13 @@ fn fig9s_small_flows_are_mostly_under_24_kb() {
 fn mean_sizes_as_drawn_are_the_exact_means() {
     for table in &sizes::BUILT_IN {
         let table = table.sizes();
-        let entry = Traffic::Poisson(Arrivals {
+        let entry = arrive(Arrivals {
             load: 0.3,
             flows: 200_000,
             sizes: vec![table.clone()],
             from: vec![0, 1, 2],
             to: vec![0, 1, 2],
-            service: Service::One,
+            service: Service::ONE,
             connections: Connections::Fresh,
         });
         let drawn: Vec<f64> =
@@ -132,10 +133,10 @@ fn log_normal_flows_come_over_all_senders_together() {
             sizes: vec![sizes::named("web-search").unwrap()],
             from: (0..10).collect(),
             to: (0..10).collect(),
-            service: Service::One,
+            service: Service::ONE,
             connections: Connections::Fresh,
         };
-        let entry = Traffic::LogNormal { sigma, arrivals };
+        let entry = arrive_together(sigma, arrivals);
         let drawn: Vec<FlowStart> = flows(&[entry], hosts(10), 4).collect();
         let gap_s = 8.0 * 1_671_357.0 / (load * 10e9) / 10.0;
         let starts = drawn.windows(2).map(|pair| (pair[1].start - pair[0].start).as_secs_f64());
@@ -189,13 +190,13 @@ fn every_pair_has_its_own_rate_where_services_depend_on_the_receiver() {
     // receivers overlap in part.
     let (from, to) = ([0, 1, 2, 3, 7], [9, 3, 1, 4, 5, 6]);
     let n = 300_000;
-    let entry = Traffic::Poisson(Arrivals {
+    let entry = arrive(Arrivals {
         load: 0.8,
         flows: n,
         sizes: vec![constant("a", 1000), constant("b", 3000)],
         from: from.to_vec(),
         to: to.to_vec(),
-        service: Service::Pair(4),
+        service: Service::pair(4),
         connections: Connections::Fresh,
     });
     let flows = flows(&[entry], hosts(10), 5);
@@ -228,13 +229,13 @@ fn every_pair_has_its_own_rate_where_services_depend_on_the_receiver() {
 #[test]
 fn random_services_are_drawn_by_their_shares_at_the_same_load() {
     let n = 100_000;
-    let entry = Traffic::Poisson(Arrivals {
+    let entry = arrive(Arrivals {
         load: 0.2,
         flows: n,
         sizes: vec![constant("a", 1000), constant("b", 3000)],
         from: vec![0, 1],
         to: vec![1, 2, 3],
-        service: Service::Random(vec![0.1, 0.2, 0.0, 0.7]),
+        service: Service::random(vec![0.1, 0.2, 0.0, 0.7]),
         connections: Connections::FreshNoHandshake,
     });
     let flows = flows(&[entry], hosts(4), 6);
@@ -287,13 +288,13 @@ fn a_seed_gives_the_same_flows_and_two_loads_share_them() {
 #[test]
 fn a_senders_flows_do_not_change_with_the_other_senders() {
     let of_host_5 = |from: Vec<u32>, flows_in_all| -> Vec<FlowStart> {
-        let entry = Traffic::Poisson(Arrivals {
+        let entry = arrive(Arrivals {
             load: 0.5,
             flows: flows_in_all,
             sizes: vec![sizes::named("web-search").unwrap()],
             from,
             to: (0..10).collect(),
-            service: Service::One,
+            service: Service::ONE,
             connections: Connections::Fresh,
         });
         let drawn = flows(&[entry], hosts(10), 9).filter(|flow| flow.src == HostId(5));
@@ -307,7 +308,7 @@ fn a_senders_flows_do_not_change_with_the_other_senders() {
 #[test]
 fn entries_that_make_no_process_are_refused() {
     let entry = |load, from: &[u32], to: &[u32], service, table: Option<Sizes>| {
-        Traffic::Poisson(Arrivals {
+        arrive(Arrivals {
             load,
             flows: 10,
             sizes: table.into_iter().collect(),
@@ -318,7 +319,7 @@ fn entries_that_make_no_process_are_refused() {
         })
     };
     let table = || Some(constant("a", 1000));
-    let one = Service::One;
+    let one = Service::ONE;
     for (entry, expected) in [
         (entry(0.0, &[0], &[1], one.clone(), table()), "the load 0 is no load"),
         (entry(f64::NAN, &[0], &[1], one.clone(), table()), "the load NaN is no load"),
@@ -331,17 +332,17 @@ fn entries_that_make_no_process_are_refused() {
         (entry(0.5, &[0], &[], one.clone(), table()), "`to` names no host"),
         (entry(0.5, &[0], &[1], one.clone(), None), "no flow-size table"),
         (entry(0.5, &[0], &[1], one, Some(constant("z", 0))), "the mean of `z` is 0 bytes"),
-        (entry(0.5, &[0], &[1], Service::Pair(0), table()), "0 services"),
+        (entry(0.5, &[0], &[1], Service::pair(0), table()), "0 services"),
         (
-            entry(0.5, &[0], &[1], Service::Random(vec![0.5, 0.4]), table()),
+            entry(0.5, &[0], &[1], Service::random(vec![0.5, 0.4]), table()),
             "the services' shares are",
         ),
         (
-            entry(0.5, &[0], &[1], Service::Random(vec![1.5, -0.5]), table()),
+            entry(0.5, &[0], &[1], Service::random(vec![1.5, -0.5]), table()),
             "the services' shares are",
         ),
         (
-            entry(0.5, &[0], &[1], Service::Random(vec![f64::NAN]), table()),
+            entry(0.5, &[0], &[1], Service::random(vec![f64::NAN]), table()),
             "the services' shares are",
         ),
     ] {
@@ -367,8 +368,8 @@ fn a_load_is_printed_with_what_it_means() {
 fn long_lived(from: Vec<u32>, to: u32, stagger: Span) -> Traffic {
     let (start, stop) = (Span::from_us(3), None);
     Traffic::LongLived(LongLived {
-        from,
-        to,
+        from: from.into(),
+        to: OneHost(to),
         flows_each: 3,
         classes: vec![0, 1],
         start,
@@ -378,13 +379,13 @@ fn long_lived(from: Vec<u32>, to: u32, stagger: Span) -> Traffic {
 }
 
 fn poisson(flows: u64, load: f64) -> Traffic {
-    Traffic::Poisson(Arrivals {
+    arrive(Arrivals {
         load,
         flows,
         sizes: vec![constant("a", 1460)],
         from: vec![0, 1, 2, 3],
         to: vec![0, 1, 2, 3],
-        service: Service::One,
+        service: Service::ONE,
         connections: Connections::Fresh,
     })
 }
@@ -397,7 +398,7 @@ fn a_list_written_from_a_run_gives_the_same_flows() {
     let file = tempfile::NamedTempFile::new().unwrap();
     assert_eq!(list::write(file.as_file(), finite()).unwrap(), 1000);
     let path = file.path().to_str().unwrap().to_string();
-    let entry = Traffic::List { path, connections: Connections::Fresh };
+    let entry = listed(path, Connections::Fresh);
     let mut again = flows(&[entry], hosts(4), 0);
     assert_eq!(again.total(), 1000);
     for (row, (read, written)) in (0..).zip(again.by_ref().zip(finite())) {
@@ -408,7 +409,7 @@ fn a_list_written_from_a_run_gives_the_same_flows() {
 
 #[test]
 fn a_bad_list_is_refused_before_anything_runs() {
-    let entry = Traffic::List { path: "no/such.csv".into(), connections: Connections::Fresh };
+    let entry = listed("no/such.csv".into(), Connections::Fresh);
     let error = Flows::new(&[poisson(1, 0.1), entry], hosts(4), 1).unwrap_err();
     assert!(error.to_string().starts_with("no/such.csv: cannot read the flow list"), "{error}");
 }

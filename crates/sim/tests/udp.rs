@@ -116,8 +116,8 @@ fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
     let mut scenario = udp(3);
     scenario.traffic = vec![
         Traffic::LongLived(LongLived {
-            from: vec![0],
-            to: 2,
+            from: vec![0].into(),
+            to: OneHost(2),
             flows_each: 1,
             classes: vec![0],
             start: Span::ZERO,
@@ -125,8 +125,8 @@ fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
             stop: Some(Span::from_us(80)),
         }),
         Traffic::LongLived(LongLived {
-            from: vec![0],
-            to: 2,
+            from: vec![0].into(),
+            to: OneHost(2),
             flows_each: 1,
             classes: vec![0],
             start: Span::from_us(200),

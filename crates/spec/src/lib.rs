@@ -16,6 +16,7 @@ pub mod live;
 pub mod measure;
 pub mod monitors;
 pub mod param;
+pub mod random;
 pub mod reaction;
 pub mod scheme;
 pub mod sizes;
@@ -37,7 +38,10 @@ pub use reaction::{CardReaction, Limiters, Reaction};
 pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Switch, Unmarkable};
 pub use topology::{Dumbbell, FatTree, LeafSpine, ParkingLot, Shape, Star, Topology};
-pub use traffic::{Arrivals, Connections, Incast, LongLived, Off, OnOff, Service, Sizes, Traffic};
+pub use traffic::{
+    Carried, Connections, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson, Probe,
+    RequestResponse, Service, Sizes, Source, Traffic,
+};
 pub use transport::{
     CongestionControl, CubicParams, DctcpParams, LossHalves, Restart, RttSampling, Transport, Warm,
     WindowCut,

@@ -1,7 +1,7 @@
 //! What a run writes down, and when it ends.
 
 use crate::monitors::{Monitors, PortNames};
-use crate::param::{Field, ParamKind, Params, Section, Value};
+use crate::param::{Field, PORTS, ParamKind, Params, Section, Value};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::{params, words};
 
@@ -78,8 +78,7 @@ pub enum QueueProbe {
 }
 
 impl Field for QueueProbe {
-    const KIND: ParamKind =
-        ParamKind::Either(&[ParamKind::Word(&["off", "all"]), ParamKind::List(&ParamKind::Text)]);
+    const KIND: ParamKind = ParamKind::Either(&[ParamKind::Word(&["off", "all"]), PORTS]);
     fn from_value(value: Value) -> Option<Self> {
         match value {
             Value::Word(word) if word == "off" => Some(QueueProbe::Off),

@@ -3,15 +3,21 @@
 use crate::mistake::Mistake;
 use crate::section::Section;
 use crate::tree::{Data, Node};
+use switchbed_spec::Topology;
 
-/// The hosts that the key names, of `total` there are, in the order written.
-pub(crate) fn hosts(section: &Section<'_>, name: &str, total: u32) -> Result<Vec<u32>, Mistake> {
-    let node = section.node(name).ok_or_else(|| section.missing(name))?;
+/// The hosts that are named there, in the order written.
+pub(crate) fn hosts(
+    section: &Section<'_>,
+    name: &str,
+    node: &Node,
+    topology: &Topology,
+) -> Result<Vec<u32>, Mistake> {
+    let total = topology.hosts();
     let mut hosts = Vec::new();
     let mut seen = vec![false; total as usize];
     let items = match &node.data {
         Data::List(items) => items.as_slice(),
-        _ => std::slice::from_ref(&node),
+        _ => std::slice::from_ref(node),
     };
     for (i, item) in items.iter().enumerate() {
         let wrong = |why: &str| match &node.data {
@@ -35,7 +41,7 @@ pub(crate) fn hosts(section: &Section<'_>, name: &str, total: u32) -> Result<Vec
         }
     }
     match hosts.is_empty() {
-        true => Err(section.wrong(name, &node, "at least one host is needed")),
+        true => Err(section.wrong(name, node, "at least one host is needed")),
         false => Ok(hosts),
     }
 }

@@ -2,11 +2,10 @@
 
 use crate::mistake::{Mistake, list_of};
 use crate::section::Section;
-use crate::tree::Node;
 use switchbed_qdisc::units::Span;
 use switchbed_spec::param::Params;
 use switchbed_spec::topology::SwitchGroup;
-use switchbed_spec::{Changes, Measure, Monitors, QueueProbe, Run, Topology};
+use switchbed_spec::{Measure, QueueProbe, Run, Topology};
 
 pub(crate) fn run(section: &Section<'_>) -> Result<Run, Mistake> {
     let run = Run::from_values(&mut section.values()?);
@@ -21,6 +20,7 @@ pub(crate) fn measure(
     run: &Run,
     topology: &Topology,
 ) -> Result<Measure, Mistake> {
+    let section = section.on(topology);
     let measure = Measure::from_values(&mut section.values()?);
     let Measure { warmup, small, large, series_every, goodput_every, .. } = measure;
     if let Some(until) = run.until
@@ -31,7 +31,6 @@ pub(crate) fn measure(
     if small > large {
         return Err(section.refuse("small", format!("it must be at most measure.large, {large}")));
     }
-    check_ports(&section, "queues", topology)?;
     if series_every == Some(Span::ZERO) {
         return Err(section.refuse("series_every", "an interval is longer than 0"));
     }
@@ -41,58 +40,12 @@ pub(crate) fn measure(
     if goodput_every == Some(Span::ZERO) {
         return Err(section.refuse("goodput_every", "an interval is longer than 0"));
     }
-    monitors(&section, &measure.monitors, run, topology)?;
-    check_ports(&section, "capture", topology)?;
+    measure.monitors.check(run).map_err(|unfit| section.unfit(unfit))?;
     Ok(measure)
 }
 
-fn monitors(
-    section: &Section<'_>,
-    monitors: &Monitors,
-    run: &Run,
-    topology: &Topology,
-) -> Result<(), Mistake> {
-    if let (Some(section), Some(changes)) = (section.inner("changes")?, &monitors.changes) {
-        let Changes { from, until, slope_over, .. } = *changes;
-        check_ports(&section, "ports", topology)?;
-        if until <= from {
-            let why = format!("the window must end after it begins, {from}");
-            return Err(section.refuse("until", why));
-        }
-        if let Some(end) = run.until
-            && from >= end
-        {
-            return Err(section.refuse("from", format!("it must be less than run.until, {end}")));
-        }
-        if slope_over == Some(Span::ZERO) {
-            return Err(section.refuse("slope_over", "a time to grow in is longer than 0"));
-        }
-    }
-    if let Some(section) = section.inner("bursts")? {
-        check_ports(&section, "ports", topology)?;
-    }
-    if let (Some(section), Some(asked)) = (section.inner("convergence")?, &monitors.convergence) {
-        check_port(&asked.port, topology).map_err(|why| section.refuse("port", why))?;
-        if asked.window == Span::ZERO {
-            return Err(section.refuse("window", "a window is longer than 0"));
-        }
-    }
-    check_ports(section, "underflow", topology)
-}
-
-/// Whether the topology has the ports that a key lists, if it does.
-fn check_ports(section: &Section<'_>, key: &str, topology: &Topology) -> Result<(), Mistake> {
-    let listed = section.given(key).and_then(Node::as_list).unwrap_or_default();
-    for (i, item) in listed.iter().enumerate() {
-        let port = item.as_text().unwrap_or_default();
-        let wrong = |why: String| section.wrong(&format!("{key}.{i}"), item, &why);
-        check_port(port, topology).map_err(wrong)?;
-    }
-    Ok(())
-}
-
 /// Whether the topology has the port, else what it has.
-pub(super) fn check_port(port: &str, topology: &Topology) -> Result<(), String> {
+pub(crate) fn check_port(port: &str, topology: &Topology) -> Result<(), String> {
     // Only a number as it is printed: not `03`, not `+3`.
     let below =
         |text: &str, end: u32| text.parse().is_ok_and(|n: u32| n < end && n.to_string() == text);

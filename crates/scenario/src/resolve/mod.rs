@@ -3,12 +3,12 @@
 
 mod deploy;
 mod event;
-mod hosts;
+pub(crate) mod hosts;
 mod links;
-mod measure;
+pub(crate) mod measure;
 pub(crate) mod reaction;
 pub(crate) mod scheme;
-mod sizes;
+pub(crate) mod sizes;
 pub(crate) mod switch;
 mod topology;
 mod traffic;
@@ -20,7 +20,8 @@ use crate::tree::{At, Data, Table};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::param::Params;
 use switchbed_spec::scheme::SchemeInfo;
-use switchbed_spec::{FctEnd, Host, NicFifo, NicQueue, SECTIONS, Scenario, Traffic};
+use switchbed_spec::traffic::Site;
+use switchbed_spec::{FctEnd, Host, NicFifo, NicQueue, SECTIONS, Scenario};
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
 /// compares: they share `[scheme.params]`.
@@ -61,15 +62,12 @@ pub(crate) fn resolve(
         [&scheme].into_iter().chain(deploy.iter().filter_map(|d| d.scheme.as_ref())).collect();
     let reaction =
         reaction::resolve(open(switchbed_spec::reaction::SECTION, packet)?, &schemes, mtu)?;
-    let context =
-        traffic::Context { origin, packet, topology: &topology, switch: &switch, run: &run };
-    let traffic = context.resolve(root)?;
+    let site = Site { topology: &topology, switch: &switch, run: &run, mtu };
+    let traffic = traffic::resolve(origin, root, &site)?;
     if !transport.control.about().tcp {
         // Without ACKs a flow ends where it arrives.
         measure.fct_end = FctEnd::Received;
-        let needs =
-            |t: &Traffic| matches!(t, Traffic::RequestResponse { .. } | Traffic::Probe { .. });
-        if let Some(i) = traffic.iter().position(needs) {
+        if let Some(i) = traffic.iter().position(|traffic| traffic.asks()) {
             let entry = root.get("traffic").and_then(|node| node.as_list()).map(|list| list[i].at);
             let kind = transport.control.word();
             let message =
@@ -78,7 +76,7 @@ pub(crate) fn resolve(
             return Err(origin.mistake(at, &format!("traffic.{i}.kind"), message));
         }
     }
-    if transport.warm.is_some() && !traffic.iter().any(traffic::is_persistent) {
+    if transport.warm.is_some() && !traffic.iter().any(|traffic| traffic.persists()) {
         let message =
             "warms persistent connections, and no traffic has connections = \"persistent\"";
         return Err(origin.mistake(warm_at, "transport.warm", message));

@@ -5,26 +5,11 @@ use crate::section::Section;
 use crate::tree::{Data, Node};
 use std::path::PathBuf;
 use switchbed_qdisc::units::Bytes;
-use switchbed_spec::param::FRACTION;
-use switchbed_spec::traffic::SIZES_TABLE;
+use switchbed_spec::param::{FRACTION, SIZES_TABLE};
 use switchbed_spec::{ParamKind, Sizes, quantity, sizes};
 
-/// A distribution for each entry of `sizes`; `services` take them in turn.
-pub(crate) fn resolve(section: &Section<'_>, services: usize) -> Result<Vec<Sizes>, Mistake> {
-    let missing = || section.missing_like("sizes", "\"web-search\"");
-    let node = section.given("sizes").ok_or_else(missing)?;
-    let Data::List(items) = &node.data else {
-        return Ok(vec![one(section, "sizes", node)?]);
-    };
-    if items.is_empty() || items.len() > services {
-        let why = format!("it lists {} for {services} services", items.len());
-        return Err(section.wrong("sizes", node, &why));
-    }
-    let one = |(i, item)| one(section, &format!("sizes.{i}"), item);
-    items.iter().enumerate().map(one).collect()
-}
-
-fn one(section: &Section<'_>, name: &str, node: &Node) -> Result<Sizes, Mistake> {
+/// The distribution that is written there.
+pub(crate) fn read(section: &Section<'_>, name: &str, node: &Node) -> Result<Sizes, Mistake> {
     match &node.data {
         Data::Text(text) => named(text).map_err(|why| section.wrong(name, node, &why)),
         Data::Table(_) => from_table(section, name, node),
@@ -62,11 +47,11 @@ fn named(text: &str) -> Result<Sizes, String> {
 fn from_table(section: &Section<'_>, name: &str, node: &Node) -> Result<Sizes, Mistake> {
     let path = section.key(name);
     let table = Section::open(section.origin, &path, SIZES_TABLE, Some(node), None)?;
-    let mut sizes = if table.given("file").is_some() {
+    let mut sizes = if let Some(file) = table.given("file") {
         if table.given("points").is_some() {
             return Err(table.refuse("points", "write either points or a file"));
         }
-        from_file(&table)?
+        from_file(&table, file)?
     } else if table.given("points").is_some() {
         points(&table)?
     } else {
@@ -97,8 +82,8 @@ fn from_table(section: &Section<'_>, name: &str, node: &Node) -> Result<Sizes, M
     Ok(sizes)
 }
 
-fn from_file(table: &Section<'_>) -> Result<Sizes, Mistake> {
-    let path = found(table, "file")?;
+fn from_file(table: &Section<'_>, file: &Node) -> Result<Sizes, Mistake> {
+    let path = found(table, "file", file)?;
     sizes::file::read(&path, sizes::PAYLOAD).map_err(|error| Mistake {
         file: error.file,
         line: error.line.and_then(|line| line.try_into().ok()),
@@ -141,12 +126,13 @@ fn points(table: &Section<'_>) -> Result<Sizes, Mistake> {
 }
 
 /// The file that the key names, found from the scenario's folder.
-pub(crate) fn found(section: &Section<'_>, key: &str) -> Result<PathBuf, Mistake> {
-    let name: Option<String> = section.maybe(key)?;
-    let name = name.ok_or_else(|| section.missing_like(key, "\"flows.csv\""))?;
+pub(crate) fn found(section: &Section<'_>, key: &str, node: &Node) -> Result<PathBuf, Mistake> {
+    let Some(name) = node.as_text() else {
+        return Err(section.wrong(key, node, "it must be a text in quotes"));
+    };
     let path = section.origin.folder.join(name);
     match path.is_file() {
         true => Ok(path),
-        false => Err(section.refuse(key, format!("there is no file {}", path.display()))),
+        false => Err(section.wrong(key, node, &format!("there is no file {}", path.display()))),
     }
 }

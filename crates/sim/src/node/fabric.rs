@@ -11,13 +11,13 @@ use crate::engine::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::{HostId, LinkId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
-use crate::random::OnDemand;
 use crate::topology::Hop;
-use crate::traffic::FlowStart;
 use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Driver, FlowId, Packet, Pool, Qdisc, SlotId};
+use switchbed_spec::random::OnDemand;
+use switchbed_spec::traffic::FlowStart;
 
 /// The nodes of a shard.
 pub(crate) struct Fabric {

@@ -5,11 +5,11 @@ use crate::ids::{Maybe, NodeId, Rank, ShardId, SwitchId};
 use crate::node::switch::Feedbacks;
 use crate::observe::watch::{Sent, Watch};
 use crate::packet::Payload;
-use crate::random::OnDemand;
 use crate::topology::Hop;
 use switchbed_qdisc::driver::{Driver, Wire};
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{Arena, Cargo, Cx, Outcome, Packet, Pool, PortState, QueueId, SlotId};
+use switchbed_spec::random::OnDemand;
 
 use super::losses::Losses;
 use super::{Parcel, Shared};

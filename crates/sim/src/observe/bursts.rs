@@ -3,10 +3,10 @@
 use super::observer::{Asked, Observed, Observer, Site, View};
 use super::watch::AtPort;
 use crate::ids::LinkId;
-use crate::traffic::FlowStart;
 use std::collections::VecDeque;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::{PortState, QueueId};
+use switchbed_spec::traffic::FlowStart;
 
 /// A burst of flow starts.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,10 +8,10 @@ use crate::ids::{HostId, LinkId};
 use crate::ports::PortInfo;
 use crate::timeline::initial_shares;
 use crate::topology::{Graph, Hop, keys};
-use crate::traffic::FlowStart;
 use std::collections::BTreeMap;
 use switchbed_qdisc::fairness::{Party, Share, Shares};
 use switchbed_qdisc::units::{Rate, Time};
+use switchbed_spec::traffic::FlowStart;
 use switchbed_spec::{OnOff, Scenario, Traffic};
 
 /// A flow that claims a part of every link of its path.
@@ -106,22 +106,19 @@ impl FairShares {
         let mut shares = FairShares::new(rates, party, initial_shares(scenario));
         (shares.seed, shares.payload) = (run.seed, mss / (mss + header));
         for entry in traffic {
-            let Traffic::OnOff(OnOff {
-                from, to, burst, rate, classes, start, stagger, stop, ..
-            }) = entry
-            else {
-                continue;
-            };
+            let Traffic::OnOff(sources) = entry else { continue };
+            let OnOff { from, to, burst, rate, classes, start, stagger, .. } = sources;
+            let stop = Time::ZERO + sources.stop();
             let packets = burst.get().div_ceil(transport.mss.get()) as f64;
             let payload = burst.as_f64() / (burst.as_f64() + packets * header);
             for (k, (&src, &class)) in from.iter().zip(classes.iter().cycle()).enumerate() {
-                let pair = u64::from(src) << 32 | u64::from(*to);
+                let pair = u64::from(src) << 32 | u64::from(to.0);
                 let key = keys(run.seed, pair, u64::from(class) << 32)[0];
-                let links = graph.links(HostId(src), Hop { dst: HostId(*to), key });
+                let links = graph.links(HostId(src), Hop { dst: HostId(to.0), key });
                 let flow =
                     Flow { class, links, limit_bps: rate.as_bps() as f64 / payload, payload };
                 let begin = Time::ZERO + *start + *stagger * k as u64;
-                shares.add_source(flow, begin, Time::ZERO + *stop);
+                shares.add_source(flow, begin, stop);
             }
         }
         shares

@@ -5,11 +5,11 @@ use super::observer::{Asked, Observed, Observer, Site, View};
 use super::room::Room;
 use crate::ids::LinkId;
 use crate::topology::Graph;
-use crate::traffic::FlowStart;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::units::{Rate, Span, Time};
+use switchbed_spec::traffic::FlowStart;
 
 /// What every class's receivers took in an interval.
 #[derive(Clone, Debug, PartialEq)]

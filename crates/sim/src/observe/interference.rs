@@ -105,8 +105,8 @@ fn hops(graph: &Graph, flow: &FlowRecord) -> Vec<(Port, Port)> {
 mod tests {
     use super::*;
     use crate::ids::HostId;
-    use crate::traffic::{ConnectionUse, FlowStart};
     use switchbed_qdisc::units::{Rate, Span};
+    use switchbed_spec::traffic::{ConnectionUse, FlowStart};
     use switchbed_spec::{LeafSpine, Star, Topology};
 
     /// A flow from one host to another, of so many KB, from and to so many microseconds.

@@ -12,11 +12,11 @@ use super::{bursts, capture, changes, convergence, goodput, queue_stats, series,
 use crate::ids::LinkId;
 use crate::ports::{self, PortInfo};
 use crate::topology::Graph;
-use crate::traffic::FlowStart;
 use std::any::Any;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{Qdisc, QueueId};
+use switchbed_spec::traffic::FlowStart;
 use switchbed_spec::{QueueProbe, Scenario};
 
 /// Each kind, asked whether a scenario wants it.

@@ -4,6 +4,7 @@
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::{FlowRecord, Simulation, Status};
 use switchbed_spec::scheme::Value;
+use switchbed_spec::traffic::List;
 use switchbed_spec::transport::LossHalves;
 use switchbed_spec::*;
 
@@ -149,13 +150,13 @@ pub fn fig9(name: &str, load: f64, flows: u64) -> Scenario {
             warm: Some(Warm { cwnd: 21.0, srtt: Span::from_ns(86_528) }),
             ..dctcp()
         },
-        traffic: vec![Traffic::Poisson(Arrivals {
+        traffic: vec![arrive(Arrivals {
             load,
             flows,
             sizes: sizes.iter().map(|name| sizes::named(name).expect("a known table")).collect(),
             from: (0..144).collect(),
             to: (0..144).collect(),
-            service: Service::Pair(8),
+            service: Service::pair(8),
             connections: Connections::Persistent,
         })],
         measure: Measure { queues: QueueProbe::Off, ..base.measure },
@@ -185,8 +186,8 @@ pub fn long_lived(mut scenario: Scenario, classes: &[u8], until: Span) -> Scenar
     scenario.traffic = (0..senders)
         .map(|host| {
             Traffic::LongLived(LongLived {
-                from: vec![host],
-                to: senders,
+                from: vec![host].into(),
+                to: OneHost(senders),
                 flows_each: 1,
                 classes: vec![classes[host as usize]],
                 start: Span::ZERO,
@@ -217,5 +218,53 @@ pub fn list(
         writeln!(file, "{start:.9},{src},{dst},{size}").expect("written");
     }
     let path = file.path().to_str().expect("UTF-8").into();
-    (file, vec![Traffic::List { path, connections }])
+    (file, vec![listed(path, connections)])
+}
+
+/// What kinds of traffic that arrive at random have alike.
+#[derive(Clone, Debug)]
+pub struct Arrivals {
+    pub load: f64,
+    pub flows: u64,
+    pub sizes: Vec<Sizes>,
+    pub from: Vec<u32>,
+    pub to: Vec<u32>,
+    pub service: Service,
+    pub connections: Connections,
+}
+
+impl Arrivals {
+    fn load(&self) -> Load {
+        let sizes = self.sizes.clone().into();
+        Load { load: self.load, overload: None, flows: self.flows, sizes }
+    }
+}
+
+/// At every sender.
+pub fn arrive(arrivals: Arrivals) -> Traffic {
+    let load = arrivals.load();
+    let Arrivals { from, to, service, connections, .. } = arrivals;
+    let (from, to, carried) = (from.into(), to.into(), Carried { connections });
+    Traffic::Poisson(Poisson { load, from, to, service, carried })
+}
+
+/// Over all senders.
+pub fn arrive_together(sigma: f64, arrivals: Arrivals) -> Traffic {
+    let load = arrivals.load();
+    let Arrivals { from, to, service, connections, .. } = arrivals;
+    let (from, to, carried) = (from.into(), to.into(), Carried { connections });
+    Traffic::LogNormal(LogNormal { sigma, load, from, to, service, carried })
+}
+
+/// Asked for.
+pub fn ask(request: u64, arrivals: Arrivals) -> Traffic {
+    let (load, request) = (arrivals.load(), Bytes::new(request));
+    let Arrivals { from, to, service, connections, .. } = arrivals;
+    let (from, to) = (from.into(), to.into());
+    Traffic::RequestResponse(RequestResponse { request, load, from, to, service, connections })
+}
+
+/// From a file.
+pub fn listed(file: String, connections: Connections) -> Traffic {
+    Traffic::List(List { file, carried: Carried { connections } })
 }

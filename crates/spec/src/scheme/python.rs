@@ -26,7 +26,7 @@ params! {
 }
 
 /// The entry of the registry: all else comes with the classes.
-pub(super) const PYTHON: SchemeInfo = SchemeInfo::described(
+pub static PYTHON: SchemeInfo = SchemeInfo::described(
     About {
         name: NAME,
         paper: "",

@@ -16,13 +16,15 @@ pub(super) fn resolve(
     switch: &Switch,
     label: Option<String>,
 ) -> Result<SchemeChoice, Mistake> {
-    let scheme = find(python::NAME).unwrap_or_else(|| unreachable!("it is in the registry"));
+    let scheme = &python::PYTHON;
     let named = |key: &str| scheme.params.iter().any(|param| param.name == key);
     let (ours, rest) = split(node, named);
     let (mut values, section) = given.read(scheme, ours.as_ref())?;
     let PythonParams { mut file, class: classes, base } = PythonParams::from_values(&mut values);
-    if !file.starts_with(python::MEMORY) {
-        file = found(&section, PythonParams::KEY.file)?.display().to_string();
+    if let Some(node) = section.given(PythonParams::KEY.file)
+        && !file.starts_with(python::MEMORY)
+    {
+        file = found(&section, PythonParams::KEY.file, node)?.display().to_string();
     }
     let names = classes.names().join(" + ");
     if names.is_empty() {

@@ -7,12 +7,12 @@
 //! next packet, and only while a group has something to send.
 
 use crate::ids::{ConnId, GroupId, HostId};
-use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use switchbed_qdisc::units::{Line, Rate, Time};
 use switchbed_qdisc::{ReactionPoint, ReactionSettings};
+use switchbed_spec::random::Stream;
 use switchbed_spec::{Limiters, Reaction};
 
 /// A host's card.

@@ -8,11 +8,11 @@
 
 use crate::ids::HostId;
 use crate::packet::Payload;
-use crate::random::Stream;
 use std::collections::VecDeque;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{Packet, Random};
 use switchbed_spec::Host;
+use switchbed_spec::random::Stream;
 
 /// A frame: what the network knows of it, and what it carries.
 pub(super) type Frame = (Packet, Payload);

@@ -30,7 +30,6 @@ use crate::node::notice::{What, Written};
 use crate::observe::underflow::Unsent;
 use crate::packet::Payload;
 use crate::topology::Hop;
-use crate::traffic::FlowStart;
 use crate::transport::Half;
 use halves::{Expected, ReceiveHalf, Running, SendHalf, Table};
 use intake::Intake;
@@ -39,6 +38,7 @@ use probes::Probes;
 use std::collections::{BTreeMap, HashMap};
 use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{FlowId, Packet};
+use switchbed_spec::traffic::FlowStart;
 use timers::{Timer, Timers};
 
 /// The way out of a host: its card's port, and word to other hosts.

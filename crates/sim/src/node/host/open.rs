@@ -6,11 +6,11 @@ use crate::ids::{ConnId, GroupId, HostId, Maybe};
 use crate::node::notice::{Answers, What};
 use crate::packet::{Payload, flow_id};
 use crate::topology::Hop;
-use crate::traffic::{ConnectionUse, FlowStart};
 use crate::transport::{Opening, Outgoing, Receiving, Sending};
 use std::collections::VecDeque;
 use switchbed_qdisc::units::Time;
 use switchbed_qdisc::{FlowId, Packet};
+use switchbed_spec::traffic::{ConnectionUse, FlowStart};
 
 /// What shares connections to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,11 +8,12 @@
 use crate::ids::HostId;
 use crate::observe::room::Room;
 use crate::packet::{Body, PROBES, Payload};
-use crate::random::Stream;
 use crate::topology::Hop;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::{Ecn, Packet, Random};
 use switchbed_spec::Traffic;
+use switchbed_spec::random::Stream;
+use switchbed_spec::traffic::Probe;
 
 /// A probe that was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,16 +51,15 @@ pub(crate) struct Source {
 pub(crate) fn sources(traffic: &[Traffic], ecn: bool, seed: u64) -> Vec<Source> {
     let mut sources = Vec::new();
     for (entry, traffic) in traffic.iter().enumerate() {
-        let Traffic::Probe { from, to, size, every, classes, start, stop } = traffic else {
-            continue;
-        };
-        for &src in from {
+        let Traffic::Probe(probe) = traffic else { continue };
+        let Probe { from, to, size, every, classes, start, stop } = probe;
+        for &src in &**from {
             let entity = (entry as u64) << 32 | u64::from(src);
             let bits = Stream::new(seed, "probe paths", entity).next_u64();
             let keys = [bits as u32 & !Hop::PINNED, (bits >> 32) as u32 & !Hop::PINNED];
             sources.extend(classes.iter().map(|&class| Source {
                 src: HostId(src),
-                dst: HostId(*to),
+                dst: HostId(to.0),
                 class,
                 every: *every,
                 size: *size,

@@ -1,4 +1,4 @@
-//! Where flows come from: every [`Traffic`] entry of a scenario as a lazy source, and
+//! The flows of a run: every [`Traffic`] entry of a scenario as a lazy source, and
 //! all of them merged into one sequence in canonical order.
 //!
 //! What a flow is depends on the seed, on its entry's place among the scenario's
@@ -7,29 +7,14 @@
 //! same sizes and receivers in the same rows, start at half the time (but for two that
 //! meet in one picosecond, which go by their senders).
 
-mod incast;
-pub mod list;
-mod long_lived;
-mod offered;
-mod on_off;
-mod poisson;
-mod seconds;
-
-pub use list::ListError;
-pub use offered::{Offered, TableOffered};
-
+use super::{Connections, ListError, Offered, OneHost, Traffic};
+use crate::Scenario;
 use crate::ids::HostId;
-use incast::Incast;
-use list::List;
-use on_off::OnOff;
-use poisson::{Kind, Poisson};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fmt;
-use std::path::Path;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_spec::{Connections, Scenario, Traffic};
+use switchbed_qdisc::units::{Bytes, Rate, Time};
 
 /// A flow about to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +46,7 @@ pub struct FlowStart {
 
 impl FlowStart {
     /// An endless flow of class 0 on a connection of its own.
-    fn new(start: Time, src: HostId, dst: HostId) -> FlowStart {
+    pub(super) fn new(start: Time, src: HostId, dst: HostId) -> FlowStart {
         FlowStart {
             row: 0,
             start,
@@ -130,7 +115,7 @@ impl Hosts {
     }
 
     /// The hosts that an entry names under `key`, in rising order.
-    fn named(&self, key: &str, named: &[u32]) -> Result<Vec<u32>, String> {
+    pub(super) fn named(&self, key: &str, named: &[u32]) -> Result<Vec<u32>, String> {
         let mut sorted = named.to_vec();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -147,7 +132,7 @@ impl Hosts {
     }
 
     /// Checks the senders `from` and the one receiver of an entry.
-    fn many_to_one(&self, from: &[u32], to: u32) -> Result<(), String> {
+    pub(super) fn many_to_one(&self, from: &[u32], OneHost(to): OneHost) -> Result<(), String> {
         self.named("to", &[to])?;
         match self.named("from", from)?.binary_search(&to) {
             Ok(_) => Err(format!("host {to} is both in `from` and `to`; a flow has two ends")),
@@ -186,40 +171,68 @@ impl fmt::Display for TrafficError {
 }
 impl std::error::Error for TrafficError {}
 
+/// Why a source has no flows.
+#[derive(Clone, Debug)]
+pub enum Wrong {
+    /// It makes no sense for these hosts: what is wrong, and what would be right.
+    Entry(String),
+    /// Its list is wrong.
+    List(ListError),
+}
+
+impl From<String> for Wrong {
+    fn from(what: String) -> Self {
+        Wrong::Entry(what)
+    }
+}
+
+impl From<&str> for Wrong {
+    fn from(what: &str) -> Self {
+        Wrong::Entry(what.to_owned())
+    }
+}
+
+/// A source's flows, one by one.
+pub trait Drawn: Iterator<Item = FlowStart> + fmt::Debug + Send {
+    /// Why they ended before the last.
+    fn failure(&self) -> Option<&ListError> {
+        None
+    }
+}
+
+impl Drawn for std::vec::IntoIter<FlowStart> {}
+
+/// A source that is about to send.
+#[derive(Debug)]
+pub struct Begun {
+    /// Its flows.
+    pub flows: Box<dyn Drawn>,
+    /// How many they are, or are to be expected.
+    pub total: u64,
+    /// What it offers, if it has a load.
+    pub offered: Option<Offered>,
+}
+
+impl Begun {
+    /// So many flows, without a load.
+    pub fn new(flows: impl Drawn + 'static, total: u64) -> Begun {
+        Begun { flows: Box::new(flows), total, offered: None }
+    }
+}
+
 /// All flows of a scenario, in the order of their starts; ties by the entry's place in
 /// the scenario, then by sender (a list's by row). Lazy: of the flows yet
 /// to start it holds one an entry (and a clock a sender), except for long-lived ones and
-/// for lists that are not sorted (see [`list::List`]).
+/// for lists that are not sorted (see [`List`](super::List)).
 #[derive(Debug)]
 pub struct Flows {
-    sources: Vec<Source>,
+    sources: Vec<Box<dyn Drawn>>,
     /// Each source's next flow; its number is in `next` as long as there is one.
     heads: Vec<Option<FlowStart>>,
     next: BinaryHeap<Reverse<(Time, usize)>>,
     row: u64,
     total: u64,
     offered: Vec<Offered>,
-}
-
-#[derive(Debug)]
-enum Source {
-    Poisson(Poisson),
-    Incast(Incast),
-    OnOff(OnOff),
-    LongLived(std::vec::IntoIter<FlowStart>),
-    List(List),
-}
-
-impl Source {
-    fn next(&mut self) -> Option<FlowStart> {
-        match self {
-            Source::Poisson(flows) => flows.next(),
-            Source::Incast(flows) => flows.next(),
-            Source::OnOff(flows) => flows.next(),
-            Source::LongLived(flows) => flows.next(),
-            Source::List(flows) => flows.next(),
-        }
-    }
 }
 
 impl Flows {
@@ -239,7 +252,13 @@ impl Flows {
             offered: Vec::new(),
         };
         for (entry, traffic) in traffic.iter().enumerate() {
-            flows.add(entry, traffic, hosts, seed)?;
+            let begun = traffic.flows(hosts, seed, entry).map_err(|wrong| match wrong {
+                Wrong::Entry(what) => TrafficError::Entry { entry, what },
+                Wrong::List(error) => TrafficError::List(error),
+            })?;
+            flows.sources.push(begun.flows);
+            flows.offered.extend(begun.offered);
+            flows.total = flows.total.saturating_add(begun.total);
         }
         for (source, flows_of) in flows.sources.iter_mut().enumerate() {
             let head = flows_of.next();
@@ -247,64 +266,6 @@ impl Flows {
             flows.heads.push(head);
         }
         Ok(flows)
-    }
-
-    fn add(
-        &mut self,
-        entry: usize,
-        traffic: &Traffic,
-        hosts: Hosts,
-        seed: u64,
-    ) -> Result<(), TrafficError> {
-        let wrong = |what| TrafficError::Entry { entry, what };
-        let (source, flows) = match traffic {
-            Traffic::Poisson(arrivals)
-            | Traffic::LogNormal { arrivals, .. }
-            | Traffic::RequestResponse { arrivals, .. } => {
-                let kind = match traffic {
-                    Traffic::RequestResponse { request, .. } => Kind::Asked(*request),
-                    Traffic::LogNormal { sigma, .. } => Kind::LogNormal(*sigma),
-                    _ => Kind::Poisson,
-                };
-                let (source, offered) =
-                    Poisson::new(arrivals, kind, hosts, seed, entry).map_err(wrong)?;
-                self.offered.push(offered);
-                (Source::Poisson(source), arrivals.flows)
-            }
-            Traffic::Incast(incast) => {
-                let flows = Incast::new(incast, hosts, seed, entry).map_err(wrong)?;
-                let count = flows.flows();
-                (Source::Incast(flows), count)
-            }
-            Traffic::OnOff(sources) => {
-                let bursts = OnOff::new(sources, hosts, seed, entry).map_err(wrong)?;
-                let count = bursts.expected();
-                (Source::OnOff(bursts), count)
-            }
-            Traffic::Probe { from, to, size, every, classes, .. } => {
-                hosts.many_to_one(from, *to).map_err(wrong)?;
-                let in_range = (1..=u64::from(u32::MAX)).contains(&size.get());
-                if !in_range || *every == Span::ZERO || classes.is_empty() {
-                    let what = "a probe needs a size, an interval and a class";
-                    return Err(wrong(what.to_string()));
-                }
-                return Ok(());
-            }
-            Traffic::LongLived(flows) => {
-                let flows = long_lived::flows(flows, hosts).map_err(wrong)?;
-                let count = flows.len() as u64;
-                (Source::LongLived(flows.into_iter()), count)
-            }
-            Traffic::List { path, connections } => {
-                let list = List::open(Path::new(path), hosts, (*connections).into())
-                    .map_err(TrafficError::List)?;
-                let count = list.flows();
-                (Source::List(list), count)
-            }
-        };
-        self.sources.push(source);
-        self.total = self.total.saturating_add(flows);
-        Ok(())
     }
 
     /// How many flows there are in all, those that never end counted (of on–off sources as
@@ -321,10 +282,7 @@ impl Flows {
     /// Why a list ended before its last flow: its file changed while it was being read.
     /// To be asked once the flows have run out.
     pub fn failure(&self) -> Option<&ListError> {
-        self.sources.iter().find_map(|source| match source {
-            Source::List(list) => list.failure(),
-            _ => None,
-        })
+        self.sources.iter().find_map(|source| source.failure())
     }
 }
 

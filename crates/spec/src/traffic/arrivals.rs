@@ -10,25 +10,136 @@
 //! step a group: one in all where the service does not depend on the receiver (fig9's 144
 //! hosts and 8 services), never more than there are services.
 
-use super::offered::{Offered, TableOffered};
-use super::{ConnectionUse, FlowStart, Hosts};
+use super::flows::{Begun, Drawn, Wrong};
+use super::keys::OPEN_A_HOST;
+use super::{Around, ConnectionUse, Connections, Deal, Expected, FlowStart, Hosts, Offered};
+use super::{Service, Site, Sizes, SizesByService, TableOffered};
 use crate::ids::HostId;
+use crate::param::Unfit;
 use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use switchbed_qdisc::Random;
 use switchbed_qdisc::units::{Bytes, PS_PER_S, Time};
-use switchbed_spec::{Arrivals, Service, Sizes};
+use switchbed_qdisc::{Random, params};
 
-/// What kind of process an entry's flows come as.
+params! {
+    /// How much is offered.
+    pub struct Load {
+        /// Payload bits that each sender offers (request-response: that each client asks for), as a
+        /// fraction of its link's rate; headers come on top.
+        load: f64 as number(0.0, f64::INFINITY);
+        /// A load over 1, which never drains, is meant. Default: it is refused.
+        overload: Option<bool>;
+        /// Flows in all, the first so many to start.
+        flows: u64 as count(1, 1_000_000_000);
+        /// Flow sizes. A built-in table's name, a size that all flows have
+        /// ("64KB"), or a table of name, file, points, mean, round_up_to. In a list,
+        /// service s takes entry s modulo the list's length.
+        sizes: SizesByService;
+    }
+}
+
+/// What a clock of 64 bits of picoseconds has.
+const CLOCK_DAYS: f64 = 213.0;
+
+impl Load {
+    /// Whether it is one; it says of an overload alone that it is meant.
+    pub(super) fn complete(&mut self) -> Result<(), Unfit> {
+        if self.load == 0.0 {
+            return Err(Unfit::new("load", "a load is greater than 0"));
+        }
+        if self.load > 1.0 && self.overload != Some(true) {
+            let why = "a load over 1 never drains; write overload = true to mean it";
+            return Err(Unfit::new("load", why));
+        }
+        self.overload = (self.load > 1.0).then_some(true);
+        Ok(())
+    }
+}
+
+/// Flows that arrive at random at a load.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) struct Arrivals<'a> {
+    pub(super) load: &'a Load,
+    pub(super) from: &'a [u32],
+    pub(super) to: &'a [u32],
+    pub(super) service: &'a Service,
+    pub(super) connections: Connections,
+    /// `to` asks `from` for them with requests of this payload.
+    pub(super) request: Option<Bytes>,
+}
+
+/// When flows come.
+#[derive(Clone, Copy)]
+pub(super) enum Clock {
     /// At every sender at random.
-    Poisson,
-    /// The same, asked for with requests of this payload.
-    Asked(Bytes),
+    Each,
     /// Over all senders together, with log-normal gaps of this σ.
-    LogNormal(f64),
+    Together { sigma: f64 },
+}
+
+impl Arrivals<'_> {
+    /// Whether they fit there.
+    pub(super) fn check(&self, site: &Site<'_>) -> Result<(), Unfit> {
+        let asked = self.request.is_some();
+        match (self.from, self.to) {
+            (from, [only]) if !asked && from.contains(only) => {
+                let why = format!("host {only} sends too and would have nobody else to send to");
+                return Err(Unfit::new("to", why));
+            }
+            ([only], to) if asked && to.contains(only) => {
+                let why = format!("host {only} asks too (traffic.to) and could only ask itself");
+                return Err(Unfit::new("from", why));
+            }
+            _ => {}
+        }
+        self.load.sizes.check(self.service.count())?;
+        self.in_time(site)
+    }
+
+    /// Refuses a load so low that the clock ends before the last flow comes.
+    fn in_time(&self, site: &Site<'_>) -> Result<(), Unfit> {
+        let Load { load, flows, sizes, .. } = self.load;
+        let smallest = sizes.iter().map(|table| table.mean_bytes).fold(f64::INFINITY, f64::min);
+        let bps = load * site.topology.host_rate().as_bps() as f64 * self.senders() as f64;
+        let days = *flows as f64 * smallest * 8.0 / bps / 86_400.0;
+        if site.run.until.is_some() || days < CLOCK_DAYS {
+            return Ok(());
+        }
+        let why = format!(
+            "the last flow would come after {days:.0} days, and the clock ends at {CLOCK_DAYS}: \
+             give a higher load, fewer flows, or until in [run]"
+        );
+        Err(Unfit::new("load", why))
+    }
+
+    /// How many hosts have a load.
+    fn senders(&self) -> usize {
+        if self.request.is_some() { self.to.len() } else { self.from.len() }
+    }
+
+    /// What they come to.
+    pub(super) fn expected(&self, around: &Around<'_>) -> Expected {
+        let Load { load, sizes, .. } = self.load;
+        let hosts = self.senders();
+        let mean_bytes =
+            sizes.iter().map(|table| table.mean_bytes).sum::<f64>() / sizes.len() as f64;
+        let per_byte = sizes.iter().map(|table| 1.0 / table.mean_bytes).sum::<f64>();
+        let offered = load * around.topology.host_rate().as_bps() as f64 / 8.0 * hosts as f64;
+        let per_s = offered * per_byte / sizes.len() as f64;
+        let flows = (self.load.flows as f64).min((per_s * around.until_s).ceil());
+        // A line that is busy for a part ρ of its time, shared evenly, has ρ / (1 − ρ) flows.
+        let ends = self.from.len().min(self.to.len());
+        let busy = load * (hosts as f64 / ends as f64).max(1.0);
+        let queued = if busy < 1.0 { busy / (1.0 - busy) * hosts as f64 } else { f64::INFINITY };
+        let open = flows.min(OPEN_A_HOST * hosts as f64 + 4.0 * queued);
+        // A pair that has a service of its own is one pair.
+        let classes = self.service.shares().len().max(1);
+        let pairs = (self.from.len() * self.to.len() * classes) as f64;
+        let connections = self.connections.kept(pairs, open, flows);
+        let (mean_bytes, lasts_s) = (Some(mean_bytes), flows / per_s);
+        Expected { flows, open, mean_bytes, connections, lasts_s, ..Expected::default() }
+    }
 }
 
 /// What defines an entry's processes; hosts in rising order, no host twice.
@@ -43,7 +154,7 @@ struct Process<'a> {
 
 /// The flows of one entry, in canonical order.
 #[derive(Debug)]
-pub(super) struct Poisson {
+struct Flows {
     senders: Vec<Sender>,
     clocks: Clocks,
     /// Flows yet to start.
@@ -95,23 +206,20 @@ struct Sender {
     sizes: Stream,
 }
 
-impl Poisson {
-    /// The first `flows` flows of the processes, and what they offer.
+impl Arrivals<'_> {
+    /// The first flows of the processes, and what they offer.
     ///
     /// # Errors
     /// Says what is wrong and what would be right.
-    pub(super) fn new(
-        arrivals: &Arrivals,
-        kind: Kind,
+    pub(super) fn begin(
+        &self,
+        clock: Clock,
         hosts: Hosts,
         seed: u64,
         entry: usize,
-    ) -> Result<(Poisson, Offered), String> {
-        let request = match kind {
-            Kind::Asked(request) => Some(request),
-            Kind::Poisson | Kind::LogNormal(_) => None,
-        };
-        let process = &Process::of(arrivals, request.is_some(), hosts)?;
+    ) -> Result<Begun, Wrong> {
+        let request = self.request;
+        let process = &self.process(hosts)?;
         let pairs = Pairs::new(process);
         let bytes_per_s = process.load * process.hosts.rate.as_bps() as f64 / 8.0;
         let mut senders = Vec::with_capacity(process.senders.len());
@@ -120,10 +228,11 @@ impl Poisson {
             let own = pairs.place(host);
             let others = process.receivers.len() - usize::from(own.is_some());
             if others == 0 {
-                return Err(match request {
+                let why = match request {
                     None => format!("host {host} has no receiver but itself; add one to `to`"),
                     Some(_) => format!("host {host} has nobody but itself to ask; add to `from`"),
-                });
+                };
+                return Err(why.into());
             }
             let per_weight = bytes_per_s / others as f64;
             let mut weight = 0.0;
@@ -144,31 +253,43 @@ impl Poisson {
                 sizes: stream("traffic sizes"),
             });
         }
-        let clocks = match kind {
-            Kind::LogNormal(sigma) => {
+        let clocks = match clock {
+            Clock::Together { sigma } => {
                 let per_ps: f64 = senders.iter().map(|sender| 1.0 / sender.gap_ps).sum();
                 let stream = |name| Stream::new(seed, name, entry as u64);
                 let (arrivals, senders) = (stream("traffic gaps"), stream("traffic senders"));
                 let (gap_ps, clock) = (1.0 / per_ps, 0.0);
                 Clocks::Together(Together { sigma, gap_ps, clock, arrivals, senders })
             }
-            Kind::Poisson | Kind::Asked(_) => {
+            Clock::Each => {
                 let starts = senders.iter_mut().zip(0..);
                 Clocks::Each(starts.map(|(s, place)| Reverse((s.next_start(), place))).collect())
             }
         };
-        let shares = match process.service {
-            Service::Random(shares) => shares.clone(),
-            Service::One | Service::Pair(_) => Vec::new(),
-        };
+        let shares = process.service.shares().to_vec();
         let sizes = process.sizes.to_vec();
-        let offered = process.offered(entry, &flows_per_s);
-        let (left, connection) = (arrivals.flows, arrivals.connections.into());
-        Ok((Poisson { senders, clocks, left, pairs, shares, sizes, request, connection }, offered))
+        let offered = Some(process.offered(entry, &flows_per_s));
+        let (left, connection) = (self.load.flows, self.connections.into());
+        let flows = Flows { senders, clocks, left, pairs, shares, sizes, request, connection };
+        Ok(Begun { offered, ..Begun::new(flows, left) })
+    }
+
+    /// The processes of senders, or of clients that ask them.
+    fn process(&self, hosts: Hosts) -> Result<Process<'_>, String> {
+        let from = hosts.named("from", self.from)?;
+        let to = hosts.named("to", self.to)?;
+        let (senders, receivers) = if self.request.is_some() { (to, from) } else { (from, to) };
+        let Load { load, sizes, .. } = self.load;
+        let (load, service) = (*load, self.service);
+        let process = Process { load, hosts, senders, receivers, sizes, service };
+        process.check()?;
+        Ok(process)
     }
 }
 
-impl Iterator for Poisson {
+impl Drawn for Flows {}
+
+impl Iterator for Flows {
     type Item = FlowStart;
 
     fn next(&mut self) -> Option<FlowStart> {
@@ -243,12 +364,13 @@ struct Group {
 impl Pairs {
     fn new(process: &Process) -> Pairs {
         let mean = |service: usize| process.sizes[service % process.sizes.len()].mean_bytes;
-        let means = match process.service {
-            Service::One => vec![mean(0)],
-            Service::Random(shares) => {
-                vec![shares.iter().enumerate().map(|(s, share)| share * mean(s)).sum()]
+        let means = match process.service.deal {
+            Deal::One => vec![mean(0)],
+            Deal::Random => {
+                let shares = process.service.shares().iter().enumerate();
+                vec![shares.map(|(s, share)| share * mean(s)).sum()]
             }
-            Service::Pair(services) => (0..usize::from(*services)).map(mean).collect(),
+            Deal::Pair => (0..process.service.count()).map(mean).collect(),
         };
         let mut pairs = Pairs { hosts: process.hosts.count.into(), groups: Vec::new(), means };
         for &host in &process.receivers {
@@ -298,23 +420,6 @@ impl Pairs {
 }
 
 impl Process<'_> {
-    /// The processes of senders, or of clients that ask them.
-    fn of(arrivals: &Arrivals, asked: bool, hosts: Hosts) -> Result<Process<'_>, String> {
-        let from = hosts.named("from", &arrivals.from)?;
-        let to = hosts.named("to", &arrivals.to)?;
-        let (senders, receivers) = if asked { (to, from) } else { (from, to) };
-        let process = Process {
-            load: arrivals.load,
-            hosts,
-            senders,
-            receivers,
-            sizes: &arrivals.sizes,
-            service: &arrivals.service,
-        };
-        process.check()?;
-        Ok(process)
-    }
-
     fn check(&self) -> Result<(), String> {
         if !(self.load.is_finite() && self.load > 0.0) {
             return Err(format!("the load {} is no load; give one over 0", self.load));
@@ -328,12 +433,13 @@ impl Process<'_> {
                 return Err(format!("the mean of `{name}` is {mean} bytes; it must be over 0"));
             }
         }
-        match self.service {
-            Service::Pair(0) => Err("0 services; give at least 1".into()),
-            Service::Random(shares) if shares.len() > 256 => {
+        let shares = self.service.shares();
+        match self.service.deal {
+            Deal::Pair if self.service.count() == 0 => Err("0 services; give at least 1".into()),
+            Deal::Random if shares.len() > 256 => {
                 Err(format!("{} services; there are at most 256", shares.len()))
             }
-            Service::Random(shares) => {
+            Deal::Random => {
                 let sum: f64 = shares.iter().sum();
                 let sums_to_1 = (sum - 1.0).abs() < 1e-9;
                 if sums_to_1 && shares.iter().all(|&share| share >= 0.0) {
@@ -341,18 +447,18 @@ impl Process<'_> {
                 }
                 Err(format!("the services' shares are {shares:?}; they must sum to 1"))
             }
-            Service::One | Service::Pair(_) => Ok(()),
+            Deal::One | Deal::Pair => Ok(()),
         }
     }
 
     /// Adds the flows of a pair's service to those of their tables.
     fn deal(&self, service: u8, flows_per_s: f64, per_table: &mut [f64]) {
         let mut add = |service: usize, flows| per_table[service % self.sizes.len()] += flows;
-        match self.service {
-            Service::Random(shares) => {
+        match self.service.shares() {
+            [] => add(service.into(), flows_per_s),
+            shares => {
                 shares.iter().enumerate().for_each(|(s, share)| add(s, flows_per_s * share));
             }
-            Service::One | Service::Pair(_) => add(service.into(), flows_per_s),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::ListError;
 use crate::ids::HostId;
+use crate::quantity::MAX_SIZE;
 use crate::traffic::{ConnectionUse, FlowStart, Hosts, seconds};
 use csv::StringRecord;
 use std::fs::File;
@@ -9,7 +10,6 @@ use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use switchbed_qdisc::units::Bytes;
-use switchbed_spec::quantity::MAX_SIZE;
 
 /// Reads a list row by row.
 #[derive(Debug)]

@@ -1,9 +1,60 @@
 //! Flows that send as long as they run.
 
-use super::{FlowStart, Hosts};
+use super::flows::{Begun, Wrong};
+use super::keys::{check_classes, check_flows_each, check_times};
+use super::{Around, Expected, FlowStart, HostSet, Hosts, OneHost, Site, Source};
 use crate::ids::HostId;
+use crate::param::Unfit;
+use switchbed_qdisc::params;
 use switchbed_qdisc::units::{Span, Time};
-use switchbed_spec::LongLived;
+
+params! {
+    /// Flows that send as long as they run.
+    pub struct LongLived {
+        /// Sending hosts.
+        from: HostSet = "all";
+        /// The one receiving host.
+        to: OneHost;
+        /// Flows from each sender.
+        flows_each: u32 = "1" as count(1, 1_000_000);
+        /// Classes, dealt in turn to the flows.
+        classes: Vec<u8> = "[0]";
+        /// When the first starts.
+        start: Span = "0us";
+        /// How much later each next one starts.
+        stagger: Span = "0us";
+        /// When they stop. Default: at the end of the run.
+        stop: Option<Span>;
+    }
+}
+
+impl Source for LongLived {
+    fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
+        self.from.name_others(self.to, site)?;
+        check_flows_each(self.flows_each, self.from.len())?;
+        check_classes(&self.classes, site)?;
+        let flows = self.from.len() as u64 * u64::from(self.flows_each);
+        let (times, end) = ((self.start, self.stagger), self.stop.or(site.run.until));
+        check_times("long-lived flows", flows, times, end)
+    }
+
+    fn flows(&self, hosts: Hosts, _: u64, _: usize) -> Result<Begun, Wrong> {
+        let flows = flows(self, hosts)?;
+        let total = flows.len() as u64;
+        Ok(Begun::new(flows.into_iter(), total))
+    }
+
+    fn expected(&self, around: &Around<'_>) -> Expected {
+        let flows = self.from.len() as f64 * f64::from(self.flows_each);
+        let until_s = around.until_s;
+        let lasts_s = self.stop.map_or(until_s, |stop| stop.as_secs_f64().min(until_s));
+        Expected { flows, open: flows, connections: flows, lasts_s, ..Expected::default() }
+    }
+
+    fn goes_on(&self) -> bool {
+        true
+    }
+}
 
 /// An entry's flows in canonical order. Flow k of the entry is
 /// sender by sender (in the order named) and starts k staggers after the first; classes
@@ -12,10 +63,10 @@ use switchbed_spec::LongLived;
 ///
 /// # Errors
 /// Says what is wrong and what would be right.
-pub(super) fn flows(entry: &LongLived, hosts: Hosts) -> Result<Vec<FlowStart>, String> {
+fn flows(entry: &LongLived, hosts: Hosts) -> Result<Vec<FlowStart>, String> {
     let LongLived { from, to, flows_each, classes, start, stagger, stop } = entry;
-    let (to, flows_each) = (*to, *flows_each);
-    hosts.many_to_one(from, to)?;
+    let (OneHost(receiver), flows_each) = (*to, *flows_each);
+    hosts.many_to_one(from, *to)?;
     if flows_each == 0 {
         return Err("`flows_each` is 0; give at least 1".into());
     }
@@ -31,7 +82,7 @@ pub(super) fn flows(entry: &LongLived, hosts: Hosts) -> Result<Vec<FlowStart>, S
         flows.push(FlowStart {
             class: classes[k % classes.len()],
             stop: stop.map(|stop| Time::from_ps(stop.as_ps())),
-            ..FlowStart::new(Time::from_ps(ps.ok_or_else(too_late)?), HostId(src), HostId(to))
+            ..FlowStart::new(Time::from_ps(ps.ok_or_else(too_late)?), HostId(src), HostId(receiver))
         });
     }
     if let (Some(stop), Some(last)) = (stop, flows.last())
@@ -52,8 +103,9 @@ mod tests {
         Hosts { count: 9, rate: Rate::from_gbps(1), mss: Bytes::new(1460), header: Bytes::new(40) };
 
     fn entry(from: &[u32], flows_each: u32, stagger: Span, stop: Option<Span>) -> LongLived {
-        let (from, start) = (from.to_vec(), Span::from_ms(1));
-        LongLived { from, to: 8, flows_each, classes: vec![0, 1, 2], start, stagger, stop }
+        let (from, start) = (from.to_vec().into(), Span::from_ms(1));
+        let to = OneHost(8);
+        LongLived { from, to, flows_each, classes: vec![0, 1, 2], start, stagger, stop }
     }
 
     fn summary(entry: &LongLived) -> Vec<(u64, u32, u8)> {

@@ -1,7 +1,7 @@
 //! Decimal seconds, exactly: `0.1` is 100,000,000,000 picoseconds, not the double beside it.
 
+use crate::quantity::MAX_TIME;
 use switchbed_qdisc::units::Time;
-use switchbed_spec::quantity::MAX_TIME;
 
 /// Decimals of a second that a picosecond is.
 const DECIMALS: i64 = 12;

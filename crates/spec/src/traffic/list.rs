@@ -15,14 +15,78 @@
 
 mod reader;
 
-use super::{ConnectionUse, FlowStart, Hosts, seconds};
+use super::flows::{Begun, Drawn, Wrong};
+use super::keys::OPEN_A_HOST;
+use super::{Around, Carried, ConnectionUse, Expected, FlowStart, Hosts, Site, Source, seconds};
 #[cfg(test)]
 use crate::ids::HostId;
+use crate::param::{FILE, Unfit};
 use reader::Reader;
 use std::fmt;
 use std::io;
 use std::path::Path;
+use switchbed_qdisc::params;
 use switchbed_qdisc::units::Time;
+
+params! {
+    /// Flows from a CSV file.
+    pub struct List {
+        /// The CSV file, found from the scenario's folder, with columns start_s, src,
+        /// dst, size_bytes (or packets), and, if wanted, class (default 0), connection (flows
+        /// from one host to another with the same number here share a connection and follow
+        /// each other on it; default: as connections says) and path (which of the equal paths
+        /// its data takes, by number; ACKs go as the hash has it, and so does data without).
+        file: String as FILE;
+        /// How flows use connections.
+        carried: Carried;
+    }
+}
+
+/// What flow lists hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Listed {
+    /// Flows in all.
+    pub flows: u64,
+    /// When the last one starts, in seconds.
+    pub last_s: f64,
+}
+
+impl List {
+    /// Reads the file through, refuses what is wrong with it, and stands at its first flow.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has no flows; a header without the columns that a
+    /// flow needs or with others than those known; a field that is no time, host, size,
+    /// class, key or path; a flow from a host to itself.
+    pub fn open(&self, hosts: Hosts) -> Result<Rows, ListError> {
+        Rows::open(Path::new(&self.file), hosts, self.carried.connections.into())
+    }
+}
+
+impl Source for List {
+    fn complete(&mut self, _: &Site<'_>) -> Result<(), Unfit> {
+        Ok(())
+    }
+
+    fn flows(&self, hosts: Hosts, _: u64, _: usize) -> Result<Begun, Wrong> {
+        let rows = self.open(hosts).map_err(Wrong::List)?;
+        let total = rows.flows();
+        Ok(Begun::new(rows, total))
+    }
+
+    fn expected(&self, around: &Around<'_>) -> Expected {
+        let flows = around.listed.flows as f64;
+        let hosts = f64::from(around.topology.hosts());
+        let open = flows.min(OPEN_A_HOST * hosts);
+        let connections = self.carried.connections.kept(hosts * hosts, open, flows);
+        let lasts_s = around.listed.last_s.min(around.until_s);
+        Expected { flows, open, connections, lasts_s, ..Expected::default() }
+    }
+
+    fn persists(&self) -> bool {
+        self.carried.connections.persist()
+    }
+}
 
 /// What is wrong with a flow list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,27 +121,21 @@ impl std::error::Error for ListError {}
 /// A file whose rows are in that order is read as its flows are asked for and takes no
 /// memory; any other is sorted in memory, at some 100 bytes a flow.
 #[derive(Debug)]
-pub struct List {
-    rows: Rows,
+pub struct Rows {
+    order: Order,
     flows: u64,
     failure: Option<ListError>,
 }
 
 #[derive(Debug)]
-enum Rows {
+enum Order {
     /// In the file's order; the last flow's start.
     Streamed(Box<Reader>, Time),
     Sorted(std::vec::IntoIter<FlowStart>),
 }
 
-impl List {
-    /// Reads the file through, refuses what is wrong with it, and stands at its first flow.
-    ///
-    /// # Errors
-    /// A file that cannot be read or has no flows; a header without the columns that a
-    /// flow needs or with others than those known; a field that is no time, host, size,
-    /// class, key or path; a flow from a host to itself.
-    pub fn open(path: &Path, hosts: Hosts, connection: ConnectionUse) -> Result<List, ListError> {
+impl Rows {
+    fn open(path: &Path, hosts: Hosts, connection: ConnectionUse) -> Result<Rows, ListError> {
         let open = || Reader::open(path, hosts, connection);
         let mut reader = open()?;
         let (mut flows, mut sorted, mut last) = (0, true, Time::ZERO);
@@ -90,38 +148,40 @@ impl List {
             return Err(reader.wrong(None, None, "no flows; every line after the header is one"));
         }
         let mut reader = open()?;
-        let rows = if sorted {
-            Rows::Streamed(Box::new(reader), Time::ZERO)
+        let order = if sorted {
+            Order::Streamed(Box::new(reader), Time::ZERO)
         } else {
             let mut all = Vec::with_capacity(flows as usize);
             while let Some(flow) = reader.next()? {
                 all.push(flow);
             }
             all.sort_by_key(|flow: &FlowStart| flow.start);
-            Rows::Sorted(all.into_iter())
+            Order::Sorted(all.into_iter())
         };
-        Ok(List { rows, flows, failure: None })
+        Ok(Rows { order, flows, failure: None })
     }
 
     /// How many flows the list holds.
     pub fn flows(&self) -> u64 {
         self.flows
     }
+}
 
-    /// Why the flows ended early: the file changed after it was opened.
-    pub fn failure(&self) -> Option<&ListError> {
+impl Drawn for Rows {
+    /// The file changed after it was opened.
+    fn failure(&self) -> Option<&ListError> {
         self.failure.as_ref()
     }
 }
 
-impl Iterator for List {
+impl Iterator for Rows {
     type Item = FlowStart;
 
     fn next(&mut self) -> Option<FlowStart> {
-        let (reader, last) = match &mut self.rows {
-            Rows::Sorted(flows) => return flows.next(),
-            Rows::Streamed(..) if self.failure.is_some() => return None,
-            Rows::Streamed(reader, last) => (reader, last),
+        let (reader, last) = match &mut self.order {
+            Order::Sorted(flows) => return flows.next(),
+            Order::Streamed(..) if self.failure.is_some() => return None,
+            Order::Streamed(reader, last) => (reader, last),
         };
         let changed = "the file changed while it was being read; leave it until the run ends";
         match reader.next() {
@@ -182,10 +242,10 @@ pub fn write(out: impl io::Write, flows: impl IntoIterator<Item = FlowStart>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantity::MAX_TIME;
     use proptest::prelude::*;
     use std::io::Write;
     use switchbed_qdisc::units::{Bytes, Rate};
-    use switchbed_spec::quantity::MAX_TIME;
 
     const HOSTS: Hosts = Hosts {
         count: 10,
@@ -202,7 +262,7 @@ mod tests {
 
     fn read(text: impl AsRef<[u8]>) -> Result<Vec<FlowStart>, String> {
         let file = file(text);
-        let list = List::open(file.path(), HOSTS, ConnectionUse::Persistent).map_err(|error| {
+        let list = Rows::open(file.path(), HOSTS, ConnectionUse::Persistent).map_err(|error| {
             error.to_string().replace(file.path().to_str().unwrap(), "flows.csv")
         })?;
         let expected = list.flows();
@@ -292,7 +352,7 @@ mod tests {
         }
         let not_utf8 = read(b"start_s,src,dst,packets\n0,1,2,3\n0,1,2,\xff\n").unwrap_err();
         assert!(not_utf8.starts_with("flows.csv:3: not UTF-8"), "{not_utf8}");
-        let missing = List::open(Path::new("no/such.csv"), HOSTS, ConnectionUse::Fresh);
+        let missing = Rows::open(Path::new("no/such.csv"), HOSTS, ConnectionUse::Fresh);
         assert!(missing.unwrap_err().to_string().starts_with("no/such.csv: cannot read"));
     }
 
@@ -301,7 +361,7 @@ mod tests {
         let rows = |n: usize| format!("start_s,src,dst,packets\n{}", "0.001,1,2,3\n".repeat(n));
         // More than the reader's buffer, so that the end is read after the change.
         let file = file(rows(20_000));
-        let mut list = List::open(file.path(), HOSTS, ConnectionUse::Fresh).unwrap();
+        let mut list = Rows::open(file.path(), HOSTS, ConnectionUse::Fresh).unwrap();
         assert!(list.next().is_some() && list.failure().is_none());
         file.as_file().set_len(150_000).unwrap();
         assert!(list.by_ref().count() < 19_999);
