@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from switchbed import files
-from switchbed._native import Mistake, Results, Table
+from switchbed._native import Mistake, Results, Table, monitored_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +18,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 ALWAYS = ("flows", "queues", "ports")
 ASKED_FOR = ("series", "goodput", "probes")
 """Tables that are empty, and not written, unless the scenario asks for them."""
-MONITORED = ("changes", "bursts", "convergence", "rates")
+MONITORED = tuple(monitored_tables())
 """Those of monitors, which are not even empty unless the scenario asks."""
 NAMES = (*ALWAYS, *ASKED_FOR, *MONITORED)
 TYPES = ("UInt64", "UInt32", "Float64", "Boolean", "String")

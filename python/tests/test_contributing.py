@@ -76,6 +76,9 @@ fn main() {
         let column = results.ports.columns.iter().find(|column| column.name == "drops");
         println!("{} {:?}", results.summary.flows.finished, column.expect("it was added").values);
         println!("{} marks", results.summary.marks);
+        for (name, table) in &results.monitors {
+            println!("{name} {:?}", table.columns[1].values);
+        }
     }
     println!("{}", switchbed_scenario::reference());
 }
@@ -88,13 +91,16 @@ switch = { queues = 1, buffer = "3KB" }
 scheme = { name = "none" }
 host = { nic_buffer = "3KB" }
 traffic = [{ kind = "stride", size = "150KB" }]
-run = { until = "20ms" }
+run = { until = "20s" }
 """
 
 
+def recipe_of(name: str) -> str:
+    return (ROOT / "docs/contributing" / name).read_text()
+
+
 def blocks(recipe: str) -> list[str]:
-    text = (ROOT / "docs/contributing" / recipe).read_text()
-    return re.findall(r"^```rust\n(.*?)^```$", text, re.M | re.S)
+    return re.findall(r"^```rust\n(.*?)^```$", recipe_of(recipe), re.M | re.S)
 
 
 def insert(file: Path, before: str, lines: str) -> None:
@@ -105,8 +111,7 @@ def insert(file: Path, before: str, lines: str) -> None:
 
 def places(recipe: str, *files: str) -> list[list[str]]:
     """The lines that a recipe's table puts into each of these files."""
-    text = (ROOT / "docs/contributing" / recipe).read_text()
-    rows = dict(re.findall(r"^\| `\S*/([\w.]+)` \| (.*) \|$", text, re.M))
+    rows = dict(re.findall(r"^\| `\S*/([\w.]+)` \| (.*) \|$", recipe_of(recipe), re.M))
     return [re.findall(r"`((?:///)?[^`]*[;,.])`", rows[file]) for file in files]
 
 
@@ -141,6 +146,19 @@ def add_transport(tree: Path) -> None:
     insert(folder / "registry.rs", "    /// no window, no ACKs", f"{says}\n{line}\n")
 
 
+def add_monitor(tree: Path) -> None:
+    """What a scenario asks, a file, the line that makes it known and one of the registry."""
+    keys, line, code = blocks("monitor.md")
+    asked = tree / "crates/spec/src/monitors.rs"
+    insert(asked, "/// Ports by name; none", keys)
+    insert(asked, "    /// Ports whose lines' idle", line)
+    folder = tree / "crates/sim/src/observe"
+    (folder / "first_marks.rs").write_text(code)
+    (declared,), (entry,) = places("monitor.md", "mod.rs", "observer.rs")
+    insert(folder / "mod.rs", "pub mod goodput;\n", f"{declared}\n")
+    insert(folder / "observer.rs", "    (super::underflow::asked, &[]),", f"{entry}\n")
+
+
 def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
     tree = ROOT / "target/contributing"
     shutil.rmtree(tree, ignore_errors=True)
@@ -156,6 +174,7 @@ def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
     insert(tree / "crates/scenario/src/results.rs", '        ("drops_full", "", "arrivals', column)
     add_scheme(tree)
     add_transport(tree)
+    add_monitor(tree)
     (tree / "examples/own-scheme/src/main.rs").write_text(PROGRAM)
     (tree / "pair.toml").write_text(SCENARIO)
     # Ours quickly and unoptimised, the others as for all other tests.
@@ -190,7 +209,10 @@ def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
     assert "| `rate` | a rate, such as 10Gbps | required | pair: rate of both links. |" in page
     assert "| `delay` | a time, such as 85.2us | `1us` | pair: propagation of both links" in page
     assert "stride: each host to the one so many on. list: flows from a CSV file." in page
-    assert "| `size` | a size, such as 300KB or 65pkt | required | stride: payload of each flow. |" in page
+    assert (
+        "| `size` | a size, such as 300KB or 65pkt | required | stride: payload of each flow. |"
+        in page
+    )
     itself = ran("pair.toml", "traffic.stride=2").stderr
     assert "traffic.stride is 2: a host cannot send to itself" in itself
     own = ["examples/own-scheme/tcn.toml", "scheme=tcn"]
@@ -204,5 +226,10 @@ def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
     ]
     assert len({*map(tuple, marks)}) == 3
     assert all(marks)
+    first = ran(*own, 'measure.first_marks={ports=["switch:4", "switch:1"]}').stdout
+    (times,) = re.findall(r"^first_marks F64\(\[([0-9.e-]+), NaN\]\)$", first, re.M)
+    assert 0 < float(times) < 1
+    nowhere = ran(*own, 'measure.first_marks={ports=["switch:99"]}').stderr
+    assert "measure.first_marks.ports.0" in nowhere
     assert "did you mean threshold?" in ran(*own, "scheme.params.treshold=5us").stderr
     assert 'did you mean "scalable"?' in ran(*own, "transport.kind=scalabel").stderr

@@ -14,6 +14,7 @@ ORDER = (
     "packet",
     "topology",
     "ports",
+    "table",
     "timeline",
     "deployed",
     "empty_network",

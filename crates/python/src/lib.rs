@@ -65,6 +65,12 @@ fn schemes() -> String {
     json(&scenario::schemes())
 }
 
+/// The names of monitors' tables.
+#[pyfunction]
+fn monitored_tables() -> Vec<&'static str> {
+    scenario::monitored_tables().collect()
+}
+
 /// Refuses a text that is not the summary of a run.
 #[pyfunction]
 fn check_summary(text: &str) -> PyResult<()> {
@@ -110,8 +116,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::{
-        Mistake, Plan, Progress, Results, Table, check_summary, plans, plans_of, rate_bps,
-        reference, schema, schemes, size_bytes, time_ps,
+        Mistake, Plan, Progress, Results, Table, check_summary, monitored_tables, plans, plans_of,
+        rate_bps, reference, schema, schemes, size_bytes, time_ps,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

@@ -1,9 +1,9 @@
 //! What a run leaves: tables of flows, queues and ports, and a summary.
 
 use crate::summary::Summary;
-use crate::table::{Names, Table, Values};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
+use switchbed_sim::table::{Names, Table, Values};
 use switchbed_sim::{
     Capture, FlowRecord, Interference, PortReport, ProbeSample, QueueSample, Simulation,
 };
@@ -65,7 +65,7 @@ impl Results {
             series: series_table(simulation, series),
             goodput: goodput_table(scenario, simulation),
             probes: probe_table(simulation),
-            monitors: crate::monitored::tables(scenario, simulation),
+            monitors: simulation.take_monitored(),
             captures,
         }
     }

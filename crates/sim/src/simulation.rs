@@ -19,12 +19,12 @@ use crate::node::host::{self, ProbeSample};
 use crate::observe::capture::{Capture, Captures};
 use crate::observe::goodput::{GoodputSample, Goodputs};
 use crate::observe::interference::{self, Interference};
-use crate::observe::monitors::Monitored;
 use crate::observe::observer::{Observed, Observer, Observers, Site, View};
 use crate::observe::queue_stats::{Lengths, QueueStats};
 use crate::observe::series::{QueueSample, Series};
 use crate::observe::underflow::Underflow;
 use crate::ports::{self, PortInfo};
+use crate::table::Table;
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Graph, Node};
 use crate::transport::tcp::{BadSetting, Config};
@@ -543,9 +543,11 @@ impl Simulation {
         self.network.probes()
     }
 
-    /// What the monitors have seen up to now; once, at the end.
-    pub fn take_monitored(&mut self) -> Monitored {
-        Monitored::take(&mut self.observers, self.now, &mut self.network)
+    /// What the monitors have seen up to now, by name; once, at the end.
+    pub fn take_monitored(&mut self) -> Vec<(&'static str, Table)> {
+        let now = self.now;
+        let mut view = View { now, network: &mut self.network, graph: &self.paths.graph };
+        self.observers.tables(&mut view, &self.ports)
     }
 
     /// What each of these flows met, where those of more than `giant` are giants.

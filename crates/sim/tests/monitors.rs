@@ -3,17 +3,34 @@
 use crate::common::*;
 use std::io::Write;
 use switchbed_qdisc::units::{Bytes, Span, Time};
-use switchbed_sim::ids::LinkId;
-use switchbed_sim::observe::monitors::{LengthChange, Monitored, slopes_bps};
+use switchbed_sim::table::{Table, Values};
 use switchbed_sim::{Division, PortReport, Simulation, Status};
 use switchbed_spec::*;
 
 /// 10 Gbps and 1 us a link; hosts, then the switch: its port 2 is link 3 + 2.
 const TO_HOST_2: &str = "switch:2";
 
+/// What monitors saw, by name.
+struct Seen(Vec<(&'static str, Table)>);
+
+impl Seen {
+    fn column(&self, table: &str, column: &str) -> &Values {
+        let (_, table) = self.0.iter().find(|(name, _)| *name == table).expect("asked for");
+        &table.columns.iter().find(|found| found.name == column).expect("a column").values
+    }
+    fn f64s(&self, table: &str, column: &str) -> &[f64] {
+        let Values::F64(values) = self.column(table, column) else { panic!("{column}") };
+        values
+    }
+    fn u64s(&self, table: &str, column: &str) -> &[u64] {
+        let Values::U64(values) = self.column(table, column) else { panic!("{column}") };
+        values
+    }
+}
+
 /// Runs a scenario with the flows of a list, opened without handshakes: what its monitors saw
 /// and its ports.
-fn monitored(mut scenario: Scenario, flows: &str) -> (Monitored, Vec<PortReport>) {
+fn monitored(mut scenario: Scenario, flows: &str) -> (Seen, Vec<PortReport>) {
     let mut list = tempfile::NamedTempFile::new().expect("a temporary file");
     write!(list, "start_s,src,dst,size_bytes\n{flows}").expect("written");
     scenario.traffic =
@@ -22,11 +39,11 @@ fn monitored(mut scenario: Scenario, flows: &str) -> (Monitored, Vec<PortReport>
     let mut simulation = Simulation::new(&scenario).expect("builds");
     while simulation.advance(1_000) == Status::Running {}
     let reports = simulation.port_reports();
-    (simulation.take_monitored(), reports)
+    (Seen(simulation.take_monitored()), reports)
 }
 
-fn at(ns: u64) -> Time {
-    Time::ZERO + Span::from_ns(ns)
+fn at(ns: u64) -> f64 {
+    (Time::ZERO + Span::from_ns(ns)).as_secs_f64()
 }
 
 /// Two packets each from two hosts at once, then one alone.
@@ -40,11 +57,11 @@ fn every_change_of_a_queue_is_seen_and_its_slope() {
         ports: vec![TO_HOST_2.into()],
         from: Span::from_ms(1),
         until: Span::from_us(1_500),
-        slope_over: None,
+        slope_over: Some(Span::from_ns(1_200)),
     });
-    let (monitored, _) = monitored(scenario, BURSTS);
-    let [(link, rows)] = &monitored.changes[..] else { panic!("one port") };
-    assert_eq!(*link, LinkId(5));
+    let (seen, _) = monitored(scenario, BURSTS);
+    let Values::Names(ports) = seen.column("changes", "port") else { panic!("names") };
+    assert_eq!(ports.names, [TO_HOST_2]);
     // A packet takes 1.2 us on each line. Both first ones are at the switch after 2.2 us: one
     // goes at once, the other at 3.4 us, as the next two arrive.
     let expected = [
@@ -58,13 +75,10 @@ fn every_change_of_a_queue_is_seen_and_its_slope() {
         (4_600, 1_500),
         (5_800, 0),
     ];
-    let row = |(ns, bytes): (u64, u64)| LengthChange {
-        at: at(1_000_000 + ns),
-        queue: 0,
-        bytes: Bytes::new(bytes),
-    };
-    assert_eq!(*rows, expected.map(row));
-    let slopes = slopes_bps(rows, Span::from_ns(1_200));
+    let times = seen.f64s("changes", "time_s").iter().copied();
+    let rows: Vec<_> = times.zip(seen.u64s("changes", "bytes").iter().copied()).collect();
+    assert_eq!(rows, expected.map(|(ns, bytes)| (at(1_000_000 + ns), bytes)));
+    let slopes = seen.f64s("changes", "slope_bps");
     // From 1500 B at 2.2 us to 3000 B at 3.4 us, to 1500 B, to 0: a packet in 1.2 us each.
     for (slope, expected) in slopes[6..].iter().zip([1e10, -1e10, -1e10]) {
         assert!((slope / expected - 1.0).abs() < 1e-12, "{slopes:?}");
@@ -78,20 +92,12 @@ fn the_longest_queue_after_each_burst_is_seen() {
         Some(Bursts { ports: vec![TO_HOST_2.into()], apart: Span::from_us(500) });
     // The warm-up ends as the first flows start, which count.
     scenario.measure.warmup = Span::from_ms(1);
-    let (monitored, _) = monitored(scenario, BURSTS);
-    let found: Vec<_> = monitored
-        .bursts
-        .iter()
-        .map(|burst| (burst.start, burst.flows, burst.peaks[0].1[0].bytes, burst.peaks[0].1[0].at))
-        .collect();
-    assert_eq!(
-        found,
-        [
-            (at(1_000_000), 2, Bytes::new(3_000), at(1_003_400)),
-            // Stored and sent at once: long for no time.
-            (at(2_000_000), 1, Bytes::new(1_500), at(2_002_200)),
-        ]
-    );
+    let (seen, _) = monitored(scenario, BURSTS);
+    assert_eq!(seen.f64s("bursts", "start_s"), [at(1_000_000), at(2_000_000)]);
+    assert_eq!(seen.u64s("bursts", "flows"), [2, 1]);
+    // The second: stored and sent at once, long for no time.
+    assert_eq!(seen.u64s("bursts", "max_bytes"), [3_000, 1_500]);
+    assert_eq!(seen.f64s("bursts", "max_at_s"), [at(1_003_400), at(2_002_200)]);
 }
 
 /// A window of one packet: a packet an RTT, which is 2 × 1.2 us and 2 us there, 2 × 32 ns and
@@ -154,14 +160,17 @@ fn flows_with_a_packet_an_rtt_each_share_fairly_from_the_start() {
     });
     // 15 or 16 packets of each in 100 us. The second joins at 1.05 ms; the first window that
     // it is under way through ends at 1.2 ms. A third goes elsewhere.
-    let (monitored, _) =
+    let (seen, _) =
         monitored(scenario, "0.001,0,2,146000\n0.00105,1,2,146000\n0.00105,2,0,14600\n");
-    let found: Vec<_> = monitored.converged.iter().map(|flow| (flow.row, flow.after)).collect();
-    assert_eq!(found, [(0, Some(Span::from_us(200))), (1, Some(Span::from_us(150)))]);
-    assert!(monitored.rates.iter().all(|rate| rate.row < 2));
-    let both = monitored.rates.iter().filter(|rate| rate.at == at(1_300_000));
-    for rate in both {
-        let packets = rate.rate_bps * 1e-4 / (8.0 * 1460.0);
+    assert_eq!(seen.u64s("convergence", "row"), [0, 1]);
+    let after = seen.f64s("convergence", "converged_after_s");
+    assert_eq!(after, [at(200_000), at(150_000)]);
+    assert!(seen.u64s("rates", "row").iter().all(|&row| row < 2));
+    let rates = seen.f64s("rates", "time_s").iter().zip(seen.f64s("rates", "rate_bps"));
+    let both: Vec<_> = rates.filter(|rate| *rate.0 == at(1_300_000)).collect();
+    assert_eq!(both.len(), 2);
+    for (_, rate_bps) in both {
+        let packets = rate_bps * 1e-4 / (8.0 * 1460.0);
         assert!((packets - 15.0).abs() < 1.001, "{packets} packets");
     }
 }
@@ -177,8 +186,8 @@ fn monitors_follow_hosts_that_take_their_time() {
         within: 0.5,
         windows: 1,
     });
-    let (monitored, _) = monitored(scenario, "0.001,0,2,146000\n0.00105,1,2,146000\n");
-    assert_eq!(monitored.converged.len(), 2);
+    let (seen, _) = monitored(scenario, "0.001,0,2,146000\n0.00105,1,2,146000\n");
+    assert_eq!(seen.u64s("convergence", "row").len(), 2);
 }
 
 #[test]

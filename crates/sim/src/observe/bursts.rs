@@ -3,6 +3,8 @@
 use super::observer::{Asked, Observed, Observer, Site, View};
 use super::watch::AtPort;
 use crate::ids::LinkId;
+use crate::ports::PortInfo;
+use crate::table::{Table, Values};
 use std::collections::VecDeque;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::{PortState, QueueId};
@@ -10,22 +12,22 @@ use switchbed_spec::traffic::FlowStart;
 
 /// A burst of flow starts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Burst {
+struct Burst {
     /// Its first flow's start.
-    pub start: Time,
+    start: Time,
     /// Its flows.
-    pub flows: u64,
+    flows: u64,
     /// Each monitored port's peaks by queue.
-    pub peaks: Vec<(LinkId, Vec<Peak>)>,
+    peaks: Vec<(LinkId, Vec<Peak>)>,
 }
 
 /// The longest that a queue was, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peak {
+struct Peak {
     /// Its length.
-    pub bytes: Bytes,
+    bytes: Bytes,
     /// When it first was so long.
-    pub at: Time,
+    at: Time,
 }
 
 /// One port's peaks: for each burst, by queue.
@@ -88,7 +90,7 @@ impl AtPort for Peaks {
 }
 
 /// The bursts of a run.
-pub(crate) struct Bursts {
+struct Bursts {
     links: Vec<LinkId>,
     starts: Starts,
 }
@@ -105,7 +107,7 @@ pub(super) fn asked(site: &mut Site) -> Asked {
 
 impl Bursts {
     /// Those that began by now.
-    pub(crate) fn take(&self, now: Time, network: &mut dyn Observed) -> Vec<Burst> {
+    fn take(&self, now: Time, network: &mut dyn Observed) -> Vec<Burst> {
         let mut bursts = Vec::new();
         for &(start, flows) in self.starts.bursts.iter().filter(|burst| burst.0 <= now) {
             let mut peaks = Vec::new();
@@ -135,6 +137,61 @@ impl Observer for Bursts {
 
     fn restart(&mut self, view: &mut View) {
         self.starts.restart(view.now);
+    }
+
+    fn tables(&mut self, view: &mut View, ports: &[PortInfo]) -> Vec<Table> {
+        let bursts = self.take(view.now, view.network);
+        let mut rows = Vec::new();
+        for (nth, burst) in bursts.iter().enumerate() {
+            for (link, peaks) in &burst.peaks {
+                let port = &*ports[link.index()].name;
+                rows.extend(peaks.iter().enumerate().map(|(q, peak)| (nth, burst, port, q, peak)));
+            }
+        }
+        vec![Table::new([
+            (
+                "burst",
+                "",
+                "number, from 0",
+                Values::U64(rows.iter().map(|row| row.0 as u64).collect()),
+            ),
+            (
+                "start_s",
+                "s",
+                "start of its first flow",
+                Values::F64(rows.iter().map(|row| row.1.start.as_secs_f64()).collect()),
+            ),
+            (
+                "flows",
+                "",
+                "flows that started in it",
+                Values::U64(rows.iter().map(|row| row.1.flows).collect()),
+            ),
+            (
+                "port",
+                "",
+                "switch and port number, or host",
+                Values::Names(rows.iter().map(|row| row.2).collect()),
+            ),
+            (
+                "queue",
+                "",
+                "queue number",
+                Values::U32(rows.iter().map(|row| row.3 as u32).collect()),
+            ),
+            (
+                "max_bytes",
+                "bytes",
+                "its longest until the next burst, or the end",
+                Values::U64(rows.iter().map(|row| row.4.bytes.get()).collect()),
+            ),
+            (
+                "max_at_s",
+                "s",
+                "when it first was so long",
+                Values::F64(rows.iter().map(|row| row.4.at.as_secs_f64()).collect()),
+            ),
+        ])]
     }
 }
 

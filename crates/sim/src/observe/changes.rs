@@ -1,21 +1,23 @@
 //! A port's queue lengths at every change within a window of time, and their slopes.
 
-use super::observer::{Asked, Observed, Observer, Site};
+use super::observer::{Asked, Observed, Observer, Site, View};
 use super::room::Room;
 use super::watch::AtPort;
 use crate::ids::LinkId;
+use crate::ports::PortInfo;
+use crate::table::{Names, Table, Values};
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::{PortState, QueueId};
 
 /// A queue's length from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LengthChange {
+struct LengthChange {
     /// When.
-    pub at: Time,
+    at: Time,
     /// Which queue.
-    pub queue: QueueId,
+    queue: QueueId,
     /// Its length, the packet on the wire not counted.
-    pub bytes: Bytes,
+    bytes: Bytes,
 }
 
 /// Collects them: first every queue's length as the window opens, changes of that instant
@@ -75,7 +77,10 @@ impl AtPort for Changes {
 }
 
 /// The ports whose changes are noted.
-pub(crate) struct PortChanges(Vec<LinkId>);
+struct PortChanges {
+    links: Vec<LinkId>,
+    slope_over: Option<Span>,
+}
 
 pub(super) fn asked(site: &mut Site) -> Asked {
     let measure = &site.scenario.measure;
@@ -87,35 +92,60 @@ pub(super) fn asked(site: &mut Site) -> Asked {
         let changes = Changes::new(from, until, site.queues(link), room);
         site.network.watched(link).add(changes);
     }
-    Ok(Some(Box::new(PortChanges(links))))
-}
-
-impl PortChanges {
-    /// Each port's, at the end of the run.
-    pub(crate) fn take(
-        &self,
-        now: Time,
-        network: &mut dyn Observed,
-    ) -> Vec<(LinkId, Vec<LengthChange>)> {
-        let mut rows = Vec::new();
-        for &link in &self.0 {
-            let changes = network.watch_mut(link).and_then(|watch| watch.of_mut::<Changes>());
-            rows.extend(changes.map(|changes| (link, changes.take(now))));
-        }
-        rows
-    }
+    Ok(Some(Box::new(PortChanges { links, slope_over: asked.slope_over })))
 }
 
 impl Observer for PortChanges {
+    fn tables(&mut self, view: &mut View, ports: &[PortInfo]) -> Vec<Table> {
+        let (mut names, mut rows, mut slopes) = (Names::default(), Vec::new(), Vec::new());
+        for &link in &self.links {
+            let watch = view.network.watch_mut(link).and_then(|watch| watch.of_mut::<Changes>());
+            let changes = watch.map_or_else(Vec::new, |changes| changes.take(view.now));
+            changes.iter().for_each(|_| names.push(&ports[link.index()].name));
+            slopes.extend(match self.slope_over {
+                Some(over) => slopes_bps(&changes, over),
+                None => vec![f64::NAN; changes.len()],
+            });
+            rows.extend(changes);
+        }
+        vec![Table::new([
+            (
+                "time_s",
+                "s",
+                "when",
+                Values::F64(rows.iter().map(|row| row.at.as_secs_f64()).collect()),
+            ),
+            ("port", "", "switch and port number, or host", Values::Names(names)),
+            (
+                "queue",
+                "",
+                "queue number",
+                Values::U32(rows.iter().map(|row| row.queue.into()).collect()),
+            ),
+            (
+                "bytes",
+                "bytes",
+                "its length from then on; the first row of a queue is what the window opens with",
+                Values::U64(rows.iter().map(|row| row.bytes.get()).collect()),
+            ),
+            (
+                "slope_bps",
+                "bit/s",
+                "its growth over the last slope_over; null where the window does not reach back so far",
+                Values::F64(slopes),
+            ),
+        ])]
+    }
+
     fn full(&self, network: &dyn Observed) -> Option<(&'static str, Time)> {
         let full = |&link| network.watch(link)?.of::<Changes>()?.room.full_at();
-        Some(("changes", self.0.iter().filter_map(full).min()?))
+        Some(("changes", self.links.iter().filter_map(full).min()?))
     }
 }
 
 /// For each row of one port the growth of its queue over the last `over`, in bits per second;
 /// NaN where the rows do not reach back so far.
-pub fn slopes_bps(rows: &[LengthChange], over: Span) -> Vec<f64> {
+fn slopes_bps(rows: &[LengthChange], over: Span) -> Vec<f64> {
     let mut slopes = vec![f64::NAN; rows.len()];
     let last = rows.iter().map(|row| row.queue).max().unwrap_or(0);
     for queue in 0..=last {

@@ -6,6 +6,8 @@
 use super::observer::{Asked, Observed, Observer, Site, View};
 use super::room::Room;
 use crate::ids::{HostId, LinkId};
+use crate::ports::PortInfo;
+use crate::table::{Table, Values};
 use crate::topology::{Graph, Hop};
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Span, Time};
@@ -28,26 +30,26 @@ pub(crate) struct Underway {
 
 /// A flow's rate in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RateSample {
+struct RateSample {
     /// The window's end.
-    pub at: Time,
+    at: Time,
     /// The flow.
-    pub row: u64,
+    row: u64,
     /// Payload received in order, in bits per second.
-    pub rate_bps: f64,
+    rate_bps: f64,
     /// The mean of all flows over the port.
-    pub fair_bps: f64,
+    fair_bps: f64,
 }
 
 /// How soon a flow had its fair share.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Converged {
+struct Converged {
     /// The flow.
-    pub row: u64,
+    row: u64,
     /// When it started.
-    pub start: Time,
+    start: Time,
     /// From its start to the end of the first of the windows in a row; `None`: never.
-    pub after: Option<Span>,
+    after: Option<Span>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +65,7 @@ struct Track {
 
 /// Follows the flows over a port.
 #[derive(Clone, Debug)]
-pub(crate) struct Convergence {
+struct Convergence {
     link: LinkId,
     window: Span,
     within: f64,
@@ -93,6 +95,50 @@ impl Observer for Convergence {
         let work = view.graph.hosts.len() as u64 + underway.len() as u64;
         self.count(underway.into_iter(), view.graph);
         work
+    }
+
+    fn tables(&mut self, _: &mut View, _: &[PortInfo]) -> Vec<Table> {
+        let (rates, flows) = self.take();
+        let after = |flow: &Converged| flow.after.map_or(f64::NAN, |after| after.as_secs_f64());
+        let convergence = Table::new([
+            (
+                "row",
+                "",
+                "the flow's row in the table flows",
+                Values::U64(flows.iter().map(|flow| flow.row).collect()),
+            ),
+            (
+                "start_s",
+                "s",
+                "when it started",
+                Values::F64(flows.iter().map(|flow| flow.start.as_secs_f64()).collect()),
+            ),
+            (
+                "converged_after_s",
+                "s",
+                "from then until the end of the first window of those in a row with its fair share; \
+                 null: never",
+                Values::F64(flows.iter().map(after).collect()),
+            ),
+        ]);
+        let f64s = |f: &dyn Fn(&RateSample) -> f64| Values::F64(rates.iter().map(f).collect());
+        let rates = Table::new([
+            ("time_s", "s", "end of the window", f64s(&|rate| rate.at.as_secs_f64())),
+            (
+                "row",
+                "",
+                "the flow's row in the table flows",
+                Values::U64(rates.iter().map(|rate| rate.row).collect()),
+            ),
+            ("rate_bps", "bit/s", "payload received in order", f64s(&|rate| rate.rate_bps)),
+            (
+                "fair_bps",
+                "bit/s",
+                "the mean of the flows that were under way through the window",
+                f64s(&|rate| rate.fair_bps),
+            ),
+        ]);
+        vec![convergence, rates]
     }
 
     fn full(&self, _: &dyn Observed) -> Option<(&'static str, Time)> {
@@ -170,7 +216,7 @@ impl Convergence {
 
     /// Every window's rates, and every flow that was under way at the end of a window, in the
     /// order of their starts.
-    pub(crate) fn take(&mut self) -> (Vec<RateSample>, Vec<Converged>) {
+    fn take(&mut self) -> (Vec<RateSample>, Vec<Converged>) {
         let left = std::mem::take(&mut self.flows);
         let mut flows = std::mem::take(&mut self.ended);
         flows.extend(left.values().filter(|track| track.crosses).map(|track| track.converged));

@@ -1,9 +1,9 @@
 //! What looks on at a run, and decides nothing. Two traits: [`watch::AtPort`] is told what happens
 //! at a port, [`observer::Observer`] looks at the whole network at a known time. Each kind is a file:
 //! queues' lengths ([`queue_stats`]) and series of them ([`series`]), classes' goodput ([`goodput`])
-//! beside fair shares of it ([`fair`]), packet traces ([`capture`]), and what a scenario asks to be
-//! looked at more closely ([`monitors`]). What is worked out from the flows' records alone is
-//! [`interference`].
+//! beside fair shares of it ([`fair`]), packet traces ([`capture`]), and the monitors that a scenario
+//! asks for, each with its tables (`changes`, `bursts`, `convergence`, `underflow`). What is worked out
+//! from the flows' records alone is [`interference`].
 
 mod bursts;
 pub mod capture;
@@ -12,7 +12,6 @@ pub(crate) mod convergence;
 pub mod fair;
 pub mod goodput;
 pub mod interference;
-pub mod monitors;
 pub(crate) mod observer;
 pub mod queue_stats;
 pub(crate) mod room;

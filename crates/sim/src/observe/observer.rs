@@ -8,9 +8,9 @@
 use super::convergence::Underway;
 use super::underflow::Unsent;
 use super::watch::Watch;
-use super::{bursts, capture, changes, convergence, goodput, queue_stats, series, underflow};
 use crate::ids::LinkId;
 use crate::ports::{self, PortInfo};
+use crate::table::Table;
 use crate::topology::Graph;
 use std::any::Any;
 use switchbed_qdisc::fairness::Share;
@@ -19,21 +19,28 @@ use switchbed_qdisc::{Qdisc, QueueId};
 use switchbed_spec::traffic::FlowStart;
 use switchbed_spec::{QueueProbe, Scenario};
 
-/// Each kind, asked whether a scenario wants it.
-const KINDS: [fn(&mut Site) -> Asked; 8] = [
-    queue_stats::asked,
-    capture::asked,
-    series::asked,
-    goodput::asked,
-    changes::asked,
-    bursts::asked,
-    convergence::asked,
-    underflow::asked,
+/// Each kind, asked whether a scenario wants it, and the tables of monitors.
+const KINDS: &[(Kind, &[&str])] = &[
+    (super::queue_stats::asked, &[]),
+    (super::capture::asked, &[]),
+    (super::series::asked, &[]),
+    (super::goodput::asked, &[]),
+    (super::changes::asked, &["changes"]),
+    (super::bursts::asked, &["bursts"]),
+    (super::convergence::asked, &["convergence", "rates"]),
+    (super::underflow::asked, &[]),
 ];
+
+/// The names of monitors' tables.
+pub fn tables() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().flat_map(|(_, tables)| tables.iter().copied())
+}
 
 /// An observer, if the scenario asks for one and it is not at ports alone; else the name of a port
 /// that there is not.
 pub(crate) type Asked = Result<Option<Box<dyn Observer>>, String>;
+
+type Kind = fn(&mut Site) -> Asked;
 
 /// What observes a run.
 pub(crate) trait Observer: Any + Send {
@@ -66,6 +73,11 @@ pub(crate) trait Observer: Any + Send {
     /// Counts begin again (the warm-up is over).
     fn restart(&mut self, view: &mut View) {
         let _ = view;
+    }
+    /// What a monitor has seen up to now, as the tables that [`KINDS`] says; once, at the end.
+    fn tables(&mut self, view: &mut View, ports: &[PortInfo]) -> Vec<Table> {
+        let _ = (view, ports);
+        Vec::new()
     }
     /// Its table, and since when that lacks rows, if it does.
     fn full(&self, network: &dyn Observed) -> Option<(&'static str, Time)> {
@@ -136,7 +148,7 @@ impl Site<'_> {
 }
 
 /// The observers of a run.
-pub(crate) struct Observers(Vec<Box<dyn Observer>>);
+pub(crate) struct Observers(Vec<(Box<dyn Observer>, &'static [&'static str])>);
 
 impl Observers {
     /// Those that a scenario asks for.
@@ -144,39 +156,55 @@ impl Observers {
     /// # Errors
     /// The name of a port that there is not.
     pub(crate) fn new(site: &mut Site) -> Result<Observers, String> {
-        let asked = KINDS.iter().map(|kind| kind(site)).collect::<Result<Vec<_>, _>>()?;
+        let asked = |(asked, tables): &(Kind, _)| {
+            asked(site).map(|asked| asked.map(|observer| (observer, *tables)))
+        };
+        let asked = KINDS.iter().map(asked).collect::<Result<Vec<_>, _>>()?;
         Ok(Observers(asked.into_iter().flatten().collect()))
     }
 
     /// The one of a kind.
     pub(crate) fn of<T: Observer>(&self) -> Option<&T> {
-        self.0.iter().find_map(|observer| (&**observer as &dyn Any).downcast_ref())
+        self.0.iter().find_map(|(observer, _)| (&**observer as &dyn Any).downcast_ref())
     }
 
     /// The same, to be asked for what it keeps.
     pub(crate) fn of_mut<T: Observer>(&mut self) -> Option<&mut T> {
-        self.0.iter_mut().find_map(|observer| (&mut **observer as &mut dyn Any).downcast_mut())
+        self.0.iter_mut().find_map(|(observer, _)| (&mut **observer as &mut dyn Any).downcast_mut())
     }
 
     /// All.
     pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut Box<dyn Observer>> {
-        self.0.iter_mut()
+        self.0.iter_mut().map(|(observer, _)| observer)
     }
 
     /// When one wants to look next.
     pub(crate) fn next(&self) -> Time {
-        self.0.iter().map(|observer| observer.next()).min().unwrap_or(Time::NEVER)
+        self.0.iter().map(|(observer, _)| observer.next()).min().unwrap_or(Time::NEVER)
     }
 
     /// Those look whose time has come; how much work that was.
     pub(crate) fn look(&mut self, view: &mut View) -> u64 {
         let now = view.now;
-        let due = self.0.iter_mut().filter(|observer| observer.next() <= now);
+        let due = self.each().filter(|observer| observer.next() <= now);
         due.map(|observer| observer.look(view)).sum()
     }
 
     /// The tables that lack rows, and since when.
     pub(crate) fn full(&self, network: &dyn Observed) -> Vec<(&'static str, Time)> {
-        self.0.iter().filter_map(|observer| observer.full(network)).collect()
+        self.0.iter().filter_map(|(observer, _)| observer.full(network)).collect()
+    }
+
+    /// The monitors' tables by name.
+    pub(crate) fn tables(
+        &mut self,
+        view: &mut View,
+        ports: &[PortInfo],
+    ) -> Vec<(&'static str, Table)> {
+        let mut found = Vec::new();
+        for (observer, names) in &mut self.0 {
+            found.extend(names.iter().copied().zip(observer.tables(view, ports)));
+        }
+        found
     }
 }

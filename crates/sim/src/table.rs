@@ -1,7 +1,7 @@
 //! Tables as columns, each with its name, unit and meaning: what is handed to Python and
 //! written to files.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A column's values, one a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Names {
     pub names: Vec<String>,
     /// Each row's place among them.
     pub rows: Vec<u32>,
-    places: HashMap<String, u32>,
+    places: BTreeMap<String, u32>,
 }
 
 impl Names {
