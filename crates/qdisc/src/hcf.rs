@@ -21,7 +21,7 @@
 //! next swap, when all bins are alike.
 //!
 //! Our reading: a packet that finds its queue full is dropped, and has spent no credit. Queue 0
-//! or 1 of the port is the high one, by turns. A paused high queue lets the low one go first.
+//! or 1 of the port is the high one, by turns.
 
 use crate::buffer::Overflow;
 use crate::classifier::hashed;
@@ -145,8 +145,8 @@ impl Scheduler for Hcf {
     }
 
     fn select(&mut self, view: &View, _: &mut dyn FnMut(ServiceEnd)) -> Selection {
-        let eligible = view.port.eligible();
-        let turn = [self.high, 1 - self.high].into_iter().find(|&q| eligible.contains(q));
+        let backlogged = view.port.backlogged();
+        let turn = [self.high, 1 - self.high].into_iter().find(|&q| backlogged.contains(q));
         turn.map_or(Selection::Empty, Selection::Queue)
     }
 

@@ -125,8 +125,6 @@ pub trait Qdisc: Send {
     /// Changes the line rate; a transmission under way keeps its end. Ticks that are due
     /// still see the old rate.
     fn set_rate(&mut self, rate: Rate, cx: &mut Cx);
-    /// Pauses a queue, or lets it go on. Ticks that are due see it as it was.
-    fn set_paused(&mut self, queue: QueueId, paused: bool, cx: &mut Cx);
     /// Changes a class's weight and cap. Ticks that are due see them as they were.
     fn set_share(&mut self, class: u8, share: Share, cx: &mut Cx);
     /// What the caller must provide.
@@ -359,7 +357,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
                 Selection::Empty => return Dequeued::Empty,
                 Selection::NotBefore(time) => return Dequeued::NotBefore(time),
             };
-            debug_assert!(self.state.eligible().contains(queue), "an ineligible queue");
+            debug_assert!(self.state.backlogged().contains(queue), "an empty queue");
             let slot = self.state.queues[queue as usize].list.head;
             let Some(note) = self.verdict(slot, queue, cx) else {
                 self.drop_queued(slot, DropReason::AtDeparture, cx);
@@ -384,8 +382,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
             Err((queue, why)) => return Passed::Dropped(queue, why),
         };
         let Arrival { packet, queue, .. } = arrival;
-        let passes = self.scheme.passes(&view(&self.state, cx), queue, &packet)
-            && !self.state.paused.contains(queue);
+        let passes = self.scheme.passes(&view(&self.state, cx), queue, &packet);
         self.store_only(slot, &arrival, cx);
         if !passes {
             self.scheme.enqueued(&view(&self.state, cx), queue, &packet);
@@ -419,15 +416,6 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
     fn set_rate(&mut self, rate: Rate, cx: &mut Cx) {
         self.ticks(cx);
         self.state.set_rate(rate);
-    }
-
-    fn set_paused(&mut self, queue: QueueId, paused: bool, cx: &mut Cx) {
-        self.ticks(cx);
-        if paused {
-            self.state.paused.insert(queue);
-        } else {
-            self.state.paused.remove(queue);
-        }
     }
 
     fn set_share(&mut self, class: u8, share: Share, cx: &mut Cx) {

@@ -58,9 +58,9 @@ pub enum Admission {
 /// A scheduler's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// The head of this queue, which must be eligible.
+    /// The head of this queue, which must have one.
     Queue(QueueId),
-    /// Nothing is eligible.
+    /// Nothing is there.
     Empty,
     /// Nothing may go before this time (later than now).
     NotBefore(Time),
@@ -214,7 +214,7 @@ pub trait Scheduler {
     /// A packet was stored in `queue` (counted by the view).
     fn enqueued(&mut self, view: &View, queue: QueueId, packet: &Packet);
 
-    /// Chooses among the eligible queues. May be called again without a `served` between
+    /// Chooses among the queues that hold packets. May be called again without a `served` between
     /// (the packet was dropped at its departure): what is charged is charged in `served`.
     /// `ends` hears of services that end here.
     fn select(&mut self, view: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection;

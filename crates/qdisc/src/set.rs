@@ -37,11 +37,6 @@ impl QueueSet {
     pub fn len(self) -> u32 {
         self.0.count_ones()
     }
-    /// Those of this set that are not in `other`.
-    #[inline]
-    pub fn without(self, other: QueueSet) -> QueueSet {
-        QueueSet(self.0 & !other.0)
-    }
     /// The lowest queue.
     #[inline]
     pub fn first(self) -> Option<QueueId> {

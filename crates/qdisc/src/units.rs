@@ -116,10 +116,6 @@ impl Rate {
     pub const fn tx_time(self, bytes: u32) -> Span {
         Span(8 * PS_PER_S * bytes as u64 / self.0)
     }
-    /// The bytes that pass in `span`, as a double.
-    pub fn bytes_in(self, span: Span) -> f64 {
-        self.0 as f64 / 8.0 * span.as_secs_f64()
-    }
 }
 
 impl Bytes {

@@ -136,7 +136,6 @@ pub struct PortState {
     pub(crate) bytes: u64,
     pub(crate) packets: u32,
     pub(crate) backlogged: QueueSet,
-    pub(crate) paused: QueueSet,
     pub(crate) line: Line,
     pub(crate) busy_until: Time,
     /// When a drop last left it empty.
@@ -173,7 +172,6 @@ impl PortState {
             bytes: 0,
             packets: 0,
             backlogged: QueueSet::EMPTY,
-            paused: QueueSet::EMPTY,
             line: Line::new(rate),
             busy_until: Time::ZERO,
             emptied: Time::ZERO,
@@ -236,11 +234,6 @@ impl PortState {
     pub fn backlogged(&self) -> QueueSet {
         self.backlogged
     }
-    /// The queues that may send: backlogged and not paused.
-    #[inline]
-    pub fn eligible(&self) -> QueueSet {
-        self.backlogged.without(self.paused)
-    }
     /// The line rate.
     #[inline]
     pub fn rate(&self) -> Rate {
@@ -250,11 +243,6 @@ impl PortState {
     #[inline]
     pub fn quantum_ps(&self, queue: QueueId) -> f64 {
         self.queues[queue as usize].quantum_ps
-    }
-    /// Whether no queue is paused.
-    #[inline]
-    pub fn none_paused(&self) -> bool {
-        self.paused.is_empty()
     }
     /// When the transmission under way ends, or the last one ended.
     #[inline]

@@ -25,7 +25,6 @@
 //! | --- | --- |
 //! | `arrive QUEUE BYTES [not-ect]`, `[ce]` marked upstream | `in`, `mark` (stored with a note), or `drop REASON`; before it `out BYTES,` for each packet that it pushed out |
 //! | `send` | `QUEUE BYTES [CE] until NS` (`ce`: an upstream mark alone), or `empty` |
-//! | `pause QUEUE`, `resume QUEUE` | `ok` |
 //!
 //! A column that the scheme does not have holds `-`; a blank line or `#` is a comment.
 
@@ -358,10 +357,6 @@ fn operate(port: &mut dyn Qdisc, cx: &mut Cx, operation: &str) -> String {
             Dequeued::Empty => "empty".into(),
             Dequeued::NotBefore(time) => format!("not before {}", time.as_ps() / 1_000),
         },
-        [word @ ("pause" | "resume"), queue] => {
-            port.set_paused(number(queue) as QueueId, *word == "pause", cx);
-            "ok".into()
-        }
         _ => panic!("no such operation: {operation}"),
     }
 }

@@ -10,7 +10,7 @@ use crate::conformance::driver::{Op, PORTS, Step, check};
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use switchbed_qdisc::units::{Rate, Span};
-use switchbed_qdisc::{Ecn, FlowId, Packet, QueueId};
+use switchbed_qdisc::{Ecn, FlowId, Packet};
 
 fn packet() -> impl Strategy<Value = Packet> {
     let len = prop_oneof![2 => Just(40), 4 => Just(1500), 3 => 41..1500u32, 1 => Just(9000)];
@@ -36,7 +36,6 @@ fn op() -> impl Strategy<Value = Op> {
     let rates = [Rate::from_gbps(1), Rate::from_bps(9_950_000_000), Rate::from_gbps(40)];
     prop_oneof![
         20 => packet().prop_map(Op::Arrive),
-        1 => (0..4u8, any::<bool>()).prop_map(|(queue, on)| Op::Pause(queue as QueueId, on)),
         1 => prop::sample::select(rates.to_vec()).prop_map(Op::SetRate),
     ]
 }

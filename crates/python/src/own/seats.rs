@@ -301,7 +301,7 @@ impl Scheduler for OwnScheduler {
         self.enqueued.tell(view, (&*self.shared.view, queue, PyPacket(*packet)));
     }
     fn select(&mut self, view: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection {
-        let eligible = view.port.eligible();
+        let eligible = view.port.backlogged();
         // What a class that keeps no books would trip over.
         let Some(first) = eligible.first() else { return Selection::Empty };
         let wanted = || {

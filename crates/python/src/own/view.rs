@@ -116,10 +116,10 @@ impl View {
     fn backlogged(&self) -> PyResult<Vec<u32>> {
         look(|view| view.port.backlogged().iter().map(u32::from).collect())
     }
-    /// Those of them that may send.
+    /// Those of them that may send: all of them.
     #[getter]
     fn eligible(&self) -> PyResult<Vec<u32>> {
-        look(|view| view.port.eligible().iter().map(u32::from).collect())
+        look(|view| view.port.backlogged().iter().map(u32::from).collect())
     }
     /// Bytes in a queue.
     fn queue_bytes(&self, queue: QueueId) -> PyResult<u64> {

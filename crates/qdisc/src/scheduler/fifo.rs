@@ -16,12 +16,12 @@ impl Scheduler for Fifo {
 
     #[inline]
     fn select(&mut self, view: &View, _: &mut dyn FnMut(ServiceEnd)) -> Selection {
-        let eligible = view.port.eligible();
-        let Some(first) = eligible.first() else { return Selection::Empty };
+        let backlogged = view.port.backlogged();
+        let Some(first) = backlogged.first() else { return Selection::Empty };
         if view.port.queues() == 1 {
             return Selection::Queue(first);
         }
-        let oldest = eligible.iter().min_by_key(|&q| view.arena.arrived(view.head(q)));
+        let oldest = backlogged.iter().min_by_key(|&q| view.arena.arrived(view.head(q)));
         Selection::Queue(oldest.unwrap_or(first))
     }
 

@@ -128,17 +128,11 @@ impl<const CARRY: bool> Round<CARRY> {
 
     #[inline]
     fn select(&mut self, view: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection {
-        if self.first == NONE || view.port.eligible().is_empty() {
+        if self.first == NONE || view.port.backlogged().is_empty() {
             return Selection::Empty;
         }
-        let none_paused = view.port.none_paused();
         loop {
             let queue = self.first;
-            if !none_paused && !view.port.eligible().contains(queue) {
-                // Paused: it misses its turn; nothing of a round's end about it.
-                self.move_last(queue);
-                continue;
-            }
             let head = view.head(queue);
             if head.is_none() {
                 // Emptied by a push-out.

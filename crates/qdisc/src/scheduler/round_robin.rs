@@ -1,4 +1,4 @@
-//! Round robin: a packet from each eligible queue in turn (Nagle 1987).
+//! Round robin: a packet from each queue that has one in turn (Nagle 1987).
 
 use crate::packet::{Packet, QueueId};
 use crate::seats::{Scheduler, Selection, ServiceEnd};
@@ -18,7 +18,7 @@ impl Scheduler for RoundRobin {
 
     #[inline]
     fn select(&mut self, view: &View, _: &mut dyn FnMut(ServiceEnd)) -> Selection {
-        match view.port.eligible().next_from(self.next) {
+        match view.port.backlogged().next_from(self.next) {
             Some(queue) => Selection::Queue(queue),
             None => Selection::Empty,
         }

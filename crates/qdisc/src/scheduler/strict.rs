@@ -29,9 +29,9 @@ impl<S: Scheduler> Scheduler for Strict<S> {
     }
 
     fn select(&mut self, view: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection {
-        match view.port.eligible().first() {
+        match view.port.backlogged().first() {
             Some(queue) if queue < self.levels => Selection::Queue(queue),
-            // None above is eligible, so the discipline below sees its own queues alone.
+            // None above has packets, so the discipline below sees its own queues alone.
             _ => self.below.select(view, ends),
         }
     }

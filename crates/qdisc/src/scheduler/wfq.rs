@@ -59,9 +59,9 @@ impl Scheduler for Wfq {
             let head = view.arena.packet(view.head(queue));
             self.finish(view, queue, head.len_bytes)
         };
-        let eligible = view.port.eligible().iter();
+        let backlogged = view.port.backlogged().iter();
         // The lowest queue among equals: min_by keeps the first.
-        match eligible.min_by(|&a, &b| tag(a).total_cmp(&tag(b))) {
+        match backlogged.min_by(|&a, &b| tag(a).total_cmp(&tag(b))) {
             Some(queue) => Selection::Queue(queue),
             None => Selection::Empty,
         }
@@ -77,7 +77,7 @@ impl Scheduler for Wfq {
     ) {
         let finish = self.finish(view, queue, packet.len_bytes);
         self.starts[queue as usize] = finish;
-        // A paused queue's tag may lag behind the others'.
+        // Where a push-out left a shorter head, a tag may lag behind the others'.
         self.now = self.now.max(finish);
     }
 

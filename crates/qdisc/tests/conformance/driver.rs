@@ -29,7 +29,6 @@ pub struct Step {
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
     Arrive(Packet),
-    Pause(QueueId, bool),
     SetRate(Rate),
 }
 
@@ -143,7 +142,7 @@ fn run(case: &Case, steps: &[Step], how: &How) -> Vec<Event> {
             switch.apply(number, step, now, how.straight);
         }
     }
-    switch.drain(now, how.eager);
+    switch.drain(how.eager);
     switch.trace
 }
 
@@ -196,11 +195,6 @@ impl<'a> Switch<'a> {
                 self.pass(number, p, packet, now);
             }
             Op::Arrive(packet) => self.arrive(number, p, packet, now),
-            Op::Pause(queue, paused) => {
-                self.with(p, now, |port, cx| port.set_paused(queue, paused, cx));
-                self.model.ports[p].pause(queue, paused);
-                self.wake(p, now);
-            }
             Op::SetRate(rate) => {
                 self.with(p, now, |port, cx| port.set_rate(rate, cx));
                 self.model.ports[p].set_rate(rate);
@@ -338,15 +332,8 @@ impl<'a> Switch<'a> {
         self.trace.push(Event::Probe { thresholds_bytes, round_time: port.round_time() });
     }
 
-    /// Lets all queues go on and waits for the last packet.
-    fn drain(&mut self, now: Time, eager: bool) {
-        for p in 0..PORTS {
-            for queue in 0..self.case.quanta.len() as QueueId {
-                self.with(p, now, |port, cx| port.set_paused(queue, false, cx));
-                self.model.ports[p].pause(queue, false);
-            }
-            self.wake(p, now);
-        }
+    /// Waits for the last packet.
+    fn drain(&mut self, eager: bool) {
         while let Some(next) = self.lines.iter().filter_map(|line| line.wake).min() {
             self.advance(next, eager);
         }

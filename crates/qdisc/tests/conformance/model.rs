@@ -20,7 +20,6 @@ struct Item {
 pub struct PortModel {
     name: String,
     queues: Vec<VecDeque<Item>>,
-    paused: Vec<bool>,
     counters: Counters,
     busy_until: Time,
     rate: Rate,
@@ -39,7 +38,6 @@ impl PortModel {
         PortModel {
             name: name.to_owned(),
             queues: (0..queues).map(|_| VecDeque::new()).collect(),
-            paused: vec![false; queues],
             counters: Counters::default(),
             busy_until: Time::ZERO,
             rate: super::driver::RATE,
@@ -59,10 +57,6 @@ impl PortModel {
         let whole = self.rest / rate;
         self.rest %= rate;
         Span::from_ps(whole as u64)
-    }
-
-    pub fn pause(&mut self, queue: QueueId, paused: bool) {
-        self.paused[queue as usize] = paused;
     }
 
     pub fn arrived(&mut self, packet: &Packet) {
@@ -104,8 +98,6 @@ impl PortModel {
             assert_eq!(state.queue_packets(id) as usize, items.len(), "{name}: packets of {q}");
             assert_eq!(state.queue_bytes(id).get(), bytes, "{name}: bytes of queue {q}");
             assert_eq!(state.backlogged().contains(id), !items.is_empty(), "{name}: queue {q}");
-            let may_send = !items.is_empty() && !self.paused[q];
-            assert_eq!(state.eligible().contains(id), may_send, "{name}: eligible {q}");
         }
     }
 }
@@ -151,7 +143,7 @@ impl Model {
             dropped.why
         );
         assert!(
-            dropped.why == DropReason::PushedOut || (at == 0 && !port.paused_queue(dropped.queue)),
+            dropped.why == DropReason::PushedOut || at == 0,
             "{}: dropped at departure, but not departing",
             self.name
         );
@@ -159,7 +151,7 @@ impl Model {
         item.step
     }
 
-    /// A packet was sent: the oldest of a queue that is not paused, its CE the note's.
+    /// A packet was sent: the oldest of a queue, its CE the note's.
     #[allow(clippy::too_many_arguments)]
     pub fn sent(
         &mut self,
@@ -175,7 +167,6 @@ impl Model {
         let name = &self.name;
         let port = &mut self.ports[p];
         assert!(now >= port.busy_until, "{name}: sent while the line was busy");
-        assert!(!port.paused_queue(queue), "{name}: a paused queue sent");
         let item = port.queues[queue as usize].pop_front();
         let item = item.unwrap_or_else(|| panic!("{name}: an empty queue sent"));
         assert_eq!(item.slot, slot, "{name}: not first in, first out");
@@ -197,7 +188,7 @@ impl Model {
     /// Work conservation: nothing was sent, so nothing may be there that could have been.
     pub fn must_have_nothing_to_send(&self, p: usize) {
         let port = &self.ports[p];
-        let stuck = (0..port.queues.len()).find(|&q| !port.queues[q].is_empty() && !port.paused[q]);
+        let stuck = port.queues.iter().position(|queue| !queue.is_empty());
         assert_eq!(stuck, None, "{}: a queue that could send did not", self.name);
     }
 
@@ -228,11 +219,5 @@ impl Model {
                 assert!(bytes <= limit, "{name}: a queue overflows");
             }
         }
-    }
-}
-
-impl PortModel {
-    fn paused_queue(&self, queue: QueueId) -> bool {
-        self.paused[queue as usize]
     }
 }

@@ -297,7 +297,7 @@ impl Marker for Ticker {
         self.clock.tick(view, n, self.period);
         for _ in 0..n {
             let rate = view.port.rate().as_bps() as f64 / 1e7;
-            let eligible = view.port.eligible().len() as f64 * 500.0;
+            let eligible = view.port.backlogged().len() as f64 * 500.0;
             self.sum = 0.5 * self.sum + view.port.bytes().as_f64() + eligible + rate;
         }
     }
@@ -359,7 +359,7 @@ impl<S: Scheduler> Scheduler for Rest<S> {
         self.below.enqueued(view, queue, packet);
     }
     fn select(&mut self, view: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection {
-        if view.port.eligible().is_empty() {
+        if view.port.backlogged().is_empty() {
             Selection::Empty
         } else if view.now < self.next {
             Selection::NotBefore(self.next)

@@ -105,7 +105,7 @@ fn case(name: String, choice: Choice) -> Case {
     let (limit, reads_pool) = (Some(PORT), choice.about().needs_pool);
     let make = move || {
         let (rate, mtu) = (super::driver::RATE, Bytes::new(1_500));
-        // The driver pauses and probes four queues, whoever makes them.
+        // The driver probes four queues, whoever makes them.
         let layout = choice.layout(ports).map(|of| Layout { queues: QUANTA.len(), ..of });
         let site = Site::new(&switch, layout, ports, rate, mtu).bare();
         match choice.build(site) {

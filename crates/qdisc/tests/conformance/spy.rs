@@ -226,13 +226,13 @@ impl Scheme for Spy {
         self.look(view);
         assert!(view.now >= view.port.busy_until(), "{}: the line is busy", self.name);
         let selection = self.inner.select(view);
-        let eligible = view.port.eligible();
+        let backlogged = view.port.backlogged();
         match selection {
             Selection::Queue(q) => {
-                assert!(eligible.contains(q), "{}: {q} may not send", self.name);
+                assert!(backlogged.contains(q), "{}: {q} may not send", self.name);
                 self.enter(Phase::Selected(q));
             }
-            Selection::Empty => assert!(eligible.is_empty(), "{}: idles", self.name),
+            Selection::Empty => assert!(backlogged.is_empty(), "{}: idles", self.name),
             Selection::NotBefore(time) => {
                 assert!(self.waits && time > view.now, "{}: waits", self.name);
             }
