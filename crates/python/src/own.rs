@@ -82,7 +82,7 @@ impl<'a> Own<'a> {
                                empty";
                     return Err(Mistake::new_err(why));
                 }
-                seat => unreachable!("seat {seat}"),
+                seat => return Err(Mistake::new_err(format!("{seat} is no seat of a port"))),
             }
         }
         Ok(taken)

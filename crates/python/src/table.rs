@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, Field, Schema};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use std::collections::HashMap;
@@ -119,7 +119,8 @@ fn cells(py: Python<'_>, array: &ArrayRef) -> PyResult<(String, Py<PyAny>)> {
         let texts: Vec<&str> = a.iter().map(Option::unwrap_or_default).collect();
         return Ok(("text".to_owned(), texts.into_pyobject(py)?.unbind()));
     } else {
-        unreachable!("{:?} is no column of ours", array.data_type())
+        let why = format!("{} is no type of a column's", array.data_type());
+        return Err(PyTypeError::new_err(why));
     };
     Ok((kind.to_owned(), PyBytes::new(py, &bytes).into_any().unbind()))
 }

@@ -23,8 +23,8 @@ impl Hasher for Mix {
     fn finish(&self) -> u64 {
         self.0
     }
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("only u32 keys are hashed")
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(self.0 as u32 ^ u32::from(byte)));
     }
     fn write_u32(&mut self, key: u32) {
         let h = (key as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
