@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from switchbed import _native, runner, toml
+from switchbed import _native, files, runner, toml
 from switchbed._native import Mistake, Plan, Results
 from switchbed.meter import Silent
 from switchbed.result import Result
@@ -31,6 +31,10 @@ class Scenario:
     ) -> None:
         """From the sections of a scenario file as a dict. `name` is what messages call it; files
         that it names are looked for in `folder`."""
+        if not isinstance(values, Mapping | None):
+            raise Mistake(
+                f"Scenario({values!r}): takes a dict of sections; Scenario.from_file reads a file"
+            )
         self._values: dict[str, Any] | None = dict(values or {})
         self._text = ""
         self._name = name
@@ -42,6 +46,7 @@ class Scenario:
         """A scenario file, read now."""
         made = cls(name=os.fspath(path), folder=Path(path).parent)
         try:
+            files.check(Path(path))
             made._text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"

@@ -150,6 +150,11 @@ def test_all_of_compare_run_in_order() -> None:
         (lambda s: s.run().to_pandas("flow"), "there is no table 'flow'"),
         (lambda s: sb.compare(s.run(), s.with_(seed=2).run()), "no seed in common: 1 and 2"),
         (lambda s: sb.compare([s.run(), s.run()], s.run()), "two runs have the same seed"),
+        (
+            lambda _: sb.Scenario("single.toml"),  # type: ignore[arg-type]
+            "Scenario('single.toml'): takes a dict of sections; Scenario.from_file reads a file",
+        ),
+        (lambda _: sb.Scenario.from_file("/dev/null"), "/dev/null: cannot be read: it is no file"),
     ],
 )
 def test_mistakes_are_one_line_that_says_where(make: Any, says: str) -> None:
