@@ -71,6 +71,9 @@ class Result:
             raise Mistake(f"{place}: is no result directory: it has no manifest.json")
         with _told(place):
             manifest = files.read_json(place / "manifest.json")
+        if "runs" in manifest:
+            raise Mistake(f"{place}: holds several runs: give one of its folders")
+        with _told(place):
             _check(place, manifest)
         summary = read_summary(place)
         columns = manifest["tables"]
@@ -270,8 +273,6 @@ def read_summary(place: Path) -> dict[str, Any]:
 def _check(place: Path, manifest: dict[str, Any]) -> None:
     """Refuses what is not the manifest of one run, as this program reads it."""
     path = place / "manifest.json"
-    if "runs" in manifest:
-        raise Mistake(f"{place}: holds several runs: give one of its folders")
     version = manifest.get("schema_version")
     if version != SCHEMA_VERSION:
         raise Mistake(
