@@ -42,7 +42,7 @@ TARGETS = {
     ),
     "card": (10_000_000, 128, "frames through the card that obeys congestion messages"),
     "switch": (10_000_000, 128, "frames through the live switch, set anew between"),
-    "scenario": (10_000_000, 400, "a scenario's or a live switch's file, and an override"),
+    "scenario": (10_000_000, 800, "a scenario's or a live switch's file, and an override"),
 }
 """How many executions are wanted (10⁸ of frames and a port together, 10⁷ of each other), the
 longest input in bytes, and what an execution is."""

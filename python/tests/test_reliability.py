@@ -56,6 +56,7 @@ def test_executions_add_up_over_sittings() -> None:
 
 def test_targets_take_turns_until_each_has_its_goal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz, "TARGETS", {"a": (10, 1, ""), "b": (20, 1, "")})
+    monkeypatch.setattr(fuzz, "SLICE_S", 120)
     ledger: fuzz.Ledger = {}
     turns = []
     for target, _ in fuzz.rounds(["a", "b"], ledger, None):
