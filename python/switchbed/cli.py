@@ -68,7 +68,7 @@ def cli(context: click.Context) -> None:
 @click.option(
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value of the file."
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Replace the seed of the file.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Replace the seed of the file.")
 @options.JSON
 @click.option(
     "--out", type=file_argument, metavar="DIR", help="Write tables, summary and manifest."
@@ -359,6 +359,8 @@ def finish(work: Callable[[], object]) -> NoReturn:
         status = 1
     except OSError as error:
         status = _complain(f"{error.filename or ''}: {files.why(error)}".removeprefix(": "))
+    except UnicodeEncodeError as error:  # of a word that was given
+        status = _complain(f"{error.object}: is no UTF-8 text")
     except Panic as error:
         status = _internal(error)
     except Exception as error:

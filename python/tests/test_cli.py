@@ -33,6 +33,8 @@ def test_a_group_without_a_command_prints_its_help(switchbed: Program, group: li
         (["run", "huge.toml"], "huge.toml: cannot read the scenario: it is larger than 64 MiB"),
         (["run", "single.toml", "--jobs", "0"], "--jobs"),
         (["run", "single.toml", "--seed", "-1"], "--seed"),
+        (["run", "single.toml", "--seed", str(2**63)], "0<=x<=9223372036854775807"),
+        (["run", "single.toml", "--set", 'title="\udcff"'], "is no UTF-8 text"),
         (["run", "single.toml", "--set", "no_such_key=1"], "no_such_key"),
         (["run", "single.toml", "--tables", "xls"], "parquet"),
         (["run", "single.toml", "--json", "no/such/folder.json"], "no/such"),
