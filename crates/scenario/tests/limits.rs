@@ -248,10 +248,7 @@ fn a_port_that_goes_down_is_said_so() {
         assert!(line.ends_with("(up = false is down)"), "{line}");
     }
     let line = try_out(&text, &[]).unwrap_err();
-    assert!(
-        line.ends_with("event.rate is missing: write rate = \"10Gbps\", or up = false"),
-        "{line}"
-    );
+    assert!(line.ends_with("write rate = \"10Gbps\", or up = false, or lose = [3]"), "{line}");
     let both = try_out(&format!("{text}rate = \"1Gbps\"\nup = true"), &[]).unwrap_err();
     assert!(
         both.contains("event.rate does not apply to a port that goes down or comes up"),
