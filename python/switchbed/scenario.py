@@ -84,6 +84,8 @@ class Scenario:
     @property
     def plans(self) -> list[Plan]:
         """Its runs: one, or with `[compare]` each of the cross product."""
+        for key, _ in self._overrides:
+            toml.quoted("a key of with_()", key)
         written = [(key, toml.value(key, item)) for key, item in self._overrides]
         return _native.plans_of(
             self._name,

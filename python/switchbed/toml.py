@@ -17,8 +17,7 @@ def value(key: str, item: Any) -> str:
     if isinstance(item, float) and math.isfinite(item):
         return repr(item)
     if isinstance(item, str):
-        # JSON's escapes are TOML's, which wants this one too.
-        return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return quoted(key, item)
     if isinstance(item, Mapping):
         return "{ " + ", ".join(_entries(key, item)) + " }"
     if isinstance(item, list | tuple | range):
@@ -37,9 +36,22 @@ def document(values: Mapping[str, Any]) -> str:
     return "\n".join(_entries("", values)) + "\n"
 
 
+def quoted(key: str, text: str) -> str:
+    """A text in quotes; `key` names it in messages."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise Mistake(
+            f"{key} is {text!r}: character {error.start} is half of a pair (a lone surrogate), "
+            "which is no text"
+        ) from None
+    # JSON's escapes are TOML's, which wants this one too.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def _entries(path: str, values: Mapping[str, Any]) -> list[str]:
     return [
-        f"{json.dumps(str(key), ensure_ascii=False)} = "
+        f"{quoted(path or 'a key', str(key))} = "
         + value(f"{path}.{key}" if path else str(key), item)
         for key, item in values.items()
     ]
