@@ -132,8 +132,11 @@ fn unmarkable(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
     let dropped = |report: &PortReport| report.counters.drops[DropReason::NotEcnCapable as usize];
     let t = &scenario.transport;
     let mut who = Vec::new();
-    who.extend((!t.ecn_acks).then_some("ACKs (transport.ecn_acks)"));
-    who.extend((!t.ecn_control).then_some("SYNs and retransmissions (transport.ecn_control)"));
+    let tcp = t.control.about().tcp;
+    who.extend((tcp && !t.ecn_acks).then_some("ACKs (transport.ecn_acks)"));
+    let control = "SYNs and retransmissions (transport.ecn_control)";
+    who.extend((tcp && !t.ecn_control).then_some(control));
+    who.extend(scenario.reaction.is_some().then_some("congestion notifications"));
     (t.ecn && reports.iter().any(|report| dropped(report) > 0)).then(|| {
         format!(
             "packets that are not ECN-capable were dropped where others are marked: {}; \
