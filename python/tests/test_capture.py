@@ -20,7 +20,8 @@ name = "per-queue"
 params = { threshold = "20pkt" }
 [transport]
 kind = "dctcp"
-ecn_control = false
+ecn_syn = false
+ecn_retransmits = false
 rto_min = "5ms"
 rto_initial = "5ms"
 [[traffic]]

@@ -9,8 +9,8 @@ use switchbed_qdisc::units::{Span, Time};
 pub struct About {
     /// There is a window: else there is no TCP, and nothing but the network card paces a sender.
     pub tcp: bool,
-    /// SYNs and retransmissions are ECN-capable, unless a file says otherwise.
-    pub ecn_control: bool,
+    /// SYNs, pure ACKs and retransmissions are ECN-capable, unless a file says otherwise.
+    pub ecn_throughout: bool,
     /// The receiver echoes each mark as it comes, instead of until it hears of a cut (RFC 3168).
     pub exact_echo: bool,
     /// A loss in a window that a mark has cut cuts it again: the mark's cut was not as deep.
@@ -20,7 +20,7 @@ pub struct About {
 impl About {
     /// TCP as RFC 5681 and RFC 3168 have it.
     pub const TCP: About =
-        About { tcp: true, ecn_control: false, exact_echo: false, loss_adds_to_mark: false };
+        About { tcp: true, ecn_throughout: false, exact_echo: false, loss_adds_to_mark: false };
 }
 
 /// What a mark does to the window.

@@ -30,7 +30,7 @@ pub struct Dctcp {
 impl Control for Dctcp {
     type Params = DctcpParams;
     const ABOUT: About = About {
-        ecn_control: true, // section 3.5
+        ecn_throughout: true, // section 3.5
         exact_echo: true,
         loss_adds_to_mark: true,
         ..About::TCP

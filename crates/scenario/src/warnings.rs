@@ -134,8 +134,9 @@ fn unmarkable(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
     let mut who = Vec::new();
     let tcp = t.control.about().tcp;
     who.extend((tcp && !t.ecn_acks).then_some("ACKs (transport.ecn_acks)"));
-    let control = "SYNs and retransmissions (transport.ecn_control)";
-    who.extend((tcp && !t.ecn_control).then_some(control));
+    who.extend((tcp && !t.ecn_syn).then_some("SYNs (transport.ecn_syn)"));
+    let again = "retransmissions (transport.ecn_retransmits)";
+    who.extend((tcp && !t.ecn_retransmits).then_some(again));
     who.extend(scenario.reaction.is_some().then_some("congestion notifications"));
     (t.ecn && reports.iter().any(|report| dropped(report) > 0)).then(|| {
         format!(

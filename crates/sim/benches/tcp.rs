@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Config, Receiver, Segment, Sender};
+use switchbed_spec::param::{self, Params};
 use switchbed_spec::transport::*;
 
 /// The settings of MQ-ECN's fig9.
@@ -28,13 +29,10 @@ fn settings() -> Transport {
         grow_when_app_limited: true,
         loss_halves: LossHalves::Window,
         cut: WindowCut::WholePackets,
-        ecn: true,
         ecn_acks: true,
-        ecn_control: true,
-        ack_class_follows: true,
         timeout_after_cut_keeps_ssthresh: true,
         grow_on_repeated_ece: true,
-        warm: None,
+        ..Transport::of(param::defaults(Transport::TABLE), Bytes::new(1500)).expect("defaults")
     }
 }
 

@@ -120,7 +120,7 @@ fn marks_and_repeated_data_are_what_the_run_counted() {
 fn a_connection_reads_as_tcp_from_its_handshake_on() {
     let mut scenario = incast();
     scenario.switch.buffer = Bytes::new(10_000_000);
-    scenario.transport.ecn_control = false;
+    scenario.transport.ecn_syn = false;
     let (_file, traffic) = list(&[(0.0, 0, 8, 3_000)], Connections::Fresh);
     scenario.traffic = traffic;
     let (simulation, _) = run(&scenario);

@@ -55,9 +55,11 @@ params! {
         ecn: bool = "true";
         /// Pure ACKs are ECN-capable: marked instead of dropped, to no further effect.
         ecn_acks: bool = "false";
-        /// SYNs and retransmissions are ECN-capable too. Default: true with dctcp (RFC 8257,
-        /// section 3.5), false with the others (RFC 3168, section 6.1).
-        ecn_control: bool, follows;
+        /// SYNs and SYN-ACKs are ECN-capable too. Default: true with dctcp (RFC 8257, section 3.5),
+        /// false with the others (RFC 3168, section 6.1).
+        ecn_syn: bool, follows;
+        /// Retransmissions are ECN-capable too. Default: as for ecn_syn.
+        ecn_retransmits: bool, follows;
         /// ACKs travel in their flow's class; else in class 0.
         ack_class_follows: bool = "true";
         /// A timeout right after an ECN cut leaves ssthresh as it is (ns-2).
@@ -152,7 +154,9 @@ impl Transport {
         };
         follows(key.mss, Value::Bytes(mtu - header));
         follows(key.initial_ssthresh, Value::Count(receive_window.into()));
-        follows(key.ecn_control, Value::Flag(control.about().ecn_control));
+        for kind in [key.ecn_acks, key.ecn_syn, key.ecn_retransmits] {
+            follows(kind, Value::Flag(control.about().ecn_throughout));
+        }
         let transport = Transport::from_values(&mut values);
         if transport.mss > mtu - header {
             let most = mtu - header;

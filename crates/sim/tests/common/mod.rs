@@ -3,6 +3,7 @@
 
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::{FlowRecord, Simulation, Status};
+use switchbed_spec::param::{self, Params};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::traffic::List;
 use switchbed_spec::transport::LossHalves;
@@ -58,13 +59,10 @@ pub fn dctcp() -> Transport {
         grow_when_app_limited: true,
         cut: WindowCut::WholePackets,
         loss_halves: LossHalves::Window,
-        ecn: true,
         ecn_acks: true,
-        ecn_control: true,
-        ack_class_follows: true,
         timeout_after_cut_keeps_ssthresh: true,
         grow_on_repeated_ece: true,
-        warm: None,
+        ..Transport::of(param::defaults(Transport::TABLE), packets(1)).unwrap()
     }
 }
 

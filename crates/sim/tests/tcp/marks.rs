@@ -1,8 +1,9 @@
 //! Congestion marks: ECN* and DCTCP, from the receiver's echo to the sender's cut.
 
 use super::pipe::*;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Flags, Segment};
+use switchbed_spec::param::{self, Params};
 use switchbed_spec::transport::*;
 
 const DCTCP: CongestionControl =
@@ -232,19 +233,32 @@ fn what_may_be_marked_follows_the_settings() {
         let config = switchbed_sim::tcp::Config::new(settings).unwrap();
         config.ecn_capable(&Segment::data(0, 1460, flags, Time::ZERO))
     };
-    for (flags, acks, control, expected) in [
-        (Flags::NONE, false, false, true),
-        (Flags::CWR, false, false, true),
-        (Flags::ACK, false, true, false),
-        (Flags::ACK, true, false, true),
-        (Flags::RETRANSMIT, true, false, false),
-        (Flags::RETRANSMIT, false, true, true),
-        (Flags::SYN, true, false, false),
-        (Flags::SYN.with(Flags::ACK), false, true, true),
-        (Flags::SYN.with(Flags::ACK), true, false, false),
-    ] {
-        let ecn = Transport { ecn_acks: acks, ecn_control: control, ..settings.clone() };
-        assert_eq!(capable(&ecn, flags), expected, "{flags:?}");
-        assert!(!capable(&Transport { ecn: false, ..ecn }, flags));
+    // Each kind by its own setting: pure ACKs, SYNs, retransmissions.
+    let of = |[ecn_acks, ecn_syn, ecn_retransmits]: [bool; 3]| Transport {
+        ecn_acks,
+        ecn_syn,
+        ecn_retransmits,
+        ..settings.clone()
+    };
+    for (flags, by) in
+        [(Flags::ACK, 0), (Flags::SYN, 1), (Flags::SYN.with(Flags::ACK), 1), (Flags::RETRANSMIT, 2)]
+    {
+        let (mut only, mut but) = ([false; 3], [true; 3]);
+        (only[by], but[by]) = (true, false);
+        assert!(capable(&of(only), flags) && !capable(&of(but), flags), "{flags:?}");
+        assert!(!capable(&Transport { ecn: false, ..of(only) }, flags));
+    }
+    for flags in [Flags::NONE, Flags::CWR] {
+        assert!(capable(&of([false; 3]), flags));
+    }
+}
+
+#[test]
+fn what_may_be_marked_follows_the_control_where_no_file_says() {
+    for (kind, throughout) in [("dctcp", true), ("reno", false)] {
+        let mut values = param::defaults(Transport::TABLE);
+        values.insert("kind".into(), param::Value::Word(kind.into()));
+        let t = Transport::of(values, Bytes::new(1500)).unwrap();
+        assert_eq!([t.ecn_syn, t.ecn_retransmits], [throughout; 2], "{kind}");
     }
 }

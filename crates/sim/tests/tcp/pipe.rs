@@ -3,11 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Config, Flags, Receiver, Segment, Sender};
+use switchbed_spec::param::{self, Params};
 use switchbed_spec::transport::*;
 
 pub const MSS: u64 = 1460;
 /// One way; nothing takes time but this.
 pub const DELAY: Span = Span::from_us(50);
+
+/// What a file without a word of the transport has, DCTCP's ECN apart.
+fn defaults() -> Transport {
+    let defaults = param::defaults(Transport::TABLE);
+    let mut transport = Transport::of(defaults, Bytes::new(MSS + 40)).unwrap();
+    (transport.ecn_syn, transport.ecn_retransmits) = (false, false);
+    transport
+}
 
 /// RFC settings with data-centre timers, SACK, an ACK a packet, ECN* off.
 pub fn transport() -> Transport {
@@ -30,12 +39,7 @@ pub fn transport() -> Transport {
         loss_halves: LossHalves::Flight,
         cut: WindowCut::Exact,
         ecn: false,
-        ecn_acks: false,
-        ecn_control: false,
-        ack_class_follows: true,
-        timeout_after_cut_keeps_ssthresh: false,
-        grow_on_repeated_ece: false,
-        warm: None,
+        ..defaults()
     }
 }
 

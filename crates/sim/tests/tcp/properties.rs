@@ -40,7 +40,8 @@ fn settings() -> impl Strategy<Value = Transport> {
             grow_when_app_limited: on[1],
             loss_halves: if on[2] { LossHalves::Window } else { LossHalves::Flight },
             cut: if on[3] { WindowCut::WholePackets } else { WindowCut::Exact },
-            ecn_control: on[4],
+            ecn_syn: on[4],
+            ecn_retransmits: !on[4],
             timeout_after_cut_keeps_ssthresh: on[5],
             grow_on_repeated_ece: on[6],
             ..marked(control)

@@ -40,7 +40,8 @@ pub struct Config {
     pub(super) timeout_after_cut_keeps_ssthresh: bool,
     pub(super) ecn: bool,
     pub(super) ecn_acks: bool,
-    pub(super) ecn_control: bool,
+    pub(super) ecn_syn: bool,
+    pub(super) ecn_retransmits: bool,
     /// Large segment offload's largest segment in bytes, in whole packets; 0 is off.
     pub(super) lso_max: u64,
     /// The share of the window that is worth a segment.
@@ -103,7 +104,8 @@ impl Config {
             timeout_after_cut_keeps_ssthresh: t.timeout_after_cut_keeps_ssthresh,
             ecn: t.ecn,
             ecn_acks: t.ecn_acks,
-            ecn_control: t.ecn_control,
+            ecn_syn: t.ecn_syn,
+            ecn_retransmits: t.ecn_retransmits,
             lso_max: 0,
             lso_beta: 1.0,
             lso_after_cut: false,
@@ -136,13 +138,11 @@ impl Config {
     /// Whether a segment may be marked instead of dropped.
     #[inline]
     pub fn ecn_capable(&self, segment: &Segment) -> bool {
-        if segment.flags.contains(Flags::SYN) || segment.flags.contains(Flags::RETRANSMIT) {
-            self.ecn && self.ecn_control
-        } else if segment.flags.contains(Flags::ACK) {
-            self.ecn && self.ecn_acks
-        } else {
-            self.ecn
-        }
+        let is = |flag| segment.flags.contains(flag);
+        self.ecn
+            && (self.ecn_syn || !is(Flags::SYN))
+            && (self.ecn_retransmits || !is(Flags::RETRANSMIT))
+            && (self.ecn_acks || !is(Flags::ACK) || is(Flags::SYN))
     }
 
     /// Payload of a full segment in bytes.
