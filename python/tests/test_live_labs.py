@@ -36,6 +36,19 @@ def test_marks_reach_the_receiver_and_come_back(tmp_path: Path) -> None:
     shows(happens)
 
 
+def test_a_line_loses_and_marks_the_packets_that_it_should(tmp_path: Path) -> None:
+    # What is counted before it starts is taken off.
+    (tmp_path / "flow.csv").write_text("start_s,src,dst,packets\n0.3,0,1,100\n")
+    traffic = '[[traffic]]\nkind = "list"\nfile = "flow.csv"\n'
+    # The SYN and the handshake's ACK are the first two.
+    traffic += '[[event]]\nat = "0s"\nport = "host0"\nlose = [20, 23]\n'
+    traffic += '[[event]]\nat = "0s"\nport = "host0"\nmark = [60]\n'
+    found = both(tmp_path, NOTHING, traffic, hosts=2, transport=ECN, measure="")["live"]
+    assert found["fct"]["all"]["finished"] == 1
+    assert (found["drops"], found["ce_received"]) == (2, 1)
+    assert found["retransmissions"] >= 2
+
+
 def test_without_ecn_nothing_is_marked(tmp_path: Path) -> None:
     for scale, _, _ in SPEEDS:
         found = lab(tmp_path, STEP, bulk("0-1", 2, 0), transport=NO_ECN, scale=scale)

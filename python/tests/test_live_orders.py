@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from switchbed._native import Mistake
-from switchbed.live import orders
+from switchbed.live import lab, orders
 
 ROW = {"row": 7, "src": 1, "dst": 0, "class": 3, "size_bytes": 2e4, "start_s": 0.25}
 ASKED = {"kind": "request-response", "request": "100B"}
@@ -53,3 +53,37 @@ def test_what_a_flow_cannot_be_told_from_is_refused(
 ) -> None:
     with pytest.raises(Mistake, match=complaint):
         orders.check(Path("a.toml"), traffic)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        'at = "1ms"\nport = "host0"\nlose = [3]',
+        'at = "0s"\nport = "switch:1"\nlose = [3]',
+        'at = "0s"\nport = "host0"\nlose = [3]\nflow = 0',
+        'at = "0s"\nport = "host0"\nrate = "1Gbps"',
+    ],
+)
+def test_what_changes_in_no_lab_is_refused(tmp_path: Path, event: str) -> None:
+    file = tmp_path / "f.toml"
+    file.write_text(f"""
+[topology]
+kind = "star"
+hosts = 2
+rate = "1Gbps"
+delay = "1us"
+[switch]
+buffer = "100pkt"
+[scheme]
+name = "none"
+[[traffic]]
+kind = "long-lived"
+from = 0
+to = 1
+[[event]]
+{event}
+[run]
+until = "1s"
+""")
+    with pytest.raises(Mistake, match="event: of changes a lab has lose and mark alone"):
+        lab.run(lab.Request(file))

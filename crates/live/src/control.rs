@@ -330,8 +330,9 @@ impl Talk<'_> {
         let (live, notes) = (self.resolve)(sets)?;
         let fixed = |live: &Live| {
             let ports = live.port.iter();
-            let ports = ports
-                .map(|p| (p.name.clone(), p.attach.clone(), p.host_rate, p.pcap.clone(), p.faults));
+            let ports = ports.map(|p| {
+                (p.name.clone(), p.attach.clone(), p.host_rate, p.pcap.clone(), p.faults.clone())
+            });
             let ports: Vec<_> = ports.collect();
             let reacting: Vec<bool> = live.port.iter().map(|port| port.reaction).collect();
             (

@@ -42,7 +42,7 @@ pub fn device(live: &Live, port: usize) -> io::Result<AnyDevice> {
         device = Box::new(recorder.map_err(|error| named(pcap, error))?);
     }
     if !port.faults.none() {
-        device = Box::new(Faulty::new(device, port.faults, stream(0)));
+        device = Box::new(Faulty::new(device, &port.faults, stream(0)));
     }
     Ok(device)
 }

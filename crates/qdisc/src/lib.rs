@@ -59,6 +59,7 @@ pub mod fairness;
 pub mod hcf;
 pub mod marker;
 pub mod notifier;
+pub mod numbered;
 pub mod packet;
 pub mod param;
 pub mod port;

@@ -328,6 +328,8 @@ fn port(section: Section<'_>, rate: Rate, delay: Span) -> Result<LivePort, Mista
             drop: section.get("drop")?,
             corrupt: section.get("corrupt")?,
             duplicate: section.get("duplicate")?,
+            lose: section.list("lose")?.unwrap_or_default(),
+            mark: section.list("mark")?.unwrap_or_default(),
         },
     };
     section.close("device = \"interface\"")?;

@@ -133,8 +133,14 @@ fn a_line_may_lose_packets_of_a_flow() {
     let Change::Lose { port, flow, lose } = &scenario.event[0].change else { panic!() };
     assert_eq!((port.as_str(), *flow, &lose[..]), ("middle0:0", Some(0), &[3, 5][..]));
     assert_eq!(read(&to_toml(&scenario)).unwrap(), scenario);
+    let scenario = with("mark = [7]").unwrap();
+    let Change::Mark { flow: None, mark, .. } = &scenario.event[0].change else { panic!() };
+    assert_eq!(mark[..], [7]);
+    assert_eq!(read(&to_toml(&scenario)).unwrap(), scenario);
     for (keys, why) in [
         ("lose = []", "event.1.lose is []: it lists no packet: [3] is the third"),
+        ("mark = []", "event.1.mark is []: it lists no packet: [3] is the third"),
+        ("mark = [3]\nlose = [4]", "event.1.mark does not apply to a line that loses packets"),
         ("lose = [0]", "event.1.lose.0 is 0: "),
         (
             "lose = [3]\nrate = \"1Gbps\"",

@@ -344,10 +344,8 @@ impl Network {
         shard.wake(shard.world.node_of(local), now);
     }
 
-    /// Has a link lose these of the packets that it carries from now on, counted from 1: of the
-    /// connection that a flow opened, or of all.
-    pub(crate) fn lose(&mut self, id: LinkId, flow: Option<u64>, lose: &[u64], now: Time) {
-        let pattern = Pattern::new(flow, lose);
+    /// Has a link lose or mark what a pattern says of what it carries from now on.
+    pub(crate) fn lose(&mut self, id: LinkId, pattern: Pattern, now: Time) {
         let (shard, local) = self.links[id.index()];
         let shard = &mut self.engine.shards[shard.index()];
         shard.change(now, |world, out| world.lose(local, pattern, now, out));

@@ -396,7 +396,7 @@ impl Simulation {
                     self.network.set_up(link, up, now);
                     self.note_rate(link, now);
                 }
-                Action::Lose(link, flow, lose) => self.network.lose(link, flow, &lose, now),
+                Action::Lose(link, pattern) => self.network.lose(link, pattern, now),
                 Action::Share(class, share) => {
                     self.network.set_share(class, share, now);
                     self.each(now, |observer, view| observer.share_changes(class, share, view));

@@ -1,7 +1,8 @@
-//! What changes during a run: rates of ports, what their lines lose, shares of classes (where a
+//! What changes during a run: rates of ports, what their lines lose and mark, shares of classes (where a
 //! scheme has any).
 
 use crate::ids::LinkId;
+use crate::node::losses::{Fate, Pattern};
 use switchbed_qdisc::fairness::{Share, Shares};
 use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::event::{Change, Event};
@@ -14,9 +15,8 @@ pub(crate) enum Action {
     Rate(LinkId, Rate),
     /// Whether a link is up.
     Up(LinkId, bool),
-    /// The packets that a link loses, by their numbers: of the connection that a flow opened, or
-    /// of all.
-    Lose(LinkId, Option<u64>, Vec<u64>),
+    /// The packets that a link loses or marks, by their numbers.
+    Lose(LinkId, Pattern),
     /// A class's share.
     Share(u8, Share),
 }
@@ -51,9 +51,14 @@ impl Timeline {
                 Change::Link { port, up } => {
                     Action::Up(link(port).ok_or_else(|| port.clone())?, *up)
                 }
-                Change::Lose { port, flow, lose } => {
-                    Action::Lose(link(port).ok_or_else(|| port.clone())?, *flow, lose.clone())
-                }
+                Change::Lose { port, flow, lose } => Action::Lose(
+                    link(port).ok_or_else(|| port.clone())?,
+                    Pattern::new(*flow, lose, Fate::Lost),
+                ),
+                Change::Mark { port, flow, mark } => Action::Lose(
+                    link(port).ok_or_else(|| port.clone())?,
+                    Pattern::new(*flow, mark, Fate::Marked),
+                ),
                 Change::Share { .. } if !has_shares => continue,
                 &Change::Share { class, weight, max } => {
                     let before = shares.of(class);

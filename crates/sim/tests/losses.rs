@@ -1,4 +1,4 @@
-//! Packets that a line loses because the scenario says so.
+//! Packets that a line loses or marks because the scenario says so.
 
 use crate::common::*;
 use switchbed_qdisc::units::Span;
@@ -66,4 +66,19 @@ fn of_one_flow_alone() {
     assert_eq!(sent(&scenario), (vec![0, 0], 0));
     scenario.event = vec![lose("switch:2", Some(1), &[20])];
     assert_eq!(sent(&scenario), (vec![0, 1], 1));
+}
+
+#[test]
+fn marks_of_one_window_cut_it_once() {
+    let cuts = |port: &str, numbers: &[u64]| {
+        let change = Change::Mark { port: port.into(), flow: None, mark: numbers.into() };
+        let record = flow(200, vec![Event { at: Span::ZERO, change }]);
+        assert_eq!((record.timeouts, record.retransmissions), (0, 0));
+        record.ecn_cuts
+    };
+    assert_eq!(cuts("host0", &[30]), 1);
+    assert_eq!(cuts("switch:1", &[30, 31]), 1);
+    assert_eq!(cuts("host0", &[30, 150]), 2);
+    // ACKs, of which nobody reads a mark.
+    assert_eq!(cuts("host1", &[30]), 0);
 }

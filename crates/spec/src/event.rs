@@ -43,6 +43,16 @@ pub enum Change {
         /// The packets' numbers, from 1, among those that the line carries from now on.
         lose: Vec<u64>,
     },
+    /// What the line behind a port marks.
+    Mark {
+        /// The port's name.
+        port: String,
+        /// As of what it loses.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        flow: Option<u64>,
+        /// The packets' numbers, likewise.
+        mark: Vec<u64>,
+    },
     /// A class's weight or cap at every switch port, where the scheme has any.
     Share {
         /// The class.
@@ -61,7 +71,7 @@ pub const SECTION: Section = Section {
     name: "event",
     repeated: true,
     doc: "A change during the run: of a port's rate (port, rate), of whether it sends at all \
-          (port, up), of what its line loses (port, lose, flow), or of a class's weight or cap \
+          (port, up), of what its line loses or marks (port, lose or mark, flow), or of a class's weight or cap \
           (class, weight, max). Flows come and go by start and stop of their [[traffic]].",
     keys: &[
         Param::required("at", ParamKind::Time, "When, before anything else that happens then."),
@@ -86,9 +96,15 @@ pub const SECTION: Section = Section {
              its SYN); of a receiver's, ACKs.",
         ),
         Param::optional(
+            "mark",
+            ParamKind::List(&ParamKind::Count { min: 1, max: 1_000_000_000_000 }),
+            "The line behind the port marks these (CE), counted in the same way, where they are \
+             ECN-capable.",
+        ),
+        Param::optional(
             "flow",
             ParamKind::Count { min: 0, max: u32::MAX as u64 >> 1 },
-            "lose: only packets of the connection that this flow opened count (flows are numbered from 0 in \
+            "lose, mark: only packets of the connection that this flow opened count (flows are numbered from 0 in \
              the order of their starts). Default: every packet.",
         ),
         Param::optional(

@@ -132,15 +132,21 @@ pub enum Attach {
     Interface,
 }
 
-/// What goes wrong on purpose, as probabilities for each frame that comes in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+/// What goes wrong on purpose with frames that come in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Faults {
-    /// Frames lost.
+    /// The part that is lost.
     pub drop: f64,
-    /// Frames with a bit flipped.
+    /// The part that has a bit flipped.
     pub corrupt: f64,
-    /// Frames that come twice.
+    /// The part that comes twice.
     pub duplicate: f64,
+    /// The numbers, from 1, of those that are lost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lose: Vec<u64>,
+    /// Of those that are marked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mark: Vec<u64>,
 }
 
 impl Faults {
@@ -289,6 +295,16 @@ pub const PORT: Section = Section {
             ParamKind::Number { min: 0.0, max: 1.0 },
             "0",
             "A fault: the part of arriving frames that comes twice.",
+        ),
+        Param::optional(
+            "lose",
+            ParamKind::List(&ParamKind::Count { min: 1, max: 1_000_000_000_000 }),
+            "A fault: these of the arriving frames are lost, counted from 1.",
+        ),
+        Param::optional(
+            "mark",
+            ParamKind::List(&ParamKind::Count { min: 1, max: 1_000_000_000_000 }),
+            "A fault: these are marked (CE), counted in the same way, where they are ECN-capable.",
         ),
     ],
 };

@@ -39,6 +39,8 @@ POLL_S = 0.5
 END_S = 60.0
 """What the switch may take to end and to write what it has, on a machine as slow as any."""
 MOST_HOSTS = 64
+FAULTS = {"lose", "mark"}
+"""Of `[[event]]`, and of a live switch's `[[port]]`."""
 
 
 @dataclass(frozen=True)
@@ -123,9 +125,19 @@ def _check(request: Request, scenario: dict[str, Any]) -> None:
     if request.scale != 1 and any(source["kind"] == "list" for source in scenario["traffic"]):
         raise Mistake(f"{file}: --scale {request.scale:g}: the times of a flow list do not scale")
     orders.check(file, scenario["traffic"])
-    for section in ("deploy", "event"):
-        if scenario.get(section):
-            raise Mistake(f"{file}: {section}: a lab's switch does not change: leave it out")
+    if scenario.get("deploy"):
+        raise Mistake(f"{file}: deploy: a lab has one switch: leave it out")
+    if not all(_is_fault(event) for event in scenario.get("event", [])):
+        raise Mistake(
+            f"{file}: event: of changes a lab has lose and mark alone, of a host's port "
+            f'("host0"), from 0s on and of every packet (without flow)'
+        )
+
+
+def _is_fault(event: dict[str, Any]) -> bool:
+    """What a live switch's port can do."""
+    whole = "flow" not in event and _native.time_ps(event["at"]) == 0
+    return whole and bool(FAULTS & event.keys()) and event["port"].startswith("host")
 
 
 def _setup(request: Request, plan: Plan) -> Setup:
@@ -219,6 +231,7 @@ def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> 
             "host_rate": rate,
             "reaction": "reaction" in scenario,
         }
+        | _faults(scenario.get("event", []), f"host{i}")
         for i, (namespace, interface) in enumerate(zip(namespaces, interfaces, strict=True))
     ]
     live = {
@@ -239,6 +252,13 @@ def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> 
     limiters = scenario.get("reaction", {}).items()
     limiters = {key: value for key, value in limiters if not key.startswith("notification")}
     return file | ({"reaction": limiters} if limiters else {})
+
+
+def _faults(events: list[dict[str, Any]], port: str) -> dict[str, list[int]]:
+    """What a host's line loses and marks."""
+    mine = [event for event in events if event["port"] == port]
+    found = {key: [n for event in mine for n in event.get(key, [])] for key in FAULTS}
+    return {key: numbers for key, numbers in found.items() if numbers}
 
 
 def _at_least_1ms(every: str) -> str:

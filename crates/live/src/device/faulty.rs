@@ -1,18 +1,22 @@
 //! Faults on purpose: of the frames that come in, some are lost, some have a bit flipped,
-//! some come twice.
+//! some come twice, by chance; or some are lost or marked by their number.
 
 use super::{Condition, Device, Received};
 use crate::random::Stream;
 use std::io;
 use std::os::fd::BorrowedFd;
 use switchbed_qdisc::Random;
+use switchbed_qdisc::numbered::Numbered;
 use switchbed_qdisc::units::Time;
 use switchbed_spec::Faults;
+use switchbed_wire::{Frame, set_ce};
 
 /// A device whose frames suffer.
 pub struct Faulty<D> {
     device: D,
     faults: Faults,
+    lose: Numbered,
+    mark: Numbered,
     rng: Stream,
     /// A frame that comes once more.
     again: Option<Vec<u8>>,
@@ -21,8 +25,9 @@ pub struct Faulty<D> {
 
 impl<D: Device> Faulty<D> {
     /// Faults between a device and the switch.
-    pub fn new(device: D, faults: Faults, rng: Stream) -> Self {
-        Faulty { device, faults, rng, again: None, lost: 0 }
+    pub fn new(device: D, faults: &Faults, rng: Stream) -> Self {
+        let (lose, mark) = (Numbered::new(&faults.lose), Numbered::new(&faults.mark));
+        Faulty { device, faults: faults.clone(), lose, mark, rng, again: None, lost: 0 }
     }
 
     fn happens(&mut self, probability: f64) -> bool {
@@ -41,9 +46,14 @@ impl<D: Device> Device for Faulty<D> {
             if received != Received::Frame {
                 return Ok(received);
             }
-            if self.happens(self.faults.drop) {
+            // Each counts every frame.
+            let (lose, mark) = (self.lose.count(), self.mark.count());
+            if lose || self.happens(self.faults.drop) {
                 self.lost += 1;
                 continue;
+            }
+            if mark && let Ok(Frame { ip: Some(ip), .. }) = Frame::parse(frame) {
+                set_ce(frame, &ip);
             }
             if self.happens(self.faults.corrupt) && !frame.is_empty() {
                 let bit = self.rng.below(8 * frame.len() as u64);
@@ -76,7 +86,7 @@ mod tests {
     use crate::device::Memory;
 
     /// What comes of 1000 frames.
-    fn suffered(faults: Faults) -> Vec<Vec<u8>> {
+    fn suffered(faults: &Faults) -> Vec<Vec<u8>> {
         let memory = Memory::new();
         (0..1000).for_each(|_| memory.port().arrive(Time::ZERO, vec![0; 100]));
         let mut faulty = Faulty::new(memory, faults, Stream::new(1, 0));
@@ -90,16 +100,39 @@ mod tests {
 
     #[test]
     fn faults_happen_as_often_as_they_should() {
-        let none = Faults::default();
         let whole = |frames: &[Vec<u8>]| frames.iter().filter(|f| **f == [0; 100]).count();
-        assert_eq!(whole(&suffered(none)), 1000);
-        let lost = suffered(Faults { drop: 0.5, ..none });
+        assert_eq!(whole(&suffered(&Faults::default())), 1000);
+        let lost = suffered(&Faults { drop: 0.5, ..Faults::default() });
         assert!((400..600).contains(&lost.len()), "{}", lost.len());
-        let twice = suffered(Faults { duplicate: 1.0, ..none });
+        let twice = suffered(&Faults { duplicate: 1.0, ..Faults::default() });
         assert_eq!(whole(&twice), 2000);
-        let flipped = suffered(Faults { corrupt: 1.0, ..none });
+        let flipped = suffered(&Faults { corrupt: 1.0, ..Faults::default() });
         assert_eq!((flipped.len(), whole(&flipped)), (1000, 0));
         let ones = |frame: &Vec<u8>| frame.iter().map(|byte| byte.count_ones()).sum::<u32>();
         assert!(flipped.iter().all(|frame| ones(frame) == 1));
+    }
+
+    /// An IPv4 packet of an ECN-capable flow, with its number as payload.
+    fn packet(number: u8, ecn: u8) -> Vec<u8> {
+        let mut frame = vec![2; 12];
+        frame.extend([0x08, 0x00, 0x45, ecn, 0, 21, 0, 0, 0, 0, 64, 17, 0, 0]);
+        frame.extend([10, 0, 0, 1, 10, 0, 0, 2, number]);
+        frame
+    }
+
+    #[test]
+    fn frames_are_lost_and_marked_by_their_number() {
+        let memory = Memory::new();
+        (1..=8)
+            .for_each(|i| memory.port().arrive(Time::ZERO, packet(i, if i == 7 { 0 } else { 2 })));
+        let faults = Faults { lose: vec![1, 4], mark: vec![4, 5, 7], ..Faults::default() };
+        let mut faulty = Faulty::new(memory, &faults, Stream::new(1, 0));
+        let (mut frame, mut came) = (Vec::new(), Vec::new());
+        while faulty.receive(Time::ZERO, &mut frame).unwrap() == Received::Frame {
+            came.push((frame[34], frame[15]));
+        }
+        // What is not ECN-capable is not marked.
+        assert_eq!(came, [(2, 2), (3, 2), (5, 3), (6, 2), (7, 0), (8, 2)]);
+        assert_eq!(faulty.condition().lost, 2);
     }
 }

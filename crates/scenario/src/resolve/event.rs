@@ -64,14 +64,15 @@ fn event(
     }
     if let Some(port) = section.maybe::<String>("port")? {
         check_port(&port, topology).map_err(|why| section.refuse("port", why))?;
-        if section.given("lose").is_some() {
-            let lose: Vec<u64> = section.list("lose")?.unwrap_or_default();
-            if lose.is_empty() {
-                return Err(section.refuse("lose", "it lists no packet: [3] is the third"));
-            }
+        if let Some(lose) = packets(&section, "lose")? {
             let flow = section.maybe("flow")?;
             section.close("a line that loses packets")?;
             return Ok(Event { at, change: Change::Lose { port, flow, lose } });
+        }
+        if let Some(mark) = packets(&section, "mark")? {
+            let flow = section.maybe("flow")?;
+            section.close("a line that marks packets")?;
+            return Ok(Event { at, change: Change::Mark { port, flow, mark } });
         }
         if let Some(up) = section.maybe("up")? {
             section.close("a port that goes down or comes up")?;
@@ -95,4 +96,16 @@ fn event(
     }
     section.close("a change of a class's share")?;
     Ok(Event { at, change: Change::Share { class, weight, max } })
+}
+
+/// The numbers of packets that a key lists, if it is given.
+fn packets(section: &Section<'_>, key: &str) -> Result<Option<Vec<u64>>, Mistake> {
+    if section.given(key).is_none() {
+        return Ok(None);
+    }
+    let numbers: Vec<u64> = section.list(key)?.unwrap_or_default();
+    if numbers.is_empty() {
+        return Err(section.refuse(key, "it lists no packet: [3] is the third"));
+    }
+    Ok(Some(numbers))
 }

@@ -285,7 +285,7 @@ impl Fabric {
         self.with_line(link, now, out, |driver, _| driver.set_up(up, now));
     }
 
-    /// Has a link lose what a pattern says of what it carries from now on.
+    /// Has a link lose or mark what a pattern says of what it carries from now on.
     pub(crate) fn lose(
         &mut self,
         link: LocalLink,

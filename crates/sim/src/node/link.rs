@@ -92,7 +92,7 @@ pub(super) struct ColdLink {
     pub(super) rng: OnDemand,
     /// Who looks on.
     pub(super) watch: Option<Box<Watch>>,
-    /// What the line is to lose, if anything; then the port is watched.
+    /// What the line is to lose or mark, if anything; then the port is watched.
     pub(super) losses: Option<Box<Losses>>,
 }
 
@@ -212,7 +212,7 @@ impl Wire for Line<'_, '_> {
 impl Line<'_, '_> {
     #[cold]
     fn is_to_lose(&mut self, slot: SlotId) -> bool {
-        let packet = self.packets.arena.packet(slot);
+        let packet = self.packets.arena.packet_mut(slot);
         self.cold.losses.as_mut().is_some_and(|losses| losses.lose(packet))
     }
 

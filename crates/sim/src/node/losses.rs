@@ -1,36 +1,42 @@
-//! Packets that a line loses because the scenario says so.
+//! Packets that a line loses or marks because the scenario says so.
 
 use crate::packet::row_of;
-use switchbed_qdisc::Packet;
+use switchbed_qdisc::numbered::Numbered;
+use switchbed_qdisc::{Ecn, Packet};
 
-/// Which packets a line is to lose.
+/// What becomes of the packets that are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// They are lost.
+    Lost,
+    /// They are marked, if they are ECN-capable.
+    Marked,
+}
+
+/// Which packets a line is to lose or to mark.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pattern {
     /// Of the connection that flow number so much opened; `None`: of any, and of none.
     flow: Option<u64>,
-    /// Their numbers among those that the line carries, from 1, in order.
-    lose: Vec<u64>,
-    carried: u64,
+    /// Among those that the line carries.
+    which: Numbered,
+    fate: Fate,
 }
 
 impl Pattern {
-    /// `lose` are numbers from 1, in any order.
-    pub(crate) fn new(flow: Option<u64>, lose: &[u64]) -> Pattern {
-        let mut lose = lose.to_vec();
-        lose.sort_unstable();
-        Pattern { flow, lose, carried: 0 }
+    /// `numbers` are from 1, in any order.
+    pub(crate) fn new(flow: Option<u64>, numbers: &[u64], fate: Fate) -> Pattern {
+        Pattern { flow, which: Numbered::new(numbers), fate }
     }
 
-    /// The line carries a packet; whether it is one of those.
-    fn loses(&mut self, packet: &Packet) -> bool {
-        if self.flow.is_some() && self.flow != row_of(packet.flow) {
-            return false;
-        }
-        self.carried += 1;
-        self.lose.binary_search(&self.carried).is_ok()
+    /// The line carries a packet; what becomes of it.
+    fn fate(&mut self, packet: &Packet) -> Option<Fate> {
+        let counts = self.flow.is_none() || self.flow == row_of(packet.flow);
+        (counts && self.which.count()).then_some(self.fate)
     }
 }
 
-/// What a line is to lose, and what it has lost.
+/// What a line is to lose and to mark, and what it has lost.
 #[derive(Default)]
 pub(super) struct Losses {
     pub(super) patterns: Vec<Pattern>,
@@ -38,10 +44,17 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// The line carries a packet; whether it is lost.
-    pub(super) fn lose(&mut self, packet: &Packet) -> bool {
+    /// The line carries a packet, which may be marked; whether it is lost.
+    pub(super) fn lose(&mut self, packet: &mut Packet) -> bool {
+        let mut lost = false;
         // Each counts every packet.
-        let lost = self.patterns.iter_mut().fold(false, |lost, each| each.loses(packet) | lost);
+        for pattern in &mut self.patterns {
+            match pattern.fate(packet) {
+                Some(Fate::Lost) => lost = true,
+                Some(Fate::Marked) if packet.ecn.capable() => packet.ecn = Ecn::Ce,
+                Some(Fate::Marked) | None => {}
+            }
+        }
         self.lost += u64::from(lost);
         lost
     }
