@@ -51,6 +51,11 @@ params! {
         /// A cut window falls to the fraction that the rule gives (exact) or further down to whole
         /// packets (whole-packets, ns-2).
         cut: WindowCut = "exact";
+        /// How the window comes down to what a cut leaves, of a loss or a mark. at-once: at that
+        /// instant. prr: packet by packet in a round trip (RFC 9937 as Linux has it since 3.2).
+        /// rate-halving: a packet every second ACK, and never above what is in flight and one more
+        /// (Linux up to 3.1).
+        reduction: Reduction = "at-once";
         /// Data packets are ECN-capable.
         ecn: bool = "true";
         /// Pure ACKs are ECN-capable: marked instead of dropped, to no further effect.
@@ -111,6 +116,18 @@ words! {
         Flight = "flight",
         /// The window, even where the application did not fill it (ns-2).
         Window = "window",
+    }
+}
+
+words! {
+    /// How the window comes down to what a cut leaves.
+    pub enum Reduction {
+        /// At that instant.
+        AtOnce = "at-once",
+        /// Packet by packet, in proportion to what is delivered (RFC 9937).
+        Prr = "prr",
+        /// A packet every second ACK.
+        RateHalving = "rate-halving",
     }
 }
 

@@ -8,6 +8,7 @@ mod lso;
 mod marks;
 mod properties;
 mod receiver;
+mod reduction;
 mod sender;
 mod settings;
 mod windows;

@@ -49,6 +49,10 @@ fn settings() -> impl Strategy<Value = Transport> {
     )
 }
 
+fn reduction() -> impl Strategy<Value = Reduction> {
+    prop_oneof![Just(Reduction::AtOnce), Just(Reduction::Prr), Just(Reduction::RateHalving)]
+}
+
 /// Checks, at every segment sent, what the sender owes the path and the receiver.
 fn run_checked(pipe: &mut Pipe, receive_window: u64) -> Result<(), TestCaseError> {
     let mut seen = pipe.sent.len();
@@ -93,11 +97,13 @@ proptest! {
     #[test]
     fn every_byte_is_delivered_once_and_in_order(
         settings in settings(),
+        reduction in reduction(),
         handshake in any::<bool>(),
         flows in prop::collection::vec((1..60_000_u64, 0..20_000_u64), 1..4),
         data in prop::collection::vec(fate(), 0..80),
         acks in prop::collection::vec(fate(), 0..80),
     ) {
+        let settings = Transport { reduction, ..settings };
         let receive_window = settings.receive_window as u64 * MSS;
         let pipe = if handshake { Pipe::fresh(&settings) } else { Pipe::new(&settings) };
         let mut pipe = pipe

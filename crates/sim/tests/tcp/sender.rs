@@ -2,19 +2,19 @@
 
 use super::pipe::*;
 use switchbed_qdisc::units::Time;
-use switchbed_sim::tcp::{Config, Flags, Segment, Sender};
+use switchbed_sim::tcp::{Config, Flags, SackBlock, Segment, Sender};
 use switchbed_spec::transport::*;
 
 /// A sender, its settings and its clock.
-struct Bench {
-    config: Config,
-    sender: Sender,
-    now: Time,
+pub struct Bench {
+    pub config: Config,
+    pub sender: Sender,
+    pub now: Time,
 }
 
 impl Bench {
     /// A sender with these packets written.
-    fn new(settings: &Transport, packets: u64) -> Bench {
+    pub fn new(settings: &Transport, packets: u64) -> Bench {
         let config = Config::new(settings).unwrap();
         let sender = Sender::established(&config);
         let mut bench = Bench { config, sender, now: Time::ZERO };
@@ -22,24 +22,35 @@ impl Bench {
         bench
     }
 
-    fn write(&mut self, packets: u64) -> Vec<u64> {
+    pub fn write(&mut self, packets: u64) -> Vec<u64> {
         self.sender.write(packets * MSS);
         self.sent()
     }
 
     /// An ACK of all before packet `n` comes; answers the packets that it lets out.
-    fn acks(&mut self, n: u64, flags: Flags) -> Vec<u64> {
+    pub fn acks(&mut self, n: u64, flags: Flags) -> Vec<u64> {
+        self.answer(Segment::ack(n * MSS, flags, Time::ZERO))
+    }
+
+    /// The same, with packets `from` to `to` (excluded) SACKed.
+    pub fn sack(&mut self, n: u64, from: u64, to: u64) -> Vec<u64> {
+        let at = |packet: u64| ((packet - n) * MSS) as u32;
+        let mut ack = Segment::ack(n * MSS, Flags::NONE, Time::ZERO);
+        (ack.sack[0], ack.sacks) = (SackBlock { start: at(from), end: at(to) }, 1);
+        self.answer(ack)
+    }
+
+    fn answer(&mut self, ack: Segment) -> Vec<u64> {
         self.now += DELAY;
-        let ack = Segment::ack(n * MSS, flags, Time::ZERO);
         self.sender.on_segment(&self.config, &ack, self.now);
         self.sent()
     }
 
-    fn ack(&mut self, n: u64) -> Vec<u64> {
+    pub fn ack(&mut self, n: u64) -> Vec<u64> {
         self.acks(n, Flags::NONE)
     }
 
-    fn time_out(&mut self) -> Vec<u64> {
+    pub fn time_out(&mut self) -> Vec<u64> {
         self.now = self.sender.next_timeout().unwrap();
         self.sender.on_timeout(&self.config, self.now);
         self.sent()

@@ -6,7 +6,7 @@ use switchbed_qdisc::units::Span;
 use switchbed_spec::Lso;
 use switchbed_spec::param::{Params, Unfit};
 use switchbed_spec::transport::{
-    CongestionControl, LossHalves, Restart, RttSampling, Transport, WindowCut,
+    CongestionControl, LossHalves, Reduction, Restart, RttSampling, Transport, WindowCut,
 };
 
 /// TCP's settings, built once and passed to every call.
@@ -37,6 +37,7 @@ pub struct Config {
     pub(super) grow_on_repeated_ece: bool,
     pub(super) loss_halves_window: bool,
     pub(super) cut_to_whole: bool,
+    pub(super) reduction: Reduction,
     pub(super) timeout_after_cut_keeps_ssthresh: bool,
     pub(super) ecn: bool,
     pub(super) ecn_acks: bool,
@@ -101,6 +102,7 @@ impl Config {
             grow_on_repeated_ece: t.grow_on_repeated_ece,
             loss_halves_window: t.loss_halves == LossHalves::Window,
             cut_to_whole: t.cut == WindowCut::WholePackets,
+            reduction: t.reduction,
             timeout_after_cut_keeps_ssthresh: t.timeout_after_cut_keeps_ssthresh,
             ecn: t.ecn,
             ecn_acks: t.ecn_acks,

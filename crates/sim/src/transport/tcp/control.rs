@@ -38,7 +38,7 @@ impl Window {
 
     /// The packets that may be in flight, before rounding down.
     #[inline]
-    fn packets(&self, config: &Config) -> f64 {
+    pub(super) fn packets(&self, config: &Config) -> f64 {
         self.cwnd.min(config.receive_window)
     }
 
@@ -91,6 +91,11 @@ impl Window {
     /// Cuts for a loss found by duplicate ACKs, with `flight` bytes out.
     pub(super) fn cut_for_loss(&mut self, config: &Config, flight: u64) {
         self.cut(config, flight, LEAST);
+    }
+
+    /// The window is this large on its way to the threshold.
+    pub(super) fn lower(&mut self, cwnd: f64) {
+        self.cwnd = cwnd;
     }
 
     /// Falls to one packet after a timeout with `flight` bytes out; `None` leaves the

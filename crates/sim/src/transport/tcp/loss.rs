@@ -83,10 +83,10 @@ impl Loss {
             && (self.dup_acks >= DUP_THRESH || self.lost_below(config) > una)
     }
 
-    /// Begins fast recovery with data from `una` to `sent` out.
-    pub(super) fn begin_recovery(&mut self, una: u64, sent: u64) {
+    /// Begins fast recovery with data from `una` out, until `point` is acknowledged.
+    pub(super) fn begin_recovery(&mut self, una: u64, point: u64) {
         self.phase = Phase::Recovery;
-        self.point = sent;
+        self.point = point;
         self.high_rxt = una;
         self.retransmit_first = true;
     }
@@ -144,11 +144,25 @@ impl Loss {
         if self.phase != Phase::Recovery || !config.sack() {
             return out.saturating_sub(self.sacked.bytes_below(next) + self.left);
         }
-        // Missing bytes below `offset`: those taken for lost are no longer in the network,
-        // those sent again are there once more.
-        let missing = |offset: u64| offset - una - self.sacked.bytes_below(offset);
-        let lost = missing(self.lost_below(config).max(una));
-        out - self.sacked.bytes_below(next) - lost + missing(self.high_rxt)
+        // Those taken for lost are no longer in the network, those sent again are there once more.
+        let lost = self.missing(una, self.lost_below(config).max(una));
+        out - self.sacked.bytes_below(next) - lost + self.missing(una, self.high_rxt)
+    }
+
+    /// Missing bytes from `start` up to `end`.
+    pub(super) fn missing(&self, start: u64, end: u64) -> u64 {
+        end - start - (self.sacked.bytes_below(end) - self.sacked.bytes_below(start))
+    }
+
+    /// Bytes beyond the cumulative ACK that have left the network, by SACK or duplicate ACKs.
+    pub(super) fn left_the_network(&self) -> u64 {
+        self.sacked.bytes() + self.left
+    }
+
+    /// Whether what is in flight counts a retransmission that is still to come: NewReno never takes
+    /// the lost segment out.
+    pub(super) fn counts_first(&self, config: &Config) -> bool {
+        self.retransmit_first && !config.sack()
     }
 
     /// What is missing below this offset counts as lost (IsLost): three blocks, or more

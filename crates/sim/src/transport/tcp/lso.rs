@@ -10,6 +10,7 @@
 //! this: data waits only while other data is on its way.
 
 use super::Config;
+use super::extras::Extras;
 use super::sender::Sender;
 use switchbed_qdisc::units::{Span, Time};
 
@@ -25,9 +26,9 @@ pub(super) struct Lso {
     since: Time,
 }
 
-impl Lso {
-    pub(super) fn new(config: &Config) -> Option<Box<Lso>> {
-        (config.lso_max > 0).then(|| Box::new(Lso { end: 0, since: Time::NEVER }))
+impl Default for Lso {
+    fn default() -> Lso {
+        Lso { end: 0, since: Time::NEVER }
     }
 }
 
@@ -49,7 +50,7 @@ impl Sender {
         let open = self.loss.is_none() && !cut;
         let left = self.unsent();
         let nxt = self.nxt;
-        let Some(lso) = &mut self.lso else { return false };
+        let Some(Extras { lso, .. }) = self.extras.as_deref_mut() else { return false };
         if nxt < lso.end || left == 0 {
             return false;
         }

@@ -12,6 +12,8 @@
 //! | `sender` | the sending half: stream, timer, marks |
 //! | `repair` | the sending half while segments are missing |
 //! | `loss` | the scoreboard and the phase of a repair (RFC 6675, RFC 6582) |
+//! | `extras` | what settings beyond those need; the others do not carry it along |
+//! | `reduction` | the window's way down after a cut: PRR (RFC 9937), rate halving |
 //! | `lso` | the sending half where the host offloads large segments |
 //! | `control` | the congestion window, with a control of crate `congestion` |
 //! | `rtt` | RFC 6298's estimate and timeout |
@@ -23,10 +25,12 @@
 
 mod config;
 mod control;
+mod extras;
 mod loss;
 mod lso;
 mod ranges;
 mod receiver;
+mod reduction;
 mod repair;
 mod rtt;
 mod sender;

@@ -15,6 +15,11 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
+    /// How many bytes it holds.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Ranges from the lowest up; can be walked from the highest down.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().copied()

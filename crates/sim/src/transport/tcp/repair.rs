@@ -42,15 +42,20 @@ impl Sender {
 
     /// Fast retransmit: cuts the window, unless this window was cut already.
     fn begin_recovery(&mut self, config: &Config) {
+        let reducing = self.reducing();
         let Some(loss) = &mut self.loss else { return };
         debug_assert_eq!(self.nxt, self.sent);
-        loss.begin_recovery(self.una, self.sent);
+        // On the way down after a mark, the recovery lasts no longer than that (Linux).
+        let end = if reducing { self.cut_end } else { self.sent };
+        loss.begin_recovery(self.una, end);
         self.counters.fast_recoveries += 1;
-        if self.una >= self.cut_end || config.loss_adds_to_mark {
+        let prior = self.window.packets(config);
+        if (self.una >= self.cut_end && !reducing) || config.loss_adds_to_mark {
             self.window.cut_for_loss(config, self.sent - self.una);
             self.tell_cut = config.ecn;
         }
-        self.cut_end = self.sent;
+        self.begin_reduction(config, prior, true);
+        self.cut_end = end;
         self.cut_by_mark = false;
         self.timed_end = UNTIMED;
     }
@@ -62,6 +67,9 @@ impl Sender {
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
         let first = loss.timeout(self.una, self.sent);
         let keep = !first || (self.cut_by_mark && config.timeout_after_cut_keeps_ssthresh);
+        if let Some(extras) = &mut self.extras {
+            extras.reduction = None;
+        }
         self.window.collapse(config, (!keep).then_some(flight));
         self.nxt = self.una;
         self.cut_end = self.sent;

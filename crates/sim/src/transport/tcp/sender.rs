@@ -4,8 +4,8 @@
 
 use super::Config;
 use super::control::Window;
+use super::extras::Extras;
 use super::loss::Loss;
-use super::lso::Lso;
 use super::rtt::Rtt;
 use super::{Flags, Segment};
 use switchbed_qdisc::units::{Span, Time};
@@ -37,8 +37,8 @@ pub struct Sender {
     pub(super) cut_end: u64,
     /// The repair of losses, if there are any.
     pub(super) loss: Option<Box<Loss>>,
-    /// Large segment offload, where the host has it.
-    pub(super) lso: Option<Box<Lso>>,
+    /// What settings beyond RFC 5681 and 6675 need, where there are any.
+    pub(super) extras: Option<Box<Extras>>,
     pub(super) counters: Counters,
     state: State,
     /// Doublings of the RTO.
@@ -99,7 +99,7 @@ impl Sender {
             last_sent: Time::ZERO,
             cut_end: 0,
             loss: None,
-            lso: Lso::new(config),
+            extras: Extras::new(config),
             counters: Counters::default(),
             state: State::Established,
             backoff: 0,
@@ -219,6 +219,7 @@ impl Sender {
         if ece {
             self.on_mark(config, self.sent - self.una + acked);
         }
+        let repairing = (self.extras.is_some() && self.reduce(config, true)) || repairing;
         let may_grow = !ece || (config.grow_on_repeated_ece && self.ece_before);
         if may_grow && limited && !repairing {
             self.window.grow(config, acked, now, self.rtt.srtt());
@@ -314,6 +315,9 @@ impl Sender {
     #[inline]
     fn start_timer(&mut self, config: &Config, now: Time) {
         self.last_sent = now;
+        if let Some(extras) = &mut self.extras {
+            extras.sent();
+        }
         if self.deadline == Time::NEVER {
             self.deadline = now + self.rto(config);
         }
@@ -339,7 +343,9 @@ impl Sender {
     /// a window of data, and not in a recovery (RFC 3168, section 6.1.2).
     fn on_mark(&mut self, config: &Config, flight: u64) {
         if self.una > self.cut_end {
+            let prior = self.window.packets(config);
             self.window.cut_for_mark(config, flight);
+            self.begin_reduction(config, prior, false);
             self.cut_end = self.sent;
             (self.tell_cut, self.cut_by_mark) = (true, true);
             self.counters.mark_cuts += 1;
@@ -356,6 +362,7 @@ impl Sender {
             self.on_mark(config, self.sent - self.una);
         }
         self.repair_duplicate(config, ack);
+        self.reduce(config, false);
     }
 
     /// New data after a pause: the window may be out of date (RFC 5681, section 4.1).
