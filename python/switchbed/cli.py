@@ -244,6 +244,54 @@ def schemes(json_to: str | None) -> None:
 
 
 @cli.group()
+def host() -> None:
+    """Host profiles: what a scenario's hosts do where it does not say."""
+
+
+@host.command("list")
+@options.JSON
+def list_profiles(json_to: str | None) -> None:
+    """List the profiles."""
+    from switchbed import profiles
+
+    found = profiles.all_of_them()
+    if json_to is not None:
+        options.write_json(found, json_to)
+    else:
+        profiles.print_list(found)
+
+
+@host.command()
+@click.argument("name")
+@options.JSON
+def show(name: str, json_to: str | None) -> None:
+    """Show every key of a profile with its source, and which of the things that hosts do it
+    models. NAME is a profile's, or a file of your own, ending in .toml."""
+    from switchbed import profiles
+
+    found = profiles.read(name)
+    if json_to is not None:
+        options.write_json(found, json_to)
+    else:
+        profiles.print_profile(found)
+
+
+@host.command()
+@click.argument("one")
+@click.argument("other")
+@options.JSON
+def diff(one: str, other: str, json_to: str | None) -> None:
+    """Show the keys that two profiles give different values."""
+    from switchbed import profiles
+
+    found = profiles.differences(one, other)
+    if json_to is not None:
+        options.write_json(found, json_to)
+    else:
+        profiles.print_differences(one, other, found)
+
+
+@cli.group()
 def scenario() -> None:
     """Check scenario files, or print their schema."""
 
@@ -267,6 +315,18 @@ def check(files: tuple[Path, ...], memory: bool) -> int:
             takes = f"; {need}" if memory or need.bytes >= room.LARGE else ""
             say(f"{file}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")
     return BAD_INPUT if bad else 0
+
+
+@scenario.command()
+@click.argument("paths", nargs=-1, required=True, type=file_argument, metavar="FILE...")
+def migrate(paths: tuple[Path, ...]) -> None:
+    """Let each FILE name the host profile of before there were profiles, so that it gives what it
+    gave; all else in it stays."""
+    from switchbed import profiles
+
+    for path in paths:
+        changed = profiles.migrate(path)
+        say(f"{path}: {'host.profile is now named' if changed else 'names its host profile'}")
 
 
 @scenario.command()

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from switchbed import _native, options, report, room, runner, signals, tables
+from switchbed import _native, options, profiles, report, room, runner, signals, tables
 from switchbed._native import Mistake, Plan, Results
 from switchbed.meter import Bar, Silent
 from switchbed.runner import Outcome, Sweep
@@ -70,6 +70,8 @@ def execute(request: Request) -> Finished:
     threads = taken(request.threads, plans, request.jobs, any_threads=request.any_threads)
     if threads.why:
         say(f"switchbed: {threads}", err=True)
+    if chosen := profiles.of_plans(plans):
+        say(f"switchbed: {chosen}", err=True)
     if is_sweep:
         report.load()
     with _store(request, is_sweep) as store:

@@ -123,6 +123,7 @@ def write_run(
         "seed": outcome.summary["seed"],
         "settings": outcome.settings,
         "scenario": scenario,
+        "hosts": json.loads(plan.hosts),
         "tables": {name: tables.describe(table) for name, table in present.items()},
     }
     if plan.python:

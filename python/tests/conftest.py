@@ -36,6 +36,8 @@ buffer = "300KB"
 [scheme]
 name = "per-queue"
 params = { threshold = "20pkt" }
+[host]
+profile = "switchbed-0.1"
 [transport]
 kind = "dctcp"
 [[traffic]]

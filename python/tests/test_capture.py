@@ -18,6 +18,8 @@ buffer = "40pkt"
 [scheme]
 name = "per-queue"
 params = { threshold = "20pkt" }
+[host]
+profile = "switchbed-0.1"
 [transport]
 kind = "dctcp"
 ecn_syn = false

@@ -16,15 +16,15 @@ params! {
     #[derive(Copy)]
     pub struct CubicParams {
         /// How steeply the window grows, C, in packets/s³ (RFC 9438: 0.4).
-        c: f64 = "0.4" as number(0.0, 1e18);
+        c: f64 as number(0.0, 1e18);
         /// What a cut leaves of the window, β (RFC 9438: 0.7).
-        beta: f64 = "0.7" as FRACTION;
+        beta: f64 as FRACTION;
         /// A flow whose window has stopped growing gives way to newer ones (RFC 9438,
         /// section 4.7).
-        fast_convergence: bool = "true";
+        fast_convergence: bool;
         /// The window is never below that of an AIMD as fair as Reno (RFC 9438, section
         /// 4.3), which rules where RTTs are short.
-        reno_friendly: bool = "true";
+        reno_friendly: bool;
     }
 }
 

@@ -11,9 +11,9 @@ params! {
     #[derive(Copy)]
     pub struct DctcpParams {
         /// Weight of a new sample of the marked fraction.
-        g: f64 = "0.0625" as FRACTION;
+        g: f64 as FRACTION;
         /// α of a new connection (RFC 8257: 1).
-        alpha_start: f64 = "1" as FRACTION;
+        alpha_start: f64 as FRACTION;
     }
 }
 

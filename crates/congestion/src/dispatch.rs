@@ -9,7 +9,7 @@ pub(crate) fn mixed() -> ! {
 macro_rules! controls {
     (
         $(#[doc = $doc:literal])+
-        $key:ident = $default:literal;
+        $key:ident;
         $(
             $(#[doc = $says:literal])+
             $name:ident $(($params:ident))? = $word:literal $(| $alias:literal)*,
@@ -20,7 +20,7 @@ macro_rules! controls {
             #[derive(Copy)]
             pub enum CongestionControl {
                 $(#[doc = $doc])+
-                $key = $default;
+                $key;
                 $(
                     $(#[doc = $says])+
                     $name $(($params))? = $word $(| $alias)*,

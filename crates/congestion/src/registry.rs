@@ -6,7 +6,7 @@ use switchbed_qdisc::units::{Span, Time};
 
 controls! {
     /// How the window grows and answers marks, at most once a window of data.
-    kind = "dctcp";
+    kind;
     /// cut by the marked fraction (RFC 8257).
     Dctcp(DctcpParams) = "dctcp",
     /// halved.

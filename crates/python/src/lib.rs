@@ -65,6 +65,25 @@ fn schemes() -> String {
     json(&scenario::schemes())
 }
 
+/// The host profiles as JSON.
+#[pyfunction]
+fn profiles() -> String {
+    json(&scenario::profiles())
+}
+
+/// A host profile as JSON: settings with their sources, behaviours. `name` may be a file's path.
+#[pyfunction]
+fn profile(name: &str) -> PyResult<String> {
+    scenario::profile(name).map(|found| json(&found)).map_err(|m| Mistake::new_err(m.to_string()))
+}
+
+/// A scenario's text with the host profile named that it had before there were profiles; `None`
+/// where it names one. Messages call it `name`.
+#[pyfunction]
+fn migrated(name: &str, text: &str) -> PyResult<Option<String>> {
+    scenario::migrated(name, text).map_err(|m| Mistake::new_err(m.to_string()))
+}
+
 /// The names of monitors' tables.
 #[pyfunction]
 fn monitored_tables() -> Vec<&'static str> {
@@ -116,8 +135,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::{
-        Mistake, Plan, Progress, Results, Table, check_summary, monitored_tables, plans, plans_of,
-        rate_bps, reference, schema, schemes, size_bytes, time_ps,
+        Mistake, Plan, Progress, Results, Table, check_summary, migrated, monitored_tables, plans,
+        plans_of, profile, profiles, rate_bps, reference, schema, schemes, size_bytes, time_ps,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

@@ -62,6 +62,11 @@ impl Plan {
     fn scenario(&self) -> String {
         json(&self.plan.scenario)
     }
+    /// Where its hosts are from as JSON: `profile`, whether the file `named` it, `overrides`.
+    #[getter]
+    fn hosts(&self) -> String {
+        json(&self.plan.hosts)
+    }
     /// The memory that it will take, part by part, as JSON: `what`, `count`, bytes of `each`.
     #[getter]
     fn memory(&self) -> String {

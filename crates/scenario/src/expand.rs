@@ -8,6 +8,7 @@ use crate::lists;
 use crate::memory::{self, Part};
 use crate::mistake::{Mistake, Origin};
 use crate::place::{places, set};
+use crate::profile::Hosts;
 use crate::resolve::resolve;
 use crate::tree::{At, Data, Node, Table, parse, parse_value};
 use serde_json::Value as Json;
@@ -28,6 +29,8 @@ pub struct Plan {
     pub settings: Vec<(String, Json)>,
     /// What to run.
     pub scenario: Scenario,
+    /// Where its hosts are from.
+    pub hosts: Hosts,
     /// What its flow lists hold.
     pub(crate) listed: Listed,
 }
@@ -279,11 +282,8 @@ impl<'a> Expansion<'a> {
             set(&mut root, key, value).map_err(|why| wrong(key, value, why))?;
         }
         let settings = chosen.iter().map(|(axis, value)| (axis.key.clone(), setting(axis, value)));
-        Ok(Plan {
-            settings: settings.collect(),
-            scenario: resolve(self.origin, &root, &self.schemes)?,
-            listed: Listed::default(),
-        })
+        let (scenario, hosts) = resolve(self.origin, &root, &self.schemes)?;
+        Ok(Plan { settings: settings.collect(), scenario, hosts, listed: Listed::default() })
     }
 }
 

@@ -2,6 +2,7 @@
 //! `switchbed scenario keys` prints and `docs/scenario.md` holds.
 
 use crate::catalog::{rows, takes};
+use crate::profile;
 use std::fmt::Write;
 use switchbed_spec::live::{LIVE, PORT};
 use switchbed_spec::scheme::schemes;
@@ -19,6 +20,9 @@ line.
 A time is at most 100000s, a rate 100Tbps, a size 1000GB. A network has at most 1048575 ports,
 hosts' own among them, and a switch 65535; a run has at most 16777215 connections open at a time. A
 link's delay, host.delay, and what a packet of host.mtu takes at a link's rate are at most 5s each.
+
+Defaults of `[host]` and `[transport]` are the host profile's ([hosts](hosts.md)); those here are of
+the profile that `host.profile` has where a file does not give it.
 
 `--set SECTION.KEY=VALUE` overrides a value; `load`, `flows`, `seed` and `scheme` stand for the
 keys one means. `[compare]` lists values for such keys, and every combination is a run:
@@ -41,7 +45,7 @@ pub fn reference() -> String {
             "\n## `{}{}{}`\n\n{}\n\n",
             brackets.0, section.name, brackets.1, section.doc
         );
-        keys(&mut text, "key", section.keys);
+        keys(&mut text, "key", section.name, section.keys);
     }
     text.push_str("\n## Schemes\n\nParameters go into `[scheme.params]`.\n");
     for scheme in schemes() {
@@ -53,7 +57,7 @@ pub fn reference() -> String {
         }
         text.push_str("\n\n");
         if !scheme.params.is_empty() {
-            keys(&mut text, "parameter", scheme.params);
+            keys(&mut text, "parameter", "", scheme.params);
         }
     }
     text.truncate(text.trim_end().len());
@@ -74,19 +78,20 @@ pub fn live_reference() -> String {
     for section in [LIVE, PORT, switchbed_spec::reaction::LIVE_SECTION] {
         let (open, close) = if section.repeated { ("[[", "]]") } else { ("[", "]") };
         let _ = write!(text, "\n## `{open}{}{close}`\n\n{}\n\n", section.name, section.doc);
-        keys(&mut text, "key", section.keys);
+        keys(&mut text, "key", "", section.keys);
     }
     text
 }
 
-fn keys(text: &mut String, head: &str, keys: &'static [Param]) {
+fn keys(text: &mut String, head: &str, section: &str, keys: &'static [Param]) {
     let _ = writeln!(text, "| {head} | takes | default | meaning |\n| --- | --- | --- | --- |");
-    write_rows(text, "", keys);
+    write_rows(text, section, "", keys);
 }
 
-fn write_rows(text: &mut String, within: &str, keys: &'static [Param]) {
+fn write_rows(text: &mut String, section: &str, within: &str, keys: &'static [Param]) {
     for row in rows(keys) {
         let Param { name, kind, default, required, .. } = row.key;
+        let default = default.map(str::to_owned).or_else(|| profile::usual(section, name));
         let default = match (default, required) {
             (Some(default), _) => format!("`{default}`"),
             (None, true) => "required".to_owned(),
@@ -96,7 +101,7 @@ fn write_rows(text: &mut String, within: &str, keys: &'static [Param]) {
         let (takes, doc) = (takes(kind).replace('|', "\\|"), row.doc().replace('|', "\\|"));
         let _ = writeln!(text, "| `{name}` | {takes} | {default} | {doc} |");
         if let ParamKind::Table(inner) = kind {
-            write_rows(text, &format!("{name}."), inner);
+            write_rows(text, "", &format!("{name}."), inner);
         }
     }
 }

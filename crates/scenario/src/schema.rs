@@ -1,6 +1,7 @@
 //! The JSON Schema of scenario files, from the tables of keys that they are read by.
 
 use crate::catalog::{Row, rows};
+use crate::profile;
 use serde_json::{Map, Value as Json, json};
 use switchbed_spec::scheme::{SchemeInfo, schemes};
 use switchbed_spec::{Param, ParamKind, SECTIONS, quantity};
@@ -11,7 +12,7 @@ pub fn schema() -> Json {
     let title = json!({ "type": "string", "description": "What the scenario shows, in a line." });
     properties.insert("title".to_owned(), title);
     for section in SECTIONS {
-        let mut table = table(section.keys);
+        let mut table = table(section.name, section.keys);
         table["description"] = json!(section.doc);
         if section.repeated {
             table = json!({ "type": "array", "minItems": 1, "items": table });
@@ -40,10 +41,10 @@ pub fn schema() -> Json {
     })
 }
 
-fn table(keys: &'static [Param]) -> Json {
+fn table(section: &str, keys: &'static [Param]) -> Json {
     let mut properties = Map::new();
     for row in rows(keys) {
-        let (name, this) = (row.key.name.to_owned(), property(&row));
+        let (name, this) = (row.key.name.to_owned(), property(section, &row));
         let joined = match properties.remove(&name) {
             Some(other) => either(other, this),
             None => this,
@@ -63,14 +64,15 @@ fn either(mut one: Json, mut other: Json) -> Json {
     both
 }
 
-fn property(row: &Row) -> Json {
+fn property(section: &str, row: &Row) -> Json {
     let param = row.key;
     let mut json = of_kind(&param.kind);
     let mut doc = row.doc();
     doc.push_str(&note(&param.kind));
     json["description"] = json!(doc);
-    if let Some(default) = param.default {
-        json["default"] = crate::tree::parse_value(default, crate::tree::At::Unwritten)
+    let usual = || profile::usual(section, param.name);
+    if let Some(default) = param.default.map(str::to_owned).or_else(usual) {
+        json["default"] = crate::tree::parse_value(&default, crate::tree::At::Unwritten)
             .map_or(json!(default), |node| node.to_json());
     }
     json
@@ -122,7 +124,7 @@ fn of_kind(kind: &ParamKind) -> Json {
         ParamKind::Either(kinds) => {
             json!({ "anyOf": kinds.iter().map(of_kind).collect::<Vec<_>>() })
         }
-        ParamKind::Table(keys) => table(keys),
+        ParamKind::Table(keys) => table("", keys),
         ParamKind::Named(_, form) => of_kind(form),
         // Open: which parameters there are depends on the scheme.
         ParamKind::SchemeParams => json!({ "type": "object" }),

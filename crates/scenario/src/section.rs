@@ -3,14 +3,17 @@
 
 use crate::catalog::rows;
 use crate::mistake::{Mistake, Origin, home, list_of, near};
+use crate::profile;
 use crate::read::read;
 use crate::resolve;
-use crate::tree::{At, Data, Node, Table, parse_value};
+use crate::tree::{At, Data, Entry, Node, Table, parse_value};
 use std::cell::RefCell;
 use switchbed_qdisc::units::Bytes;
-use switchbed_spec::param::{Entries, FILE, Field, HOSTS, ONE_HOST, PORT, SIZES, SIZES_BY_SERVICE};
+use switchbed_spec::param::{
+    Entries, FILE, Field, HOSTS, ONE_HOST, PORT, PROFILE, SIZES, SIZES_BY_SERVICE,
+};
 use switchbed_spec::param::{Unfit, Value, Values};
-use switchbed_spec::{Param, ParamKind, Topology};
+use switchbed_spec::{Host, Param, ParamKind, Topology};
 
 /// A section that is being read.
 pub(crate) struct Section<'a> {
@@ -21,6 +24,8 @@ pub(crate) struct Section<'a> {
     pub at: At,
     keys: &'static [Param],
     table: Option<&'a Table>,
+    /// What gives the keys that the file does not, before their own defaults.
+    under: Option<&'a Table>,
     /// What the unit `pkt` means in it.
     packet: Option<Bytes>,
     /// Where keys name hosts or ports.
@@ -49,7 +54,8 @@ impl<'a> Section<'a> {
         };
         let at = node.map_or(At::Unwritten, |node| node.at);
         let (path, asked) = (path.to_owned(), RefCell::default());
-        let section = Section { origin, path, at, keys, table, packet, topology: None, asked };
+        let (under, topology) = (None, None);
+        let section = Section { origin, path, at, keys, table, under, packet, topology, asked };
         for entry in table.iter().flat_map(|table| &table.entries) {
             if keys.iter().all(|param| param.name != entry.key) {
                 let key = section.key(&entry.key);
@@ -62,6 +68,23 @@ impl<'a> Section<'a> {
     /// The same where keys may name this topology's hosts and ports.
     pub(crate) fn on(self, topology: &'a Topology) -> Self {
         Section { topology: Some(topology), ..self }
+    }
+
+    /// The same where the file does not give a key: what this table has instead.
+    pub(crate) fn over(self, under: &'a Table) -> Self {
+        Section { under: Some(under), ..self }
+    }
+
+    /// The keys to which the file gives another value than what stands under it.
+    pub(crate) fn overrides(&self) -> Result<Vec<String>, Mistake> {
+        let asked = RefCell::default();
+        let under = Section { table: None, path: self.path.clone(), asked, ..*self }.values()?;
+        let values = self.values()?;
+        let given = self.table.iter().flat_map(|table| &table.entries);
+        let changed = |entry: &&Entry| under.get(&entry.key) != values.get(&entry.key);
+        let chooses = |entry: &&Entry| entry.key == Host::KEY.profile;
+        let given = given.filter(|entry| changed(entry) && !chooses(entry));
+        Ok(given.map(|entry| self.key(&entry.key)).collect())
     }
 
     /// Whether the file has it.
@@ -115,7 +138,8 @@ impl<'a> Section<'a> {
             let default = self.param(name).default?;
             Some(parse_value(default, At::Unwritten).unwrap_or_else(|_| Node::text(default)))
         };
-        self.given(name).cloned().or_else(default)
+        let under = || self.under?.get(name).cloned();
+        self.given(name).cloned().or_else(under).or_else(default)
     }
 
     /// The key's value, or its default, or `None`.
@@ -256,6 +280,7 @@ impl<'a> Section<'a> {
             }
             (SIZES, _) => sizes()?,
             (SIZES_BY_SERVICE, _) => sizes()?.map(|one| Value::List(vec![one])),
+            (PROFILE, _) => profile::found(self, name, node)?.to_value(),
             (FILE, _) => resolve::sizes::found(self, name, node)?.display().to_string().to_value(),
             _ => None,
         };
@@ -324,6 +349,7 @@ fn example(kind: &ParamKind) -> String {
     match kind {
         &(HOSTS | ONE_HOST) => "8".to_owned(),
         &(SIZES | SIZES_BY_SERVICE) => "\"web-search\"".to_owned(),
+        &PROFILE => "\"linux-6.x\"".to_owned(),
         &FILE => "\"flows.csv\"".to_owned(),
         ParamKind::Named(_, form) => example(form),
         ParamKind::Size => "\"300KB\"".to_owned(),

@@ -89,6 +89,8 @@ classify = "single"
 [scheme]
 name = "af-qcn"
 params = { weights = [4, 1], max = ["1Gbps"] }
+[host]
+profile = "switchbed-0.1"
 [transport]
 kind = "udp"
 [[traffic]]

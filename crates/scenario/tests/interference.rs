@@ -7,6 +7,7 @@ use switchbed_scenario::{Progress, Results, plans_of, run};
 fn results(giant: &str) -> Results {
     let text = format!(
         r#"
+        host.profile = "switchbed-0.1"
         [topology]
         kind = "leaf-spine"
         leaves = 3

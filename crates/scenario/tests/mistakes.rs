@@ -117,7 +117,7 @@ hosts = 9 -> hosts = 9\nleaves = 3
 "dctcp" -> "cubic"\nalpha_start = 0.5
     16: transport.alpha_start does not apply to kind = "cubic"
 [run] -> [host]\nnic = "switch"\nnic_buffer = "1MB"\n[run]
-    24: host.nic_buffer does not apply to nic = "switch", which takes mtu, nic, delay, jitter, lso, lso_max, lso_beta, lso_after_cut, coalesce_frames, coalesce_time, merge_packets or merge_time
+    24: host.nic_buffer does not apply to nic = "switch"
 65pkt" -> 65pkt"\nbeta = 0.5
     14: scheme.params.beta is no parameter of per-queue, which takes threshold or mark_at
 threshold -> treshold
@@ -214,7 +214,7 @@ fn values_of_the_wrong_type_or_unit() {
 "dctcp" -> "cubic"\nbeta = "100%"
     16: transport.beta is "100%": a cut leaves more than 0 and less than 1 of the window
 "dctcp" -> "dctcp"\nreceive_window = "3000000pkt"
-    16: transport.receive_window is "3000000pkt": with an mss of 1.46KB it must be at most 2941758pkt
+    16: transport.receive_window is "3000000pkt": with an mss of 1.448KB it must be at most 2966137pkt
 "dctcp" -> "dctcp"\ng = nan
     16: transport.g is NaN: it must be finite
 "dctcp" -> "dctcp"\ninitial_window = "9KB"
@@ -263,13 +263,13 @@ queues = 2 -> queues = 2\ndiscipline = "wrr"\nquantum = "1KB"
 name = "per-queue" -> name = "mq-ecn"\n[switch.x]
     12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, policy, pool, alpha or unmarkable
 "dctcp" -> "dctcp"\nmss = "1500B"
-    16: transport.mss is "1500B": with a header of 40B it must be at most 1.46KB (host.mtu)
+    16: transport.mss is "1500B": with a header of 52B it must be at most 1.448KB (host.mtu)
 "dctcp" -> "dctcp"\nheader = "2KB"
     16: transport.header is "2KB": it must be less than host.mtu, 1.5KB
 "dctcp" -> "dctcp"\nrto_min = "2min"
     16: transport.rto_min is "2min": there is no unit "min" (units are ps, ns, us, µs, ms, s); a time is needed, such as "85.2us"
-"dctcp" -> "dctcp"\nrto_min = "120s"
-    16: transport.rto_min is "120s": it must be at most rto_max, 60s
+"dctcp" -> "dctcp"\nrto_min = "130s"
+    16: transport.rto_min is "130s": it must be at most rto_max, 120s
 "dctcp" -> "dctcp"\nwarm = { cwnd = 9, srtt = "9us" }
     16: transport.warm warms persistent connections, and no traffic has connections = "persistent"
 "dctcp" -> "dctcp"\nwarm = { cwnd = 0, srtt = "9us" }

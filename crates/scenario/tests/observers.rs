@@ -38,6 +38,7 @@ params = { kmin = "10pkt", kmax = "60pkt", pmax = 0.5, mark_at = "dequeue" }
 [transport]
 kind = "dctcp"
 [host]
+profile = "switchbed-0.1"
 jitter = "1us"
 [[traffic]]
 kind = "poisson"
@@ -87,7 +88,7 @@ fn measure(text: &str) -> Measure {
                   host_rate = \"10Gbps\"\nhost_delay = \"1us\"";
     let text = format!(
         "[topology]\n{fabric}\n[switch]\nqueues = 8\nbuffer = \"300KB\"\n[scheme]\n\
-         name = \"none\"\n[transport]\nkind = \"dctcp\"\n[[traffic]]\nkind = \"poisson\"\n\
+         name = \"none\"\n[host]\nprofile = \"switchbed-0.1\"\n[transport]\nkind = \"dctcp\"\n[[traffic]]\nkind = \"poisson\"\n\
          load = 0.5\nflows = 1\nsizes = \"1KB\"\n[measure]\n{}\n",
         if text.contains("queues") { text.to_owned() } else { format!("queues = \"off\"\n{text}") },
     );

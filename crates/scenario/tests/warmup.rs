@@ -7,6 +7,7 @@ use switchbed_scenario::{Progress, Results, Table, Values, plans_of, run};
 fn results(transport: &str, warmup: &str, traffic: &str) -> Results {
     let text = format!(
         r#"
+        host.profile = "switchbed-0.1"
         [topology]
         kind = "star"
         hosts = 3

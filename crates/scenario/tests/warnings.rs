@@ -11,6 +11,7 @@ fn warnings_with(scheme: &str, hosts: u32, sets: &[&str]) -> Vec<String> {
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     let text = format!(
         r#"
+        host.profile = "switchbed-0.1"
         [topology]
         kind = "star"
         hosts = {hosts}

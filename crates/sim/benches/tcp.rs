@@ -1,12 +1,14 @@
 //! TCP alone: a data segment and its ACK in order through both halves, by turns on many
 //! connections, so that their state is not in the first-level cache.
 
+#[path = "../tests/common/profile.rs"]
+mod profile;
+
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::collections::VecDeque;
 use std::hint::black_box;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Config, Receiver, Segment, Sender};
-use switchbed_spec::param::{self, Params};
 use switchbed_spec::transport::*;
 
 /// The settings of MQ-ECN's fig9.
@@ -32,7 +34,7 @@ fn settings() -> Transport {
         ecn_acks: true,
         timeout_after_cut_keeps_ssthresh: true,
         grow_on_repeated_ece: true,
-        ..Transport::of(param::defaults(Transport::TABLE), Bytes::new(1500)).expect("defaults")
+        ..profile::transport(Bytes::new(1500))
     }
 }
 

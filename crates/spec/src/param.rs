@@ -54,6 +54,10 @@ pub const SIZES_TABLE: &[Param] = &[
 /// A file, found from the scenario's folder. The reader hands over its path, if it is there.
 pub const FILE: ParamKind = ParamKind::Named("file", &ParamKind::Text);
 
+/// A host profile: its name, or a file of one's own, found from the scenario's folder. The reader
+/// hands over the name, or the file's path.
+pub const PROFILE: ParamKind = ParamKind::Named("profile", &ParamKind::Text);
+
 /// A port: `leaf0:3`, a switch and its port's number, or `host2`.
 pub const PORT: ParamKind = ParamKind::Named("port", &ParamKind::Text);
 /// Several.

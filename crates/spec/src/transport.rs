@@ -1,6 +1,6 @@
-//! TCP's settings; those of each congestion control are in crate `congestion`. Defaults are RFC 5681,
-//! 6298, 6675 and 3168 where they give one; what the papers' simulators do otherwise is a setting
-//! each.
+//! TCP's settings; those of each congestion control are in crate `congestion`. What the papers'
+//! simulators and kernels do otherwise than the RFCs is a setting each; defaults are the host
+//! profile's.
 
 pub use switchbed_congestion::{CongestionControl, CubicParams, DctcpParams};
 
@@ -16,62 +16,63 @@ params! {
         /// Payload of a full segment. Default: host.mtu less header.
         mss: Bytes, follows;
         /// Headers of every packet on the wire; an ACK without options is this long.
-        header: Bytes = "40B";
+        header: Bytes;
         /// Window of a new connection, in packets (RFC 6928).
-        initial_window: u32 = "10pkt" as Packets;
+        initial_window: u32 as Packets;
         /// Where slow start ends at first, in packets. Default: receive_window.
         initial_ssthresh: u32 as Packets, follows;
         /// The receiver's window, in packets (about Linux's largest).
-        receive_window: u32 = "4096pkt" as Packets;
+        receive_window: u32 as Packets;
         /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s).
-        rto_initial: Span = "1s";
+        rto_initial: Span;
         /// Floor of the retransmission timeout (RFC 6298: 1 s; Linux: 200 ms).
-        rto_min: Span = "200ms";
+        rto_min: Span;
         /// Ceiling of the retransmission timeout (RFC 6298: at least 60 s).
-        rto_max: Span = "60s";
+        rto_max: Span;
         /// Full segments that an ACK may cover; 1 is an ACK a packet.
-        ack_every: u32 = "1" as count(1, 1000);
+        ack_every: u32 as count(1, 1000);
         /// The longest that an ACK is held back when ack_every is over 1 (Linux: 40 ms).
-        ack_delay: Span = "40ms";
+        ack_delay: Span;
         /// SACK blocks that an ACK may carry (RFC 2018), 8 bytes each and 2 more; 0 switches SACK
         /// off.
-        sack_blocks: u8 = "3" as count(0, 3);
+        sack_blocks: u8 as count(0, 3);
         /// RTT samples. every-ack: from each ACK of new data, as timestamps give. one-at-a-time:
         /// one segment timed at a time, never a retransmitted one.
-        rtt_sampling: RttSampling = "every-ack";
+        rtt_sampling: RttSampling;
         /// What an idle sender's window becomes. keep: nothing changes. after-rto: the initial
         /// window after idling longer than the RTO (RFC 5681, section 4.1). after-unclamped-rto:
         /// the same after srtt + 4·rttvar, and even from a smaller window (ns-2).
-        restart: Restart = "after-rto";
+        restart: Restart;
         /// The window grows while the application, not the window, limits the sender.
-        grow_when_app_limited: bool = "false";
+        grow_when_app_limited: bool;
         /// What a loss halves (cubic: cuts to β): the data in flight (flight, RFC 5681, equation 4)
         /// or the window, even where the application did not fill it (window, ns-2, Linux).
-        loss_halves: LossHalves = "flight";
+        loss_halves: LossHalves;
         /// A cut window falls to the fraction that the rule gives (exact) or further down to whole
         /// packets (whole-packets, ns-2).
-        cut: WindowCut = "exact";
+        cut: WindowCut;
         /// How the window comes down to what a cut leaves, of a loss or a mark. at-once: at that
         /// instant. prr: packet by packet in a round trip (RFC 9937 as Linux has it since 3.2).
         /// rate-halving: a packet every second ACK, and never above what is in flight and one more
         /// (Linux up to 3.1).
-        reduction: Reduction = "at-once";
+        reduction: Reduction;
         /// Data packets are ECN-capable.
-        ecn: bool = "true";
-        /// Pure ACKs are ECN-capable: marked instead of dropped, to no further effect.
-        ecn_acks: bool = "false";
+        ecn: bool;
+        /// Pure ACKs are ECN-capable: marked instead of dropped, to no further effect. Default: true
+        /// with dctcp, as Linux has it, false with the others (RFC 3168, section 6.1.4).
+        ecn_acks: bool, follows;
         /// SYNs and SYN-ACKs are ECN-capable too. Default: true with dctcp (RFC 8257, section 3.5),
         /// false with the others (RFC 3168, section 6.1).
         ecn_syn: bool, follows;
         /// Retransmissions are ECN-capable too. Default: as for ecn_syn.
         ecn_retransmits: bool, follows;
         /// ACKs travel in their flow's class; else in class 0.
-        ack_class_follows: bool = "true";
+        ack_class_follows: bool;
         /// A timeout right after an ECN cut leaves ssthresh as it is (ns-2).
-        timeout_after_cut_keeps_ssthresh: bool = "false";
+        timeout_after_cut_keeps_ssthresh: bool;
         /// An ACK with ECE grows the window if the one before had ECE too (ns-2); else an ACK with
         /// ECE never does (RFC 3168, section 6.1.2).
-        grow_on_repeated_ece: bool = "false";
+        grow_on_repeated_ece: bool;
         /// State in which persistent connections start, as if warmed up before the clock. Default:
         /// they start cold, with a handshake.
         warm: Option<Warm>;

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import _native, options, report, signals, terminal
+from switchbed import _native, options, profiles, report, signals, terminal
 from switchbed._native import Plan
 from switchbed.sweeps.archive import Archive
 from switchbed.sweeps.engine import Engine
@@ -34,7 +34,10 @@ def sweep(
         return _native.plans(file, [*sets, *extra])
 
     called = name or file.stem
-    check(called, plans(None), rule)
+    planned = plans(None)
+    check(called, planned, rule)
+    if chosen := profiles.of_plans(planned):
+        say(f"switchbed: {chosen}", err=True)
     report.load()
     begin = time.perf_counter()
     found = run(plans, Archive(path), called, seeds, rule, engine, retry=retry)

@@ -15,13 +15,14 @@ mod traffic;
 mod transport;
 
 use crate::mistake::{Mistake, Origin, home, list_of, near};
+use crate::profile::{Hosts, Profile};
 use crate::section::Section;
 use crate::tree::{At, Data, Table};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::param::Params;
 use switchbed_spec::scheme::SchemeInfo;
 use switchbed_spec::traffic::Site;
-use switchbed_spec::{FctEnd, Host, NicFifo, NicQueue, SECTIONS, Scenario};
+use switchbed_spec::{FctEnd, Host, NicFifo, NicQueue, SECTIONS, Scenario, Transport};
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
 /// compares: they share `[scheme.params]`.
@@ -29,10 +30,20 @@ pub(crate) fn resolve(
     origin: &Origin,
     root: &Table,
     compared: &[&'static SchemeInfo],
-) -> Result<Scenario, Mistake> {
+) -> Result<(Scenario, Hosts), Mistake> {
     check_names(origin, root)?;
-    let open = |spec: switchbed_spec::Section, packet| {
+    let plain = |spec: switchbed_spec::Section, packet| {
         Section::open(origin, spec.name, spec.keys, root.get(spec.name), packet)
+    };
+    let choice = plain(switchbed_spec::host::SECTION, None)?;
+    let named = choice.given(Host::KEY.profile).is_some();
+    let profile = Profile::load(&choice.get::<String>(Host::KEY.profile)?)?;
+    let open = |spec: switchbed_spec::Section, packet| {
+        let section = plain(spec, packet)?;
+        Ok(match profile.table(spec.name) {
+            Some(table) => section.over(table),
+            None => section,
+        })
     };
     let title = match root.get("title") {
         None => String::new(),
@@ -41,10 +52,11 @@ pub(crate) fn resolve(
         })?,
     };
 
-    // The unit pkt means the MTU, so that comes first.
-    let mtu = open(switchbed_spec::host::SECTION, None)?.get("mtu")?;
-    let packet = Some(mtu);
-    let host = host(open(switchbed_spec::host::SECTION, packet)?, mtu)?;
+    let (host, transport, warm_at) = hosts_of(
+        |packet| open(switchbed_spec::host::SECTION, packet),
+        |packet| open(switchbed_spec::transport::SECTION, packet),
+    )?;
+    let (mtu, packet) = (host.mtu, Some(host.mtu));
     let topology = topology::resolve(open(switchbed_spec::topology::SECTION, packet)?, mtu)?;
     let ports: Vec<u32> = topology.switch_groups().iter().map(|group| group.ports).collect();
     let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &ports, mtu)?;
@@ -56,8 +68,6 @@ pub(crate) fn resolve(
     let run = measure::run(&run_section)?;
     let mut measure =
         measure::measure(open(switchbed_spec::measure::MEASURE, packet)?, &run, &topology)?;
-    let (transport, warm_at) =
-        transport::resolve(open(switchbed_spec::transport::SECTION, packet)?, &host)?;
     let schemes: Vec<_> =
         [&scheme].into_iter().chain(deploy.iter().filter_map(|d| d.scheme.as_ref())).collect();
     let reaction =
@@ -82,7 +92,12 @@ pub(crate) fn resolve(
         return Err(origin.mistake(warm_at, "transport.warm", message));
     }
     let event = event::resolve(origin, root, &topology, &run, mtu)?;
-    Ok(Scenario {
+    let overrides = [switchbed_spec::host::SECTION, switchbed_spec::transport::SECTION]
+        .map(|spec| open(spec, packet)?.overrides());
+    let [of_host, of_transport] = overrides;
+    let overrides = [of_host?, of_transport?].concat();
+    let hosts = Hosts { profile: host.profile.clone(), named, overrides };
+    let scenario = Scenario {
         title,
         topology,
         switch,
@@ -95,11 +110,26 @@ pub(crate) fn resolve(
         event,
         measure,
         run,
-    })
+    };
+    Ok((scenario, hosts))
+}
+
+/// The hosts and their transport, and where `warm` was written. Either section is opened where
+/// packets are so long.
+pub(crate) fn hosts_of<'a>(
+    host_section: impl Fn(Option<Bytes>) -> Result<Section<'a>, Mistake>,
+    transport_section: impl Fn(Option<Bytes>) -> Result<Section<'a>, Mistake>,
+) -> Result<(Host, Transport, At), Mistake> {
+    // The unit pkt means the MTU, so that comes first.
+    let mtu = host_section(None)?.get(Host::KEY.mtu)?;
+    let (ours, tcp) = (host_section(Some(mtu))?, transport_section(Some(mtu))?);
+    let host = host(ours, mtu)?;
+    let (transport, warm_at) = transport::resolve(tcp, &host)?;
+    Ok((host, transport, warm_at))
 }
 
 /// Refuses what is no section, and a section that is not written as one.
-fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
+pub(crate) fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
     for entry in &root.entries {
         let name = entry.key.as_str();
         if name == "title" || name == "compare" {

@@ -1,9 +1,10 @@
 //! Scenarios that the tests share, built in code.
 #![allow(dead_code)]
 
+pub mod profile;
+
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::{FlowRecord, Simulation, Status};
-use switchbed_spec::param::{self, Params};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::traffic::List;
 use switchbed_spec::transport::LossHalves;
@@ -62,7 +63,7 @@ pub fn dctcp() -> Transport {
         ecn_acks: true,
         timeout_after_cut_keeps_ssthresh: true,
         grow_on_repeated_ece: true,
-        ..Transport::of(param::defaults(Transport::TABLE), packets(1)).unwrap()
+        ..profile::transport(packets(1))
     }
 }
 
@@ -91,13 +92,14 @@ pub fn star(hosts: u32) -> Scenario {
         scheme: scheme("per-queue", packets(65)),
         deploy: Vec::new(),
         host: Host {
+            profile: "of-tests".into(),
             mtu: packets(1),
             nic: NicQueue::Fifo(NicFifo { buffer: Bytes::new(10_000_000) }),
             delay: Span::ZERO,
             jitter: Span::ZERO,
-            lso: Lso::default(),
-            coalesce: Coalesce::default(),
-            merge: Merge::default(),
+            lso: Lso { on: false, max: Bytes::new(65_536), beta: 1.0 / 3.0, after_cut: false },
+            coalesce: Coalesce { frames: 0, time: Span::ZERO },
+            merge: Merge { packets: 1, time: Span::ZERO },
         },
         transport: dctcp(),
         reaction: None,

@@ -1,9 +1,10 @@
 //! Congestion marks: ECN* and DCTCP, from the receiver's echo to the sender's cut.
 
 use super::pipe::*;
+use crate::common::profile;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Flags, Segment};
-use switchbed_spec::param::{self, Params};
+use switchbed_spec::param;
 use switchbed_spec::transport::*;
 
 const DCTCP: CongestionControl =
@@ -256,9 +257,10 @@ fn what_may_be_marked_follows_the_settings() {
 #[test]
 fn what_may_be_marked_follows_the_control_where_no_file_says() {
     for (kind, throughout) in [("dctcp", true), ("reno", false)] {
-        let mut values = param::defaults(Transport::TABLE);
+        let mut values = profile::values();
+        values.remove(Transport::KEY.ecn_acks);
         values.insert("kind".into(), param::Value::Word(kind.into()));
         let t = Transport::of(values, Bytes::new(1500)).unwrap();
-        assert_eq!([t.ecn_syn, t.ecn_retransmits], [throughout; 2], "{kind}");
+        assert_eq!([t.ecn_acks, t.ecn_syn, t.ecn_retransmits], [throughout; 3], "{kind}");
     }
 }

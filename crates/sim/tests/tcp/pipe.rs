@@ -1,19 +1,18 @@
 //! A sender and a receiver with a path between them that does as it is told.
 
+use crate::common::profile;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Config, Flags, Receiver, Segment, Sender};
-use switchbed_spec::param::{self, Params};
 use switchbed_spec::transport::*;
 
 pub const MSS: u64 = 1460;
 /// One way; nothing takes time but this.
 pub const DELAY: Span = Span::from_us(50);
 
-/// What a file without a word of the transport has, DCTCP's ECN apart.
+/// What a file has under the profile switchbed-0.1, DCTCP's ECN apart.
 fn defaults() -> Transport {
-    let defaults = param::defaults(Transport::TABLE);
-    let mut transport = Transport::of(defaults, Bytes::new(MSS + 40)).unwrap();
+    let mut transport = profile::transport(Bytes::new(MSS + 40));
     (transport.ecn_syn, transport.ecn_retransmits) = (false, false);
     transport
 }

@@ -1,0 +1,86 @@
+//! A scenario file of before host profiles, with the profile that its hosts had.
+
+use crate::mistake::{Mistake, Origin};
+use crate::resolve::check_names;
+use crate::tree::{At, parse};
+use std::fmt::Display;
+use std::path::PathBuf;
+use switchbed_spec::Host;
+use toml_edit::{DocumentMut, Item, Table, Value, value};
+
+/// The profile that stands for what hosts were before there were profiles.
+const BEFORE: &str = "switchbed-0.1";
+
+/// `[host]` is written behind the first of these that there is.
+const BEFORE_IT: [&str; 3] = ["scheme", "switch", "topology"];
+
+/// The text of the scenario file called `file` with its host profile named, all else as it is;
+/// `None` where it names one.
+///
+/// # Errors
+/// It is no scenario.
+pub fn migrated(file: &str, text: &str) -> Result<Option<String>, Mistake> {
+    let origin = Origin { file: file.to_owned(), folder: PathBuf::new(), overrides: Vec::new() };
+    let wrong = |at, why: &dyn Display| origin.mistake(at, "", format!("this is no TOML: {why}"));
+    check_names(&origin, &parse(text).map_err(|(line, why)| wrong(At::Line(line), &why))?)?;
+    let mut document: DocumentMut = text.parse().map_err(|why| wrong(At::Unwritten, &why))?;
+    let root = document.as_table_mut();
+    if !root.contains_key("host") {
+        let mut host = Table::new();
+        host.set_position(BEFORE_IT.iter().find_map(|section| last(root.get(section)?)));
+        root.insert("host", Item::Table(host));
+    }
+    let later = |name: &str| name != Host::KEY.profile;
+    match root.get_mut("host") {
+        Some(Item::Table(host)) if !host.contains_key(Host::KEY.profile) => {
+            host.insert(Host::KEY.profile, value(BEFORE));
+            host.sort_values_by(|a, _, b, _| later(a).cmp(&later(b)));
+        }
+        Some(Item::Value(Value::InlineTable(host))) if !host.contains_key(Host::KEY.profile) => {
+            host.insert(Host::KEY.profile, BEFORE.into());
+            host.sort_values_by(|a, _, b, _| later(a).cmp(&later(b)));
+        }
+        _ => return Ok(None),
+    }
+    Ok(Some(document.to_string()))
+}
+
+/// Where the last table of a section is.
+fn last(section: &Item) -> Option<isize> {
+    let table = section.as_table()?;
+    table.iter().filter_map(|(_, inner)| last(inner)).chain(table.position()).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_profile_is_named_and_all_else_stays() {
+        for (before, after) in [
+            (
+                "# a\ntitle = 'x' # b\n[host]\n# c\nnic = \"fifo\"\n\n[run]\nseed = 1\n",
+                "# a\ntitle = 'x' # b\n[host]\nprofile = \"switchbed-0.1\"\n# c\nnic = \"fifo\"\n\n[run]\nseed = 1\n",
+            ),
+            ("[run]\nseed = 1\n", "[run]\nseed = 1\n\n[host]\nprofile = \"switchbed-0.1\"\n"),
+            (
+                "[switch]\n[scheme]\n[scheme.params]\na = 1\n\n[run]\nseed = 1\n",
+                "[switch]\n[scheme]\n[scheme.params]\na = 1\n\n[host]\n\
+                 profile = \"switchbed-0.1\"\n\n[run]\nseed = 1\n",
+            ),
+            ("host.nic = 'fifo'\n", "host.profile = \"switchbed-0.1\"\nhost.nic = 'fifo'\n"),
+            ("host = { nic = 'fifo' }\n", "host = { profile = \"switchbed-0.1\", nic = 'fifo' }\n"),
+        ] {
+            assert_eq!(migrated("f.toml", before).unwrap().as_deref(), Some(after));
+            assert_eq!(migrated("f.toml", after), Ok(None));
+        }
+    }
+
+    #[test]
+    fn what_is_no_scenario_is_refused_in_a_line() {
+        let said = |text: &str| migrated("f.toml", text).unwrap_err().to_string();
+        assert!(said("a = 1\nb").starts_with("f.toml:2: this is no TOML: "));
+        assert_eq!(said("host = 3"), "f.toml:1: host must be written as [host]");
+        assert!(said("[package]").starts_with("f.toml:1: package is unknown: "));
+    }
+}

@@ -1,0 +1,45 @@
+//! What hosts do that decides results, and which keys model it.
+
+/// What hosts do; the keys that model it, none if it is not modelled; what there is to say.
+pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
+    ("congestion control", &["transport.kind"], ""),
+    (
+        "loss recovery",
+        &["transport.sack_blocks"],
+        "RFC 6675 with SACK blocks, NewReno (RFC 6582) without",
+    ),
+    ("initial window", &["transport.initial_window"], ""),
+    ("first slow-start threshold", &["transport.initial_ssthresh"], ""),
+    ("slow start by ACKs or by bytes", &[], "a window grows by what an ACK covers"),
+    ("early exit from slow start (HyStart)", &[], "slow start ends at a loss, a mark or ssthresh"),
+    ("growth when the application limits", &["transport.grow_when_app_limited"], ""),
+    ("delayed ACKs", &["transport.ack_every", "transport.ack_delay"], ""),
+    ("quick ACKs at the start and after idling", &[], "every ACK is delayed alike"),
+    (
+        "retransmission timeout",
+        &["transport.rto_initial", "transport.rto_min", "transport.rto_max"],
+        "RFC 6298; each expiry doubles it",
+    ),
+    ("RTT samples", &["transport.rtt_sampling"], ""),
+    ("least window after a cut", &["transport.cut"], ""),
+    ("gradual window reduction (rate halving, PRR)", &["transport.reduction"], ""),
+    ("what a loss halves", &["transport.loss_halves"], ""),
+    ("selective acknowledgements", &["transport.sack_blocks"], ""),
+    ("RACK and tail loss probes", &[], "a lost tail or retransmission waits for the timer"),
+    (
+        "ECN on data, ACKs, SYNs and retransmissions",
+        &["transport.ecn", "transport.ecn_acks", "transport.ecn_syn", "transport.ecn_retransmits"],
+        "",
+    ),
+    ("idle restart", &["transport.restart"], ""),
+    ("socket buffers", &["transport.receive_window"], "fixed, not auto-tuned"),
+    ("TCP small queues", &[], "a window goes to the card at once"),
+    ("pacing", &[], "ACKs alone space packets"),
+    ("card's queue", &["host.nic", "host.nic_buffer"], ""),
+    ("segmentation offload", &["host.lso", "host.lso_max", "host.lso_beta"], ""),
+    ("receive offload", &["host.merge_packets", "host.merge_time"], ""),
+    ("interrupt coalescing", &["host.coalesce_frames", "host.coalesce_time"], ""),
+    ("host's delay and jitter", &["host.delay", "host.jitter"], ""),
+    ("spurious retransmissions undone (F-RTO, Eifel, DSACK)", &[], "none is undone"),
+    ("clock granularity", &[], "timers are exact"),
+];

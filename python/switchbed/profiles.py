@@ -1,0 +1,116 @@
+"""Host profiles: what there is, what is in one, how two differ."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from switchbed import _native, files
+from switchbed._native import Plan
+from switchbed.terminal import say
+
+
+def all_of_them() -> list[dict[str, Any]]:
+    """The built-in profiles: `name`, `about`, `based_on`, whether it is the `default`."""
+    return list(json.loads(_native.profiles()))
+
+
+def read(name: str) -> dict[str, Any]:
+    """A profile by name, or a file's path: `settings` (`key`, `value`, `source`, `from`) and
+    `behaviours` (`behaviour`, `modelled`, `keys`, `note`)."""
+    return dict(json.loads(_native.profile(name)))
+
+
+def differences(one: str, other: str) -> list[dict[str, Any]]:
+    """The keys to which two profiles give different values, `None` where one gives none."""
+    first, second = (_values(name) for name in (one, other))
+    keys = [*first, *(key for key in second if key not in first)]
+    found = ((key, first.get(key), second.get(key)) for key in keys)
+    return [{"key": key, one: a, other: b} for key, a, b in found if a != b]
+
+
+def _values(name: str) -> dict[str, Any]:
+    return {setting["key"]: setting["value"] for setting in read(name)["settings"]}
+
+
+def print_list(profiles: Sequence[Mapping[str, Any]]) -> None:
+    """A line each."""
+    width = max(len(profile["name"]) for profile in profiles)
+    for profile in profiles:
+        default = " (the default)" if profile["default"] else ""
+        say(f"{profile['name']:{width}}  {profile['about']}{default}")
+
+
+def print_profile(profile: Mapping[str, Any]) -> None:
+    """Its settings with their sources, then what it models of what hosts do."""
+    say(f"{profile['name']}: {profile['about']}")
+    if profile["based_on"]:
+        say(f"based on {profile['based_on']}; what that one gives stands with its name")
+    say()
+    rows = [
+        (
+            setting["key"],
+            _shown(setting["value"]),
+            setting["source"]
+            + ("" if setting["from"] == profile["name"] else f" [{setting['from']}]"),
+        )
+        for setting in profile["settings"]
+    ]
+    _print_rows(rows)
+    say()
+    values = {setting["key"]: _shown(setting["value"]) for setting in profile["settings"]}
+    say("What hosts do, and what models it:")
+    _print_rows(
+        [
+            (
+                row["behaviour"],
+                ", ".join(f"{key} {values.get(key, '(follows)')}" for key in row["keys"])
+                or "not modelled",
+                row["note"],
+            )
+            for row in profile["behaviours"]
+        ]
+    )
+
+
+def print_differences(one: str, other: str, found: Sequence[Mapping[str, Any]]) -> None:
+    """A line a key."""
+    if not found:
+        say(f"{one} and {other} give every key the same value")
+        return
+    rows = [(row["key"], _shown(row[one]), _shown(row[other])) for row in found]
+    _print_rows([("key", one, other), *rows])
+
+
+def _print_rows(rows: Sequence[tuple[str, str, str]]) -> None:
+    first, second = (max(len(row[i]) for row in rows) for i in (0, 1))
+    for key, value, note in rows:
+        say(f"  {key:{first}}  {value:{min(second, 48)}}  {note}".rstrip())
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def migrate(path: Path) -> bool:
+    """Names the profile that the scenario's hosts had before there were profiles. Whether the
+    file changed: one that names a profile stays as it is."""
+    text = _native.migrated(str(path), files.read_text(path))
+    if text is None:
+        return False
+    with files.whole(path) as draft:
+        draft.write_text(text, encoding="utf-8", newline="")
+    return True
+
+
+def of_plans(plans: Sequence[Plan]) -> str | None:
+    """What to say of hosts that nobody chose."""
+    hosts = [json.loads(plan.hosts) for plan in plans]
+    unnamed = {host["profile"] for host in hosts if not host["named"]}
+    if not unnamed:
+        return None
+    return (
+        f"hosts are {unnamed.pop()}, the default: host.profile names another (switchbed host list)"
+    )
