@@ -170,6 +170,10 @@ def scenario(content: str, place: Path, forks: Forks) -> None:
         (place / "shown.toml").write_text(content)
         shell("switchbed live check shown.toml", place, forks)
         return
+    if "based_on" in values:
+        (place / "shown.toml").write_text(content)
+        shell("switchbed host show shown.toml", place, forks)
+        return
     if "topology" in values:
         (place / "shown.toml").write_text(content)
         plans(place / "shown.toml")
