@@ -44,7 +44,7 @@
 //! scheme is one file with its parameters, what it says of itself and how it is built
 //! ([`definition`]), and a line of the [`registry`]; it sits in one seat ([`classifier`], [`buffer`],
 //! [`marker`], [`scheduler`], [`notifier`]) or in several ([`cqrd`], [`hcf`]). The senders' half of
-//! those that notify is [`reaction`].
+//! those that notify is [`reaction`]; a host's card may have a fair queue ([`fq`]).
 
 #![forbid(unsafe_code)]
 #![deny(unreachable_pub)]
@@ -56,6 +56,7 @@ pub mod cqrd;
 pub mod definition;
 pub mod driver;
 pub mod fairness;
+pub mod fq;
 pub mod hcf;
 pub mod marker;
 pub mod notifier;
