@@ -127,6 +127,73 @@ fn with_notifications_and_changes_of_the_network() {
     assert!(flows.iter().all(|flow| flow.received.get() > 0), "{flows:?}");
 }
 
+const CARDS: &str = r#"[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+delay = "5us"
+[switch]
+buffer = "60KB"
+[scheme]
+name = "per-queue"
+params = { threshold = "20pkt" }
+[host]
+profile = "switchbed-0.1"
+small_queues = true
+lso = true
+jitter = "1us"
+coalesce_time = "10us"
+merge_packets = 64
+merge_flush = "poll"
+[transport]
+kind = "dctcp"
+rto_initial = "1ms"
+rto_min = "1ms"
+[[traffic]]
+kind = "long-lived"
+from = "0-2"
+to = 3
+flows_each = 3
+stagger = "50us"
+[[event]]
+at = "1ms"
+port = "host0"
+rate = "1Gbps"
+[[event]]
+at = "2ms"
+port = "host1"
+up = false
+[[event]]
+at = "3ms"
+port = "host1"
+up = true
+[measure]
+queues = ["host0", "host1", "switch:3"]
+series_every = "20us"
+capture = ["host1"]
+[run]
+until = "5ms"
+"#;
+
+#[test]
+fn with_hosts_whose_connections_wait_for_their_card_and_their_pace() {
+    for (nic, autosize, pacing) in [
+        ("fifo", "off", "off"),
+        ("fifo", "rate", "linux"),
+        ("unlimited", "rate-and-rtt", "off"),
+        ("switch", "off", "linux"),
+        ("fq", "rate-and-rtt", "linux"),
+        ("fq", "rate", "off"),
+    ] {
+        let sets =
+            [("host.nic", nic), ("host.lso_autosize", autosize), ("transport.pacing", pacing)];
+        let sets = sets.map(|(key, word)| format!("{key}={word}"));
+        let plans = plans_of("cards.toml", CARDS, Path::new(""), &sets, None).expect("a scenario");
+        let flows = divided(&plans[0].scenario).0;
+        assert!(flows.iter().all(|flow| flow.received.get() > 0), "{sets:?}: {flows:?}");
+    }
+}
+
 #[test]
 fn with_schemes_that_hash_flows() {
     let flows = divided(&scenario("cqrd-fig8.toml", &["flows=60"])).0;

@@ -207,7 +207,7 @@ fn values_of_the_wrong_type_or_unit() {
     23: host.lso_max is "1KB": it must hold a packet, 1.5KB
 [run] -> [host]\ncoalesce_frames = 8\n[run]
     23: host.coalesce_frames is 8: fewer frames would wait for ever: give coalesce_time, too
-[run] -> [host]\nmerge_packets = 5\nmerge_time = "0us"\n[run]
+[run] -> [host]\nmerge_packets = 5\nmerge_time = "0us"\nmerge_flush = "time"\n[run]
     24: host.merge_time is "0us": a packet would not wait for the next: it must be longer, or coalesce_time
 "dctcp" -> "cubic"\nc = 0
     16: transport.c is 0: with a steepness of 0 the window would not grow

@@ -28,6 +28,7 @@ fn settings() -> Transport {
         sack_blocks: 3,
         rtt_sampling: RttSampling::OneAtATime,
         restart: Restart::AfterUnclampedRto,
+        pacing: Pacing::Off,
         grow_when_app_limited: true,
         loss_halves: LossHalves::Window,
         cut: WindowCut::WholePackets,

@@ -4,10 +4,12 @@ use crate::ids::LinkId;
 use crate::topology::{Cable, Graph, Node};
 use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::Single;
+use switchbed_qdisc::fq::{FairQueue, Terms};
 use switchbed_qdisc::scheduler::Fifo;
 use switchbed_qdisc::seats::Nobody;
 use switchbed_qdisc::units::{Bytes, Rate};
-use switchbed_qdisc::{Port, PortState, Qdisc, Seats};
+use switchbed_qdisc::{Cargo, Port, PortState, Qdisc, Seats};
+use switchbed_spec::{NicFifo, NicQueue};
 
 /// A port's name and place.
 #[derive(Clone, Debug)]
@@ -47,8 +49,29 @@ pub(crate) fn of_switches(ports: &[PortInfo]) -> impl Iterator<Item = LinkId> {
     (0..ports.len()).map(LinkId::at).filter(|link| ports[link.index()].is_switch())
 }
 
-/// A network card's FIFO.
-pub(crate) fn plain_card(rate: Rate, buffer: Bytes) -> Box<dyn Qdisc> {
+/// How many bytes a network card's queue holds, or the scale of its lengths where no number of
+/// bytes is its limit; `None`: it is like a switch port's.
+pub(crate) fn card_memory(nic: NicQueue, mtu: Bytes) -> Option<Bytes> {
+    match nic {
+        NicQueue::Fifo(NicFifo { buffer }) => Some(buffer),
+        NicQueue::Unlimited | NicQueue::Fq => Some(Bytes::new(1_000 * mtu.get())),
+        NicQueue::Switch => None,
+    }
+}
+
+/// A network card's port, whose packets' terms are found so, unless it is like a switch's.
+pub(crate) fn card(
+    nic: NicQueue,
+    rate: Rate,
+    mtu: Bytes,
+    terms: fn(&Cargo) -> Terms,
+) -> Option<Box<dyn Qdisc>> {
+    let limit = match nic {
+        NicQueue::Fifo(NicFifo { buffer }) => buffer,
+        NicQueue::Unlimited => Bytes::MAX,
+        NicQueue::Fq => return Some(Box::new(FairQueue::new(rate, mtu, terms))),
+        NicQueue::Switch => return None,
+    };
     let state = PortState::new(rate, &[Bytes::new(1)]);
-    Box::new(Port::new(state, Seats::new(Single, Shared { limit: buffer }, Nobody, Fifo, Nobody)))
+    Some(Box::new(Port::new(state, Seats::new(Single, Shared { limit }, Nobody, Fifo, Nobody))))
 }

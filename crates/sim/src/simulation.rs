@@ -14,8 +14,8 @@ use crate::flow::FlowRecord;
 use crate::ids::{HostId, LinkId, Rank};
 use crate::lookahead::Lookahead;
 use crate::network::{Division, Network, Plan};
-use crate::node::Frames;
 use crate::node::host::{self, ProbeSample};
+use crate::node::{self, Frames};
 use crate::observe::capture::{Capture, Captures};
 use crate::observe::goodput::{GoodputSample, Goodputs};
 use crate::observe::interference::{self, Interference};
@@ -37,7 +37,7 @@ use switchbed_spec::build::{self, Outside};
 use switchbed_spec::random::Stream;
 use switchbed_spec::traffic::MAX_CONNECTIONS;
 use switchbed_spec::traffic::{self, FlowStart, Flows, TrafficError};
-use switchbed_spec::{FctEnd, NicFifo, NicQueue, Scenario};
+use switchbed_spec::{FctEnd, Scenario};
 
 /// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]
@@ -175,7 +175,7 @@ impl Simulation {
     ) -> Result<Simulation, BuildError> {
         let Scenario { topology, switch, host, transport, measure, run, .. } = scenario;
         let config = Config::new(transport).map_err(BuildError::Transport)?;
-        let config = config.with_lso(&host.lso).map_err(BuildError::Host)?;
+        let config = config.on(host).map_err(BuildError::Host)?;
         let mut flows = Flows::new(&scenario.traffic, traffic::Hosts::of(scenario), run.seed)
             .map_err(BuildError::Traffic)?;
         let graph = Graph::new(topology, host.delay);
@@ -207,19 +207,24 @@ impl Simulation {
             reach,
             division,
         };
-        let mut network = Network::new(plan, |cable| match (cable.from, host.nic) {
-            (Node::Host(_), NicQueue::Fifo(NicFifo { buffer })) => {
-                ports::plain_card(cable.rate, buffer)
-            }
-            _ => {
+        let mut network = Network::new(plan, |cable| {
+            let card = match cable.from {
+                Node::Host(_) => ports::card(host.nic, cable.rate, host.mtu, node::terms),
+                Node::Switch(_) => None,
+            };
+            card.unwrap_or_else(|| {
                 let (switch, scheme) = deployed.at(cable.from);
                 let ports = graph.ports(cable.from);
                 build::port(switch, scheme, ports, cable.rate, host.mtu, outside)
-            }
+            })
         });
-        let memory = |link: LinkId| match (ports[link.index()].cable.from, host.nic) {
-            (Node::Host(_), NicQueue::Fifo(NicFifo { buffer })) => buffer,
-            (node, _) => deployed.at(node).0.port_memory(graph.ports(node)),
+        let memory = |link: LinkId| {
+            let node = ports[link.index()].cable.from;
+            let card = match node {
+                Node::Host(_) => ports::card_memory(host.nic, host.mtu),
+                Node::Switch(_) => None,
+            };
+            card.unwrap_or_else(|| deployed.at(node).0.port_memory(graph.ports(node)))
         };
         let observers = Observers::new(&mut Site {
             scenario,

@@ -2,6 +2,7 @@
 
 mod bursts;
 mod capture;
+mod cards;
 mod common;
 mod connections;
 mod crosspoints;

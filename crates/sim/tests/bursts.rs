@@ -57,7 +57,7 @@ const DCTCP: CongestionControl =
 
 /// Table I's conditions, or bursts after cuts too, as the analysis has them.
 fn lso(after_cut: bool) -> Option<Lso> {
-    Some(Lso { on: true, max: Bytes::new(300_000), beta: BETA, after_cut })
+    Some(Lso { on: true, max: Bytes::new(300_000), beta: BETA, after_cut, ..LSO })
 }
 
 /// Shortest and longest queue after the warm-up in packets, and the goodput lost in Gbps.
@@ -86,7 +86,7 @@ fn cards_send_bursts_of_the_lesser_of_l_and_beta_w() {
     // A fixed window, so that W is known; the longest queue of the card is a burst without
     // the packet on the wire.
     for (window, max, expected) in [(30, 65_536, 10), (31, 65_536, 11), (60, 12_000, 8)] {
-        let lso = Lso { on: true, max: Bytes::new(max), beta: BETA, after_cut: false };
+        let lso = Lso { on: true, max: Bytes::new(max), beta: BETA, after_cut: false, ..LSO };
         let mut scenario = figure_4(CongestionControl::EcnStar, step(400.0), Some(lso));
         scenario.transport.receive_window = window;
         scenario.transport.initial_window = 4;

@@ -42,7 +42,7 @@ fn coalesce(frames: u32, time: Span) -> impl Fn(Host) -> Host {
 }
 
 fn merge(packets: u32, time: Span) -> impl Fn(Host) -> Host {
-    move |host| Host { merge: Merge { packets, time }, ..host }
+    move |host| Host { merge: Merge { packets, time, ..host.merge }, ..host }
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn merged_packets_cause_one_ack() {
 fn a_merged_packet_is_acknowledged_whatever_the_delayed_ack_waits_for() {
     let mut scenario = star(2);
     scenario.transport = Transport { initial_window: 200, ack_every: 8, ..scenario.transport };
-    scenario.host.merge = Merge { packets: 5, time: US(1_000) };
+    scenario.host.merge = Merge { packets: 5, time: US(1_000), ..MERGE };
     let (_file, traffic) = list(&[(0.0, 0, 1, 50 * 1460)], Connections::FreshNoHandshake);
     scenario.traffic = traffic;
     let (mut simulation, _) = run(&scenario);
@@ -152,7 +152,7 @@ fn a_packet_waits_for_the_next_only_so_long() {
     let (_file, traffic) = list(&[(0.0, 0, 1, 4 * 1460)], Connections::FreshNoHandshake);
     scenario.traffic = traffic;
     let (_, plain) = run(&scenario);
-    scenario.host.merge = Merge { packets: 5, time: US(20) };
+    scenario.host.merge = Merge { packets: 5, time: US(20), ..MERGE };
     let (_, merged) = run(&scenario);
     assert_eq!(fct(&merged[0]), fct(&plain[0]) + US(60));
 }
@@ -165,6 +165,29 @@ fn what_one_interrupt_brings_is_merged() {
     assert_eq!(acks(&mut simulation), 7);
 }
 
+/// ACKs of one flow whose packets are merged as Linux does; interrupts every so long.
+fn polled_acks(packets: u32, time: Span, sent: u64) -> u64 {
+    let merge = Merge { packets, flush: MergeFlush::Poll, ..MERGE };
+    let host = |host| Host { merge, ..coalesce(0, time)(host) };
+    let (mut simulation, record) = one_flow(host, sent);
+    assert_eq!(record.received.get(), sent * 1460);
+    acks(&mut simulation)
+}
+
+#[test]
+fn a_poll_brings_what_waits_64_frames_at_a_time_and_merges_up_to_64_kib() {
+    // A frame each 1.2 us: 84 wait in 100 us. 44 of 1460 bytes and 40 of headers are less than
+    // 64 KiB; after 64 frames a new merged packet begins, so that of 84 there are 44, 20, 20;
+    // the last interrupt brings 32 of 200.
+    assert_eq!(polled_acks(1_000, US(100), 200), 3 + 3 + 1);
+    // Up to 17, as before 3.13: 17, 17, 17, 13 and 17, 3 twice; 17 and 15.
+    assert_eq!(polled_acks(17, US(100), 200), 6 + 6 + 2);
+    // Within the budget: 26 frames in 30 us, the last at the instant of the interrupt.
+    assert_eq!(polled_acks(1_000, US(30), 52), 2);
+    // Where each frame is an interrupt, nothing waits for another.
+    assert_eq!(polled_acks(1_000, Span::ZERO, 50), 50);
+}
+
 #[test]
 fn packets_marked_otherwise_are_not_merged() {
     // Two senders fill the receiver's port beyond a threshold of ten packets: ACKs come
@@ -172,7 +195,7 @@ fn packets_marked_otherwise_are_not_merged() {
     let mut scenario = star(3);
     scenario.scheme = scheme("per-queue", packets(8));
     scenario.transport.initial_window = 200;
-    scenario.host.merge = Merge { packets: 5, time: Span::from_ms(1) };
+    scenario.host.merge = Merge { packets: 5, time: Span::from_ms(1), ..MERGE };
     let rows = [(0.0, 0, 2, 40 * 1460), (0.0, 1, 2, 40 * 1460)];
     let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
     scenario.traffic = traffic;
@@ -209,9 +232,9 @@ fn all_of_them_together_deliver_every_flow_in_spite_of_losses() {
     let mut scenario = star(9);
     scenario.switch.buffer = packets(20);
     scenario.host.lso =
-        Lso { on: true, max: Bytes::new(65_536), beta: 1.0 / 3.0, after_cut: false };
+        Lso { on: true, max: Bytes::new(65_536), beta: 1.0 / 3.0, after_cut: false, ..LSO };
     scenario.host.coalesce = Coalesce { frames: 8, time: US(10) };
-    scenario.host.merge = Merge { packets: 5, time: US(20) };
+    scenario.host.merge = Merge { packets: 5, time: US(20), ..MERGE };
     let rows: Vec<_> = (0..40u32)
         .map(|n| (f64::from(n) * 1e-5, n % 8, 8, u64::from(n % 7) * 40_000 + 777))
         .collect();

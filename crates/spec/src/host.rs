@@ -2,7 +2,7 @@
 
 use crate::param::{PROFILE, Params, Section};
 use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_qdisc::{kinds, params};
+use switchbed_qdisc::{kinds, params, words};
 
 params! {
     /// Every host of the scenario. Defaults are the profile's: here is none but its name.
@@ -23,6 +23,8 @@ params! {
         jitter: Span;
         /// Sending several packets at once.
         lso: Lso;
+        /// How much of a connection waits in the card.
+        small_queues: SmallQueues;
         /// Interrupts for several frames.
         coalesce: Coalesce;
         /// Packets merged on arrival.
@@ -48,6 +50,11 @@ kinds! {
         Fifo(NicFifo) = "fifo",
         /// what [switch] and [scheme] say, marking included.
         Switch = "switch",
+        /// one queue that never drops and never marks.
+        Unlimited = "unlimited",
+        /// a fair queue over flows, as Linux's fq: turns of two packets, the first of ten; room for
+        /// 10000 packets or segments, 100 of a flow; packets leave when transport.pacing says.
+        Fq = "fq",
     }
 }
 
@@ -72,11 +79,44 @@ params! {
         on("lso"): bool;
         /// Payload of the largest segment handed over, in whole packets (Linux: 64 KiB).
         max("lso_max"): Bytes;
+        /// What makes segments smaller than lso_max, as Linux does by the pacing rate (which it
+        /// knows whether it paces or not). off: nothing. rate: what the rate sends in 1/1024 s,
+        /// at least two packets (3.12 to 5.17). rate-and-rtt: as much and lso_max more, halved
+        /// for every 512 us of the least RTT (since 5.18). lso_beta no longer limits a segment.
+        autosize("lso_autosize"): Autosize;
         /// Share of the window that is worth a segment, β (Linux: 1/3).
         beta("lso_beta"): f64 as FRACTION;
         /// Whether data is held back, too, from a cut for a mark until all that was out
         /// then is acknowledged. Linux leaves its open state there and sends at once.
         after_cut("lso_after_cut"): bool;
+    }
+}
+
+words! {
+    /// What makes segments smaller.
+    pub enum Autosize {
+        /// Nothing.
+        Off = "off",
+        /// The pacing rate.
+        Rate = "rate",
+        /// The pacing rate and the least RTT.
+        RateAndRtt = "rate-and-rtt",
+    }
+}
+
+params! {
+    /// TCP small queues: a connection that has enough in its host's card waits until some of it
+    /// has left.
+    #[derive(Copy, Eq)]
+    pub struct SmallQueues {
+        /// TCP small queues: a connection hands its card nothing more while the card holds two
+        /// of its segments (packets without lso) and what the pacing rate sends in 1/1024 s,
+        /// or small_queue_limit; twice that while losses are repaired. It goes on when a
+        /// packet of it has left. So nothing is lost in a sender's own card.
+        on("small_queues"): bool;
+        /// TCP small queues: the most that a connection whose packets are not paced has in its
+        /// card (Linux 3.18: 128 KiB, 6.12: 1 MiB, 6.18: 4 MiB).
+        limit("small_queue_limit"): Bytes;
     }
 }
 
@@ -106,5 +146,19 @@ params! {
         /// interrupt coalescing, what one interrupt brings is merged and this has no
         /// effect.
         time("merge_time"): Span;
+        /// Receive offload: until when packets wait for others. time: merge_time, or what one
+        /// interrupt brings. poll: as in Linux's GRO what one interrupt brings, 64 frames at a
+        /// time, up to 64 KiB; merge_time has no effect.
+        flush("merge_flush"): MergeFlush;
+    }
+}
+
+words! {
+    /// Until when packets wait for others.
+    pub enum MergeFlush {
+        /// For a time.
+        Time = "time",
+        /// Until the poll that brought them ends.
+        Poll = "poll",
     }
 }

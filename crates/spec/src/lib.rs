@@ -29,7 +29,7 @@ pub use switchbed_qdisc::{quantity, switch};
 
 pub use deploy::Deploy;
 pub use event::Event;
-pub use host::{Coalesce, Host, Lso, Merge, NicFifo, NicQueue};
+pub use host::{Autosize, Coalesce, Host, Lso, Merge, MergeFlush, NicFifo, NicQueue, SmallQueues};
 pub use live::{Attach, Faults, Live, LivePort};
 pub use measure::{FctEnd, Measure, QueueProbe, Run};
 pub use monitors::{Bursts, Changes, Convergence, Monitors, PortNames};
@@ -43,8 +43,8 @@ pub use traffic::{
     RequestResponse, Service, Sizes, Source, Traffic,
 };
 pub use transport::{
-    CongestionControl, CubicParams, DctcpParams, LossHalves, Restart, RttSampling, Transport, Warm,
-    WindowCut,
+    CongestionControl, CubicParams, DctcpParams, LossHalves, Pacing, Restart, RttSampling,
+    Transport, Warm, WindowCut,
 };
 
 use serde::Serialize;

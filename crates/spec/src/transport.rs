@@ -43,6 +43,11 @@ params! {
         /// window after idling longer than the RTO (RFC 5681, section 4.1). after-unclamped-rto:
         /// the same after srtt + 4·rttvar, and even from a smaller window (ns-2).
         restart: Restart;
+        /// When packets leave. off: as soon as the window lets them. linux: at 1.2 times what the
+        /// window and the RTT come to, twice that while the window is under half of the slow
+        /// start threshold; not the first ten packets, nor any before the first RTT sample. With
+        /// host.nic = "fq" they wait in the card, else in the connection.
+        pacing: Pacing;
         /// The window grows while the application, not the window, limits the sender.
         grow_when_app_limited: bool;
         /// What a loss halves (cubic: cuts to β): the data in flight (flight, RFC 5681, equation 4)
@@ -107,6 +112,16 @@ words! {
         /// To the initial window, even from below, after srtt + 4·rttvar, not clamped to the
         /// RTO's floor (ns-2).
         AfterUnclampedRto = "after-unclamped-rto",
+    }
+}
+
+words! {
+    /// When packets leave.
+    pub enum Pacing {
+        /// As soon as the window lets them.
+        Off = "off",
+        /// At Linux's pacing rate.
+        Linux = "linux",
     }
 }
 

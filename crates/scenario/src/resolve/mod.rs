@@ -22,7 +22,7 @@ use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::param::Params;
 use switchbed_spec::scheme::SchemeInfo;
 use switchbed_spec::traffic::Site;
-use switchbed_spec::{FctEnd, Host, NicFifo, NicQueue, SECTIONS, Scenario, Transport};
+use switchbed_spec::{FctEnd, Host, MergeFlush, NicFifo, NicQueue, SECTIONS, Scenario, Transport};
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
 /// compares: they share `[scheme.params]`.
@@ -182,7 +182,8 @@ fn host(section: Section<'_>, mtu: Bytes) -> Result<Host, Mistake> {
         let why = "fewer frames would wait for ever: give coalesce_time, too";
         return Err(section.refuse("coalesce_frames", why));
     }
-    if host.merge.packets > 1 && host.merge.time + host.coalesce.time == Span::ZERO {
+    let waits = host.merge.packets > 1 && host.merge.flush == MergeFlush::Time;
+    if waits && host.merge.time + host.coalesce.time == Span::ZERO {
         let why = "a packet would not wait for the next: it must be longer, or coalesce_time";
         return Err(section.refuse("merge_time", why));
     }

@@ -1,6 +1,6 @@
 //! The nodes of a shard: hosts first, then switches.
 
-use super::host::{self, Host, Log};
+use super::host::{self, Host, Left, Log};
 use super::link::{Channel, ColdLink, Line, Link, Packets, transit};
 use super::losses::Pattern;
 use super::notice::{Notice, What};
@@ -12,8 +12,10 @@ use crate::ids::{HostId, LinkId, LocalLink, NodeId, PortId, Rank, ShardId, Switc
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
 use crate::topology::Hop;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
+use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Driver, FlowId, Packet, Pool, Qdisc, SlotId};
 use switchbed_spec::random::OnDemand;
@@ -107,6 +109,12 @@ impl Fabric {
         self.hosts.push(Host::new(id, link.rate, &self.shared.settings, &mut self.log));
         self.pools.push(Pool::new(pool));
         self.add_link(link, seed);
+        if self.shared.settings.tells_left
+            && let (Some(link), Some(cold)) = (self.links.last_mut(), self.cold_links.last_mut())
+        {
+            link.driver.watch();
+            cold.left = Some(VecDeque::new());
+        }
     }
 
     /// Adds a switch with its ports' links.
@@ -128,6 +136,7 @@ impl Fabric {
             rng: OnDemand::new(seed, "ports", id.0),
             watch: None,
             losses: None,
+            left: None,
         });
     }
 
@@ -280,7 +289,7 @@ impl Fabric {
         out: &mut Outbox<Parcel>,
     ) {
         if self.switch_of(link).is_none() {
-            self.hosts[link.index()].set_up(up, now);
+            self.hosts[link.index()].set_up(up, &self.shared.settings, now);
         }
         self.with_line(link, now, out, |driver, _| driver.set_up(up, now));
     }
@@ -619,6 +628,32 @@ impl host::Net for Card<'_, '_> {
         });
     }
 
+    fn send_on(&mut self, packet: Packet, payload: Payload, hop: Hop, terms: Terms, now: Time) {
+        let mut cargo = transit::new(hop, Some(self.id));
+        transit::set_terms(&mut cargo, terms);
+        let slot = self.packets.put(packet, payload, cargo);
+        self.act(|driver, line| {
+            driver.settle(line, now);
+            driver.arrive(slot, line, now);
+        });
+    }
+
+    fn line_next(&mut self, now: Time) -> Time {
+        self.settle(now);
+        let driver = &self.link.driver;
+        let busy = driver.busy_until();
+        if busy > now { busy } else { driver.due() }
+    }
+
+    fn left(&mut self, now: Time) -> Option<Left> {
+        self.settle(now);
+        let left = self.cold.left.as_mut()?;
+        if left.front()?.at > now {
+            return None;
+        }
+        left.pop_front()
+    }
+
     fn post(&mut self, to: HostId, flow: FlowId, what: What, now: Time) {
         let (shard, node) = self.shared.hosts[to.index()];
         let at = now + self.shared.settings.lookahead;
@@ -640,6 +675,16 @@ struct Silent {
 
 impl host::Net for Silent {
     fn send(&mut self, _: Packet, _: Payload, _: Hop, _: Time) {}
+
+    fn send_on(&mut self, _: Packet, _: Payload, _: Hop, _: Terms, _: Time) {}
+
+    fn line_next(&mut self, _: Time) -> Time {
+        Time::NEVER
+    }
+
+    fn left(&mut self, _: Time) -> Option<Left> {
+        None
+    }
 
     fn post(&mut self, to: HostId, flow: FlowId, what: What, _: Time) {
         if matches!(what, What::Answered(_)) {

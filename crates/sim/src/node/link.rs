@@ -11,23 +11,42 @@ use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{Arena, Cargo, Cx, Outcome, Packet, Pool, PortState, QueueId, SlotId};
 use switchbed_spec::random::OnDemand;
 
+use super::host::Left;
 use super::losses::Losses;
 use super::{Parcel, Shared};
+use crate::transport::is_data;
+use std::collections::VecDeque;
 
 /// A packet on its way, as its slot's cargo.
 pub(super) mod transit {
-    use super::{Cargo, Hop};
+    use super::{Cargo, Hop, Time};
     use crate::ids::{HostId, Maybe, PortId, Rank};
+    use switchbed_qdisc::fq::Terms;
 
     const DST: usize = 0;
     const KEY: usize = 1;
     const FROM: usize = 2;
     const OUT: usize = 3;
     const LINK: usize = 4;
+    /// A time in two words, and in its first bit whether the packet is joined to the one before.
+    const TERMS: [usize; 2] = [5, 6];
+    const JOINED: u32 = 1 << 31;
 
     /// Of a packet that a host sends, or a switch.
     pub(crate) fn new(hop: Hop, from: Option<HostId>) -> Cargo {
         Cargo { words: [hop.dst.0, hop.key, Maybe::from(from).word(), 0, 0, 0, 0] }
+    }
+
+    /// What a sender says of when its packet may leave its card.
+    pub(crate) fn terms(cargo: &Cargo) -> Terms {
+        let [low, high] = TERMS.map(|word| cargo.words[word]);
+        let ps = u64::from(high & !JOINED) << 32 | u64::from(low);
+        Terms { not_before: Time::from_ps(ps), joined: high & JOINED != 0 }
+    }
+    pub(crate) fn set_terms(cargo: &mut Cargo, terms: Terms) {
+        let ps = terms.not_before.as_ps();
+        let high = (ps >> 32) as u32 | if terms.joined { JOINED } else { 0 };
+        (cargo.words[TERMS[0]], cargo.words[TERMS[1]]) = (ps as u32, high);
     }
 
     /// What routing looks at.
@@ -94,6 +113,9 @@ pub(super) struct ColdLink {
     pub(super) watch: Option<Box<Watch>>,
     /// What the line is to lose or mark, if anything; then the port is watched.
     pub(super) losses: Option<Box<Losses>>,
+    /// What is no longer in a host's card, where its connections hear of that, in the order of
+    /// time; then the port is watched.
+    pub(super) left: Option<VecDeque<Left>>,
 }
 
 /// The packets of a shard.
@@ -186,6 +208,10 @@ impl Wire for Line<'_, '_> {
     }
 
     fn lost(&mut self, slot: SlotId) {
+        if self.cold.left.is_some() {
+            // It may have been behind others that the line is still busy with.
+            self.tell_left(slot, Time::ZERO);
+        }
         self.packets.arena.free(slot);
     }
 
@@ -216,8 +242,23 @@ impl Line<'_, '_> {
         self.cold.losses.as_mut().is_some_and(|losses| losses.lose(packet))
     }
 
+    /// The packet in a slot is no longer in the card from a time on.
+    #[cold]
+    fn tell_left(&mut self, slot: SlotId, at: Time) {
+        let Some(left) = &mut self.cold.left else { return };
+        let Packet { flow, len_bytes: bytes, .. } = *self.packets.arena.packet(slot);
+        let Payload { from, body, .. } = &self.packets.payloads[slot.index()];
+        if let Some(conn) = from.get()
+            && is_data(body)
+        {
+            let at = at.max(left.back().map_or(Time::ZERO, |last| last.at));
+            left.push_back(Left { at, conn, flow, bytes });
+        }
+    }
+
     #[cold]
     fn tell_sent(&mut self, slot: SlotId, left: Time, until: Time, arrives: Time) {
+        self.tell_left(slot, until);
         let Some(watch) = &mut self.cold.watch else { return };
         let cargo = self.packets.arena.cargo(slot);
         watch.sent(&Sent {

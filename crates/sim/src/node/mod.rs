@@ -17,6 +17,8 @@ pub(crate) mod losses;
 pub(crate) mod notice;
 mod switch;
 
+pub(crate) use link::transit::terms;
+
 use crate::engine::tie::Ties;
 use crate::ids::{NodeId, ShardId};
 use crate::packet::Payload;

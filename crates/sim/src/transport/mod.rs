@@ -9,6 +9,7 @@ pub mod tcp;
 
 use crate::packet::{Body, Flags};
 use switchbed_qdisc::Ecn;
+use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::units::Time;
 use switchbed_spec::Transport;
 use switchbed_spec::transport::Warm;
@@ -35,6 +36,12 @@ impl Settings {
     /// Whether nothing but the network card paces a sender, which then asks for its packets.
     pub fn paced_by_card(&self) -> bool {
         matches!(self, Settings::Datagrams(_))
+    }
+
+    /// Whether senders have terms for their packets, and hear what has left the card.
+    #[inline]
+    pub(crate) fn shapes(&self) -> bool {
+        matches!(self, Settings::Tcp(config) if config.shapes())
     }
 
     /// Payload of a full packet in bytes.
@@ -179,6 +186,30 @@ impl Sending {
         match self {
             Sending::Tcp(sender) => sender.alpha(),
             Sending::Datagrams(_) => None,
+        }
+    }
+
+    /// The terms of the packet sent last; `None`: it may leave at once.
+    pub(crate) fn terms(&self) -> Option<Terms> {
+        match self {
+            Sending::Tcp(sender) => Some(sender.terms()),
+            Sending::Datagrams(_) => None,
+        }
+    }
+
+    /// When a packet that waits for it may leave; [`Time::NEVER`] if none does.
+    pub(crate) fn paced_until(&self) -> Time {
+        match self {
+            Sending::Tcp(sender) => sender.paced_until(),
+            Sending::Datagrams(_) => Time::NEVER,
+        }
+    }
+
+    /// A packet of so many bytes is no longer in the card; whether more may be handed over now.
+    pub(crate) fn left_card(&mut self, bytes: u32) -> bool {
+        match self {
+            Sending::Tcp(sender) => sender.left_card(bytes),
+            Sending::Datagrams(_) => false,
         }
     }
 

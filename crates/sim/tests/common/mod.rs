@@ -12,6 +12,16 @@ use switchbed_spec::*;
 
 pub const MTU: u64 = 1500;
 
+/// No segmentation and no merging, with the profile's settings for where it is switched on.
+pub const LSO: Lso = Lso {
+    on: false,
+    max: Bytes::new(65_536),
+    beta: 1.0 / 3.0,
+    after_cut: false,
+    autosize: Autosize::Off,
+};
+pub const MERGE: Merge = Merge { packets: 1, time: Span::from_us(20), flush: MergeFlush::Time };
+
 /// `count` packets of 1500 bytes.
 pub fn packets(count: u64) -> Bytes {
     Bytes::new(count * MTU)
@@ -57,6 +67,7 @@ pub fn dctcp() -> Transport {
         sack_blocks: 3,
         rtt_sampling: RttSampling::OneAtATime,
         restart: Restart::AfterUnclampedRto,
+        pacing: Pacing::Off,
         grow_when_app_limited: true,
         cut: WindowCut::WholePackets,
         loss_halves: LossHalves::Window,
@@ -97,9 +108,10 @@ pub fn star(hosts: u32) -> Scenario {
             nic: NicQueue::Fifo(NicFifo { buffer: Bytes::new(10_000_000) }),
             delay: Span::ZERO,
             jitter: Span::ZERO,
-            lso: Lso { on: false, max: Bytes::new(65_536), beta: 1.0 / 3.0, after_cut: false },
+            lso: LSO,
+            small_queues: SmallQueues { on: false, limit: Bytes::new(1 << 20) },
             coalesce: Coalesce { frames: 0, time: Span::ZERO },
-            merge: Merge { packets: 1, time: Span::ZERO },
+            merge: MERGE,
         },
         transport: dctcp(),
         reaction: None,

@@ -1,6 +1,7 @@
 //! Large segment offload: how much goes out at once, and what does not wait.
 
 use super::pipe::*;
+use crate::common::LSO;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Config, Sender};
 use switchbed_spec::Lso;
@@ -12,7 +13,7 @@ const LARGE: Bytes = Bytes::new(65_536);
 /// The pipe with LSO at its sender.
 fn with_lso(mut pipe: Pipe, max: Bytes, beta: f64) -> Pipe {
     let config: Config = pipe.config.clone();
-    pipe.config = config.with_lso(&Lso { on: true, max, beta, after_cut: false }).unwrap();
+    pipe.config = config.with_lso(&Lso { on: true, max, beta, after_cut: false, ..LSO }).unwrap();
     pipe.sender = Sender::established(&pipe.config);
     pipe
 }
@@ -114,7 +115,7 @@ fn data_waits_after_a_cut_too_where_the_setting_says_so() {
     let settings = Transport { control: CongestionControl::EcnStar, ecn: true, ..settings };
     let mut pipe =
         Pipe::new(&settings).data(|n, _| if n == 0 { Fate::Mark } else { Fate::Deliver });
-    let lso = Lso { on: true, max: LARGE, beta: THIRD, after_cut: true };
+    let lso = Lso { on: true, max: LARGE, beta: THIRD, after_cut: true, ..LSO };
     pipe.config = pipe.config.with_lso(&lso).unwrap();
     pipe.sender = Sender::established(&pipe.config);
     pipe.write(100_000);

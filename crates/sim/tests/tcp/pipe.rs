@@ -34,6 +34,7 @@ pub fn transport() -> Transport {
         sack_blocks: 3,
         rtt_sampling: RttSampling::OneAtATime,
         restart: Restart::AfterRto,
+        pacing: Pacing::Off,
         grow_when_app_limited: true,
         loss_halves: LossHalves::Flight,
         cut: WindowCut::Exact,

@@ -1,7 +1,7 @@
 //! What arrives at a host, and what follows from that.
 
 use super::halves::Expected;
-use super::intake::{Frame, Merged};
+use super::intake::{BUDGET, Frame, GRO_MAX, Merged};
 use super::{Cx, Host, Net, Timer, probes, through};
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, Maybe};
@@ -304,7 +304,10 @@ impl Host {
             intake.due = Time::NEVER;
         }
         let mut waiting = std::mem::take(&mut intake.waiting);
-        for (packet, payload) in waiting.drain(..) {
+        for (nth, (packet, payload)) in waiting.drain(..).enumerate() {
+            if settings.polls && nth > 0 && nth % BUDGET == 0 {
+                self.flush(Time::NEVER, cx, now);
+            }
             let data = match &payload.body {
                 Body::Segment(segment) => {
                     !segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::SYN)
@@ -321,7 +324,7 @@ impl Host {
             // The vector's memory serves again.
             intake.waiting = waiting;
         }
-        self.flush(if coalesces { Time::NEVER } else { now }, cx, now);
+        self.flush(if coalesces || settings.polls { Time::NEVER } else { now }, cx, now);
     }
 
     /// Merges a packet with those of its flow that wait, or lets it wait for the next. What
@@ -338,10 +341,12 @@ impl Host {
         if let Some(nth) = nth {
             let merged = &mut intake.merged[nth];
             let (first, held) = (merged.frame.0, &mut merged.frame.1.body);
+            let headers = packet.len_bytes - segment.len;
             let Body::Segment(held) = held else { return };
             let next = held.offset + u64::from(held.len);
             let alike = first.ecn == packet.ecn && held.flags == segment.flags;
-            let joins = next == segment.offset && alike;
+            let fits = !settings.polls || headers + held.len + segment.len < GRO_MAX;
+            let joins = next == segment.offset && alike && fits;
             if joins {
                 held.len += segment.len;
                 merged.packets += 1;

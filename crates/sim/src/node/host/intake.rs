@@ -11,8 +11,8 @@ use crate::packet::Payload;
 use std::collections::VecDeque;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{Packet, Random};
-use switchbed_spec::Host;
 use switchbed_spec::random::Stream;
+use switchbed_spec::{Host, MergeFlush};
 
 /// A frame: what the network knows of it, and what it carries.
 pub(super) type Frame = (Packet, Payload);
@@ -30,13 +30,18 @@ pub(crate) struct Settings {
     pub(super) merge_packets: u32,
     /// The longest that a packet waits for the next, where no interrupt ends it.
     pub(super) merge_time: Span,
+    /// None waits beyond the poll that brought it, as in Linux's GRO.
+    pub(super) polls: bool,
 }
 
 impl Settings {
     /// A scenario's, if it switches anything on.
     pub(crate) fn of(host: &Host) -> Option<Settings> {
         let Host { coalesce, merge, jitter, .. } = host;
-        let on = *jitter > Span::ZERO || coalesce.time > Span::ZERO || merge.packets > 1;
+        let coalesces = coalesce.time > Span::ZERO;
+        // A poll of one frame has nothing to merge.
+        let merges = merge.packets > 1 && (coalesces || merge.flush == MergeFlush::Time);
+        let on = *jitter > Span::ZERO || coalesces || merges;
         on.then_some(Settings {
             jitter: *jitter,
             frames: match coalesce.frames {
@@ -46,9 +51,15 @@ impl Settings {
             coalesce_time: coalesce.time,
             merge_packets: merge.packets,
             merge_time: merge.time,
+            polls: merge.flush == MergeFlush::Poll,
         })
     }
 }
+
+/// Frames that Linux takes in at a time (NAPI's weight).
+pub(super) const BUDGET: usize = 64;
+/// A merged packet is shorter, headers included (`GRO_LEGACY_MAX_SIZE`).
+pub(super) const GRO_MAX: u32 = 65_536;
 
 /// One host's receiving side.
 #[derive(Debug)]

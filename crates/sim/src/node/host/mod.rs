@@ -36,6 +36,7 @@ use intake::Intake;
 use open::Shared;
 use probes::Probes;
 use std::collections::{BTreeMap, HashMap};
+use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{FlowId, Packet};
 use switchbed_spec::traffic::FlowStart;
@@ -45,8 +46,26 @@ use timers::{Timer, Timers};
 pub(crate) trait Net {
     /// A packet for the card's port.
     fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time);
+    /// The same for a packet whose sender has terms.
+    fn send_on(&mut self, packet: Packet, payload: Payload, hop: Hop, terms: Terms, now: Time);
+    /// When the card's line is free, or has something to send again; [`Time::NEVER`] if it has
+    /// nothing.
+    fn line_next(&mut self, now: Time) -> Time;
+    /// The next data packet that is no longer in the card, of those that nobody has heard of.
+    fn left(&mut self, now: Time) -> Option<Left>;
     /// Word for another host, of a connection.
     fn post(&mut self, to: HostId, flow: FlowId, what: What, now: Time);
+}
+
+/// A data packet is no longer in its host's card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// When its last bit was sent, or it was dropped.
+    pub(crate) at: Time,
+    /// Its sender.
+    pub(crate) conn: ConnId,
+    pub(crate) flow: FlowId,
+    pub(crate) bytes: u32,
 }
 
 /// A flow that a host sends.
@@ -130,6 +149,8 @@ pub(crate) struct Host {
     taken: Vec<u64>,
     /// The ways of connections with something to send, where that is asked.
     unsent: BTreeMap<ConnId, Hop>,
+    /// The wake-up pending for what leaves the card, where connections hear of that.
+    left_armed: Time,
 }
 
 const _: () = assert!(std::mem::offset_of!(Host, timers) == 120, "the next timer is in line 2");
@@ -152,6 +173,7 @@ impl Host {
             probes: Vec::new(),
             taken: Vec::new(),
             unsent: BTreeMap::new(),
+            left_armed: Time::NEVER,
         };
         let own = settings.probes.iter().enumerate().filter(|(_, source)| source.src == id);
         for (number, source) in own {
@@ -199,10 +221,13 @@ impl Host {
     }
 
     /// Its line goes down, or is free again.
-    pub(crate) fn set_up(&mut self, up: bool, now: Time) {
+    pub(crate) fn set_up(&mut self, up: bool, settings: &Settings, now: Time) {
         if let Some(card) = &mut self.card {
             card.set_up(up, now);
             self.arm_card(now);
+        }
+        if settings.tells_left {
+            self.arm_left(now);
         }
     }
 
@@ -304,6 +329,7 @@ impl Host {
             Timer::Processed => self.processed(cx, now),
             Timer::Probe(nth) => self.probe(nth, cx, now),
             Timer::Card => self.card_due(cx, now),
+            Timer::Left => self.left_due(cx, now),
         }
     }
 
@@ -337,11 +363,15 @@ impl Host {
                 return None;
             };
             let (packet, payload, hop) = half.packet(&out, conn);
-            cx.net.send(packet, payload, hop, now);
+            match half.sending.terms().filter(|_| cx.settings.transport.shapes()) {
+                Some(terms) => cx.net.send_on(packet, payload, hop, terms, now),
+                None => cx.net.send(packet, payload, hop, now),
+            }
             Some(packet.len_bytes)
         });
         self.card = Some(card);
         self.arm_card(now);
+        self.watch_line(cx, now);
         for conn in silent {
             self.arm_sender(conn);
             self.note_unsent(conn, cx, now);
@@ -374,6 +404,8 @@ impl Host {
                 card.join(half.group, conn, now);
                 self.arm_card(now);
             }
+        } else if cx.settings.transport.shapes() {
+            self.pump_shaped(conn, cx, now);
         } else {
             while let Some(out) = half.sending.poll_transmit(&cx.settings.transport, now) {
                 let (packet, payload, hop) = half.packet(&out, conn);
@@ -384,6 +416,56 @@ impl Host {
         if cx.settings.tells_unsent {
             self.note_unsent(conn, cx, now);
         }
+    }
+
+    /// Has a sender send whose packets have terms.
+    #[cold]
+    fn pump_shaped<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.senders[conn];
+        while let Some(out) = half.sending.poll_transmit(&cx.settings.transport, now) {
+            let (packet, payload, hop) = half.packet(&out, conn);
+            match half.sending.terms() {
+                Some(terms) => cx.net.send_on(packet, payload, hop, terms, now),
+                None => cx.net.send(packet, payload, hop, now),
+            }
+        }
+        let until = half.sending.paced_until();
+        if until < half.armed {
+            half.armed = until;
+            let timer = Timer::Sender { conn, flow: half.flow };
+            self.timers.push(until, timer);
+        }
+        self.watch_line(cx, now);
+    }
+
+    /// Sees to it that connections hear of what leaves the card.
+    fn watch_line<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        if cx.settings.tells_left {
+            let next = cx.net.line_next(now);
+            self.arm_left(next);
+        }
+    }
+
+    fn arm_left(&mut self, at: Time) {
+        if at < self.left_armed {
+            self.left_armed = at;
+            self.wake(at, Timer::Left);
+        }
+    }
+
+    /// Packets have left the card: their connections may send on.
+    fn left_due<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        if self.left_armed != now {
+            return;
+        }
+        self.left_armed = Time::NEVER;
+        while let Some(left) = cx.net.left(now) {
+            let Some(half) = self.senders.get_mut(left.conn) else { continue };
+            if half.flow == left.flow && half.open && half.sending.left_card(left.bytes) {
+                self.pump_sender(left.conn, cx, now);
+            }
+        }
+        self.watch_line(cx, now);
     }
 
     /// Sees to it that a sender is woken when it is due; a wake-up that is too early is harmless.

@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     /// As fast as word can get from one host to another.
     pub(crate) lookahead: Span,
     pub(super) reaction: Option<Reaction>,
+    /// Connections hear when their packets have left the card (small queues).
+    pub(crate) tells_left: bool,
     pub(super) intake: Option<intake::Settings>,
     pub(super) probes: Vec<Source>,
     /// Room for each source's samples.
@@ -44,6 +46,7 @@ impl Settings {
             ecmp_by_row: run.ecmp_by_row,
             lookahead,
             reaction: *reaction,
+            tells_left: host.small_queues.on && transport.control.about().tcp,
             intake: intake::Settings::of(host),
             probe_samples: measure.samples / (probes.len() as u64).max(1),
             probes,

@@ -23,6 +23,8 @@ pub(super) enum Timer {
     Probe(u32),
     /// The card may send.
     Card,
+    /// A packet has left the card.
+    Left,
 }
 
 /// A host's timers. None is taken back: one that comes too early does nothing.

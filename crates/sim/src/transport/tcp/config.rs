@@ -3,11 +3,11 @@
 use super::{Flags, Segment};
 use std::fmt;
 use switchbed_qdisc::units::Span;
-use switchbed_spec::Lso;
 use switchbed_spec::param::{Params, Unfit};
 use switchbed_spec::transport::{
-    CongestionControl, LossHalves, Reduction, Restart, RttSampling, Transport, WindowCut,
+    CongestionControl, LossHalves, Pacing, Reduction, Restart, RttSampling, Transport, WindowCut,
 };
+use switchbed_spec::{Autosize, Host, Lso, NicQueue};
 
 /// TCP's settings, built once and passed to every call.
 #[derive(Clone, Debug)]
@@ -49,6 +49,17 @@ pub struct Config {
     pub(super) lso_beta: f64,
     /// Data waits after a cut for a mark, too.
     pub(super) lso_after_cut: bool,
+    /// What makes segments smaller.
+    pub(super) autosize: Autosize,
+    /// The largest segment's bytes, not rounded.
+    pub(super) gso_max: u64,
+    /// Packets leave at the pacing rate, and wait for that in the card.
+    pub(super) paced: bool,
+    pub(super) paced_by_card: bool,
+    /// Bytes in the card that are enough of a connection that is not paced; 0: nothing is.
+    pub(super) small_queue_limit: u64,
+    /// One of these three is on.
+    pub(super) shapes: bool,
 }
 
 /// A setting that TCP cannot work with.
@@ -111,6 +122,12 @@ impl Config {
             lso_max: 0,
             lso_beta: 1.0,
             lso_after_cut: false,
+            autosize: Autosize::Off,
+            gso_max: 0,
+            paced: t.pacing == Pacing::Linux,
+            paced_by_card: false,
+            small_queue_limit: 0,
+            shapes: t.pacing == Pacing::Linux,
         })
     }
 
@@ -127,7 +144,32 @@ impl Config {
             format!("{}, must hold a packet's payload, {mss}B", lso.max)
         })?;
         let lso_max = lso.max.get() / mss * mss;
-        Ok(Config { lso_max, lso_beta: lso.beta, lso_after_cut: lso.after_cut, ..self })
+        Ok(Config {
+            lso_max,
+            lso_beta: lso.beta,
+            lso_after_cut: lso.after_cut,
+            autosize: lso.autosize,
+            gso_max: lso.max.get(),
+            shapes: self.shapes || lso.autosize != Autosize::Off,
+            ..self
+        })
+    }
+
+    /// The same on such hosts.
+    pub fn on(self, host: &Host) -> Result<Config, BadSetting> {
+        let config = self.with_lso(&host.lso)?;
+        let small = host.small_queues;
+        Ok(Config {
+            paced_by_card: host.nic == NicQueue::Fq,
+            small_queue_limit: if small.on { small.limit.get() } else { 0 },
+            shapes: config.shapes || small.on,
+            ..config
+        })
+    }
+
+    /// Whether something has to be known of a sender's way out.
+    pub(crate) fn shapes(&self) -> bool {
+        self.shapes
     }
 
     /// A segment's length on the wire in bytes: payload, headers, and 2 + 8n for n SACK blocks.

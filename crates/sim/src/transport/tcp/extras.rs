@@ -3,6 +3,7 @@
 
 use super::Config;
 use super::lso::Lso;
+use super::outlet::Outlet;
 use super::reduction::Reduction;
 use switchbed_spec::transport;
 
@@ -15,11 +16,14 @@ pub(super) struct Extras {
     pub(super) reduction: Option<Reduction>,
     /// Large segment offload.
     pub(super) lso: Lso,
+    /// What is known of the way out.
+    pub(super) outlet: Outlet,
 }
 
 impl Extras {
     pub(super) fn new(config: &Config) -> Option<Box<Extras>> {
-        let any = config.lso_max > 0 || config.reduction != transport::Reduction::AtOnce;
+        let any =
+            config.lso_max > 0 || config.shapes || config.reduction != transport::Reduction::AtOnce;
         any.then(Box::default)
     }
 

@@ -13,6 +13,7 @@ use super::Config;
 use super::extras::Extras;
 use super::sender::Sender;
 use switchbed_qdisc::units::{Span, Time};
+use switchbed_spec::Autosize;
 
 /// Two clock ticks of 1 ms (condition 6).
 const LONGEST: Span = Span::from_ms(2);
@@ -21,7 +22,7 @@ const LONGEST: Span = Span::from_ms(2);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lso {
     /// The end of the segment that is being handed over.
-    end: u64,
+    pub(super) end: u64,
     /// Since when new data has waited; [`Time::NEVER`] if none waits.
     since: Time,
 }
@@ -38,7 +39,7 @@ impl Sender {
         let mss = config.mss as u64;
         let packets = self.window(config) / mss;
         let share = (config.lso_beta * packets as f64).ceil() as u64;
-        (share.max(1) * mss).min(config.lso_max)
+        (share.max(1) * mss).min(self.largest_segment(config))
     }
 
     /// Whether new data is held back, with `in_flight` bytes in the network.
@@ -50,6 +51,11 @@ impl Sender {
         let open = self.loss.is_none() && !cut;
         let left = self.unsent();
         let nxt = self.nxt;
+        // As Linux has it, what is worth sending is not all that is sent.
+        let most = match config.autosize {
+            Autosize::Off => segment,
+            _ => self.largest_segment(config),
+        };
         let Some(Extras { lso, .. }) = self.extras.as_deref_mut() else { return false };
         if nxt < lso.end || left == 0 {
             return false;
@@ -63,7 +69,7 @@ impl Sender {
             return true;
         }
         lso.since = Time::NEVER;
-        lso.end = nxt + segment.min(allowed);
+        lso.end = nxt + most.min(allowed);
         false
     }
 }

@@ -15,6 +15,7 @@
 //! | `extras` | what settings beyond those need; the others do not carry it along |
 //! | `reduction` | the window's way down after a cut: PRR (RFC 9937), rate halving |
 //! | `lso` | the sending half where the host offloads large segments |
+//! | `outlet` | the sending half's way out: pacing rate, small queues |
 //! | `control` | the congestion window, with a control of crate `congestion` |
 //! | `rtt` | RFC 6298's estimate and timeout |
 //! | `receiver` | the receiving half: order, delayed ACKs, SACK blocks, ECN echo |
@@ -28,6 +29,7 @@ mod control;
 mod extras;
 mod loss;
 mod lso;
+mod outlet;
 mod ranges;
 mod receiver;
 mod reduction;

@@ -233,6 +233,15 @@ impl Sender {
     /// The next segment to send, if window and data allow one.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Segment> {
+        if config.shapes {
+            return self.poll_shaped(config, now);
+        }
+        self.poll_any(config, now)
+    }
+
+    /// The same, whatever the way out.
+    #[inline(always)]
+    pub(super) fn poll_any(&mut self, config: &Config, now: Time) -> Option<Segment> {
         if self.loss.is_some() {
             return self.poll_repair(config, now);
         }
@@ -337,6 +346,9 @@ impl Sender {
         };
         self.rtt.sample(now.since(sent_at));
         self.backoff = 0;
+        if config.shapes {
+            self.sample_outlet(now.since(sent_at));
+        }
     }
 
     /// An ACK with ECE, before which `flight` bytes were out: the window is cut at most once

@@ -1,0 +1,256 @@
+//! A sender's way out, where its host has one to heed: the rate that Linux gives a socket, segments
+//! as large as that rate says, packets that leave when it says (pacing), and no more handed to the
+//! card than it says (TCP small queues).
+//!
+//! The rules are those of net/ipv4/tcp_output.c and tcp_input.c: `tcp_update_pacing_rate`,
+//! `tcp_tso_autosize`, `tcp_update_skb_after_send`, `tcp_pacing_check`, `tcp_small_queue_check`.
+//! Otherwise than there, the rate is worked out when it is asked for (between two ACKs the same
+//! but for what has been sent since), bytes in the card are those on the wire rather than of the
+//! kernel's memory, and all that is sent while losses are repaired counts as retransmitted.
+
+use super::extras::Extras;
+use super::sender::Sender;
+use super::{Config, Segment};
+use std::collections::VecDeque;
+use switchbed_qdisc::fq::Terms;
+use switchbed_qdisc::units::{PS_PER_S, Span, Time};
+use switchbed_spec::Autosize;
+
+/// So much of the rate is a segment, and may wait in the card: 1 / 2^10 s (`sk_pacing_shift`).
+const SHIFT: u32 = 10;
+/// A segment grows by the largest one, halved for every so many microseconds of the least RTT
+/// (`tcp_tso_rtt_log`).
+const RTT_LOG: u32 = 9;
+/// The packets of a segment at least (`tcp_min_tso_segs`).
+const LEAST_PACKETS: u64 = 2;
+/// So many packets of a connection are not paced.
+const UNPACED: u64 = 10;
+
+/// What is known of it.
+#[derive(Clone, Debug)]
+pub(super) struct Outlet {
+    /// When the next segment may leave.
+    next: Time,
+    /// Packets sent.
+    packets: u64,
+    /// The least RTT; the longest span without a sample.
+    min_rtt: Span,
+    /// Of each segment in the card the bytes, the oldest first, and of all.
+    segments: VecDeque<u64>,
+    held: u64,
+    /// Bytes of the oldest that have left.
+    left: u64,
+    /// Bytes of payload of the segment that was sent last.
+    last: u64,
+    /// That one's rest is handed over.
+    open: bool,
+    /// The card holds enough: who waits for it to send some.
+    throttled: bool,
+    /// When the next segment may leave, if one waits for that.
+    waits: Time,
+    /// Of the packet sent last.
+    terms: Terms,
+}
+
+const AT_ONCE: Terms = Terms { not_before: Time::ZERO, joined: false };
+
+impl Default for Outlet {
+    fn default() -> Outlet {
+        Outlet {
+            next: Time::ZERO,
+            packets: 0,
+            min_rtt: Span::MAX,
+            segments: VecDeque::new(),
+            held: 0,
+            left: 0,
+            last: 0,
+            open: false,
+            throttled: false,
+            waits: Time::NEVER,
+            terms: AT_ONCE,
+        }
+    }
+}
+
+impl Sender {
+    fn outlet(&self) -> Option<&Outlet> {
+        self.extras.as_deref().map(|extras| &extras.outlet)
+    }
+
+    fn outlet_mut(&mut self) -> Option<&mut Outlet> {
+        self.extras.as_deref_mut().map(|extras| &mut extras.outlet)
+    }
+
+    /// An RTT sample.
+    #[cold]
+    pub(super) fn sample_outlet(&mut self, rtt: Span) {
+        if let Some(outlet) = self.outlet_mut() {
+            outlet.min_rtt = outlet.min_rtt.min(rtt);
+        }
+    }
+
+    /// Linux's pacing rate in bytes of payload a second: twice what the window and the RTT come
+    /// to while slow start is not near its end, else 1.2 times. Without an RTT there is none.
+    pub fn pacing_rate(&self, config: &Config) -> Option<u64> {
+        let srtt = self.srtt()?.as_ps();
+        let cwnd = self.cwnd();
+        let percent = if cwnd < self.ssthresh() / 2.0 { 200 } else { 120 };
+        let mss = u64::from(config.mss);
+        let packets = (cwnd as u64).max((self.sent - self.una).div_ceil(mss));
+        let per_second = u128::from(mss * packets * percent) * u128::from(PS_PER_S);
+        u64::try_from(per_second / (100 * u128::from(srtt))).ok()
+    }
+
+    /// The largest segment in bytes of payload, in whole packets.
+    pub(super) fn largest_segment(&self, config: &Config) -> u64 {
+        let (most, mss) = (config.lso_max, u64::from(config.mss));
+        if config.autosize == Autosize::Off {
+            return most;
+        }
+        let Some(rate) = self.pacing_rate(config) else { return most };
+        let mut bytes = rate >> SHIFT;
+        let rtt = self.outlet().map_or(Span::MAX, |outlet| outlet.min_rtt);
+        let halvings = (rtt.as_ps() / 1_000_000) >> RTT_LOG;
+        if config.autosize == Autosize::RateAndRtt && halvings < u64::from(u32::BITS) {
+            bytes += config.gso_max >> halvings;
+        }
+        (bytes / mss).max(LEAST_PACKETS).saturating_mul(mss).min(most)
+    }
+
+    /// The next segment of a sender whose host has a say in it.
+    #[cold]
+    pub(super) fn poll_shaped(&mut self, config: &Config, now: Time) -> Option<Segment> {
+        let rest = self.in_segment();
+        if !rest && self.held_back(config, now) {
+            return None;
+        }
+        let Some(segment) = self.poll_any(config, now) else {
+            if let Some(outlet) = self.outlet_mut() {
+                outlet.open = false;
+            }
+            return None;
+        };
+        self.handed_over(config, &segment, rest, now);
+        Some(segment)
+    }
+
+    /// Whether what is sent next belongs to the segment that is being handed over.
+    fn in_segment(&self) -> bool {
+        let amid = |extras: &Extras| extras.outlet.open && self.nxt < extras.lso.end;
+        self.loss.is_none() && self.extras.as_deref().is_some_and(amid)
+    }
+
+    /// Whether it is not time for the next segment yet, or the card has enough.
+    fn held_back(&mut self, config: &Config, now: Time) -> bool {
+        let repairing = self.loss.is_some();
+        if !repairing && self.unsent() == 0 {
+            return false;
+        }
+        let enough = (config.small_queue_limit > 0).then(|| self.small_queue(config));
+        let flight = self.sent - self.una;
+        let Some(outlet) = self.outlet_mut() else { return false };
+        outlet.open = false;
+        outlet.waits = Time::NEVER;
+        if config.paced && !config.paced_by_card && outlet.next > now {
+            outlet.waits = outlet.next;
+            return true;
+        }
+        // Nothing but one segment unacknowledged: an ACK would be late in waking it.
+        outlet.throttled =
+            enough.is_some_and(|enough| outlet.held >= enough) && flight > outlet.last;
+        outlet.throttled
+    }
+
+    /// So many bytes in the card are enough.
+    fn small_queue(&self, config: &Config) -> u64 {
+        let (mss, header) = (u64::from(config.mss), u64::from(config.header));
+        let segment = match config.lso_max {
+            0 => mss,
+            _ => self.largest_segment(config).min(self.unsent()).max(mss),
+        };
+        let segment = segment + segment.div_ceil(mss) * header;
+        let rate = self.pacing_rate(config).unwrap_or(u64::MAX);
+        let mut enough = (2 * segment).max(rate >> SHIFT);
+        if !config.paced {
+            enough = enough.min(config.small_queue_limit);
+        }
+        if self.loss.is_some() { enough.saturating_mul(2) } else { enough }
+    }
+
+    /// A packet goes to the card; `rest`: of the segment before it.
+    fn handed_over(&mut self, config: &Config, packet: &Segment, rest: bool, now: Time) {
+        let rate = if config.paced { self.pacing_rate(config) } else { None };
+        let written = self.written();
+        let Some(Extras { lso, outlet, .. }) = self.extras.as_deref_mut() else { return };
+        let end = lso.end;
+        if packet.len == 0 {
+            outlet.terms = AT_ONCE;
+            return;
+        }
+        let bytes = u64::from(config.wire_bytes(packet));
+        if rest {
+            outlet.terms.joined = true;
+        } else {
+            let new = packet.offset + u64::from(packet.len);
+            outlet.open = new == self.nxt && new < end;
+            // All of a segment is known when its first packet leaves.
+            let whole =
+                if outlet.open { end.min(written) - packet.offset } else { packet.len.into() };
+            outlet.last = whole;
+            outlet.packets += whole.div_ceil(config.mss.into());
+            let start = outlet.next.max(now);
+            if config.paced {
+                let not_before = if config.paced_by_card { start } else { Time::ZERO };
+                outlet.terms = Terms { not_before, joined: false };
+                let late = start.since(outlet.next);
+                outlet.next = start;
+                if let Some(rate) = rate.filter(|&rate| rate > 0)
+                    && outlet.packets >= UNPACED
+                {
+                    let ps = u128::from(whole) * u128::from(PS_PER_S) / u128::from(rate);
+                    let takes = Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX / 2));
+                    outlet.next = start + (takes - late.min(takes / 2));
+                }
+            } else {
+                outlet.terms = AT_ONCE;
+            }
+        }
+        if config.small_queue_limit > 0 {
+            match outlet.segments.back_mut().filter(|_| rest) {
+                Some(segment) => *segment += bytes,
+                None => outlet.segments.push_back(bytes),
+            }
+            outlet.held += bytes;
+        }
+    }
+
+    /// A packet of so many bytes has left the card, or was lost there; whether that lets the
+    /// sender go on.
+    pub fn left_card(&mut self, bytes: u32) -> bool {
+        let Some(outlet) = self.outlet_mut() else { return false };
+        outlet.left += u64::from(bytes);
+        while let Some(&first) = outlet.segments.front()
+            && first <= outlet.left
+        {
+            outlet.segments.pop_front();
+            outlet.left -= first;
+            outlet.held -= first;
+        }
+        outlet.throttled
+    }
+
+    /// Bytes that it has handed to the card in segments of which something is there still.
+    pub fn held_by_card(&self) -> u64 {
+        self.outlet().map_or(0, |outlet| outlet.held)
+    }
+
+    /// The terms of the packet sent last.
+    pub(in crate::transport) fn terms(&self) -> Terms {
+        self.outlet().map_or(AT_ONCE, |outlet| outlet.terms)
+    }
+
+    /// When a segment that waits for it may leave; [`Time::NEVER`] if none does.
+    pub(in crate::transport) fn paced_until(&self) -> Time {
+        self.outlet().map_or(Time::NEVER, |outlet| outlet.waits)
+    }
+}

@@ -1,0 +1,284 @@
+//! What waits in a sender's own card, and when it leaves: queues, pacing, small queues, segments
+//! as large as the rate says.
+
+use crate::common::*;
+use proptest::prelude::*;
+use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_sim::{FlowRecord, PortReport, Simulation};
+use switchbed_spec::*;
+
+const MS: fn(u64) -> Span = Span::from_ms;
+
+/// A flow of so many packets on a warm connection over 2 ms of links, before whose first ACK all
+/// of a window of 20 has been sent: when its last packet's first bit leaves, in ps.
+fn leaves(host: impl Fn(Host) -> Host, transport: impl Fn(Transport) -> Transport, n: u64) -> u64 {
+    let mut scenario = star(2);
+    if let Topology::Star(star) = &mut scenario.topology {
+        star.delay = MS(1);
+    }
+    scenario.host = host(scenario.host);
+    scenario.transport = transport(Transport {
+        warm: Some(Warm { cwnd: 20.0, srtt: Span::from_us(100) }),
+        rto_min: MS(100),
+        ..scenario.transport
+    });
+    scenario.measure.fct_end = FctEnd::Received;
+    let (_file, traffic) = list(&[(0.0, 0, 1, n * 1460)], Connections::Persistent);
+    scenario.traffic = traffic;
+    let (_, records) = run(&scenario);
+    let end = records[0].end.expect("finished");
+    // Two links of 1 ms and 1.2 us for each of the packet's transmissions.
+    end.as_ps() - 2 * 1_000_000_000 - 2 * 1_200_000
+}
+
+fn paced(transport: Transport) -> Transport {
+    Transport { pacing: Pacing::Linux, ..transport }
+}
+
+fn with_nic(nic: NicQueue) -> impl Fn(Host) -> Host {
+    move |host| Host { nic, ..host }
+}
+
+#[test]
+fn a_paced_packet_leaves_when_the_rate_says() {
+    // The window is under half of the threshold: 2 * 20 * 1460 B / 100 us is a packet each
+    // 2.5 us. The first ten leave at line rate, 1.2 us each, and those behind them catch up.
+    for (n, ps) in [
+        (10, 9 * 1_200_000),
+        (11, 10 * 1_200_000),
+        (18, 17 * 1_200_000),
+        (19, 9 * 2_500_000),
+        (20, 10 * 2_500_000),
+    ] {
+        for nic in [NicQueue::Fq, NicQueue::Unlimited] {
+            assert_eq!(leaves(with_nic(nic), paced, n), ps, "{n} packets, {nic:?}");
+        }
+        assert_eq!(leaves(with_nic(NicQueue::Fq), |t| t, n), (n - 1) * 1_200_000);
+    }
+    // Near the threshold, 1.2 times: 4 166 666 ps and two thirds.
+    let near = |transport| Transport { initial_ssthresh: 30, ..paced(transport) };
+    for nic in [NicQueue::Fq, NicQueue::Unlimited] {
+        assert_eq!(leaves(with_nic(nic), near, 20), 10 * 4_166_666, "{nic:?}");
+    }
+}
+
+#[test]
+fn a_paced_segment_leaves_in_one_piece_and_the_next_waits_for_all_of_it() {
+    // Segments of a third of the window, 7 packets, at 2.5 us a packet: the second has the
+    // tenth packet, so that the third waits for seven packets' time.
+    let lso = Lso { on: true, after_cut: true, ..LSO };
+    let host = |host| Host { lso, ..with_nic(NicQueue::Fq)(host) };
+    assert_eq!(leaves(host, paced, 14), 13 * 1_200_000);
+    assert_eq!(leaves(host, paced, 15), 7 * 2_500_000);
+    assert_eq!(leaves(host, paced, 20), 7 * 2_500_000 + 5 * 1_200_000);
+}
+
+/// A host's card after a run.
+fn card(simulation: &mut Simulation, host: u32) -> PortReport {
+    let name = format!("host{host}");
+    simulation.port_reports().into_iter().find(|r| r.info.name == name).expect("there")
+}
+
+/// Two flows of 1000 packets from host 0, with windows for all of it.
+fn two_flows(nic: NicQueue, small_queues: SmallQueues) -> (Simulation, Vec<FlowRecord>) {
+    let mut scenario = star(2);
+    scenario.scheme = scheme("none", packets(1));
+    scenario.transport.initial_window = 1000;
+    scenario.host = Host { nic, small_queues, ..scenario.host };
+    scenario.measure.queues = QueueProbe::Ports(vec!["host0".into()]);
+    let rows = [(0.0, 0, 1, 1_460_000), (0.0, 0, 1, 1_460_000)];
+    let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
+    scenario.traffic = traffic;
+    run(&scenario)
+}
+
+fn small(limit: u64) -> SmallQueues {
+    SmallQueues { on: true, limit: Bytes::new(limit) }
+}
+
+const OFF: SmallQueues = SmallQueues { on: false, limit: Bytes::new(1 << 20) };
+const SHORT: NicQueue = NicQueue::Fifo(NicFifo { buffer: Bytes::new(150_000) });
+
+#[test]
+fn a_card_drops_unless_it_is_unlimited_or_connections_wait_for_it() {
+    for (nic, small_queues, drops) in [
+        (SHORT, OFF, true),
+        (NicQueue::Unlimited, OFF, false),
+        (NicQueue::Fq, OFF, true),
+        (SHORT, small(60_000), false),
+        (NicQueue::Fq, small(60_000), false),
+    ] {
+        let (mut simulation, records) = two_flows(nic, small_queues);
+        let report = card(&mut simulation, 0);
+        assert_eq!(report.counters.dropped() > 0, drops, "{nic:?} {small_queues:?}");
+        let repaired = records.iter().any(|record| record.retransmissions > 0);
+        assert_eq!(repaired, drops, "{nic:?} {small_queues:?}");
+        assert!(records.iter().all(|record| Some(record.received) == record.size));
+        // The line is busy throughout where nothing is lost: 2000 packets of 1.2 us.
+        if !drops {
+            let last = records.iter().filter_map(|record| record.end).max().expect("ended");
+            assert!(last.as_ps() < 2_000 * 1_200_000 + 10_000_000, "{nic:?}: {last}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_has_two_packets_in_its_card_or_the_limit() {
+    // Without an RTT the rate is unbounded: the limit counts. 40 packets of 1500 bytes are
+    // enough, one of them on the line; and two packets at the least whatever it says.
+    for (limit, queued) in [(60_000, 2 * 40 - 1), (59_999, 2 * 40 - 1), (60_001, 2 * 41 - 1)] {
+        let (mut simulation, _) = two_flows(NicQueue::Unlimited, small(limit));
+        let (_, all) = card(&mut simulation, 0).lengths.expect("measured");
+        assert_eq!(all.max_bytes, queued * 1500, "{limit}");
+    }
+}
+
+/// The line of the measurement in Linux 6.12 (20 Mbps, 20 ms): what the card's queue held at
+/// most, its drops, and packets a segment.
+#[test]
+fn a_queue_in_front_of_a_slow_line_is_two_segments_as_in_linux() {
+    let mut scenario = long_lived(star(2), &[0], Span::from_ms(6_000));
+    if let Topology::Star(star) = &mut scenario.topology {
+        (star.rate, star.delay) = (Rate::from_mbps(20), MS(5));
+    }
+    scenario.scheme = scheme("none", packets(1));
+    scenario.switch.buffer = packets(1000);
+    scenario.host.nic = NicQueue::Fifo(NicFifo { buffer: packets(1000) });
+    scenario.host.lso = Lso { on: true, autosize: Autosize::RateAndRtt, ..LSO };
+    scenario.measure.queues = QueueProbe::Ports(vec!["host0".into()]);
+    let cubic = CubicParams { c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: true };
+    scenario.transport = Transport {
+        control: CongestionControl::Cubic(cubic),
+        initial_window: 10,
+        initial_ssthresh: 100_000,
+        receive_window: 4096,
+        rto_initial: MS(1000),
+        rto_min: MS(200),
+        rtt_sampling: RttSampling::EveryAck,
+        restart: Restart::AfterRto,
+        grow_when_app_limited: false,
+        cut: WindowCut::Exact,
+        ecn: false,
+        ..scenario.transport
+    };
+    let mut longest = Vec::new();
+    for small_queues in [OFF, small(1 << 20), small(100 << 20)] {
+        scenario.host.small_queues = small_queues;
+        let (mut simulation, _) = run(&scenario);
+        let report = card(&mut simulation, 0);
+        let (_, all) = report.lengths.expect("measured");
+        longest.push((all.max_bytes, report.counters.dropped() > 0));
+        if small_queues.on {
+            assert!(report.utilisation > 0.9, "{}", report.utilisation);
+        }
+    }
+    assert!(longest[0].0 > 1_000_000, "{longest:?}");
+    // Linux: 18 168 bytes, two segments of six packets. Whatever the limit.
+    assert_eq!(longest[1], longest[2]);
+    assert!((9_000..=18_000).contains(&longest[1].0) && !longest[1].1, "{longest:?}");
+}
+
+#[test]
+fn a_light_flow_does_not_wait_for_a_heavy_one_in_a_fair_queue() {
+    // A packet each 100 us beside a flow that fills the card.
+    let end = |nic, small_queues| {
+        let mut scenario = star(3);
+        scenario.scheme = scheme("none", packets(1));
+        scenario.transport.initial_window = 1000;
+        scenario.host = Host { nic, small_queues, ..scenario.host };
+        let mut rows = vec![(0.0, 0, 1, 1_460_000)];
+        rows.extend((1..10).map(|nth| (f64::from(nth) * 1e-4, 0, 2, 1460)));
+        let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
+        scenario.traffic = traffic;
+        let (_, records) = run(&scenario);
+        let fct = |r: &FlowRecord| r.end.expect("ended").since(r.start).as_ps();
+        records[1..].iter().map(fct).max().expect("some")
+    };
+    let alone = 2 * 1_200_000 + 4 * 1_000_000 + 2 * 32_000;
+    assert!(end(NicQueue::Unlimited, OFF) > alone + 500_000_000);
+    // Small queues alone: what the heavy flow may have in the card is ahead of it.
+    let waits = end(NicQueue::Unlimited, small(60_000));
+    assert!((alone + 30_000_000..alone + 50_000_000).contains(&waits), "{waits}");
+    // A fair queue: the packet on the line, and no more than the rest of a turn of two.
+    let waits = end(NicQueue::Fq, small(60_000));
+    assert!((alone..=alone + 3 * 1_200_000).contains(&waits), "{waits}");
+}
+
+/// Random flows through cards of every kind.
+fn random_hosts() -> impl Strategy<Value = (Scenario, Vec<(f64, u32, u32, u64)>)> {
+    let flow = (0..200u32, 0..3u32, 1..120_000u64);
+    let flows = prop::collection::vec(flow, 1..20);
+    let nics =
+        [NicQueue::Fq, NicQueue::Unlimited, NicQueue::Fifo(NicFifo { buffer: packets(4000) })];
+    let settings = (prop::sample::select(nics.to_vec()), 1..40u64, any::<[bool; 4]>(), 0..3u8);
+    (flows, settings).prop_map(
+        |(flows, (nic, limit, [pace, segments, slow, batches], autosize))| {
+            let mut scenario = star(4);
+            scenario.switch.buffer = packets(if slow { 15 } else { 200 });
+            scenario.host.nic = nic;
+            scenario.host.small_queues = small(limit * 1500);
+            let autosize =
+                [Autosize::Off, Autosize::Rate, Autosize::RateAndRtt][usize::from(autosize)];
+            scenario.host.lso = Lso { on: segments, autosize, ..LSO };
+            if batches {
+                scenario.host.jitter = Span::from_us(1);
+                scenario.host.coalesce = Coalesce { frames: 8, time: Span::from_us(10) };
+                scenario.host.merge = Merge { packets: 64, flush: MergeFlush::Poll, ..MERGE };
+            }
+            scenario.transport.pacing = if pace { Pacing::Linux } else { Pacing::Off };
+            let rows = flows.iter().map(|&(at, src, size)| (f64::from(at) * 1e-6, src, 3, size));
+            (scenario, rows.collect())
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn nothing_is_lost_in_a_card_and_every_flow_ends((scenario, rows) in random_hosts()) {
+        let mut scenario = scenario;
+        let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
+        scenario.traffic = traffic;
+        scenario.run.until = Some(Span::from_ms(60_000));
+        let (mut simulation, records) = run(&scenario);
+        for record in &records {
+            prop_assert!(record.end.is_some(), "{:?}", record);
+            prop_assert_eq!(Some(record.received), record.size);
+        }
+        for report in simulation.port_reports() {
+            let counters = &report.counters;
+            if !report.info.is_switch() {
+                prop_assert_eq!(counters.dropped(), 0);
+            }
+            prop_assert_eq!(counters.arrived, counters.sent + counters.dropped());
+        }
+    }
+
+    /// One flow of a host: its card never holds more than is enough and one segment that was
+    /// handed over just before.
+    #[test]
+    fn a_flow_never_holds_more_in_its_card_than_the_limit(
+        (scenario, rows) in random_hosts(), limit in 3..60u64,
+    ) {
+        let mut scenario = scenario;
+        scenario.host.small_queues = small(limit * 1500);
+        scenario.host.lso.on = false;
+        scenario.transport.pacing = Pacing::Off;
+        scenario.switch.buffer = packets(2000);
+        scenario.measure.queues =
+            QueueProbe::Ports((0..3).map(|host| format!("host{host}")).collect());
+        let mut seen = [false; 3];
+        let alone = |row: &&(f64, u32, u32, u64)| !std::mem::replace(&mut seen[row.1 as usize], true);
+        let rows: Vec<_> = rows.iter().filter(alone).copied().collect();
+        let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
+        scenario.traffic = traffic;
+        let (mut simulation, records) = run(&scenario);
+        prop_assert!(records.iter().all(|record| record.retransmissions == 0));
+        for host in 0..3 {
+            let (_, all) = card(&mut simulation, host).lengths.expect("measured");
+            // One packet of them is on the line.
+            prop_assert!(all.max_bytes <= (limit - 1) * 1500, "{} of {limit} packets", all.max_bytes);
+        }
+    }
+}
