@@ -2,8 +2,8 @@
 //! began, W(t) = C·(t − K)³ + W_max, which flattens out around the window at the last cut;
 //! never below what AIMD with the same cut, as fair as Reno, would have.
 //!
-//! Windows are in packets, times in seconds, so that C is in packets/s³. Not modelled:
-//! HyStart++ (section 4.10) and undoing spurious cuts (section 4.9).
+//! Windows are in packets, times in seconds, so that C is in packets/s³. HyStart++ (section
+//! 4.10) is slow start's (`hystart`). Not modelled: undoing spurious cuts (section 4.9).
 
 use crate::{About, Control, Mark};
 use std::ops::Deref;

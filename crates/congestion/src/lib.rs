@@ -14,6 +14,7 @@ mod control;
 mod cubic;
 mod dctcp;
 mod ecn_star;
+pub mod hystart;
 mod registry;
 mod reno;
 mod udp;

@@ -29,10 +29,38 @@ params! {
         rto_min: Span;
         /// Ceiling of the retransmission timeout (RFC 6298: at least 60 s).
         rto_max: Span;
+        /// How slow start grows. bytes: by what an ACK covers, at most abc_limit packets (RFC 5681,
+        /// equation 2; RFC 3465). acks: a packet an ACK (ns-2; Linux up to 3.12). segments-and-one:
+        /// by the segments that an ACK covers, up to a packet over ssthresh (Linux 3.13 to 3.18).
+        /// segments: the same up to ssthresh, and with the rest as in congestion avoidance (Linux
+        /// since 4.0).
+        slow_start: SlowStart;
+        /// The most packets that an ACK adds with slow_start = bytes (RFC 3465's L); 1 in the slow
+        /// start after a timeout.
+        abc_limit: u32 as count(1, 1000);
+        /// When slow start ends before a loss or a mark. off: at ssthresh alone. linux: with cubic,
+        /// at a train of ACKs or at longer round trips (tcp_cubic.c since 5.5); with others never.
+        /// plus-plus: at longer round trips, after slowing down (RFC 9406).
+        hystart: Hystart;
+        /// How the window grows in congestion avoidance where the control has no rule of its own.
+        /// bytes: by 1/cwnd of a packet for each packet acknowledged. acks: by a packet every cwnd
+        /// ACKs (ns-2). acks-and-one: every cwnd + 1 ACKs (Linux up to 3.18). segments: every cwnd
+        /// segments acknowledged (Linux since 4.0).
+        avoidance: Avoidance;
         /// Full segments that an ACK may cover; 1 is an ACK a packet.
         ack_every: u32 as count(1, 1000);
         /// The longest that an ACK is held back when ack_every is over 1 (Linux: 40 ms).
         ack_delay: Span;
+        /// The delay follows the gaps between arrivals, from ack_delay up to this and the handshake's
+        /// round trip (Linux: 200 ms). Default: ack_delay.
+        ack_delay_max: Span, follows ack_delay;
+        /// ACKs that go out for a packet each at a connection's start, after a pause of more than
+        /// rto_min, and after repeated data (Linux: 16). With any, other ACKs are for more than
+        /// ack_every - 1 full segments.
+        quick_acks: u32 as count(0, 1000);
+        /// A segment that is not full is acknowledged at once, since the application has read all
+        /// then (Linux).
+        ack_short: bool;
         /// SACK blocks that an ACK may carry (RFC 2018), 8 bytes each and 2 more; 0 switches SACK
         /// off.
         sack_blocks: u8 as count(0, 3);
@@ -41,7 +69,9 @@ params! {
         rtt_sampling: RttSampling;
         /// What an idle sender's window becomes. keep: nothing changes. after-rto: the initial
         /// window after idling longer than the RTO (RFC 5681, section 4.1). after-unclamped-rto:
-        /// the same after srtt + 4·rttvar, and even from a smaller window (ns-2).
+        /// the same after srtt + 4·rttvar, and even from a smaller window (ns-2). halve-per-rto:
+        /// half for each RTO, down to the initial window, with ssthresh at 3/4 of it at least
+        /// (Linux).
         restart: Restart;
         /// When packets leave. off: as soon as the window lets them. linux: at 1.2 times what the
         /// window and the RTT come to, twice that while the window is under half of the slow
@@ -50,6 +80,11 @@ params! {
         pacing: Pacing;
         /// The window grows while the application, not the window, limits the sender.
         grow_when_app_limited: bool;
+        /// When it is the window that limits the sender. at-ack: an ACK comes while no more fits into
+        /// it. at-ack-nearly: while no more than 3 packets fit, or less than a third of it and 64 KiB
+        /// (Linux 2.6). at-send: it has stopped the sender in this window of data or, in slow start,
+        /// half of it was out (Linux since 3.16).
+        cwnd_limited: CwndLimited;
         /// What a loss halves (cubic: cuts to β): the data in flight (flight, RFC 5681, equation 4)
         /// or the window, even where the application did not fill it (window, ns-2, Linux).
         loss_halves: LossHalves;
@@ -93,6 +128,58 @@ pub const SECTION: Section = Section {
 };
 
 words! {
+    /// How slow start grows for an ACK.
+    pub enum SlowStart {
+        /// By the bytes that it covers, up to a limit.
+        Bytes = "bytes",
+        /// By a packet.
+        Acks = "acks",
+        /// By the segments that it covers, up to a packet over ssthresh.
+        SegmentsAndOne = "segments-and-one",
+        /// By the segments that it covers, up to ssthresh; the rest is congestion avoidance's.
+        Segments = "segments",
+    }
+}
+
+words! {
+    /// What ends slow start before a loss or a mark.
+    pub enum Hystart {
+        /// Nothing.
+        Off = "off",
+        /// The detectors of Linux's CUBIC.
+        Linux = "linux",
+        /// RFC 9406.
+        PlusPlus = "plus-plus",
+    }
+}
+
+words! {
+    /// What is counted in congestion avoidance.
+    pub enum Avoidance {
+        /// Bytes acknowledged; windows have fractions.
+        Bytes = "bytes",
+        /// ACKs, for whole packets.
+        Acks = "acks",
+        /// The same, and one more.
+        AcksAndOne = "acks-and-one",
+        /// Segments acknowledged, for whole packets.
+        Segments = "segments",
+    }
+}
+
+words! {
+    /// When the window limits the sender.
+    pub enum CwndLimited {
+        /// An ACK comes while it is full.
+        AtAck = "at-ack",
+        /// An ACK comes while it is nearly full.
+        AtAckNearly = "at-ack-nearly",
+        /// It was full when the sender sent.
+        AtSend = "at-send",
+    }
+}
+
+words! {
     /// RTT samples.
     pub enum RttSampling {
         /// A sample from every ACK of new data, as timestamps give (their bytes not counted).
@@ -112,6 +199,8 @@ words! {
         /// To the initial window, even from below, after srtt + 4·rttvar, not clamped to the
         /// RTO's floor (ns-2).
         AfterUnclampedRto = "after-unclamped-rto",
+        /// Half for each RTO of idleness (Linux's tcp_cwnd_restart).
+        HalvePerRto = "halve-per-rto",
     }
 }
 
@@ -220,6 +309,10 @@ impl Transport {
         if u64::from(self.receive_window) > most {
             let why = format!("with an mss of {mss} it must be at most {most}pkt");
             return Err(Unfit::new(key.receive_window, why));
+        }
+        if self.ack_delay_max < self.ack_delay {
+            let why = format!("it must be at least ack_delay, {}", self.ack_delay);
+            return Err(Unfit::new(key.ack_delay_max, why));
         }
         let most = self.rto_max;
         for (key, rto) in [(key.rto_initial, self.rto_initial), (key.rto_min, self.rto_min)] {

@@ -64,6 +64,7 @@ pub fn dctcp() -> Transport {
         rto_max: Span::from_ms(60_000),
         ack_every: 1,
         ack_delay: Span::from_ms(1),
+        ack_delay_max: Span::from_ms(1),
         sack_blocks: 3,
         rtt_sampling: RttSampling::OneAtATime,
         restart: Restart::AfterUnclampedRto,

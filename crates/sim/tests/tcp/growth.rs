@@ -118,6 +118,52 @@ fn an_idle_window_restarts_after_the_time_that_the_setting_names() {
     assert_eq!(cwnd_after(Restart::AfterRto, us(5_001)), 10.0);
     assert_eq!(cwnd_after(Restart::AfterUnclampedRto, us(250)), 40.0);
     assert_eq!(cwnd_after(Restart::AfterUnclampedRto, us(251)), 10.0);
+    // Half for each RTO of 5 ms that is over, down to the initial window.
+    assert_eq!(cwnd_after(Restart::HalvePerRto, us(5_000)), 40.0);
+    assert_eq!(cwnd_after(Restart::HalvePerRto, us(5_001)), 20.0);
+    assert_eq!(cwnd_after(Restart::HalvePerRto, us(10_000)), 20.0);
+    assert_eq!(cwnd_after(Restart::HalvePerRto, us(10_001)), 10.0);
+    assert_eq!(cwnd_after(Restart::HalvePerRto, us(1_000_000)), 10.0);
+}
+
+#[test]
+fn a_window_that_is_halved_for_idling_leaves_three_quarters_as_the_threshold() {
+    let restart = Restart::HalvePerRto;
+    let mut pipe = Pipe::new(&Transport { restart, initial_ssthresh: 2, ..transport() });
+    pipe.write(30);
+    pipe.run();
+    assert_eq!(pipe.sender.cwnd().floor(), 12.0);
+    pipe.run_until(pipe.now + Span::from_ms(100));
+    pipe.write(1);
+    assert_eq!((pipe.sender.cwnd(), pipe.sender.ssthresh()), (10.0, 6.0 + 3.0));
+}
+
+/// cwnd after a flow of so many packets in a window of 10.
+fn cwnd_after_flow(cwnd_limited: CwndLimited, initial_ssthresh: u32, packets: u64) -> f64 {
+    let grow_when_app_limited = false;
+    let settings =
+        Transport { cwnd_limited, initial_ssthresh, grow_when_app_limited, ..transport() };
+    let mut pipe = Pipe::new(&settings);
+    pipe.write(packets);
+    pipe.run();
+    pipe.sender.cwnd()
+}
+
+#[test]
+fn a_window_limits_the_sender_when_the_setting_says_so() {
+    use CwndLimited::*;
+    // Of ten packets, the first ACK finds the window full, the others do not.
+    assert_eq!([6, 8, 10].map(|n| cwnd_after_flow(AtAck, 1000, n)), [10.0, 10.0, 11.0]);
+    // Room for three packets is as good as none; more is a third of the window or more here.
+    assert_eq!(
+        [6, 7, 8, 10].map(|n| cwnd_after_flow(AtAckNearly, 1000, n)),
+        [10.0, 11.0, 11.0, 12.0]
+    );
+    // Slow start reaches twice of what was out; what stopped the sender grows with all its ACKs.
+    assert_eq!([5, 6, 9, 10].map(|n| cwnd_after_flow(AtSend, 1000, n)), [10.0, 12.0, 18.0, 20.0]);
+    // Congestion avoidance grows only with what stopped the sender.
+    assert_eq!(cwnd_after_flow(AtSend, 2, 9), 10.0);
+    assert_eq!(cwnd_after_flow(AtSend, 2, 10), (0..10).fold(10.0, |c, _| c + 1.0 / c));
 }
 
 #[test]

@@ -11,4 +11,5 @@ mod receiver;
 mod reduction;
 mod sender;
 mod settings;
+mod slow_start;
 mod windows;

@@ -31,6 +31,7 @@ pub fn transport() -> Transport {
         rto_max: Span::from_ms(1000),
         ack_every: 1,
         ack_delay: Span::from_us(500),
+        ack_delay_max: Span::from_us(500),
         sack_blocks: 3,
         rtt_sampling: RttSampling::OneAtATime,
         restart: Restart::AfterRto,

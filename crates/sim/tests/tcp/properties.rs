@@ -20,13 +20,45 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
+fn cubic() -> CongestionControl {
+    let (fast_convergence, reno_friendly) = (true, true);
+    CongestionControl::Cubic(CubicParams { c: 0.4, beta: 0.7, fast_convergence, reno_friendly })
+}
+
+/// Settings of windows and ACKs that are not RFC 5681's, in any combination.
+fn beyond_rfc_5681(transport: Transport, pick: [usize; 7]) -> Transport {
+    use SlowStart::*;
+    Transport {
+        slow_start: [Bytes, Acks, SegmentsAndOne, Segments][pick[0] % 4],
+        abc_limit: [1, 2][pick[1] % 2],
+        hystart: [Hystart::Off, Hystart::Linux, Hystart::PlusPlus][pick[2] % 3],
+        avoidance: [Avoidance::Bytes, Avoidance::Acks, Avoidance::AcksAndOne, Avoidance::Segments]
+            [pick[3] % 4],
+        cwnd_limited: [CwndLimited::AtAck, CwndLimited::AtAckNearly, CwndLimited::AtSend]
+            [pick[4] % 3],
+        quick_acks: [0, 2, 16][pick[5] % 3],
+        ack_short: pick[6] % 2 == 1,
+        ..transport
+    }
+}
+
 fn settings() -> impl Strategy<Value = Transport> {
+    (plain_settings(), any::<bool>(), any::<[usize; 7]>())
+        .prop_map(|(plain, beyond, pick)| if beyond { beyond_rfc_5681(plain, pick) } else { plain })
+}
+
+fn plain_settings() -> impl Strategy<Value = Transport> {
     let control = prop_oneof![
         Just(CongestionControl::EcnStar),
+        Just(cubic()),
         Just(CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 1.0 })),
     ];
-    let restart =
-        prop_oneof![Just(Restart::Keep), Just(Restart::AfterRto), Just(Restart::AfterUnclampedRto)];
+    let restart = prop_oneof![
+        Just(Restart::Keep),
+        Just(Restart::AfterRto),
+        Just(Restart::AfterUnclampedRto),
+        Just(Restart::HalvePerRto),
+    ];
     let switches = any::<[bool; 7]>();
     (control, restart, switches, 0..=3_u8, 1..4_u32, 1..12_u32, 1..40_u32, 2..40_u32).prop_map(
         |(control, restart, on, sack_blocks, ack_every, iw, receive_window, ssthresh)| Transport {

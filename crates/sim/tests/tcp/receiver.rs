@@ -164,6 +164,117 @@ fn with_dctcp_the_echo_is_the_mark_and_its_change_brings_acks_at_once() {
     assert_eq!(get(8, false), [(6, vec![(7, 9)], false, 6)]);
 }
 
+/// Linux's delayed ACKs, with three quick ones.
+fn quick() -> Transport {
+    let ms = Span::from_ms;
+    let (ack_delay, ack_delay_max, rto_min) = (ms(40), ms(200), ms(200));
+    Transport { ack_every: 2, quick_acks: 3, ack_delay, ack_delay_max, rto_min, ..transport() }
+}
+
+impl Bench {
+    /// Packet `n` comes after a pause; answers whether it is acknowledged at once.
+    fn later(&mut self, ms: u64, n: u64) -> bool {
+        self.now += Span::from_ms(ms);
+        !self.get(n).is_empty()
+    }
+
+    /// The delay of the ACK that waits, in milliseconds.
+    fn delay_ms(&self) -> f64 {
+        self.receiver.next_timeout().unwrap().since(self.now).as_secs_f64() * 1e3
+    }
+}
+
+#[test]
+fn quick_acks_come_at_the_start_after_a_pause_and_after_repeated_data() {
+    let mut b = Bench::new(&quick());
+    let mut at_once = |ms, n| b.later(ms, n);
+    assert_eq!([0, 1, 2, 3, 4, 5].map(|n| at_once(0, n)), [true, true, true, false, true, false]);
+    assert_eq!([6, 7, 8].map(|n| at_once(0, n)), [true, false, true]);
+    // More than rto_min: it begins anew.
+    assert!(at_once(201, 9));
+    assert_eq!([10, 11, 12, 13].map(|n| at_once(0, n)), [true, true, false, true]);
+    // An old packet is acknowledged, and then three of three.
+    assert!(at_once(0, 5));
+    assert_eq!([14, 15, 16, 17].map(|n| at_once(0, n)), [true, true, false, true]);
+}
+
+#[test]
+fn the_delay_follows_the_gaps_between_arrivals_up_to_its_limits() {
+    let delays = |settings: Transport, handshake: bool| {
+        let mut b = Bench::new(&Transport { quick_acks: 1, ..settings });
+        if handshake {
+            let syn = Segment::data(0, 0, Flags::SYN, b.now);
+            b.receiver.on_segment(&b.config, &syn, false, b.now);
+            assert_eq!(b.acks().len(), 1);
+            b.now += Span::from_ms(60);
+        }
+        assert!(b.later(0, 0));
+        // Every second packet is acknowledged as it comes; all of them tell a gap.
+        let mut delays = Vec::new();
+        for (n, gap) in [30, 30, 45, 60, 95, 140, 10].into_iter().enumerate() {
+            let held = !b.later(gap, n as u64 + 1);
+            assert_eq!(held, n % 2 == 0);
+            delays.extend(held.then(|| b.delay_ms().round()));
+        }
+        delays
+    };
+    // Half of the delay and the gap: 20 + 30; 25 + 30 (acknowledged); 27.5 + 45; 36.25 + 60;
+    // 48.125 + 95; at most the timeout of 200 ms; a short gap counts as 20 ms.
+    assert_eq!(delays(quick(), false), [50.0, 73.0, 143.0, 120.0]);
+    let ack_delay_max = Span::from_ms(100);
+    assert_eq!(delays(Transport { ack_delay_max, ..quick() }, false), [50.0, 73.0, 100.0, 100.0]);
+    // A round trip of 60 ms.
+    assert_eq!(delays(quick(), true), [50.0, 60.0, 60.0, 60.0]);
+}
+
+#[test]
+fn a_delay_that_no_ack_cut_short_doubles() {
+    let mut b = Bench::new(&Transport { quick_acks: 1, ..quick() });
+    assert!(b.later(0, 0) && !b.later(0, 1));
+    b.now = b.receiver.next_timeout().unwrap();
+    b.receiver.on_timeout(&b.config, b.now);
+    assert_eq!(plain(b.acks()), [(2, vec![])]);
+    // Half of 80 ms, and the gap of 41.
+    b.now = Time::ZERO + Span::from_ms(41);
+    assert!(!b.later(0, 2));
+    assert_eq!(b.delay_ms().round(), 81.0);
+}
+
+#[test]
+fn what_is_over_a_full_segment_or_short_is_acknowledged_at_once() {
+    let segment = |b: &mut Bench, from: u64, len: u32| {
+        b.now += Span::from_us(1);
+        let segment = Segment::data(from, len, Flags::NONE, b.now);
+        b.receiver.on_segment(&b.config, &segment, false, b.now);
+        b.acks().len()
+    };
+    for (ack_short, at_once) in [(false, 0), (true, 1)] {
+        let mut b = Bench::new(&Transport { quick_acks: 1, ack_short, ..quick() });
+        assert_eq!(segment(&mut b, 0, 1460), 1);
+        assert_eq!(segment(&mut b, 1460, 100), at_once);
+        // 200 bytes are no full segment; with another full one they are more.
+        assert_eq!(segment(&mut b, 1560, 100), at_once);
+        assert_eq!(segment(&mut b, 1660, 1460), 1 - at_once);
+    }
+}
+
+#[test]
+fn a_first_mark_hurries_the_acks_and_cwr_is_answered_at_once() {
+    let ecn_star = marked(CongestionControl::EcnStar);
+    let settings = Transport { ecn: ecn_star.ecn, control: ecn_star.control, ..quick() };
+    let mut b = Bench::new(&settings);
+    let mut at_once = |n, flags, ce| !b.gets(n, flags, ce).is_empty();
+    for n in 0..3 {
+        assert!(at_once(n, Flags::NONE, false));
+    }
+    assert!(!at_once(3, Flags::NONE, false));
+    // The mark's ACK and the next.
+    assert!(at_once(4, Flags::NONE, true) && at_once(5, Flags::NONE, true));
+    assert!(!at_once(6, Flags::NONE, true));
+    assert!(at_once(7, Flags::CWR, false));
+    assert!(!at_once(8, Flags::NONE, false));
+}
+
 #[test]
 fn a_syn_is_answered_each_time_and_its_mark_means_nothing() {
     let mut b = Bench::new(&marked(CongestionControl::EcnStar));

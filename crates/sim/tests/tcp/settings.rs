@@ -24,6 +24,8 @@ fn impossible_settings_are_refused_by_name() {
         (Transport { receive_window: 2_941_759, ..t() }, "receive_window"),
         (Transport { ack_every: 0, ..t() }, "ack_every"),
         (Transport { rto_initial: Span::ZERO, ..t() }, "rto_initial"),
+        (Transport { ack_delay_max: Span::from_us(499), ..t() }, "ack_delay_max"),
+        (Transport { abc_limit: 0, ..t() }, "abc_limit"),
         (Transport { rto_min: Span::ZERO, ..t() }, "rto_min"),
         (Transport { rto_max: Span::from_ms(4), ..t() }, "rto_initial"),
         (Transport { sack_blocks: 4, ..t() }, "sack_blocks"),

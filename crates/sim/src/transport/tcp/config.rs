@@ -5,7 +5,8 @@ use std::fmt;
 use switchbed_qdisc::units::Span;
 use switchbed_spec::param::{Params, Unfit};
 use switchbed_spec::transport::{
-    CongestionControl, LossHalves, Pacing, Reduction, Restart, RttSampling, Transport, WindowCut,
+    Avoidance, CongestionControl, CwndLimited, Hystart, LossHalves, Pacing, Reduction, Restart,
+    RttSampling, SlowStart, Transport, WindowCut,
 };
 use switchbed_spec::{Autosize, Host, Lso, NicQueue};
 
@@ -24,13 +25,25 @@ pub struct Config {
     pub(super) rto_min: Span,
     pub(super) rto_max: Span,
     pub(super) ack_delay: Span,
+    pub(super) ack_delay_max: Span,
     pub(super) ack_every: u32,
+    pub(super) quick_acks: u32,
+    pub(super) ack_short: bool,
+    /// When ACKs go out is decided in `pace`.
+    pub(super) paced_acks: bool,
     pub(super) sack_blocks: u8,
     pub(super) control: CongestionControl,
     /// The receiver echoes each mark as it comes, not as RFC 3168 has it.
     pub(super) exact_echo: bool,
     /// A loss in a window that a mark has cut cuts it again.
     pub(super) loss_adds_to_mark: bool,
+    pub(super) slow_start: SlowStart,
+    pub(super) abc_limit: f64,
+    pub(super) hystart: Hystart,
+    pub(super) avoidance: Avoidance,
+    pub(super) cwnd_limited: CwndLimited,
+    /// Growth is RFC 5681's as it stands: by bytes, a packet an ACK at most in slow start.
+    pub(super) plain_growth: bool,
     pub(super) restart: Restart,
     pub(super) every_ack_timed: bool,
     pub(super) grow_when_app_limited: bool,
@@ -91,6 +104,11 @@ impl Config {
         t.check_ranges().and_then(|()| t.check()).map_err(bad)?;
         let about = t.control.about();
         let receive_bytes = t.receive_window as u64 * t.mss.get();
+        let hystart = match t.control {
+            CongestionControl::Cubic(_) => t.hystart,
+            _ if t.hystart == Hystart::Linux => Hystart::Off,
+            _ => t.hystart,
+        };
         Ok(Config {
             mss: t.mss.get() as u32,
             header: t.header.get() as u32,
@@ -102,11 +120,24 @@ impl Config {
             rto_min: t.rto_min,
             rto_max: t.rto_max,
             ack_delay: t.ack_delay,
+            ack_delay_max: t.ack_delay_max,
             ack_every: t.ack_every,
+            quick_acks: t.quick_acks,
+            ack_short: t.ack_short,
+            paced_acks: t.quick_acks > 0 || t.ack_short || t.ack_delay_max > t.ack_delay,
             sack_blocks: t.sack_blocks,
             control: t.control,
             exact_echo: about.exact_echo,
             loss_adds_to_mark: about.loss_adds_to_mark,
+            slow_start: t.slow_start,
+            abc_limit: t.abc_limit as f64,
+            hystart,
+            avoidance: t.avoidance,
+            cwnd_limited: t.cwnd_limited,
+            plain_growth: t.slow_start == SlowStart::Bytes
+                && t.abc_limit == 1
+                && hystart == Hystart::Off
+                && t.avoidance == Avoidance::Bytes,
             restart: t.restart,
             every_ack_timed: t.rtt_sampling == RttSampling::EveryAck,
             grow_when_app_limited: t.grow_when_app_limited,

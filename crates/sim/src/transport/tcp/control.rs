@@ -5,6 +5,7 @@
 //! most once a window of data).
 
 use super::Config;
+use super::growth::avoided;
 use switchbed_congestion::{Mark, Memory};
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::Restart;
@@ -55,20 +56,34 @@ impl Window {
         self.memory.acked(&config.control, acked as u32, ece, ack, sent);
     }
 
-    /// Grows for an ACK of `acked` new bytes: slow start by at most a packet an ACK
+    /// Slow start ends with this window.
+    pub(super) fn end_slow_start(&mut self) {
+        self.ssthresh = self.cwnd;
+    }
+
+    /// The window is this large now.
+    pub(super) fn set(&mut self, cwnd: f64) {
+        self.cwnd = cwnd;
+    }
+
+    /// Grows for an ACK of `packets`: slow start by at most a packet an ACK
     /// (RFC 5681, equation 2), else as the control does.
     #[inline]
-    pub(super) fn grow(&mut self, config: &Config, acked: u64, now: Time, srtt: Option<Span>) {
-        let packets =
-            if acked == config.mss as u64 { 1.0 } else { acked as f64 / config.mss as f64 };
+    pub(super) fn grow(&mut self, config: &Config, packets: f64, now: Time, srtt: Option<Span>) {
         if self.cwnd < self.ssthresh {
             self.cwnd += packets.min(1.0);
-        } else if let Some(cwnd) = self.memory.grown(&config.control, self.cwnd, packets, now, srtt)
-        {
-            self.cwnd = cwnd;
         } else {
-            self.cwnd += (packets / self.cwnd).min(1.0);
+            self.avoid(config, packets, now, srtt);
         }
+    }
+
+    /// Grows in congestion avoidance for an ACK of `packets`.
+    #[inline]
+    pub(super) fn avoid(&mut self, config: &Config, packets: f64, now: Time, srtt: Option<Span>) {
+        self.cwnd = match self.memory.grown(&config.control, self.cwnd, packets, now, srtt) {
+            Some(cwnd) => cwnd,
+            None => avoided(config.avoidance, self.cwnd, packets),
+        };
     }
 
     /// The application, not the window, limited the sender until now.
@@ -108,17 +123,31 @@ impl Window {
         self.cwnd = 1.0;
     }
 
-    /// Starts again after the connection was idle (RFC 5681, section 4.1).
-    pub(super) fn restart(&mut self, config: &Config) {
+    /// Starts again after the connection was idle for longer than `rto` (RFC 5681, section 4.1).
+    pub(super) fn restart(&mut self, config: &Config, idle: Span, rto: Span) {
         let before = self.cwnd;
         self.cwnd = match config.restart {
             Restart::Keep => self.cwnd,
             Restart::AfterRto => self.cwnd.min(config.initial_window),
             Restart::AfterUnclampedRto => config.initial_window,
+            Restart::HalvePerRto => return self.halve(config, idle, rto),
         };
         if self.cwnd < before {
             self.memory.left();
         }
+    }
+
+    /// Half a window for each `rto` of idleness, in whole packets; the threshold remembers three
+    /// quarters of what it was (Linux's tcp_cwnd_restart). The control's epoch goes on.
+    fn halve(&mut self, config: &Config, idle: Span, rto: Span) {
+        let (whole, least) = (self.cwnd.floor(), config.initial_window.min(self.cwnd));
+        self.ssthresh = self.ssthresh.max((whole / 2.0).floor() + (whole / 4.0).floor());
+        let mut left = idle;
+        while left > rto && self.cwnd > least {
+            self.cwnd = (self.cwnd / 2.0).floor();
+            left = Span::from_ps(left.as_ps() - rto.as_ps());
+        }
+        self.cwnd = self.cwnd.max(least);
     }
 
     /// One packet to begin with: the SYN was lost more than once (RFC 6928, section 2).

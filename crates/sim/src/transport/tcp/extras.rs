@@ -2,6 +2,7 @@
 //! not carry it along.
 
 use super::Config;
+use super::growth::Growth;
 use super::lso::Lso;
 use super::outlet::Outlet;
 use super::reduction::Reduction;
@@ -14,6 +15,8 @@ pub(super) struct Extras {
     pub(super) delivered: u64,
     /// The window is on its way down.
     pub(super) reduction: Option<Reduction>,
+    /// Growth of the window.
+    pub(super) growth: Growth,
     /// Large segment offload.
     pub(super) lso: Lso,
     /// What is known of the way out.
@@ -22,8 +25,10 @@ pub(super) struct Extras {
 
 impl Extras {
     pub(super) fn new(config: &Config) -> Option<Box<Extras>> {
-        let any =
-            config.lso_max > 0 || config.shapes || config.reduction != transport::Reduction::AtOnce;
+        let any = config.lso_max > 0
+            || config.shapes
+            || Growth::needed(config)
+            || config.reduction != transport::Reduction::AtOnce;
         any.then(Box::default)
     }
 

@@ -17,8 +17,11 @@
 //! | `lso` | the sending half where the host offloads large segments |
 //! | `outlet` | the sending half's way out: pacing rate, small queues |
 //! | `control` | the congestion window, with a control of crate `congestion` |
+//! | `growth` | its growth where settings are not RFC 5681's as it stands |
+//! | `usage` | how much of it is used, as Linux looks at it |
 //! | `rtt` | RFC 6298's estimate and timeout |
 //! | `receiver` | the receiving half: order, delayed ACKs, SACK blocks, ECN echo |
+//! | `pace` | when it acknowledges, as Linux does |
 //! | `ranges` | sets of stream bytes |
 //!
 //! What is not modelled: FIN, Nagle, a closing receive window, the ACK that ends the
@@ -27,15 +30,18 @@
 mod config;
 mod control;
 mod extras;
+mod growth;
 mod loss;
 mod lso;
 mod outlet;
+mod pace;
 mod ranges;
 mod receiver;
 mod reduction;
 mod repair;
 mod rtt;
 mod sender;
+mod usage;
 
 pub use crate::packet::segment::{Flags, MAX_SACKS, SackBlock, Segment};
 pub use config::{BadSetting, Config};

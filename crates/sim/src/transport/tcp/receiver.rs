@@ -1,6 +1,7 @@
 //! The receiving half of a connection: order, delayed ACKs, SACK blocks, ECN echo.
 
 use super::Config;
+use super::pace::Pace;
 use super::ranges::Ranges;
 use super::{Flags, MAX_SACKS, SackBlock, Segment};
 use switchbed_qdisc::units::Time;
@@ -23,6 +24,8 @@ pub struct Receiver {
     owed_echo: Time,
     /// What came out of order.
     beyond: Option<Box<Beyond>>,
+    /// When to acknowledge, where that is as in Linux.
+    pace: Option<Box<Pace>>,
     /// Segments not yet acknowledged.
     unacked: u32,
     /// An ACK is to go out now.
@@ -52,6 +55,7 @@ impl Receiver {
             owed_ack: NOTHING,
             owed_echo: Time::ZERO,
             beyond: None,
+            pace: None,
             unacked: 0,
             ack_now: false,
             syn_ack: false,
@@ -75,6 +79,9 @@ impl Receiver {
         if segment.flags.contains(Flags::SYN) {
             // Time stamp and answer; a mark on a SYN says nothing of data's path.
             (self.syn_ack, self.echo) = (true, segment.stamp);
+            if config.paced_acks {
+                self.pace().opened(now);
+            }
             return;
         }
         self.note_mark(config, segment, ce);
@@ -85,9 +92,11 @@ impl Receiver {
         if segment.offset == self.next && self.beyond.is_none() {
             self.next += segment.len as u64;
         } else {
-            self.out_of_order(segment);
+            self.out_of_order(config, segment);
         }
-        if self.unacked >= config.ack_every {
+        if config.paced_acks {
+            self.pace_acks(config, segment, now);
+        } else if self.unacked >= config.ack_every {
             self.ack_now = true;
         } else if self.deadline == Time::NEVER {
             self.deadline = now + config.ack_delay;
@@ -110,6 +119,9 @@ impl Receiver {
             return None;
         }
         (self.ack_now, self.unacked, self.deadline) = (false, 0, Time::NEVER);
+        if let Some(pace) = &mut self.pace {
+            pace.sent(config, self.next);
+        }
         let mut ack = Segment::ack(self.next, self.echoed(config, self.ece), self.echo);
         if let Some(beyond) = &self.beyond {
             beyond.report(&mut ack, config.sack_blocks as usize);
@@ -118,9 +130,33 @@ impl Receiver {
     }
 
     /// A delayed ACK may be due.
-    pub fn on_timeout(&mut self, _config: &Config, now: Time) {
+    pub fn on_timeout(&mut self, config: &Config, now: Time) {
         if now >= self.deadline {
             (self.ack_now, self.deadline) = (true, Time::NEVER);
+            if let Some(pace) = &mut self.pace {
+                pace.missed(config);
+            }
+        }
+    }
+
+    fn pace(&mut self) -> &mut Pace {
+        self.pace.get_or_insert_with(|| Box::new(Pace::new()))
+    }
+
+    /// Data came, and `pace` says when it is acknowledged.
+    #[cold]
+    fn pace_acks(&mut self, config: &Config, segment: &Segment, now: Time) {
+        let (next, deadline) = (self.next, self.deadline);
+        let pace = self.pace();
+        pace.came(config, now);
+        let short = config.ack_short && segment.len < config.mss;
+        if short || pace.at_once(config, next) {
+            self.ack_now = true;
+        } else {
+            match pace.due(config, deadline, now) {
+                Some(due) => self.deadline = due,
+                None => self.ack_now = true,
+            }
         }
     }
 
@@ -128,6 +164,13 @@ impl Receiver {
     #[inline]
     fn note_mark(&mut self, config: &Config, segment: &Segment, ce: bool) {
         if !config.exact_echo {
+            if config.paced_acks {
+                // A sender's window may be small: Linux hurries for the first mark and for CWR.
+                if ce && !self.ece {
+                    self.pace().hurry(2);
+                }
+                self.ack_now |= segment.flags.contains(Flags::CWR);
+            }
             self.ece = ce || (self.ece && !segment.flags.contains(Flags::CWR));
         } else if ce != self.ece {
             if self.unacked > 0 {
@@ -157,12 +200,15 @@ impl Receiver {
 
     /// A segment that is not the next one, or comes while some are missing.
     #[cold]
-    fn out_of_order(&mut self, segment: &Segment) {
+    fn out_of_order(&mut self, config: &Config, segment: &Segment) {
         self.ack_now = true;
         let (start, end) = (segment.offset, segment.offset + segment.len as u64);
         if start > self.next {
             self.beyond.get_or_insert_with(|| Box::new(Beyond::new())).hold(start, end);
             return;
+        }
+        if end <= self.next && config.paced_acks {
+            self.pace().repeated(config);
         }
         self.next = self.next.max(end);
         if let Some(beyond) = &mut self.beyond {

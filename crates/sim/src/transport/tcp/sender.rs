@@ -9,7 +9,7 @@ use super::loss::Loss;
 use super::rtt::Rtt;
 use super::{Flags, Segment};
 use switchbed_qdisc::units::{Span, Time};
-use switchbed_spec::transport::{Restart, Warm};
+use switchbed_spec::transport::{Hystart, Restart, Warm};
 
 /// The sending half of a connection.
 ///
@@ -209,10 +209,13 @@ impl Sender {
             return self.on_duplicate(config, ack);
         }
         let limited = config.grow_when_app_limited
-            || self.sent - self.una + self.least_burst(config) > self.window.bytes(config);
+            || self.limited(config, self.sent - self.una, self.least_burst(config));
         self.una = ack.offset;
         self.nxt = self.nxt.max(self.una);
-        self.sample_rtt(config, ack, now);
+        let rtt = self.sample_rtt(config, ack, now);
+        if let (Some(rtt), true) = (rtt, config.hystart != Hystart::Off) {
+            self.look_for_queue(config, rtt, now);
+        }
         let ece = config.ecn && ack.flags.contains(Flags::ECE);
         self.window.count(config, acked, ece, self.una, self.sent);
         let repairing = (self.loss.is_some() || ack.sacks > 0) && self.repair(config, ack, acked);
@@ -222,12 +225,24 @@ impl Sender {
         let repairing = (self.extras.is_some() && self.reduce(config, true)) || repairing;
         let may_grow = !ece || (config.grow_on_repeated_ece && self.ece_before);
         if may_grow && limited && !repairing {
-            self.window.grow(config, acked, now, self.rtt.srtt());
+            self.grow(config, acked, now);
         } else if !limited {
             self.window.pause(now);
         }
         self.ece_before = ece;
         self.deadline = if self.una == self.sent { Time::NEVER } else { now + self.rto(config) };
+    }
+
+    /// The window grows for an ACK of `acked` new bytes.
+    #[inline]
+    fn grow(&mut self, config: &Config, acked: u64, now: Time) {
+        let packets =
+            if acked == config.mss as u64 { 1.0 } else { acked as f64 / config.mss as f64 };
+        if config.plain_growth {
+            self.window.grow(config, packets, now, self.rtt.srtt());
+        } else {
+            self.grow_otherwise(config, packets, now);
+        }
     }
 
     /// The next segment to send, if window and data allow one.
@@ -289,7 +304,14 @@ impl Sender {
         let len = self.unsent().min(config.mss as u64);
         let fits = in_flight + len <= self.window.bytes(config)
             && self.nxt + len - self.una <= config.receive_bytes;
-        (len > 0 && fits).then(|| self.send_new(config, len as u32, now))
+        if len == 0 || !fits {
+            return None;
+        }
+        if let Some(extras) = &mut self.extras {
+            let out = self.nxt + len - self.una;
+            extras.growth.sent(config, self.window.cwnd(), in_flight + len, self.una, out);
+        }
+        Some(self.send_new(config, len as u32, now))
     }
 
     /// Sends `len` new bytes.
@@ -335,20 +357,22 @@ impl Sender {
     /// Takes an RTT sample from an ACK of new data. It ends the timer's back-off
     /// (RFC 6298, section 5): without timestamps it is of a segment sent once.
     #[inline]
-    fn sample_rtt(&mut self, config: &Config, ack: &Segment, now: Time) {
+    fn sample_rtt(&mut self, config: &Config, ack: &Segment, now: Time) -> Option<Span> {
         let sent_at = if config.every_ack_timed {
             ack.stamp
         } else if self.una >= self.timed_end {
             self.timed_end = UNTIMED;
             self.timed_at
         } else {
-            return;
+            return None;
         };
-        self.rtt.sample(now.since(sent_at));
+        let rtt = now.since(sent_at);
+        self.rtt.sample(rtt);
         self.backoff = 0;
         if config.shapes {
-            self.sample_outlet(now.since(sent_at));
+            self.sample_outlet(rtt);
         }
+        Some(rtt)
     }
 
     /// An ACK with ECE, before which `flight` bytes were out: the window is cut at most once
@@ -383,11 +407,12 @@ impl Sender {
         self.window.pause(now);
         let pause = match config.restart {
             Restart::Keep => return,
-            Restart::AfterRto => self.rto(config),
+            Restart::AfterRto | Restart::HalvePerRto => self.rto(config),
             Restart::AfterUnclampedRto => self.rtt.unclamped(config),
         };
-        if now.since(self.last_sent) > pause {
-            self.window.restart(config);
+        let idle = now.since(self.last_sent);
+        if idle > pause {
+            self.window.restart(config, idle, pause);
         }
     }
 
@@ -418,6 +443,9 @@ impl Sender {
         }
         if self.syns > 2 {
             self.window.start_with_one();
+        }
+        if let Some(extras) = &mut self.extras {
+            extras.growth.opened(self.counters.timeouts);
         }
         self.backoff = 0;
         self.state = State::Established;

@@ -1,0 +1,196 @@
+//! The window's growth where settings are not RFC 5681's as it stands: slow start by ACKs or
+//! segments, what ends it early (HyStart), congestion avoidance by counters, and when it is the window
+//! that limits the sender.
+
+use super::Config;
+use super::sender::Sender;
+use super::usage::Usage;
+use switchbed_congestion::hystart::{Ack, Detectors, Next, PlusPlus};
+use switchbed_qdisc::units::{Span, Time};
+use switchbed_spec::transport::{Avoidance, CwndLimited, Hystart, SlowStart};
+
+/// What a connection remembers for that.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Growth {
+    usage: Usage,
+    detectors: Detectors,
+    plus_plus: PlusPlus,
+    /// Slow start has slowed down.
+    slowly: bool,
+    /// It follows a timeout.
+    after_timeout: bool,
+    /// Timeouts so far.
+    timeouts: u32,
+}
+
+impl Growth {
+    /// Whether anything of it is to be remembered.
+    pub(super) fn needed(config: &Config) -> bool {
+        config.hystart != Hystart::Off
+            || config.abc_limit > 1.0
+            || config.cwnd_limited == CwndLimited::AtSend
+    }
+
+    /// The connection is open, after so many timeouts for its SYN.
+    pub(super) fn opened(&mut self, timeouts: u32) {
+        self.timeouts = timeouts;
+    }
+
+    /// There have been so many timeouts.
+    fn after(&mut self, timeouts: u32) {
+        if self.timeouts < timeouts {
+            self.timeouts = timeouts;
+            (self.after_timeout, self.detectors) = (true, Detectors::default());
+        }
+    }
+
+    /// A packet went out; `flight` bytes are in the network then, and `out` bytes are unacknowledged
+    /// from `una` on, in a window of `cwnd` packets.
+    pub(super) fn sent(&mut self, config: &Config, cwnd: f64, flight: u64, una: u64, out: u64) {
+        let packets = |bytes: u64| bytes.div_ceil(config.mss as u64);
+        let full = packets(flight) as f64 >= cwnd.floor();
+        self.usage.sent(packets(out), full, una, una + out);
+    }
+}
+
+/// Linux's segments are offloaded up to this size, whatever the window.
+const OFFLOAD: u64 = 65_536;
+
+impl Sender {
+    /// Whether the window limits the sender, as an ACK says that comes with `out` bytes out; at once
+    /// it would send `burst` more.
+    #[inline]
+    pub(super) fn limited(&self, config: &Config, out: u64, burst: u64) -> bool {
+        match config.cwnd_limited {
+            CwndLimited::AtAck => out + burst > self.window.bytes(config),
+            _ => self.limited_otherwise(config, out),
+        }
+    }
+
+    #[cold]
+    fn limited_otherwise(&self, config: &Config, out: u64) -> bool {
+        let (window, cwnd) = (self.window.bytes(config), self.window.cwnd());
+        if let (CwndLimited::AtSend, Some(extras)) = (config.cwnd_limited, &self.extras) {
+            return extras.growth.usage.limited(cwnd, cwnd < self.window.ssthresh());
+        }
+        let room = window.saturating_sub(out);
+        room <= 3 * config.mss as u64 || (room < OFFLOAD && 3 * room < window)
+    }
+
+    /// An ACK with an RTT sample: the queue may have grown, so that slow start ends or slows down.
+    #[cold]
+    pub(super) fn look_for_queue(&mut self, config: &Config, rtt: Span, now: Time) {
+        let (cwnd, srtt) = (self.window.cwnd(), self.srtt().unwrap_or(rtt));
+        let Some(extras) = &mut self.extras else { return };
+        let growth = &mut extras.growth;
+        growth.after(self.counters.timeouts);
+        growth.slowly = false;
+        if cwnd >= self.window.ssthresh() {
+            return;
+        }
+        // What four of the largest segments take at the rate of pacing, in slow start twice the
+        // window a round trip: at most a millisecond.
+        let rate = 2.0 * cwnd * config.mss as f64 / srtt.as_secs_f64();
+        let slack = Span::from_secs_f64(4.0 * OFFLOAD as f64 / rate).min(Span::from_ms(1));
+        let (end, sent, paced) = (self.una, self.sent, config.paced);
+        let ack = Ack { end, sent, now, rtt, cwnd, slack, paced };
+        let next = match config.hystart {
+            Hystart::Off => Next::On,
+            Hystart::Linux => growth.detectors.acked(&ack),
+            // RFC 9406 is for a connection's first slow start.
+            Hystart::PlusPlus if self.window.ssthresh() < config.initial_ssthresh => Next::On,
+            Hystart::PlusPlus => growth.plus_plus.acked(&ack),
+        };
+        growth.slowly = next == Next::Slowly;
+        if next == Next::Ends {
+            self.window.end_slow_start();
+        }
+    }
+
+    /// Grows the window for an ACK of `packets`, in fractions.
+    pub(super) fn grow_otherwise(&mut self, config: &Config, packets: f64, now: Time) {
+        let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
+        let one_over = config.slow_start == SlowStart::SegmentsAndOne;
+        let mut rest = packets;
+        if cwnd < ssthresh || (one_over && cwnd == ssthresh) {
+            let (slowly, after_timeout) = match &mut self.extras {
+                Some(extras) => {
+                    extras.growth.after(self.counters.timeouts);
+                    (extras.growth.slowly, extras.growth.after_timeout)
+                }
+                None => (false, false),
+            };
+            let speed = if slowly { 0.25 } else { 1.0 };
+            let limit = if after_timeout { 1.0 } else { config.abc_limit };
+            let segments = packets.ceil();
+            let (grown, left) = match config.slow_start {
+                SlowStart::Bytes => (cwnd + speed * packets.min(limit), 0.0),
+                SlowStart::Acks => (cwnd + speed, 0.0),
+                SlowStart::SegmentsAndOne => {
+                    ((cwnd + speed * segments).min(ssthresh.floor() + 1.0), 0.0)
+                }
+                SlowStart::Segments => {
+                    let grown = (cwnd + speed * segments).min(ssthresh);
+                    (grown, segments - ((grown - cwnd) / speed).ceil())
+                }
+            };
+            self.window.set(grown);
+            rest = left;
+        } else if let Some(extras) = &mut self.extras {
+            extras.growth.after_timeout = false;
+        }
+        if rest > 0.0 {
+            self.window.avoid(config, rest, now, self.srtt());
+        }
+    }
+}
+
+/// A window in congestion avoidance after an ACK of so many packets. Where whole packets are counted,
+/// the count towards the next one is the window's fraction.
+#[inline]
+pub(super) fn avoided(avoidance: Avoidance, cwnd: f64, packets: f64) -> f64 {
+    let (more, counted) = match avoidance {
+        Avoidance::Bytes => return cwnd + (packets / cwnd).min(1.0),
+        Avoidance::Acks => (0.0, 1.0),
+        Avoidance::AcksAndOne => (1.0, 1.0),
+        Avoidance::Segments => (0.0, packets.ceil()),
+    };
+    let whole = cwnd.floor().max(1.0);
+    let count = ((cwnd - whole) * (whole + more)).round() + counted;
+    let steps = (count / (whole + more)).floor();
+    let left = count - steps * (whole + more);
+    whole + steps + left / (whole + steps + more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ACKs of so many packets until a window of 10 is 11.
+    fn acks(avoidance: Avoidance, packets: f64) -> usize {
+        let mut cwnd = 10.0;
+        (1..)
+            .find(|_| {
+                cwnd = avoided(avoidance, cwnd, packets);
+                cwnd >= 11.0
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn counters_reach_the_next_packet_when_their_kernels_do() {
+        // By bytes each ACK adds a little less than the one before.
+        assert_eq!(acks(Avoidance::Bytes, 1.0), 11);
+        assert_eq!(acks(Avoidance::Acks, 1.0), 10);
+        assert_eq!(acks(Avoidance::AcksAndOne, 1.0), 11);
+        assert_eq!(acks(Avoidance::Segments, 1.0), 10);
+        // Delayed ACKs halve growth by ACKs, not by segments.
+        assert_eq!(acks(Avoidance::Acks, 2.0), 10);
+        assert_eq!(acks(Avoidance::Segments, 2.0), 5);
+        // What is over counts for the next packet: 2 of 11.
+        let whole = (0..4).fold(10.0, |cwnd, _| avoided(Avoidance::Segments, cwnd, 3.0));
+        assert_eq!(whole, 11.0 + 2.0 / 11.0);
+        // One ACK may be worth several.
+        assert_eq!(avoided(Avoidance::Segments, 4.0, 9.0), 6.0 + 1.0 / 6.0);
+    }
+}
