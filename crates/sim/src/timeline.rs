@@ -2,7 +2,7 @@
 //! scheme has any).
 
 use crate::ids::LinkId;
-use crate::node::losses::{Fate, Pattern};
+use crate::packet::losses::{Fate, Pattern};
 use switchbed_qdisc::fairness::{Share, Shares};
 use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::event::{Change, Event};

@@ -2,7 +2,6 @@
 
 use super::host::{self, Host, Left, Log};
 use super::link::{Channel, ColdLink, Line, Link, Packets, transit};
-use super::losses::Pattern;
 use super::notice::{Notice, What};
 use super::switch::Switch;
 use super::{NOTICE, Parcel, START, Shared, class, place};
@@ -11,6 +10,7 @@ use crate::engine::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::{HostId, LinkId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
+use crate::packet::losses::Pattern;
 use crate::topology::Hop;
 use std::collections::VecDeque;
 use std::sync::Arc;

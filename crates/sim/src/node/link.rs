@@ -12,8 +12,8 @@ use switchbed_qdisc::{Arena, Cargo, Cx, Outcome, Packet, Pool, PortState, QueueI
 use switchbed_spec::random::OnDemand;
 
 use super::host::Left;
-use super::losses::Losses;
 use super::{Parcel, Shared};
+use crate::packet::losses::Losses;
 use crate::transport::is_data;
 use std::collections::VecDeque;
 

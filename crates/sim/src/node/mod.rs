@@ -7,13 +7,11 @@
 //! | `link` | a port with its line, and the way behind it |
 //! | `switch` | a switch |
 //! | `host` | a host |
-//! | `losses` | packets that a line loses because the scenario says so |
 //! | `notice` | what the applications at both ends of a connection know of each other |
 
 pub(crate) mod fabric;
 pub(crate) mod host;
 mod link;
-pub(crate) mod losses;
 pub(crate) mod notice;
 mod switch;
 

@@ -1,5 +1,6 @@
 //! What travels between hosts: the network carries a [`Payload`] and looks at none of it.
 
+pub(crate) mod losses;
 pub mod segment;
 
 pub use segment::{Flags, MAX_SACKS, SackBlock, Segment};

@@ -1,6 +1,6 @@
 //! Packets that a line loses or marks because the scenario says so.
 
-use crate::packet::row_of;
+use super::row_of;
 use switchbed_qdisc::numbered::Numbered;
 use switchbed_qdisc::{Ecn, Packet};
 
@@ -38,14 +38,14 @@ impl Pattern {
 
 /// What a line is to lose and to mark, and what it has lost.
 #[derive(Default)]
-pub(super) struct Losses {
-    pub(super) patterns: Vec<Pattern>,
-    pub(super) lost: u64,
+pub(crate) struct Losses {
+    pub(crate) patterns: Vec<Pattern>,
+    pub(crate) lost: u64,
 }
 
 impl Losses {
     /// The line carries a packet, which may be marked; whether it is lost.
-    pub(super) fn lose(&mut self, packet: &mut Packet) -> bool {
+    pub(crate) fn lose(&mut self, packet: &mut Packet) -> bool {
         let mut lost = false;
         // Each counts every packet.
         for pattern in &mut self.patterns {
