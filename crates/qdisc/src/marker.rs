@@ -3,10 +3,13 @@
 
 mod afd;
 mod cedm;
+mod codel;
 mod e_ecn;
+mod ecn_sharp;
 mod growth;
 mod mq_ecn;
 mod none;
+mod pie;
 mod random_mark;
 mod red;
 mod s_ecn;
@@ -15,9 +18,12 @@ mod step;
 
 pub use afd::{Afd, AfdParams, AfdSettings};
 pub use cedm::{Cedm, CedmParams, CedmSettings};
+pub use codel::{Codel, CodelParams, Root};
 pub use e_ecn::{EEcn, EEcnParams};
+pub use ecn_sharp::{EcnSharp, EcnSharpParams};
 pub use growth::GrowthParams;
 pub use mq_ecn::{Estimate, MqEcn, MqEcnParams};
+pub use pie::{Pie, PieParams};
 pub use random_mark::RandomMark;
 pub use red::{Red, RedParams, RedSettings, Spacing};
 pub use s_ecn::{SEcn, SEcnParams};

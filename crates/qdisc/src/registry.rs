@@ -4,7 +4,8 @@ use crate::cqrd::{Cq, Cqrd, CqrdConfigured, Oq};
 use crate::definition::SchemeInfo;
 use crate::hcf::Hcf;
 use crate::marker::{
-    Afd, Cedm, EEcn, MqEcn, PerPool, PerPort, PerQueue, PerQueueDq, PerQueueMin, Red, SEcn,
+    Afd, Cedm, Codel, EEcn, EcnSharp, MqEcn, PerPool, PerPort, PerQueue, PerQueueDq, PerQueueMin,
+    Pie, Red, SEcn,
 };
 use crate::notifier::{AfQcn, Qcn};
 use crate::seats::Nobody;
@@ -23,6 +24,9 @@ pub const SCHEMES: &[SchemeInfo] = &[
     SchemeInfo::of::<Cedm>(),
     SchemeInfo::of::<EEcn>(),
     SchemeInfo::of::<SEcn>(),
+    SchemeInfo::of::<Codel>(),
+    SchemeInfo::of::<Pie>(),
+    SchemeInfo::of::<EcnSharp>(),
     SchemeInfo::of::<Qcn>(),
     SchemeInfo::of::<Afd>(),
     SchemeInfo::of::<AfQcn>(),

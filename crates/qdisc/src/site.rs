@@ -17,7 +17,7 @@ use crate::view::PortState;
 pub struct Site {
     switch: Switch,
     state: PortState,
-    packet_time: Span,
+    mtu: Bytes,
     taken: Option<Taken>,
     bare: bool,
 }
@@ -74,8 +74,7 @@ impl Site {
             Unmarkable::Drop => state,
             Unmarkable::Pass => state.passing_unmarkable(),
         };
-        let packet_time = rate.tx_time(mtu.get() as u32);
-        Site { switch, state, packet_time, taken: None, bare: false }
+        Site { switch, state, mtu, taken: None, bare: false }
     }
 
     /// The same with seats that a caller has taken.
@@ -106,7 +105,12 @@ impl Site {
 
     /// The time that one MTU takes on the line.
     pub fn packet_time(&self) -> Span {
-        self.packet_time
+        self.state.rate().tx_time(self.mtu.get() as u32)
+    }
+
+    /// The longest packet.
+    pub fn packet(&self) -> Bytes {
+        self.mtu
     }
 
     /// Each queue's memory where all have an equal part, in whole cells.

@@ -1,6 +1,7 @@
 //! The port's tests: one program, which links once.
 
 mod closed_forms;
+mod codel;
 mod conformance;
 mod dynamic;
 mod fairness;
