@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FOLDER = Path("docs/schemes")
 PICTURES: dict[str, tuple[str, ...]] = {
     "cedm": ("scenarios/cedm-bursts.toml",),
-    "aqm": ("scenarios/aqm-joining.toml",),
+    "codel": ("scenarios/aqm-joining.toml",),
     "cqrd": ("scenarios/cqrd-fig2.toml", "run.until=5.5ms", "measure.series_every=1us"),
     "e-ecn": ("scenarios/e-ecn-joining.toml",),
     "red": ("scenarios/red-average.toml",),
