@@ -12,5 +12,6 @@ mod observers;
 mod python;
 mod robust;
 mod scenarios;
+mod small_queues;
 mod warmup;
 mod warnings;
