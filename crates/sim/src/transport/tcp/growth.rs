@@ -51,6 +51,12 @@ impl Growth {
         let full = packets(flight) as f64 >= cwnd.floor();
         self.usage.sent(packets(out), full, una, una + out);
     }
+
+    /// The window lets less out than is worth a segment: it is what stops the sender, full or not
+    /// (as in `tcp_tso_should_defer`).
+    pub(super) fn held_back(&mut self, config: &Config, una: u64, nxt: u64) {
+        self.usage.sent((nxt - una).div_ceil(config.mss as u64), true, una, nxt);
+    }
 }
 
 /// Linux's segments are offloaded up to this size, whatever the window.

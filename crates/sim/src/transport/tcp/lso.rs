@@ -50,13 +50,13 @@ impl Sender {
         let cut = self.una < self.cut_end && !config.lso_after_cut;
         let open = self.loss.is_none() && !cut;
         let left = self.unsent();
-        let nxt = self.nxt;
+        let (una, nxt) = (self.una, self.nxt);
         // As Linux has it, what is worth sending is not all that is sent.
         let most = match config.autosize {
             Autosize::Off => segment,
             _ => self.largest_segment(config),
         };
-        let Some(Extras { lso, .. }) = self.extras.as_deref_mut() else { return false };
+        let Some(Extras { lso, growth, .. }) = self.extras.as_deref_mut() else { return false };
         if nxt < lso.end || left == 0 {
             return false;
         }
@@ -65,6 +65,9 @@ impl Sender {
             // A full window holds data back by itself.
             if lso.since == Time::NEVER && allowed >= config.mss as u64 {
                 lso.since = now;
+            }
+            if allowed <= left {
+                growth.held_back(config, una, nxt);
             }
             return true;
         }
