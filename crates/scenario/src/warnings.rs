@@ -5,7 +5,7 @@ use crate::summary::{BySize, Fct, Summary};
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
-use switchbed_spec::{NicQueue, Scenario};
+use switchbed_spec::{FctEnd, NicQueue, Scenario};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
 const FEW: u64 = 1000;
@@ -67,8 +67,9 @@ pub(crate) fn warnings(
     }
     warnings.extend(few(&summary.fct));
     warnings.extend(waited(scenario, flows, simulation.warmed_at()));
+    warnings.extend(delayed(scenario, flows, simulation.warmed_at()));
     warnings.extend(own_cards(scenario, reports));
-    warnings.extend(unmarkable(scenario, reports));
+    warnings.extend(unmarkable(scenario, flows, reports));
     if scenario.measure.warmup == Span::ZERO
         && scenario.traffic.iter().any(|traffic| traffic.goes_on())
     {
@@ -93,17 +94,10 @@ fn few(fct: &BySize<Fct>) -> Option<String> {
 /// A 99th percentile of flows that waited for a retransmission timer says how long that is. No
 /// counts in these three: runs of a comparison that say the same say it once.
 fn waited(scenario: &Scenario, flows: &[FlowRecord], warmed_at: Time) -> Option<String> {
-    let small = |flow: &&FlowRecord| {
-        let small = flow.size.is_some_and(|size| size <= scenario.measure.small);
-        small && flow.end.is_some() && flow.start >= warmed_at
-    };
-    let small: Vec<&FlowRecord> = flows.iter().filter(small).collect();
+    let small = small(scenario, flows, warmed_at);
     let waited: Vec<&FlowRecord> = small.iter().copied().filter(|f| f.timeouts > 0).collect();
     let t = &scenario.transport;
-    let first = |flow: &&FlowRecord| {
-        flow.handshake && flow.end.is_some_and(|end| end.since(flow.start) >= t.rto_initial)
-    };
-    let timer = match waited.iter().any(first) {
+    let timer = match waited.iter().any(|flow| waited_first(flow, t.rto_initial)) {
         true => format!("transport.rto_initial, {}, or rto_min, {}", t.rto_initial, t.rto_min),
         false => format!("transport.rto_min, {}", t.rto_min),
     };
@@ -111,6 +105,42 @@ fn waited(scenario: &Scenario, flows: &[FlowRecord], warmed_at: Time) -> Option<
         format!(
             "1 % of the small flows or more waited for a retransmission timer: their 99th \
              percentile is that of {timer}"
+        )
+    })
+}
+
+/// The small flows that count.
+fn small<'a>(scenario: &Scenario, flows: &'a [FlowRecord], warmed_at: Time) -> Vec<&'a FlowRecord> {
+    let small = |flow: &&FlowRecord| {
+        let small = flow.size.is_some_and(|size| size <= scenario.measure.small);
+        small && flow.end.is_some() && flow.start >= warmed_at
+    };
+    flows.iter().filter(small).collect()
+}
+
+/// Whether a flow's SYN, or the answer to it, was sent again.
+fn waited_first(flow: &FlowRecord, rto_initial: Span) -> bool {
+    let waited = flow.end.is_none_or(|end| end.since(flow.start) >= rto_initial);
+    flow.handshake && flow.timeouts > 0 && waited
+}
+
+/// A flow that ends with its last ACK has that ACK's delay in its FCT.
+fn delayed(scenario: &Scenario, flows: &[FlowRecord], warmed_at: Time) -> Option<String> {
+    let t = &scenario.transport;
+    let counts = t.control.about().tcp
+        && t.ack_every > 1
+        && scenario.measure.fct_end == FctEnd::Acked
+        && t.ack_delay > Span::ZERO;
+    let long = |flow: &&&FlowRecord| {
+        flow.timeouts == 0 && flow.end.is_some_and(|end| end.since(flow.start) >= t.ack_delay)
+    };
+    let small = small(scenario, flows, warmed_at);
+    let waited = small.iter().filter(long).count();
+    (counts && waited > 0 && 100 * waited >= small.len()).then(|| {
+        format!(
+            "1 % of the small flows or more took transport.ack_delay, {}, without a timeout: their \
+             last ACK was delayed; measure.fct_end = \"received\" leaves it out",
+            t.ack_delay
         )
     })
 }
@@ -130,13 +160,17 @@ fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
 }
 
 /// What marking drops for not being ECN-capable, beside packets that are.
-fn unmarkable(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
+fn unmarkable(scenario: &Scenario, flows: &[FlowRecord], reports: &[PortReport]) -> Option<String> {
     let dropped = |report: &PortReport| report.counters.drops[DropReason::NotEcnCapable as usize];
     let t = &scenario.transport;
     let mut who = Vec::new();
     let tcp = t.control.about().tcp;
     who.extend((tcp && !t.ecn_acks).then_some("ACKs (transport.ecn_acks)"));
-    who.extend((tcp && !t.ecn_syn).then_some("SYNs (transport.ecn_syn)"));
+    let syns = match flows.iter().any(|flow| waited_first(flow, t.rto_initial)) {
+        true => "SYNs (transport.ecn_syn), and flows waited for transport.rto_initial",
+        false => "SYNs (transport.ecn_syn)",
+    };
+    who.extend((tcp && !t.ecn_syn).then_some(syns));
     let again = "retransmissions (transport.ecn_retransmits)";
     who.extend((tcp && !t.ecn_retransmits).then_some(again));
     who.extend(scenario.reaction.is_some().then_some("congestion notifications"));

@@ -144,3 +144,32 @@ fn what_decides_the_tail_beside_the_switch_is_named() {
         "{found:?}"
     );
 }
+
+#[test]
+fn what_waits_for_a_delayed_ack_is_named() {
+    // 21 segments: the last is acknowledged with no other.
+    let traffic = r#"traffic=[{kind="incast", sizes="30660B", from="1-2", to="0"}]"#;
+    let named = |sets: &[&str]| {
+        let sets = [&[traffic, "run.until=2s", "transport.ack_every=2"], sets].concat();
+        let found = warnings_with("none", 3, &sets);
+        found.iter().any(|warning| warning.contains("took transport.ack_delay, 40ms"))
+    };
+    assert!(named(&[]));
+    assert!(!named(&["measure.fct_end=received"]));
+    assert!(!named(&["transport.ack_every=1"]));
+    assert!(!named(&["transport.ack_short=true", "traffic.0.sizes=30KB"]));
+}
+
+#[test]
+fn syns_that_marking_dropped_are_named() {
+    // Windows of six senders, of a packet or two each, are more than fit on the way: there is a queue
+    // as the seventh's SYN comes.
+    let traffic = r#"traffic=[{kind="long-lived", from="1-6", to=0},
+        {kind="incast", sizes="1KB", from="7", to="0", start="2ms"}]"#;
+    let sets = [traffic, "scheme.params.threshold=2pkt", "run.until=3s"];
+    let found = warnings_with("per-queue", 8, &[&sets[..], &["transport.ecn_syn=false"]].concat());
+    let named = "SYNs (transport.ecn_syn), and flows waited for transport.rto_initial";
+    assert!(found.iter().any(|warning| warning.contains(named)), "{found:?}");
+    let found = warnings_with("per-queue", 8, &sets);
+    assert!(!found.iter().any(|warning| warning.contains("SYNs")), "{found:?}");
+}
