@@ -109,6 +109,7 @@ validate: setup
 	$(BIN)/python validation/broken.py
 	$(BIN)/python validation/other_seeds.py
 	$(BIN)/python validation/ns3_witness.py
+	$(BIN)/python validation/hosts_evidence.py
 	$(BIN)/python validation/live_frames.py
 	$(BIN)/python validation/live_soak.py
 	$(BIN)/python validation/damage.py

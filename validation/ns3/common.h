@@ -99,6 +99,15 @@ struct Tcp
     }
 };
 
+// TCP as ns-3 has it, but for a segment that fills a packet with its time stamps.
+inline void
+SetOwn(const std::string& control, uint32_t segment = 1448)
+{
+    TypeId type = control == "reno" ? TcpLinuxReno::GetTypeId() : TcpCubic::GetTypeId();
+    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(type));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
+}
+
 // A link whose device holds one packet, so that the queue builds in the discipline.
 inline PointToPointHelper
 Link(Time delay)

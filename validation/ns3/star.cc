@@ -88,6 +88,8 @@ main(int argc, char* argv[])
     Time sampling = MicroSeconds(1);
     std::string rate = "10Gbps";
     Time stagger = MicroSeconds(10);
+    Time delay = MicroSeconds(25);
+    std::string own;
     Time longer = Seconds(0);
     peer::Tcp tcp;
     CommandLine cmd(__FILE__);
@@ -100,6 +102,8 @@ main(int argc, char* argv[])
     cmd.AddValue("rate", "every link's rate", rate);
     cmd.AddValue("stagger", "time from one sender's start to the next's", stagger);
     cmd.AddValue("longer", "so much longer is the last sender's link than the others", longer);
+    cmd.AddValue("delay", "a link's, one way", delay);
+    cmd.AddValue("own", "cubic or reno with ns-3's own defaults and plain queues, not --tcp", own);
     tcp.AddTo(cmd);
     cmd.Parse(argc, argv);
     if (senders < 1 || senders > 200 || k < 2 || end <= warmup || !tcp.Known())
@@ -108,7 +112,14 @@ main(int argc, char* argv[])
                      "--tcp dctcp or ecn-star, --recovery classic or prr\n";
         return 2;
     }
-    tcp.Set();
+    if (own.empty())
+    {
+        tcp.Set();
+    }
+    else
+    {
+        peer::SetOwn(own);
+    }
 
     NodeContainer hosts;
     hosts.Create(senders + 1);
@@ -116,9 +127,8 @@ main(int argc, char* argv[])
     InternetStackHelper().Install(hosts);
     InternetStackHelper().Install(hub);
 
-    // Base RTT 100 us: four links of 25 us propagation, two each way. Addresses come after
-    // the disciplines: the address helper installs a default one where there is none.
-    Time delay = MicroSeconds(25);
+    // Base RTT: four links, two each way. Addresses come after the disciplines: the address
+    // helper installs a default one where there is none.
     PointToPointHelper link = peer::Link(delay);
     link.SetDeviceAttribute("DataRate", StringValue(rate));
     Ptr<QueueDisc> disc;
@@ -129,7 +139,7 @@ main(int argc, char* argv[])
         link.SetChannelAttribute("Delay", TimeValue(i + 1 == senders ? delay + longer : delay));
         NetDeviceContainer ends = link.Install(hosts.Get(i), hub);
         peer::Card().Install(ends.Get(0));
-        QueueDiscContainer discs = peer::StepMarking(k, buffer).Install(ends.Get(1));
+        QueueDiscContainer discs = (own.empty() ? peer::StepMarking(k, buffer) : peer::Card(buffer / peer::PACKET_BYTES)).Install(ends.Get(1));
         Ipv4AddressHelper address;
         std::string net = "10." + std::to_string(i) + ".0.0";
         address.SetBase(net.c_str(), "255.255.255.0");
