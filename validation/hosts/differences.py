@@ -29,8 +29,8 @@ DIFFERENCES: tuple[Difference, ...] = (
         patterns=("tail", "tail-3"),
         why="ns-3's receiver acknowledges the first data packet at once, as the handshake's ACK "
         "counts towards its delayed ones: it acknowledges packets 1, 3, 5, ours 2, 4, 6. Where "
-        "what comes before a lost tail is left over, ours waits 200 ms for it, and the timer begins "
-        "anew then. With an ACK a packet on both sides:",
+        "what comes before a lost tail is left over, ours waits 200 ms for it, and the timer "
+        "begins anew then. With an ACK a packet on both sides:",
         transport={"ack_every": 1},
         theirs=("--del-ack=1",),
     ),
