@@ -89,7 +89,7 @@ SCENARIO = """
 topology = { kind = "pair", rate = "10Gbps" }
 switch = { queues = 1, buffer = "3KB" }
 scheme = { name = "none" }
-host = { nic_buffer = "3KB" }
+host = { nic = "fifo", nic_buffer = "3KB" }
 traffic = [{ kind = "stride", size = "150KB" }]
 run = { until = "20s" }
 """

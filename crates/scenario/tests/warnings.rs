@@ -138,7 +138,8 @@ fn what_decides_the_tail_beside_the_switch_is_named() {
         warnings_with("per-queue", 3, &[both, "host.nic=switch", "transport.ecn_acks=true"]);
     assert!(!has(&found, "not ECN-capable"), "{found:?}");
     // A window larger than a card.
-    let found = warnings_with("none", 2, &["host.nic_buffer=10pkt", "switch.buffer=9MB"]);
+    let found =
+        warnings_with("none", 2, &["host.nic=fifo", "host.nic_buffer=10pkt", "switch.buffer=9MB"]);
     assert!(
         has(&found, "packets were lost in hosts' own cards (host.nic_buffer, 15KB)"),
         "{found:?}"
