@@ -159,6 +159,26 @@ fn a_light_flow_does_not_wait_for_a_heavy_one_in_a_fair_queue() {
     assert!((alone..=alone + 3 * 1_200_000).contains(&waits), "{waits}");
 }
 
+#[test]
+fn paced_flows_whose_rates_their_cards_limit_end() {
+    // Three senders into a queue whose switch notifies them: their cards ask for packets, and
+    // find that some have to wait.
+    let mut scenario = star(4);
+    scenario.scheme = named("qcn", &[]);
+    scenario.reaction = Some(Reaction::default());
+    scenario.switch.buffer = packets(1000);
+    scenario.transport.pacing = Pacing::Linux;
+    scenario.host = Host { nic: NicQueue::Unlimited, small_queues: small(60_000), ..scenario.host };
+    let rows = [(0.0, 0, 3, 3_000_000), (0.0, 1, 3, 3_000_000), (0.0, 2, 3, 3_000_000)];
+    let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
+    scenario.traffic = traffic;
+    scenario.run.until = Some(Span::from_ms(2_000));
+    let (mut simulation, records) = run(&scenario);
+    let notified: u64 = simulation.port_reports().iter().map(|r| r.counters.notified).sum();
+    assert!(notified > 0);
+    assert!(records.iter().all(|record| record.end.is_some()), "{records:?}");
+}
+
 /// Random flows through cards of every kind.
 fn random_hosts() -> impl Strategy<Value = (Scenario, Vec<(f64, u32, u32, u64)>)> {
     let flow = (0..200u32, 0..3u32, 1..120_000u64);

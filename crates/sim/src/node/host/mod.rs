@@ -373,6 +373,7 @@ impl Host {
         self.arm_card(now);
         self.watch_line(cx, now);
         for conn in silent {
+            self.arm_pace(conn);
             self.arm_sender(conn);
             self.note_unsent(conn, cx, now);
             self.finish(conn, cx, now);
@@ -429,13 +430,19 @@ impl Host {
                 None => cx.net.send(packet, payload, hop, now),
             }
         }
+        self.arm_pace(conn);
+        self.watch_line(cx, now);
+    }
+
+    /// Sees to it that a sender is woken when its next packet may leave.
+    fn arm_pace(&mut self, conn: ConnId) {
+        let half = &mut self.senders[conn];
         let until = half.sending.paced_until();
         if until < half.armed {
             half.armed = until;
             let timer = Timer::Sender { conn, flow: half.flow };
             self.timers.push(until, timer);
         }
-        self.watch_line(cx, now);
     }
 
     /// Sees to it that connections hear of what leaves the card.
