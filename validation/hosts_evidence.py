@@ -48,7 +48,9 @@ def _run(name: str, found: page.Found, only: list[str], *, anew: bool) -> page.F
     if name == "ns-3":
         if anew and not only:
             found["stars"] = stars.measured()
-        found["our_stars"] = stars.simulated({"profile": peer.profile} | peer.host, peer.transport)
+        if "stars" in found:
+            host = {"profile": peer.profile} | peer.host
+            found["our_stars"] = stars.simulated(host, peer.transport)
     tried = found.get("experiments", {})
     found["experiments"] = {
         each.name: beside.tried(peer, each, tried.get(each.name), anew=anew and not only)

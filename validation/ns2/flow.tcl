@@ -11,7 +11,6 @@ Agent/TCP set packetSize_ 1460
 Agent/TCP set window_ 1000
 Agent/TCP/FullTcp set segsize_ 1460
 Trace set show_tcphdr_ 1
-eval $settings
 
 set ns [new Simulator]
 set trace [open $out w]
@@ -40,9 +39,13 @@ proc lose {numbers from to} {
 lose $lose $host(0) $hub
 lose $lose_acks $host(1) $hub
 
+# An experiment may set another than these.
+set agent Agent/TCP/Sack1
+set taker Agent/TCPSink/Sack1
+eval $settings
 if {$kind eq "sack1"} {
-    set tcp [new Agent/TCP/Sack1]
-    set sink [new Agent/TCPSink/Sack1]
+    set tcp [new $agent]
+    set sink [new $taker]
 } else {
     set tcp [new Agent/TCP/FullTcp/Sack]
     set sink [new Agent/TCP/FullTcp/Sack]
