@@ -49,6 +49,20 @@ class StepAtDeparture(Step):
         return Departure.Mark if view.queue_bytes(queue) > self.threshold else Departure.Pass
 
 
+class Waiting(Marker):
+    """TCN."""
+
+    def __init__(self, port: Port, threshold: int) -> None:
+        self.threshold = threshold  # picoseconds
+
+    def intend(self, view: View, queue: int, packet: Packet, rng: Random) -> Intent:
+        return Intent.Pass
+
+    def depart(self, view: View, queue: int, slot: Slot, note: Note, rng: Random) -> Departure:
+        waited = view.now_ps - view.arrived_ps(slot)
+        return Departure.Mark if waited > self.threshold else Departure.Pass
+
+
 class ByClass(Classifier):
     """`classify = "class"`."""
 

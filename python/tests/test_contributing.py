@@ -37,7 +37,7 @@ def test_what_a_recipe_names_is_where_it_says(recipe: Path) -> None:
 
 def test_the_code_of_the_recipe_is_of_the_scheme_that_is_built_and_run() -> None:
     recipe = (ROOT / "docs/contributing/scheme.md").read_text()
-    scheme = (ROOT / "examples/own-scheme/src/tcn.rs").read_text().split()
+    scheme = (ROOT / "examples/own-scheme/src/waiting.rs").read_text().split()
     blocks = re.findall(r"^ *```rust\n(.*?)^ *```$", recipe, re.M | re.S)
     assert len(blocks) == 2
     assert [block for block in blocks if " ".join(block.split()) not in " ".join(scheme)] == []
@@ -117,9 +117,9 @@ def places(recipe: str, *files: str) -> list[list[str]]:
 
 def add_scheme(tree: Path) -> None:
     """A file, the two lines that make it known, and one of the registry."""
-    source = (ROOT / "examples/own-scheme/src/tcn.rs").read_text()
+    source = (ROOT / "examples/own-scheme/src/waiting.rs").read_text()
     folder = tree / "crates/qdisc/src"
-    (folder / "marker/tcn.rs").write_text(source.replace("switchbed_qdisc::", "crate::"))
+    (folder / "marker/waiting.rs").write_text(source.replace("switchbed_qdisc::", "crate::"))
     (declared, used), (line,) = places("scheme.md", "marker.rs", "registry.rs")
     insert(folder / "marker.rs", "mod step;\n", f"{declared}\n")
     insert(folder / "marker.rs", "pub use step::", f"{used}\n")
@@ -215,7 +215,7 @@ def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
     )
     itself = ran("pair.toml", "traffic.stride=2").stderr
     assert "traffic.stride is 2: a host cannot send to itself" in itself
-    own = ["examples/own-scheme/tcn.toml", "scheme=tcn"]
+    own = ["examples/own-scheme/waiting.toml", "scheme=waiting"]
     marks = [
         re.findall(r"^([1-9]\d*) marks$", ran(*own, *settings).stdout, re.M)
         for settings in (

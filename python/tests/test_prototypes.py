@@ -52,6 +52,10 @@ PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"scheme": {"name": "per-queue-dq", "params": K}},
         {"scheme": python("StepAtDeparture", **K)},
     ),
+    "marker by waiting": (
+        {"scheme": {"name": "tcn", "params": {"threshold": "15us"}}},
+        {"scheme": python("Waiting", threshold="15us")},
+    ),
     "scheduler": (
         {"scheme": {"name": "mq-ecn", "params": K}},
         {"scheme": python("Dwrr", base="mq-ecn", **K)},

@@ -15,6 +15,7 @@ mod red;
 mod s_ecn;
 mod share;
 mod step;
+mod tcn;
 
 pub use afd::{Afd, AfdParams, AfdSettings};
 pub use cedm::{Cedm, CedmParams, CedmSettings};
@@ -31,6 +32,7 @@ pub use share::{Rounds, Share, Timed, Weights, Whole};
 pub use step::{
     PerPool, PerPort, PerQueue, PerQueueDq, PerQueueMin, StandardThreshold, Step, StepParams,
 };
+pub use tcn::{Tcn, TcnParams};
 
 use crate::words;
 

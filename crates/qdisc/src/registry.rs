@@ -5,7 +5,7 @@ use crate::definition::SchemeInfo;
 use crate::hcf::Hcf;
 use crate::marker::{
     Afd, Cedm, Codel, EEcn, EcnSharp, MqEcn, PerPool, PerPort, PerQueue, PerQueueDq, PerQueueMin,
-    Pie, Red, SEcn,
+    Pie, Red, SEcn, Tcn,
 };
 use crate::notifier::{AfQcn, Qcn};
 use crate::seats::Nobody;
@@ -24,6 +24,7 @@ pub const SCHEMES: &[SchemeInfo] = &[
     SchemeInfo::of::<Cedm>(),
     SchemeInfo::of::<EEcn>(),
     SchemeInfo::of::<SEcn>(),
+    SchemeInfo::of::<Tcn>(),
     SchemeInfo::of::<Codel>(),
     SchemeInfo::of::<Pie>(),
     SchemeInfo::of::<EcnSharp>(),

@@ -14,6 +14,7 @@
 //! | … `cedm` | `K2=`, `w_s=`, `header=` bytes |
 //! | … `e-ecn`, `s-ecn` | `t_i=` ns; `t_a=` ns, `slope=` bit/s |
 //! | … `random-mark` | `K=` |
+//! | … `tcn` | `T=` ns |
 //! | `draws` | the number that every random draw gives; none is drawn if left out |
 //! | `picks` | what draws below an n give, in order |
 //! | `buffer` | bytes that the queues share; unlimited if left out; or `tail` or `random`, bytes of each queue, bytes of a cell |
@@ -36,7 +37,7 @@ use switchbed_qdisc::buffer::{Crosspoint, Overflow, Shared};
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::marker::{
     Cedm, CedmSettings, EEcn, MarkAt, MqEcn, RandomMark, Red, RedSettings, Rounds, SEcn, Share,
-    Spacing, Step, Timed, Weights,
+    Spacing, Step, Tcn, Timed, Weights,
 };
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::random::{NoRandom, Random};
@@ -205,6 +206,7 @@ impl Setting {
                 let weight = self.value("w_s");
                 Box::new(Cedm::new(CedmSettings { k1: self.k(), k2, weight, header }, queues))
             }
+            "tcn" => Box::new(Tcn { threshold: self.ns("T") }),
             "random-mark" => Box::new(RandomMark { threshold: self.k() }),
             "e-ecn" => Box::new(EEcn::new(self.k(), self.ns("t_i"), self.ns("t_a"), queues)),
             "s-ecn" => {

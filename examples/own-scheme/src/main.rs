@@ -1,7 +1,7 @@
 //! Adds a scheme of its own to Switchbed's and runs a scenario file with it:
-//! `cargo run -p own-scheme -- examples/own-scheme/tcn.toml [KEY=VALUE...]`.
+//! `cargo run -p own-scheme -- examples/own-scheme/waiting.toml [KEY=VALUE...]`.
 
-mod tcn;
+mod waiting;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use switchbed_qdisc::definition::SchemeInfo;
 use switchbed_qdisc::registry::register;
 use switchbed_scenario::{Progress, plans, run};
 
-static TCN: SchemeInfo = SchemeInfo::of::<tcn::Tcn>();
+static WAITING: SchemeInfo = SchemeInfo::of::<waiting::Waiting>();
 
 fn main() -> ExitCode {
     match runs() {
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
 
 /// Every run of the file, a line each.
 fn runs() -> Result<(), String> {
-    register(&TCN)?;
+    register(&WAITING)?;
     let mut words = std::env::args().skip(1);
     let file = words.next().ok_or("own-scheme FILE [KEY=VALUE...]")?;
     let sets: Vec<String> = words.collect();

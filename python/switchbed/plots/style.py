@@ -45,6 +45,7 @@ STYLES = {
     "cedm": Style(PURPLE, "h", "--"),
     "e-ecn": Style(GREEN, "v", "-"),
     "s-ecn": Style(ORANGE, "<", ":"),
+    "tcn": Style(VERMILION, "s", ":"),
     "codel": Style(BLUE, "*", "--"),
     "pie": Style(GREEN, "D", "--"),
     "ecn-sharp": Style(PURPLE, "d", "-"),

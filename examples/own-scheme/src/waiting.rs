@@ -1,5 +1,6 @@
-//! TCN (Bai, Chen, Chen, Kim, Wu: Enabling ECN over Generic Packet Scheduling, CoNEXT 2016): a
-//! packet is marked as it leaves if it has waited for longer than a threshold.
+//! A scheme of one's own: a packet is marked as it leaves if it has waited for longer than a threshold.
+//! TCN's rule (Bai, Chen, Chen, Kim, Wu: Enabling ECN over Generic Packet Scheduling, CoNEXT 2016), under
+//! another name.
 
 use switchbed_qdisc::definition::{About, Definition, marker};
 use switchbed_qdisc::param::Unfit;
@@ -10,42 +11,42 @@ use switchbed_qdisc::{Note, Packet, QueueId, Random, SlotId, View, params};
 
 params! {
     /// What a scenario says of it.
-    pub struct TcnParams {
+    pub struct WaitingParams {
         /// The longest wait without a mark. The paper's: the standard threshold's time on the line.
         threshold: Span;
     }
 }
 
-/// TCN.
-pub struct Tcn {
+/// The scheme.
+pub struct Waiting {
     threshold: Span,
 }
 
-impl Definition for Tcn {
-    type Params = TcnParams;
+impl Definition for Waiting {
+    type Params = WaitingParams;
 
     const ABOUT: About = About {
-        name: "tcn",
+        name: "waiting",
         paper: "Bai et al., Enabling ECN over Generic Packet Scheduling, CoNEXT 2016",
         summary: "Marks a packet that has waited for longer than the threshold.",
         source: "section 3",
-        seats: marker("TCN"),
+        seats: marker("the wait of the packet"),
         needs_pool: false,
     };
 
-    fn complete(params: &mut TcnParams, _: Bytes) -> Result<(), Unfit> {
+    fn complete(params: &mut WaitingParams, _: Bytes) -> Result<(), Unfit> {
         match params.threshold {
-            Span::ZERO => Err(Unfit::new(TcnParams::KEY.threshold, "it must be over 0")),
+            Span::ZERO => Err(Unfit::new(WaitingParams::KEY.threshold, "it must be over 0")),
             _ => Ok(()),
         }
     }
 
-    fn build(params: &TcnParams, site: Site) -> Built {
-        site.mark(Tcn { threshold: params.threshold })
+    fn build(params: &WaitingParams, site: Site) -> Built {
+        site.mark(Waiting { threshold: params.threshold })
     }
 }
 
-impl Marker for Tcn {
+impl Marker for Waiting {
     fn intend(&self, _: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
         Intent::Pass
     }
