@@ -91,6 +91,30 @@ params! {
         /// A cut window falls to the fraction that the rule gives (exact) or further down to whole
         /// packets (whole-packets, ns-2).
         cut: WindowCut;
+        /// What counts as lost. dupthresh: what three segments have overtaken, by SACK (RFC 6675) or,
+        /// without SACK, by duplicate ACKs. fack: what lies three segments below the highest that is
+        /// SACKed (Linux up to 4.14). rack: what was sent before something that has arrived, a round
+        /// trip and a wait for reordering ago (RFC 8985, Linux since 4.18); retransmissions too.
+        loss_detection: LossDetection;
+        /// Two round trips without an ACK bring a probe, new data or the last segment again, before
+        /// the retransmission timeout (RFC 8985, section 7; Linux since 3.10).
+        tail_loss_probe: bool;
+        /// What Linux adds to the timers of tail loss probes and of reordering (since 6.7: 2 ms;
+        /// before: two clock ticks). RFC 8985: 0.
+        timer_slack: Span;
+        /// The first two duplicate ACKs let new data out (RFC 3042).
+        limited_transmit: bool;
+        /// Fewer duplicate ACKs do where fewer than four segments are out and nothing new can be sent
+        /// (RFC 5827). delayed: after a quarter of a round trip, at least 2 ms (Linux 3.5 to 4.x).
+        early_retransmit: EarlyRetransmit;
+        /// What rto_min bounds: the retransmission timeout (timeout, RFC 6298) or its part above the
+        /// smoothed RTT (variance, Linux).
+        rto_floor: RtoFloor;
+        /// So many SYN timeouts do not double the next one (Linux since 6.5: 4).
+        syn_linear_timeouts: u32 as count(0, 100);
+        /// A timeout in a window of data that a loss or a mark has cut sets ssthresh anew (RFC 5681);
+        /// else it stays (Linux).
+        timeout_cuts_again: bool;
         /// How the window comes down to what a cut leaves, of a loss or a mark. at-once: at that
         /// instant. prr: packet by packet in a round trip (RFC 9937 as Linux has it since 3.2).
         /// rate-halving: a packet every second ACK, and never above what is in flight and one more
@@ -225,6 +249,40 @@ words! {
 }
 
 words! {
+    /// What counts as lost.
+    pub enum LossDetection {
+        /// What three segments have overtaken (RFC 6675, RFC 6582).
+        Dupthresh = "dupthresh",
+        /// What lies three segments below the highest that is SACKed.
+        Fack = "fack",
+        /// What was sent before something that has arrived, long enough ago (RFC 8985).
+        Rack = "rack",
+    }
+}
+
+words! {
+    /// Whether fewer duplicate ACKs do where few segments are out.
+    pub enum EarlyRetransmit {
+        /// No.
+        Off = "off",
+        /// Yes (RFC 5827).
+        AtOnce = "at-once",
+        /// After a quarter of a round trip.
+        Delayed = "delayed",
+    }
+}
+
+words! {
+    /// What the retransmission timeout's floor bounds.
+    pub enum RtoFloor {
+        /// The timeout (RFC 6298).
+        Timeout = "timeout",
+        /// The part above the smoothed RTT (Linux).
+        Variance = "variance",
+    }
+}
+
+words! {
     /// How the window comes down to what a cut leaves.
     pub enum Reduction {
         /// At that instant.
@@ -322,6 +380,25 @@ impl Transport {
             if rto > most {
                 return Err(Unfit::new(key, format!("it must be at most rto_max, {most}")));
             }
+        }
+        let needs_sack = |key, what: &str| {
+            let why = format!("{what} needs SACK: sack_blocks must be at least 1");
+            Err(Unfit::new(key, why))
+        };
+        match self.loss_detection {
+            LossDetection::Fack if self.sack_blocks == 0 => {
+                return needs_sack(key.loss_detection, "fack");
+            }
+            LossDetection::Rack if self.sack_blocks == 0 => {
+                return needs_sack(key.loss_detection, "rack");
+            }
+            LossDetection::Rack if self.early_retransmit != EarlyRetransmit::Off => {
+                return unfit(key.early_retransmit, "rack does that by itself: it must be off");
+            }
+            _ => {}
+        }
+        if self.tail_loss_probe && self.sack_blocks == 0 {
+            return needs_sack(key.tail_loss_probe, "a probe");
         }
         match self.warm {
             Some(Warm { srtt: Span::ZERO, .. }) => unfit("warm.srtt", "an RTT is longer than 0"),

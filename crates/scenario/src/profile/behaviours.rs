@@ -4,9 +4,15 @@
 pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
     ("congestion control", &["transport.kind"], ""),
     (
-        "loss recovery",
-        &["transport.sack_blocks"],
-        "RFC 6675 with SACK blocks, NewReno (RFC 6582) without",
+        "loss detection and recovery",
+        &["transport.loss_detection", "transport.sack_blocks", "transport.timer_slack"],
+        "RFC 6675, FACK or RACK (without DSACK) with SACK blocks, NewReno (RFC 6582) without",
+    ),
+    ("tail loss probe", &["transport.tail_loss_probe", "transport.timer_slack"], "without DSACK"),
+    (
+        "limited transmit and early retransmit",
+        &["transport.limited_transmit", "transport.early_retransmit"],
+        "",
     ),
     ("initial window", &["transport.initial_window"], ""),
     ("first slow-start threshold", &["transport.initial_ssthresh"], ""),
@@ -30,15 +36,21 @@ pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "retransmission timeout",
-        &["transport.rto_initial", "transport.rto_min", "transport.rto_max"],
+        &[
+            "transport.rto_initial",
+            "transport.rto_min",
+            "transport.rto_max",
+            "transport.rto_floor",
+            "transport.timeout_cuts_again",
+        ],
         "RFC 6298; each expiry doubles it",
     ),
+    ("timeouts of SYNs", &["transport.rto_initial", "transport.syn_linear_timeouts"], ""),
     ("RTT samples", &["transport.rtt_sampling"], ""),
     ("least window after a cut", &["transport.cut"], ""),
     ("gradual window reduction (rate halving, PRR)", &["transport.reduction"], ""),
     ("what a loss halves", &["transport.loss_halves"], ""),
     ("selective acknowledgements", &["transport.sack_blocks"], ""),
-    ("RACK and tail loss probes", &[], "a lost tail or retransmission waits for the timer"),
     (
         "ECN on data, ACKs, SYNs and retransmissions",
         &["transport.ecn", "transport.ecn_acks", "transport.ecn_syn", "transport.ecn_retransmits"],

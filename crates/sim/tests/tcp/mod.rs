@@ -2,14 +2,18 @@
 
 mod pipe;
 
+mod early;
 mod growth;
 mod loss;
 mod lso;
 mod marks;
+mod probe;
 mod properties;
+mod rack;
 mod receiver;
 mod reduction;
 mod sender;
 mod settings;
 mod slow_start;
+mod timeouts;
 mod windows;

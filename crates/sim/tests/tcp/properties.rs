@@ -81,12 +81,30 @@ fn plain_settings() -> impl Strategy<Value = Transport> {
     )
 }
 
-fn reduction() -> impl Strategy<Value = Reduction> {
-    prop_oneof![Just(Reduction::AtOnce), Just(Reduction::Prr), Just(Reduction::RateHalving)]
+/// The same settings with another way of finding and repairing losses.
+fn with_repair(settings: Transport, how: (u8, u8, u8, [bool; 5])) -> Transport {
+    use {EarlyRetransmit as Early, LossDetection as Loss};
+    let (reduction, detection, early, on) = how;
+    let sack = settings.sack_blocks > 0;
+    let loss_detection = [Loss::Dupthresh, Loss::Fack, Loss::Rack][usize::from(detection)];
+    let loss_detection = if sack { loss_detection } else { Loss::Dupthresh };
+    let early = if loss_detection == Loss::Rack { 0 } else { early };
+    Transport {
+        reduction: [Reduction::AtOnce, Reduction::Prr, Reduction::RateHalving]
+            [usize::from(reduction)],
+        loss_detection,
+        early_retransmit: [Early::Off, Early::AtOnce, Early::Delayed][usize::from(early)],
+        tail_loss_probe: on[0] && sack,
+        limited_transmit: on[1],
+        timeout_cuts_again: on[2],
+        rto_floor: if on[3] { RtoFloor::Variance } else { RtoFloor::Timeout },
+        timer_slack: if on[4] { Span::from_ms(2) } else { Span::ZERO },
+        ..settings
+    }
 }
 
 /// Checks, at every segment sent, what the sender owes the path and the receiver.
-fn run_checked(pipe: &mut Pipe, receive_window: u64) -> Result<(), TestCaseError> {
+fn run_checked(pipe: &mut Pipe, receive_window: u64, probes: bool) -> Result<(), TestCaseError> {
     let mut seen = pipe.sent.len();
     let mut fresh = pipe.sent.iter().map(|(_, s)| s.offset + s.len as u64).max().unwrap_or(0);
     for step in 0.. {
@@ -109,7 +127,7 @@ fn run_checked(pipe: &mut Pipe, receive_window: u64) -> Result<(), TestCaseError
             } else {
                 prop_assert_eq!(s.offset, fresh, "new data follows the last");
                 fresh = end;
-                prop_assert!(sender.in_flight(config) <= window);
+                prop_assert!(sender.in_flight(config) <= window || probes);
                 prop_assert!(end <= sender.acked() + receive_window);
             }
         }
@@ -129,13 +147,15 @@ proptest! {
     #[test]
     fn every_byte_is_delivered_once_and_in_order(
         settings in settings(),
-        reduction in reduction(),
+        repair in (0..3_u8, 0..3_u8, 0..3_u8, any::<[bool; 5]>()),
         handshake in any::<bool>(),
         flows in prop::collection::vec((1..60_000_u64, 0..20_000_u64), 1..4),
         data in prop::collection::vec(fate(), 0..80),
         acks in prop::collection::vec(fate(), 0..80),
     ) {
-        let settings = Transport { reduction, ..settings };
+        let settings = with_repair(settings, repair);
+        // A probe goes out whatever the window says.
+        let probes = settings.tail_loss_probe;
         let receive_window = settings.receive_window as u64 * MSS;
         let pipe = if handshake { Pipe::fresh(&settings) } else { Pipe::new(&settings) };
         let mut pipe = pipe
@@ -150,10 +170,10 @@ proptest! {
             if pause < 10_000 {
                 pipe.run_until(pipe.now + Span::from_us(pause));
             } else {
-                run_checked(&mut pipe, receive_window)?;
+                run_checked(&mut pipe, receive_window, probes)?;
             }
         }
-        run_checked(&mut pipe, receive_window)?;
+        run_checked(&mut pipe, receive_window, probes)?;
         prop_assert_eq!(pipe.receiver.received(), written);
         prop_assert_eq!(pipe.sender.acked(), written);
         prop_assert!(pipe.sender.idle());

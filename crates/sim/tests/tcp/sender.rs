@@ -1,7 +1,7 @@
 //! The sending half alone, with ACKs by hand.
 
 use super::pipe::*;
-use switchbed_qdisc::units::Time;
+use switchbed_qdisc::units::{Span, Time};
 use switchbed_sim::tcp::{Config, Flags, SackBlock, Segment, Sender};
 use switchbed_spec::transport::*;
 
@@ -40,6 +40,12 @@ impl Bench {
         self.answer(ack)
     }
 
+    /// The next ACK comes so many microseconds after the start.
+    pub fn at(&mut self, us: u64) -> &mut Bench {
+        self.now = Time::ZERO + Span::from_us(us) - DELAY;
+        self
+    }
+
     fn answer(&mut self, ack: Segment) -> Vec<u64> {
         self.now += DELAY;
         self.sender.on_segment(&self.config, &ack, self.now);
@@ -61,7 +67,7 @@ impl Bench {
         std::iter::from_fn(poll).map(|s| s.offset / MSS).collect()
     }
 
-    fn recoveries(&self) -> u32 {
+    pub fn recoveries(&self) -> u32 {
         self.sender.counters().fast_recoveries
     }
 }

@@ -5,8 +5,8 @@ use std::fmt;
 use switchbed_qdisc::units::Span;
 use switchbed_spec::param::{Params, Unfit};
 use switchbed_spec::transport::{
-    Avoidance, CongestionControl, CwndLimited, Hystart, LossHalves, Pacing, Reduction, Restart,
-    RttSampling, SlowStart, Transport, WindowCut,
+    Avoidance, CongestionControl, CwndLimited, EarlyRetransmit, Hystart, LossDetection, LossHalves,
+    Pacing, Reduction, Restart, RtoFloor, RttSampling, SlowStart, Transport, WindowCut,
 };
 use switchbed_spec::{Autosize, Host, Lso, NicQueue};
 
@@ -51,6 +51,15 @@ pub struct Config {
     pub(super) loss_halves_window: bool,
     pub(super) cut_to_whole: bool,
     pub(super) reduction: Reduction,
+    pub(super) loss_detection: LossDetection,
+    pub(super) tail_loss_probe: bool,
+    pub(super) timer_slack: Span,
+    pub(super) limited_transmit: bool,
+    pub(super) early_retransmit: EarlyRetransmit,
+    /// The floor is of what the timeout adds to the smoothed RTT.
+    pub(super) floor_of_variance: bool,
+    pub(super) syn_linear_timeouts: u32,
+    pub(super) timeout_cuts_again: bool,
     pub(super) timeout_after_cut_keeps_ssthresh: bool,
     pub(super) ecn: bool,
     pub(super) ecn_acks: bool,
@@ -145,6 +154,14 @@ impl Config {
             loss_halves_window: t.loss_halves == LossHalves::Window,
             cut_to_whole: t.cut == WindowCut::WholePackets,
             reduction: t.reduction,
+            loss_detection: t.loss_detection,
+            tail_loss_probe: t.tail_loss_probe,
+            timer_slack: t.timer_slack,
+            limited_transmit: t.limited_transmit,
+            early_retransmit: t.early_retransmit,
+            floor_of_variance: t.rto_floor == RtoFloor::Variance,
+            syn_linear_timeouts: t.syn_linear_timeouts,
+            timeout_cuts_again: t.timeout_cuts_again,
             timeout_after_cut_keeps_ssthresh: t.timeout_after_cut_keeps_ssthresh,
             ecn: t.ecn,
             ecn_acks: t.ecn_acks,
@@ -223,6 +240,16 @@ impl Config {
     /// Payload of a full segment in bytes.
     pub fn mss(&self) -> u32 {
         self.mss
+    }
+
+    /// Whether losses are found by time (RFC 8985).
+    pub(super) fn rack(&self) -> bool {
+        self.loss_detection == LossDetection::Rack
+    }
+
+    /// Whether it must be known when each segment was sent.
+    pub(super) fn logs(&self) -> bool {
+        self.rack() || self.tail_loss_probe
     }
 
     /// Whether losses are repaired by SACK (else by NewReno).

@@ -1,12 +1,29 @@
 //! What a sender remembers where a setting asks for more than RFC 5681 and 6675 have; the others do
 //! not carry it along.
 
-use super::Config;
 use super::growth::Growth;
 use super::lso::Lso;
 use super::outlet::Outlet;
+use super::probe::Probe;
+use super::rack::Rack;
 use super::reduction::Reduction;
+use super::sender::Sender;
+use super::sent::SentLog;
+use super::{Config, Flags, Segment};
+use switchbed_qdisc::units::Time;
 use switchbed_spec::transport;
+
+/// What a sender waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Timer {
+    #[default]
+    Retransmission,
+    /// Segments that may only have been overtaken.
+    Reordering,
+    /// The time of a tail loss probe.
+    Probe,
+    EarlyRetransmit,
+}
 
 /// What a connection with such settings remembers.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +38,13 @@ pub(super) struct Extras {
     pub(super) lso: Lso,
     /// What is known of the way out.
     pub(super) outlet: Outlet,
+    /// The segments that are out, where a setting needs to know.
+    pub(super) log: SentLog,
+    pub(super) rack: Rack,
+    /// The tail loss probe that is out.
+    pub(super) probe: Option<Probe>,
+    /// What the sender's deadline is for.
+    pub(super) timer: Timer,
 }
 
 impl Extras {
@@ -28,14 +52,34 @@ impl Extras {
         let any = config.lso_max > 0
             || config.shapes
             || Growth::needed(config)
-            || config.reduction != transport::Reduction::AtOnce;
+            || config.reduction != transport::Reduction::AtOnce
+            || config.early_retransmit != transport::EarlyRetransmit::Off
+            || config.logs();
         any.then(Box::default)
     }
+}
 
+impl Sender {
     /// A segment goes out.
-    pub(super) fn sent(&mut self) {
-        if let Some(reduction) = &mut self.reduction {
+    pub(super) fn note_sent(&mut self, config: &Config, segment: &Segment, now: Time) {
+        let Some(extras) = &mut self.extras else { return };
+        if let Some(reduction) = &mut extras.reduction {
             reduction.sent();
+        }
+        if !config.logs() {
+            return;
+        }
+        let end = segment.offset + u64::from(segment.len);
+        if !segment.flags.contains(Flags::RETRANSMIT) {
+            extras.log.push(end, now);
+            self.choose_timer_of_sent(config, now);
+            return;
+        }
+        extras.log.resend(segment.offset, end, now);
+        // The first segment's retransmission starts the timer anew (Linux).
+        if segment.offset == self.una && extras.timer != Timer::Reordering {
+            extras.timer = Timer::Retransmission;
+            self.deadline = now + self.rto(config);
         }
     }
 }

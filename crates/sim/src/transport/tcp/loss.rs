@@ -7,6 +7,7 @@
 use super::Config;
 use super::Segment;
 use super::ranges::Ranges;
+use switchbed_spec::transport::LossDetection;
 
 /// Duplicate ACKs that make a loss (RFC 5681).
 const DUP_THRESH: u32 = 3;
@@ -33,6 +34,8 @@ pub(super) struct Loss {
     pub(super) high_rxt: u64,
     /// The first missing segment is to be sent again whatever the window says.
     pub(super) retransmit_first: bool,
+    /// A tail loss probe is to be sent whatever the window says.
+    pub(super) probe: bool,
     /// Where the last timeout found the stream, if it was in this repair.
     timeout_at: Option<u64>,
     dup_acks: u32,
@@ -49,6 +52,7 @@ impl Loss {
             point: 0,
             high_rxt: 0,
             retransmit_first: false,
+            probe: false,
             timeout_at: None,
             dup_acks: 0,
             sacked: Ranges::default(),
@@ -77,9 +81,11 @@ impl Loss {
         }
     }
 
-    /// Whether the segment at `una` is now taken for lost, so that recovery begins.
+    /// Whether the segment at `una` is now taken for lost, so that recovery begins; with RACK that is
+    /// for its log to say.
     pub(super) fn found(&self, config: &Config, una: u64) -> bool {
         self.phase == Phase::Disorder
+            && !config.rack()
             && (self.dup_acks >= DUP_THRESH || self.lost_below(config) > una)
     }
 
@@ -134,14 +140,17 @@ impl Loss {
 
     /// Whether nothing is left to remember.
     pub(super) fn over(&self) -> bool {
-        self.phase == Phase::Disorder && self.dup_acks == 0 && self.sacked.is_empty()
+        self.phase == Phase::Disorder && self.dup_acks == 0 && self.sacked.is_empty() && !self.probe
     }
 
     /// The bytes between `una` and `next` thought to be in the network: RFC 6675's pipe in
     /// its recovery, else what neither SACK nor duplicate ACKs have accounted for.
     pub(super) fn in_flight(&self, config: &Config, una: u64, next: u64) -> u64 {
         let out = next - una;
-        if self.phase != Phase::Recovery || !config.sack() {
+        if self.phase == Phase::Disorder && !config.limited_transmit {
+            return out;
+        }
+        if self.phase != Phase::Recovery || !config.sack() || config.rack() {
             return out.saturating_sub(self.sacked.bytes_below(next) + self.left);
         }
         // Those taken for lost are no longer in the network, those sent again are there once more.
@@ -166,8 +175,12 @@ impl Loss {
     }
 
     /// What is missing below this offset counts as lost (IsLost): three blocks, or more
-    /// than two segments' bytes, have been SACKed above it. 0 if nothing does.
+    /// than two segments' bytes, have been SACKed above it; with FACK the highest SACKed byte is
+    /// three segments above. 0 if nothing does.
     pub(super) fn lost_below(&self, config: &Config) -> u64 {
+        if config.loss_detection == LossDetection::Fack {
+            return self.sacked_end().saturating_sub(DUP_THRESH as u64 * config.mss as u64);
+        }
         let (mut blocks, mut bytes) = (0, 0);
         for (start, end) in self.sacked.iter().rev() {
             blocks += 1;
@@ -182,6 +195,11 @@ impl Loss {
     /// The first missing bytes from `offset` up: start and end.
     pub(super) fn missing_from(&self, offset: u64) -> (u64, u64) {
         self.sacked.gap_from(offset)
+    }
+
+    /// What the receiver holds beyond the cumulative ACK.
+    pub(super) fn sacked(&self) -> &Ranges {
+        &self.sacked
     }
 
     /// The end of the highest SACKed block, or 0.

@@ -13,6 +13,11 @@
 //! | `repair` | the sending half while segments are missing |
 //! | `loss` | the scoreboard and the phase of a repair (RFC 6675, RFC 6582) |
 //! | `extras` | what settings beyond those need; the others do not carry it along |
+//! | `sent` | a log of the segments that are out |
+//! | `rack` | losses found by time (RFC 8985) |
+//! | `probe` | the tail loss probe (RFC 8985) |
+//! | `early` | early retransmit (RFC 5827) |
+//! | `timer` | which of these a sender waits for |
 //! | `reduction` | the window's way down after a cut: PRR (RFC 9937), rate halving |
 //! | `lso` | the sending half where the host offloads large segments |
 //! | `outlet` | the sending half's way out: pacing rate, small queues |
@@ -25,22 +30,28 @@
 //! | `ranges` | sets of stream bytes |
 //!
 //! What is not modelled: FIN, Nagle, a closing receive window, the ACK that ends the
-//! handshake (it rides on the first data), DSACK, F-RTO, RFC 6675's rescue retransmission.
+//! handshake (it rides on the first data), DSACK, taking back spurious retransmissions (F-RTO,
+//! Eifel), RFC 6675's rescue retransmission.
 
 mod config;
 mod control;
+mod early;
 mod extras;
 mod growth;
 mod loss;
 mod lso;
 mod outlet;
 mod pace;
+mod probe;
+mod rack;
 mod ranges;
 mod receiver;
 mod reduction;
 mod repair;
 mod rtt;
 mod sender;
+mod sent;
+mod timer;
 mod usage;
 
 pub use crate::packet::segment::{Flags, MAX_SACKS, SackBlock, Segment};

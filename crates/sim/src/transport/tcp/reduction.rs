@@ -63,6 +63,7 @@ impl Sender {
     /// The window was `prior` packets and has just been cut: from here it comes down step by step.
     pub(super) fn begin_reduction(&mut self, config: &Config, prior: f64, of_loss: bool) {
         let Some(extras) = &mut self.extras else { return };
+        extras.probe = None;
         if config.reduction == transport::Reduction::AtOnce {
             return;
         }
@@ -76,47 +77,51 @@ impl Sender {
     /// `advanced`: it was of new data.
     #[cold]
     pub(super) fn reduce(&mut self, config: &Config, advanced: bool) -> bool {
-        let (una, nxt, mss) = (self.una, self.nxt, config.mss as u64);
         let Some(extras) = &mut self.extras else { return false };
-        let Extras { delivered, reduction, .. } = &mut **extras;
-        let loss = self.loss.as_deref();
-        let now_delivered = una + loss.map_or(0, |loss| loss.left_the_network());
-        let newly = now_delivered.saturating_sub(*delivered).div_ceil(mss);
-        *delivered = now_delivered;
-        let Some(down) = reduction else { return false };
-        let recovering = loss.is_some_and(|loss| loss.phase == Phase::Recovery);
-        let ssthresh = self.window.ssthresh();
-        let prr = config.reduction == transport::Reduction::Prr;
-        let over = if down.of_loss { !recovering } else { una > self.cut_end };
-        if over {
-            // What rate halving has taken below the threshold stays away.
-            let below = !prr && self.window.cwnd() < ssthresh;
-            self.window.lower(if below { self.window.cwnd() } else { ssthresh });
-            *reduction = None;
-            return false;
-        }
-        if newly == 0 {
+        let left = self.loss.as_ref().map_or(0, |loss| loss.left_the_network());
+        let newly = (self.una + left).saturating_sub(extras.delivered);
+        extras.delivered = self.una + left;
+        let Some(down) = &extras.reduction else { return false };
+        let recovering = self.loss.as_ref().is_some_and(|loss| loss.phase == Phase::Recovery);
+        if if down.of_loss { recovering } else { self.una <= self.cut_end } {
+            self.step_down(config, newly.div_ceil(config.mss as u64), advanced);
             return true;
         }
-        let (in_flight, more_lost) = match loss {
-            None => (nxt - una, false),
-            Some(loss) => {
-                let unsent = if loss.counts_first(config) { mss } else { 0 };
-                let in_flight = loss.in_flight(config, una, nxt).saturating_sub(unsent);
-                // Blocks that grow together may prove less than before.
-                let before = down.lost_below.max(una);
-                down.lost_below = loss.lost_below(config).max(before);
-                let more_lost = loss.missing(before, down.lost_below) > 0;
-                (in_flight, more_lost || loss.retransmit_first)
-            }
+        extras.reduction = None;
+        let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
+        // What rate halving has taken below the threshold stays away.
+        let below = config.reduction == transport::Reduction::RateHalving && cwnd < ssthresh;
+        self.window.lower(if below { cwnd } else { ssthresh });
+        false
+    }
+
+    /// A step down, `newly` packets having arrived.
+    pub(super) fn step_down(&mut self, config: &Config, newly: u64, advanced: bool) {
+        let (una, mss) = (self.una, config.mss as u64);
+        let in_flight = self.in_flight(config);
+        let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
+        let Some(Extras { reduction: Some(down), rack, .. }) = self.extras.as_deref_mut() else {
+            return;
         };
-        down.delivered += if prr { newly } else { 1 };
-        let in_flight = in_flight.div_ceil(mss);
-        self.window.lower(if prr {
+        if newly == 0 {
+            return;
+        }
+        let (mut unsent, mut more_lost) = (0, rack.found);
+        if let Some(loss) = &self.loss {
+            unsent = if loss.counts_first(config) { mss } else { 0 };
+            // Blocks that grow together may prove less than before.
+            let before = down.lost_below.max(una);
+            down.lost_below = loss.lost_below(config).max(before);
+            more_lost |= !config.rack() && loss.missing(before, down.lost_below) > 0;
+            more_lost |= loss.retransmit_first;
+        }
+        let in_flight = in_flight.saturating_sub(unsent).div_ceil(mss);
+        self.window.lower(if config.reduction == transport::Reduction::Prr {
+            down.delivered += newly;
             down.prr(ssthresh, in_flight, newly, advanced && !more_lost)
         } else {
-            down.halved(self.window.cwnd(), ssthresh, in_flight)
+            down.delivered += 1;
+            down.halved(cwnd, ssthresh, in_flight)
         });
-        true
     }
 }

@@ -6,42 +6,48 @@ use super::Segment;
 use super::loss::{Loss, Phase};
 use super::sender::{Sender, UNTIMED};
 use switchbed_qdisc::units::Time;
+use switchbed_spec::transport::EarlyRetransmit;
 
 impl Sender {
     /// An ACK of `acked` new bytes while there is something to repair; answers whether it
     /// belongs to a fast recovery, in which the window does not grow.
     #[cold]
-    pub(super) fn repair(&mut self, config: &Config, ack: &Segment, acked: u64) -> bool {
+    pub(super) fn repair(&mut self, config: &Config, ack: &Segment, acked: u64, now: Time) -> bool {
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
         let recovering = loss.phase == Phase::Recovery;
         loss.advance(config, acked, self.una);
         loss.record(ack, self.una);
-        if loss.over() {
-            self.loss = None;
-        } else if loss.found(config, self.una) {
-            self.begin_recovery(config);
-        }
+        self.find_losses(config, now);
         recovering
     }
 
     /// An ACK of nothing new while data is out.
     #[cold]
-    pub(super) fn repair_duplicate(&mut self, config: &Config, ack: &Segment) {
+    pub(super) fn repair_duplicate(&mut self, config: &Config, ack: &Segment, now: Time) {
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
         // With SACK, only an ACK that tells something new counts (RFC 6675, section 2).
         let told = !config.sack() || loss.record(ack, self.una);
         if told && ack.offset == self.una {
             loss.duplicate(config);
         }
-        if loss.found(config, self.una) {
+        self.find_losses(config, now);
+        if config.early_retransmit != EarlyRetransmit::Off {
+            self.consider_early_retransmit(config, now);
+        }
+    }
+
+    /// Begins a recovery if there are new losses to repair; forgets what is over.
+    fn find_losses(&mut self, config: &Config, now: Time) {
+        let proven = self.loss.as_ref().is_some_and(|loss| loss.found(config, self.una));
+        if self.detect(config, now) || proven {
             self.begin_recovery(config);
-        } else if loss.over() {
+        } else if self.loss.as_ref().is_some_and(|loss| loss.over()) {
             self.loss = None;
         }
     }
 
     /// Fast retransmit: cuts the window, unless this window was cut already.
-    fn begin_recovery(&mut self, config: &Config) {
+    pub(super) fn begin_recovery(&mut self, config: &Config) {
         let reducing = self.reducing();
         let Some(loss) = &mut self.loss else { return };
         debug_assert_eq!(self.nxt, self.sent);
@@ -62,16 +68,25 @@ impl Sender {
 
     /// The retransmission timer expired: all that is not SACKed counts as lost, and is sent
     /// again in slow start.
-    pub(super) fn repair_after_timeout(&mut self, config: &Config) {
+    pub(super) fn repair_after_timeout(&mut self, config: &Config, now: Time) {
         let flight = self.sent - self.una;
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
+        let again = self.una < self.cut_end && loss.phase != Phase::Holdoff;
         let first = loss.timeout(self.una, self.sent);
-        let keep = !first || (self.cut_by_mark && config.timeout_after_cut_keeps_ssthresh);
+        let keep = !first
+            || (again && !config.timeout_cuts_again)
+            || (self.cut_by_mark && config.timeout_after_cut_keeps_ssthresh);
         if let Some(extras) = &mut self.extras {
-            extras.reduction = None;
+            (extras.reduction, extras.probe) = (None, None);
         }
         self.window.collapse(config, (!keep).then_some(flight));
-        self.nxt = self.una;
+        if config.rack() {
+            self.lose_all(now);
+            let left = self.in_flight(config).div_ceil(config.mss as u64);
+            self.window.lower(left as f64 + 1.0);
+        } else {
+            self.nxt = self.una;
+        }
         self.cut_end = self.sent;
         self.cut_by_mark = false;
         self.tell_cut = config.ecn;
@@ -83,6 +98,12 @@ impl Sender {
     pub(super) fn poll_repair(&mut self, config: &Config, now: Time) -> Option<Segment> {
         let loss = self.loss.as_mut()?;
         let mss = config.mss as u64;
+        if loss.probe {
+            return self.send_probe(config, now);
+        }
+        if config.rack() {
+            return self.poll_lost(config, now);
+        }
         if loss.retransmit_first {
             loss.retransmit_first = false;
             let (start, end) = loss.missing_from(self.una);

@@ -49,11 +49,17 @@ impl Rtt {
     }
 
     /// The retransmission timeout after `backoff` doublings. The floor holds for what was
-    /// measured, not for the initial value.
+    /// measured, not for the initial value. Where it is of the variance the timeout is Linux's but
+    /// for that system's memory of the largest deviation of a round trip.
     #[inline]
     pub(super) fn rto(&self, config: &Config, backoff: u8) -> Span {
-        let base = self.unclamped(config);
-        let base = if self.srtt == Span::ZERO { base } else { base.max(config.rto_min) };
+        let base = if self.srtt == Span::ZERO {
+            config.rto_initial
+        } else if config.floor_of_variance {
+            self.srtt + (self.rttvar * 4).max(config.rto_min)
+        } else {
+            self.unclamped(config).max(config.rto_min)
+        };
         Span::from_ps(base.as_ps().saturating_mul(1 << backoff)).min(config.rto_max)
     }
 }

@@ -172,7 +172,10 @@ impl Sender {
     pub fn in_flight(&self, config: &Config) -> u64 {
         match &self.loss {
             None => self.nxt - self.una,
-            Some(loss) => loss.in_flight(config, self.una, self.nxt),
+            Some(loss) => {
+                let lost = self.extras.as_ref().map_or(0, |extras| extras.log.lost());
+                loss.in_flight(config, self.una, self.nxt).saturating_sub(lost)
+            }
         }
     }
     /// The smaller of congestion and receive window in bytes, in whole packets.
@@ -206,7 +209,7 @@ impl Sender {
         // Of more than was sent there is no ACK; an old one wraps to more than that, too.
         let acked = ack.offset.wrapping_sub(self.una);
         if acked == 0 || acked > self.sent - self.una {
-            return self.on_duplicate(config, ack);
+            return self.on_duplicate(config, ack, now);
         }
         let limited = config.grow_when_app_limited
             || self.limited(config, self.sent - self.una, self.least_burst(config));
@@ -218,7 +221,12 @@ impl Sender {
         }
         let ece = config.ecn && ack.flags.contains(Flags::ECE);
         self.window.count(config, acked, ece, self.una, self.sent);
-        let repairing = (self.loss.is_some() || ack.sacks > 0) && self.repair(config, ack, acked);
+        if self.extras.is_some() {
+            self.log_arrivals(config, ack, now);
+            self.judge_probe(config, false);
+        }
+        let repairing =
+            (self.loss.is_some() || ack.sacks > 0) && self.repair(config, ack, acked, now);
         if ece {
             self.on_mark(config, self.sent - self.una + acked);
         }
@@ -231,6 +239,9 @@ impl Sender {
         }
         self.ece_before = ece;
         self.deadline = if self.una == self.sent { Time::NEVER } else { now + self.rto(config) };
+        if self.extras.is_some() {
+            self.choose_timer(config, true, now);
+        }
     }
 
     /// The window grows for an ACK of `acked` new bytes.
@@ -271,14 +282,17 @@ impl Sender {
 
     /// The retransmission timer may have expired.
     pub fn on_timeout(&mut self, config: &Config, now: Time) {
-        if now < self.deadline {
+        if now < self.deadline || self.on_other_timeout(config, now) {
             return;
         }
         self.counters.timeouts += 1;
-        self.backoff = (self.backoff + 1).min(30);
+        let established = self.state == State::Established;
+        if established || self.counters.timeouts > config.syn_linear_timeouts {
+            self.backoff = (self.backoff + 1).min(30);
+        }
         self.deadline = now + self.rto(config);
-        if self.state == State::Established {
-            self.repair_after_timeout(config);
+        if established {
+            self.repair_after_timeout(config, now);
         } else {
             self.state = State::Closed;
             if self.written == 0 {
@@ -316,7 +330,7 @@ impl Sender {
 
     /// Sends `len` new bytes.
     #[inline]
-    fn send_new(&mut self, config: &Config, len: u32, now: Time) -> Segment {
+    pub(super) fn send_new(&mut self, config: &Config, len: u32, now: Time) -> Segment {
         let flags = Flags::NONE.with_if(Flags::CWR, self.tell_cut);
         self.tell_cut = false;
         let segment = Segment::data(self.nxt, len, flags, now);
@@ -326,6 +340,9 @@ impl Sender {
             (self.timed_end, self.timed_at) = (self.sent, now);
         }
         self.start_timer(config, now);
+        if self.extras.is_some() {
+            self.note_sent(config, &segment, now);
+        }
         segment
     }
 
@@ -339,16 +356,15 @@ impl Sender {
     ) -> Segment {
         self.counters.retransmits += 1;
         self.start_timer(config, now);
-        Segment::data(offset, len as u32, Flags::RETRANSMIT, now)
+        let segment = Segment::data(offset, len as u32, Flags::RETRANSMIT, now);
+        self.note_sent(config, &segment, now);
+        segment
     }
 
     /// A segment goes out: the timer runs from now if it did not run (RFC 6298, 5.1).
     #[inline]
     fn start_timer(&mut self, config: &Config, now: Time) {
         self.last_sent = now;
-        if let Some(extras) = &mut self.extras {
-            extras.sent();
-        }
         if self.deadline == Time::NEVER {
             self.deadline = now + self.rto(config);
         }
@@ -390,15 +406,18 @@ impl Sender {
 
     /// An ACK of nothing new.
     #[cold]
-    fn on_duplicate(&mut self, config: &Config, ack: &Segment) {
+    fn on_duplicate(&mut self, config: &Config, ack: &Segment, now: Time) {
+        self.judge_probe(config, ack.offset == self.una && ack.sacks == 0);
         if self.una == self.sent || ack.flags.contains(Flags::SYN) {
             return;
         }
         if config.ecn && ack.flags.contains(Flags::ECE) {
             self.on_mark(config, self.sent - self.una);
         }
-        self.repair_duplicate(config, ack);
+        self.log_arrivals(config, ack, now);
+        self.repair_duplicate(config, ack, now);
         self.reduce(config, false);
+        self.choose_timer(config, false, now);
     }
 
     /// New data after a pause: the window may be out of date (RFC 5681, section 4.1).
@@ -440,6 +459,9 @@ impl Sender {
             self.rtt.sample(now.since(ack.stamp));
         } else if self.syns == 1 {
             self.rtt.sample(now.since(self.timed_at));
+        }
+        if let Some(extras) = &mut self.extras {
+            extras.rack.min_rtt = self.rtt.srtt().unwrap_or(Span::MAX);
         }
         if self.syns > 2 {
             self.window.start_with_one();

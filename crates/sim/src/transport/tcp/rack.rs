@@ -1,0 +1,176 @@
+//! RACK (RFC 8985, sections 6.1 and 6.2, as Linux 6.x has it): a segment is lost if one sent after
+//! it has arrived, and a round trip and a wait for reordering have passed since it was sent. That
+//! goes for retransmissions, too.
+//!
+//! The wait is nothing as long as no reordering was seen and three segments are SACKed or losses
+//! are being repaired; else a quarter of the shortest RTT, at most the smoothed one. What may yet
+//! arrive within the wait is looked at again when a timer says so. Not modelled: DSACK, which makes
+//! the wait longer (section 6.2, step 4).
+
+use super::extras::Extras;
+use super::loss::Phase;
+use super::sender::Sender;
+use super::sent::Sent;
+use super::{Config, Segment};
+use switchbed_qdisc::units::{Span, Time};
+
+/// SACKed segments that make a wait needless (RFC 8985's dupthresh).
+const ENOUGH: u64 = 3;
+
+/// What RACK knows of the segments that have arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rack {
+    /// The number of the one sent last.
+    latest: u64,
+    /// The RTT of the one that arrived last.
+    rtt: Span,
+    /// The shortest RTT of a segment sent once.
+    pub(super) min_rtt: Span,
+    /// The highest end.
+    highest: u64,
+    /// One was overtaken.
+    reordered: bool,
+    /// How long until the next loss may be found; zero if there is nothing to wait for.
+    pub(super) wait: Span,
+    /// The last search found losses.
+    pub(super) found: bool,
+}
+
+impl Default for Rack {
+    fn default() -> Rack {
+        Rack {
+            latest: 0,
+            rtt: Span::ZERO,
+            min_rtt: Span::MAX,
+            highest: 0,
+            reordered: false,
+            wait: Span::ZERO,
+            found: false,
+        }
+    }
+}
+
+impl Rack {
+    /// A segment has arrived; `first`: an ACK tells that it was its first sending.
+    fn arrived(&mut self, segment: &Sent, first: bool, now: Time) {
+        let rtt = now.since(segment.at);
+        if segment.again {
+            // It is likely that the first sending has arrived (section 6.2, step 2).
+            if first || rtt < self.min_rtt {
+                return;
+            }
+        } else {
+            self.min_rtt = self.min_rtt.min(rtt);
+            self.reordered |= segment.end < self.highest;
+        }
+        self.highest = self.highest.max(segment.end);
+        self.rtt = rtt;
+        self.latest = self.latest.max(segment.nth);
+    }
+
+    /// The wait for reordering.
+    fn patience(&self, repairing: bool, sacked: u64, srtt: Option<Span>) -> Span {
+        if !self.reordered && (repairing || sacked >= ENOUGH) {
+            return Span::ZERO;
+        }
+        (self.min_rtt / 4).min(srtt.unwrap_or(Span::ZERO))
+    }
+}
+
+impl Sender {
+    /// Takes into the log what an ACK tells of segments, before the scoreboard does.
+    pub(super) fn log_arrivals(&mut self, config: &Config, ack: &Segment, now: Time) {
+        let una = self.una;
+        let Some(extras) = &mut self.extras else { return };
+        let Extras { log, rack, .. } = &mut **extras;
+        if !config.logs() {
+            return;
+        }
+        rack.found = false;
+        let sacked = self.loss.as_ref().map(|loss| loss.sacked());
+        // From the lowest up, lest those in between seem overtaken.
+        let mut blocks = ack.sack;
+        let blocks = &mut blocks[..ack.sacks as usize];
+        blocks.sort_unstable_by_key(|block| block.start);
+        for block in blocks {
+            let mut at = (ack.offset + block.start as u64).max(una);
+            let end = ack.offset + block.end as u64;
+            while at < end {
+                let (from, to) = sacked.map_or((at, end), |sacked| sacked.gap_from(at));
+                if from >= end {
+                    break;
+                }
+                log.sack(from, to.min(end), |segment| rack.arrived(segment, false, now));
+                at = to;
+            }
+        }
+        log.acknowledge(una, |segment| {
+            let first = config.every_ack_timed && ack.stamp < segment.at;
+            rack.arrived(segment, first, now);
+        });
+    }
+
+    /// Looks for losses; answers whether a recovery begins with them.
+    pub(super) fn detect(&mut self, config: &Config, now: Time) -> bool {
+        let srtt = self.srtt();
+        let (Some(extras), Some(loss)) = (&mut self.extras, &self.loss) else { return false };
+        if !config.rack() {
+            return false;
+        }
+        let Extras { log, rack, .. } = &mut **extras;
+        let repairing = loss.phase != Phase::Disorder;
+        let sacked = loss.left_the_network().div_ceil(config.mss as u64);
+        let limit = rack.rtt + rack.patience(repairing, sacked, srtt);
+        let latest = rack.latest;
+        let (mut wait, before) = (Span::ZERO, log.lost());
+        log.lose(|segment| {
+            if segment.nth >= latest {
+                // Those sent once are in the order of time; what follows was sent after it.
+                return if segment.again { Some(false) } else { None };
+            }
+            let age = now.since(segment.at);
+            if age >= limit {
+                return Some(true);
+            }
+            wait = wait.max(limit - age);
+            Some(false)
+        });
+        (rack.wait, rack.found) = (wait, log.lost() > before);
+        !repairing && log.lost() > 0
+    }
+
+    /// The wait for reordering is over.
+    pub(super) fn on_reordering_timeout(&mut self, config: &Config, now: Time) {
+        self.timeout_of_first(config, now);
+        if self.detect(config, now) {
+            self.begin_recovery(config);
+            self.step_down(config, 1, false);
+        }
+        if let Some(extras) = &mut self.extras {
+            extras.rack.wait = Span::ZERO;
+        }
+    }
+
+    /// After a timeout all is lost that was sent a round trip ago, and the first segment in any case.
+    pub(super) fn lose_all(&mut self, now: Time) {
+        let Some(extras) = &mut self.extras else { return };
+        let Extras { log, rack, .. } = &mut **extras;
+        let first = log.first().map(|first| first.end);
+        log.lose(|segment| Some(Some(segment.end) == first || now.since(segment.at) >= rack.rtt));
+        rack.wait = Span::ZERO;
+    }
+
+    /// The next segment while there is something to repair: what is lost, then new data.
+    pub(super) fn poll_lost(&mut self, config: &Config, now: Time) -> Option<Segment> {
+        let in_flight = self.in_flight(config);
+        let (extras, loss) = (self.extras.as_mut()?, self.loss.as_mut()?);
+        let first = std::mem::take(&mut loss.retransmit_first);
+        let Some((start, len)) = extras.log.first_lost() else {
+            return self.poll_new(config, in_flight, now);
+        };
+        if !first && in_flight + len > self.window.bytes(config) {
+            return None;
+        }
+        Some(self.send_again(config, start, len, now))
+    }
+}

@@ -1,0 +1,160 @@
+//! A log of the segments that are out: when each was sent last, and what became of it.
+
+use std::collections::VecDeque;
+use switchbed_qdisc::units::Time;
+
+/// What became of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It is on its way, as far as is known.
+    Out,
+    Sacked,
+    /// It is taken for lost, and has not been sent again since.
+    Lost,
+}
+
+/// A segment that is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    /// After its last byte.
+    pub(super) end: u64,
+    /// When it was sent last, and its number among all sendings.
+    pub(super) at: Time,
+    pub(super) nth: u64,
+    fate: Fate,
+    /// It has been sent more than once.
+    pub(super) again: bool,
+}
+
+/// The segments that are out, in the order of the stream.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SentLog {
+    /// Where the first begins: all before is acknowledged.
+    start: u64,
+    segments: VecDeque<Sent>,
+    /// Bytes taken for lost and not sent again.
+    lost: u64,
+    /// Nothing below is taken for lost.
+    lost_from: u64,
+    /// Segments sent so far, however often.
+    count: u64,
+}
+
+impl SentLog {
+    /// New data up to `end` goes out.
+    pub(super) fn push(&mut self, end: u64, at: Time) {
+        self.count += 1;
+        self.segments.push_back(Sent { end, at, nth: self.count, fate: Fate::Out, again: false });
+    }
+
+    /// How many segments are out.
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    pub(super) fn first(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
+    /// The last segment that is not SACKed: start and length.
+    pub(super) fn last(&self) -> Option<(u64, u64)> {
+        let nth = self.segments.iter().rposition(|segment| segment.fate != Fate::Sacked)?;
+        Some((self.start_of(nth), self.segments[nth].end - self.start_of(nth)))
+    }
+
+    fn start_of(&self, nth: usize) -> u64 {
+        if nth == 0 { self.start } else { self.segments[nth - 1].end }
+    }
+
+    /// The first segment that ends after `offset`.
+    fn at(&self, offset: u64) -> usize {
+        self.segments.partition_point(|segment| segment.end <= offset)
+    }
+
+    /// All before `una` is acknowledged; tells of each segment that is and was not SACKed before.
+    pub(super) fn acknowledge(&mut self, una: u64, mut tell: impl FnMut(&Sent)) {
+        while let Some(first) = self.segments.front().copied().filter(|first| first.end <= una) {
+            match first.fate {
+                Fate::Lost => self.lost -= first.end - self.start,
+                Fate::Out => {}
+                Fate::Sacked => {
+                    self.start = first.end;
+                    self.segments.pop_front();
+                    continue;
+                }
+            }
+            tell(&first);
+            self.start = first.end;
+            self.segments.pop_front();
+        }
+    }
+
+    /// The bytes from `from` to `to` are SACKed, which they were not; tells of each segment in them.
+    pub(super) fn sack(&mut self, from: u64, to: u64, mut tell: impl FnMut(&Sent)) {
+        let mut nth = self.at(from);
+        while nth < self.segments.len() && self.segments[nth].end <= to {
+            let start = self.start_of(nth);
+            let segment = &mut self.segments[nth];
+            if start >= from && segment.fate != Fate::Sacked {
+                if segment.fate == Fate::Lost {
+                    self.lost -= segment.end - start;
+                }
+                segment.fate = Fate::Sacked;
+                tell(segment);
+            }
+            nth += 1;
+        }
+    }
+
+    /// Takes for lost what is on its way and of what `lost` says so; `None` ends the search.
+    pub(super) fn lose(&mut self, mut lost: impl FnMut(&Sent) -> Option<bool>) {
+        for nth in 0..self.segments.len() {
+            if self.segments[nth].fate != Fate::Out {
+                continue;
+            }
+            match lost(&self.segments[nth]) {
+                None => return,
+                Some(false) => {}
+                Some(true) => {
+                    let start = self.start_of(nth);
+                    self.segments[nth].fate = Fate::Lost;
+                    self.lost += self.segments[nth].end - start;
+                    self.lost_from = self.lost_from.min(start);
+                }
+            }
+        }
+    }
+
+    /// Bytes taken for lost and not sent again.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// The first segment taken for lost and not sent again: start and length.
+    pub(super) fn first_lost(&mut self) -> Option<(u64, u64)> {
+        if self.lost == 0 {
+            return None;
+        }
+        let mut nth = self.at(self.lost_from);
+        while self.segments[nth].fate != Fate::Lost {
+            nth += 1;
+        }
+        self.lost_from = self.start_of(nth);
+        Some((self.lost_from, self.segments[nth].end - self.lost_from))
+    }
+
+    /// The bytes from `from` to `to` are sent again.
+    pub(super) fn resend(&mut self, from: u64, to: u64, at: Time) {
+        self.count += 1;
+        let mut nth = self.at(from);
+        while nth < self.segments.len() && self.start_of(nth) < to {
+            if self.segments[nth].fate == Fate::Lost {
+                self.lost -= self.segments[nth].end - self.start_of(nth);
+                self.segments[nth].fate = Fate::Out;
+            }
+            let segment = &mut self.segments[nth];
+            (segment.at, segment.nth, segment.again) = (at, self.count, true);
+            nth += 1;
+        }
+    }
+}
