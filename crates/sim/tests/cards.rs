@@ -160,6 +160,17 @@ fn a_light_flow_does_not_wait_for_a_heavy_one_in_a_fair_queue() {
 }
 
 #[test]
+fn segments_and_limits_of_any_size_do_not_overflow() {
+    for autosize in [Autosize::Off, Autosize::Rate, Autosize::RateAndRtt] {
+        let mut scenario = long_lived(star(3), &[0, 0], MS(2));
+        scenario.host.small_queues = small(u64::MAX);
+        scenario.host.lso = Lso { on: true, max: Bytes::MAX, autosize, ..LSO };
+        let (_, records) = run(&scenario);
+        assert!(records.iter().all(|record| record.received > Bytes::ZERO), "{autosize:?}");
+    }
+}
+
+#[test]
 fn paced_flows_whose_rates_their_cards_limit_end() {
     // Three senders into a queue whose switch notifies them: their cards ask for packets, and
     // find that some have to wait.

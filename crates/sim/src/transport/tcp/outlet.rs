@@ -112,7 +112,7 @@ impl Sender {
         let rtt = self.outlet().map_or(Span::MAX, |outlet| outlet.min_rtt);
         let halvings = (rtt.as_ps() / 1_000_000) >> RTT_LOG;
         if config.autosize == Autosize::RateAndRtt && halvings < u64::from(u32::BITS) {
-            bytes += config.gso_max >> halvings;
+            bytes = bytes.saturating_add(config.gso_max >> halvings);
         }
         (bytes / mss).max(LEAST_PACKETS).saturating_mul(mss).min(most)
     }
@@ -168,9 +168,9 @@ impl Sender {
             0 => mss,
             _ => self.largest_segment(config).min(self.unsent()).max(mss),
         };
-        let segment = segment + segment.div_ceil(mss) * header;
+        let segment = segment.saturating_add(segment.div_ceil(mss).saturating_mul(header));
         let rate = self.pacing_rate(config).unwrap_or(u64::MAX);
-        let mut enough = (2 * segment).max(rate >> SHIFT);
+        let mut enough = segment.saturating_mul(2).max(rate >> SHIFT);
         if !config.paced {
             enough = enough.min(config.small_queue_limit);
         }
