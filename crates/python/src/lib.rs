@@ -65,6 +65,12 @@ fn schemes() -> String {
     json(&scenario::schemes())
 }
 
+/// Every built-in flow-size table as JSON.
+#[pyfunction]
+fn sizes() -> String {
+    json(&scenario::sizes())
+}
+
 /// The host profiles as JSON.
 #[pyfunction]
 fn profiles() -> String {
@@ -136,7 +142,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         Mistake, Plan, Progress, Results, Table, check_summary, migrated, monitored_tables, plans,
-        plans_of, profile, profiles, rate_bps, reference, schema, schemes, size_bytes, time_ps,
+        plans_of, profile, profiles, rate_bps, reference, schema, schemes, size_bytes, sizes,
+        time_ps,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

@@ -1,14 +1,36 @@
-//! The registry of schemes as JSON, for `switchbed schemes`.
+//! What the program has built in as JSON, for `switchbed schemes` and `switchbed sizes`.
 
 use crate::mistake::list_of;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use switchbed_spec::scheme::{SchemeInfo, schemes as registry};
+use switchbed_spec::sizes::{BUILT_IN, BuiltIn};
 use switchbed_spec::{Param, ParamKind};
 
 /// Every scheme: its name, paper, rule, source, seats and parameters with what they
 /// take, their defaults and meanings.
 pub fn schemes() -> Json {
     registry().map(scheme).collect()
+}
+
+/// Every built-in flow-size table: its name, source, mean and percentiles in bytes.
+pub fn sizes() -> Json {
+    BUILT_IN.iter().map(size_table).collect()
+}
+
+fn size_table(table: &BuiltIn) -> Json {
+    let sizes = table.sizes();
+    let percentiles: Map<String, Json> = [1, 10, 25, 50, 75, 90, 95, 99, 100]
+        .into_iter()
+        .map(|p| (format!("p{p}"), sizes.quantile(f64::from(p) / 100.0).get().into()))
+        .collect();
+    json!({
+        "name": table.name,
+        "source": table.source,
+        "mean_bytes": sizes.mean_bytes,
+        "drawn_mean_bytes": sizes.exact_mean(),
+        "percentiles_bytes": percentiles,
+        "points": sizes.points.iter().map(|&(size, p)| json!([size.get(), p])).collect::<Vec<_>>(),
+    })
 }
 
 fn scheme(scheme: &SchemeInfo) -> Json {

@@ -3,6 +3,7 @@
 use crate::tree::At;
 use std::fmt;
 use std::path::PathBuf;
+pub(crate) use switchbed_spec::near::near;
 use switchbed_spec::scheme::schemes;
 use switchbed_spec::{Param, SECTIONS};
 
@@ -58,17 +59,6 @@ impl Origin {
     }
 }
 
-/// The candidate that `word` was probably meant to be.
-pub(crate) fn near<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |s: &str| s.to_ascii_lowercase().replace('-', "_");
-    let word = plain(word);
-    candidates
-        .map(|candidate| (strsim::osa_distance(&word, &plain(candidate)), candidate))
-        .filter(|&(distance, candidate)| distance <= (candidate.len() / 3).max(1))
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, candidate)| candidate)
-}
-
 /// The full name of the key that another section, or a scheme, calls `name`.
 pub(crate) fn home(name: &str) -> Option<String> {
     let has = |keys: &[Param]| keys.iter().any(|param| param.name == name);
@@ -84,19 +74,5 @@ pub(crate) fn list_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
     match words.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => words.concat(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn near_misses_are_found_and_far_ones_are_not() {
-        let words = || ["hosts_per_leaf", "host_rate", "leaves"].into_iter();
-        assert_eq!(near("hosts-per-leaf", words()), Some("hosts_per_leaf"));
-        assert_eq!(near("hostrate", words()), Some("host_rate"));
-        assert_eq!(near("leafs", words()), Some("leaves"));
-        assert_eq!(near("buffer", words()), None);
     }
 }

@@ -526,8 +526,17 @@ fn overrides() {
             "scheme.params.threshold is \"400KB\": it is over the buffer, 300KB, and so never reached",
         ),
         (
-            "scheme=blue",
-            "scheme.name is \"blue\": there is no such scheme; there are none, per-queue, ",
+            "scheme=purple",
+            "scheme.name is \"purple\": there is no such scheme; there are none, per-queue, ",
+        ),
+        (
+            "scheme=FQ_CoDel",
+            "scheme.name is \"FQ_CoDel\": FQ-CoDel (RFC 8290) is not among the schemes here yet, which \
+             are none, per-queue, ",
+        ),
+        (
+            "scheme=drop_tail",
+            "scheme.name is \"drop_tail\": there is no such scheme; did you mean \"none\"?",
         ),
         ("traffic.1.load=0.3", "traffic.1.load cannot be set: traffic has 0 to 0"),
         ("switch.queues.x=3", "switch.queues.x cannot be set: queues is 4 and has no keys"),

@@ -15,6 +15,7 @@ pub mod ids;
 pub mod live;
 pub mod measure;
 pub mod monitors;
+pub mod near;
 pub mod param;
 pub mod random;
 pub mod reaction;

@@ -2,6 +2,7 @@
 //! checked against the others. Each section's file holds what is its own.
 
 mod deploy;
+mod elsewhere;
 mod event;
 pub(crate) mod hosts;
 mod links;

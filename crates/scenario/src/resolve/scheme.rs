@@ -2,6 +2,7 @@
 
 mod python;
 
+use super::elsewhere;
 use crate::mistake::{Mistake, Origin, list_of, near};
 use crate::section::Section;
 use crate::tree::{At, Data, Entry, Node};
@@ -103,7 +104,14 @@ impl<'a> Given<'a> {
 /// What is wrong with a name that no scheme has.
 fn unknown(name: &str) -> String {
     let names = schemes().map(|scheme| scheme.name);
-    match near(name, names.clone()) {
+    if let Some(what) = elsewhere::absent(name) {
+        return format!(
+            "{what} is not among the schemes here yet, which are {}; your own is \"python\" \
+             (docs/prototyping.md)",
+            list_of(names)
+        );
+    }
+    match elsewhere::ours(name).or_else(|| near(name, names.clone())) {
         Some(guess) => format!("there is no such scheme; did you mean \"{guess}\"?"),
         None => format!("there is no such scheme; there are {}", list_of(names)),
     }

@@ -337,11 +337,22 @@ mod tests {
         for (text, expected) in [
             ("", "flows.csv: empty; a flow list begins with start_s"),
             ("start_s,src,dst,size_bytes\n", "flows.csv: no flows"),
-            ("# x\nstart,src,dst,size_bytes\n", "flows.csv:2: column start: no such column"),
+            (
+                "# x\nstart,src,dst,size_bytes\n",
+                "flows.csv:2: column start: no such column; did you mean start_s?",
+            ),
+            (
+                "start_s,scr,dst,size\n",
+                "flows.csv:1: column scr: no such column; did you mean src?",
+            ),
+            (
+                "start_s,src,dst,size\n",
+                "flows.csv:1: column size: no such column; did you mean size_bytes?",
+            ),
             ("start_s,src,dst\n0,1,2\n", "flows.csv:1: column size_bytes: missing"),
             ("start_s,src,dst,dst,size_bytes\n", "flows.csv:1: column dst: named twice"),
             ("start_s,src,dst,packets,size_bytes\n", "flows.csv:1: column packets: size_bytes is"),
-            ("0,1,2,3\n", "flows.csv:1: column 0: no such column"),
+            ("0,1,2,3\n", "flows.csv:1: column 0: no such column; a flow list has start_s, "),
             (
                 "start_s,src,dst,packets\n0,1,2,18446744073709551615\n",
                 "flows.csv:2: column packets: `18446744073709551615` is no whole number of packets",

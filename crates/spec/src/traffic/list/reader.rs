@@ -2,6 +2,7 @@
 
 use super::ListError;
 use crate::ids::HostId;
+use crate::near::near;
 use crate::quantity::MAX_SIZE;
 use crate::traffic::{ConnectionUse, FlowStart, Hosts, seconds};
 use csv::StringRecord;
@@ -45,14 +46,22 @@ type Wrong = (Option<usize>, String);
 const COLUMNS: [&str; 8] =
     ["start_s", "src", "dst", "size_bytes", "packets", "class", "connection", "path"];
 
+/// What is wrong with a column of this name. Others' lists call them `size` or `start`.
+fn no_such(name: &str) -> String {
+    let begins = |column: &&str| !name.is_empty() && column.starts_with(name);
+    match near(name, COLUMNS.into_iter()).or_else(|| COLUMNS.into_iter().find(begins)) {
+        Some(guess) => format!("no such column; did you mean {guess}?"),
+        None => format!("no such column; a flow list has {}", COLUMNS.join(", ")),
+    }
+}
+
 impl Columns {
     /// # Errors
     /// The column at fault, if it is one, and what is wrong.
     fn named_in(header: &StringRecord) -> Result<Columns, (Option<&str>, String)> {
         for (i, name) in header.iter().enumerate() {
             if !COLUMNS.contains(&name) {
-                let known = COLUMNS.join(", ");
-                return Err((Some(name), format!("no such column; a flow list has {known}")));
+                return Err((Some(name), no_such(name)));
             }
             if header.iter().take(i).any(|before| before == name) {
                 return Err((Some(name), "named twice; name it once".into()));
