@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from switchbed import stats, theory
     from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
+    from switchbed.library import hosts, scenarios, schemes, sizes
     from switchbed.result import Comparison, Result, compare
     from switchbed.scenario import Scenario
     from switchbed.sweeps.ray import Ray
@@ -31,7 +32,11 @@ __all__ = [
     "Table",
     "__version__",
     "compare",
+    "hosts",
     "plans",
+    "scenarios",
+    "schemes",
+    "sizes",
     "stats",
     "sweep",
     "theory",

@@ -14,8 +14,8 @@ from typing import NoReturn
 
 import click
 
+from switchbed import completion, files, library, options, signals, terminal
 from switchbed import fct as fct_files
-from switchbed import files, options, signals, terminal
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
 from switchbed.plots.command import plot
@@ -29,6 +29,21 @@ from switchbed.theory.command import theory
 BAD_INPUT = 2
 
 file_argument = click.Path(path_type=Path)
+scenario_argument = click.argument(
+    "file", type=file_argument, metavar="FILE", shell_complete=completion.scenarios
+)
+
+SETS = click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Replace a value of the file.",
+    shell_complete=completion.keys,
+)
+QUIET = click.option(
+    "-q", "--quiet", is_flag=True, help="Print errors alone (warnings are in the summary too)."
+)
 
 JOBS = click.option(
     "--jobs",
@@ -54,8 +69,14 @@ class Percent(click.ParamType[float]):
 PERCENT = Percent()
 
 
-@click.group(no_args_is_help=False, invoke_without_command=True)
-@click.version_option(__version__, message=f"switchbed {__version__} (build {__build__})")
+@click.group(
+    no_args_is_help=False,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(
+    __version__, "-V", "--version", message=f"switchbed {__version__} (build {__build__})"
+)
 @click.pass_context
 def cli(context: click.Context) -> None:
     """A test bed for data-centre switch queue management."""
@@ -64,10 +85,8 @@ def cli(context: click.Context) -> None:
 
 
 @cli.command()
-@click.argument("file", type=file_argument)
-@click.option(
-    "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value of the file."
-)
+@scenario_argument
+@SETS
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Replace the seed of the file.")
 @options.JSON
 @click.option(
@@ -96,6 +115,7 @@ def cli(context: click.Context) -> None:
     help="Take them even where runs at a time, times threads, are more than the cores.",
 )
 @options.ANY_MEMORY
+@QUIET
 def run(
     file: Path,
     sets: tuple[str, ...],
@@ -108,8 +128,11 @@ def run(
     threads: int,
     any_threads: bool,
     any_memory: bool,
+    quiet: bool,
 ) -> int:
-    """Run the scenario FILE; with [compare] in it, every combination on all cores."""
+    """Run the scenario FILE; with [compare] in it, every combination on all cores.
+
+    FILE is a file, @NAME for a scenario that comes with switchbed, or - for standard input."""
     from switchbed.run import Request
     from switchbed.run import run as command
 
@@ -126,6 +149,7 @@ def run(
             any_memory,
             threads,
             any_threads,
+            quiet,
         )
     )
 
@@ -140,10 +164,8 @@ STORE = click.option(
 
 
 @cli.command()
-@click.argument("file", type=file_argument)
-@click.option(
-    "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value of the file."
-)
+@scenario_argument
+@SETS
 @STORE
 @click.option("--name", help="The sweep's name. Default: the file's.")
 @click.option("--seeds", type=click.IntRange(1), help="So many seeds, from the file's first on.")
@@ -156,6 +178,7 @@ STORE = click.option(
 )
 @click.option("--max-seeds", type=int, default=30, show_default=True, help="For --precision.")
 @click.option("--retry", is_flag=True, help="Run again what failed before.")
+@QUIET
 @engines.engine
 def sweep(
     file: Path,
@@ -168,14 +191,17 @@ def sweep(
     against: str | None,
     max_seeds: int,
     retry: bool,
+    quiet: bool,
     engine: Engine,
 ) -> int:
-    """Run what the store does not have of FILE's [compare] × seeds, and keep it there."""
+    """Run what the store does not have of FILE's [compare] × seeds, and keep it there.
+
+    FILE is as for `switchbed run`."""
     from switchbed.sweeps import command
     from switchbed.sweeps.stopping import Rule
 
     rule = Rule.of(metric, precision, against, max_seeds)
-    return command.sweep(file, sets, store, name, seeds, rule, engine, retry=retry)
+    return command.sweep(file, sets, store, name, seeds, rule, engine, retry=retry, quiet=quiet)
 
 
 @cli.command()
@@ -232,15 +258,40 @@ def report(path: Path, out: Path, title: str, only: tuple[str, ...]) -> None:
 @options.JSON
 def schemes(json_to: str | None) -> None:
     """List the schemes: seats, parameters with units and defaults, source."""
-    from switchbed import _native
-
-    found = json.loads(_native.schemes())
+    found = library.schemes()
     if json_to is not None:
         options.write_json(found, json_to)
     else:
         from switchbed import report
 
         report.print_schemes(found)
+
+
+@cli.command()
+@options.JSON
+def sizes(json_to: str | None) -> None:
+    """List the built-in flow-size tables: mean, percentiles, source."""
+    found = library.sizes()
+    if json_to is not None:
+        options.write_json(found, json_to)
+    else:
+        library.print_sizes(found)
+
+
+@cli.command()
+@click.argument("kind", type=click.Choice(library.templates()), default="star", metavar="[KIND]")
+@click.option(
+    "--out",
+    type=file_argument,
+    metavar="FILE",
+    help="Where to, - for standard output. Default: KIND.toml.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE.")
+def new(kind: str, out: Path | None, force: bool) -> None:
+    """Write a commented scenario that runs at once, to begin one of your own with.
+
+    KIND is star (the default), leaf-spine, incast or dumbbell."""
+    library.write_new(kind, out, force=force)
 
 
 @cli.group()
@@ -254,7 +305,7 @@ def list_profiles(json_to: str | None) -> None:
     """List the profiles."""
     from switchbed import profiles
 
-    found = profiles.all_of_them()
+    found = library.hosts()
     if json_to is not None:
         options.write_json(found, json_to)
     else:
@@ -293,28 +344,53 @@ def diff(one: str, other: str, json_to: str | None) -> None:
 
 @cli.group()
 def scenario() -> None:
-    """Check scenario files, or print their schema."""
+    """Check scenario files, list those that come with switchbed, or print their schema."""
+
+
+@scenario.command("list")
+@options.JSON
+def list_scenarios(json_to: str | None) -> None:
+    """List the scenarios that come with switchbed, each by its @NAME."""
+    found = library.scenarios()
+    if json_to is not None:
+        options.write_json(found, json_to)
+    else:
+        library.print_scenarios(found)
 
 
 @scenario.command()
-@click.argument("files", nargs=-1, required=True, type=file_argument, metavar="FILE...")
+@click.argument(
+    "paths",
+    nargs=-1,
+    required=True,
+    type=file_argument,
+    metavar="FILE...",
+    shell_complete=completion.scenarios,
+)
 @click.option("--memory", is_flag=True, help="Say how much memory a run takes, be it little.")
-def check(files: tuple[Path, ...], memory: bool) -> int:
-    """Say of each FILE whether it would run."""
-    from switchbed import _native, room
+@options.JSON
+def check(paths: tuple[Path, ...], memory: bool, json_to: str | None) -> int:
+    """Say of each FILE whether it would run. FILE is as for `switchbed run`."""
+    from switchbed import room
 
-    bad = False
-    for file in files:
+    found = []
+    for path in paths:
         try:
-            plans = _native.plans(file)
+            plans = library.given(path).plans()
         except Mistake as mistake:
+            found.append({"file": str(path), "ok": False, "mistake": str(mistake)})
             _complain(str(mistake))
-            bad = True
-        else:
-            need = room.Need.of(plans, 1)
+            continue
+        need = room.Need.of(plans, 1)
+        found.append(
+            {"file": str(path), "ok": True, "runs": len(plans), "memory_bytes": need.bytes}
+        )
+        if json_to is None:
             takes = f"; {need}" if memory or need.bytes >= room.LARGE else ""
-            say(f"{file}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")
-    return BAD_INPUT if bad else 0
+            say(f"{path}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")
+    if json_to is not None:
+        options.write_json(found, json_to)
+    return 0 if all(each["ok"] for each in found) else BAD_INPUT
 
 
 @scenario.command()
@@ -325,7 +401,7 @@ def migrate(paths: tuple[Path, ...]) -> None:
     from switchbed import profiles
 
     for path in paths:
-        changed = profiles.migrate(path)
+        changed = profiles.migrate(library.own(path))
         say(f"{path}: {'host.profile is now named' if changed else 'names its host profile'}")
 
 

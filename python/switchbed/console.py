@@ -5,14 +5,15 @@ from typing import Any
 from rich import console
 from rich.text import Text
 
-from switchbed.terminal import clean
+from switchbed.terminal import clean, plain
 
 
 class Console(console.Console):
     """Every text that a table or a line is made of passes through `render_str`."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{"markup": False, "emoji": False, "highlight": False} | options)
+        bare = {"color_system": None, "force_terminal": False} if plain() else {}
+        super().__init__(**{"markup": False, "emoji": False, "highlight": False} | bare | options)
 
     def render_str(self, text: str, **options: Any) -> Text:
         """As rich has it."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from switchbed import _native, plots, runner
 from switchbed._native import Mistake, Plan, Results
 from switchbed.cli import finish
-from switchbed.meter import Bar, Silent
+from switchbed.meter import meter
 from switchbed.runner import Outcome
 from switchbed.terminal import say
 
@@ -50,8 +50,8 @@ def draw(name: str, path: Path, sets: Sequence[str] = ()) -> None:
         runs[outcome.index] = Run(outcome, goodput, probes)
 
     plans = _native.plans(SCENARIOS / f"{name}.toml", sets)
-    with Bar() if sys.stderr.isatty() else Silent() as meter:
-        sweep = runner.run_all(plans, len(os.sched_getaffinity(0)), keep, meter)
+    with meter() as shown:
+        sweep = runner.run_all(plans, len(os.sched_getaffinity(0)), keep, shown)
     if sweep.stopped_by is not None:
         raise sweep.stopped_by
     title = json.loads(plans[0].scenario)["title"]

@@ -1,9 +1,11 @@
 """Progress on a terminal, for runs that last."""
 
+import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
+from switchbed import terminal
 from switchbed._native import Progress
 
 if TYPE_CHECKING:
@@ -52,6 +54,16 @@ class Bar:
         done = sum(map(fraction, tracks)) / len(tracks)
         self._bar.update(self._bar.task_ids[0], completed=done, text=describe(tracks, elapsed))
         self._bar.refresh()
+
+
+def drawn() -> bool:
+    """Standard error is a terminal where a bar may be drawn."""
+    return sys.stderr.isatty() and not terminal.plain()
+
+
+def meter(*, quiet: bool = False) -> Bar | Silent:
+    """A bar where it may be drawn, unless `quiet`."""
+    return Bar() if drawn() and not quiet else Silent()
 
 
 def fraction(track: Progress) -> float:

@@ -10,11 +10,6 @@ from switchbed._native import Plan
 from switchbed.terminal import say
 
 
-def all_of_them() -> list[dict[str, Any]]:
-    """The built-in profiles: `name`, `about`, `based_on`, whether it is the `default`."""
-    return list(json.loads(_native.profiles()))
-
-
 def read(name: str) -> dict[str, Any]:
     """A profile by name, or a file's path: `settings` (`key`, `value`, `source`, `from`) and
     `behaviours` (`behaviour`, `modelled`, `keys`, `note`)."""

@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from switchbed import _native, options, profiles, report, room, runner, signals, tables
+from switchbed import library, options, profiles, report, room, runner, signals, tables
 from switchbed._native import Mistake, Plan, Results
-from switchbed.meter import Bar, Silent
+from switchbed.meter import meter
 from switchbed.runner import Outcome, Sweep
 from switchbed.store import Store
 from switchbed.terminal import say
@@ -23,6 +23,7 @@ class Request:
     """The command line of `switchbed run`."""
 
     file: Path
+    """Or `@NAME`, or `-` (`library.given`)."""
     sets: Sequence[str] = ()
     seed: int | None = None
     json_to: str | None = None
@@ -35,6 +36,8 @@ class Request:
     threads: int = 1
     """Of each run."""
     any_threads: bool = False
+    quiet: bool = False
+    """Errors alone."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +65,15 @@ def run(request: Request) -> int:
 def execute(request: Request) -> Finished:
     """Runs the request and writes its result directory. A sweep that was stopped keeps
     what has finished."""
-    plans = _native.plans(request.file, request.sets, request.seed)
+    plans = library.given(request.file).plans(request.sets, request.seed)
     is_sweep = len(plans) > 1 or bool(json.loads(plans[0].settings))
     need = room.Need.of(plans, request.jobs)
-    if need.bytes >= room.LARGE:
+    if need.bytes >= room.LARGE and not request.quiet:
         say(f"switchbed: {need}", err=True)
     threads = taken(request.threads, plans, request.jobs, any_threads=request.any_threads)
     if threads.why:
         say(f"switchbed: {threads}", err=True)
-    if chosen := profiles.of_plans(plans):
+    if (chosen := profiles.of_plans(plans)) and not request.quiet:
         say(f"switchbed: {chosen}", err=True)
     if is_sweep:
         report.load()
@@ -81,12 +84,12 @@ def execute(request: Request) -> Finished:
                 store.keep(plan, results, outcome)
 
         begin = time.perf_counter()
-        with Bar() if sys.stderr.isatty() else Silent() as meter:
+        with meter(quiet=request.quiet) as shown:
             sweep = runner.run_all(
                 plans,
                 request.jobs,
                 keep,
-                meter,
+                shown,
                 any_memory=request.any_memory,
                 threads=threads.threads,
             )
@@ -111,7 +114,7 @@ def _publish(request: Request, done: Finished) -> None:
         found = objects if done.is_sweep else objects[0]
         text = json.dumps(found, indent=2, allow_nan=False) + "\n"
         options.write(text, request.json_to)
-    if request.json_to != "-":
+    if request.json_to != "-" and not request.quiet:
         if done.is_sweep:
             report.print_sweep(outcomes, done.wall_s)
         else:
@@ -121,7 +124,8 @@ def _publish(request: Request, done: Finished) -> None:
         elif done.captures:
             say("the packet traces (measure.capture) are kept only with --out DIR")
     sys.stdout.flush()
-    report.print_warnings(outcomes)
+    if not request.quiet:
+        report.print_warnings(outcomes)
 
 
 def _ending(sweep: Sweep) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from switchbed import _native, files, runner, toml
+from switchbed import _native, files, library, runner, toml
 from switchbed._native import Mistake, Plan, Results
 from switchbed.meter import Silent
 from switchbed.result import Result
@@ -43,11 +43,14 @@ class Scenario:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
-        """A scenario file, read now."""
-        made = cls(name=os.fspath(path), folder=Path(path).parent)
+        """A scenario file, read now, or by `@NAME` one that comes with switchbed
+        (`switchbed.scenarios()` lists them)."""
+        name = os.fspath(path)
+        file = library.shipped(name) if name.startswith("@") else Path(name)
+        made = cls(name=name, folder=file.parent)
         try:
-            files.check(Path(path))
-            made._text = Path(path).read_text(encoding="utf-8")
+            files.check(file)
+            made._text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
             raise Mistake(f"{path}: cannot read the scenario: {why}") from error

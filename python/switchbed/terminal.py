@@ -2,6 +2,7 @@
 its text round or begin a line: every text for people passes through here, or through `console`."""
 
 import json
+import os
 import unicodedata
 from collections.abc import Callable
 
@@ -25,6 +26,12 @@ def _replace(text: str, by: Callable[[str], str]) -> str:
     if text.isprintable():
         return text
     return "".join(by(char) if unicodedata.category(char) in UNSEEN else char for char in text)
+
+
+def plain() -> bool:
+    """The user wants no colours (https://no-color.org), or the terminal has none: then there are no
+    escapes of any kind."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def say(line: object = "", *, err: bool = False) -> None:

@@ -1,17 +1,97 @@
 """The command line: exit codes, one-line errors, help, start-up."""
 
+import contextlib
 import json
 import os
+import pty
 import subprocess
 from pathlib import Path
 
 import pytest
+from click.shell_completion import BashComplete
 from conftest import Program
+
+from switchbed.cli import cli
 
 
 def test_version_names_the_build(switchbed: Program) -> None:
     assert switchbed("--version").stdout.startswith("switchbed 0.")
     assert "(build " in switchbed("--version").stdout
+
+
+def test_short_options_are_the_long_ones(switchbed: Program) -> None:
+    assert switchbed("-V").stdout == switchbed("--version").stdout
+    for words in ([], ["run"], ["scenario", "check"], ["live", "lab", "run"], ["theory"]):
+        assert switchbed(*words, "-h").stdout == switchbed(*words, "--help").stdout
+
+
+def test_quiet_says_nothing_when_all_is_well(
+    switchbed: Program, single: Path, sweep: Path, tmp_path: Path
+) -> None:
+    few = ("--set", "flows=50", "--set", 'host.profile="linux-6.x"')
+    several: list[list[str | Path]] = [
+        ["run", single, "--out", "one"],
+        ["run", sweep],
+        ["sweep", sweep],
+    ]
+    for words in several:
+        loud = switchbed(*words, *few, *(["--force"] if "--out" in words else []))
+        assert loud.stdout
+        assert "warning" in loud.stderr
+        quiet = switchbed(*words, *few, "-q", *(["--force"] if "--out" in words else []))
+        assert (quiet.stdout, quiet.stderr) == ("", "")
+    assert (tmp_path / "one" / "manifest.json").exists()
+    assert json.loads(switchbed("run", single, *few, "-q", "--json").stdout)["warnings"]
+    assert "no_such" in switchbed("run", single, "-q", "--set", "no_such=1", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("sw", ["sweep"]),
+        ("run @two", ["@two-flows"]),
+        ("scenario check @inc", ["@incast"]),
+        ("new le", ["leaf-spine"]),
+        ("run x.toml --set topology.k", ["topology.kind=", "topology.k="]),
+        ("sweep x.toml --set compare.traffic.0.lo", ["compare.traffic.0.load="]),
+        ("run x.toml --set scheme.params.mark_", ["scheme.params.mark_at="]),
+        ("run x.toml --set se", ["seed="]),
+    ],
+)
+def test_a_shell_completes_commands_keys_and_scenarios(words: str, offered: list[str]) -> None:
+    *before, last = words.split()
+    found = BashComplete(cli, {}, "switchbed", "").get_completions(before, last)
+    assert set(offered) <= {each.value for each in found}
+    assert all(each.value.startswith(last) for each in found)
+
+
+def test_the_program_answers_a_shell(command: list[str]) -> None:
+    asked = {"COMP_WORDS": "switchbed run @two", "COMP_CWORD": "2"}
+    environment = {**os.environ, **asked, "_SWITCHBED_COMPLETE": "bash_complete"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "plain,@two-flows\n"
+
+
+def test_without_colour_a_terminal_gets_no_escape(command: list[str], single: Path) -> None:
+    for variables, escapes in (({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({}, True)):
+        ours, theirs = pty.openpty()
+        environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "TERM")}
+        done = subprocess.Popen(
+            [*command, "run", str(single), "--set", "flows=50"],
+            env={**environment, "TERM": "xterm-256color", **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # at its end
+            while chunk := os.read(ours, 1 << 16):
+                shown += chunk
+        os.close(ours)
+        assert done.wait() == 0
+        assert b"flows finished" in shown
+        assert (b"\x1b" in shown) is escapes, shown
 
 
 def test_without_a_command_it_prints_its_help(switchbed: Program) -> None:

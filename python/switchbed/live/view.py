@@ -12,6 +12,7 @@ from rich.table import Table
 from switchbed._native import Mistake
 from switchbed.console import Console
 from switchbed.live import control
+from switchbed.terminal import plain
 
 REFRESH_S = 0.25
 WINDOW_S = 1.0
@@ -69,14 +70,18 @@ def watch(path: Path) -> None:
     """Shows the table until Ctrl-C or the switch's end, with the rates of the last second or
     so."""
     recent = deque([control.stats(path)], maxlen=round(WINDOW_S / REFRESH_S))
-    with Live(table(recent[0]), console=Console(), auto_refresh=False) as live:
+    console = Console()
+    with Live(table(recent[0]), console=console, auto_refresh=False) as live:
         while True:
             time.sleep(REFRESH_S)
             try:
                 stats = control.stats(path)
             except Mistake:
                 return
-            live.update(table(stats, recent[0]), refresh=True)
+            shown = table(stats, recent[0])
+            if plain():
+                console.print(shown)
+            live.update(shown, refresh=True)
             recent.append(stats)
 
 

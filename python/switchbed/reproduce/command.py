@@ -1,7 +1,6 @@
 """The command line of reproductions."""
 
 import math
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -12,7 +11,7 @@ import click
 
 from switchbed import options
 from switchbed._native import Mistake
-from switchbed.meter import Bar, Silent
+from switchbed.meter import meter
 from switchbed.reproduce import experiment as experiments
 from switchbed.reproduce import measures, page
 from switchbed.reproduce.claims import Claim, Experiment, Paper, papers
@@ -93,8 +92,8 @@ def reproduce(
         scale = scale if seeds is None else type(scale)(scale.sets, seeds, scale.note)
         needed = experiments.jobs(paper, experiment, scale, first_seed, store)
         begin = time.monotonic()
-        with Bar() if sys.stderr.isatty() else Silent() as meter:
-            experiments.run(paper, experiment, needed, meter, any_memory=any_memory)
+        with meter() as shown:
+            experiments.run(paper, experiment, needed, shown, any_memory=any_memory)
         found = experiments.rows(needed)
         judged = [
             _judge(paper, c, found) for c in paper.claims.values() if c.experiment == experiment.id

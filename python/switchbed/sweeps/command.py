@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import _native, options, profiles, report, signals, terminal
+from switchbed import library, options, profiles, report, signals, terminal
 from switchbed._native import Plan
 from switchbed.sweeps.archive import Archive
 from switchbed.sweeps.engine import Engine
@@ -26,29 +26,34 @@ def sweep(
     engine: Engine,
     *,
     retry: bool,
+    quiet: bool = False,
 ) -> int:
     """Returns the exit code: 1 if a run failed."""
 
+    given = library.given(file)
+
     def plans(chosen: Sequence[int] | None) -> list[Plan]:
         extra = [] if chosen is None else [f"compare.seed={list(chosen)}"]
-        return _native.plans(file, [*sets, *extra])
+        return given.plans([*sets, *extra])
 
-    called = name or file.stem
+    called = name or given.stem
     planned = plans(None)
     check(called, planned, rule)
-    if chosen := profiles.of_plans(planned):
+    if (chosen := profiles.of_plans(planned)) and not quiet:
         say(f"switchbed: {chosen}", err=True)
     report.load()
     begin = time.perf_counter()
-    found = run(plans, Archive(path), called, seeds, rule, engine, retry=retry)
-    if found.outcomes:
+    found = run(plans, Archive(path), called, seeds, rule, engine, retry=retry, quiet=quiet)
+    if found.outcomes and not quiet:
         report.print_sweep(found.outcomes, time.perf_counter() - begin)
-    say(f"{counts(found)}; in {path}, sweep {found.name}")
+    if not quiet:
+        say(f"{counts(found)}; in {path}, sweep {found.name}")
     sys.stdout.flush()
     for entry in found.failures:
         settings = " ".join(f"{key}={value}" for key, value in entry.settings.items())
         say(f"failed: {settings}: {entry.message}", err=True)
-    report.print_warnings(found.outcomes)
+    if not quiet:
+        report.print_warnings(found.outcomes)
     if found.stopped_by is not None:
         if not isinstance(found.stopped_by, KeyboardInterrupt):
             raise found.stopped_by

@@ -1,6 +1,5 @@
 """A sweep's progress on a terminal: runs done, failures, rate, time remaining."""
 
-import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, Self
@@ -85,6 +84,6 @@ def describe(tally: Tally, total: int, elapsed_s: float) -> str:
 Bar = SweepBar | Silent
 
 
-def bar(tally: Tally) -> Bar:
-    """A bar where standard error is a terminal."""
-    return SweepBar(tally) if sys.stderr.isatty() else Silent()
+def bar(tally: Tally, *, quiet: bool = False) -> Bar:
+    """A bar where standard error is a terminal that draws, unless `quiet`."""
+    return SweepBar(tally) if meter.drawn() and not quiet else Silent()

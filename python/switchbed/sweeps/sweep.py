@@ -117,7 +117,7 @@ def sweep(
         return (given if chosen is None else given.with_({"compare.seed": list(chosen)})).plans
 
     rule = Rule.of(metric, precision, against, max_seeds)
-    called = name or Path(given.name).stem
+    called = name or Path(given.name.removeprefix("@")).stem
     check(called, plans(None), rule)
     here = Threads(jobs, any_memory)
     found = run(plans, Archive(Path(store)), called, seeds, rule, engine or here, retry=retry)
@@ -135,6 +135,7 @@ def run(
     engine: Engine,
     *,
     retry: bool = False,
+    quiet: bool = False,
 ) -> SweepResult:
     """What both faces share. A sweep that was stopped says so in `stopped_by`."""
     todo = plans(None)
@@ -144,7 +145,7 @@ def run(
     found = SweepResult(archive, name, [])
     archive.sweep()
     try:
-        with engine, progress.bar(found) as meter:
+        with engine, progress.bar(found, quiet=quiet) as meter:
             while todo and found.stopped_by is None:
                 _round(todo, found, engine, meter, retry)
                 todo = [] if rule is None else list(_more(plans, found, rule))

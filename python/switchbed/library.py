@@ -1,0 +1,184 @@
+"""What comes with the program, and where a scenario is read from: a file, `@NAME`, or `-`."""
+
+import difflib
+import json
+import os
+import shlex
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from switchbed import _native, files, options
+from switchbed._native import Mistake, Plan
+from switchbed.terminal import say
+
+DATA = Path(__file__).parent / "data"
+SCENARIOS = DATA / "scenarios"
+TEMPLATES = DATA / "templates"
+STDIN = "-"
+
+PAPERS = {
+    "afd-": "AFD (Pan, Breslau, Prabhakar, Shenker; 2003)",
+    "afqcn-": "AF-QCN (Kabbani, Alizadeh, Yasuda, Pan, Prabhakar; 2010)",
+    "cedm-": "CEDM (Shan, Ren; INFOCOM 2017)",
+    "cqrd-": "CQRD (Chen, Zhao, Pei; Computer Networks 2015)",
+    "e-ecn-": "E-ECN (Wang, Han, Zhuang, Xue, Sun, Lu)",
+    "eecn-": "E-ECN (Wang, Han, Zhuang, Xue, Sun, Lu)",
+    "mqecn-": "MQ-ECN (Bai, Chen, Chen, Wu; NSDI 2016)",
+    "red-": "RED (Floyd, Jacobson; 1993)",
+    "s-ecn-": "S-ECN (Wang, Han, Zhuang, Xue, Sun, Lu)",
+}
+"""Whose idea a scenario shows, by how its name begins."""
+
+
+def names() -> list[str]:
+    """Of the scenarios that come with the program."""
+    return sorted(path.stem for path in SCENARIOS.glob("*.toml"))
+
+
+def scenarios() -> list[dict[str, Any]]:
+    """The scenarios that come with the program: `name`, which `Scenario.from_file("@NAME")` takes,
+    `title`, and the `paper` whose idea it shows, or `None`."""
+    return [_entry(name) for name in names()]
+
+
+def _entry(name: str) -> dict[str, Any]:
+    title = tomllib.loads((SCENARIOS / f"{name}.toml").read_text(encoding="utf-8"))["title"]
+    paper = next((paper for begin, paper in PAPERS.items() if name.startswith(begin)), None)
+    return {"name": name, "title": title, "paper": paper}
+
+
+def schemes() -> list[dict[str, Any]]:
+    """The schemes: `name`, `paper`, `summary`, `seats`, and `parameters` with what they take."""
+    return list(json.loads(_native.schemes()))
+
+
+def hosts() -> list[dict[str, Any]]:
+    """The host profiles: `name`, `about`, `based_on`, whether it is the `default`."""
+    return list(json.loads(_native.profiles()))
+
+
+def sizes() -> list[dict[str, Any]]:
+    """The built-in flow-size tables: `name`, `source`, the mean that makes a load a rate
+    (`mean_bytes`) and that of the sizes as drawn, `percentiles_bytes`, `points`."""
+    return list(json.loads(_native.sizes()))
+
+
+def print_scenarios(found: Sequence[dict[str, Any]]) -> None:
+    """A line each, those of a paper together."""
+    width = max(len(each["name"]) for each in found) + 1
+    for paper in (None, *sorted({each["paper"] for each in found} - {None})):
+        say(paper or "One idea each")
+        for each in found:
+            if each["paper"] == paper:
+                say(f"  {'@' + each['name']:{width}}  {each['title']}")
+
+
+def print_sizes(tables: Sequence[dict[str, Any]]) -> None:
+    """A line each, then whose they are."""
+    shares = ("p10", "p50", "p90", "p99", "p100")
+    width = max(len(table["name"]) for table in tables)
+    say(" ".join([f"{'flow sizes':{width}}", *(f"{head:>9}" for head in ("mean", *shares))]))
+    for table in tables:
+        values = [table["mean_bytes"], *(table["percentiles_bytes"][share] for share in shares)]
+        say(" ".join([f"{table['name']:{width}}", *(f"{_size(value):>9}" for value in values)]))
+    say()
+    for table in tables:
+        say(f"{table['name']:{width}} {table['source']}")
+
+
+def _size(count: float) -> str:
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
+        if count >= unit:
+            return f"{count / unit:.3g} {name}"
+    return f"{count:.0f} B"
+
+
+@dataclass(frozen=True)
+class Given:
+    """A scenario as a command was given it."""
+
+    name: str
+    """What messages call it."""
+    path: Path | None = None
+    """Its file, if it has one."""
+    text: str | None = None
+    """What is in it; `None`: it is read when it is planned."""
+
+    @property
+    def stem(self) -> str:
+        """What a sweep of it is called."""
+        if self.path is None:
+            raise Mistake(f"{self.name} names no sweep: give it a --name")
+        return self.path.stem
+
+    def plans(self, sets: Sequence[str] = (), seed: int | None = None) -> list[Plan]:
+        """Its runs under `--set` and `--seed`."""
+        folder = Path() if self.path is None else self.path.parent
+        if self.text is None:
+            return _native.plans(self.name, sets, seed)
+        overrides = [(each, f"--set {each}") for each in sets]
+        if seed is not None:
+            overrides.append((f"seed={seed}", f"--seed {seed}"))
+        return _native.plans_of(self.name, self.text, folder, overrides, True)
+
+
+def given(file: str | os.PathLike[str]) -> Given:
+    """What a command's FILE means: a file, `@NAME` for one that comes with the program, `-` for
+    standard input."""
+    name = os.fspath(file)
+    if name == STDIN:
+        return Given("standard input", text=_standard_input())
+    if name.startswith("@"):
+        path = shipped(name)
+        return Given(name, path, files.read_text(path))
+    path = Path(name)
+    if path.suffix in ("", ".toml") and not path.exists() and path.stem in names():
+        raise Mistake(f"{name}: there is no such file; @{path.stem} comes with switchbed")
+    return Given(name, path)
+
+
+def shipped(name: str) -> Path:
+    """The file of `@NAME`."""
+    wanted = name.removeprefix("@").removesuffix(".toml")
+    if wanted not in names():
+        near = difflib.get_close_matches(wanted, names(), 1)
+        guess = f"did you mean @{near[0]}?" if near else "switchbed scenario list names them"
+        raise Mistake(f"{name}: no such scenario comes with switchbed; {guess}")
+    return SCENARIOS / f"{wanted}.toml"
+
+
+def own(file: str | os.PathLike[str]) -> Path:
+    """A file of the user's own, which may be changed."""
+    name = os.fspath(file)
+    if name == STDIN or name.startswith("@"):
+        raise Mistake(f"{name}: is no file of yours to change; save a copy of it first")
+    return Path(name)
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError:
+        raise Mistake("standard input: cannot read the scenario: it is no UTF-8 text") from None
+
+
+def templates() -> list[str]:
+    """The kinds of scenario that `switchbed new` writes."""
+    return sorted(path.stem for path in TEMPLATES.glob("*.toml"))
+
+
+def write_new(kind: str, to: Path | None, *, force: bool) -> None:
+    """Writes a commented scenario that runs as it is."""
+    text = (TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")
+    path = to or Path(f"{kind}.toml")
+    if str(path) == STDIN:
+        options.write(text, STDIN)
+        return
+    if path.exists() and not force:
+        raise Mistake(f"{path}: is there already; name another by --out, or replace it by --force")
+    options.write(text, str(path))
+    say(f"written to {path}; switchbed run {shlex.quote(str(path))} runs it")
