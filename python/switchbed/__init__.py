@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from switchbed import stats, theory
     from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
     from switchbed.library import hosts, scenarios, schemes, sizes
+    from switchbed.plots.methods import Plots
     from switchbed.result import Comparison, Result, compare
     from switchbed.scenario import Scenario
     from switchbed.sweeps.ray import Ray
@@ -22,6 +23,7 @@ __all__ = [
     "Comparison",
     "Mistake",
     "Plan",
+    "Plots",
     "Progress",
     "Ray",
     "Result",

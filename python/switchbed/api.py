@@ -3,6 +3,7 @@
 # ruff: noqa: F401
 from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
 from switchbed.library import hosts, scenarios, schemes, sizes
+from switchbed.plots.methods import Plots
 from switchbed.result import Comparison, Result, compare
 from switchbed.scenario import Scenario
 from switchbed.sweeps.ray import Ray

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from switchbed.plots.methods import Plots
+
 
 class Result:
     """One run. Its tables' columns, with units, are in docs/results.md."""
@@ -86,6 +88,45 @@ class Result:
         outcome = Outcome(0, settings or manifest["settings"], scheme, summary, 0.0)
         program = f"{manifest['version']} (build {manifest['build']})"
         return cls(outcome, manifest["scenario"], read, program=program, folder=place)
+
+    @classmethod
+    def of_frames(
+        cls,
+        outcome: Outcome,
+        scenario: dict[str, Any],
+        frames: "dict[str, pl.DataFrame]",
+        program: str,
+    ) -> Self:
+        """A run with its tables as data frames, as one that was pickled is."""
+        return cls(outcome, scenario, frames.get, program=program)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With its tables, so that it can go to any process or machine."""
+        frames = {name: self._table(name) for name in tables.NAMES}
+        frames = {name: frame for name, frame in frames.items() if frame.columns}
+        return type(self).of_frames, (self.outcome, self.scenario, frames, self.program)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the two are the same run with the same results; how long they took, and where
+        they are, does not count."""
+        if not isinstance(other, Result):
+            return NotImplemented
+        return (
+            self.scenario == other.scenario
+            and self.settings == other.settings
+            and self.summary() == other.summary()
+            and all(_same(self._table(name), other._table(name)) for name in tables.NAMES)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.label, self.seed))
+
+    @property
+    def plot(self) -> "Plots":
+        """The figures of `switchbed plot`: `run.plot.queue(window=(40, 60))`."""
+        from switchbed.plots.methods import Plots
+
+        return Plots([self])
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -169,11 +210,21 @@ class Result:
         place = f", {self._folder}" if self._folder else ""
         return f"Result({settings or self.label}, seed {self.seed}{place})"
 
+    def _repr_html_(self) -> str:
+        from switchbed import notebook
+
+        return notebook.result(self)
+
     def _table(self, name: str) -> "pl.DataFrame":
         import polars as pl
 
         found = self._read(name)
         return pl.DataFrame() if found is None else found
+
+
+def _same(one: "pl.DataFrame", other: "pl.DataFrame") -> bool:
+    """A table that was not asked for is not even written."""
+    return (one.is_empty() and other.is_empty()) or one.equals(other)
 
 
 @dataclass(frozen=True)
@@ -214,6 +265,11 @@ class Comparison:
         same = self.scheme == self.base
         names = ("the first", "the second") if same else (self.scheme, self.base)
         return f"FCT of {names[0]} against {names[1]}\n" + "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from switchbed import notebook
+
+        return notebook.comparison(self)
 
 
 def compare(a: Result | Iterable[Result], b: Result | Iterable[Result]) -> Comparison:

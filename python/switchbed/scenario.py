@@ -125,6 +125,13 @@ class Scenario:
         plans, jobs = self.plans, jobs or cores()
         return _run(plans, jobs, _taken(threads, plans, jobs, any_threads), any_memory)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the two say the same, in the same words."""
+        return isinstance(other, Scenario) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((self._name, self._text))
+
     def __repr__(self) -> str:
         changed = "".join(f", {key}={item!r}" for key, item in self._overrides)
         return f"Scenario({self._name}{changed})"

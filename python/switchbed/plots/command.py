@@ -8,6 +8,7 @@ import click
 
 from switchbed import files
 from switchbed._native import Mistake
+from switchbed.plots.methods import Plots
 from switchbed.terminal import say
 
 if TYPE_CHECKING:
@@ -59,9 +60,7 @@ def kind(draw: "Callable[..., Figure]") -> None:
 )
 def fct(results: "list[Result]", title: str, value: Any) -> "Figure":
     """FCT against load by size class."""
-    from switchbed.plots import fct, runs
-
-    return fct.figure(runs.lines(results, over_load=True), value, title)
+    return Plots(results).fct(value=value, title=title)
 
 
 @kind
@@ -74,9 +73,7 @@ def fct(results: "list[Result]", title: str, value: Any) -> "Figure":
 )
 def cdf(results: "list[Result]", title: str, value: Any) -> "Figure":
     """Distribution of FCT or slowdown by size class."""
-    from switchbed.plots import cdf, runs
-
-    return cdf.figure(runs.lines(results), value, title)
+    return Plots(results).cdf(value=value, title=title)
 
 
 @kind
@@ -84,17 +81,13 @@ def cdf(results: "list[Result]", title: str, value: Any) -> "Figure":
 @click.option("--window", metavar="FROM,TO", help="Only this time, in ms, such as 40,44.")
 def queue(results: "list[Result]", title: str, port: str | None, window: str | None) -> "Figure":
     """Queue lengths over time, with thresholds and marks."""
-    from switchbed.plots import queue, runs
-
-    return queue.figure(runs.lines(results), port, _window(window), title)
+    return Plots(results).queue(port=port, window=_window(window), title=title)
 
 
 @kind
 def shares(results: "list[Result]", title: str) -> "Figure":
     """Each class's share of the throughput over time."""
-    from switchbed.plots import runs, shares
-
-    return shares.figure(runs.lines(results), title)
+    return Plots(results).shares(title=title)
 
 
 @kind
@@ -105,17 +98,13 @@ def heatmap(
     results: "list[Result]", title: str, metric: str, x: str | None, y: str | None
 ) -> "Figure":
     """A figure of the summary over two settings of a sweep."""
-    from switchbed.plots import heatmap
-
-    return heatmap.figure(results, metric, x, y, title)
+    return Plots(results).heatmap(metric=metric, x=x, y=y, title=title)
 
 
 @kind
 def utilisation(results: "list[Result]", title: str) -> "Figure":
     """How busy each switch port is."""
-    from switchbed.plots import runs, utilisation
-
-    return utilisation.figure(runs.lines(results), title)
+    return Plots(results).utilisation(title=title)
 
 
 def _window(text: str | None) -> tuple[float, float] | None:

@@ -55,6 +55,9 @@ class Archive:
                 f"one, write {json.dumps({'format': FORMAT})} into that file"
             )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Archive, (self.path,)
+
     def _begin(self) -> None:
         """Another process may be beginning it too."""
         if self.path.exists() and not (self.path.is_dir() and _is_begun(self.path)):

@@ -22,6 +22,8 @@ from switchbed.sweeps.threads import Threads
 if TYPE_CHECKING:
     import polars as pl
 
+    from switchbed.plots.methods import Plots
+
 STORE = "switchbed-store"
 MAX_SEEDS = 30
 
@@ -44,16 +46,17 @@ class Entry:
 
 @dataclass
 class SweepResult:
-    """What a sweep left: what is in its table, and where."""
+    """What a sweep left: what is in its table, and where. Two are equal if they have the same runs
+    with the same results."""
 
-    archive: Archive
+    archive: Archive = field(compare=False)
     name: str
     entries: list[Entry]
-    kept: int = 0
+    kept: int = field(default=0, compare=False)
     """Runs that were there already."""
-    ran: int = 0
-    failed: int = 0
-    stopped_by: BaseException | None = field(default=None, repr=False)
+    ran: int = field(default=0, compare=False)
+    failed: int = field(default=0, compare=False)
+    stopped_by: BaseException | None = field(default=None, repr=False, compare=False)
 
     @property
     def frame(self) -> "pl.DataFrame":
@@ -79,6 +82,18 @@ class SweepResult:
         for entry in self.entries:
             if entry.summary is not None:
                 yield Result.load(self.archive.run(entry.key), entry.settings)
+
+    @property
+    def plot(self) -> "Plots":
+        """The figures of `switchbed plot`: `found.plot.fct(value="slowdown")`."""
+        from switchbed.plots.methods import Plots
+
+        return Plots(self.results)
+
+    def _repr_html_(self) -> str:
+        from switchbed import notebook
+
+        return notebook.runs(self.name, self.outcomes, len(self.failures))
 
     def query(self, sql: str) -> "pl.DataFrame":
         """DuckDB's answer (docs/sweeps.md names the tables)."""

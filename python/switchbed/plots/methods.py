@@ -1,0 +1,79 @@
+"""The figures of `switchbed plot` as methods: of a run, of a sweep, of any runs."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Literal
+
+from switchbed._native import Mistake
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from switchbed.result import Result
+
+
+class Plots:
+    """`Plots(runs).fct()` draws what `switchbed plot fct` does and gives matplotlib's `Figure`, to
+    show in a notebook or to save by `savefig("fct.pdf")`. A result and a sweep have it as `.plot`.
+    """
+
+    def __init__(self, runs: "Iterable[Result] | Callable[[], Iterable[Result]]") -> None:
+        self._runs = runs
+
+    def fct(
+        self, *, value: Literal["relative", "slowdown", "us"] = "relative", title: str = ""
+    ) -> "Figure":
+        """FCT against load by size class: divided by the first scheme's, over the empty network's,
+        or as it is."""
+        from switchbed.plots import fct, runs
+
+        return fct.figure(runs.lines(self._read(), over_load=True), value, title)
+
+    def cdf(self, *, value: Literal["fct", "slowdown"] = "fct", title: str = "") -> "Figure":
+        """Distribution of FCT or slowdown by size class."""
+        from switchbed.plots import cdf, runs
+
+        return cdf.figure(runs.lines(self._read()), value, title)
+
+    def queue(
+        self,
+        *,
+        port: str | None = None,
+        window: tuple[float, float] | None = None,
+        title: str = "",
+    ) -> "Figure":
+        """Queue lengths over time, with thresholds and marks: of this `port`, such as `switch:8`,
+        or the one with the longest queues, within this `window` in ms."""
+        from switchbed.plots import queue, runs
+
+        return queue.figure(runs.lines(self._read()), port, window, title)
+
+    def shares(self, *, title: str = "") -> "Figure":
+        """Each class's share of the throughput over time."""
+        from switchbed.plots import runs, shares
+
+        return shares.figure(runs.lines(self._read()), title)
+
+    def heatmap(
+        self,
+        *,
+        metric: str = "fct.all.mean_us",
+        x: str | None = None,
+        y: str | None = None,
+        title: str = "",
+    ) -> "Figure":
+        """A figure of the summary over two settings of a sweep, by default its first two."""
+        from switchbed.plots import heatmap
+
+        return heatmap.figure(self._read(), metric, x, y, title)
+
+    def utilisation(self, *, title: str = "") -> "Figure":
+        """How busy each switch port is."""
+        from switchbed.plots import runs, utilisation
+
+        return utilisation.figure(runs.lines(self._read()), title)
+
+    def _read(self) -> "list[Result]":
+        found = list(self._runs() if callable(self._runs) else self._runs)
+        if not found:
+            raise Mistake("there are no runs to draw")
+        return found
