@@ -100,7 +100,7 @@ PEERS = {
         run=kernel.run,
         version=kernel.version,
         takes=lambda _: True,
-        repeats=5,
+        repeats=3,
         host=NO_GRO,
     ),
     "ns-3": Peer(

@@ -95,6 +95,10 @@ def _once(pattern: Pattern, lose: list[int], settings: Sequence[str]) -> Run:
         file = lab.folder / "switch.toml"
         captures = [lab.folder / f"h{host}.pcap" for host in range(2)]
         file.write_text(toml.document(_switch(pattern, lab, interfaces, captures, lose)))
+        for namespace in lab.namespaces:
+            # Before there is an interface: frames of IPv6's own would be counted among the packets.
+            no_ipv6 = "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6"
+            system.run(["ip", "netns", "exec", namespace, "sh", "-ec", no_ipv6])
         switch = stack.enter_context(_switch_runs(file, lab))
         for host, interface in enumerate(interfaces):
             _configure(pattern, lab.namespaces[host], interface, host, settings)
@@ -204,7 +208,6 @@ def _configure(
     values = {
         "net/ipv4/tcp_ecn": int(pattern.ecn),
         "net/ipv4/tcp_no_metrics_save": 1,
-        "net/ipv6/conf/all/disable_ipv6": 1,
     }
     text = "".join(f"echo '{value}' > /proc/sys/{key}\n" for key, value in values.items())
     for setting in settings:

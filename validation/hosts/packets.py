@@ -42,7 +42,8 @@ def read(capture: bytes) -> list[Packet]:
     for at, (begin, kind), frame in frames:
         ip = frame[begin:]
         if frame[begin - 2 : begin] != kind or ip[9] != 6:
-            continue
+            # It would be counted among what is to be lost.
+            raise ValueError("the capture has a frame that is none of TCP's")
         header = 4 * (ip[0] & 15)
         tcp = ip[header:]
         seq, ack, offset, flags = struct.unpack_from("!IIBB", tcp, 4)

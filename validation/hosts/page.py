@@ -57,7 +57,7 @@ Linux {version} under profile `linux-6.x`, with CUBIC, or with Reno where the pa
 so. Two network namespaces, and between them the live switch ([live.md](live.md)) with the delay
 and the pattern's faults; what passes is captured at the switch, and the congestion window is what
 the trace point `tcp_probe` tells. All is as the kernel has it by default, but that it keeps
-nothing from earlier connections. Offload is off, or on where the name says so. Five runs each:
+nothing from earlier connections. Offload is off, or on where the name says so. Three runs each:
 the median, and the least and the greatest.
 
 ![What is under way, and the window, by the kernel and simulated](hosts-evidence.png)
