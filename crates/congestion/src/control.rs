@@ -13,14 +13,22 @@ pub struct About {
     pub ecn_throughout: bool,
     /// The receiver echoes each mark as it comes, instead of until it hears of a cut (RFC 3168).
     pub exact_echo: bool,
+    /// Its packets are ECT(1), its ACKs count marks (accurate ECN, RFC 9768), and what is not marked
+    /// grows the window even as marks come.
+    pub scalable: bool,
     /// A loss in a window that a mark has cut cuts it again: the mark's cut was not as deep.
     pub loss_adds_to_mark: bool,
 }
 
 impl About {
     /// TCP as RFC 5681 and RFC 3168 have it.
-    pub const TCP: About =
-        About { tcp: true, ecn_throughout: false, exact_echo: false, loss_adds_to_mark: false };
+    pub const TCP: About = About {
+        tcp: true,
+        ecn_throughout: false,
+        exact_echo: false,
+        scalable: false,
+        loss_adds_to_mark: false,
+    };
 }
 
 /// What a mark does to the window.
@@ -33,6 +41,27 @@ pub enum Mark {
     },
     /// It leaves this part.
     Leaves(f64),
+    /// It leaves so many packets.
+    To(f64),
+    /// Nothing, this time.
+    Ignored,
+}
+
+/// An ACK of new data.
+#[derive(Clone, Copy, Debug)]
+pub struct Acked {
+    /// Bytes that it acknowledges.
+    pub bytes: u32,
+    /// Those of them that came with a mark.
+    pub marked: u32,
+    /// The offset up to which it acknowledges.
+    pub end: u64,
+    /// The offset up to which data is out.
+    pub sent: u64,
+    /// When it came.
+    pub now: Time,
+    /// Its RTT sample.
+    pub rtt: Option<Span>,
 }
 
 /// A congestion control, as what one connection remembers of it. Slow start and what is not
@@ -54,17 +83,9 @@ pub trait Control: Sized {
     /// Of a new connection.
     fn new(params: &Self::Params) -> Self;
 
-    /// An ACK of `acked` new bytes came, up to offset `ack`; data up to `sent` is out.
+    /// An ACK of new data came.
     #[inline]
-    fn acked(
-        &mut self,
-        _params: impl Deref<Target = Self::Params>,
-        _acked: u32,
-        _ece: bool,
-        _ack: u64,
-        _sent: u64,
-    ) {
-    }
+    fn acked(&mut self, _params: impl Deref<Target = Self::Params>, _ack: Acked) {}
 
     /// The window in congestion avoidance after an ACK of so many `packets`; `None` is a packet more
     /// a round trip.
@@ -84,8 +105,12 @@ pub trait Control: Sized {
     #[inline]
     fn paused(&mut self, _now: Time) {}
 
-    /// What a mark does.
-    fn marked(&self) -> Mark;
+    /// Data goes out again after `idle` without any in the network.
+    fn resumed(&mut self, _idle: Span, _now: Time) {}
+
+    /// What a mark does to a window of so many packets.
+    fn marked(&mut self, params: impl Deref<Target = Self::Params>, window: f64, now: Time)
+    -> Mark;
 
     /// The part of the window that a loss leaves.
     fn kept(&self, _params: impl Deref<Target = Self::Params>) -> f64 {

@@ -5,7 +5,7 @@
 //! Windows are in packets, times in seconds, so that C is in packets/s³. HyStart++ (section
 //! 4.10) is slow start's (`hystart`). Not modelled: undoing spurious cuts (section 4.9).
 
-use crate::{About, Control, Mark};
+use crate::{About, Acked, Arithmetic, Control, Mark, cubic_kernel};
 use std::ops::Deref;
 use switchbed_qdisc::param::Unfit;
 use switchbed_qdisc::params;
@@ -25,16 +25,25 @@ params! {
         /// The window is never below that of an AIMD as fair as Reno (RFC 9438, section
         /// 4.3), which rules where RTTs are short.
         reno_friendly: bool;
+        /// exact: RFC 9438 in fractions. kernel: as tcp_cubic.c, in whole packets and milliseconds;
+        /// without a cut the window grows by a twentieth a round trip at least, and a mark leaves two
+        /// packets.
+        arithmetic("curve"): Arithmetic;
     }
 }
 
 /// CUBIC; apart, since it is larger than others' memory and touched less.
 #[derive(Clone, Debug)]
-pub struct Cubic(Box<Curve>);
+pub enum Cubic {
+    /// As RFC 9438 has it.
+    Exact(Box<Curve>),
+    /// As Linux computes it.
+    Kernel(Box<cubic_kernel::Curve>),
+}
 
 /// What CUBIC remembers between ACKs; names are the RFC's (section 4.1.2).
 #[derive(Clone, Debug)]
-struct Curve {
+pub struct Curve {
     /// Where the curve flattens out; 0 if no cut says.
     w_max: f64,
     /// The window just before the last cut.
@@ -67,15 +76,17 @@ impl Control for Cubic {
         }
     }
 
-    fn new(_: &CubicParams) -> Cubic {
-        Cubic(Box::new(Curve {
-            w_max: 0.0,
-            cwnd_prior: 0.0,
-            w_est: 0.0,
-            k_s: 0.0,
-            elapsed: Span::ZERO,
-            counted: Time::NEVER,
-        }))
+    fn new(params: &CubicParams) -> Cubic {
+        match params.arithmetic {
+            Arithmetic::Exact => Cubic::Exact(Box::default()),
+            Arithmetic::Kernel => Cubic::Kernel(Box::default()),
+        }
+    }
+
+    fn acked(&mut self, _: impl Deref<Target = CubicParams>, ack: Acked) {
+        if let (Cubic::Kernel(curve), Some(rtt)) = (self, ack.rtt) {
+            curve.sample(rtt);
+        }
     }
 
     /// Sections 4.2 to 4.5.
@@ -87,39 +98,82 @@ impl Control for Cubic {
         now: Time,
         srtt: Option<Span>,
     ) -> Option<f64> {
-        Some(self.0.grown(&params, cwnd, packets, now, srtt.unwrap_or(Span::ZERO)))
+        Some(match self {
+            Cubic::Exact(curve) => {
+                curve.grown(&params, cwnd, packets, now, srtt.unwrap_or(Span::ZERO))
+            }
+            Cubic::Kernel(curve) => curve.grown(&params, cwnd, packets, now),
+        })
     }
 
     /// The epoch stands still meanwhile (section 5.8).
     fn paused(&mut self, now: Time) {
-        if self.0.counted != Time::NEVER {
-            self.0.counted = now;
+        if let Cubic::Exact(curve) = self
+            && curve.counted != Time::NEVER
+        {
+            curve.counted = now;
         }
     }
 
-    /// As a loss, but down to one packet (section 4.6).
-    fn marked(&self) -> Mark {
-        Mark::AsLoss { least: 1.0 }
+    /// Linux's does only while nothing is out.
+    fn resumed(&mut self, idle: Span, now: Time) {
+        if let Cubic::Kernel(curve) = self {
+            curve.resumed(idle, now);
+        }
+    }
+
+    /// As a loss, but down to one packet (section 4.6); in Linux to two.
+    fn marked(&mut self, _: impl Deref<Target = CubicParams>, _: f64, _: Time) -> Mark {
+        match self {
+            Cubic::Exact(_) => Mark::AsLoss { least: 1.0 },
+            Cubic::Kernel(_) => Mark::AsLoss { least: 2.0 },
+        }
     }
 
     /// β (section 4.6).
     fn kept(&self, params: impl Deref<Target = CubicParams>) -> f64 {
-        params.beta
+        match self {
+            Cubic::Exact(_) => params.beta,
+            Cubic::Kernel(_) => cubic_kernel::kept(&params),
+        }
     }
 
     /// CUBIC aims at the window that is cut (sections 4.6 and 4.7).
     fn cut(&mut self, params: impl Deref<Target = CubicParams>, window: f64) {
         let CubicParams { beta, fast_convergence, .. } = *params;
-        let gives_way = fast_convergence && window < self.0.w_max;
-        self.0.w_max = if gives_way { window * (1.0 + beta) / 2.0 } else { window };
-        self.0.cwnd_prior = window;
-        self.0.counted = Time::NEVER;
+        match self {
+            Cubic::Exact(curve) => {
+                let gives_way = fast_convergence && window < curve.w_max;
+                curve.w_max = if gives_way { window * (1.0 + beta) / 2.0 } else { window };
+                curve.cwnd_prior = window;
+                curve.counted = Time::NEVER;
+            }
+            Cubic::Kernel(curve) => curve.cut(&params, window),
+        }
     }
 
     /// The stage that follows slow start begins with a flat curve (section 4.8).
     fn left(&mut self) {
-        self.0.w_max = 0.0;
-        self.0.counted = Time::NEVER;
+        match self {
+            Cubic::Exact(curve) => {
+                curve.w_max = 0.0;
+                curve.counted = Time::NEVER;
+            }
+            Cubic::Kernel(curve) => curve.forget(),
+        }
+    }
+}
+
+impl Default for Curve {
+    fn default() -> Curve {
+        Curve {
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            w_est: 0.0,
+            k_s: 0.0,
+            elapsed: Span::ZERO,
+            counted: Time::NEVER,
+        }
     }
 }
 

@@ -82,17 +82,8 @@ macro_rules! controls {
                 controls!(@new $all control)
             }
             #[inline]
-            pub fn acked(
-                &mut self,
-                control: &CongestionControl,
-                acked: u32,
-                ece: bool,
-                ack: u64,
-                sent: u64,
-            ) {
-                controls!(@each $all self, control, it, params => {
-                    it.acked(params, acked, ece, ack, sent)
-                })
+            pub fn acked(&mut self, control: &CongestionControl, ack: $crate::Acked) {
+                controls!(@each $all self, control, it, params => it.acked(params, ack))
             }
             #[inline]
             pub fn grown(
@@ -111,8 +102,11 @@ macro_rules! controls {
             pub fn paused(&mut self, now: Time) {
                 controls!(@each $all self, it => it.paused(now))
             }
-            pub fn marked(&self) -> Mark {
-                controls!(@each $all self, it => it.marked())
+            pub fn resumed(&mut self, idle: Span, now: Time) {
+                controls!(@each $all self, it => it.resumed(idle, now))
+            }
+            pub fn marked(&mut self, control: &CongestionControl, window: f64, now: Time) -> Mark {
+                controls!(@each $all self, control, it, params => it.marked(params, window, now))
             }
             pub fn kept(&self, control: &CongestionControl) -> f64 {
                 controls!(@each $all self, control, it, params => it.kept(params))

@@ -2,6 +2,8 @@
 //! it is in flight.
 
 use crate::{About, Control, Mark};
+use std::ops::Deref;
+use switchbed_qdisc::units::Time;
 
 /// ECN*; it remembers nothing.
 #[derive(Clone, Debug)]
@@ -15,7 +17,7 @@ impl Control for EcnStar {
         EcnStar
     }
 
-    fn marked(&self) -> Mark {
+    fn marked(&mut self, _: impl Deref<Target = ()>, _: f64, _: Time) -> Mark {
         Mark::Leaves(0.5)
     }
 }

@@ -10,19 +10,24 @@
 
 #[macro_use]
 mod dispatch;
+mod arithmetic;
 mod control;
 mod cubic;
+mod cubic_kernel;
 mod dctcp;
 mod ecn_star;
 pub mod hystart;
+mod prague;
 mod registry;
 mod reno;
 mod udp;
 
-pub use control::{About, Control, Mark};
+pub use arithmetic::Arithmetic;
+pub use control::{About, Acked, Control, Mark};
 pub use cubic::{Cubic, CubicParams};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use ecn_star::EcnStar;
+pub use prague::{Prague, PragueParams};
 pub use registry::{CongestionControl, Given, Memory};
 pub use reno::Reno;
 pub use udp::Udp;

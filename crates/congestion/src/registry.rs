@@ -16,6 +16,9 @@ controls! {
     Reno = "reno",
     /// RFC 9438, marks as losses.
     Cubic(CubicParams) = "cubic",
+    /// cut by the fraction that accurate ECN counts, all packets ECT(1)
+    /// (draft-briscoe-iccrg-prague-congestion-control).
+    Prague(PragueParams) = "prague",
     /// no window, no ACKs, no TCP: packets go as the network card and its rate limiter let
     /// them, and what is lost stays lost; of the other keys mss, header and ecn count.
     Udp = "udp",

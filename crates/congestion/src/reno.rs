@@ -2,6 +2,8 @@
 //! `loss_halves` names.
 
 use crate::{About, Control, Mark};
+use std::ops::Deref;
+use switchbed_qdisc::units::Time;
 
 /// Reno; it remembers nothing.
 #[derive(Clone, Debug)]
@@ -15,7 +17,7 @@ impl Control for Reno {
         Reno
     }
 
-    fn marked(&self) -> Mark {
+    fn marked(&mut self, _: impl Deref<Target = ()>, _: f64, _: Time) -> Mark {
         Mark::AsLoss { least: 2.0 }
     }
 }

@@ -1,6 +1,8 @@
 //! No TCP at all: packets go as the network card lets them, and never again.
 
 use crate::{About, Control, Mark};
+use std::ops::Deref;
+use switchbed_qdisc::units::Time;
 
 /// Who sends like this has no window.
 #[derive(Clone, Debug)]
@@ -14,7 +16,7 @@ impl Control for Udp {
         Udp
     }
 
-    fn marked(&self) -> Mark {
+    fn marked(&mut self, _: impl Deref<Target = ()>, _: f64, _: Time) -> Mark {
         Mark::Leaves(1.0)
     }
 }

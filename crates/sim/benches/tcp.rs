@@ -14,7 +14,11 @@ use switchbed_spec::transport::*;
 /// The settings of MQ-ECN's fig9.
 fn settings() -> Transport {
     Transport {
-        control: CongestionControl::Dctcp(DctcpParams { g: 0.0625, alpha_start: 0.0625 }),
+        control: CongestionControl::Dctcp(DctcpParams {
+            g: 0.0625,
+            alpha_start: 0.0625,
+            arithmetic: Arithmetic::Exact,
+        }),
         mss: Bytes::new(1460),
         header: Bytes::new(40),
         initial_window: 16,

@@ -52,8 +52,11 @@ fn cedm(k1: f64) -> SchemeChoice {
     named("cedm", &params)
 }
 
-const DCTCP: CongestionControl =
-    CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 1.0 });
+const DCTCP: CongestionControl = CongestionControl::Dctcp(DctcpParams {
+    g: 1.0 / 16.0,
+    alpha_start: 1.0,
+    arithmetic: Arithmetic::Exact,
+});
 
 /// Table I's conditions, or bursts after cuts too, as the analysis has them.
 fn lso(after_cut: bool) -> Option<Lso> {

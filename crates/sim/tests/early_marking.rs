@@ -19,7 +19,11 @@ fn many_to_one(flows: usize, scheme: SchemeChoice) -> Scenario {
     scenario.switch.buffer = Bytes::new(1_000_000);
     scenario.host.mtu = Bytes::new(1_000);
     scenario.transport = Transport {
-        control: CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 1.0 }),
+        control: CongestionControl::Dctcp(DctcpParams {
+            g: 1.0 / 16.0,
+            alpha_start: 1.0,
+            arithmetic: Arithmetic::Exact,
+        }),
         mss: Bytes::new(960),
         initial_window: 2,
         restart: Restart::Keep,

@@ -44,8 +44,8 @@ pub use traffic::{
     RequestResponse, Service, Sizes, Source, Traffic,
 };
 pub use transport::{
-    CongestionControl, CubicParams, DctcpParams, LossHalves, Pacing, Restart, RttSampling,
-    Transport, Warm, WindowCut,
+    Arithmetic, CongestionControl, CubicParams, DctcpParams, LossHalves, Pacing, Restart,
+    RttSampling, Transport, Warm, WindowCut,
 };
 
 use serde::Serialize;

@@ -2,7 +2,9 @@
 //! simulators and kernels do otherwise than the RFCs is a setting each; defaults are the host
 //! profile's.
 
-pub use switchbed_congestion::{CongestionControl, CubicParams, DctcpParams};
+pub use switchbed_congestion::{
+    Arithmetic, CongestionControl, CubicParams, DctcpParams, PragueParams,
+};
 
 use crate::param::{Field, Params, Section, Unfit, Value, Values};
 use switchbed_qdisc::units::{Bytes, Span};
@@ -23,6 +25,9 @@ params! {
         initial_ssthresh: u32 as Packets, follows;
         /// The receiver's window, in packets (about Linux's largest).
         receive_window: u32 as Packets;
+        /// Unacknowledged data that a sender's socket holds at most (Linux: 4 MiB, the most of
+        /// tcp_wmem). Default: no limit.
+        send_buffer: Option<Bytes>;
         /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s).
         rto_initial: Span;
         /// Floor of the retransmission timeout (RFC 6298: 1 s; Linux: 200 ms).
@@ -123,13 +128,17 @@ params! {
         /// Data packets are ECN-capable.
         ecn: bool;
         /// Pure ACKs are ECN-capable: marked instead of dropped, to no further effect. Default: true
-        /// with dctcp, as Linux has it, false with the others (RFC 3168, section 6.1.4).
+        /// with dctcp and prague, as Linux has them, false with the others (RFC 3168, section 6.1.4).
         ecn_acks: bool, follows;
-        /// SYNs and SYN-ACKs are ECN-capable too. Default: true with dctcp (RFC 8257, section 3.5),
-        /// false with the others (RFC 3168, section 6.1).
+        /// SYNs and SYN-ACKs are ECN-capable too. Default: true with dctcp (RFC 8257, section 3.5)
+        /// and prague, false with the others (RFC 3168, section 6.1).
         ecn_syn: bool, follows;
         /// Retransmissions are ECN-capable too. Default: as for ecn_syn.
         ecn_retransmits: bool, follows;
+        /// With prague, ACKs carry accurate ECN's option (RFC 9768), and so no more than two SACK blocks;
+        /// else three bits alone count marks, and an ACK of more than seven packets is taken to tell of
+        /// as many as those bits allow.
+        accecn_option: bool;
         /// ACKs travel in their flow's class; else in class 0.
         ack_class_follows: bool;
         /// A timeout right after an ECN cut leaves ssthresh as it is (ns-2).
@@ -367,6 +376,9 @@ impl Transport {
         if u64::from(self.receive_window) > most {
             let why = format!("with an mss of {mss} it must be at most {most}pkt");
             return Err(Unfit::new(key.receive_window, why));
+        }
+        if self.send_buffer.is_some_and(|most| most < mss) {
+            return Err(Unfit::new(key.send_buffer, format!("it must hold a segment, {mss}")));
         }
         if self.ack_delay_max < self.ack_delay {
             let why = format!("it must be at least ack_delay, {}", self.ack_delay);

@@ -53,6 +53,8 @@ pub struct Tcp<'a> {
     pub ece: bool,
     /// Congestion window reduced (RFC 3168).
     pub cwr: bool,
+    /// AE flag (RFC 9768), NS before.
+    pub ae: bool,
     /// SACK blocks (RFC 2018), at most 3: first byte, byte after the last.
     pub sack: &'a [(u32, u32)],
 }
@@ -75,7 +77,7 @@ pub fn tcp(way: &Way, head: &Tcp<'_>, payload: u32) -> Headers {
     let mut tcp = TcpHeader::new(source.port, destination.port, head.sequence, u16::MAX);
     tcp.ack = head.acknowledgment.is_some();
     tcp.acknowledgment_number = head.acknowledgment.unwrap_or(0);
-    (tcp.syn, tcp.ece, tcp.cwr) = (head.syn, head.ece, head.cwr);
+    (tcp.syn, tcp.ece, tcp.cwr, tcp.ns) = (head.syn, head.ece, head.cwr, head.ae);
     let mut options = Vec::new();
     if !head.sack.is_empty() {
         // Two NOPs fill the option up to 32 bits.

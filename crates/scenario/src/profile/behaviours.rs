@@ -56,8 +56,14 @@ pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
         &["transport.ecn", "transport.ecn_acks", "transport.ecn_syn", "transport.ecn_retransmits"],
         "",
     ),
+    ("accurate ECN", &["transport.accecn_option"], "with prague"),
+    ("kernels' integers", &["transport.alpha", "transport.curve"], ""),
     ("idle restart", &["transport.restart"], ""),
-    ("socket buffers", &["transport.receive_window"], "fixed, not auto-tuned"),
+    (
+        "socket buffers",
+        &["transport.receive_window", "transport.send_buffer"],
+        "fixed: Linux's auto-tuning keeps ahead of slow start",
+    ),
     (
         "TCP small queues",
         &["host.small_queues", "host.small_queue_limit"],

@@ -206,6 +206,7 @@ fn headers(sent: &Sent) -> Headers {
         syn,
         ece: segment.flags.contains(Flags::ECE),
         cwr: segment.flags.contains(Flags::CWR),
+        ae: segment.flags.contains(Flags::AE),
         sack: &sack,
     };
     build::tcp(&way, &tcp, if back { 0 } else { segment.len })

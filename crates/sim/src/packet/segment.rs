@@ -23,6 +23,8 @@ pub struct Segment {
     pub flags: Flags,
     /// Number of SACK blocks in use.
     pub sacks: u8,
+    /// ACK: the packets that came with a mark so far (accurate ECN's option, RFC 9768).
+    pub marked: u16,
 }
 
 /// SACK blocks that fit into an ACK beside RFC 7323's timestamps.
@@ -54,6 +56,8 @@ impl Flags {
     pub const CWR: Flags = Flags(8);
     /// Not on the wire: this data has been sent before.
     pub const RETRANSMIT: Flags = Flags(16);
+    /// Accurate ECN, with ECE and CWR its counter (RFC 9768).
+    pub const AE: Flags = Flags(32);
 
     /// Whether all of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
@@ -75,7 +79,7 @@ impl Segment {
     /// `len` bytes of payload from `offset`.
     pub const fn data(offset: u64, len: u32, flags: Flags, now: Time) -> Segment {
         let sack = [SackBlock { start: 0, end: 0 }; MAX_SACKS];
-        Segment { offset, stamp: now, sack, len, flags, sacks: 0 }
+        Segment { offset, stamp: now, sack, len, flags, sacks: 0, marked: 0 }
     }
 
     /// An acknowledgement without SACK blocks.

@@ -104,7 +104,7 @@ pub enum Receiving {
 }
 
 fn segment(config: &tcp::Config, segment: tcp::Segment) -> Outgoing {
-    let ecn = if config.ecn_capable(&segment) { Ecn::Ect0 } else { Ecn::NotEct };
+    let ecn = if config.ecn_capable(&segment) { config.ect() } else { Ecn::NotEct };
     Outgoing { body: Body::Segment(segment), len_bytes: config.wire_bytes(&segment), ecn }
 }
 

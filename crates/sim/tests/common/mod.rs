@@ -53,7 +53,11 @@ pub fn scheme(name: &str, threshold: Bytes) -> SchemeChoice {
 /// MQ-ECN's transport: DCTCP with the settings of its simulations, without warm connections.
 pub fn dctcp() -> Transport {
     Transport {
-        control: CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 1.0 / 16.0 }),
+        control: CongestionControl::Dctcp(DctcpParams {
+            g: 1.0 / 16.0,
+            alpha_start: 1.0 / 16.0,
+            arithmetic: Arithmetic::Exact,
+        }),
         mss: Bytes::new(1460),
         header: Bytes::new(40),
         initial_window: 16,

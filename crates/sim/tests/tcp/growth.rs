@@ -1,7 +1,7 @@
 //! Windows without losses: slow start, congestion avoidance, limits, idling.
 
 use super::pipe::*;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_spec::transport::*;
 
 /// Segments sent at time `t`.
@@ -52,6 +52,15 @@ fn an_ack_of_two_segments_counts_twice_in_congestion_avoidance() {
 #[test]
 fn the_receive_window_is_never_exceeded() {
     let mut pipe = Pipe::new(&Transport { receive_window: 25, ..transport() });
+    pipe.write(100);
+    pipe.run();
+    assert_eq!([0, 1, 2, 3].map(|n| sent_at(&pipe, round_trips(n))), [10, 20, 25, 25]);
+}
+
+#[test]
+fn the_send_buffer_is_never_exceeded() {
+    let send_buffer = Some(Bytes::new(25 * MSS + 100));
+    let mut pipe = Pipe::new(&Transport { send_buffer, ..transport() });
     pipe.write(100);
     pipe.run();
     assert_eq!([0, 1, 2, 3].map(|n| sent_at(&pipe, round_trips(n))), [10, 20, 25, 25]);

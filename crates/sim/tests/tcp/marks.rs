@@ -7,8 +7,11 @@ use switchbed_sim::tcp::{Flags, Segment};
 use switchbed_spec::param;
 use switchbed_spec::transport::*;
 
-const DCTCP: CongestionControl =
-    CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 1.0 });
+const DCTCP: CongestionControl = CongestionControl::Dctcp(DctcpParams {
+    g: 1.0 / 16.0,
+    alpha_start: 1.0,
+    arithmetic: Arithmetic::Exact,
+});
 
 fn marking(numbers: &'static [usize]) -> impl FnMut(usize, &Segment) -> Fate + 'static {
     move |n, _| if numbers.contains(&n) { Fate::Mark } else { Fate::Deliver }
@@ -64,7 +67,11 @@ fn a_mark_and_a_loss_of_one_window_halve_it_once_with_ecn_star() {
     pipe.assert_delivered(40);
 
     // DCTCP's cut by α/2 (here by 1/32) does not stand for a loss's.
-    let small = CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 0.0 });
+    let small = CongestionControl::Dctcp(DctcpParams {
+        g: 1.0 / 16.0,
+        alpha_start: 0.0,
+        arithmetic: Arithmetic::Exact,
+    });
     let mut pipe = Pipe::new(&marked(small)).data(fate);
     pipe.write(40);
     pipe.run();
@@ -132,7 +139,11 @@ fn dctcp_follows_the_marked_fraction() {
 
 #[test]
 fn dctcp_cuts_by_half_of_alpha_once_a_window() {
-    let control = CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 0.5 });
+    let control = CongestionControl::Dctcp(DctcpParams {
+        g: 1.0 / 16.0,
+        alpha_start: 0.5,
+        arithmetic: Arithmetic::Exact,
+    });
     let mut pipe =
         Pipe::new(&marked(control)).data(|n, _| if n < 10 { Fate::Mark } else { Fate::Deliver });
     pipe.write(12);
@@ -184,7 +195,11 @@ fn dctcp_echoes_each_change_of_the_mark_at_once() {
 fn an_ack_with_ece_grows_the_window_as_the_setting_says() {
     // Congestion avoidance; 0 and 1 are marked, so their ACKs have ECE.
     let grown = |grow_on_repeated_ece| {
-        let control = CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 0.0 });
+        let control = CongestionControl::Dctcp(DctcpParams {
+            g: 1.0 / 16.0,
+            alpha_start: 0.0,
+            arithmetic: Arithmetic::Exact,
+        });
         let settings = Transport { initial_ssthresh: 2, grow_on_repeated_ece, ..marked(control) };
         let mut pipe = Pipe::new(&settings).data(marking(&[0, 1]));
         pipe.write(2);

@@ -7,6 +7,7 @@ mod growth;
 mod loss;
 mod lso;
 mod marks;
+mod prague;
 mod probe;
 mod properties;
 mod rack;

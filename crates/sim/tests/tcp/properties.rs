@@ -20,9 +20,19 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-fn cubic() -> CongestionControl {
+fn dctcp(arithmetic: Arithmetic) -> CongestionControl {
+    CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 1.0, arithmetic })
+}
+
+fn cubic(arithmetic: Arithmetic) -> CongestionControl {
     let (fast_convergence, reno_friendly) = (true, true);
-    CongestionControl::Cubic(CubicParams { c: 0.4, beta: 0.7, fast_convergence, reno_friendly })
+    CongestionControl::Cubic(CubicParams {
+        c: 0.4,
+        beta: 0.7,
+        fast_convergence,
+        reno_friendly,
+        arithmetic,
+    })
 }
 
 /// Settings of windows and ACKs that are not RFC 5681's, in any combination.
@@ -50,8 +60,11 @@ fn settings() -> impl Strategy<Value = Transport> {
 fn plain_settings() -> impl Strategy<Value = Transport> {
     let control = prop_oneof![
         Just(CongestionControl::EcnStar),
-        Just(cubic()),
-        Just(CongestionControl::Dctcp(DctcpParams { g: 1.0 / 16.0, alpha_start: 1.0 })),
+        Just(cubic(Arithmetic::Exact)),
+        Just(cubic(Arithmetic::Kernel)),
+        Just(CongestionControl::Prague(PragueParams { rtt_virtual: Span::from_us(300) })),
+        Just(dctcp(Arithmetic::Exact)),
+        Just(dctcp(Arithmetic::Kernel)),
     ];
     let restart = prop_oneof![
         Just(Restart::Keep),
@@ -76,6 +89,7 @@ fn plain_settings() -> impl Strategy<Value = Transport> {
             ecn_retransmits: !on[4],
             timeout_after_cut_keeps_ssthresh: on[5],
             grow_on_repeated_ece: on[6],
+            accecn_option: on[0],
             ..marked(control)
         },
     )

@@ -148,7 +148,11 @@ fn with_ecn_star_a_mark_is_echoed_until_cwr() {
 
 #[test]
 fn with_dctcp_the_echo_is_the_mark_and_its_change_brings_acks_at_once() {
-    let dctcp = CongestionControl::Dctcp(DctcpParams { g: 0.0625, alpha_start: 1.0 });
+    let dctcp = CongestionControl::Dctcp(DctcpParams {
+        g: 0.0625,
+        alpha_start: 1.0,
+        arithmetic: Arithmetic::Exact,
+    });
     let mut b = Bench::new(&Transport { ack_every: 3, ..marked(dctcp) });
     let mut get = |n, ce| b.gets(n, Flags::NONE, ce);
     assert_eq!(get(0, false), []);

@@ -8,10 +8,22 @@ use switchbed_spec::transport::*;
 #[test]
 fn impossible_settings_are_refused_by_name() {
     let t = transport;
-    let dctcp = |g, alpha_start| marked(CongestionControl::Dctcp(DctcpParams { g, alpha_start }));
+    let dctcp = |g, alpha_start| {
+        marked(CongestionControl::Dctcp(DctcpParams {
+            g,
+            alpha_start,
+            arithmetic: Arithmetic::Exact,
+        }))
+    };
     let cubic = |c, beta| {
         let (fast_convergence, reno_friendly) = (true, true);
-        marked(CongestionControl::Cubic(CubicParams { c, beta, fast_convergence, reno_friendly }))
+        marked(CongestionControl::Cubic(CubicParams {
+            c,
+            beta,
+            fast_convergence,
+            reno_friendly,
+            arithmetic: Arithmetic::Exact,
+        }))
     };
     let warm = |cwnd, us| Some(Warm { cwnd, srtt: Span::from_us(us) });
     for (settings, key) in [
@@ -26,6 +38,7 @@ fn impossible_settings_are_refused_by_name() {
         (Transport { rto_initial: Span::ZERO, ..t() }, "rto_initial"),
         (Transport { ack_delay_max: Span::from_us(499), ..t() }, "ack_delay_max"),
         (Transport { abc_limit: 0, ..t() }, "abc_limit"),
+        (Transport { send_buffer: Some(Bytes::new(1_459)), ..t() }, "send_buffer"),
         (Transport { rto_min: Span::ZERO, ..t() }, "rto_min"),
         (Transport { rto_max: Span::from_ms(4), ..t() }, "rto_initial"),
         (Transport { sack_blocks: 4, ..t() }, "sack_blocks"),

@@ -19,6 +19,7 @@ fn cubic(c: f64) -> CongestionControl {
         beta: 0.7,
         fast_convergence: true,
         reno_friendly: true,
+        arithmetic: Arithmetic::Exact,
     })
 }
 
@@ -29,6 +30,7 @@ fn steep(c: f64) -> CongestionControl {
         beta: 0.7,
         fast_convergence: false,
         reno_friendly: false,
+        arithmetic: Arithmetic::Exact,
     })
 }
 
@@ -162,6 +164,7 @@ fn a_flow_that_has_stopped_growing_gives_way() {
             beta: 0.7,
             fast_convergence,
             reno_friendly: false,
+            arithmetic: Arithmetic::Exact,
         });
         let settings = Transport { initial_window: 200, ..avoiding(control) };
         let mut pipe = Pipe::new(&settings).data(|n, _| match n {

@@ -1,8 +1,9 @@
 //! TCP's settings as its two halves use them: checked, resolved, one copy for all.
 
-use super::{Flags, Segment};
+use super::{Flags, Segment, accurate};
 use std::fmt;
-use switchbed_qdisc::units::Span;
+use switchbed_qdisc::Ecn;
+use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::param::{Params, Unfit};
 use switchbed_spec::transport::{
     Avoidance, CongestionControl, CwndLimited, EarlyRetransmit, Hystart, LossDetection, LossHalves,
@@ -15,7 +16,7 @@ use switchbed_spec::{Autosize, Host, Lso, NicQueue};
 pub struct Config {
     pub(super) mss: u32,
     pub(super) header: u32,
-    /// The receive window in bytes.
+    /// The receive window in bytes, or the send buffer if that is smaller.
     pub(super) receive_bytes: u64,
     /// Windows and thresholds are in packets.
     pub(super) receive_window: f64,
@@ -35,6 +36,10 @@ pub struct Config {
     pub(super) control: CongestionControl,
     /// The receiver echoes each mark as it comes, not as RFC 3168 has it.
     pub(super) exact_echo: bool,
+    /// ACKs count marks (RFC 9768), in an option, too.
+    pub(super) accurate: bool,
+    pub(super) accurate_option: bool,
+    ect: Ecn,
     /// A loss in a window that a mark has cut cuts it again.
     pub(super) loss_adds_to_mark: bool,
     pub(super) slow_start: SlowStart,
@@ -113,6 +118,7 @@ impl Config {
         t.check_ranges().and_then(|()| t.check()).map_err(bad)?;
         let about = t.control.about();
         let receive_bytes = t.receive_window as u64 * t.mss.get();
+        let receive_bytes = receive_bytes.min(t.send_buffer.map_or(u64::MAX, Bytes::get));
         let hystart = match t.control {
             CongestionControl::Cubic(_) => t.hystart,
             _ if t.hystart == Hystart::Linux => Hystart::Off,
@@ -134,9 +140,16 @@ impl Config {
             quick_acks: t.quick_acks,
             ack_short: t.ack_short,
             paced_acks: t.quick_acks > 0 || t.ack_short || t.ack_delay_max > t.ack_delay,
-            sack_blocks: t.sack_blocks,
+            // Three leave no room for accurate ECN's option beside timestamps.
+            sack_blocks: match about.scalable && t.ecn && t.accecn_option {
+                true => t.sack_blocks.min(2),
+                false => t.sack_blocks,
+            },
             control: t.control,
             exact_echo: about.exact_echo,
+            accurate: about.scalable && t.ecn,
+            accurate_option: about.scalable && t.ecn && t.accecn_option,
+            ect: if about.scalable { Ecn::Ect1 } else { Ecn::Ect0 },
             loss_adds_to_mark: about.loss_adds_to_mark,
             slow_start: t.slow_start,
             abc_limit: t.abc_limit as f64,
@@ -224,7 +237,8 @@ impl Config {
     #[inline]
     pub fn wire_bytes(&self, segment: &Segment) -> u32 {
         let option = if segment.sacks == 0 { 0 } else { 2 + 8 * u32::from(segment.sacks) };
-        segment.len + self.header + option
+        let counts = self.accurate_option && segment.flags.contains(Flags::ACK);
+        segment.len + self.header + option + if counts { accurate::OPTION_BYTES } else { 0 }
     }
 
     /// Whether a segment may be marked instead of dropped.
@@ -235,6 +249,12 @@ impl Config {
             && (self.ecn_syn || !is(Flags::SYN))
             && (self.ecn_retransmits || !is(Flags::RETRANSMIT))
             && (self.ecn_acks || !is(Flags::ACK) || is(Flags::SYN))
+    }
+
+    /// What ECN-capable packets carry.
+    #[inline]
+    pub fn ect(&self) -> Ecn {
+        self.ect
     }
 
     /// Payload of a full segment in bytes.

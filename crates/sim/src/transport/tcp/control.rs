@@ -6,7 +6,7 @@
 
 use super::Config;
 use super::growth::avoided;
-use switchbed_congestion::{Mark, Memory};
+use switchbed_congestion::{Acked, Mark, Memory};
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::Restart;
 
@@ -50,10 +50,10 @@ impl Window {
         self.packets(config) as u32 as u64 * config.mss as u64
     }
 
-    /// Counts an ACK of `acked` new bytes, up to offset `ack`; data up to `sent` is out.
+    /// Counts an ACK of new data.
     #[inline]
-    pub(super) fn count(&mut self, config: &Config, acked: u64, ece: bool, ack: u64, sent: u64) {
-        self.memory.acked(&config.control, acked as u32, ece, ack, sent);
+    pub(super) fn count(&mut self, config: &Config, ack: Acked) {
+        self.memory.acked(&config.control, ack);
     }
 
     /// Slow start ends with this window.
@@ -86,21 +86,34 @@ impl Window {
         };
     }
 
+    /// Data goes out again after `idle` without any out.
+    pub(super) fn resume(&mut self, idle: Span, now: Time) {
+        self.memory.resumed(idle, now);
+    }
+
     /// The application, not the window, limited the sender until now.
     #[inline]
     pub(super) fn pause(&mut self, now: Time) {
         self.memory.paused(now);
     }
 
-    /// Cuts for a mark that an ACK echoed, with `flight` bytes out before that ACK.
-    pub(super) fn cut_for_mark(&mut self, config: &Config, flight: u64) {
-        match self.memory.marked() {
+    /// Cuts for a mark that an ACK echoed, with `flight` bytes out before that ACK; answers whether
+    /// the control does.
+    pub(super) fn cut_for_mark(&mut self, config: &Config, flight: u64, now: Time) -> bool {
+        let window = self.packets(config);
+        match self.memory.marked(&config.control, window, now) {
+            Mark::Ignored => return false,
             Mark::AsLoss { least } => self.cut(config, flight, least),
             Mark::Leaves(part) => {
-                self.cwnd = whole(config, self.packets(config) * part).max(1.0);
+                self.cwnd = whole(config, window * part).max(1.0);
                 self.ssthresh = self.cwnd.max(LEAST);
             }
+            Mark::To(packets) => {
+                self.cwnd = packets;
+                self.ssthresh = packets.max(LEAST);
+            }
         }
+        true
     }
 
     /// Cuts for a loss found by duplicate ACKs, with `flight` bytes out.

@@ -1,6 +1,7 @@
 //! What a sender remembers where a setting asks for more than RFC 5681 and 6675 have; the others do
 //! not carry it along.
 
+use super::accurate::Heard;
 use super::growth::Growth;
 use super::lso::Lso;
 use super::outlet::Outlet;
@@ -32,6 +33,8 @@ pub(super) struct Extras {
     pub(super) delivered: u64,
     /// The window is on its way down.
     pub(super) reduction: Option<Reduction>,
+    /// What accurate ECN has told.
+    pub(super) heard: Heard,
     /// Growth of the window.
     pub(super) growth: Growth,
     /// Large segment offload.
@@ -50,6 +53,7 @@ pub(super) struct Extras {
 impl Extras {
     pub(super) fn new(config: &Config) -> Option<Box<Extras>> {
         let any = config.lso_max > 0
+            || config.accurate
             || config.shapes
             || Growth::needed(config)
             || config.reduction != transport::Reduction::AtOnce

@@ -27,12 +27,14 @@
 //! | `rtt` | RFC 6298's estimate and timeout |
 //! | `receiver` | the receiving half: order, delayed ACKs, SACK blocks, ECN echo |
 //! | `pace` | when it acknowledges, as Linux does |
+//! | `accurate` | accurate ECN's counters (RFC 9768) |
 //! | `ranges` | sets of stream bytes |
 //!
 //! What is not modelled: FIN, Nagle, a closing receive window, the ACK that ends the
 //! handshake (it rides on the first data), DSACK, taking back spurious retransmissions (F-RTO,
 //! Eifel), RFC 6675's rescue retransmission.
 
+mod accurate;
 mod config;
 mod control;
 mod early;

@@ -3,7 +3,7 @@
 use super::Config;
 use super::pace::Pace;
 use super::ranges::Ranges;
-use super::{Flags, MAX_SACKS, SackBlock, Segment};
+use super::{Flags, MAX_SACKS, SackBlock, Segment, accurate};
 use switchbed_qdisc::units::Time;
 
 /// The receiving half of a connection.
@@ -27,12 +27,15 @@ pub struct Receiver {
     /// When to acknowledge, where that is as in Linux.
     pace: Option<Box<Pace>>,
     /// Segments not yet acknowledged.
-    unacked: u32,
+    unacked: u16,
+    /// Packets that came with a mark, as accurate ECN counts them.
+    marked: u16,
     /// An ACK is to go out now.
     ack_now: bool,
     /// A SYN-ACK is to go out.
     syn_ack: bool,
-    /// ACKs carry ECE: the last segment's mark (DCTCP), or a mark since the last CWR.
+    /// ACKs carry ECE: the last segment's mark (DCTCP), or a mark since the last CWR. With accurate
+    /// ECN, the last segment's mark.
     ece: bool,
 }
 
@@ -57,6 +60,7 @@ impl Receiver {
             beyond: None,
             pace: None,
             unacked: 0,
+            marked: 0,
             ack_now: false,
             syn_ack: false,
             ece: false,
@@ -79,6 +83,7 @@ impl Receiver {
         if segment.flags.contains(Flags::SYN) {
             // Time stamp and answer; a mark on a SYN says nothing of data's path.
             (self.syn_ack, self.echo) = (true, segment.stamp);
+            self.ece = config.accurate && ce;
             if config.paced_acks {
                 self.pace().opened(now);
             }
@@ -88,7 +93,7 @@ impl Receiver {
         if self.unacked == 0 && segment.offset <= self.next {
             self.echo = segment.stamp;
         }
-        self.unacked += 1;
+        self.unacked = self.unacked.saturating_add(1);
         if segment.offset == self.next && self.beyond.is_none() {
             self.next += segment.len as u64;
         } else {
@@ -96,7 +101,7 @@ impl Receiver {
         }
         if config.paced_acks {
             self.pace_acks(config, segment, now);
-        } else if self.unacked >= config.ack_every {
+        } else if u32::from(self.unacked) >= config.ack_every {
             self.ack_now = true;
         } else if self.deadline == Time::NEVER {
             self.deadline = now + config.ack_delay;
@@ -126,6 +131,7 @@ impl Receiver {
         if let Some(beyond) = &self.beyond {
             beyond.report(&mut ack, config.sack_blocks as usize);
         }
+        ack.marked = self.marked;
         Some(ack)
     }
 
@@ -163,7 +169,9 @@ impl Receiver {
     /// Takes in a segment's mark, and the sender's word that it has answered earlier ones.
     #[inline]
     fn note_mark(&mut self, config: &Config, segment: &Segment, ce: bool) {
-        if !config.exact_echo {
+        if config.accurate {
+            self.count_mark(config, segment, ce);
+        } else if !config.exact_echo {
             if config.paced_acks {
                 // A sender's window may be small: Linux hurries for the first mark and for CWR.
                 if ce && !self.ece {
@@ -181,7 +189,21 @@ impl Receiver {
         }
     }
 
+    /// Counts a mark. The first after none is told of at once, others at least by twos (RFC 9768,
+    /// section 3.2.2.5.1).
+    fn count_mark(&mut self, config: &Config, segment: &Segment, ce: bool) {
+        if ce {
+            let packets = segment.len.div_ceil(config.mss).max(1);
+            self.marked = self.marked.wrapping_add(packets as u16);
+            self.ack_now |= !self.ece || self.unacked > 0;
+        }
+        self.ece = ce;
+    }
+
     fn echoed(&self, config: &Config, ece: bool) -> Flags {
+        if config.accurate {
+            return accurate::ace(self.marked);
+        }
         Flags::NONE.with_if(Flags::ECE, ece && config.ecn)
     }
 
@@ -190,7 +212,10 @@ impl Receiver {
     fn poll_special(&mut self, config: &Config) -> Option<Segment> {
         if self.syn_ack {
             self.syn_ack = false;
-            let flags = Flags::SYN.with_if(Flags::ECE, config.ecn);
+            let flags = match config.accurate {
+                true => accurate::syn_ack(config, self.ece),
+                false => Flags::SYN.with_if(Flags::ECE, config.ecn),
+            };
             return Some(Segment::ack(self.next, flags, self.echo));
         }
         let ack = Segment::ack(self.owed_ack, self.echoed(config, !self.ece), self.owed_echo);

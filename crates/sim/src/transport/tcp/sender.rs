@@ -7,7 +7,8 @@ use super::control::Window;
 use super::extras::Extras;
 use super::loss::Loss;
 use super::rtt::Rtt;
-use super::{Flags, Segment};
+use super::{Flags, Segment, accurate};
+use switchbed_congestion::Acked;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::{Hystart, Restart, Warm};
 
@@ -219,8 +220,14 @@ impl Sender {
         if let (Some(rtt), true) = (rtt, config.hystart != Hystart::Off) {
             self.look_for_queue(config, rtt, now);
         }
-        let ece = config.ecn && ack.flags.contains(Flags::ECE);
-        self.window.count(config, acked, ece, self.una, self.sent);
+        let (bytes, end, sent) = (acked as u32, self.una, self.sent);
+        let marked = match config.accurate {
+            false if config.ecn && ack.flags.contains(Flags::ECE) => bytes,
+            false => 0,
+            true => self.newly_marked(config, ack, acked),
+        };
+        let ece = marked > 0;
+        self.window.count(config, Acked { bytes, marked, end, sent, now, rtt });
         if self.extras.is_some() {
             self.log_arrivals(config, ack, now);
             self.judge_probe(config, false);
@@ -228,10 +235,10 @@ impl Sender {
         let repairing =
             (self.loss.is_some() || ack.sacks > 0) && self.repair(config, ack, acked, now);
         if ece {
-            self.on_mark(config, self.sent - self.una + acked);
+            self.on_mark(config, self.sent - self.una + acked, now);
         }
         let repairing = (self.extras.is_some() && self.reduce(config, true)) || repairing;
-        let may_grow = !ece || (config.grow_on_repeated_ece && self.ece_before);
+        let may_grow = !ece || config.accurate || (config.grow_on_repeated_ece && self.ece_before);
         if may_grow && limited && !repairing {
             self.grow(config, acked, now);
         } else if !limited {
@@ -331,7 +338,7 @@ impl Sender {
     /// Sends `len` new bytes.
     #[inline]
     pub(super) fn send_new(&mut self, config: &Config, len: u32, now: Time) -> Segment {
-        let flags = Flags::NONE.with_if(Flags::CWR, self.tell_cut);
+        let flags = Flags::NONE.with_if(Flags::CWR, self.tell_cut && !config.accurate);
         self.tell_cut = false;
         let segment = Segment::data(self.nxt, len, flags, now);
         self.nxt += len as u64;
@@ -393,15 +400,30 @@ impl Sender {
 
     /// An ACK with ECE, before which `flight` bytes were out: the window is cut at most once
     /// a window of data, and not in a recovery (RFC 3168, section 6.1.2).
-    fn on_mark(&mut self, config: &Config, flight: u64) {
+    fn on_mark(&mut self, config: &Config, flight: u64, now: Time) {
         if self.una > self.cut_end {
             let prior = self.window.packets(config);
-            self.window.cut_for_mark(config, flight);
-            self.begin_reduction(config, prior, false);
             self.cut_end = self.sent;
+            if !self.window.cut_for_mark(config, flight, now) {
+                return;
+            }
+            // Prague's window grows with what was not marked, even then.
+            if !config.accurate {
+                self.begin_reduction(config, prior, false);
+            }
             (self.tell_cut, self.cut_by_mark) = (true, true);
             self.counters.mark_cuts += 1;
         }
+    }
+
+    /// Bytes of `acked` that came with a mark, as accurate ECN counts packets.
+    #[cold]
+    fn newly_marked(&mut self, config: &Config, ack: &Segment, acked: u64) -> u32 {
+        let Some(extras) = &mut self.extras else { return 0 };
+        let mss = u64::from(config.mss);
+        let heard = &mut extras.heard;
+        let packets = heard.newly(config, ack, acked.div_ceil(mss)) + heard.take_kept();
+        (packets * mss).min(acked) as u32
     }
 
     /// An ACK of nothing new.
@@ -411,8 +433,14 @@ impl Sender {
         if self.una == self.sent || ack.flags.contains(Flags::SYN) {
             return;
         }
-        if config.ecn && ack.flags.contains(Flags::ECE) {
-            self.on_mark(config, self.sent - self.una);
+        let marked = match &mut self.extras {
+            // One that is older than the last tells nothing new.
+            _ if config.accurate && ack.offset != self.una => false,
+            Some(extras) if config.accurate => extras.heard.newly_without_data(config, ack) > 0,
+            _ => config.ecn && ack.flags.contains(Flags::ECE),
+        };
+        if marked {
+            self.on_mark(config, self.sent - self.una, now);
         }
         self.log_arrivals(config, ack, now);
         self.repair_duplicate(config, ack, now);
@@ -423,13 +451,14 @@ impl Sender {
     /// New data after a pause: the window may be out of date (RFC 5681, section 4.1).
     #[cold]
     fn restart_if_idle(&mut self, config: &Config, now: Time) {
+        let idle = now.since(self.last_sent);
         self.window.pause(now);
+        self.window.resume(idle, now);
         let pause = match config.restart {
             Restart::Keep => return,
             Restart::AfterRto | Restart::HalvePerRto => self.rto(config),
             Restart::AfterUnclampedRto => self.rtt.unclamped(config),
         };
-        let idle = now.since(self.last_sent);
         if idle > pause {
             self.window.restart(config, idle, pause);
         }
@@ -445,7 +474,10 @@ impl Sender {
         self.syns = self.syns.saturating_add(1);
         self.timed_at = now;
         self.start_timer(config, now);
-        let flags = Flags::SYN.with_if(Flags::ECE.with(Flags::CWR), config.ecn);
+        let flags = match config.accurate {
+            true => accurate::SYN,
+            false => Flags::SYN.with_if(Flags::ECE.with(Flags::CWR), config.ecn),
+        };
         Some(Segment::data(0, 0, flags, now))
     }
 

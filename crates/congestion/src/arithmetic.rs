@@ -1,0 +1,13 @@
+//! Whether a control computes in fractions or as Linux does.
+
+use switchbed_qdisc::words;
+
+words! {
+    /// How a control computes.
+    pub enum Arithmetic {
+        /// In fractions, as its RFC has it.
+        Exact = "exact",
+        /// In Linux's integers.
+        Kernel = "kernel",
+    }
+}
