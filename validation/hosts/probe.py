@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from switchbed._native import Mistake
+
 TRACING = Path("/sys/kernel/tracing")
 LINE = re.compile(
     r"\s(?P<at>\d+\.\d+): tcp_probe: .*src=(?P<src>[\d.]+):\d+ .*snd_cwnd=(?P<cwnd>\d+) "
@@ -46,6 +48,8 @@ class Probe:
 def probe(name: str) -> Iterator[Probe]:
     """Samples from now on, in a buffer of our own."""
     instance = TRACING / "instances" / name
+    if not instance.parent.exists():
+        raise Mistake(f"no trace points: mount -t tracefs nodev {TRACING}, as root")
     instance.mkdir()
     try:
         (instance / "trace_clock").write_text("mono")
