@@ -176,26 +176,6 @@ def test_runs_are_made_in_a_process_pool() -> None:
     assert [run.seed for run in found] == [1, 2]
 
 
-def installed(package: str) -> pytest.MarkDecorator:
-    """Nothing of ours depends on it, so a machine that has it not is none the worse."""
-    there = importlib.util.find_spec(package) is not None
-    return pytest.mark.xfail(not there, run=there, reason=f"{package} is not installed")
-
-
-@installed("joblib")
-def test_scenarios_go_through_joblib() -> None:
-    joblib = importlib.import_module("joblib")
-    found = joblib.Parallel(n_jobs=2)(joblib.delayed(seeded)(seed) for seed in (1, 2))
-    assert found == [seeded(1), seeded(2)]
-
-
-@installed("dask")
-def test_scenarios_go_through_dask() -> None:
-    dask = importlib.import_module("dask")
-    found = dask.compute(*(dask.delayed(seeded)(seed) for seed in (1, 2)), scheduler="processes")
-    assert list(found) == [seeded(1), seeded(2)]
-
-
 def test_results_pass_through_what_joblib_and_dask_pickle_with(run: sb.Result) -> None:
     """They send functions of the notebook by value, and results as they come."""
     cloudpickle = importlib.import_module("cloudpickle")
