@@ -59,6 +59,14 @@ fn with_fewer_than_three_sacks_a_quarter_of_the_round_trip_may_pass() {
 }
 
 #[test]
+fn what_one_ack_tells_of_did_not_overtake_each_other() {
+    // A delayed ACK of 0 and 1 goes out with the blocks of what came behind the lost 2.
+    let mut b = Bench::new(&rack(), 60);
+    assert_eq!(b.at(101).sack(2, 3, 6).last(), Some(&2));
+    assert_eq!(b.recoveries(), 1);
+}
+
+#[test]
 fn timers_are_late_by_the_slack() {
     let mut b = Bench::new(&Transport { timer_slack: Span::from_ms(2), ..rack() }, 60);
     b.at(100).ack(1);

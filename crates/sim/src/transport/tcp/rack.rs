@@ -87,8 +87,12 @@ impl Sender {
             return;
         }
         rack.found = false;
+        // From the lowest up, lest those that one ACK tells of seem to have overtaken each other.
+        log.acknowledge(una, |segment| {
+            let first = config.every_ack_timed && ack.stamp < segment.at;
+            rack.arrived(segment, first, now);
+        });
         let sacked = self.loss.as_ref().map(|loss| loss.sacked());
-        // From the lowest up, lest those in between seem overtaken.
         let mut blocks = ack.sack;
         let blocks = &mut blocks[..ack.sacks as usize];
         blocks.sort_unstable_by_key(|block| block.start);
@@ -104,10 +108,6 @@ impl Sender {
                 at = to;
             }
         }
-        log.acknowledge(una, |segment| {
-            let first = config.every_ack_timed && ack.stamp < segment.at;
-            rack.arrived(segment, first, now);
-        });
     }
 
     /// Looks for losses; answers whether a recovery begins with them.
