@@ -2,6 +2,7 @@
 
 mod division;
 mod events;
+mod every_scheme;
 mod expansion;
 mod interference;
 mod lazy;

@@ -2,9 +2,8 @@
 //! is divided and interrupted must change nothing (of single seats and disciplines,
 //! sim/tests/lazy.rs).
 
+use crate::every_scheme::plans_with;
 use std::collections::BTreeSet;
-use std::path::Path;
-use switchbed_scenario::plans;
 use switchbed_sim::{Division, Simulation, Status};
 use switchbed_spec::Scenario;
 use switchbed_spec::build::Nothing;
@@ -39,11 +38,8 @@ fn outcome(scenario: &Scenario, division: Division, batch: u64) -> (String, u64)
 
 #[test]
 fn on_fig9s_fabric_with_every_scheme() {
-    let sets: Vec<String> = SETS.map(str::to_owned).to_vec();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../comparisons/fabrics/10-40.toml");
-    let plans = plans(&file, &sets, None).unwrap_or_else(|mistake| panic!("{mistake}"));
     let mut seen = BTreeSet::new();
-    for plan in plans {
+    for plan in plans_with(&SETS) {
         let name = plan.scenario.scheme.name().to_owned();
         if seen.insert(name.clone()) {
             let whole = outcome(&plan.scenario, Division::ALONE, 1_000_000);

@@ -181,13 +181,16 @@ fn every_schemes_parameters_at_both_ends_run_or_are_refused() {
             continue;
         }
         // What each must be given, and one of two for these.
-        let needed = scheme.params.iter().filter(|param| param.required).map(|param| param.name);
+        let needed = scheme.params.iter().filter(|param| param.required);
         let or_else = match scheme.name {
             "cedm" => "params.k2 = \"30pkt\"",
             "e-ecn" => "params.t_a = \"10us\"",
             _ => "",
         };
-        let given = needed.map(|name| format!("params.{name} = \"20pkt\"\n"));
+        let given = needed.map(|param| match param.kind {
+            ParamKind::Time => format!("params.{} = \"20us\"\n", param.name),
+            _ => format!("params.{} = \"20pkt\"\n", param.name),
+        });
         let given: String = given.chain([or_else.to_owned()]).collect();
         let text = base(STAR, "dctcp", POISSON)
             .replace("\"per-queue\"", &format!("\"{}\"", scheme.name))

@@ -1,9 +1,10 @@
 //! What is measured and how the work is divided decide nothing: flows end as they do when nobody
 //! looks, on one thread.
 
+use crate::every_scheme::plans_with;
 use std::collections::BTreeSet;
 use std::path::Path;
-use switchbed_scenario::{plans, plans_of};
+use switchbed_scenario::plans_of;
 use switchbed_sim::{Division, FlowRecord, Simulation, Status};
 use switchbed_spec::build::Nothing;
 use switchbed_spec::scheme::schemes;
@@ -101,15 +102,12 @@ fn measure(text: &str) -> Measure {
 #[test]
 fn flows_are_the_same_whatever_looks_on_and_however_the_work_is_divided() {
     let whole = std::env::var_os("SWITCHBED_WHOLE").is_some();
-    let sets: Vec<String> = SETS.map(str::to_owned).to_vec();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../comparisons/fabrics/10-40.toml");
-    let plans = plans(&file, &sets, None).unwrap_or_else(|mistake| panic!("{mistake}"));
     let measures = MEASURES.map(|text| (text, measure(text)));
     let divisions: Vec<Division> = (1..=3)
         .flat_map(|threads| (1..=5).map(move |shards| Division { threads, shards, worthwhile: 0 }))
         .collect();
     let (mut seen, mut nth) = (BTreeSet::new(), 0);
-    for plan in plans {
+    for plan in plans_with(&SETS) {
         let name = plan.scenario.scheme.name().to_owned();
         if !seen.insert(name.clone()) {
             continue;

@@ -32,7 +32,6 @@ const ABSENT: &[(&str, &str)] = &[
     ("rem", "REM (2001)"),
     ("sfb", "SFB (INFOCOM 2001)"),
     ("sfq", "SFQ (INFOCOM 1990)"),
-    ("tcn", "TCN (CoNEXT 2016)"),
 ];
 
 /// What of ours is meant.
