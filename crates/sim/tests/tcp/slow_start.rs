@@ -1,6 +1,7 @@
 //! Slow start by ACKs, bytes and segments, and what ends it early.
 
 use super::pipe::*;
+use super::sender::Bench;
 use crate::common::profile;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_spec::param;
@@ -151,4 +152,16 @@ fn hystart_plus_plus_is_for_the_first_slow_start_alone() {
     // One packet an ACK all the way: 1 to 32 with 31 packets acknowledged.
     assert_eq!(pipe.sender.acked(), 31 * MSS);
     assert_eq!(pipe.sender.ssthresh(), 32.0);
+}
+
+/// 0 is lost of ten, 1 and 2 are SACKed before the timeout: its retransmission's ACK covers three
+/// segments, of which one is new.
+#[test]
+fn what_was_sacked_before_does_not_count_again() {
+    let (slow_start, reduction) = (SlowStart::Segments, Reduction::Prr);
+    let mut b = Bench::new(&Transport { slow_start, reduction, ..transport() }, 60);
+    b.sack(0, 1, 3);
+    assert_eq!(b.time_out(), [0]);
+    b.ack(3);
+    assert_eq!(b.sender.cwnd(), 2.0);
 }

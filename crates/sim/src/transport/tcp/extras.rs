@@ -31,6 +31,8 @@ pub(super) enum Timer {
 pub(super) struct Extras {
     /// Bytes that the receiver has told of: acknowledged, SACKed, or counted by duplicate ACKs.
     pub(super) delivered: u64,
+    /// Those of them that the last ACK told first.
+    pub(super) newly: u64,
     /// The window is on its way down.
     pub(super) reduction: Option<Reduction>,
     /// What accurate ECN has told.

@@ -113,6 +113,16 @@ impl Sender {
         }
     }
 
+    /// The packets of an ACK that count for growth: by segments not those that were SACKed before.
+    pub(super) fn counted(&self, config: &Config, packets: f64) -> f64 {
+        match (&self.extras, config.slow_start) {
+            (Some(extras), SlowStart::Segments) => {
+                packets.min(extras.newly as f64 / config.mss as f64)
+            }
+            _ => packets,
+        }
+    }
+
     /// Grows the window for an ACK of `packets`, in fractions.
     pub(super) fn grow_otherwise(&mut self, config: &Config, packets: f64, now: Time) {
         let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());

@@ -80,7 +80,7 @@ impl Sender {
         let Some(extras) = &mut self.extras else { return false };
         let left = self.loss.as_ref().map_or(0, |loss| loss.left_the_network());
         let newly = (self.una + left).saturating_sub(extras.delivered);
-        extras.delivered = self.una + left;
+        (extras.delivered, extras.newly) = (self.una + left, newly);
         let Some(down) = &extras.reduction else { return false };
         let recovering = self.loss.as_ref().is_some_and(|loss| loss.phase == Phase::Recovery);
         if if down.of_loss { recovering } else { self.una <= self.cut_end } {

@@ -259,7 +259,7 @@ impl Sender {
         if config.plain_growth {
             self.window.grow(config, packets, now, self.rtt.srtt());
         } else {
-            self.grow_otherwise(config, packets, now);
+            self.grow_otherwise(config, self.counted(config, packets), now);
         }
     }
 
