@@ -14,7 +14,7 @@ STARS = (("cubic", 2), ("cubic", 8), ("reno", 8))
 """Control, senders."""
 TOLERANCE = 0.10
 RATE, DELAY = "100Mbps", "5ms"
-STAGGERS = ("7ms", "10ms", "13ms")
+STAGGERS = ("6ms", "7ms", "9ms", "10ms", "12ms", "13ms")
 """From one sender's start to the next's: ns-3 draws nothing, and stars differ by so much."""
 BUFFER_PACKETS, PACKET_BYTES = 200, 1500
 WARMUP, END = "5s", "25s"
