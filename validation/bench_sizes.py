@@ -32,8 +32,18 @@ SHAPES = {
 HOST_SECONDS = 2.0
 """Simulated, for fabrics small enough to need more than `LEAST_S`."""
 LEAST_S = 0.008
-REQUIRED = {"threshold": "'65pkt'", "kmax": "'65pkt'", "k1": "'40pkt'", "q_ref": "'20pkt'"}
+REQUIRED = {
+    "threshold": "'65pkt'",
+    "kmax": "'65pkt'",
+    "k1": "'40pkt'",
+    "q_ref": "'20pkt'",
+    "ins_target": "'70us'",
+    "pst_target": "'10us'",
+    "pst_interval": "'70us'",
+}
 """For parameters that depend on the network, and so have no default."""
+TIMES = {"tcn": "78us"}
+"""Thresholds that are no lengths."""
 BESIDES = {"cedm": ", k2 = '65pkt'", "e-ecn": ", t_a = '100us'"}
 """And for those of which a scheme needs one or the other."""
 NEEDS = {"per-pool": ["switch.pool=4MB"]}
@@ -63,7 +73,8 @@ def scheme(info: dict[str, Any]) -> list[str]:
     """A scheme with its defaults, and a usual value for what has none."""
     name = info["name"]
     names = [p["name"] for p in info["parameters"] if p["required"]]
-    params = ", ".join(f"{name} = {REQUIRED[name]}" for name in names) + BESIDES.get(name, "")
+    given = REQUIRED | ({"threshold": f"'{TIMES[name]}'"} if name in TIMES else {})
+    params = ", ".join(f"{key} = {given[key]}" for key in names) + BESIDES.get(name, "")
     return [f"scheme={{ name = '{name}', params = {{ {params} }} }}", *NEEDS.get(name, [])]
 
 

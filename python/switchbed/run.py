@@ -50,6 +50,8 @@ class Finished:
     wall_s: float
     captures: bool
     """Packet traces were asked for."""
+    hosts: str | None
+    """What to say of hosts that nobody chose."""
 
 
 def run(request: Request) -> int:
@@ -73,8 +75,6 @@ def execute(request: Request) -> Finished:
     threads = taken(request.threads, plans, request.jobs, any_threads=request.any_threads)
     if threads.why:
         say(f"switchbed: {threads}", err=True)
-    if (chosen := profiles.of_plans(plans)) and not request.quiet:
-        say(f"switchbed: {chosen}", err=True)
     if is_sweep:
         report.load()
     with _store(request, is_sweep) as store:
@@ -97,7 +97,7 @@ def execute(request: Request) -> Finished:
         if store is not None and sweep.outcomes:
             store.commit(sweep, wall_s, request.jobs, threads.threads)
     captures = any(json.loads(plan.scenario)["measure"].get("capture") for plan in plans)
-    return Finished(sweep, is_sweep, wall_s, captures)
+    return Finished(sweep, is_sweep, wall_s, captures, profiles.of_plans(plans))
 
 
 def _store(request: Request, is_sweep: bool) -> AbstractContextManager[Store | None]:
@@ -125,6 +125,8 @@ def _publish(request: Request, done: Finished) -> None:
             say("the packet traces (measure.capture) are kept only with --out DIR")
     sys.stdout.flush()
     if not request.quiet:
+        if done.hosts:
+            say(done.hosts, err=True)
         report.print_warnings(outcomes)
 
 

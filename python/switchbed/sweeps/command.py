@@ -39,8 +39,6 @@ def sweep(
     called = name or given.stem
     planned = plans(None)
     check(called, planned, rule)
-    if (chosen := profiles.of_plans(planned)) and not quiet:
-        say(f"switchbed: {chosen}", err=True)
     report.load()
     begin = time.perf_counter()
     found = run(plans, Archive(path), called, seeds, rule, engine, retry=retry, quiet=quiet)
@@ -53,6 +51,8 @@ def sweep(
         settings = " ".join(f"{key}={value}" for key, value in entry.settings.items())
         say(f"failed: {settings}: {entry.message}", err=True)
     if not quiet:
+        if found.outcomes and (chosen := profiles.of_plans(planned)):
+            say(chosen, err=True)
         report.print_warnings(found.outcomes)
     if found.stopped_by is not None:
         if not isinstance(found.stopped_by, KeyboardInterrupt):
