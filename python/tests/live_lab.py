@@ -18,6 +18,8 @@ delay = "250us"
 {memory}
 [scheme]
 {scheme}
+[host]
+profile = "switchbed-0.1"
 [transport]
 {transport}
 {traffic}
