@@ -5,15 +5,6 @@ use switchbed_qdisc::units::{Span, Time};
 use switchbed_sim::tcp::Counters;
 use switchbed_spec::transport::*;
 
-/// Sends `packets` with the first transmissions in `lost` dropped.
-fn deliver(settings: &Transport, packets: u64, lost: &'static [usize]) -> Pipe {
-    let mut pipe = Pipe::new(settings).dropping(lost);
-    pipe.write(packets);
-    pipe.run();
-    pipe.assert_delivered(packets);
-    pipe
-}
-
 fn newreno() -> Transport {
     Transport { sack_blocks: 0, ..transport() }
 }

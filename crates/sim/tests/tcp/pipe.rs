@@ -245,3 +245,17 @@ impl Pipe {
 pub fn round_trips(n: u64) -> Time {
     Time::ZERO + (DELAY + DELAY) * n
 }
+
+/// All of so many packets arrives, though these are lost.
+pub fn deliver(settings: &Transport, packets: u64, lost: &'static [usize]) -> Pipe {
+    let mut pipe = Pipe::new(settings).dropping(lost);
+    pipe.write(packets);
+    pipe.run();
+    pipe.assert_delivered(packets);
+    pipe
+}
+
+/// So many microseconds after the start.
+pub fn us(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}

@@ -16,18 +16,6 @@ fn probing() -> Transport {
     }
 }
 
-fn deliver(settings: &Transport, packets: u64, lost: &'static [usize]) -> Pipe {
-    let mut pipe = Pipe::new(settings).dropping(lost);
-    pipe.write(packets);
-    pipe.run();
-    pipe.assert_delivered(packets);
-    pipe
-}
-
-fn us(us: u64) -> Time {
-    Time::ZERO + Span::from_us(us)
-}
-
 #[test]
 fn a_lost_tail_costs_two_round_trips_the_slack_and_two_more() {
     // 8 and 9 of ten are lost. The ACK of 7 comes after 100 us; 200 us and 2 ms later 9 goes out

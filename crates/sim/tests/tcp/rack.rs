@@ -2,24 +2,12 @@
 
 use super::pipe::*;
 use super::sender::Bench;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_qdisc::units::Span;
 use switchbed_sim::tcp::Counters;
 use switchbed_spec::transport::*;
 
 fn rack() -> Transport {
     Transport { loss_detection: LossDetection::Rack, timer_slack: Span::ZERO, ..transport() }
-}
-
-fn deliver(settings: &Transport, packets: u64, lost: &'static [usize]) -> Pipe {
-    let mut pipe = Pipe::new(settings).dropping(lost);
-    pipe.write(packets);
-    pipe.run();
-    pipe.assert_delivered(packets);
-    pipe
-}
-
-fn us(us: u64) -> Time {
-    Time::ZERO + Span::from_us(us)
 }
 
 #[test]
