@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 
-.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-sizes bench-peers validate deny lint format docs site pictures figures fabrics live-papers lock clean
+.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-sizes bench-peers validate deny lint format docs site pictures figures live-papers lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -41,7 +41,7 @@ pgo: setup
 	RUSTFLAGS=-Cprofile-use=$(PROFILE)/merged.profdata PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 
 demo: setup
-	$(BIN)/python -m switchbed.demo
+	$(BIN)/python -m switchbed demo
 
 # Clusters and labs wait more than they compute: a worker more than there are cores, and the longest
 # files first (python/tests/conftest.py). Labs go by the clock: what computes is done before them, and
@@ -71,6 +71,7 @@ lint: setup
 	$(BIN)/ruff check python validation
 	$(BIN)/ruff format --check python validation
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 format: setup
 	cargo fmt --all
@@ -138,16 +139,11 @@ site: setup
 
 # Draws the pictures of docs/schemes anew.
 pictures: setup
-	$(BIN)/python -m switchbed.pictures
+	$(BIN)/python -m switchbed.papers.pictures
 
 # Draws the testbed figures of the MQ-ECN paper anew, for docs/mqecn-testbed.md.
 figures: setup
-	$(BIN)/python -m switchbed.figures
-
-# Every scheme on the same fabrics: runs what is missing, an hour on two cores from nothing,
-# and writes docs/fabrics.md.
-fabrics: setup
-	$(BIN)/python -m switchbed.fabrics --commit
+	$(BIN)/python -m switchbed.papers.figures
 
 # Runs the papers' testbed figures as labs and writes docs/live-papers.md: as root, half an hour.
 live-papers: setup

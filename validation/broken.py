@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from switchbed.meter import Silent
-from switchbed.reproduce import experiment as experiments
-from switchbed.reproduce import measures
-from switchbed.reproduce.claims import papers
-from switchbed.reproduce.verdict import Word, judge
+from switchbed.papers.reproduce import experiment as experiments
+from switchbed.papers.reproduce import measures
+from switchbed.papers.reproduce.claims import papers
+from switchbed.papers.reproduce.verdict import Word, judge
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent

@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 from switchbed.meter import Silent
-from switchbed.reproduce import experiment as experiments
-from switchbed.reproduce import measures, page
-from switchbed.reproduce.claims import Claim, Paper, papers
-from switchbed.reproduce.rows import Rows
-from switchbed.reproduce.verdict import judge
+from switchbed.papers.reproduce import experiment as experiments
+from switchbed.papers.reproduce import measures, page
+from switchbed.papers.reproduce.claims import Claim, Paper, papers
+from switchbed.papers.reproduce.rows import Rows
+from switchbed.papers.reproduce.verdict import judge
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "results" / "reproduce"

@@ -14,12 +14,11 @@ from typing import NoReturn
 
 import click
 
-from switchbed import completion, files, library, options, signals, terminal
+from switchbed import completion, extended, files, library, options, signals, terminal
 from switchbed import fct as fct_files
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
 from switchbed.plots.command import plot
-from switchbed.reproduce.command import reproduce
 from switchbed.sweeps import options as engines
 from switchbed.sweeps.engine import Engine
 from switchbed.tables import FORMATS, Format
@@ -70,6 +69,7 @@ PERCENT = Percent()
 
 
 @click.group(
+    cls=extended.Group,
     no_args_is_help=False,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -446,7 +446,6 @@ def bench(json_to: str | None, only: str | None, repeat: int) -> None:
 
 cli.add_command(live)
 cli.add_command(plot)
-cli.add_command(reproduce)
 cli.add_command(theory)
 
 

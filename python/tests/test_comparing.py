@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from switchbed import comparing, plots
-from switchbed.demo import SCENARIO, demo
+from switchbed.papers.demo import SCENARIO, demo
 from switchbed.runner import Outcome
 
 

@@ -23,13 +23,13 @@ import pytest
 from forked import Forks
 
 import switchbed as sb
-from switchbed import figures
 from switchbed._native import plans
 from switchbed.cli import cli
+from switchbed.papers import figures
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))
-PAGES = ["README.md", "CONTRIBUTING.md", "reproductions/README.md", *DOCS]
+PAGES = ["README.md", "CONTRIBUTING.md", "python/switchbed/papers/README.md", *DOCS]
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)
 SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
 SHOWN = ("", "{toctree}", "{eval-rst}", "rust")
@@ -81,9 +81,9 @@ def small(commands: str) -> str:
     commands = re.sub(
         r"switchbed sweep (?!scenarios/)", "switchbed sweep --set flows=50 ", commands
     )
-    for name in re.findall(r"-m switchbed\.figures (\S+)\n", commands):
+    for name in re.findall(r"-m switchbed\.papers\.figures (\S+)\n", commands):
         assert name in figures.FIGURES  # test_figures.py draws each
-    commands = re.sub(r"^.*-m switchbed\.figures .*\n", "", commands, flags=re.M)
+    commands = re.sub(r"^.*-m switchbed\.papers\.figures .*\n", "", commands, flags=re.M)
     return re.sub(r"^make ([\w-]+)", rf"make -n -C '{ROOT}' \1", commands, flags=re.M)
 
 
@@ -221,7 +221,7 @@ def program(text: str, page: str) -> None:
     words = shlex.split(text, comments=True)[1:]
     command: click.Command = cli
     while isinstance(command, click.Group) and words and re.fullmatch(r"[a-z][\w-]*", words[0]):
-        found = command.commands.get(words[0])
+        found = command.get_command(click.Context(command), words[0])
         assert found, f"{page}: {text}: there is no command {words[0]!r}"
         command, words = found, words[1:]
     params = [param for one in below(command) for param in one.params]

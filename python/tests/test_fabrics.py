@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from switchbed import _native
 from switchbed._native import Mistake
-from switchbed.fabrics import experiment, page, picture
-from switchbed.fabrics.__main__ import main
-from switchbed.fabrics.cells import CELLS, FABRICS, WORKLOADS, Cell
-from switchbed.fabrics.front import LARGE, SMALL, Standing
+from switchbed.papers.commands import fabrics
+from switchbed.papers.fabrics import experiment, page, picture
+from switchbed.papers.fabrics.cells import CELLS, FABRICS, WORKLOADS, Cell
+from switchbed.papers.fabrics.front import LARGE, SMALL, Standing
 
 PLAIN = CELLS[0]
 Figures = Mapping[str, tuple[Sequence[float], Sequence[float]]]
@@ -198,7 +198,7 @@ def test_the_committed_results_are_of_the_schemes_in_the_files() -> None:
 
 def test_what_cannot_be_asked_for_is_said() -> None:
     def said(*arguments: str) -> str:
-        return CliRunner().invoke(main, arguments).output
+        return CliRunner().invoke(fabrics, arguments).output
 
     assert "no such cell; there is 10-40-web-search-plain" in said("--only", "100-400")
     assert "without --flows" in said("--commit", "--flows", "9")

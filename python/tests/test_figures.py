@@ -11,8 +11,9 @@ from drawn import Drawing, drawing, legend, points
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer, ErrorbarContainer
 
-from switchbed import figures, plots
+from switchbed import plots
 from switchbed._native import Results
+from switchbed.papers import figures
 
 __all__ = ["drawing"]
 ROOT = Path(__file__).parents[2]
@@ -42,7 +43,7 @@ def draw(name: str, tmp_path: Path, drawing: Drawing) -> list[dict[str, Any]]:
 def test_each_is_on_its_page(name: str) -> None:
     page = (ROOT / "docs/mqecn-testbed.md").read_text()
     assert f"](mqecn/{name}.png)" in page
-    assert f"switchbed.figures {name}\n" in page
+    assert f"switchbed.papers.figures {name}\n" in page
     assert (ROOT / figures.FOLDER / f"{name}.png").exists()
 
 

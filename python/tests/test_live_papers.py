@@ -9,8 +9,8 @@ import pytest
 
 from switchbed import _native
 from switchbed._native import Mistake
-from switchbed.live.papers import command, figures, page, table
-from switchbed.live.papers.figures import Figure, Metric
+from switchbed.papers.live import command, figures, page, table
+from switchbed.papers.live.figures import Figure, Metric
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / figures.FILE

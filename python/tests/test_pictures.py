@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from drawn import Drawing, drawing, legend, points
 
-from switchbed import curves, pictures
+from switchbed.papers import curves, pictures
 
 __all__ = ["drawing"]
 ROOT = Path(__file__).parents[2]

@@ -13,16 +13,16 @@ from click.testing import CliRunner
 from conftest import SINGLE
 
 from switchbed._native import Mistake
-from switchbed.reproduce import claims, measures, page
-from switchbed.reproduce.command import reproduce
-from switchbed.reproduce.rows import Row, Rows
-from switchbed.reproduce.verdict import Measured, Target, judge
+from switchbed.papers.reproduce import claims, measures, page
+from switchbed.papers.reproduce.command import reproduce
+from switchbed.papers.reproduce.rows import Row, Rows
+from switchbed.papers.reproduce.verdict import Measured, Target, judge
 
 INF = float("inf")
 
 
 def test_every_paper_can_be_read_and_every_scenario_would_run() -> None:
-    from switchbed.reproduce import experiment as experiments
+    from switchbed.papers.reproduce import experiment as experiments
 
     for paper in claims.papers().values():
         for experiment in paper.experiments.values():
@@ -280,9 +280,8 @@ def test_a_second_opinion_is_reported_and_judges_nothing() -> None:
 
 
 def test_every_cause_has_its_picture_its_table_and_a_word_in_the_readme() -> None:
-    scripts = list(claims.FOLDER.glob("*/causes.py"))
-    assert len(scripts) == len(claims.papers())
-    for script in scripts:
+    for paper in claims.papers().values():
+        script = paper.folder / "causes.py"
         listed = re.search(r"main\(__file__, \[([^\]]*)\]", script.read_text())
         assert listed is not None
         names = {name.strip() for name in listed[1].split(",") if name.strip()}

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from drawn import Drawing, drawing, legend, points
 
-from switchbed import pictures, shares
+from switchbed.papers import pictures, shares
 
 __all__ = ["drawing"]
 ROOT = Path(__file__).parents[2]

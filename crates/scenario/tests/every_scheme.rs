@@ -13,7 +13,7 @@ const OTHERS: &str = r#"compare.scheme=[
 
 /// Its runs, with what is set.
 pub fn plans_with(sets: &[&str]) -> Vec<Plan> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../comparisons/fabrics/10-40.toml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/switchbed/papers/fabrics/10-40.toml");
     let with = |others: &[&str]| {
         let sets: Vec<String> = sets.iter().chain(others).map(|&set| set.to_owned()).collect();
         plans(&file, &sets, None).unwrap_or_else(|mistake| panic!("{mistake}"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from switchbed import _native, options, terminal
+from switchbed import _native, extended, options, terminal
 from switchbed._native import Mistake
 from switchbed.live import control
 from switchbed.terminal import say
@@ -21,7 +21,7 @@ socket_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=extended.LiveGroup)
 def live() -> None:
     """Forward real frames between Linux interfaces, with any scheme at each port."""
     if not hasattr(_native, "live_plan"):
@@ -238,25 +238,3 @@ def clean(all_labs: bool) -> None:
         say(f"kept lab {name}, which runs (--all ends it)")
     if not removed and not kept:
         say("nothing to clean")
-
-
-@live.command()
-@click.option(
-    "--out",
-    type=path_argument,
-    metavar="DIR",
-    default=Path("results/live-papers"),
-    show_default=True,
-    help="Where runs are kept and report.html is written.",
-)
-@click.option(
-    "--runs", type=click.IntRange(1), default=3, show_default=True, help="Of each figure."
-)
-@click.option("--only", multiple=True, metavar="FIGURE", help="Such as mqecn-fig6.")
-@click.option("--docs", type=path_argument, metavar="DIR", help="Write live-papers.md there, too.")
-def papers(out: Path, runs: int, only: tuple[str, ...], docs: Path | None) -> None:
-    """Run the papers' testbed figures as labs, and put paper, simulation and lab side by side.
-    What has run in DIR is not run again."""
-    from switchbed.live.papers import command
-
-    command.run(command.Request(out, runs, only, docs))

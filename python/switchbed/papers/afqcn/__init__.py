@@ -1,0 +1,1 @@
+"""AF-QCN's claims, what they are measured by, and why some do not hold."""

@@ -1,0 +1,244 @@
+"""What explains the claims of the AF-QCN paper that do not hold; see README.md."""
+
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from switchbed import library
+from switchbed.papers.reproduce.causes import COLOURS, main, panels, runs, table
+from switchbed.papers.reproduce.rows import number
+
+
+def weights(picture: Path) -> str:
+    """Figure 13: rates of four flows of weights 1 to 4 through 950 Mbps."""
+    figure, axes = panels("Figure 13: weights 1 : 2 : 3 : 4", 2)
+    settings: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        "active from 2 KB": {"active_threshold": "2KB"},
+        "… α = 0.25": {"active_threshold": "2KB", "alpha": 0.25},
+        "… Q_eq = 33 KB": {"active_threshold": "2KB", "q_eq": "33KB"},
+        "… measured over 5 ms": {"active_threshold": "2KB", "t_s": "5ms"},
+        "… β = 1": {"active_threshold": "2KB", "beta": 1.0},
+        "… rounded up": {"active_threshold": "2KB", "rounding": "up"},
+        "… hyper-active increase 5 Mbps": {
+            "active_threshold": "2KB",
+            "reaction.hyper_increase": "5Mbps",
+        },
+        "… that and α = 0.25": {
+            "active_threshold": "2KB",
+            "alpha": 0.25,
+            "reaction.hyper_increase": "5Mbps",
+        },
+        "measured over 5 ms": {"t_s": "5ms"},
+    }
+    rows = []
+    for name, sets in settings.items():
+        params, others = _split(sets)
+        scheme = {"name": "af-qcn", "params": {"weights": [1, 2, 3, 4]} | params}
+        (run,) = runs("@afqcn-fig13", {"compare.scheme": [scheme]} | others)
+        goodput = run.goodput.filter(run.goodput["time_s"] > 2)
+        means = [
+            number(goodput.filter(goodput["class"] == weight)["goodput_bps"].mean() or 0) / 1e6
+            for weight in range(4)
+        ]
+        fair = [sum(means) * weight / 10 for weight in (1, 2, 3, 4)]
+        off = [100 * (mean / due - 1) for mean, due in zip(means, fair, strict=True)]
+        rows.append(
+            [name, *(f"{value:.0f}" for value in means), *(f"{value:+.0f}" for value in off)]
+        )
+        index = {"as it is": 0, "active from 2 KB": 1}.get(name)
+        if index is not None:
+            for weight in range(4):
+                one = goodput.filter(goodput["class"] == weight)
+                axes[index].plot(one["time_s"], one["goodput_bps"] / 1e6, color=COLOURS[weight])
+                axes[index].axhline(fair[weight], color=COLOURS[weight], linestyle=":")
+            axes[index].set_title(name, fontsize="small")
+            axes[index].set_xlabel("time (s)")
+            axes[index].set_ylim(0, 500)
+    axes[0].set_ylabel("goodput (Mbps)")
+    figure.savefig(picture, metadata={"Software": None})
+    head = [f"weight {weight}" for weight in (1, 2, 3, 4)]
+    return table(["setting (Mbps, then % off)", *head, *(f"{name}, %" for name in head)], rows)
+
+
+def shares(picture: Path) -> str:
+    """Figure 8: samples of 40 flows over their fair share."""
+    figure, axes = panels("Figure 8: samples of 10 ms over the fair share", 2)
+    settings: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        "Q_eq = 33 KB": {"q_eq": "33KB"},
+        "α = 0.25": {"alpha": 0.25},
+        "not signed": {"signed": False},
+        "rounded up": {"rounding": "up"},
+        "active from 2 KB": {"active_threshold": "2KB"},
+        "hyper-active increase 5 Mbps": {"reaction.hyper_increase": "5Mbps"},
+    }
+    rows = []
+    for name, sets in settings.items():
+        params, others = _split(sets)
+        scheme = {"name": "af-qcn", "params": params}
+        (run,) = runs("@afqcn-fig8", {"compare.scheme": [scheme]} | others)
+        line = []
+        for since in (0.5, 2.0):
+            found = run.goodput.filter(run.goodput["time_s"] > since)
+            share = (found["goodput_bps"] / found["fair_bps"]).drop_nulls().sort()
+            line.append(100 * number((share - 1).abs().le(0.25).mean() or 0))
+        low = 100 * number((share < 0.75).mean() or 0)
+        rows.append([name, *line, low, 100 - line[-1] - low])
+        if name in ("as it is", "α = 0.25"):
+            index = ("as it is", "α = 0.25").index(name)
+            parts = [(i + 1) / len(share) for i in range(len(share))]
+            axes[0].plot(share, parts, color=COLOURS[index], label=name)
+            farthest = min(range(40), key=lambda flow: _mean(run, flow))
+            one = run.goodput.filter(run.goodput["class"] == farthest)
+            axes[1].plot(one["time_s"], one["goodput_bps"] / 1e6, color=COLOURS[index])
+    for edge in (0.75, 1.25):
+        axes[0].axvline(edge, color="grey", linewidth=0.8)
+    axes[0].set_xlim(0, 2)
+    axes[0].set_xlabel("rate over the fair share")
+    axes[0].legend(frameon=False, fontsize="small")
+    axes[1].axhline(250, color="grey", linewidth=0.8)
+    axes[1].set_ylim(0, 500)
+    axes[1].set_xlabel("time (s)")
+    axes[1].set_ylabel("slowest flow (Mbps)")
+    figure.savefig(picture, metadata={"Software": None})
+    head = ["within 25 %, from 0.5 s", "from 2 s", "below, from 2 s", "above"]
+    return table(["setting (% of samples)", *head], rows)
+
+
+def drift(picture: Path) -> str:
+    """Figure 8 under QCN: how far 40 flows are off their fair share."""
+    figure, axes = panels("Figure 8 under QCN", 2)
+    settings: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        "Q_eq = 33 KB": {"q_eq": "33KB"},
+        "sampling without jitter": {"jitter": 0.0},
+        "cycles without jitter": {"reaction.jitter": 0.0},
+        "hyper-active increase 5 Mbps": {"reaction.hyper_increase": "5Mbps"},
+        "active increase 50 Mbps": {"reaction.active_increase": "50Mbps"},
+        "a timer of 30 ms": {"reaction.timer_cycle": "30ms"},
+        "round trips of 400 µs": {"topology.bottleneck_delay": "187.5us"},
+        "messages 50 µs later": {"reaction.notification_delay": "50us"},
+    }
+    rows: list[list[Any]] = []
+    for name, sets in settings.items():
+        params, others = _split(sets)
+        scheme = {"name": "qcn", "params": params}
+        line: list[list[float]] = []
+        for run in runs(
+            "@afqcn-fig8",
+            {"compare.scheme": [scheme], "compare.seed": [1, 2, 3]} | others,
+        ):
+            values = []
+            for since in (0.0, 0.5, 2.0):
+                found = run.goodput.filter(run.goodput["time_s"] > since)
+                share = (found["goodput_bps"] / found["fair_bps"]).drop_nulls().sort()
+                off = (share - 1).abs()
+                values += [100 * number((off > part).mean() or 0) for part in (0.25, 0.5)]
+            line.append(values)
+        rows.append([name, *(sum(part) / 3 for part in zip(*line, strict=True))])
+        if name in ("as it is", "active increase 50 Mbps"):
+            index = ("as it is", "active increase 50 Mbps").index(name)
+            parts = [(i + 1) / len(share) for i in range(len(share))]
+            axes[0].plot(share, parts, color=COLOURS[index], label=name)
+            if index == 0:
+                for flow in range(5):
+                    one = run.goodput.filter(run.goodput["class"] == flow)
+                    axes[1].plot(one["time_s"], one["goodput_bps"] / 1e6, color=COLOURS[flow])
+    for edge in (0.75, 1.25):
+        axes[0].axvline(edge, color="grey", linewidth=0.8)
+    axes[0].set_xlim(0, 2)
+    axes[0].set_xlabel("rate over the fair share")
+    axes[0].legend(frameon=False, fontsize="x-small")
+    axes[1].axhline(250, color="grey", linewidth=0.8)
+    axes[1].set_ylim(0, 600)
+    axes[1].set_xlabel("time (s)")
+    axes[1].set_ylabel("five of the flows (Mbps)")
+    figure.savefig(picture, metadata={"Software": None})
+    times = ("from 0 s", "from 0.5 s", "from 2 s")
+    head = [f"over {part} %, {time}" for time in times for part in (25, 50)]
+    return table(["setting (% of samples off by …)", *head], rows)
+
+
+def short(picture: Path) -> str:
+    """Table 1: short flows' mean FCT under QCN and AF-QCN, by size, three seeds."""
+    figure, axes = panels("Table 1: short flows beside long ones", 2)
+    settings: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        "a limiter a connection": {"reaction.limiters": "flow"},
+        "α = 0.25": {"alpha": 0.25},
+        "not signed": {"signed": False},
+        "rounded up": {"rounding": "up"},
+        "active from 2 KB": {"active_threshold": "2KB"},
+        "Q_eq = 33 KB": {"q_eq": "33KB"},
+        "hyper-active increase 5 Mbps": {"reaction.hyper_increase": "5Mbps"},
+        "messages 50 µs later": {"reaction.notification_delay": "50us"},
+        "sizes cut at 10 MB": {"traffic.4.sizes": _sizes_up_to(10e6)},
+    }
+    edges = (1e3, 1e4, 1e5, 1e6, 1e12)
+    rows: list[list[Any]] = []
+    for name, sets in settings.items():
+        params, others = _split(sets)
+        common = {key: value for key, value in params.items() if key == "q_eq"}
+        schemes = [{"name": "qcn", "params": common}, {"name": "af-qcn", "params": params}]
+        ways = {
+            "compare.scheme": schemes,
+            "compare.seed": [1, 2, 3],
+            "measure.goodput_every": "10ms",
+        }
+        means: dict[str, list[list[float]]] = {"qcn": [], "af-qcn": []}
+        for run in runs("@afqcn-table1", ways | others):
+            scheme = run.scenario["scheme"]["name"]
+            flows = run.flows.drop_nulls("fct_s")
+            parts = [
+                flows.filter((flows["size_bytes"] >= low) & (flows["size_bytes"] < high))
+                for low, high in pairwise(edges)
+            ]
+            means[scheme].append([1e3 * number(part["fct_s"].mean() or 0) for part in parts])
+            if name == "as it is" and run.scenario["run"]["seed"] == 1:
+                index = ("qcn", "af-qcn").index(scheme)
+                for flow in range(4):
+                    one = run.goodput.filter(run.goodput["class"] == flow)
+                    axes[index].plot(
+                        one["time_s"], one["goodput_bps"] / 1e9, color=COLOURS[flow], linewidth=0.7
+                    )
+                axes[index].set_title(scheme, fontsize="small")
+                axes[index].set_xlabel("time (s)")
+                axes[index].set_ylim(0, 6)
+        mean = {s: [sum(v) / 3 for v in zip(*of, strict=True)] for s, of in means.items()}
+        below = [
+            [100 * (1 - b / a) for a, b in zip(x, y, strict=True)]
+            for x, y in zip(means["qcn"], means["af-qcn"], strict=True)
+        ]
+        rows.append([name, *mean["qcn"]])
+        rows[-1] += [
+            f"{sum(v) / 3:.0f} ({min(v):.0f} to {max(v):.0f})" for v in zip(*below, strict=True)
+        ]
+    axes[0].set_ylabel("long flows (Gbps)")
+    figure.savefig(picture, metadata={"Software": None})
+    sizes = ("1 to 10 KB", "10 to 100", "100 to 1,000", "over 1 MB")
+    head = [f"QCN, {size}, ms" for size in sizes]
+    return table(["setting", *head, *(f"AF-QCN below, {size}, %" for size in sizes)], rows)
+
+
+def _sizes_up_to(most_bytes: float) -> dict[str, Any]:
+    """Table 1's sizes, cut there."""
+    scenario = tomllib.loads((library.SCENARIOS / "afqcn-table1.toml").read_text())
+    points = scenario["traffic"][4]["sizes"]["points"]
+    kept = [size for size, _ in points if float(size.removesuffix("B")) <= most_bytes]
+    return {"name": "pareto-cut", "points": [*points[: len(kept) - 1], [kept[-1], 1.0]]}
+
+
+def _split(sets: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A scheme's parameters, and keys of the scenario."""
+    keys = {key: value for key, value in sets.items() if "." in key}
+    return {key: value for key, value in sets.items() if key not in keys}, keys
+
+
+def _mean(run: Any, flow: int) -> float:
+    return float(run.goodput.filter(run.goodput["class"] == flow)["goodput_bps"].mean() or 0)
+
+
+if __name__ == "__main__":
+    main(__file__, [weights, shares, drift, short])

@@ -1,0 +1,140 @@
+"""What AF-QCN's claims need beyond the built-in measures."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from switchbed.papers.reproduce.experiment import fct
+from switchbed.papers.reproduce.measures import Points
+from switchbed.papers.reproduce.rows import Figures, Rows, number
+from switchbed.result import Result
+
+SETTLES_S = 0.5
+"""Left out after each change of rates, caps or flows, and at the start."""
+CHANGES_S = {"6": (2.0, 4.0), "7": (2.0, 4.0), "9": (2.0,), "11": (0.5,), "10": tuple(range(1, 8))}
+BINS = ((1, 10), (10, 100), (100, 1000), (1000, 1e12))
+"""Table 1's size bins in KB."""
+
+
+def shares(result: Result) -> Figures:
+    """The summary's figures, and each class's goodput over its max-min share in every interval
+    away from changes: how many intervals are off by more than so much, and the means."""
+    import polars as pl
+
+    goodput = result.goodput
+    changes = CHANGES_S.get(_figure(result), ())
+    settled = goodput.filter(pl.col("time_s") > SETTLES_S)
+    for change in changes:
+        settled = settled.filter(~pl.col("time_s").is_between(change, change + SETTLES_S))
+    active = settled.filter(pl.col("fair_bps") > 0)
+    ratio = active["goodput_bps"] / active["fair_bps"]
+    count = max(len(ratio), 1)
+    found: Figures = {
+        f"within_{percent}": 100 * float(((ratio - 1).abs() <= percent / 100).sum()) / count
+        for percent in (10, 25, 50)
+    }
+    found |= {f"off_{percent}": 100 - found[f"within_{percent}"] for percent in (10, 25, 50)}
+    found["worst_percent"] = _worst(active, changes)
+    for name, values in active.group_by("class"):
+        key = f"class{name[0]}"
+        found[f"{key}.mean_gbps"] = number(values["goodput_bps"].mean()) / 1e9
+        found[f"{key}.over_fair"] = number((values["goodput_bps"] / values["fair_bps"]).mean())
+    series = result.series
+    if len(series):
+        queue = series.filter(series["time_s"] > SETTLES_S)
+        # The first change's rate only: before it the link is at its own.
+        calm = queue.filter(queue["time_s"] < (changes[0] if changes else 1e9))["bytes"]
+        if len(calm) > 1:
+            found |= {
+                "queue_kb": number(calm.mean()) / 1e3,
+                "queue_sd_kb": number(calm.std()) / 1e3,
+            }
+    thin = goodput.filter((pl.col("time_s") * 100).round() % 5 == 0)
+    rows = thin.select("time_s", "class", "goodput_bps").rows()
+    found["curve"] = [(round(float(t), 3), int(c), round(float(b) / 1e6)) for t, c, b in rows]
+    return fct(result) | found
+
+
+def _worst(active: Any, changes: tuple[float, ...]) -> float:
+    """How far the mean of any class between two changes is off its share, in percent."""
+    import polars as pl
+
+    edges = [0.0, *changes, 1e9]
+    worst = 0.0
+    for begin, end in pairwise(edges):
+        part = active.filter(pl.col("time_s").is_between(begin, end))
+        if len(part):
+            means = part.group_by("class").agg(pl.col("goodput_bps", "fair_bps").mean())
+            off = (means["goodput_bps"] / means["fair_bps"] - 1).abs().max()
+            worst = max(worst, 100 * float(off))
+    return worst
+
+
+def _figure(result: Result) -> str:
+    """`6` of a title that names figure 6."""
+    return str(result.scenario["title"]).partition("figure ")[2].partition(":")[0]
+
+
+def bins(result: Result) -> Figures:
+    """The summary's figures, the mean FCT of flows by table 1's bins, and the long flows'."""
+    import polars as pl
+
+    flows = result.flows.filter(pl.col("fct_s").is_not_null())
+    found: Figures = {}
+    for low, high in BINS:
+        part = flows.filter(
+            (pl.col("size_bytes") >= 1000 * low) & (pl.col("size_bytes") < 1000 * high)
+        )
+        found[f"from_{low}_kb.mean_us"] = 1e6 * number(part["fct_s"].mean() or 0)
+        found[f"from_{low}_kb.n"] = len(part)
+    goodput = result.goodput.filter(pl.col("time_s") > SETTLES_S).filter(pl.col("class") < 4)
+    means = [number(v["goodput_bps"].mean()) for _, v in goodput.group_by("class")]
+    found["long_spread_percent"] = 100 * (max(means) / min(means) - 1)
+    return fct(result) | found
+
+
+def table1(rows: Rows) -> Points:
+    """How far AF-QCN's mean FCT is below QCN's in each bin, in percent."""
+    ours, theirs = (rows.where({"scheme": scheme}) for scheme in ("af-qcn", "qcn"))
+    found: Points = {}
+    for low, high in BINS:
+        metric = f"from_{low}_kb.mean_us"
+        base = theirs.by_seed(metric)
+        name = f"{low} KB and more" if high > 1e9 else f"{low} to {high} KB"
+        found[name] = {
+            s: 100 * (1 - v / base[s]) for s, v in ours.by_seed(metric).items() if base[s]
+        }
+    return found
+
+
+def fig9_weights(rows: Rows) -> Points:
+    """How far the mean of any class is off its weighted share, before the cap and after."""
+    return {"": rows.where({"scheme": "af-qcn"}).by_seed("worst_percent")}
+
+
+def fig11_source(rows: Rows) -> Points:
+    """Goodput of the bursty source that offers 6 Gbps, in Gbps on the wire."""
+    runs = rows.where({"scheme": "af-qcn", "traffic.3.rate": "6Gbps"})
+    return {"": {s: v * 1000 / 960 for s, v in runs.by_seed("class3.mean_gbps").items()}}
+
+
+def draw(rows: Rows, title: str, file: Path) -> None:
+    """Rates over time, a panel a scheme."""
+    from matplotlib.figure import Figure
+
+    schemes = rows.values("scheme")
+    figure = Figure(figsize=(4.5 * len(schemes), 3.5), layout="constrained", dpi=130)
+    figure.suptitle(title, fontsize="medium")
+    panels = figure.subplots(1, len(schemes), sharey=True, squeeze=False)[0]
+    for axes, scheme in zip(panels, schemes, strict=True):
+        curve = rows.where({"scheme": scheme}).rows[-1].figures["curve"]
+        for flow in sorted({c for _, c, _ in curve}):
+            line = [(t, mbps / 1e3) for t, c, mbps in curve if c == flow]
+            axes.plot(*zip(*line, strict=True), linewidth=0.9, label=f"{flow + 1}")
+        axes.set_title(scheme, fontsize="small")
+        axes.set_xlabel("time (s)")
+        axes.grid(alpha=0.3)
+    panels[0].set_ylabel("payload (Gbps)")
+    if len({c for _, c, _ in curve}) <= 6:
+        panels[0].legend(frameon=False, fontsize="small", title="flow")
+    figure.savefig(file, metadata={"Software": None})

@@ -1,0 +1,140 @@
+"""What CEDM's claims need beyond the built-in measures."""
+
+from pathlib import Path
+
+from switchbed.papers.reproduce.experiment import fct
+from switchbed.papers.reproduce.figures import fct_over_load
+from switchbed.papers.reproduce.measures import Points
+from switchbed.papers.reproduce.rows import Figures, Rows, number
+from switchbed.plots import STYLES
+from switchbed.result import Result
+from switchbed.theory import cedm
+
+FIG3_K_BYTES = 32_000
+FULL_BPS = 9.73e9
+"""Full goodput at 10 Gbps: 1460 bytes of payload in 1500 on the wire."""
+AFTER_CUT = "host.lso_after_cut"
+
+
+def queue(result: Result) -> Figures:
+    """The summary's figures, how far the lowest queue after the warm-up is below the threshold (and
+    that in a span of 2 ms, in the median), and a window of the series for drawing."""
+    series = result.series
+    settled = series.filter(series["time_s"] >= float(result.summary()["simulated_s"]) / 2)
+    lowest = number(settled["bytes"].min())
+    window = settled.head(400)
+    by_2_ms = settled.group_by((settled["time_s"] / 2e-3).floor().alias("part")).agg(low="bytes")
+    in_2_ms = number(by_2_ms["low"].list.min().median())
+    return fct(result) | {
+        "lowest_kb": lowest / 1e3,
+        "below_kb": (FIG3_K_BYTES - lowest) / 1e3,
+        "below_2ms_kb": (FIG3_K_BYTES - in_2_ms) / 1e3,
+        "time_ms": [round(1e3 * float(t), 4) for t in window["time_s"]],
+        "queue_kb": [float(b) / 1e3 for b in window["bytes"]],
+    }
+
+
+def loss(result: Result) -> Figures:
+    """The summary's figures and the goodput lost, in Gbps and as a share of the full one."""
+    lost = FULL_BPS - float(result.summary()["goodput_bps"])
+    return fct(result) | {"loss_gbps": lost / 1e9}
+
+
+CD = 10e9 * 100e-6 / 8 / 1500
+"""C·d of figure 4 in packets."""
+
+
+def theory_ecn_star(rows: Rows) -> Points:
+    """Corollary 2 at N = 2, β = 1/3: the least threshold, in packets."""
+    return {"": {row.seed: cedm.threshold_ecnstar(2, 1 / 3, CD) for row in rows}}
+
+
+def theory_dctcp(rows: Rows) -> Points:
+    """Corollary 4 as printed."""
+    return {"": {row.seed: cedm.threshold_dctcp(2, 1 / 3, CD, "paper") for row in rows}}
+
+
+def draw_fig3(rows: Rows, title: str, file: Path) -> None:
+    """The queue over time, without and with LSO."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5), layout="constrained", dpi=130)
+    figure.suptitle(title, fontsize="medium")
+    kinds, offloads = ("ecn-star", "dctcp"), (False, True)
+    for axes, (kind, lso) in zip(
+        figure.subplots(2, 2, sharey=True).flat,
+        [(kind, lso) for kind in kinds for lso in offloads],
+        strict=True,
+    ):
+        run = rows.where({"transport.kind": kind, "host.lso": lso}).rows[0].figures
+        axes.plot(run["time_ms"], run["queue_kb"], color="#0072B2", linewidth=0.8)
+        axes.axhline(FIG3_K_BYTES / 1e3, color="black", linestyle="--", linewidth=0.8)
+        axes.set_title(f"{kind}, LSO {'on' if lso else 'off'}", fontsize="small")
+        axes.set_xlabel("time (ms)")
+        axes.set_ylabel("queue (KB)")
+        axes.set_ylim(bottom=0)
+    figure.savefig(file, metadata={"Software": None})
+
+
+def draw_fig4(rows: Rows, title: str, file: Path) -> None:
+    """Goodput over the threshold, without and with LSO."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 3.5), layout="constrained", dpi=130)
+    figure.suptitle(title, fontsize="medium")
+    for axes, kind in zip(figure.subplots(1, 2), ("ecn-star", "dctcp"), strict=True):
+        for lso, style in ((False, "o--"), (True, "s-")):
+            runs = rows.where({"transport.kind": kind, "host.lso": lso})
+            seed = runs.rows[0].seed
+            line = sorted(
+                (
+                    _kb(str(row.settings["scheme.params.threshold"])),
+                    row.figures["goodput_bps"] / 1e9,
+                )
+                for row in runs
+                if row.seed == seed
+            )
+            axes.plot(*zip(*line, strict=True), style, label=f"LSO {'on' if lso else 'off'}")
+        axes.set_title(kind, fontsize="small")
+        axes.set_xlabel("threshold (KB)")
+        axes.set_ylabel("goodput (Gbps)")
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False)
+    figure.savefig(file, metadata={"Software": None})
+
+
+def draw_fig10(rows: Rows, title: str, file: Path) -> None:
+    """Goodput lost by scheme and transport."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.5), layout="constrained", dpi=130)
+    figure.suptitle(title, fontsize="medium")
+    axes = figure.subplots()
+    places = []
+    for file_name in ("cedm-fig10-ecn-star", "cedm-fig10-dctcp"):
+        for after in (False, True):
+            places.append(f"{file_name[11:]}\n{'bursts after cuts' if after else 'table I'}")
+            for index, scheme in enumerate(("per-queue", "cedm")):
+                runs = rows.where({"scenario": file_name, AFTER_CUT: after, "scheme": scheme})
+                lost = list(runs.by_seed("loss_gbps").values())
+                label = scheme if len(places) == 1 else None
+                axes.bar(
+                    len(places) - 1 + 0.4 * index - 0.2,
+                    sum(lost) / len(lost),
+                    0.38,
+                    color=STYLES[scheme].colour if scheme in STYLES else "#009E73",
+                    label=label,
+                )
+    axes.set_xticks(range(len(places)), places, fontsize="small")
+    axes.set_ylabel("goodput lost (Gbps)")
+    axes.legend(frameon=False)
+    figure.savefig(file, metadata={"Software": None})
+
+
+def draw_fig11(rows: Rows, title: str, file: Path) -> None:
+    """FCTs over load, where hosts' cards mark."""
+    fct_over_load(rows.where({"scenario": "fig11"}), title, file)
+
+
+def _kb(text: str) -> float:
+    return float(text.removesuffix("KB"))

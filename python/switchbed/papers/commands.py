@@ -1,0 +1,73 @@
+"""The commands that the papers add to `switchbed`, by entry points (pyproject.toml)."""
+
+from pathlib import Path
+
+import click
+
+__all__ = ["demo", "fabrics", "papers"]
+
+path_argument = click.Path(path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=path_argument,
+    default=Path("demo-results"),
+    show_default=True,
+    metavar="DIR",
+    help="Where results and the figure go; what the demo left there before is replaced.",
+)
+def demo(out: Path) -> None:
+    """Run a part of MQ-ECN's figure 9, print its FCTs beside the paper's and draw them."""
+    from switchbed.papers import demo as command
+
+    command.demo(out=out)
+
+
+@click.command()
+@click.option("--seeds", type=click.IntRange(1), default=6, show_default=True)
+@click.option("--flows", type=click.IntRange(1), help="In each run, for a quick look.")
+@click.option("--only", default="", metavar="TEXT", help="Cells whose name has this.")
+@click.option("--jobs", type=click.IntRange(1), help="Runs at a time (default: all cores).")
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("results/fabrics"),
+    show_default=True,
+    metavar="DIR",
+    help="What has run stays here, and is not run again.",
+)
+@click.option(
+    "--commit", is_flag=True, help="Make it the committed results; write docs/fabrics.md."
+)
+def fabrics(
+    seeds: int, flows: int | None, only: str, jobs: int | None, store: Path, commit: bool
+) -> None:
+    """Run every scheme on the same fabrics and say who wins: a cell is a fabric, a workload and a
+    condition. What has run is not run again."""
+    from switchbed.papers.fabrics import command
+
+    command.run(seeds, flows, only, jobs, store, commit=commit)
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=path_argument,
+    metavar="DIR",
+    default=Path("results/live-papers"),
+    show_default=True,
+    help="Where runs are kept and report.html is written.",
+)
+@click.option(
+    "--runs", type=click.IntRange(1), default=3, show_default=True, help="Of each figure."
+)
+@click.option("--only", multiple=True, metavar="FIGURE", help="Such as mqecn-fig6.")
+@click.option("--docs", type=path_argument, metavar="DIR", help="Write live-papers.md there, too.")
+def papers(out: Path, runs: int, only: tuple[str, ...], docs: Path | None) -> None:
+    """Run the papers' testbed figures as labs, and put paper, simulation and lab side by side.
+    What has run in DIR is not run again."""
+    from switchbed.papers.live import command
+
+    command.run(command.Request(out, runs, only, docs))

@@ -1,0 +1,1 @@
+"""CQRD's claims, what they are measured by, and why some do not hold."""

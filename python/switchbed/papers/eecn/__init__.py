@@ -1,0 +1,1 @@
+"""E-ECN's claims, what they are measured by, and why some do not hold."""

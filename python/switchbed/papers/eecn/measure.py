@@ -1,0 +1,284 @@
+"""What E-ECN's claims need beyond the built-in measures."""
+
+from itertools import pairwise
+from pathlib import Path
+
+from switchbed.papers.reproduce.experiment import fct
+from switchbed.papers.reproduce.measures import Points
+from switchbed.papers.reproduce.rows import Figures, Rows, number
+from switchbed.plots import OTHERS, STYLES
+from switchbed.result import Result
+from switchbed.theory import eecn
+
+PACKET_BYTES = 1000
+THRESHOLD_PKT = 60
+FLOWS = "traffic.0.from"
+TWENTY = "0-19"
+EACH = {"transport.ack_every": 1}
+SHORT = ("s-ecn", "e-ecn", "per-queue-dq", "per-queue")
+"""By the FCT of short flows, shortest first, as the paper has it."""
+
+
+def steady(result: Result) -> Figures:
+    """The summary's figures and what the samples of the queue say of its steady state."""
+    series = result.series
+    times = series["time_s"]
+    # The warm-up, and as long again for the last flows to settle.
+    packets = (series.filter(times >= 0.4 * number(times.max()))["bytes"] / PACKET_BYTES).sort()
+    count = len(packets)
+    return fct(result) | {
+        "under_percent": 100 * float((packets < THRESHOLD_PKT).sum()) / count,
+        "typical_percent": 100 * float(packets.is_between(40, 60).sum()) / count,
+        "mean_pkt": number(packets.mean()),
+        "max_pkt": number(packets.max()),
+        "utilisation": 100 * result.summary()["bottleneck"]["utilisation"],
+        "cdf_pkt": [float(packets[min(count * i // 100, count - 1)]) for i in range(101)],
+    }
+
+
+def bursts(result: Result) -> Figures:
+    """The summary's figures and the longest queue after each burst."""
+    longest = (result.table("bursts")["max_bytes"] / PACKET_BYTES).sort().to_list()
+    threshold = 30 if "11" in result.scenario["title"] else 50
+    under = sum(length <= threshold for length in longest)
+    return fct(result) | {
+        "bursts": len(longest),
+        "under_percent": 100 * under / len(longest),
+        "mean_max_pkt": sum(longest) / len(longest),
+        "max_pkt": longest,
+    }
+
+
+def fabric(result: Result) -> Figures:
+    """The summary's figures and the packets lost in switches: what overflows a sender's own card is
+    no loss of the network's."""
+    ports = result.counters
+    switches = ports.filter(~ports["port"].str.starts_with("host"))
+    lost = [column for column in ports.columns if column.startswith("drops_")]
+    return fct(result) | {"lost": sum(int(switches[column].sum()) for column in lost)}
+
+
+def shares(result: Result) -> Figures:
+    """How far rates are off the fair share in each window away from a change, in percent."""
+    rates = result.table("rates")
+    # Flows come and go every 0.5 s; the windows of the 0.2 s after are left out.
+    phase = rates["time_s"] % 0.5
+    settled = rates.filter((phase > 0.2) & rates["fair_bps"].is_not_null())
+    off = 100 * (settled["rate_bps"] / settled["fair_bps"] - 1)
+    return fct(result) | {
+        "off_percent": number(off.abs().mean()),
+        "rates": [
+            (float(t), int(row), float(rate) / 1e6)
+            for t, row, rate in rates.select("time_s", "row", "rate_bps").rows()
+        ],
+    }
+
+
+def joining(result: Result) -> Figures:
+    """How long the second flow took to its fair share, in milliseconds."""
+    found = result.table("convergence").filter(result.table("convergence")["row"] == 1)
+    took = found["converged_after_s"][0]
+    return {"took_ms": None if took is None else 1e3 * float(took)}
+
+
+def fig2_mean(rows: Rows) -> Points:
+    """The mean queue with 60 flows over that with 5, under step marking."""
+    return {"": _over_flows(rows.where({"scheme": "per-queue"}), "0-59", "0-4", "mean_pkt")}
+
+
+def fig2_max(rows: Rows) -> Points:
+    """The maximum with 15 flows over that with 5, under step marking."""
+    return {"": _over_flows(rows.where({"scheme": "per-queue"}), "0-14", "0-4", "max_pkt")}
+
+
+def _over_flows(rows: Rows, of: str, base: str, metric: str) -> dict[int, float]:
+    below = rows.where({FLOWS: base}).by_seed(metric)
+    return {s: v / below[s] for s, v in rows.where({FLOWS: of}).by_seed(metric).items()}
+
+
+def fig9_sooner(rows: Rows) -> Points:
+    """How much sooner E-ECN converges, in percent, of the means over all phases."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for row in rows:
+        if row.figures["took_ms"] is not None:
+            by_seed = found.setdefault(row.settings["scheme"], {})
+            by_seed.setdefault(row.seed, []).append(row.figures["took_ms"])
+    mean = {s: {k: sum(v) / len(v) for k, v in of.items()} for s, of in found.items()}
+    step, ours = mean.get("per-queue", {}), mean.get("e-ecn", {})
+    return {"": {seed: 100 * (1 - v / step[seed]) for seed, v in ours.items() if seed in step}}
+
+
+def fig10_ti1(rows: Rows) -> Points:
+    """With T_i of 1 µs: by how much the longest queue with T_a = 1 ms is below that with none, in
+    percent."""
+    metric = "mean_max_pkt"
+    runs = rows.where({"scheme.params.t_i": "1us"})
+    none = runs.where({"scheme.params.t_a": "0us"}).by_seed(metric)
+    much = runs.where({"scheme.params.t_a": "1ms"}).by_seed(metric)
+    return {"": {seed: 100 * (1 - v / none[seed]) for seed, v in much.items()}}
+
+
+def fig11_others(rows: Rows) -> Points:
+    """The share of maxima below K with Reno under each other scheme."""
+    runs = rows.where({"scenario": "fig11-reno"})
+    others = [scheme for scheme in runs.values("scheme") if scheme != "e-ecn"]
+    return {s: runs.where({"scheme": s}).by_seed("under_percent") for s in others}
+
+
+def fig11_order(rows: Rows) -> Points:
+    """How far E-ECN's mean of the maxima is below each other scheme's, with each transport; S-ECN
+    is left out, as in the paper's words."""
+    found: Points = {}
+    for scenario in rows.values("scenario"):
+        runs = rows.where({"scenario": scenario})
+        ours = runs.where({"scheme": "e-ecn"}).by_seed("mean_max_pkt")
+        for scheme in runs.values("scheme"):
+            if scheme not in ("e-ecn", "s-ecn"):
+                theirs = runs.where({"scheme": scheme}).by_seed("mean_max_pkt")
+                found[f"{scenario[6:]}, {scheme}"] = {
+                    seed: 100 * (1 - v / theirs[seed]) for seed, v in ours.items()
+                }
+    return found
+
+
+def table2(rows: Rows) -> Points:
+    """S-ECN's goodput over step marking's, with DCTCP."""
+    runs = rows.where({"scenario": "fig11-dctcp"})
+    step = runs.where({"scheme": "per-queue"}).by_seed("goodput_bps")
+    s_ecn = runs.where({"scheme": "s-ecn"}).by_seed("goodput_bps")
+    return {"": {seed: value / step[seed] for seed, value in s_ecn.items()}}
+
+
+def fig12_short(rows: Rows) -> Points:
+    """How far each scheme's small flows are below the next one's in the paper's order."""
+    found: Points = {}
+    for less, more in pairwise(SHORT):
+        above = rows.where({"scheme": more}).by_seed("small.mean_us")
+        below = rows.where({"scheme": less}).by_seed("small.mean_us")
+        found[f"{less} < {more}"] = {s: 100 * (1 - v / above[s]) for s, v in below.items()}
+    return found
+
+
+def fig12_long(rows: Rows) -> Points:
+    """How far S-ECN's large flows are above each other scheme's."""
+    worst = rows.where({"scheme": "s-ecn"}).by_seed("large.mean_us")
+    found: Points = {}
+    for scheme in SHORT[1:]:
+        other = rows.where({"scheme": scheme}).by_seed("large.mean_us")
+        found[scheme] = {seed: 100 * (v / other[seed] - 1) for seed, v in worst.items()}
+    return found
+
+
+def fig4_tenfold(rows: Rows) -> Points:
+    """In how many of a hundred cases T_a,max, solved exactly, is over ten RTTs: 2 to 10 flows,
+    a bandwidth-delay product of 83 packets (10 Gbps, 100 µs), K of 20, 40, 65 and 100; only where a
+    limit follows."""
+    found = [eecn.t_a_max(n, 83.3, k) for k in (20, 40, 65, 100) for n in range(2, 11)]
+    limits = [limit for limit in found if limit is not None]
+    share = 100 * sum(limit > 10 for limit in limits) / len(limits)
+    return {"": {row.seed: share for row in rows}}
+
+
+def draw_fig6(rows: Rows, title: str, file: Path) -> None:
+    """CDFs of the queue with 20 flows, by scheme, and both links' lengths."""
+    from matplotlib.figure import Figure
+
+    rows = rows.where(EACH)
+
+    figure = Figure(figsize=(9, 3.5), layout="constrained", dpi=130)
+    figure.suptitle(title, fontsize="medium")
+    panels = {"fig7": "T_i = 1 µs", "fig7-window": "T_i = 10 µs"}
+    for axes, (scenario, heading) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+        for index, scheme in enumerate(("per-queue", "e-ecn")):
+            settings = {"scenario": scenario, "scheme": scheme, FLOWS: TWENTY}
+            cdf = rows.where(settings).rows[0].figures["cdf_pkt"]
+            look = STYLES.get(scheme, OTHERS[index])
+            axes.plot(
+                cdf, [i / 100 for i in range(101)], look.dashes, color=look.colour, label=scheme
+            )
+        axes.axvline(THRESHOLD_PKT, color="grey", linestyle=":")
+        axes.set_title(heading, fontsize="small")
+        axes.set_xlabel("queue (packets)")
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False)
+    figure.savefig(file, metadata={"Software": None})
+
+
+def draw_fig7(rows: Rows, title: str, file: Path) -> None:
+    """Mean and maximum against the number of flows."""
+    from matplotlib.figure import Figure
+
+    rows = rows.where(EACH)
+    figure = Figure(figsize=(9, 3.5), layout="constrained", dpi=130)
+    figure.suptitle(title, fontsize="medium")
+    panels = {"fig7": "T_i = 1 µs", "fig7-window": "T_i = 10 µs"}
+    for axes, (scenario, heading) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+        for index, scheme in enumerate(("per-queue", "e-ecn")):
+            runs = rows.where({"scenario": scenario, "scheme": scheme})
+            seed = runs.rows[0].seed
+            look = STYLES.get(scheme, OTHERS[index])
+            for metric, dashes in (("max_pkt", "-"), ("mean_pkt", "--")):
+                line = sorted(
+                    (int(str(row.settings[FLOWS]).split("-")[1]) + 1, row.figures[metric])
+                    for row in runs
+                    if row.seed == seed
+                )
+                label = f"{scheme}, {'maximum' if metric == 'max_pkt' else 'mean'}"
+                xs, ys = zip(*line, strict=True)
+                axes.plot(xs, ys, dashes, marker=look.marker, color=look.colour, label=label)
+        axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":")
+        axes.set_title(heading, fontsize="small")
+        axes.set_xlabel("flows")
+        axes.set_ylabel("queue (packets)")
+        axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize="small")
+    figure.savefig(file, metadata={"Software": None})
+
+
+def draw_fig8(rows: Rows, title: str, file: Path) -> None:
+    """Each flow's rate over time."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.5), layout="constrained", dpi=130)
+    axes = figure.subplots()
+    axes.set_title(title, fontsize="medium")
+    found = rows.rows[0].figures["rates"]
+    for flow in sorted({row for _, row, _ in found}):
+        line = [(t, rate) for t, row, rate in found if row == flow]
+        axes.plot(*zip(*line, strict=True), label=f"flow {flow + 1}")
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("rate (Mbps)")
+    axes.legend(frameon=False, ncols=5, fontsize="small")
+    axes.grid(alpha=0.3)
+    figure.savefig(file, metadata={"Software": None})
+
+
+def draw_maxima(rows: Rows, title: str, file: Path) -> None:
+    """CDFs of the longest queue after a burst, a panel a scenario."""
+    from matplotlib.figure import Figure
+
+    rows = rows.where({"traffic.1.from": "5-9"} | EACH)
+    several = rows.values("scenario")
+    panels = several or ["1us", "10us", "30us"]
+    key = "scenario" if several else "scheme.params.t_i"
+    curve = "scheme" if several else "scheme.params.t_a"
+    threshold = 30 if several else 50
+    figure = Figure(figsize=(11, 3.5), layout="constrained", dpi=130)
+    figure.suptitle(title, fontsize="medium")
+    for axes, panel in zip(figure.subplots(1, len(panels), sharey=True), panels, strict=True):
+        runs = rows.where({key: panel})
+        for index, value in enumerate(runs.values(curve)):
+            longest = sorted(
+                length for row in runs.where({curve: value}) for length in row.figures["max_pkt"]
+            )
+            share = [(i + 1) / len(longest) for i in range(len(longest))]
+            look = (OTHERS * 3)[index]
+            axes.plot(
+                longest, share, ("-", "--", "-.", ":")[index % 4], color=look.colour, label=value
+            )
+        axes.axvline(threshold, color="grey", linewidth=0.8)
+        axes.set_title(f"T_i = {panel}" if not several else panel[6:], fontsize="small")
+        axes.set_xlabel("longest queue (packets)")
+        axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize="small", title=None if several else "T_a")
+    figure.savefig(file, metadata={"Software": None})

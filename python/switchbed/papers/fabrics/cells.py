@@ -1,0 +1,57 @@
+"""What is compared where: a cell is a fabric, a workload and a condition; every scheme runs in
+each, on the same flows."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from switchbed.scenario import Scenario
+
+FOLDER = Path(__file__).parent
+
+FABRICS = {"10-40": "10 and 40 Gbps", "25-100": "25 and 100 Gbps"}
+"""Scenario files, and the rates of hosts' and of fabric links."""
+
+WORKLOADS = {"web-search": (2000, 14), "data-mining": (1000, 31)}
+"""Flow-size tables, with how many flows start, and how many rounds of incast fit into that time."""
+
+CONDITIONS = {"plain": "Plain hosts", "lso": "Hosts with LSO", "incast": "With incast"}
+
+INCAST = 1
+"""Place of the incast among a file's sources of traffic."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One panel's worth of runs."""
+
+    fabric: str
+    workload: str
+    condition: str
+
+    @property
+    def name(self) -> str:
+        """Names its results and its sweep."""
+        return f"{self.fabric}-{self.workload}-{self.condition}"
+
+    @property
+    def where(self) -> str:
+        """Fabric and workload, in words."""
+        return f"{FABRICS[self.fabric]}, {self.workload}"
+
+    def scenario(self, flows: int | None = None) -> Scenario:
+        """All schemes; `flows` instead of the workload's own number."""
+        file = FOLDER / f"{self.fabric}.toml"
+        traffic = tomllib.loads(file.read_text(encoding="utf-8"))["traffic"]
+        count, rounds = WORKLOADS[self.workload]
+        traffic[0] |= {"sizes": self.workload, "flows": flows or count}
+        traffic[INCAST] |= {"rounds": rounds if flows is None else 1}
+        if self.condition != "incast":
+            del traffic[INCAST]
+        return Scenario.from_file(file).with_(
+            {"traffic": traffic, "host.lso": self.condition == "lso"}
+        )
+
+
+CELLS = tuple(Cell(f, w, c) for c in CONDITIONS for f in FABRICS for w in WORKLOADS)
+"""All, those without LSO and incast first."""

@@ -1,0 +1,238 @@
+"""What MQ-ECN's claims need beyond the built-in measures."""
+
+from itertools import pairwise
+from pathlib import Path
+
+from switchbed.papers.reproduce.experiment import fct
+from switchbed.papers.reproduce.figures import fct_over_load
+from switchbed.papers.reproduce.measures import Points
+from switchbed.papers.reproduce.rows import Figures, Rows, number
+from switchbed.result import Result
+
+USUAL = "0.75, 1.2us"
+SMALL_BYTES = 102_400
+MICE_BYTES = 24_000
+
+
+def fct_and_mice(result: Result) -> Figures:
+    """The summary's figures, and how many in a hundred small flows are under 24 KB."""
+    sizes = result.flows["size_bytes"]
+    small = sizes.filter(sizes < SMALL_BYTES)
+    return fct(result) | {"mice": 100 * number((small < MICE_BYTES).mean())}
+
+
+QUEUES = "traffic.0.classes"
+FLOWS = "traffic.1.flows_each"
+BASE_US = 250.0
+WEB_SEARCH = (
+    # Packets and cumulative probability, as published with the MQ-ECN simulations.
+    *((6, 0.0), (6, 0.15), (13, 0.2), (19, 0.3), (33, 0.4), (53, 0.53), (133, 0.6), (667, 0.7)),
+    *((1333, 0.8), (3333, 0.9), (6667, 0.97), (20000, 1.0)),
+)
+PACKET_BYTES = 1460
+
+
+def rtt(result: Result) -> Figures:
+    """The summary's figures and the probes' round-trip times, for drawing."""
+    found = result.probes["rtt_s"].drop_nulls().sort()
+    at = [min(int(len(found) * i / 200), len(found) - 1) for i in range(201)]
+    return fct(result) | {"rtt_us": [1e6 * float(found[i]) for i in at]}
+
+
+def fig1_avg(rows: Rows) -> Points:
+    """Average round-trip time with eight queues over one."""
+    return {"": _over(_queues(rows, 8), _queues(rows, 1), "probe0.mean_us")}
+
+
+def fig1_p99(rows: Rows) -> Points:
+    """The same of the 99th percentile."""
+    return {"": _over(_queues(rows, 8), _queues(rows, 1), "probe0.p99_us")}
+
+
+def fig2_part(rows: Rows) -> Points:
+    """At each load, the part that flows over 100 KB have in what the flows' times together fall by
+    with 16 packets instead of 2, in percent."""
+
+    def total_us(runs: Rows, sizes: tuple[str, ...]) -> dict[int, float]:
+        """By seed, the times of all flows of these sizes together."""
+        found: dict[int, float] = {}
+        for size in sizes:
+            counts = runs.by_seed(f"{size}.n")
+            for seed, mean_us in runs.by_seed(f"{size}.mean_us").items():
+                found[seed] = found.get(seed, 0.0) + counts[seed] * mean_us
+        return found
+
+    found: Points = {}
+    for load in rows.values("load"):
+        runs = rows.where({"load": load})
+        of, base = (runs.where({"scheme": f"{k} packets"}) for k in (16, 2))
+        saved = {
+            name: {seed: value - ours[seed] for seed, value in total_us(base, sizes).items()}
+            for name, sizes in (("over", ("medium", "large")), ("all", ("all",)))
+            for ours in [total_us(of, sizes)]
+        }
+        found[f"load {load}"] = {
+            seed: 100 * value / saved["all"][seed] for seed, value in saved["over"].items()
+        }
+    return found
+
+
+def fig3_share_4(rows: Rows) -> Points:
+    """Goodput of the service with four flows over that with one."""
+    found = rows.where({FLOWS: 4})
+    many, one = (found.by_seed(f"class{c}.goodput_bps") for c in (1, 0))
+    return {"": {seed: value / one[seed] for seed, value in many.items()}}
+
+
+def fig3_mbps_8(rows: Rows) -> Points:
+    """Goodput of the service with eight flows, in Mbps."""
+    found = rows.where({FLOWS: 8}).by_seed("class1.goodput_bps")
+    return {"": {seed: value / 1e6 for seed, value in found.items()}}
+
+
+def fig6_share(rows: Rows) -> Points:
+    """Goodput of the service with four flows over that with one, with each scheme."""
+    found: Points = {}
+    for scheme in rows.values("scheme"):
+        runs = rows.where({"scheme": scheme})
+        many, one = (runs.by_seed(f"class{c}.goodput_bps") for c in (1, 0))
+        found[scheme] = {seed: value / one[seed] for seed, value in many.items()}
+    return found
+
+
+def fig6_sum(rows: Rows) -> Points:
+    """Goodput of both services in Mbps, with each scheme."""
+    return {
+        scheme: {
+            seed: value / 1e6
+            for seed, value in rows.where({"scheme": scheme}).by_seed("goodput_bps").items()
+        }
+        for scheme in rows.values("scheme")
+    }
+
+
+def fig6_qdelay(rows: Rows) -> Points:
+    """How far MQ-ECN's queueing delay is below the standard threshold's, in percent."""
+    of, base = (
+        rows.where({"scheme": scheme}).by_seed("probe0.mean_us")
+        for scheme in ("MQ-ECN", "Standard")
+    )
+    return {"": {s: 100 * (1 - (v - BASE_US) / (base[s] - BASE_US)) for s, v in of.items()}}
+
+
+def utilisation_and_bytes(result: Result) -> Figures:
+    """The bottleneck's utilisation in percent, and web search's bytes under 10 MB by its
+    table."""
+    found: Figures = {"utilisation": 100 * result.summary()["bottleneck"]["utilisation"]}
+    return found | {"websearch_bytes_under_10mb": 100 * _bytes_under(10e6)}
+
+
+def _bytes_under(limit_bytes: float) -> float:
+    """Share of web search's bytes that are in flows under a limit: exact, from its table."""
+    limit = limit_bytes / PACKET_BYTES
+    under = total = 0.0
+    for (low, p), (high, q) in pairwise(WEB_SEARCH):
+        total += (q - p) * (low + high) / 2
+        top = min(high, limit)
+        if top > low:
+            share = (q - p) * (top - low) / (high - low)
+            under += share * (low + top) / 2
+        elif low == high < limit:
+            under += (q - p) * low
+    return under / total
+
+
+OFFLOADS = {"host.lso": True, "host.merge_packets": 5}
+
+
+def _queues(rows: Rows, count: int) -> Rows:
+    return Rows([row for row in rows if len(row.settings[QUEUES]) == count])
+
+
+def _over(of: Rows, base: Rows, metric: str) -> dict[int, float]:
+    below = base.by_seed(metric)
+    return {seed: value / below[seed] for seed, value in of.by_seed(metric).items()}
+
+
+def draw_fig1(rows: Rows, title: str, file: Path) -> None:
+    """CDFs of the round-trip time by the number of busy queues."""
+    rows = rows.where(OFFLOADS)
+    counts = sorted({len(row.settings[QUEUES]) for row in rows})
+    _draw_rtt({f"{count} queues": _queues(rows, count) for count in counts}, title, file)
+
+
+def draw_fig6(rows: Rows, title: str, file: Path) -> None:
+    """CDFs of the round-trip time by scheme."""
+    rows = rows.where(OFFLOADS)
+    schemes = rows.values("scheme")
+    _draw_rtt({scheme: rows.where({"scheme": scheme}) for scheme in schemes}, title, file)
+
+
+def _draw_rtt(groups: dict[str, Rows], title: str, file: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
+    axes = figure.subplots()
+    styles = ("-", "--", "-.", ":")
+    for (label, rows), style in zip(groups.items(), styles, strict=False):
+        found = rows.rows[0].figures["rtt_us"]
+        axes.plot(found, [i / (len(found) - 1) for i in range(len(found))], style, label=label)
+    axes.set_xlabel("round-trip time (µs)")
+    axes.set_ylabel("cumulative share")
+    axes.set_xlim(left=0)
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    axes.set_title(title, fontsize="medium")
+    figure.savefig(file, metadata={"Software": None})
+
+
+def draw_fig2(rows: Rows, title: str, file: Path) -> None:
+    """FCT over load with the hosts' offloads on."""
+    fct_over_load(rows.where(OFFLOADS), title, file)
+
+
+def draw_fig3(rows: Rows, title: str, file: Path) -> None:
+    """Goodput of the two services by the flows of the second."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
+    axes = figure.subplots()
+    rows = rows.where(OFFLOADS)
+    counts = rows.values(FLOWS)
+    for index, (name, colour) in enumerate(
+        (("service 1, one flow", "#E69F00"), ("service 2", "#0072B2"))
+    ):
+        heights = [
+            rows.where({FLOWS: count}).rows[0].figures[f"class{index}.goodput_bps"] / 1e6
+            for count in counts
+        ]
+        places = [place + 0.4 * index - 0.2 for place in range(len(counts))]
+        axes.bar(places, heights, 0.38, color=colour, label=name)
+    axes.set_xticks(range(len(counts)), [f"{count} flows" for count in counts])
+    axes.set_ylabel("goodput (Mbps)")
+    axes.legend(frameon=False)
+    axes.set_title(title, fontsize="medium")
+    figure.savefig(file, metadata={"Software": None})
+
+
+def fig13_overall(rows: Rows) -> Points:
+    """All flows' average FCT of the other settings above the usual one's, in percent."""
+    return _against_usual(rows, "all.mean_us")
+
+
+def fig13_small(rows: Rows) -> Points:
+    """The same of small flows."""
+    return _against_usual(rows, "small.mean_us")
+
+
+def _against_usual(rows: Rows, metric: str) -> Points:
+    found: Points = {}
+    for load in rows.values("load"):
+        usual = rows.where({"scheme": USUAL, "load": load}).by_seed(metric)
+        for scheme in rows.values("scheme"):
+            if scheme != USUAL:
+                of = rows.where({"scheme": scheme, "load": load}).by_seed(metric)
+                found[f"({scheme}) at load {load}"] = {
+                    seed: 100 * (value / usual[seed] - 1) for seed, value in of.items()
+                }
+    return found

@@ -1,0 +1,129 @@
+"""Runs an experiment, and keeps what has run: a file a run, so that an interrupted
+reproduction goes on where it was."""
+
+import hashlib
+import inspect
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from switchbed import _native, runner
+from switchbed._native import Plan, Results
+from switchbed.papers.reproduce.claims import Experiment, Paper, Scale
+from switchbed.papers.reproduce.rows import Figures, Row, Rows
+from switchbed.prototype import sources
+from switchbed.result import Result
+from switchbed.runner import Meter, Outcome
+
+
+def fct(result: Result) -> Figures:
+    """The figures of the summary: `small.mean_us`, `small.n`, `slowdown.all.p99`, `timeouts`,
+    `goodput_bps`, `class0.goodput_bps`, `probe0.mean_us`, `bottleneck.mean_bytes`, …"""
+    summary = result.summary()
+    found: Figures = {}
+    for size_class, values in summary["fct"].items():
+        found |= {f"{size_class}.{name}": value for name, value in values.items()}
+    for size_class, values in summary["slowdown"].items():
+        found |= {f"slowdown.{size_class}.{name}": value for name, value in values.items()}
+    for values in summary["classes"]:
+        found[f"class{values['class']}.goodput_bps"] = values["goodput_bps"]
+    for index, values in enumerate(summary["probes"]):
+        found |= {f"probe{index}.{name}": value for name, value in values.items()}
+    if summary["endless"]:
+        found["jain"] = summary["endless"]["jain"]
+    found |= {f"bottleneck.{name}": value for name, value in summary["bottleneck"].items()}
+    plain = ("goodput_bps", "marks", "drops", "timeouts", "retransmissions", "ecn_cuts")
+    return found | {name: summary[name] for name in plain}
+
+
+BUILT_IN: dict[str, Callable[[Result], Figures]] = {"fct": fct}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run that an experiment needs."""
+
+    plan: Plan
+    settings: dict[str, Any]
+    seed: int
+    file: Path
+    """Where its row is kept."""
+
+
+def jobs(
+    paper: Paper, experiment: Experiment, scale: Scale, first_seed: int, store: Path
+) -> list[Job]:
+    """The runs of an experiment at a scale, each seed its own."""
+    source = _source(paper, experiment)
+    seeds = list(range(first_seed, first_seed + scale.seeds))
+    found = []
+    for file in experiment.scenarios:
+        sets = [*experiment.sets, *scale.sets, f"compare.seed={seeds}"]
+        for plan in _native.plans(file, sets):
+            settings = dict(json.loads(plan.settings))
+            seed = settings.pop("seed")
+            if len(experiment.scenarios) > 1:
+                settings["scenario"] = file.stem
+            parts = [_native.__build__, source, plan.scenario, plan.settings, file.stem]
+            parts += map(sources.digest, sources.files(json.loads(plan.scenario)))
+            key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+            kept = store / paper.name / experiment.id / f"{key[:24]}.json"
+            found.append(Job(plan, settings, seed, kept))
+    return found
+
+
+def run(
+    paper: Paper,
+    experiment: Experiment,
+    needed: Sequence[Job],
+    meter: Meter,
+    *,
+    any_memory: bool = False,
+) -> None:
+    """Runs those that have not run yet."""
+    missing = [job for job in needed if not job.file.exists()]
+    figures = extractor(paper, experiment)
+
+    def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
+        job = missing[outcome.index]
+        row = {
+            "settings": job.settings,
+            "seed": job.seed,
+            "scheme": outcome.scheme,
+            "figures": figures(Result.of_run(plan, results, outcome)),
+            "wall_s": outcome.wall_s,
+        }
+        job.file.parent.mkdir(parents=True, exist_ok=True)
+        draft = job.file.with_suffix(".partial")
+        draft.write_text(json.dumps(row))
+        draft.rename(job.file)
+
+    cores = len(os.sched_getaffinity(0))
+    plans = [job.plan for job in missing]
+    done = runner.run_all(plans, cores, keep, meter, any_memory=any_memory)
+    if done.stopped_by is not None:
+        raise done.stopped_by
+
+
+def rows(needed: Sequence[Job]) -> Rows:
+    """What the runs left."""
+    found = [json.loads(job.file.read_bytes()) for job in needed]
+    return Rows([Row(row["settings"], row["seed"], row["figures"], row["scheme"]) for row in found])
+
+
+def extractor(paper: Paper, experiment: Experiment) -> Callable[[Result], Figures]:
+    """What takes the figures of a run that are kept."""
+    found = BUILT_IN.get(experiment.figures)
+    if found is None:
+        found = paper.function(experiment.figures)
+    return found
+
+
+def _source(paper: Paper, experiment: Experiment) -> str:
+    """The code that takes the figures and the files that scenarios may name."""
+    parts = [inspect.getsource(extractor(paper, experiment))]
+    lists = sorted(paper.folder.glob("*.csv"))
+    return hashlib.sha256("".join(parts + [f.read_text() for f in lists]).encode()).hexdigest()

@@ -1,0 +1,202 @@
+"""From rows to a number with its interval: the kinds of measure that `claims.toml` names.
+
+`below` and `above` compare `metric` of the runs `of` with those of `base`, in percent, paired
+over seeds; `ratio` likewise as a ratio (all three by the ratios' logarithms, as everywhere);
+`difference` subtracts; `value` is the metric itself. `at` says where: settings
+that fix the point, a list of such (each point must be within), or over all points that are left
+"largest" or "smallest" (the paper's "up to x %": simultaneous intervals, so that looking for the
+best point does not flatter it) or "every" (each must be within). `where` chooses among the runs
+first; `also` lists settings (and a `metric`) to take in its place for a second opinion, which is
+reported and judges nothing. `function` names one of `measure.py`, which gives each point's values
+by seed itself.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from switchbed import stats
+from switchbed._native import Mistake
+from switchbed.papers.reproduce.claims import Claim, Paper
+from switchbed.papers.reproduce.rows import Row, Rows
+from switchbed.papers.reproduce.verdict import Measured
+
+Points = dict[str, dict[int, float]]
+"""Values by seed at each point; a point's name is its settings in words."""
+
+RATIOS: dict[str, Callable[[float], float]] = {
+    "below": lambda ratio: 100 * (1 - ratio),
+    "above": lambda ratio: 100 * (ratio - 1),
+    "ratio": lambda ratio: ratio,
+}
+
+
+def measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
+    """Measures a claim on the runs of its experiment."""
+    where = _settings(claim.measure.get("where", {}))
+    found = _measure(paper, claim, rows.where(where))
+    notes = [found.note] if found.note else []
+    for other in claim.measure.get("also", ()):
+        settings = {key: value for key, value in other.items() if key != "metric"}
+        metric = {key: value for key, value in other.items() if key == "metric"}
+        asked = replace(claim, measure={**claim.measure, **metric})
+        second = _measure(paper, asked, rows.where({**where, **settings}))
+        name = ", ".join(filter(None, [*metric.values(), _name(settings)]))
+        notes.append(f"{name}: {_in_words(second)}")
+    return replace(found, note="; ".join(notes))
+
+
+def _in_words(found: Measured) -> str:
+    if found.low is None or found.high is None:
+        return f"{found.estimate:.4g}"
+    return f"{found.estimate:.4g} ({found.low:.4g} to {found.high:.4g})"
+
+
+def _measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
+    asked = claim.measure
+    points = {name: values for name, values in _points(paper, claim, rows).items() if values}
+    if not points:
+        return Measured(math.nan, None, None, 0, None, "no run has what it measures")
+    exact = bool(asked.get("exact", False))
+    at = asked.get("at")
+    pick = at if isinstance(at, str) else "every"
+    # Bonferroni: all intervals hold together with the confidence of one.
+    level = 1 - (1 - stats.LEVEL) / len(points)
+    show = RATIOS.get(asked.get("kind", ""))
+    found = {
+        name: _interval(list(values.values()), level, exact, show)
+        for name, values in points.items()
+    }
+    seeds = min(interval.n for interval in found.values())
+    flows = _flows(claim, rows)
+    if len(found) == 1 or pick != "every":
+        return _extreme(found, pick, seeds, flows)
+    return _every(claim, found, seeds, flows)
+
+
+def _points(paper: Paper, claim: Claim, rows: Rows) -> Points:
+    asked = claim.measure
+    if "function" in asked:
+        found: Points = paper.function(asked["function"])(rows)
+        return found
+    kind = asked.get("kind")
+    metric = asked.get("metric")
+    if not isinstance(metric, str) or kind not in (*RATIOS, "difference", "value"):
+        raise Mistake(f"{claim.id}: measure needs a kind and a metric, or a function")
+    at = asked.get("at", {})
+    if isinstance(at, list):
+        places = [{**asked, "at": place} for place in at]
+        return {k: v for place in places for k, v in _compared(rows, place, kind, metric).items()}
+    return _compared(rows, asked, kind, metric)
+
+
+def _compared(rows: Rows, asked: Mapping[str, Any], kind: str, metric: str) -> Points:
+    at = asked.get("at", {})
+    fixed = at if isinstance(at, Mapping) else {}
+    of = _settings(asked.get("of", {}))
+    rows_of = rows.where({**fixed, **of})
+    if kind == "value":
+        points = {_name(p): rows_of.where(p).by_seed(metric) for p in rows_of.points(())}
+        return points if points else {"": rows_of.by_seed(metric)}
+    base = _settings(asked.get("base", {}))
+    rows_base = rows.where({**fixed, **base})
+    both = (*of, *base)
+    compared: Points = {}
+    for point in rows_of.points(both):
+        above = rows_of.where(point).by_seed(metric)
+        below = rows_base.where(point).by_seed(metric)
+        compared[_name(point)] = {
+            seed: value - below[seed] if kind == "difference" else _over(value, below[seed])
+            for seed, value in above.items()
+            if seed in below
+        }
+    return compared
+
+
+def _settings(given: Any) -> dict[str, Any]:
+    """Settings, or a scheme's label for short."""
+    return {"scheme": given} if isinstance(given, str) else dict(given)
+
+
+def _name(point: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in point.items())
+
+
+def _over(of: float, base: float) -> float:
+    """Their ratio; of two counts that are zero, one."""
+    return 1.0 if of == base == 0 else of / base if base else math.inf
+
+
+def _interval(
+    values: list[float], level: float, exact: bool, show: Callable[[float], float] | None
+) -> stats.Interval:
+    """Student's over the seeds, of ratios on their logarithms; a value that no chance enters is
+    its own interval."""
+    if exact and max(values) - min(values) <= 1e-9 * max(map(abs, values)):
+        value = show(values[0]) if show else values[0]
+        return stats.Interval(value, value, value, len(values), level)
+    if show is None:
+        return stats.mean(values, level)
+    if not all(0 < value < math.inf for value in values):
+        return stats.mean([show(value) for value in values], level)
+    found = stats.mean([math.log(value) for value in values], level)
+    middle = show(math.exp(found.estimate))
+    if found.low is None or found.high is None:
+        return stats.Interval(middle, None, None, found.n, level)
+    low, high = sorted((show(math.exp(found.low)), show(math.exp(found.high))))
+    return stats.Interval(middle, low, high, found.n, level)
+
+
+def _extreme(
+    found: dict[str, stats.Interval], pick: str, seeds: int, flows: int | None
+) -> Measured:
+    sign = -1 if pick == "smallest" else 1
+    name, best = max(found.items(), key=lambda item: sign * item[1].estimate)
+    known = [i for i in found.values() if i.low is not None and i.high is not None]
+    if len(known) < len(found):
+        return Measured(best.estimate, None, None, seeds, flows, _at(name, found))
+    choose = min if pick == "smallest" else max
+    low = choose(i.low for i in known if i.low is not None)
+    high = choose(i.high for i in known if i.high is not None)
+    return Measured(best.estimate, low, high, seeds, flows, _at(name, found))
+
+
+def _every(
+    claim: Claim, found: dict[str, stats.Interval], seeds: int, flows: int | None
+) -> Measured:
+    target = claim.target
+
+    def off(interval: stats.Interval) -> float:
+        return max(target.low - interval.estimate, interval.estimate - target.high)
+
+    name, worst = max(found.items(), key=lambda item: off(item[1]))
+    if any(i.low is None for i in found.values()):
+        return Measured(worst.estimate, None, None, seeds, flows, _at(name, found))
+    low = min(i.low for i in found.values() if i.low is not None)
+    high = max(i.high for i in found.values() if i.high is not None)
+    outside = any(
+        (i.high is not None and i.high < target.low - target.tolerance)
+        or (i.low is not None and i.low > target.high + target.tolerance)
+        for i in found.values()
+    )
+    return Measured(worst.estimate, low, high, seeds, flows, _at(name, found), outside)
+
+
+def _at(name: str, found: Mapping[str, object]) -> str:
+    if not name:
+        return ""
+    return f"at {name}" + (f", of {len(found)} points" if len(found) > 1 else "")
+
+
+def _flows(claim: Claim, rows: Rows) -> int | None:
+    """Fewest flows of the claim's size class in any run that counts."""
+    metric = claim.measure.get("metric", "")
+    size_class = str(metric).rpartition(".")[0]
+
+    def count(row: Row) -> int | None:
+        value = row.figures.get(f"{size_class}.n", row.figures.get("all.n"))
+        return int(value) if value else None
+
+    counts = [n for row in rows if (n := count(row)) is not None]
+    return min(counts) if counts else None

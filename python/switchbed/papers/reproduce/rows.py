@@ -1,0 +1,77 @@
+"""What is kept of the runs of an experiment: a row a run."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from switchbed._native import Mistake
+
+Figures = dict[str, Any]
+"""Numbers by name, and lists of numbers for drawing; None where a run has no such figure."""
+
+
+def number(value: object) -> float:
+    """A figure of a column, which Polars may give as anything that a column may hold."""
+    return float(cast(float, value))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run."""
+
+    settings: dict[str, Any]
+    """Its coordinates: what `[compare]` varies, the scheme by its label, and `scenario`, the
+    file's stem, where an experiment has several."""
+    seed: int
+    figures: Figures
+    scheme: str = ""
+    """The scheme's name in the registry."""
+
+    def fits(self, settings: Mapping[str, Any]) -> bool:
+        """Whether it has these settings."""
+        return all(same(self.settings.get(key), value) for key, value in settings.items())
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The runs of an experiment."""
+
+    rows: Sequence[Row]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def where(self, settings: Mapping[str, Any]) -> "Rows":
+        """Those with these settings."""
+        found = Rows([row for row in self.rows if row.fits(settings)])
+        if not found.rows:
+            raise Mistake(f"no run has the settings {dict(settings)}")
+        return found
+
+    def values(self, key: str) -> list[Any]:
+        """The values that a setting takes, in the order of the runs."""
+        return list(dict.fromkeys(row.settings[key] for row in self.rows if key in row.settings))
+
+    def by_seed(self, metric: str | Callable[[Row], float | None]) -> dict[int, float]:
+        """A figure of each seed's run; there must be one run a seed. Seeds without are left
+        out."""
+        found: dict[int, float] = {}
+        for row in self.rows:
+            value = row.figures.get(metric) if isinstance(metric, str) else metric(row)
+            if row.seed in found:
+                raise Mistake(f"two runs of seed {row.seed}: {row.settings} among them")
+            if value is not None:
+                found[row.seed] = float(value)
+        return found
+
+    def points(self, but: Sequence[str]) -> list[dict[str, Any]]:
+        """The settings that occur, those in `but` left out."""
+        kept = ({k: v for k, v in row.settings.items() if k not in but} for row in self.rows)
+        return [dict(point) for point in dict.fromkeys(tuple(point.items()) for point in kept)]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Settings are the same if they are equal, numbers as numbers."""
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+    return bool(a == b)
