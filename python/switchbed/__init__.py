@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from switchbed.sweeps.ray import Ray
     from switchbed.sweeps.slurm import Slurm
     from switchbed.sweeps.sweep import SweepResult, sweep
+    from switchbed.tuning.advice import Advice
+    from switchbed.tuning.tune import tune
 
 __all__ = [
+    "Advice",
     "Comparison",
     "Mistake",
     "Plan",
@@ -42,6 +45,7 @@ __all__ = [
     "stats",
     "sweep",
     "theory",
+    "tune",
 ]
 
 

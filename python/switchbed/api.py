@@ -9,3 +9,5 @@ from switchbed.scenario import Scenario
 from switchbed.sweeps.ray import Ray
 from switchbed.sweeps.slurm import Slurm
 from switchbed.sweeps.sweep import SweepResult, sweep
+from switchbed.tuning.advice import Advice
+from switchbed.tuning.tune import tune

@@ -205,6 +205,93 @@ def sweep(
 
 
 @cli.command()
+@scenario_argument
+@SETS
+@click.option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="KEY[=V,V]",
+    help="What to tune, by these values or a grid around C·RTT. Default: the scheme's threshold.",
+)
+@click.option(
+    "--objective", default="fct.small.p99_us", show_default=True, help="What is to be small."
+)
+@click.option(
+    "--guard",
+    "guards",
+    multiple=True,
+    metavar="BOUND",
+    help="What must hold: drops=0, goodput_bps>=0.99*own. Default: slowdown.large.mean<=1.05*best.",
+)
+@click.option(
+    "--target", default="sim", show_default=True, help="What shall hold it: sim, tc, sonic."
+)
+@click.option(
+    "--weight",
+    "weights",
+    multiple=True,
+    metavar="SCENE:W",
+    help="A scene's weight, as load=0.8:2: the mean counts then, not the worst regret.",
+)
+@click.option(
+    "--budget",
+    type=float,
+    default=30.0,
+    show_default=True,
+    metavar="MIN",
+    help="Minutes of a core for runs that the store has not.",
+)
+@click.option("--delta", type=PERCENT, help="What counts as equal: 5% of a tail, 1% of a mean.")
+@click.option("--seeds", type=int, default=40, show_default=True, help="Most seeds of the race.")
+@click.option("--rtt", metavar="TIME", help="The empty network's. Default: measured by a probe.")
+@STORE
+@click.option("--name", help="The sweep's name. Default: tune- and the file's.")
+@click.option("--picture", type=file_argument, metavar="FILE", help="Draw it: .pdf, .png or .svg.")
+@options.JSON
+@QUIET
+@engines.engine
+def tune(
+    file: Path,
+    sets: tuple[str, ...],
+    params: tuple[str, ...],
+    objective: str,
+    guards: tuple[str, ...],
+    target: str,
+    weights: tuple[str, ...],
+    budget: float,
+    delta: float | None,
+    seeds: int,
+    rtt: str | None,
+    store: Path,
+    name: str | None,
+    picture: Path | None,
+    json_to: str | None,
+    quiet: bool,
+    engine: Engine,
+) -> None:
+    """Say which setting of FILE's scheme to take: a race over paired seeds of a grid, of published
+    settings and of the file's own, over all workloads of its [compare].
+
+    FILE is as for `switchbed run`. Runs are kept as a sweep's: the same command goes on."""
+    from switchbed.tuning import command
+    from switchbed.tuning.tune import Question
+
+    asked = Question(
+        params,
+        objective,
+        guards or None,
+        target,
+        budget,
+        delta,
+        command.weights(weights),
+        seeds,
+        rtt,
+    )
+    command.tune(file, sets, asked, store, name, engine, picture, json_to, quiet=quiet)
+
+
+@cli.command()
 @click.argument("folder", type=file_argument, metavar="DIR")
 @click.option(
     "--form",

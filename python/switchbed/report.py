@@ -22,7 +22,7 @@ WIDE = 200
 
 def print_run(outcome: Outcome) -> None:
     """One run: FCT by class, counters, the bottleneck's queue."""
-    console, table = _table("FCT", "n", "mean", "p50", "p95", "p99")
+    console, table = ruled("FCT", "n", "mean", "p50", "p95", "p99")
     for name in CLASSES:
         row = outcome.summary["fct"][name]
         table.add_row(name, f"{row['n']:,}", *(duration(row[field]) for field in FIELDS))
@@ -63,7 +63,7 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     columns = measured(rows)
     counters = ("marks", "drops", "timeouts")
     schemes = ["scheme"] if rows[0].scheme is not None else []
-    console, table = _table(*schemes, *keys, "seeds", *columns, *counters)
+    console, table = ruled(*schemes, *keys, "seeds", *columns, *counters)
     for row in rows:
         table.add_row(
             *([row.scheme] if row.scheme is not None else []),
@@ -153,7 +153,7 @@ def _print_ratios(console: "Console", ratios: Sequence[comparing.Ratio], keys: l
         f"FCT against that of {ratios[0].to}: geometric mean over paired seeds"
         f" ({100 * stats.LEVEL:g} % confidence interval, in %)"
     )
-    _, table = _table("scheme", *keys, "pairs", *map(heading, comparing.STATISTICS))
+    _, table = ruled("scheme", *keys, "pairs", *map(heading, comparing.STATISTICS))
     groups: dict[tuple[str, comparing.Point], list[comparing.Ratio]] = {}
     for ratio in ratios:
         groups.setdefault((ratio.scheme, ratio.point), []).append(ratio)
@@ -196,7 +196,7 @@ def print_bench(found: Sequence[dict[str, Any]]) -> None:
         "CPU",
         "peak memory",
     )
-    console, table = _table("benchmark", *columns)
+    console, table = ruled("benchmark", *columns)
     for row in found:
         each = row["ns_per_packet_hop"]
         table.add_row(
@@ -218,7 +218,7 @@ def print_rows(rows: Sequence[dict[str, Any]]) -> None:
 
 def print_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Columns and their rows, as a table."""
-    console, table = _table(*columns)
+    console, table = ruled(*columns)
     for row in rows:
         table.add_row(*map(_cell, row))
     console.print(table)
@@ -322,7 +322,7 @@ def _speed(summary: dict[str, Any], wall_s: float) -> str:
     return f"{hops:,} packet-hops{each}, {summary['events']:,} events, {wall_s:.2f} s"
 
 
-def _table(first: str, *others: str) -> tuple["Console", Any]:
+def ruled(first: str, *others: str) -> tuple["Console", Any]:
     from rich import box
     from rich.table import Table
 

@@ -81,6 +81,9 @@ def small(commands: str) -> str:
     commands = re.sub(
         r"switchbed sweep (?!scenarios/)", "switchbed sweep --set flows=50 ", commands
     )
+    commands = re.sub(
+        r"switchbed tune (\S+)", r"switchbed tune \1 --seeds 5 --set flows=80 --rtt 90us", commands
+    )
     for name in re.findall(r"-m switchbed\.papers\.figures (\S+)\n", commands):
         assert name in figures.FIGURES  # test_figures.py draws each
     commands = re.sub(r"^.*-m switchbed\.papers\.figures .*\n", "", commands, flags=re.M)

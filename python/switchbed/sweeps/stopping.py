@@ -89,18 +89,19 @@ class Rule:
         return max(stats.seeds_needed(values, self.precision), len(group) + 1)
 
 
-def figure(summary: Mapping[str, Any], metric: str) -> float | None:
-    """A figure of a summary by its dotted name; `None` where the run has none."""
+def figure(summary: Mapping[str, Any], metric: str, option: str = "--metric") -> float | None:
+    """A figure of a summary by its dotted name, which an option gave; `None` where the run has
+    none."""
     value: Any = summary
     for part in metric.split("."):
         if value is None:
             return None
         if not isinstance(value, Mapping) or part not in value:
             has = f"; there are {', '.join(value)}" if isinstance(value, Mapping) else ""
-            raise Mistake(f"--metric {metric}: a summary has no {part} there{has}")
+            raise Mistake(f"{option} {metric}: a summary has no {part} there{has}")
         value = value[part]
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Mistake(f"--metric {metric}: is no number; such as fct.small.p99_us is")
+        raise Mistake(f"{option} {metric}: is no number; such as fct.small.p99_us is")
     return float(value)

@@ -162,20 +162,20 @@ def run(
     try:
         with engine, progress.bar(found, quiet=quiet) as meter:
             while todo and found.stopped_by is None:
-                _round(todo, found, engine, meter, retry)
+                enter(todo, found, engine, meter, retry)
                 todo = [] if rule is None else list(_more(plans, found, rule))
         # What stopped it is what to say: a disk that is full has no room for the table either.
         if found.entries and not isinstance(found.stopped_by, Mistake):
-            archive.write_sweep(name, _rows(found))
+            archive.write_sweep(name, rows(found))
     finally:
         archive.sweep()
     return found
 
 
-def _round(
+def enter(
     plans: list[Plan], found: SweepResult, engine: Engine, meter: progress.Bar, retry: bool
 ) -> None:
-    """Runs those of the plans that are missing, and enters all of them."""
+    """A round: runs those of the plans that are missing, and enters all of them."""
     archive = found.archive
     jobs = [Job(key.of(plan), plan) for plan in plans]
     # Two combinations may come to the same run.
@@ -223,7 +223,8 @@ def _more(plans: Plans, found: SweepResult, rule: Rule) -> Iterator[Plan]:
                 yield plan
 
 
-def _rows(found: SweepResult) -> list[dict[str, Any]]:
+def rows(found: SweepResult) -> list[dict[str, Any]]:
+    """A sweep's table."""
     columns = store.columns([entry.settings for entry in found.entries])
     return [
         {"sweep": found.name, "run": entry.key, "seed": entry.seed}

@@ -1,0 +1,201 @@
+"""What a race ended in: verdicts, one sentence, what it rests on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from switchbed import stats
+from switchbed.tuning.grid import Point
+from switchbed.tuning.guards import Verdict
+from switchbed.tuning.objective import Guard
+
+ADVISED, AS_GOOD, UNTOLD, WORSE, BREAKS, REFUSED = (
+    "advised",
+    "as good",
+    "not separated",
+    "worse",
+    "breaks",
+    "cannot be held",
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A point of the table."""
+
+    point: Point
+    verdict: str
+    why: str = ""
+    """Of `breaks` and `cannot be held`."""
+    blocks: int = 0
+    against: stats.Interval | None = None
+    """Its objective over the leader's, with the race's simultaneous interval."""
+    regret: stats.Interval | None = None
+    """How far it is from a scene's best in its worst scene, as a ratio; over seeds (BCa)."""
+    guards: Mapping[str, Verdict] = field(default_factory=dict)
+    scenes: Sequence[float] = ()
+    """The objective's geometric mean in each scene."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` has it."""
+        return {
+            "settings": dict(self.point.settings),
+            "label": self.point.label,
+            "names": list(self.point.names),
+            "verdict": self.verdict,
+            "why": self.why or None,
+            "blocks": self.blocks,
+            "against_leader": interval(self.against),
+            "worst_regret": interval(self.regret),
+            "guards": {
+                name: {"value": v.mean, "missed_by": _finite(v.over), "surely": v.surely}
+                for name, v in self.guards.items()
+            },
+            "objective": list(self.scenes),
+        }
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """A point on seeds that the race did not see, beside the user's own."""
+
+    point: Point
+    scenes: Sequence[stats.Interval]
+    """The objective in each scene."""
+    ratios: Sequence[stats.Interval]
+    """To the user's own, paired."""
+    overall: stats.Interval
+    """Geometric mean of the scenes' ratios, paired over seeds; the intervals of all that ran on
+    fresh seeds hold together at 95 %."""
+    guards: Mapping[str, float | None]
+    """Each guard's figure, mean over seeds and scenes."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` has it."""
+        return {
+            "settings": dict(self.point.settings),
+            "label": self.point.label,
+            "names": list(self.point.names),
+            "objective": [interval(each) for each in self.scenes],
+            "ratio_to_own": [interval(each) for each in self.ratios],
+            "overall_ratio_to_own": interval(self.overall),
+            "guards": dict(self.guards),
+        }
+
+
+@dataclass(frozen=True)
+class Advice:
+    """All of it."""
+
+    scenario: str
+    scheme: str
+    target: str
+    objective: str
+    guards: Sequence[Guard]
+    delta: float
+    """As a part: 0.05."""
+    scenes: Sequence[str]
+    first: Sequence[str]
+    """What matters more than the setting."""
+    price: str
+    entries: Sequence[Entry]
+    leader: Point
+    advised: Point | None
+    separated: bool
+    """The seeds told enough: nobody who is left is better than the advised by more than delta."""
+    left: Sequence[Point]
+    """Those that are as good, or that the seeds do not tell apart."""
+    fresh: Sequence[Fresh]
+    robust: Sequence[str]
+    """Each scene's own best, and what moves if a workload is left out."""
+    rests_on: Sequence[str]
+    runs: int
+    core_minutes: float
+
+    @property
+    def own(self) -> Point:
+        """The user's setting."""
+        return next(e.point for e in self.entries if "yours" in e.point.names)
+
+    @property
+    def sentence(self) -> str:
+        """The advice."""
+        own, many = self.own, len(self.left) > 1
+        near = f"within {100 * self.delta:g} %"
+        reach = f"{self.left[0].label} to {self.left[-1].label}" if many else self.left[0].label
+        if self.advised is None:
+            return self._untold(own, reach)
+        if self.advised == own:
+            return (
+                f"Keep {own.label}: no other setting is better by more than {100 * self.delta:g} %."
+            )
+        if own in self.left:
+            return (
+                f"Yours, {own.label}, is as good as any {near} ({reach} are); "
+                f"{self.advised.label} is in the middle of them."
+            )
+        rest = f" ({reach} are as good {near})" if many else ""
+        return f"Take {self.advised.label}{rest}; yours, {own.label}, {self._fault(own)}."
+
+    def _untold(self, own: Point, reach: str) -> str:
+        """Where seeds or budget ended before the question did: no winner is named."""
+        what = f"The seeds do not tell {len(self.left)} settings apart ({reach})"
+        lead = next((f.overall for f in self.fresh if f.point == self.leader), None)
+        if lead is not None and lead.high is not None and lead.low is not None and lead.high < 1:
+            return (
+                f"{what}. Yours, {own.label}, is none of the best: on fresh seeds "
+                f"{self.leader.label} has {lead.estimate:.2f} times its {self.objective} "
+                f"({lead.low:.2f} to {lead.high:.2f})."
+            )
+        if own in self.left:
+            return f"{what}; nothing here shows that yours, {own.label}, is worse: keep it."
+        fault = f"yours, {own.label}, {self._fault(own)}"
+        return f"{what}; {fault}. More --budget or --seeds may tell more."
+
+    def _fault(self, point: Point) -> str:
+        entry = next(e for e in self.entries if e.point == point)
+        if entry.verdict in (BREAKS, REFUSED):
+            return f"{entry.verdict} {entry.why}".strip()
+        return "is worse"
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` has it."""
+        return {
+            "scenario": self.scenario,
+            "scheme": self.scheme,
+            "target": self.target,
+            "objective": self.objective,
+            "guards": [str(guard) for guard in self.guards],
+            "delta": self.delta,
+            "scenes": list(self.scenes),
+            "first": list(self.first),
+            "price": self.price,
+            "sentence": self.sentence,
+            "advised": None if self.advised is None else dict(self.advised.settings),
+            "leader": dict(self.leader.settings),
+            "separated": self.separated,
+            "left": [dict(point.settings) for point in self.left],
+            "points": [entry.to_json() for entry in self.entries],
+            "fresh": [entry.to_json() for entry in self.fresh],
+            "robust": list(self.robust),
+            "rests_on": list(self.rests_on),
+            "runs": self.runs,
+            "core_minutes": self.core_minutes,
+        }
+
+
+def interval(found: stats.Interval | None) -> dict[str, Any] | None:
+    """An interval as JSON."""
+    if found is None:
+        return None
+    return {
+        "estimate": found.estimate,
+        "low": None if found.low is None else _finite(found.low),
+        "high": None if found.high is None else _finite(found.high),
+        "n": found.n,
+        "level": found.level,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) != float("inf") else None

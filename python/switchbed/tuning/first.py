@@ -1,0 +1,129 @@
+"""What is said before the setting: what matters more, and what the advice rests on."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from switchbed import quantity
+from switchbed._native import Mistake
+from switchbed.scenario import Scenario
+from switchbed.tuning.grid import Link
+from switchbed.tuning.target import Target
+
+TIMER = 0.05
+"""A floor of the retransmission timer that is long beside any data-centre's round trip."""
+SECTIONS = ("topology", "switch", "host", "transport")
+
+
+def link(scenario: Mapping[str, Any], rtt: str | None) -> Link:
+    """A host's link, and the round trip between the hosts furthest apart with nothing on the way,
+    by a probe as long as a packet unless it is given."""
+    topology = scenario["topology"]
+    rate = quantity.rate(topology.get("host_rate") or topology["rate"])
+    mtu = quantity.size(scenario["host"]["mtu"])
+    return Link(rate, quantity.time(rtt) if rtt else _probed(scenario, mtu), mtu)
+
+
+def _probed(scenario: Mapping[str, Any], mtu: int) -> float:
+    plain = {section: scenario[section] for section in SECTIONS if section in scenario}
+    plain["scheme"] = {"name": "none"}
+    plain["switch"] = {**scenario["switch"], "queues": 1, "strict": 0, "quantum": "1pkt"}
+    for key in ("asic", "quantum"):
+        plain["switch"].pop(key, None)
+    try:
+        made = Scenario(plain | {"traffic": [_probe(_hosts(scenario["topology"]) - 1, mtu)]})
+        found = made.run().summary()["probes"][0]["p50_us"]
+    except (Mistake, IndexError, KeyError) as error:
+        raise Mistake(f"--rtt: must be given, for none could be measured: {error}") from error
+    return float(found) / 1e6
+
+
+def _probe(last: int, mtu: int) -> dict[str, Any]:
+    return {
+        "kind": "probe",
+        "from": "0",
+        "to": last,
+        "every": "1ms",
+        "stop": "5ms",
+        "size": f"{mtu}B",
+    }
+
+
+def _hosts(topology: Mapping[str, Any]) -> int:
+    sizes = {
+        "star": lambda t: t["hosts"],
+        "dumbbell": lambda t: t["left"] + t["right"],
+        "parking-lot": lambda t: t["switches"] * t["hosts_per_switch"],
+        "leaf-spine": lambda t: t["leaves"] * t["hosts_per_leaf"],
+        "fat-tree": lambda t: t["k"] ** 3 // 4,
+    }
+    return int(sizes[topology["kind"]](topology))
+
+
+def said(
+    scenario: Mapping[str, Any], held: Target, pilot: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """What moves tails more than any threshold does, as this scenario has it; `pilot` are runs of
+    the user's own setting."""
+    transport, switch = scenario["transport"], scenario["switch"]
+    lines = []
+    drops = switch.get("unmarkable", "drop") == "drop"
+    lost = _mean(pilot, "drops_by_reason", "not_ecn_capable")
+    wred = "" if held.is_sim else f" on {held.name}"
+    if not transport.get("ecn", True):
+        lines.append(
+            "transport.ecn is false: whatever is to be marked is dropped. Turning ECN on at the "
+            "hosts comes before any threshold."
+        )
+    elif not transport.get("ecn_acks", True) and drops:
+        lines.append(
+            f"ACKs are not ECN-capable (transport.ecn_acks = false) and are dropped where data is "
+            f"marked{wred}: {lost:,.0f} packets a run. It moves small flows' p99 more than any "
+            "threshold: let hosts send them ECN-capable (Linux's DCTCP does), let the switch pass "
+            'them (switch.unmarkable = "pass": on SONiC wred_green_enable = false where the '
+            "chip marks then, as Nvidia's do), or give ACKs a class without WRED."
+        )
+    elif drops:
+        lines.append(
+            "Here ACKs are ECN-capable (transport.ecn_acks = true, as Linux's DCTCP sends them). "
+            "Hosts that send others lose them where data is marked, which costs small flows' p99 "
+            "more than any threshold saves: check with --set transport.ecn_acks=false."
+        )
+    floor = quantity.time(transport["rto_min"])
+    timeouts = _mean(pilot, "timeouts")
+    if timeouts >= 1 and floor >= TIMER:
+        lines.append(
+            f"{timeouts:,.3g} retransmission timeouts a run, each at least transport.rto_min = "
+            f"{quantity.us(floor)}: a tail of that length is the timer's. Lower it at the hosts "
+            "(ip route … rto_min 5ms) before the threshold."
+        )
+    full = _mean(pilot, "drops_by_reason", "full")
+    if full >= 1:
+        lines.append(
+            f"{full:,.0f} packets a run find the buffer full with your setting: no threshold "
+            "replaces memory, or a smaller initial window."
+        )
+    return lines
+
+
+def rests_on(scenario: Mapping[str, Any], used: Link, blocks: int, fresh: int) -> list[str]:
+    """The assumptions."""
+    host, transport = scenario["host"], scenario["transport"]
+    return [
+        f"hosts: {host.get('profile', 'none')}, {transport['kind']}, rto_min "
+        f"{quantity.us(quantity.time(transport['rto_min']))}",
+        f"C = {quantity.gbps(used.rate)}, empty RTT {quantity.us(used.rtt)}: C·RTT = "
+        f"{quantity.kb(used.product)}",
+        f"{blocks} paired seeds in the race, {fresh} fresh ones in the report; all intervals of "
+        "the race hold together at 95 %",
+    ]
+
+
+def _mean(runs: Sequence[Mapping[str, Any]], *path: str) -> float:
+    values = []
+    for run in runs:
+        value: Any = run
+        for part in path:
+            value = value[part]
+        values.append(float(value))
+    return math.fsum(values) / len(values) if values else 0.0

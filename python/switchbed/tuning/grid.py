@@ -1,0 +1,283 @@
+"""The points of a race: a grid of parameters, with published settings and the user's own."""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from switchbed import library, quantity
+from switchbed._native import Mistake
+
+STEPS = 13
+"""Thresholds of a grid: C·RTT·λ, λ from 1/8 to 8 in steps of √2."""
+RAMP_STEPS = 7
+"""Beginnings of a ramp, in steps of 2."""
+RATIOS = (2, 4)
+CHANCES = (0.05, 0.2, 1.0)
+ALPHAS = tuple(2.0**n for n in range(-4, 4))
+
+MAIN = {
+    "per-queue": "threshold",
+    "per-queue-min": "threshold",
+    "per-queue-dq": "threshold",
+    "per-port": "threshold",
+    "per-pool": "threshold",
+    "mq-ecn": "threshold",
+    "e-ecn": "threshold",
+    "tcn": "threshold",
+    "cedm": "k1",
+    "codel": "target",
+    "pie": "target",
+}
+"""The parameter that one asks about."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a threshold is in proportion to."""
+
+    rate: int
+    """Of a host's link, bits per second."""
+    rtt: float
+    """Of the empty network, seconds."""
+    mtu: int
+
+    @property
+    def product(self) -> float:
+        """C·RTT in bytes."""
+        return self.rate * self.rtt / 8
+
+
+@dataclass(frozen=True)
+class Published:
+    """A setting that somebody published."""
+
+    name: str
+    kmin: float
+    """Bytes."""
+    kmax: float
+    chance: float
+
+    @property
+    def is_step(self) -> bool:
+        """It has one threshold."""
+        return self.kmin == self.kmax
+
+
+def published(link: Link) -> list[Published]:
+    """What the field uses at this rate. Those in proportion to the rate are so by their authors."""
+    scale = link.rate / 10e9
+    packets = 65 if link.rate >= 10**10 else 20 if link.rate >= 10**9 else None
+    found = [
+        Published("HPCC's DCTCP (30 KB per 10 Gbps)", 30e3 * scale, 30e3 * scale, 1.0),
+        Published(
+            "HPCC's DCQCN (100/400 KB at 25 Gbps)", 100e3 * scale / 2.5, 400e3 * scale / 2.5, 0.2
+        ),
+        Published("DCQCN as often quoted (5/200 KB, 1 %)", 5e3, 200e3, 0.01),
+        Published("SONiC's templates (1/2 MiB, 5 %)", 2.0**20, 2.0**21, 0.05),
+    ]
+    if packets is not None:
+        k = float(packets * link.mtu)
+        found.insert(0, Published(f"DCTCP ({packets} packets)", k, k, 1.0))
+    return found
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting."""
+
+    settings: Mapping[str, Any] = field(compare=False)
+    """By keys of a scenario, as a file has them."""
+    place: tuple[float, ...]
+    """The same as numbers: bytes, seconds or none."""
+    names: tuple[str, ...] = field(default=())
+    """`yours`, or who published it."""
+
+    @property
+    def label(self) -> str:
+        """For people: `30 KB`, `30 KB / 120 KB / 5 %`."""
+        parts = [_word(key, each) for key, each in self.settings.items()]
+        return " / ".join(part for part in parts if part)
+
+
+def _word(key: str, value: Any) -> str:
+    text = str(value)
+    if text.endswith("B") and text[:-1].isdigit():
+        return quantity.kb(int(text[:-1]))
+    if text.endswith("ns") and text[:-2].isdigit():
+        return quantity.us(int(text[:-2]) / 1e9)
+    if key.endswith((".weight", ".spacing")):
+        return ""
+    if isinstance(value, float) and key.endswith("pmax"):
+        return f"{100 * value:g} %"
+    return f"{value:g}" if isinstance(value, float) else text
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Points in order, those of one number from small to large."""
+
+    keys: tuple[str, ...]
+    points: tuple[Point, ...]
+
+    @property
+    def own(self) -> int:
+        """The user's."""
+        return next(i for i, point in enumerate(self.points) if "yours" in point.names)
+
+
+Round = Callable[[int], int]
+"""A threshold in bytes as the target holds it."""
+
+
+def build(scenario: Mapping[str, Any], wanted: Sequence[str], link: Link, hold: Round) -> Grid:
+    """The grid of `--param` options, or of the scheme's main parameter. `scenario` is resolved."""
+    scheme = scenario["scheme"]["name"]
+    if not wanted and scheme == "red":
+        return _ramps(scenario, link, hold)
+    if not wanted and scheme not in MAIN:
+        raise Mistake(
+            f"scheme.name is {scheme}: it has no parameter that is tuned unless one is named: "
+            "--param KEY, or --param KEY=VALUE,VALUE"
+        )
+    axes = [_axis(scenario, text, link, hold) for text in wanted or (MAIN[scheme],)]
+    keys = tuple(axis.key for axis in axes)
+    if len(set(keys)) < len(keys):
+        raise Mistake("--param: names a parameter twice")
+    points = [
+        Point(dict(zip(keys, (v.value for v in each), strict=True)), tuple(v.place for v in each))
+        for each in itertools.product(*(axis.values for axis in axes))
+    ]
+    own = Point(
+        dict(zip(keys, (a.own.value for a in axes), strict=True)),
+        tuple(a.own.place for a in axes),
+        ("yours",),
+    )
+    extra = [own]
+    if len(axes) == 1 and axes[0].is_size and keys[0].endswith(".threshold"):
+        for each in published(link):
+            if each.is_step:
+                k = hold(round(each.kmin))
+                extra.append(Point({keys[0]: quantity.bytes_of(k)}, (float(k),), (each.name,)))
+    return Grid(keys, _merged([*extra, *points]))
+
+
+def _ramps(scenario: Mapping[str, Any], link: Link, hold: Round) -> Grid:
+    """WRED's: where it begins, where it ends, and how likely a mark is there."""
+    keys = tuple(f"scheme.params.{name}" for name in ("kmin", "kmax", "pmax"))
+    params = scenario["scheme"]["params"]
+
+    def point(low: float, high: float, chance: float, *names: str) -> Point:
+        k, most = hold(round(low)), hold(round(high))
+        values = (quantity.bytes_of(k), quantity.bytes_of(most), chance)
+        return Point(dict(zip(keys, values, strict=True)), (float(k), float(most), chance), names)
+
+    top = quantity.size(params["kmax"])
+    bottom = quantity.size(params["kmin"]) if "kmin" in params else top // 2
+    points = [point(bottom, top, float(params["pmax"]), "yours")]
+    points += [point(p.kmin, p.kmax, p.chance, p.name) for p in published(link)]
+    for low in _around(link.product, RAMP_STEPS, 2):
+        if low < link.mtu:
+            continue
+        points.append(point(low, low, 1.0))
+        points += [point(low, low * r, c) for r in RATIOS for c in CHANCES]
+    return Grid(keys, _merged(points))
+
+
+def _merged(points: Sequence[Point]) -> tuple[Point, ...]:
+    """Each place once, with all its names."""
+    found: dict[tuple[float, ...], Point] = {}
+    for point in points:
+        known: Point | None = found.get(point.place)
+        named = (*known.names, *point.names) if known else point.names
+        found[point.place] = replace(known or point, names=named)
+    return tuple(found[place] for place in sorted(found))
+
+
+@dataclass(frozen=True)
+class _Value:
+    value: Any
+    place: float
+
+
+@dataclass(frozen=True)
+class _Axis:
+    key: str
+    own: _Value
+    values: list[_Value]
+    is_size: bool
+
+
+def _axis(scenario: Mapping[str, Any], text: str, link: Link, hold: Round) -> _Axis:
+    """`threshold`, `switch.alpha` or `threshold=20KB,40KB`."""
+    name, _, listed = text.partition("=")
+    key, takes = _key(scenario, name.strip())
+    own = _own(scenario, key)
+    make = _reader(takes, link, hold)
+    if own is None:
+        raise Mistake(f"--param {name}: the scenario has no {key}: give it one, to compare with")
+    if listed:
+        values = [make(part.strip(), name) for part in listed.split(",")]
+    elif takes.startswith("a size"):
+        sizes = (hold(round(k)) for k in _around(link.product, STEPS, math.sqrt(2)))
+        values = [make(quantity.bytes_of(k), name) for k in sizes if k >= link.mtu]
+    elif takes.startswith("a time"):
+        values = [make(_ns(t), name) for t in _around(link.rtt, STEPS, math.sqrt(2))]
+    elif key == "switch.alpha":
+        values = [_Value(alpha, alpha) for alpha in ALPHAS]
+    else:
+        raise Mistake(f"--param {name}: takes {takes}: say which, as --param {name}=VALUE,VALUE")
+    # The user's own stays as it is, even where the target would round it.
+    plain = _reader(takes, link, lambda k: k)
+    return _Axis(key, plain(own, name), values, takes.startswith("a size"))
+
+
+def _key(scenario: Mapping[str, Any], name: str) -> tuple[str, str]:
+    """The key that is meant, and what it takes."""
+    scheme = scenario["scheme"]["name"]
+    listed = [s["parameters"] for s in library.schemes() if s["name"] == scheme]
+    params = {p["name"]: p["takes"] for parameters in listed for p in parameters}
+    short = name.removeprefix("scheme.params.")
+    if short in params:
+        return f"scheme.params.{short}", str(params[short])
+    if name in ("alpha", "switch.alpha"):
+        return "switch.alpha", "a number"
+    if name in ("buffer", "switch.buffer", "pool", "switch.pool"):
+        return f"switch.{name.removeprefix('switch.')}", "a size"
+    has = ", ".join([*params, "switch.alpha", "switch.buffer", "switch.pool"])
+    raise Mistake(f"--param {name}: {scheme} has no such parameter; there are {has}")
+
+
+def _own(scenario: Mapping[str, Any], key: str) -> Any:
+    value: Any = scenario
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _reader(takes: str, link: Link, hold: Round) -> Callable[[Any, str], _Value]:
+    def read(value: Any, name: str) -> _Value:
+        try:
+            if takes.startswith("a size"):
+                count = hold(quantity.size(value, link.mtu))
+                return _Value(quantity.bytes_of(count), float(count))
+            if takes.startswith("a time"):
+                return _Value(_ns(quantity.time(value)), quantity.time(value))
+            if takes.startswith(("a number", "a whole number")):
+                number = int(value) if takes.startswith("a whole") else float(value)
+                return _Value(number, float(number))
+        except (Mistake, ValueError):
+            raise Mistake(f"--param {name}: {value!r} is not {takes}") from None
+        raise Mistake(f"--param {name}: takes {takes}, which has no order to tune by")
+
+    return read
+
+
+def _ns(seconds: float) -> str:
+    return f"{round(seconds * 1e9)}ns"
+
+
+def _around(middle: float, steps: int, ratio: float) -> list[float]:
+    half = steps // 2
+    return [middle * ratio ** (i - half) for i in range(steps)]

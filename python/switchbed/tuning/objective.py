@@ -1,0 +1,93 @@
+"""What is to be small, and what must not be broken on the way: figures of the summary."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from switchbed._native import Mistake
+from switchbed.sweeps.stopping import figure
+
+FEW = 1000
+"""Values that a run's 99th percentile needs: of fewer it rests on a handful."""
+DEFAULT = "fct.small.p99_us"
+GUARD = "slowdown.large.mean<=1.05*best"
+"""What large flows may lose for small ones."""
+FORM = re.compile(
+    r"\s*([\w.]+)\s*(<=|>=|=)\s*(?:([\d.eE+-]+)\s*(?:\*\s*(best|own))?|(best|own))\s*"
+)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A figure that is to be small, and positive."""
+
+    metric: str
+
+    @property
+    def is_tail(self) -> bool:
+        """Whether it rests on few flows."""
+        return self.metric.rpartition(".")[2].startswith(("p95", "p99"))
+
+    def of(self, summary: Mapping[str, Any]) -> float:
+        """Its value, which every run must have."""
+        value = figure(summary, self.metric, "--objective")
+        if value is None:
+            raise Mistake(
+                f"--objective {self.metric}: a run has none; name a figure that its summary has, "
+                "such as fct.all.mean_us, or let more flows run"
+            )
+        if value <= 0:
+            raise Mistake(
+                f"--objective {self.metric}: is {value:g} in a run, and ratios need what is above "
+                "nought; such a figure makes a --guard"
+            )
+        return value
+
+    def check(self, summary: Mapping[str, Any], flows: int | None) -> None:
+        """Refuses a 99th percentile of few flows."""
+        kind, _, last = self.metric.rpartition(".")
+        group: Any = summary
+        for part in kind.split("."):
+            group = group.get(part) if isinstance(group, Mapping) else None
+        n = group.get("n") if isinstance(group, Mapping) else None
+        if last.startswith("p99") and isinstance(n, int) and n < FEW:
+            more = f" (flows={_up(flows * FEW / n)} would do)" if flows and n else ""
+            raise Mistake(
+                f"--objective {self.metric}: a run's rests on {n} flows, and {FEW:,} are needed"
+                f"{more}; or take a mean"
+            )
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A bound on a figure of the summary."""
+
+    metric: str
+    sign: str
+    number: float
+    of: str | None
+    """`best` of the grid or the user's `own` setting, of which `number` is a factor."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """`drops=0`, `slowdown.large.mean<=1.05*best`, `goodput_bps>=0.99*own`."""
+        found = FORM.fullmatch(text)
+        try:
+            if found is None:
+                raise ValueError
+            return cls(found[1], found[2], float(found[3] or 1), found[4] or found[5])
+        except ValueError:
+            raise Mistake(
+                f"--guard {text}: such as drops=0, slowdown.large.mean<=1.05*best or "
+                "goodput_bps>=0.99*own is needed"
+            ) from None
+
+    def __str__(self) -> str:
+        whose = "" if self.of is None else f"*{self.of}"
+        return f"{self.metric}{self.sign}{self.number:g}{whose}"
+
+
+def _up(flows: float) -> int:
+    step = 10 ** max(0, len(str(int(flows))) - 2)
+    return int(-(-flows // step) * step)

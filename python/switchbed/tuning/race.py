@@ -1,0 +1,234 @@
+"""A race of points over blocks of paired seeds: who is out, and when the seeds have told enough.
+
+It knows numbers alone. A response is the logarithm of what is to be small (an FCT, say), of a
+point, in a scene (a workload at a load), under a seed; a block is all scenes of one seed. All
+points of a block met the same flows, so differences are paired and have Student's interval.
+
+Intervals hold all at once (Bonferroni): over the comparisons of a look, and over all looks, of
+which look r spends 6/(π²r²) of the error. What must not happen is that the best point is put
+out ("worse" means: not the best). This concerns its differences to whoever leads then, one of
+k - 1 others; so with one scene (or weights, which make one number of all) k - 1 comparisons count,
+and with regrets all pairs in every scene. Nobody goes out on a mean alone.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Against:
+    """A point's response less the leader's, on the logarithm: below nought it is better."""
+
+    estimate: float
+    low: float
+    high: float
+    blocks: int
+
+
+@dataclass
+class Race:
+    """`responses[point][scene]` is a list over blocks; a point that is out gets no more of them."""
+
+    points: int
+    scenes: int
+    delta: float
+    """On the logarithm: what is less than this apart counts as equal."""
+    weights: Sequence[float] | None = None
+    """Of the scenes: the objective is their weighted mean. `None`: the worst regret, that is how
+    far a point is from a scene's best in the scene where it is furthest."""
+    level: float = LEVEL
+    also: int = 0
+    """Intervals of others that shall hold at once with these: guards'."""
+    live: set[int] = field(default_factory=set)
+    leader: int = 0
+    against: dict[int, Against] = field(default_factory=dict)
+    """What the last look said of each point."""
+    looks: int = 0
+
+    def __post_init__(self) -> None:
+        self.live = set(range(self.points))
+        self._responses: list[list[list[float]]] = [
+            [[] for _ in range(self.scenes)] for _ in range(self.points)
+        ]
+
+    def add(self, point: int, block: Sequence[float]) -> None:
+        """One block more of a point: a response a scene."""
+        for scene, value in enumerate(block):
+            self._responses[point][scene].append(value)
+
+    def blocks(self, point: int) -> int:
+        """How many it has."""
+        return len(self._responses[point][0])
+
+    def look(self, kept: Sequence[bool] | None = None) -> None:
+        """Puts out who is surely worse than the leader: the best of the live points by what is
+        known, among those that keep the guards (`kept`), if any does."""
+        self.looks += 1
+        keep = [True] * self.points if kept is None else kept
+        self.leader = self._lead([p for p in self.live if keep[p]] or list(self.live))
+        self.against = self._judge(self.leader, self.share())
+        if keep[self.leader]:
+            self.live -= {p for p in self.live if self.against[p].low > 0}
+
+    def drop(self, point: int) -> None:
+        """It is out for another reason: it surely breaks a guard."""
+        self.live.discard(point)
+
+    def share(self) -> float:
+        """The error that an interval of this look may have."""
+        look = (1 - self.level) * 6 / (math.pi * max(self.looks, 1)) ** 2
+        return look / max(1, self._comparisons() + self.also)
+
+    @property
+    def over(self) -> bool:
+        """Nobody who is left can still be better than the leader by more than delta."""
+        others = self.live - {self.leader}
+        return all(self.against[p].low > -self.delta for p in others)
+
+    def regret(self, point: int, blocks: Sequence[int] | None = None) -> float:
+        """Its objective: worst regret, or the weighted mean's distance from the best's; over the
+        live points' common blocks, or some of them."""
+        among = sorted(self.live | {point})
+        shared = min(map(self.blocks, among))
+        chosen = list(range(shared)) if blocks is None else list(blocks)
+        means = np.array([self._array(p)[:, chosen].mean(axis=1) for p in among])
+        if self._one:
+            means = means @ self._weights[:, None]
+        gaps = (means - means.min(axis=0)).max(axis=1)
+        return float(gaps[among.index(point)])
+
+    def alone(self, scene: int) -> int:
+        """The point that would lead if there were only this scene."""
+        return min(self.live, key=lambda p: float(np.mean(self._responses[p][scene])))
+
+    def without(self, scenes: Sequence[int]) -> int:
+        """The point that would lead without these scenes."""
+        left = [s for s in range(self.scenes) if s not in scenes]
+        race = Race(self.points, len(left), self.delta, self._of(left), self.level)
+        race.live = set(self.live)
+        race._responses = [[self._responses[p][s] for s in left] for p in range(self.points)]
+        return race._lead(sorted(race.live))
+
+    def further(self) -> int:
+        """How many blocks more it will take, as far as the present spreads tell: the most that
+        any live point needs until its interval lies above nought or above -delta."""
+        need = 0
+        for point in self.live - {self.leader}:
+            found = self.against[point]
+            room = max(found.estimate, found.estimate + self.delta, self.delta / 2)
+            reach = found.estimate - found.low
+            if found.low > -self.delta or not reach:
+                continue
+            need = max(need, math.ceil(found.blocks * (reach / room) ** 2) - found.blocks)
+        return need
+
+    # How points differ.
+
+    @property
+    def _one(self) -> bool:
+        return self.scenes == 1 or self.weights is not None
+
+    @property
+    def _weights(self) -> "NDArray[float64]":
+        weights = np.array(self.weights if self.weights is not None else [1.0], dtype=float)
+        found: NDArray[float64] = weights / weights.sum()
+        return found
+
+    def _of(self, scenes: Sequence[int]) -> list[float] | None:
+        return None if self.weights is None else [self.weights[s] for s in scenes]
+
+    def _comparisons(self) -> int:
+        if self._one:
+            return self.points - 1
+        return self.scenes * self.points * (self.points - 1) // 2
+
+    def _array(self, point: int) -> "NDArray[float64]":
+        return np.array(self._responses[point], dtype=float)
+
+    def _lead(self, among: Sequence[int]) -> int:
+        shared = min(map(self.blocks, among))
+        means = np.array([self._array(p)[:, :shared].mean(axis=1) for p in among])
+        if self._one:
+            return among[int((means @ self._weights).argmin())]
+        return among[int((means - means.min(axis=0)).max(axis=1).argmin())]
+
+    def _judge(self, leader: int, error: float) -> dict[int, Against]:
+        """Of every point its difference to the leader: one number, or by regrets."""
+        lead = self._array(leader)
+        low, middle, high = (np.zeros((self.points, self.scenes)) for _ in range(3))
+        found: dict[int, Against] = {}
+        for point in range(self.points):
+            shared = min(self.blocks(point), lead.shape[1])
+            gaps = self._array(point)[:, :shared] - lead[:, :shared]
+            if self._one:
+                gaps = self._weights[None, :] @ gaps
+            mean, reach = _student(gaps, error)
+            if self._one:
+                ends = (float(mean[0]), float(mean[0] - reach[0]), float(mean[0] + reach[0]))
+                found[point] = Against(*ends, shared)
+            else:
+                low[point], middle[point], high[point] = mean - reach, mean, mean + reach
+        if not self._one:
+            for point in range(self.points):
+                ends = _regrets(point, low, middle, high)
+                found[point] = Against(*ends, min(self.blocks(point), lead.shape[1]))
+        found[leader] = Against(0.0, 0.0, 0.0, lead.shape[1])
+        return found
+
+
+def _regrets(
+    point: int, low: "NDArray[float64]", middle: "NDArray[float64]", high: "NDArray[float64]"
+) -> tuple[float, float, float]:
+    """A point's worst regret less the leader's, from its differences d to the leader in each scene
+    (rows: points; the leader's own is nought). The leader's regret a in a scene is the most that
+    another is below it there; the point's is a + d. So the difference of the worst is
+    max(a + d) - max(a), whose bounds over all that the intervals allow are found scene by scene:
+    it falls with a of the leader's worst scene, and rises with a of the others."""
+    least, most = np.maximum(0, -high.min(axis=0)), np.maximum(0, -low.min(axis=0))
+    regret = np.maximum(0, -middle.min(axis=0))
+    estimate = float((regret + middle[point]).max() - regret.max())
+    scenes = range(low.shape[1])
+    below = []
+    for worst in scenes:
+        if most[worst] < least.max():
+            continue  # cannot be the leader's worst
+        rest = [least[s] + low[point, s] for s in scenes if s != worst]
+        below.append(max(low[point, worst], max(rest, default=-math.inf) - most[worst]))
+    # max(a + d) - max(a) is never above the largest d.
+    return estimate, float(min(below)), float(high[point].max())
+
+
+def _student(
+    gaps: "NDArray[float64]", error: float
+) -> tuple["NDArray[float64]", "NDArray[float64]"]:
+    """Means of rows and how far their two-sided intervals reach."""
+    n = gaps.shape[1]
+    mean = gaps.mean(axis=1)
+    if n < 2:
+        return mean, np.full_like(mean, math.inf)
+    return mean, quantile(n - 1, error) * gaps.std(axis=1, ddof=1) / math.sqrt(n)
+
+
+@cache
+def quantile(freedom: int, error: float) -> float:
+    """Student's, two-sided."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 1 - error / 2))
+
+
+def middle(points: Sequence[float]) -> int:
+    """Which of these is next to the geometric middle of their range."""
+    goal = (math.log(min(points)) + math.log(max(points))) / 2
+    return min(range(len(points)), key=lambda i: abs(math.log(points[i]) - goal))

@@ -1,0 +1,91 @@
+"""An advice for people."""
+
+from typing import TYPE_CHECKING
+
+from switchbed import stats
+from switchbed.report import ruled
+from switchbed.terminal import say
+from switchbed.tuning.advice import BREAKS, REFUSED, Advice, Entry, Fresh
+
+if TYPE_CHECKING:
+    from switchbed.console import Console
+
+
+def show(found: Advice) -> None:
+    """What matters first, then the advice, then what it rests on."""
+    if found.first:
+        say("Before the setting:")
+        for line in found.first:
+            say(f"  {line}")
+        say()
+    console = _entries(found)
+    _fresh(console, found)
+    say(found.sentence)
+    say()
+    for line in (*found.robust, *found.rests_on):
+        say(line)
+    say(f"{found.runs:,} runs, {found.core_minutes:.3g} core-minutes in this call")
+
+
+def _entries(found: Advice) -> "Console":
+    """Every point; the objective is over the leader's."""
+    guards = list(map(str, found.guards))
+    worst = ["worst regret"] if any(entry.regret for entry in found.entries) else []
+    shown = [f"{found.objective} / leader's", *worst]
+    console, made = ruled(f"{found.scheme} on {found.target}", "verdict", "seeds", *shown, *guards)
+    for entry in found.entries:
+        made.add_row(
+            _name(entry.point.label, entry.point.names),
+            f"{entry.verdict} {entry.why}" if entry.verdict == BREAKS else entry.verdict,
+            str(entry.blocks or ""),
+            _ratio(entry.against) if entry.verdict != REFUSED else entry.why,
+            *([_ratio(entry.regret)] if worst else []),
+            *(_guard(entry, guard) for guard in guards),
+        )
+    console.print(made)
+    return console
+
+
+def _fresh(console: "Console", found: Advice) -> None:
+    """What ran on seeds that the race had not seen."""
+    scenes = found.scenes if len(found.scenes) > 1 else ()
+    guards = list(dict.fromkeys(guard.metric for guard in found.guards))
+    mean = "all scenes" if scenes else f"{found.objective}"
+    columns = ["fresh seeds", f"{mean} / yours", *scenes, *guards]
+    console, made = ruled(*columns)
+    for each in found.fresh:
+        made.add_row(
+            _name(each.point.label, each.point.names),
+            _ratio(each.overall),
+            *(_ratio(ratio) for ratio in (each.ratios if scenes else ())),
+            *(_number(each, metric) for metric in guards),
+        )
+    console.print(made)
+
+
+def _name(label: str, names: tuple[str, ...]) -> str:
+    return f"{label} ({', '.join(names)})" if names else label
+
+
+def _ratio(found: stats.Interval | None) -> str:
+    if found is None:
+        return ""
+    if found.low is None or found.high is None:
+        return f"{found.estimate:.3f}"
+    if found.low == found.high:
+        return f"{found.estimate:.3f}"
+    return f"{found.estimate:.3f} ({_end(found.low)} to {_end(found.high)})"
+
+
+def _end(value: float) -> str:
+    return f"{value:.3f}" if 0.001 <= value < 100 else f"{value:.1g}"
+
+
+def _guard(entry: Entry, name: str) -> str:
+    verdict = entry.guards.get(name)
+    return "" if verdict is None or verdict.mean is None else f"{verdict.mean:.4g}"
+
+
+def _number(each: Fresh, metric: str) -> str:
+    value = each.guards.get(metric)
+    return "" if value is None else f"{value:.4g}"

@@ -1,0 +1,509 @@
+"""The way to an advice: pilot, price, race, fresh seeds."""
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from switchbed import comparing, stats
+from switchbed._native import Mistake
+from switchbed.scenario import Scenario
+from switchbed.sweeps import sweep as sweeps
+from switchbed.sweeps.archive import Archive
+from switchbed.sweeps.engine import Engine
+from switchbed.sweeps.stopping import figure
+from switchbed.sweeps.threads import Threads
+from switchbed.tuning import advice, first, grid, guards, target
+from switchbed.tuning.advice import Advice, Entry, Fresh
+from switchbed.tuning.field import Field, Plans
+from switchbed.tuning.grid import Grid, Point
+from switchbed.tuning.guards import Verdict
+from switchbed.tuning.objective import DEFAULT, GUARD, Guard, Objective
+from switchbed.tuning.race import LEVEL, Race, middle
+from switchbed.tuning.target import Target
+
+PILOT = 5
+"""Seeds before anybody goes out."""
+GROWTH = 2
+"""After a look with n seeds come n/2 more: each look costs some of the error."""
+MANY = 10_000
+SEEDS = 40
+BUDGET = 30.0
+FRESH = 1_000_000
+"""Fresh seeds are so far from the race's."""
+RESAMPLES = 999
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked."""
+
+    params: Sequence[str] = ()
+    objective: str = DEFAULT
+    guards: Sequence[str] | None = None
+    """`None`: the usual one, where it can be measured."""
+    target: str = "sim"
+    budget: float = BUDGET
+    """Minutes of a core, for runs that the store has not."""
+    delta: float | None = None
+    """What counts as equal, as a part. `None`: 5 % of a tail, 1 % of a mean."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """Of scenes, by `load=0.8`: the weighted mean counts then, in place of the worst regret."""
+    seeds: int = SEEDS
+    rtt: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.budget <= 0:
+            raise Mistake(f"--budget {self.budget:g}: so many minutes of a core: above 0")
+        if self.seeds < PILOT:
+            raise Mistake(f"--seeds {self.seeds}: the pilot alone takes {PILOT}")
+        if self.delta is not None and not 0 < self.delta < 1:
+            raise Mistake(f"--delta {self.delta:g}: it must be between 0 and 1, as 5%")
+
+
+def tune(
+    scenario: Scenario | str | os.PathLike[str],
+    *,
+    params: Sequence[str] = (),
+    objective: str = DEFAULT,
+    guards: Sequence[str] | None = None,
+    target: str = "sim",
+    budget: float = BUDGET,
+    delta: float | None = None,
+    weights: Mapping[str, float] | None = None,
+    seeds: int = SEEDS,
+    rtt: str | None = None,
+    store: str | os.PathLike[str] = sweeps.STORE,
+    name: str | None = None,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+) -> Advice:
+    """Which value of a scheme's parameters to take (docs/tune.md): the scenario's `[compare]` lists
+    the workloads, `params` what is tuned (`"threshold"`, `"threshold=20KB,40KB"`), `target` what
+    shall hold it. `budget` is in minutes of a core. Runs are kept in `store`, as a sweep's are: the
+    same call goes on where it was stopped."""
+    given = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
+    asked = Question(params, objective, guards, target, budget, delta, weights or {}, seeds, rtt)
+    called = name or f"tune-{Path(given.name.removeprefix('@')).stem}"
+    return run(
+        lambda settings: given.with_(settings).plans,
+        given.name,
+        asked,
+        Archive(Path(store)),
+        called,
+        engine or Threads(jobs),
+    )
+
+
+def run(
+    plans: Plans,
+    scenario: str,
+    asked: Question,
+    archive: Archive,
+    name: str,
+    engine: Engine,
+    *,
+    quiet: bool = True,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Advice:
+    """What both faces share; `tell` is given the price before the race goes on."""
+    held = target.of(asked.target)
+    kept = Field(plans, archive, name, engine, quiet)
+    with kept:
+        try:
+            return _Tuning(kept, scenario, asked, held, tell).advice()
+        finally:
+            kept.close()
+
+
+class _Tuning:
+    """One race, from grid to advice."""
+
+    def __init__(
+        self,
+        place: Field,
+        scenario: str,
+        asked: Question,
+        held: Target,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.place, self.name, self.asked, self.held, self.tell = (
+            place,
+            scenario,
+            asked,
+            held,
+            tell,
+        )
+        plan = place.plans({})[0]
+        settings = dict(json.loads(plan.settings))
+        if any(map(comparing.is_scheme, settings)):
+            raise Mistake(
+                "[compare] has schemes: tune one at a time, such as by "
+                "--set 'compare.scheme=[\"per-queue\"]' --set scheme=per-queue"
+            )
+        self.scenario: dict[str, Any] = json.loads(plan.scenario)
+        self.objective = Objective(asked.objective)
+        held.check(self.scenario)
+        self.link = first.link(self.scenario, asked.rtt)
+        self.grid: Grid = grid.build(self.scenario, asked.params, self.link, held.hold)
+        place.begin(self.grid.keys)
+        self.refused: dict[Point, str] = {}
+        for point in self.grid.points:
+            why = held.refuses(point, self.link.rate, self.link.mtu)
+            if why is not None:
+                self.refused[point] = why
+        self.points = [p for p in self.grid.points if p not in self.refused or "yours" in p.names]
+        if len(self.points) < 2:
+            why = next(iter(self.refused.values()), "there is one")
+            raise Mistake(f"--param: no two points of the grid to compare: {why}")
+        self.own = next(i for i, p in enumerate(self.points) if "yours" in p.names)
+        self.seed = int(self.scenario["run"]["seed"])
+        self.delta = asked.delta or (0.05 if self.objective.is_tail else 0.01)
+        self.guards = [Guard.parse(text) for text in (asked.guards or ())]
+        self.spent = 0.0
+        scenes = len(place.scenes)
+        self.race = Race(len(self.points), scenes, math.log1p(self.delta), self._weights(), LEVEL)
+
+    def advice(self) -> Advice:
+        """All of it in order."""
+        self._price_of_pilot()
+        self._block(list(range(PILOT)))
+        self._usual_guard()
+        self.race.also = len(self.guards) * len(self.points) * len(self.place.scenes)
+        self._look()
+        self._meetable()
+        price = self._price()
+        self.tell(price)
+        self._race()
+        return self._conclude(price)
+
+    # The race.
+
+    def _race(self) -> None:
+        while not self.race.over:
+            n = self.race.blocks(self.race.leader)
+            more = min(max(1, n // GROWTH), self.asked.seeds - n)
+            if more <= 0 or self._cost(len(self.race.live), more) > self._room():
+                return
+            self._block(list(range(n, n + more)))
+            self._look()
+
+    def _block(self, numbers: Sequence[int]) -> None:
+        live = sorted(self.race.live)
+        seeds = [self.seed + n for n in numbers]
+        self.spent += self.place.run([self.points[p] for p in live], seeds)
+        for p in live:
+            for seed in seeds:
+                block = self.place.block(self.points[p], seed)
+                self.race.add(p, [math.log(self.objective.of(summary)) for summary in block])
+
+    def _look(self) -> None:
+        verdicts = self._verdicts()
+        for p in sorted(self.race.live):
+            if any(v[p].surely for v in verdicts.values()) and len(self.race.live) > 1:
+                self.race.drop(p)
+        kept = [all(v[p].over <= 0 for v in verdicts.values()) for p in range(len(self.points))]
+        self.race.look(kept)
+        if any(p in self.refused for p in map(self.points.__getitem__, self.race.live)):
+            self.race.live -= {self.own} if len(self.race.live) > 1 else set()
+
+    def _verdicts(self) -> dict[str, list[Verdict]]:
+        error = self.race.share()
+        return {
+            str(guard): guards.judge(guard, self._values(guard.metric), self.own, error)
+            for guard in self.guards
+        }
+
+    def _values(self, metric: str) -> list[list[list[float | None]]]:
+        return [
+            [
+                [
+                    figure(self.place.summaries[point, scene, self.seed + n], metric, "--guard")
+                    for n in range(self.race.blocks(p))
+                ]
+                for scene in self.place.scenes
+            ]
+            for p, point in enumerate(self.points)
+        ]
+
+    def _usual_guard(self) -> None:
+        """It is taken where runs have large flows and the user has named no other."""
+        if self.asked.guards is not None:
+            return
+        usual = Guard.parse(GUARD)
+        values = [v for point in self._values(usual.metric) for scene in point for v in scene]
+        if self.objective.metric != usual.metric and all(v is not None for v in values):
+            self.guards = [usual]
+
+    def _meetable(self) -> None:
+        for name, found in self._verdicts().items():
+            if all(verdict.mean is None for verdict in found):
+                raise Mistake(f"--guard {name}: no run has that figure")
+            if all(verdict.surely for verdict in found):
+                best = min(range(len(found)), key=lambda p: found[p].over)
+                has = found[best].mean
+                raise Mistake(
+                    f"--guard {name}: no point of the grid keeps it: the best, "
+                    f"{self.points[best].label}, has {has:.4g}"
+                )
+
+    # What it costs.
+
+    def _price_of_pilot(self) -> None:
+        """One run of each scene tells what a run takes, and whether it has flows enough."""
+        own = self.points[self.own]
+        self.spent += self.place.run([own], [self.seed])
+        flows = sum(int(t.get("flows", 0)) for t in self.scenario["traffic"]) or None
+        for summary in self.place.block(own, self.seed):
+            self.objective.of(summary)
+            self.objective.check(summary, flows)
+        pilot = self._cost(len(self.points), PILOT)
+        missing = pilot * (1 - 1 / (len(self.points) * PILOT))
+        known = self._known(PILOT)
+        if not known and missing > self._room():
+            raise Mistake(
+                f"--budget {self.asked.budget:g}: the pilot ({len(self.points)} points, "
+                f"{len(self.place.scenes)} scenes, {PILOT} seeds) takes about "
+                f"{pilot / 60:.3g} core-minutes; give it more, or fewer points (--param "
+                "KEY=VALUE,VALUE), scenes or flows"
+            )
+
+    def _known(self, seeds: int) -> bool:
+        """Whether the store has the pilot."""
+        return self.place.has(self.points, [self.seed + n for n in range(seeds)])
+
+    def _cost(self, points: int, blocks: int) -> float:
+        return points * blocks * len(self.place.scenes) * self.place.run_s
+
+    def _room(self) -> float:
+        """Seconds of a core that are left, less what fresh seeds take at least."""
+        fresh = self._cost(len(self._shown()), PILOT)
+        return 60 * self.asked.budget - self.spent - fresh
+
+    def _price(self) -> str:
+        blocks = self.race.further()
+        runs = blocks * len(self.race.live) * len(self.place.scenes)
+        took = f"pilot: {len(self.place.summaries):,} runs, {self.spent / 60:.3g} core-minutes"
+        if not blocks:
+            return f"{took}; it tells enough"
+        needs = self._cost(len(self.race.live), blocks) / 60
+        left = max(0.0, self._room()) / 60
+        many = min(blocks, self.asked.seeds - PILOT)
+        takes = (
+            f"about {blocks:,} seeds more: {runs:,} runs, {needs:.3g} core-minutes"
+            if blocks < MANY
+            else f"over {MANY:,} seeds more (a wider --delta takes fewer)"
+        )
+        text = (
+            f"{took}; to tell the {len(self.race.live)} points that are left apart to "
+            f"{100 * self.delta:g} % takes {takes}"
+        )
+        if blocks > many or needs > left:
+            text += f"; there are {left:.3g} left (--budget) and at most {many} seeds (--seeds)"
+        return text
+
+    # The end.
+
+    def _shown(self) -> list[int]:
+        """Points that run on fresh seeds: the advised or leader, the user's, the published."""
+        chosen = self._advised()
+        wanted = {self.own, self.race.leader if chosen is None else chosen}
+        wanted |= {i for i, p in enumerate(self.points) if p.names and p not in self.refused}
+        return sorted(wanted)
+
+    def _advised(self) -> int | None:
+        if not self.race.looks or not self.race.over:
+            return None
+        if len(self.grid.keys) > 1:
+            return self.race.leader
+        verdicts = self._verdicts()
+        live = [
+            p
+            for p in sorted(self.race.live)
+            if all(v[p].over <= 0 for v in verdicts.values()) or p == self.race.leader
+        ]
+        places = [self.points[p].place[0] for p in live]
+        return live[middle(places)] if min(places) > 0 else self.race.leader
+
+    def _conclude(self, price: str) -> Advice:
+        advised = self._advised()
+        shown = self._shown()
+        blocks = self.race.blocks(self.race.leader)
+        each = self._cost(len(shown), 1)
+        room = 60 * self.asked.budget - self.spent
+        many = max(2, min(blocks, int(room / each) if each else blocks))
+        seeds = [self.seed + FRESH + n for n in range(many)]
+        self.spent += self.place.run([self.points[p] for p in shown], seeds)
+        verdicts = self._verdicts()
+        entries = [self._entry(point, verdicts, advised) for point in self.grid.points]
+        left = [self.points[p] for p in sorted(self.race.live)]
+        own = self.points[self.own]
+        scenes = self.place.scenes
+        return Advice(
+            scenario=self.name,
+            scheme=self.scenario["scheme"]["name"],
+            target=self.held.name,
+            objective=self.objective.metric,
+            guards=self.guards,
+            delta=self.delta,
+            scenes=[scene.label for scene in scenes],
+            first=first.said(self.scenario, self.held, self._pilot(own)),
+            price=price,
+            entries=entries,
+            leader=self.points[self.race.leader],
+            advised=None if advised is None else self.points[advised],
+            separated=self.race.over,
+            left=left,
+            fresh=[self._fresh(self.points[p], own, seeds, max(1, len(shown) - 1)) for p in shown],
+            robust=self._robust(),
+            rests_on=first.rests_on(self.scenario, self.link, blocks, many),
+            runs=len(self.place.summaries),
+            core_minutes=self.spent / 60,
+        )
+
+    def _pilot(self, own: Point) -> list[dict[str, Any]]:
+        return [s for n in range(PILOT) for s in self.place.block(own, self.seed + n)]
+
+    def _entry(
+        self, point: Point, verdicts: Mapping[str, Sequence[Verdict]], advised: int | None
+    ) -> Entry:
+        if point not in self.points:
+            return Entry(point, advice.REFUSED, self.refused[point])
+        p = self.points.index(point)
+        broken = next((name for name, v in verdicts.items() if v[p].surely), None)
+        found = self.race.against[p]
+        verdict, why = advice.WORSE, ""
+        if point in self.refused:
+            verdict, why = advice.REFUSED, self.refused[point]
+        elif broken is not None:
+            verdict, why = advice.BREAKS, broken
+        elif p == advised:
+            verdict = advice.ADVISED
+        elif p in self.race.live:
+            leads = p == self.race.leader
+            near = self.race.over if leads else found.high < self.race.delta
+            verdict = advice.AS_GOOD if near else advice.UNTOLD
+        ends = (math.exp(found.estimate), math.exp(found.low), math.exp(min(found.high, 700)))
+        return Entry(
+            point,
+            verdict,
+            why,
+            self.race.blocks(p),
+            stats.Interval(*ends, found.blocks, LEVEL),
+            self._regret(p),
+            {name: v[p] for name, v in verdicts.items()},
+            [
+                math.exp(math.fsum(map(math.log, values)) / len(values))
+                for values in self._objectives(point, self.race.blocks(p))
+            ],
+        )
+
+    def _objectives(self, point: Point, blocks: int) -> list[list[float]]:
+        """A list a scene."""
+        return [
+            [
+                self.objective.of(self.place.summaries[point, scene, self.seed + n])
+                for n in range(blocks)
+            ]
+            for scene in self.place.scenes
+        ]
+
+    def _regret(self, p: int) -> stats.Interval | None:
+        """The worst regret with its interval over seeds, where there are several scenes."""
+        if len(self.place.scenes) < 2 or self.asked.weights or p not in self.race.live:
+            return None
+        shared = min(self.race.blocks(q) for q in self.race.live)
+
+        def statistic(chosen: Any) -> float:
+            return self.race.regret(p, [int(i) for i in chosen])
+
+        found = stats.bootstrap(list(range(shared)), statistic, LEVEL, RESAMPLES)
+        ends = [
+            None if e is None or math.isnan(e) else math.exp(e) for e in (found.low, found.high)
+        ]
+        return stats.Interval(math.exp(found.estimate), ends[0], ends[1], shared, LEVEL)
+
+    def _fresh(self, point: Point, own: Point, seeds: Sequence[int], others: int) -> Fresh:
+        def values(of: Point, scene: Any) -> list[float]:
+            return [self.objective.of(self.place.summaries[of, scene, seed]) for seed in seeds]
+
+        scenes = self.place.scenes
+        table = [(values(point, scene), values(own, scene)) for scene in scenes]
+        over = [
+            math.exp(math.fsum(math.log(of[i] / to[i]) for of, to in table) / len(table))
+            for i in range(len(seeds))
+        ]
+        found: dict[str, float | None] = {}
+        for guard in self.guards:
+            measured = [
+                figure(self.place.summaries[point, scene, seed], guard.metric, "--guard")
+                for scene in scenes
+                for seed in seeds
+            ]
+            known = [v for v in measured if v is not None]
+            found[guard.metric] = math.fsum(known) / len(known) if known else None
+        return Fresh(
+            point,
+            [stats.mean(of) for of, _ in table],
+            [stats.paired(of, to).ratio for of, to in table],
+            stats.paired(over, [1.0] * len(over), 1 - (1 - LEVEL) / others).ratio,
+            found,
+        )
+
+    def _robust(self) -> list[str]:
+        """Each scene's best, and where the advice would move without a workload."""
+        scenes = self.place.scenes
+        if len(scenes) < 2:
+            return []
+        lines = [
+            f"best for {scene.label} alone: {self.points[self.race.alone(i)].label}"
+            for i, scene in enumerate(scenes)
+        ]
+        lead = self.race.without([])
+        for key, value in dict.fromkeys(pair for scene in scenes for pair in scene.settings):
+            out = [i for i, scene in enumerate(scenes) if (key, value) in scene.settings]
+            if len(out) == len(scenes):
+                continue
+            other = self.race.without(out)
+            if self._apart(lead, other):
+                name = key.rpartition(".")[2]
+                lines.append(
+                    f"without {name} {value} the lead goes from {self.points[lead].label} to "
+                    f"{self.points[other].label}"
+                )
+        return lines
+
+    def _apart(self, one: int, other: int) -> bool:
+        """More than a step of the grid: of its first number."""
+        places = sorted({p.place[0] for p in self.points if not p.names})
+        if len(places) < 2:
+            return one != other
+        a, b = (self.points[i].place[0] for i in (one, other))
+        inside = [place for place in places if min(a, b) < place < max(a, b)]
+        return len(inside) > 1
+
+    def _weights(self) -> list[float] | None:
+        """Of the scenes; each product of what its settings are given."""
+        if not self.asked.weights:
+            return None
+        used: set[str] = set()
+        found = []
+        for scene in self.place.scenes:
+            weight = 1.0
+            for key, value in scene.settings:
+                for name in (f"{key}={value}", f"{key.rpartition('.')[2]}={value}"):
+                    if name in self.asked.weights:
+                        weight *= self.asked.weights[name]
+                        used.add(name)
+                        break
+            found.append(weight)
+        for name in self.asked.weights:
+            if name not in used:
+                has = "; ".join(scene.label for scene in self.place.scenes)
+                raise Mistake(f"--weight {name}: is no scene's; there are: {has}")
+        if any(w < 0 for w in found) or not sum(found):
+            raise Mistake("--weight: weights must not be negative, nor all be nought")
+        return found

@@ -1,0 +1,144 @@
+"""The race on synthetic responses whose best point is known."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from switchbed.tuning import guards
+from switchbed.tuning.objective import Guard
+from switchbed.tuning.race import Race, _regrets, middle
+
+TRIALS = 200
+DELTA = math.log(1.01)
+
+
+def responses(rng: np.random.Generator, scenes: int) -> np.ndarray:
+    """24 points, a row each: flat about a best one that chance places."""
+    best = rng.integers(2, 22)
+    one = np.array([0.01 * abs(i - best) ** 1.3 for i in range(24)])
+    return np.repeat(one[:, None], scenes, axis=1)
+
+
+def race(
+    rng: np.random.Generator, truth: np.ndarray, sd: float, most: int, weights: list[float] | None
+) -> tuple[Race, bool]:
+    """What seeds do to all points alike is far more than their differences vary. Returns, too,
+    whether at each look the interval of the best point against the leader held."""
+    points, scenes = truth.shape
+    made = Race(points, scenes, DELTA, weights)
+    best = int(truth.max(axis=1).argmin())
+    n, more, held = 0, 5, True
+    while True:
+        for _ in range(more):
+            common = rng.normal(0, 0.15, scenes)
+            for point in sorted(made.live):
+                made.add(point, list(truth[point] + common + rng.normal(0, sd, scenes)))
+        n += more
+        made.look()
+        found = made.against[best]
+        true = truth[best].max() - truth[made.leader].max()
+        held &= found.low <= true + 1e-12 and true - 1e-12 <= found.high
+        if made.over or n >= most:
+            return made, held
+        more = min(n // 2, most - n)
+
+
+@pytest.mark.parametrize(
+    ("scenes", "weights", "sd", "stops"),
+    [(1, None, 0.02, 0.99), (3, [1.0, 2.0, 1.0], 0.02, 0.99), (3, None, 0.01, 0.99)],
+)
+def test_the_race_ends_within_delta_of_the_best_and_its_intervals_hold(
+    scenes: int, weights: list[float] | None, sd: float, stops: float
+) -> None:
+    rng = np.random.default_rng(20)
+    good = held = over = kept = 0
+    for _ in range(TRIALS):
+        truth = responses(rng, scenes)
+        made, all_held = race(rng, truth, sd, 200, weights)
+        good += truth[made.leader].max() - truth.max(axis=1).min() <= DELTA + 1e-12
+        held += all_held
+        over += made.over
+        kept += int(truth.max(axis=1).argmin()) in made.live
+    assert good >= 0.99 * TRIALS
+    assert kept >= 0.95 * TRIALS  # the best is not put out
+    assert held >= 0.95 * TRIALS  # at every look, or the whole trial counts as one that failed
+    assert over >= stops * TRIALS
+
+
+def test_intervals_are_no_wider_than_their_level_asks() -> None:
+    """With two points and one look they are Student's at 1 - 0.05·6/π²: 97 of 100 hold, not all."""
+    rng = np.random.default_rng(3)
+    held = 0
+    for _ in range(4000):
+        made = Race(2, 1, DELTA)
+        for _ in range(6):
+            made.add(0, [0.0])
+            made.add(1, [rng.normal(0.1, 0.05)])
+        made.look()
+        found = made.against[1 if made.leader == 0 else 0]
+        true = 0.1 if made.leader == 0 else -0.1
+        held += found.low <= true <= found.high
+    level = 1 - 0.05 * 6 / math.pi**2
+    assert abs(held / 4000 - level) < 4 * math.sqrt(level * (1 - level) / 4000)
+
+
+def test_of_equal_points_none_is_put_out_more_often_than_the_level_says() -> None:
+    rng = np.random.default_rng(8)
+    truth = np.zeros((10, 1))
+    out = sum(0 not in race(rng, truth, 0.2, 20, None)[0].live for _ in range(TRIALS))
+    assert out <= 0.05 * TRIALS
+
+
+@given(
+    st.integers(2, 4).flatmap(
+        lambda n: st.tuples(
+            st.lists(st.lists(st.floats(-1, 1), min_size=n, max_size=n), min_size=2, max_size=3),
+            st.floats(0, 0.5),
+        )
+    )
+)
+def test_the_bound_of_regrets_is_below_whatever_the_intervals_allow(
+    drawn: tuple[list[list[float]], float],
+) -> None:
+    """Any truth within the intervals has a difference of worst regrets within the bounds."""
+    rows, reach = drawn
+    middles = np.array([[0.0] * len(rows[0]), *rows])  # the leader's own is nought
+    width = np.full_like(middles, reach)
+    width[0] = 0
+    low, high = middles - width, middles + width
+    rng = np.random.default_rng(1)
+    for point in range(1, len(middles)):
+        _, below, above = _regrets(point, low, middles, high)
+        for _ in range(50):
+            true = rng.uniform(low, high)
+            regrets = (true - true.min(axis=0)).max(axis=1)
+            assert below - 1e-9 <= regrets[point] - regrets[0] <= above + 1e-9
+
+
+def test_one_scene_bounds_are_the_interval_itself() -> None:
+    low, mid, high = (np.array([[0.0], [x]]) for x in (0.1, 0.2, 0.3))
+    assert _regrets(1, low, mid, high) == pytest.approx((0.2, 0.1, 0.3))
+
+
+def test_a_guard_is_broken_only_where_the_seeds_show_it() -> None:
+    guard = Guard.parse("slowdown.large.mean<=1.05*best")
+    same = [[1.0, 1.1, 1.2, 1.0, 1.1]]
+    worse = [[v * 1.2 * w for v, w in zip(same[0], (1, 1.01, 0.99, 1.02, 0.98), strict=True)]]
+    noisy = [[1.0, 1.9, 0.9, 1.6, 0.8]]
+    found = guards.judge(guard, [same, worse, noisy], 0, 0.01)
+    assert [v.surely for v in found] == [False, True, False]
+    assert found[0].over == pytest.approx(1 / 1.05 - 1)
+    assert found[1].over > 0.1
+
+
+def test_a_count_that_must_be_nought_is_broken_by_one() -> None:
+    found = guards.judge(Guard.parse("drops=0"), [[[0, 0, 0]], [[0, 1, 0]]], 0, 0.01)
+    assert [v.surely for v in found] == [False, True]
+
+
+def test_the_middle_is_geometric() -> None:
+    assert middle([10.0, 20.0, 40.0, 160.0]) == 2
+    assert middle([10.0, 11.0, 1000.0]) == 1

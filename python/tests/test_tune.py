@@ -1,0 +1,196 @@
+"""`switchbed tune`: what it asks of the simulator, what it says, what it refuses."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import SINGLE, Program
+
+import switchbed as sb
+from switchbed.tuning import first, grid, target
+from switchbed.tuning.advice import Advice, Entry
+from switchbed.tuning.grid import Link, Point
+
+FAST = [
+    *("--objective", "fct.all.mean_us", "--rtt", "30us", "--budget", "60", "--jobs", "2"),
+    *("--param", "threshold=3KB,30KB,150KB", "--seeds", "5", "--set", "flows=100"),
+]
+
+
+@pytest.fixture
+def scenes(tmp_path: Path) -> Path:
+    path = tmp_path / "scenes.toml"
+    path.write_text(SINGLE + "\n[compare]\nload = [0.5, 0.9]\nseed = [7, 8]\n")
+    return path
+
+
+def test_tune_races_reports_on_fresh_seeds_and_goes_on_for_nothing(
+    switchbed: Program, scenes: Path, tmp_path: Path
+) -> None:
+    done = switchbed("tune", scenes, *FAST, "--picture", "tune.png", "--json", "one.json")
+    assert done.stdout == ""
+    found = json.loads((tmp_path / "one.json").read_text())
+    assert found["scenes"] == ["load 0.5", "load 0.9"]
+    assert [p["label"] for p in found["points"]] == ["3 KB", "30 KB", "97.5 KB", "150 KB"]
+    assert "yours" in found["points"][1]["names"]
+    fresh = {each["label"]: each for each in found["fresh"]}
+    assert fresh["30 KB"]["overall_ratio_to_own"]["estimate"] == pytest.approx(1)
+    assert (tmp_path / "tune.png").stat().st_size > 10_000
+    rows = pl.read_parquet(tmp_path / "switchbed-store/sweeps/tune-scenes.parquet")
+    assert len(rows) == found["runs"] == rows["run"].n_unique()
+    # 7 is the file's first seed; the report's seeds are none of the race's.
+    seeds = set(rows["seed"].to_list())
+    assert {7, 8, 9, 10, 11} < seeds
+    assert min(seeds - set(range(7, 12))) >= 1_000_000
+    again = switchbed("tune", scenes, *FAST, "--json", "two.json")
+    assert again.returncode == 0
+    second = json.loads((tmp_path / "two.json").read_text())
+    assert second["core_minutes"] == 0
+    for each in (found, second):
+        each.pop("core_minutes"), each.pop("price")
+    assert found == second
+
+
+def test_tune_prints_what_matters_first_then_the_price_and_one_sentence(
+    switchbed: Program, single: Path
+) -> None:
+    acks = ["--set", "transport.ecn_acks=false"]
+    done = switchbed("tune", single, *FAST, *acks)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Before the setting:"
+    assert "ACKs are not ECN-capable (transport.ecn_acks = false)" in lines[1]
+    assert done.stderr.startswith("pilot: 20 runs")
+    assert "30 KB (yours" in done.stdout
+    sentence = next(
+        line for line in lines if line.startswith(("The seeds", "Keep", "Take", "Yours"))
+    )
+    assert "30 KB" in sentence
+    passing = switchbed("tune", single, *FAST, *acks, "--set", "switch.unmarkable=pass")
+    assert "ACKs" not in passing.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--objective", "fct.small.p99_us"], "rests on 100 flows, and 1,000 are needed"),
+        (["--objective", "drops"], "is 0 in a run"),
+        (["--objective", "fct.tiny"], "a summary has no tiny there; there are all, small"),
+        (["--guard", "goodput_bps>=1e15"], "no point of the grid keeps it: the best"),
+        (["--guard", "few drops"], "--guard few drops: such as drops=0"),
+        (["--guard", "fct.large.mean_us<=2*own"], "no run has that figure"),
+        (["--param", "k1"], "per-queue has no such parameter; there are threshold"),
+        (["--param", "mark_at=enqueue"], "which has no order to tune by"),
+        (["--target", "asic"], "--target asic: is none; there are sim, tc"),
+        (["--weight", "load=2"], "such as load=0.8:2 is needed"),
+        (["--weight", "load=0.7:2"], "--weight load=0.7: is no scene's"),
+        (["--budget", "0"], "above 0"),
+        (["--seeds", "4"], "the pilot alone takes 5"),
+        (["--set", "scheme=mq-ecn", "--target", "tc"], "--target tc: has no mq-ecn"),
+        (["--set", 'compare.scheme=["per-queue", "mq-ecn"]'], "tune one at a time"),
+        (["--picture", "no.xyz"], "has no format that can be drawn"),
+        (["--param", "threshold", "--set", "scheme=none"], "none has no such parameter"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused_in_one_line(
+    switchbed: Program, single: Path, options: list[str], said: str
+) -> None:
+    base = [w for w in FAST if "--param" not in options or w not in FAST[8:10]]
+    done = switchbed("tune", single, *base, *options, code=2)
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1 or done.stderr.startswith("pilot")
+
+
+def test_a_pilot_over_the_budget_is_refused_with_its_price(
+    switchbed: Program, single: Path
+) -> None:
+    done = switchbed("tune", single, *FAST, "--budget", "1e-9", code=2)
+    assert "the pilot (4 points, 1 scenes, 5 seeds) takes about" in done.stderr
+
+
+def test_the_grid_has_published_settings_and_is_round_the_link() -> None:
+    scenario = (
+        sb.Scenario.from_file("@mqecn-fig9")
+        .with_({"compare.scheme": ["per-queue"], "compare.load": [0.5]})
+        .resolved
+    )
+    link = Link(10**10, 85.2e-6, 1500)
+    found = grid.build(scenario, (), link, lambda k: -(-k // 208) * 208)
+    named = {name: p.place[0] for p in found.points for name in p.names}
+    assert named["yours"] == 97500  # as it is
+    assert named["DCTCP (65 packets)"] == 97552  # in whole cells of 208 bytes
+    assert named["HPCC's DCTCP (30 KB per 10 Gbps)"] == 30160
+    places = [p.place[0] for p in found.points]
+    assert places == sorted(places)
+    assert max(places) == pytest.approx(8 * 106_500, rel=1e-3)
+    assert all(place % 208 == 0 for place in places if place != 97500)
+
+
+def test_a_ramps_grid_has_wreds_three_numbers_and_steps() -> None:
+    scenario = (
+        sb.Scenario.from_file("@mqecn-fig9")
+        .with_({"compare.scheme": ["per-queue"], "compare.load": [0.5]})
+        .resolved
+    )
+    scenario["scheme"] = {"name": "red", "params": {"kmin": "30KB", "kmax": "90KB", "pmax": 0.1}}
+    found = grid.build(scenario, (), Link(10**10, 85.2e-6, 1500), lambda k: k)
+    assert [k.rpartition(".")[2] for k in found.keys] == ["kmin", "kmax", "pmax"]
+    labels = [p.label for p in found.points]
+    assert "1.049 MB / 2.097 MB / 5 %" in labels
+    assert found.points[found.own].label == "30 KB / 90 KB / 10 %"
+    assert sum(p.place[0] == p.place[1] for p in found.points) >= 6
+
+
+def test_a_target_refuses_what_it_cannot_hold() -> None:
+    key = "scheme.params.threshold"
+    sonic, tc = target.of("sonic"), target.of("tc")
+    assert "less than a packet" in str(sonic.refuses(Point({key: "1000B"}, (1e3,)), 10**10, 1500))
+    assert "over 2147483647" in str(sonic.refuses(Point({key: "3GB"}, (3e9,)), 10**10, 1500))
+    assert "34 Gbit/s" in str(tc.refuses(Point({key: "90KB"}, (9e4,)), 4 * 10**10, 1500))
+    half = Point({"scheme.params.pmax": 0.005}, (0.005,))
+    assert "no whole percent" in str(sonic.refuses(half, 10**10, 1500))
+    assert target.of("sim").refuses(Point({key: "1B"}, (1.0,)), 10**12, 1500) is None
+
+
+def test_the_round_trip_is_measured_on_the_empty_network() -> None:
+    made = sb.Scenario.from_file("@star-dctcp")
+    found = first.link(made.resolved, None)
+    # 100 us of cables, and a packet of 1500 bytes four times on a line of 10 Gbps.
+    assert found.rtt == pytest.approx(104.8e-6)
+    assert found.product == pytest.approx(131_000)
+
+
+def said(advised: bool, own: str, left: list[str], lead: str = "20 KB") -> str:
+    """The sentence where of three points these are left."""
+    points = {
+        name: Point(
+            {"threshold": f"{name[:2]}000B"}, (float(name[:2]),), ("yours",) * (name == own)
+        )
+        for name in ("10 KB", "20 KB", "40 KB")
+    }
+    entries = [Entry(p, "worse" if name not in left else "as good") for name, p in points.items()]
+    return Advice(
+        *("file", "per-queue", "sim", "fct.small.p99_us", (), 0.05, ("one",), (), ""),
+        entries=entries,
+        leader=points[lead],
+        advised=points[lead] if advised else None,
+        separated=advised,
+        left=[points[name] for name in left],
+        fresh=(),
+        robust=(),
+        rests_on=(),
+        runs=1,
+        core_minutes=1,
+    ).sentence
+
+
+def test_the_sentence_names_a_winner_only_where_the_seeds_show_one() -> None:
+    all_three = ["10 KB", "20 KB", "40 KB"]
+    assert said(True, "20 KB", ["20 KB"]).startswith("Keep 20 KB")
+    assert said(True, "40 KB", ["20 KB"]) == "Take 20 KB; yours, 40 KB, is worse."
+    assert "is as good as any within 5 %" in said(True, "40 KB", all_three)
+    told = said(False, "40 KB", all_three)
+    assert told.startswith("The seeds do not tell 3 settings apart (10 KB to 40 KB)")
+    assert told.endswith("yours, 40 KB, is worse: keep it.")
+    assert "20 KB" not in told
+    assert "is worse. More --budget" in said(False, "40 KB", ["10 KB", "20 KB"])
