@@ -82,7 +82,9 @@ def small(commands: str) -> str:
         r"switchbed sweep (?!scenarios/)", "switchbed sweep --set flows=50 ", commands
     )
     commands = re.sub(
-        r"switchbed tune (\S+)", r"switchbed tune \1 --seeds 5 --set flows=80 --rtt 90us", commands
+        r"switchbed tune (\S+)",
+        r"switchbed tune \1 --seeds 5 --set flows=60 --set measure.warmup=0us --rtt 90us",
+        commands,
     )
     for name in re.findall(r"-m switchbed\.papers\.figures (\S+)\n", commands):
         assert name in figures.FIGURES  # test_figures.py draws each
