@@ -33,10 +33,10 @@ DIFFERENCES: tuple[Difference, ...] = (
         peer="ns-3",
         patterns=("tail", "tail-3", "again", "again-reno"),
         why="""\
-ns-3's receiver and ours delay the ACKs of other packets: ns-3's counts the handshake's ACK among the
-delayed ones, and so acknowledges packets 1, 3, 5, ours 2, 4, 6. An ACK that is left over at a lost
-tail, or that answers the single packet which a timeout lets out, waits 200 ms, and the timer begins
-anew after it. With an ACK a packet on both sides:""",
+ns-3's receiver and ours delay the ACKs of other packets: ns-3's counts the handshake's ACK among
+the delayed ones, and so acknowledges packets 1, 3, 5, ours 2, 4, 6. An ACK that is left over at a
+lost tail, or that answers the single packet which a timeout lets out, waits 200 ms, and the timer
+begins anew after it. With an ACK a packet on both sides:""",
         transport={"ack_every": 1},
         theirs=ACK_EACH,
     ),
@@ -68,9 +68,9 @@ way:""",
             peer=peer,
             patterns=("overflow-reno",),
             why="""\
-ns-2 loses one packet more, the last of those that it sends as its recovery ends, and halves the window
-a second time. Where the buffer has room for that packet it does not: with 40 packets on both
-sides:""",
+ns-2 loses one packet more, the last of those that it sends as its recovery ends, and halves the
+window a second time. Where the buffer has room for that packet it does not: with 40 packets on
+both sides:""",
             buffer=40,
         )
         for peer in ("ns-2-sack", "ns-2-fulltcp")
