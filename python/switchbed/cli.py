@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -20,10 +20,12 @@ from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
 from switchbed.plots.command import plot
 from switchbed.sweeps import options as engines
-from switchbed.sweeps.engine import Engine
 from switchbed.tables import FORMATS, Format
 from switchbed.terminal import say
 from switchbed.theory.command import theory
+
+if TYPE_CHECKING:
+    from switchbed.sweeps.engine import Engine
 
 BAD_INPUT = 2
 
@@ -192,7 +194,7 @@ def sweep(
     max_seeds: int,
     retry: bool,
     quiet: bool,
-    engine: Engine,
+    engine: "Engine",
 ) -> int:
     """Run what the store does not have of FILE's [compare] × seeds, and keep it there.
 
@@ -268,7 +270,7 @@ def tune(
     picture: Path | None,
     json_to: str | None,
     quiet: bool,
-    engine: Engine,
+    engine: "Engine",
 ) -> None:
     """Say which setting of FILE's scheme to take: a race over paired seeds of a grid, of published
     settings and of the file's own, over all workloads of its [compare].

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from switchbed import comparing, plots
+from switchbed import comparing
 from switchbed.papers.demo import SCENARIO, demo
+from switchbed.plots.style import styles
 from switchbed.runner import Outcome
 
 
@@ -46,13 +47,13 @@ def test_a_parameter_of_a_scheme_is_no_scheme() -> None:
 
 
 def test_a_scheme_looks_the_same_in_every_figure() -> None:
-    alone = plots.styles([outcome("MQ-ECN", 1, 1.0)])
-    among = plots.styles([outcome("Standard", 1, 1.0, "per-queue"), outcome("MQ-ECN", 1, 1.0)])
+    alone = styles([outcome("MQ-ECN", 1, 1.0)])
+    among = styles([outcome("Standard", 1, 1.0, "per-queue"), outcome("MQ-ECN", 1, 1.0)])
     assert alone["MQ-ECN"] == among["MQ-ECN"] != among["Standard"]
 
 
 def test_variants_of_a_scheme_look_different() -> None:
-    found = plots.styles([outcome("MQ-ECN", 1, 1.0), outcome("beta 0.5", 1, 1.0)])
+    found = styles([outcome("MQ-ECN", 1, 1.0), outcome("beta 0.5", 1, 1.0)])
     assert found["MQ-ECN"] != found["beta 0.5"]
 
 

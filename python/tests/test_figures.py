@@ -11,9 +11,9 @@ from drawn import Drawing, drawing, legend, points
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer, ErrorbarContainer
 
-from switchbed import plots
 from switchbed._native import Results
 from switchbed.papers import figures
+from switchbed.plots.fct import PANELS
 
 __all__ = ["drawing"]
 ROOT = Path(__file__).parents[2]
@@ -125,8 +125,8 @@ def test_figures_2_and_7_divide_times_by_the_first_schemes(
     first = schemes[0]
     assert legend(drawing.figure) == schemes
     headings = [axes.get_title() for axes in drawing.figure.axes]
-    assert headings == list(plots.PANELS.values())
-    for axes, (size_class, statistic) in zip(drawing.figure.axes, plots.PANELS, strict=True):
+    assert headings == list(PANELS.values())
+    for axes, (size_class, statistic) in zip(drawing.figure.axes, PANELS, strict=True):
         assert axes.get_xlabel() == "load (%)"
         assert axes.get_ylabel() == f"FCT relative to {first}"
         for bars in axes.containers:

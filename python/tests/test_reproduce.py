@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from conftest import SINGLE
 
 from switchbed._native import Mistake
+from switchbed.papers.commands import reproduce
 from switchbed.papers.reproduce import claims, measures, page
-from switchbed.papers.reproduce.command import reproduce
 from switchbed.papers.reproduce.rows import Row, Rows
 from switchbed.papers.reproduce.verdict import Measured, Target, judge
 

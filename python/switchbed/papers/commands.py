@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-__all__ = ["demo", "fabrics", "papers"]
+from switchbed import options
 
 path_argument = click.Path(path_type=Path)
 
@@ -49,6 +49,54 @@ def fabrics(
     from switchbed.papers.fabrics import command
 
     command.run(seeds, flows, only, jobs, store, commit=commit)
+
+
+@click.command()
+@click.argument("which", metavar="PAPER[/FIGURE]|all|list")
+@click.option("--quick/--full", default=True, help="Small runs (default), or the papers' own.")
+@options.JSON
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Draw the figures into DIR.",
+)
+@click.option(
+    "--first-seed", type=click.IntRange(0), default=1, show_default=True, help="Of the seeds."
+)
+@click.option(
+    "--seeds", type=click.IntRange(1), metavar="N", help="Instead of each experiment's own number."
+)
+@click.option("--commit", is_flag=True, help="Make the results the committed ones (--full).")
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("results/reproduce"),
+    show_default=True,
+    metavar="DIR",
+    help="What has run stays here, and is not run again.",
+)
+@options.ANY_MEMORY
+def reproduce(
+    which: str,
+    quick: bool,
+    json_to: str | None,
+    out: Path | None,
+    first_seed: int,
+    seeds: int | None,
+    commit: bool,
+    store: Path,
+    any_memory: bool,
+) -> int:
+    """Run the experiments of the PAPERs again and judge each of their claims.
+
+    `list` shows the verdicts of the committed full results; `all` stands for every paper.
+    """
+    from switchbed.papers.reproduce import command
+
+    return command.reproduce(
+        which, quick, json_to, out, first_seed, seeds, commit, store, any_memory
+    )
 
 
 @click.command()

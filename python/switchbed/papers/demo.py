@@ -7,7 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import comparing, library, plots, report
+from switchbed import comparing, library, report
+from switchbed.plots.fct import PANELS, fct_over_load
 from switchbed.run import Request, execute
 from switchbed.runner import Outcome
 from switchbed.terminal import say
@@ -42,7 +43,7 @@ def demo(scenario: Path = SCENARIO, out: Path = OUT, flows: int = FLOWS) -> None
     say()
     print_paper(outcomes, flows)
     figure = out / "fct-over-load.png"
-    plots.fct_over_load(outcomes, f"MQ-ECN, figure 9, with {flows:,} flows", figure)
+    fct_over_load(outcomes, f"MQ-ECN, figure 9, with {flows:,} flows", figure)
     say()
     say(f"figure: {figure}")
     say(f"results: {out}/")
@@ -57,4 +58,4 @@ def print_paper(outcomes: Sequence[Outcome], flows: int) -> None:
     for statistic, paper in PAPER.items():
         here = [r.ratio for r in ratios if (r.size_class, r.statistic) == statistic]
         lowest = f"{min(here):.3f}" if here else "    –"
-        say(f"  {plots.PANELS[statistic]:30} {lowest}   paper {paper}")
+        say(f"  {PANELS[statistic]:30} {lowest}   paper {paper}")

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from switchbed import _native, plots, runner
+from switchbed import _native, runner
 from switchbed._native import Mistake, Plan, Results
 from switchbed.cli import finish
 from switchbed.meter import meter
+from switchbed.plots import style
+from switchbed.plots.fct import fct_over_load
 from switchbed.runner import Outcome
 from switchbed.terminal import say
 
@@ -62,7 +64,7 @@ def rtts_by_queues(runs: Sequence[Run], title: str, path: Path) -> None:
     """Figure 1: the distribution of round-trip times for each number of busy queues."""
     figure = _figure(title, 7, 4.5)
     axes = figure.subplots()
-    for run, look in zip(runs, plots.PLAIN, strict=False):
+    for run, look in zip(runs, style.PLAIN, strict=False):
         queues = len(run.outcome.settings["traffic.0.classes"])
         _distribution(axes, run, f"{queues} queue{'s' * (queues > 1)}", look)
     _finish_distribution(axes, 2)
@@ -73,7 +75,7 @@ def goodput_by_flows(runs: Sequence[Run], title: str, path: Path) -> None:
     """Figure 3: goodput of two services against the second one's number of flows."""
     figure = _figure(title, 7, 4)
     axes = figure.subplots()
-    for service, look in enumerate(plots.PLAIN[:2]):
+    for service, look in enumerate(style.PLAIN[:2]):
         mbps = [_goodput_mbps(run, service) for run in runs]
         places = [place + 0.4 * service - 0.2 for place in range(len(runs))]
         bars = axes.bar(places, mbps, width=0.38, color=look.colour, label=f"service {service + 1}")
@@ -100,7 +102,7 @@ def shares_and_rtts(runs: Sequence[Run], title: str, path: Path) -> None:
     left.plot(
         both["time_s"], both["both"] / 1e6, color="0.5", label=f"both: {_all_mbps(shown):.0f} Mbps"
     )
-    for service, look in enumerate(plots.PLAIN[:2]):
+    for service, look in enumerate(style.PLAIN[:2]):
         label = f"service {service + 1}: {_goodput_mbps(shown, service):.0f} Mbps"
         mbps = services[str(service)] / 1e6
         left.plot(services["time_s"], mbps, color=look.colour, linestyle=look.dashes, label=label)
@@ -110,7 +112,7 @@ def shares_and_rtts(runs: Sequence[Run], title: str, path: Path) -> None:
     left.set_ylim(0, 1000)
     left.grid(alpha=0.3)
     left.legend(frameon=False, loc="lower right", fontsize="small")
-    styles = plots.styles([run.outcome for run in runs])
+    styles = style.styles([run.outcome for run in runs])
     for run in runs:
         scheme = run.outcome.settings["scheme"]
         _distribution(right, run, scheme, styles[scheme])
@@ -121,7 +123,7 @@ def shares_and_rtts(runs: Sequence[Run], title: str, path: Path) -> None:
 
 def fct(runs: Sequence[Run], title: str, path: Path) -> None:
     """Figures 2 and 7: FCT over load, relative to the first scheme's."""
-    plots.fct_over_load([run.outcome for run in runs], title, path)
+    fct_over_load([run.outcome for run in runs], title, path)
 
 
 FIGURES: dict[str, Draw] = {
@@ -134,7 +136,7 @@ FIGURES: dict[str, Draw] = {
 """How each scenario's figure is drawn."""
 
 
-def _distribution(axes: "Axes", run: Run, label: str, look: plots.Style) -> None:
+def _distribution(axes: "Axes", run: Run, label: str, look: style.Style) -> None:
     """The share of probes that came back within a time."""
     rtts_us = (run.probes["rtt_s"].drop_nulls() * 1e6).sort()
     (found,) = run.outcome.summary["probes"]

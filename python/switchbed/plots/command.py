@@ -8,13 +8,12 @@ import click
 
 from switchbed import files
 from switchbed._native import Mistake
-from switchbed.plots.methods import Plots
 from switchbed.terminal import say
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from switchbed.result import Result
+    from switchbed.plots.methods import Plots
 
 PATH = click.Path(path_type=Path)
 METRIC = click.option(
@@ -39,10 +38,11 @@ def kind(draw: "Callable[..., Figure]") -> None:
     )
     def command(paths: tuple[Path, ...], out: Path, only: tuple[str, ...], **others: Any) -> None:
         from switchbed.plots import output, runs
+        from switchbed.plots.methods import Plots
 
         output.check(out)
         with files.believing(paths):
-            output.save(draw(runs.read(paths, only), **others), out)
+            output.save(draw(Plots(runs.read(paths, only)), **others), out)
         say(f"written to {out}")
 
     command.__doc__ = draw.__doc__
@@ -58,9 +58,9 @@ def kind(draw: "Callable[..., Figure]") -> None:
     show_default=True,
     help="FCT divided by the first scheme's, over the empty network's, or as it is.",
 )
-def fct(results: "list[Result]", title: str, value: Any) -> "Figure":
+def fct(plots: "Plots", title: str, value: Any) -> "Figure":
     """FCT against load by size class."""
-    return Plots(results).fct(value=value, title=title)
+    return plots.fct(value=value, title=title)
 
 
 @kind
@@ -71,40 +71,38 @@ def fct(results: "list[Result]", title: str, value: Any) -> "Figure":
     show_default=True,
     help="What is distributed.",
 )
-def cdf(results: "list[Result]", title: str, value: Any) -> "Figure":
+def cdf(plots: "Plots", title: str, value: Any) -> "Figure":
     """Distribution of FCT or slowdown by size class."""
-    return Plots(results).cdf(value=value, title=title)
+    return plots.cdf(value=value, title=title)
 
 
 @kind
 @click.option("--port", help="Which, such as switch:8. Default: the longest queues'.")
 @click.option("--window", metavar="FROM,TO", help="Only this time, in ms, such as 40,44.")
-def queue(results: "list[Result]", title: str, port: str | None, window: str | None) -> "Figure":
+def queue(plots: "Plots", title: str, port: str | None, window: str | None) -> "Figure":
     """Queue lengths over time, with thresholds and marks."""
-    return Plots(results).queue(port=port, window=_window(window), title=title)
+    return plots.queue(port=port, window=_window(window), title=title)
 
 
 @kind
-def shares(results: "list[Result]", title: str) -> "Figure":
+def shares(plots: "Plots", title: str) -> "Figure":
     """Each class's share of the throughput over time."""
-    return Plots(results).shares(title=title)
+    return plots.shares(title=title)
 
 
 @kind
 @METRIC
 @click.option("--x", help="A setting of [compare]. Default: its first.")
 @click.option("--y", help="Another. Default: its second.")
-def heatmap(
-    results: "list[Result]", title: str, metric: str, x: str | None, y: str | None
-) -> "Figure":
+def heatmap(plots: "Plots", title: str, metric: str, x: str | None, y: str | None) -> "Figure":
     """A figure of the summary over two settings of a sweep."""
-    return Plots(results).heatmap(metric=metric, x=x, y=y, title=title)
+    return plots.heatmap(metric=metric, x=x, y=y, title=title)
 
 
 @kind
-def utilisation(results: "list[Result]", title: str) -> "Figure":
+def utilisation(plots: "Plots", title: str) -> "Figure":
     """How busy each switch port is."""
-    return Plots(results).utilisation(title=title)
+    return plots.utilisation(title=title)
 
 
 def _window(text: str | None) -> tuple[float, float] | None:

@@ -1,13 +1,15 @@
 """`--engine` and the options that go with one engine only."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from switchbed import options
 from switchbed._native import Mistake
-from switchbed.sweeps.engine import Engine
+
+if TYPE_CHECKING:
+    from switchbed.sweeps.engine import Engine
 
 ENGINES = ("threads", "ray", "slurm")
 
@@ -60,7 +62,7 @@ def engine(command: Callable[..., Any]) -> Callable[..., Any]:
     return chosen
 
 
-def _engine(name: str, jobs: int | None, any_memory: bool, given: dict[str, Any]) -> Engine:
+def _engine(name: str, jobs: int | None, any_memory: bool, given: dict[str, Any]) -> "Engine":
     for option in given:
         whose = "ray" if option in OF_RAY else "slurm"
         if whose != name:

@@ -6,7 +6,7 @@ from switchbed.papers.reproduce.experiment import fct
 from switchbed.papers.reproduce.figures import fct_over_load
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Rows, number
-from switchbed.plots import STYLES
+from switchbed.plots.style import STYLES
 from switchbed.result import Result
 from switchbed.theory import cedm
 

@@ -8,7 +8,7 @@ from switchbed import stats
 from switchbed.papers.reproduce.experiment import fct
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Row, Rows, number
-from switchbed.plots import OTHERS, STYLES, Style
+from switchbed.plots.style import OTHERS, STYLES, Style
 from switchbed.result import Result
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from switchbed.papers.reproduce.experiment import fct
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Rows, number
-from switchbed.plots import OTHERS, STYLES
+from switchbed.plots.style import OTHERS, STYLES
 from switchbed.result import Result
 from switchbed.theory import eecn
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from switchbed import plots
 from switchbed.live.scale import seconds, size_bytes
 from switchbed.papers.live.figures import Figure
 from switchbed.papers.live.table import SIDES, Found
@@ -39,7 +38,7 @@ def _goodputs(axes: "Axes", figure: Figure, runs: Sequence[Sequence[Found]], sid
     """A bar for each combination and class, from the least to the greatest of the runs."""
     classes = sorted(runs[0][0][side]["goodput_mbps"])
     for number, name in enumerate(classes):
-        look = plots.PLAIN[number]
+        look = style.PLAIN[number]
         spreads = [
             sorted(run[at][side]["goodput_mbps"][name] / figure.scale for run in runs)
             for at in range(len(figure.lines))
@@ -63,7 +62,7 @@ def _distributions(axes: "Axes", figure: Figure, folders: Sequence[Path], side: 
     names = [_scheme(_combinations(folders[0], figure)[at]) for at in range(len(figure.lines))]
     schemes = len(set(names)) == len(names)
     for at, label in enumerate(figure.lines):
-        look = style.own(names[at]) if schemes else plots.PLAIN[at]
+        look = style.own(names[at]) if schemes else style.PLAIN[at]
         times = sorted(
             time * figure.scale * 1e3
             for folder in folders

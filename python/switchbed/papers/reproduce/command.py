@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-
 from switchbed import options
 from switchbed._native import Mistake
 from switchbed.meter import meter
@@ -19,8 +17,6 @@ from switchbed.papers.reproduce.claims import Claim, Experiment, Paper, papers
 from switchbed.papers.reproduce.rows import Rows
 from switchbed.papers.reproduce.verdict import WORDS, Measured, judge
 from switchbed.terminal import say
-
-STORE = Path("results/reproduce")
 
 
 @dataclass(frozen=True)
@@ -38,32 +34,6 @@ class Finding:
     note: str
 
 
-@click.command()
-@click.argument("which", metavar="PAPER[/FIGURE]|all|list")
-@click.option("--quick/--full", default=True, help="Small runs (default), or the papers' own.")
-@options.JSON
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Draw the figures into DIR.",
-)
-@click.option(
-    "--first-seed", type=click.IntRange(0), default=1, show_default=True, help="Of the seeds."
-)
-@click.option(
-    "--seeds", type=click.IntRange(1), metavar="N", help="Instead of each experiment's own number."
-)
-@click.option("--commit", is_flag=True, help="Make the results the committed ones (--full).")
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=STORE,
-    show_default=True,
-    metavar="DIR",
-    help="What has run stays here, and is not run again.",
-)
-@options.ANY_MEMORY
 def reproduce(
     which: str,
     quick: bool,
@@ -75,10 +45,7 @@ def reproduce(
     store: Path,
     any_memory: bool,
 ) -> int:
-    """Run the experiments of the PAPERs again and judge each of their claims.
-
-    `list` shows the verdicts of the committed full results; `all` stands for every paper.
-    """
+    """The command; gives its exit code."""
     if which == "list":
         return _list(json_to)
     if commit and quick:
