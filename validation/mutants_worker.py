@@ -13,9 +13,6 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-# An import that is interrupted would leave half a module to the runs after it.
-import scipy.stats  # noqa: F401
-
 import mutate
 from switchbed import _native, cli
 

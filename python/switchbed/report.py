@@ -51,7 +51,6 @@ def load() -> None:
     """Loads what `print_sweep` needs: half a second of a core. A command that calls it before its
     runs has the time to print when a signal ends them."""
     from rich import box, table  # noqa: F401
-    from scipy import special  # noqa: F401
 
     from switchbed import console  # noqa: F401
 

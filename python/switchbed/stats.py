@@ -2,14 +2,16 @@
 
 Seeds are independent repetitions, so an interval over seeds needs no assumption about what
 happens inside a run. Flows and samples of one run are not independent (a queue hits them
-together): an interval over them is too narrow, and its users must say so. SciPy does the
-sums; docs/statistics.md says which method stands where and why.
+together): an interval over them is too narrow, and its users must say so.
+docs/statistics.md says which method stands where and why.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from switchbed.distributions import binomial, resampled, student
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -83,14 +85,12 @@ def seeds(n: int) -> str:
 def mean(values: Sequence[float], level: float = LEVEL) -> Interval:
     """The mean of independent values with Student's interval: exact for normal ones, and
     for others the better the more there are. One value has no interval."""
-    from scipy.special import stdtrit  # its module for t takes a second to load
-
     n = _some(values)
     middle = math.fsum(values) / n
     if n == 1:
         return Interval(middle, None, None, 1, level)
     error = math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (n - 1) / n)
-    reach = float(stdtrit(n - 1, (1 + level) / 2)) * error
+    reach = student(n - 1, (1 + level) / 2) * error
     return Interval(middle, middle - reach, middle + reach, n, level)
 
 
@@ -121,12 +121,11 @@ def tail(values: Sequence[float], p: float, level: float = LEVEL) -> Interval:
     distribution (Conover, Practical Nonparametric Statistics, section 3.2). Where there are
     too few values beyond the percentile a bound does not exist: a 95 % interval of a 99th
     percentile needs 368 values."""
-    import numpy as np
-    from scipy.stats import quantile_test
-
     n = _some(values)
-    bounds: Any = quantile_test(np.asarray(values), p=p).confidence_interval(level)
-    low, high = (None if math.isnan(end) else float(end) for end in (bounds.low, bounds.high))
+    below, above = binomial(n, p, (1 - level) / 2)
+    ordered = sorted(values)
+    low = ordered[below - 1] if below else None
+    high = ordered[above] if above < n else None
     return Interval(percentile(values, p), low, high, n, level)
 
 
@@ -139,7 +138,6 @@ def bootstrap(
     """Any statistic of independent values with its bootstrap interval, bias-corrected and
     accelerated (Efron 1987). Random, but the same for the same values."""
     import numpy as np
-    from scipy.stats import bootstrap as resample
 
     n = _some(values)
     data = np.asarray(values, dtype=float)
@@ -148,16 +146,8 @@ def bootstrap(
         return Interval(middle, None, None, 1, level)
     if np.ptp(data) == 0:
         return Interval(middle, middle, middle, n, level)
-    found = resample(
-        (data,),
-        statistic,
-        n_resamples=resamples,
-        confidence_level=level,
-        vectorized=False,
-        method="BCa",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    return Interval(middle, float(found.low), float(found.high), n, level)
+    low, high = resampled(data, statistic, level, resamples) or (None, None)
+    return Interval(middle, low, high, n, level)
 
 
 def jain(values: Sequence[float]) -> float:
@@ -199,8 +189,6 @@ def pairs_needed(
 
 def _needed(values: Sequence[float], goal: float, level: float) -> int:
     """The smallest number of values whose mean's interval reaches no further than `goal`."""
-    from scipy.special import stdtrit
-
     n = _some(values)
     if n == 1:
         raise ValueError("one value does not tell how much values vary")
@@ -210,7 +198,7 @@ def _needed(values: Sequence[float], goal: float, level: float) -> int:
         raise ValueError("no number of seeds brings an interval within nothing")
 
     def enough(count: int) -> bool:
-        return float(stdtrit(count - 1, (1 + level) / 2)) * spread <= goal * math.sqrt(count)
+        return student(count - 1, (1 + level) / 2) * spread <= goal * math.sqrt(count)
 
     high = 2
     while not enough(high):

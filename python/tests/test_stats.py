@@ -2,13 +2,16 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from scipy.special import stdtrit
+from scipy.stats import binom, bootstrap
 
-from switchbed import stats
+from switchbed import distributions, stats
 
 SEEDS = st.integers(0, 2**32 - 1)
 POSITIVE = st.floats(1e-3, 1e6)
@@ -176,3 +179,35 @@ def test_pairs_needed_is_the_smallest_number_that_is_enough() -> None:
     of, base = [math.exp(-0.1), 7.0, 2 * math.exp(0.1)], [1.0, 7.0, 2.0]
     assert stats.pairs_needed(of, base, 0.05) == stats.pairs_needed(base, of, 0.05) == 18
     assert stats.pairs_needed(of, [2 * value for value in of], 0.05) == 2
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 30, 999, 1000, 1001, 10**7])
+def test_students_quantiles_are_scipys(freedom: int) -> None:
+    for p in (0.6, 0.9, 0.975, 0.995, 0.9995):
+        assert distributions.student(freedom, p) == pytest.approx(stdtrit(freedom, p), rel=1e-12)
+
+
+@given(
+    st.integers(1, 3000),
+    st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999]),
+    st.sampled_from([0.005, 0.025, 0.1]),
+)
+def test_the_binomials_quantiles_are_scipys(n: int, p: float, below: float) -> None:
+    of = binom(n, p)
+    assert distributions.binomial(n, p, below) == (int(of.ppf(below)), int(of.isf(below)))
+
+
+@settings(max_examples=20)
+@given(SEEDS, st.integers(3, 40), st.sampled_from([np.mean, np.median, np.std]))
+def test_bootstrap_intervals_are_scipys(seed: int, n: int, statistic: Any) -> None:
+    data = np.random.default_rng(seed).lognormal(size=n)
+    theirs = bootstrap(
+        (data,), statistic, n_resamples=199, vectorized=False, rng=np.random.default_rng(0)
+    ).confidence_interval
+    ours = distributions.resampled(data, statistic, 0.95, 199)
+    assert ours == pytest.approx((theirs.low, theirs.high), rel=1e-9)
+
+
+def test_what_no_value_has_an_influence_on_has_no_interval() -> None:
+    found = stats.bootstrap([1.0, 2.0, 3.0], lambda data: float(len(data) > 0))
+    assert (found.estimate, found.low, found.high) == (1.0, None, None)

@@ -19,6 +19,8 @@ POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inli
     "img-src data: blob:; connect-src data: blob:"
 )
 """What a browser lets the page load: nothing but itself."""
+PLOTLY = "plotly-cartesian.min.js"
+"""plotly.js with the kinds of charts that reports have; it comes with a licence of its own."""
 STATISTICS = (("all", "mean_us"), ("small", "p99_us"))
 """Those of the headline."""
 
@@ -43,8 +45,6 @@ def write(
 
 def page(results: Sequence[Result], title: str = "", failed: Sequence[str] = ()) -> str:
     """The file's text."""
-    from plotly.offline import get_plotlyjs
-
     drawn = runs.lines(results, over_load=True)
     made = charts(results, drawn)
     named = title or str(results[0].scenario.get("title") or results[0].label)
@@ -68,7 +68,7 @@ def page(results: Sequence[Result], title: str = "", failed: Sequence[str] = ())
         f"<style>\n{(own / 'page.css').read_text(encoding='utf-8')}</style>\n"
         "</head>\n<body>\n<main>\n" + "\n".join(filter(None, sections)) + "\n</main>\n"
         f'<script type="application/json" id="charts">{_json(data)}</script>\n'
-        f"<script>{get_plotlyjs()}</script>\n"
+        f"<script>{(own / PLOTLY).read_text(encoding='utf-8')}</script>\n"
         f"<script>\n{(own / 'page.js').read_text(encoding='utf-8')}</script>\n"
         "</body>\n</html>\n"
     )
