@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from switchbed import completion, extended, files, library, options, signals, terminal
+from switchbed import completion, exchange, extended, files, library, options, signals, terminal
 from switchbed import fct as fct_files
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
@@ -533,6 +533,8 @@ def bench(json_to: str | None, only: str | None, repeat: int) -> None:
         report.print_bench(found)
 
 
+cli.add_command(exchange.export)
+cli.add_command(exchange.import_)
 cli.add_command(live)
 cli.add_command(plot)
 cli.add_command(theory)

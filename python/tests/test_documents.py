@@ -8,6 +8,7 @@ least be ones. `make` is only asked whether it could.
 import ast
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -164,6 +165,9 @@ def test_what_a_page_shows_runs(page: str, tmp_path: Path, forks: Forks) -> None
             have = [line.split() for line in printed.splitlines()]
             for line in content.splitlines():
                 assert line.split() in have, f"{page} shows {line!r}; printed was {printed}"
+        elif language == "json":
+            files = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
+            assert json.loads(content) in files, f"{page} shows {content}"
         elif language not in ("python", *SHOWN):
             raise AssertionError(f"{page} has a block of {language!r}; commands are `sh`")
 

@@ -141,6 +141,14 @@ def test_a_ramps_grid_has_wreds_three_numbers_and_steps() -> None:
     assert sum(p.place[0] == p.place[1] for p in found.points) >= 6
 
 
+def test_a_ramp_that_would_end_before_it_begins_is_no_point() -> None:
+    scenario = sb.Scenario.from_file("@star-dctcp").resolved
+    scenario["scheme"] = {"name": "red", "params": {"kmin": "30KB", "kmax": "90KB", "pmax": 0.1}}
+    wanted = ("kmin=20KB,60KB", "kmax=40KB,90KB")
+    found = grid.build(scenario, wanted, Link(10**10, 1e-4, 1500), lambda k: k)
+    assert [p.place for p in found.points] == [(2e4, 4e4), (2e4, 9e4), (3e4, 9e4), (6e4, 9e4)]
+
+
 def test_a_target_refuses_what_it_cannot_hold() -> None:
     key = "scheme.params.threshold"
     sonic, tc = target.of("sonic"), target.of("tc")

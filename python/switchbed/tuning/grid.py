@@ -148,6 +148,7 @@ def build(scenario: Mapping[str, Any], wanted: Sequence[str], link: Link, hold: 
     points = [
         Point(dict(zip(keys, (v.value for v in each), strict=True)), tuple(v.place for v in each))
         for each in itertools.product(*(axis.values for axis in axes))
+        if _rises(keys, [v.place for v in each])
     ]
     own = Point(
         dict(zip(keys, (a.own.value for a in axes), strict=True)),
@@ -183,6 +184,12 @@ def _ramps(scenario: Mapping[str, Any], link: Link, hold: Round) -> Grid:
         points.append(point(low, low, 1.0))
         points += [point(low, low * r, c) for r in RATIOS for c in CHANCES]
     return Grid(keys, _merged(points))
+
+
+def _rises(keys: Sequence[str], place: Sequence[float]) -> bool:
+    """A ramp ends no sooner than it begins."""
+    at = {key.rpartition(".")[2]: value for key, value in zip(keys, place, strict=True)}
+    return "kmin" not in at or "kmax" not in at or at["kmin"] <= at["kmax"]
 
 
 def _merged(points: Sequence[Point]) -> tuple[Point, ...]:

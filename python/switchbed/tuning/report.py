@@ -21,6 +21,8 @@ def show(found: Advice) -> None:
     console = _entries(found)
     _fresh(console, found)
     say(found.sentence)
+    if found.advised is not None and found.advised != found.own:
+        say("To take it: " + " ".join(f"--set {k}={v}" for k, v in found.advised.settings.items()))
     say()
     for line in (*found.robust, *found.rests_on):
         say(line)

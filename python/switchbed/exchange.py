@@ -1,0 +1,161 @@
+"""`switchbed export` and `switchbed import`: scenarios to real switches, and from them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from switchbed import completion, files, library, options, quantity
+from switchbed._native import Mistake
+from switchbed.terminal import say
+
+PATH = click.Path(path_type=Path)
+BAD_INPUT = 2
+CHOICES = {"scheme": ("per-queue", "per-queue-min"), "buffer": ("device",)}
+
+
+@click.group()
+def export() -> None:
+    """Write a scenario as a real switch's configuration."""
+
+
+@click.group("import")
+def import_() -> None:
+    """Make a scenario of a real switch's configuration."""
+
+
+@export.command("sonic")
+@click.argument("file", type=PATH, metavar="FILE", shell_complete=completion.scenarios)
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value.")
+@click.option("--out", type=PATH, metavar="FILE", help="Where to. Default: standard output.")
+@click.option("--port", "ports", multiple=True, metavar="NAME", help="Which ports it is for.")
+@click.option(
+    "--device",
+    type=PATH,
+    metavar="FILE",
+    help="What `import sonic` left beside its scenario. Default: that beside FILE, if it is there.",
+)
+@click.option("--changes", is_flag=True, help="Only rows that differ from the device's.")
+@click.option("--partial", is_flag=True, help="Write what can be, though something is refused.")
+@click.option(
+    "--instead",
+    multiple=True,
+    metavar="KEY=CHOICE",
+    help="Take scheme=per-queue-min for mq-ecn, say, or leave the buffers: buffer=device.",
+)
+@click.option("--ramp", metavar="SIZE", help="Let a threshold's WRED end so much above it.")
+@click.option("--vendor", type=click.Choice(["nvidia"]), help="Whose chip, where it matters.")
+def export_sonic(
+    file: Path,
+    sets: Sequence[str],
+    out: Path | None,
+    ports: Sequence[str],
+    device: Path | None,
+    changes: bool,
+    partial: bool,
+    instead: Sequence[str],
+    ramp: str | None,
+    vendor: str | None,
+) -> int:
+    """Write FILE as a fragment of SONiC's config_db.json: queues, schedulers, WRED, buffers.
+
+    Each key's finding is said: exact, approximated or refused."""
+    from switchbed.sonic import device as devices
+    from switchbed.sonic import schema
+    from switchbed.sonic.exporting import Choices
+    from switchbed.sonic.exporting import export as made_of
+    from switchbed.sonic.tidy import folded
+
+    given = library.given(file)
+    beside = device or (devices.beside(given.path) if given.path is not None else None)
+    known = None
+    if beside is not None and (device is not None or beside.exists()):
+        known = devices.Device.read(beside)
+    if changes and known is None:
+        raise Mistake("--changes: from what? name the device's file by --device")
+    choices = Choices(
+        ports, chosen(instead), quantity.size(ramp) if ramp else 0, nvidia=vendor == "nvidia"
+    )
+    tables, said = made_of(scenario(given, sets), choices, known)
+    for finding in said.all:
+        say(finding, err=True)
+    if said.refusals and not partial:
+        say(
+            "switchbed: nothing is written, for something is refused; --partial writes the rest",
+            err=True,
+        )
+        return BAD_INPUT
+    problems = schema.check({**(known.tables if known else {}), **tables})
+    if problems:
+        raise Mistake(f"{given.name}: {problems[0]}")
+    if changes and known is not None:
+        tables = {
+            name: {
+                key: row for key, row in rows.items() if known.tables.get(name, {}).get(key) != row
+            }
+            for name, rows in tables.items()
+        }
+        tables = {name: rows for name, rows in tables.items() if rows}
+    tables.pop("PORT", None)  # stays the device's
+    options.write_json(folded(tables), str(out) if out is not None else options.STDOUT)
+    if out is not None:
+        options.write_json(
+            [finding.to_json() for finding in said.all], str(out.with_suffix(".findings.json"))
+        )
+    return 0
+
+
+@import_.command("sonic")
+@click.argument("file", type=PATH, metavar="CONFIG_DB.json")
+@click.option("--out", type=PATH, metavar="FILE", help="The scenario. Default: FILE's name .toml.")
+@click.option(
+    "--port", "ports", multiple=True, metavar="NAME", help="Whose queues, where ports differ."
+)
+@click.option("--pool", metavar="SIZE", help="The memory, where the file leaves it to the switch.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+def import_sonic(
+    file: Path, out: Path | None, ports: Sequence[str], pool: str | None, force: bool
+) -> None:
+    """Make a scenario of a SONiC switch's CONFIG_DB.json, and leave beside it what it does not say
+    (FILE.sonic.json), by which `export sonic` writes the switch's own names."""
+    from switchbed.sonic import device as devices
+    from switchbed.sonic import importing
+
+    found = importing.load(
+        files.read_json(file), str(file), ports, quantity.size(pool) if pool else None
+    )
+    to = out or Path(f"{file.stem}.toml")
+    for path in (to, devices.beside(to)):
+        if path.exists() and not force:
+            raise Mistake(f"{path}: is there already; name another by --out, or --force")
+    for finding in found.findings.all:
+        say(finding, err=True)
+    options.write(found.text, str(to))
+    found.device.write(devices.beside(to))
+    say(f"written to {to}, and beside it {devices.beside(to).name}; switchbed run {to} runs it")
+
+
+def scenario(given: library.Given, sets: Sequence[str]) -> dict[str, Any]:
+    """The one run that the file describes, resolved."""
+    import json
+
+    plans = given.plans(sets)
+    if len(plans) > 1:
+        raise Mistake(
+            f"{given.name}: has {len(plans)} runs in [compare]: choose one by --set, such as "
+            "--set 'compare.load=[0.5]'"
+        )
+    return dict(json.loads(plans[0].scenario))
+
+
+def chosen(instead: Sequence[str]) -> dict[str, str]:
+    """`scheme=per-queue-min` each."""
+    found = {}
+    for text in instead:
+        key, _, value = text.partition("=")
+        if value not in CHOICES.get(key, ()):
+            has = "; ".join(f"{k}={v}" for k, values in CHOICES.items() for v in values)
+            raise Mistake(f"--instead {text}: there are {has}")
+        found[key] = value
+    return found

@@ -1,0 +1,446 @@
+"""A switch's `config_db.json` as a scenario; what was left out is said, the rest kept beside it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from switchbed import quantity, toml
+from switchbed._native import Mistake
+from switchbed.sonic.device import Device
+from switchbed.sonic.finding import Findings
+from switchbed.sonic.tidy import Tables, meant, tidy
+
+PACKET = 1500
+"""A weight's bytes in a quantum: weights are ratios."""
+HOSTS = 16
+"""Most hosts of the star that a scenario begins with."""
+UNKNOWN_RATE = 10_000
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A scenario's text, what stands beside it, and what was found."""
+
+    text: str
+    device: Device
+    findings: Findings
+
+
+@dataclass(frozen=True)
+class _Queue:
+    """What is set of a queue."""
+
+    index: int
+    scheduler: str | None
+    strict: bool
+    weight: int
+    wred: str | None
+    profile: str | None
+
+
+def load(
+    config: Mapping[str, Any], where: str, ports: Sequence[str] = (), pool: int | None = None
+) -> Imported:
+    """`ports`: whose queues the scenario's are, where they differ. `pool`: the memory, where the
+    configuration leaves it to the switch."""
+    return _Import(config, where, ports, pool).imported()
+
+
+class _Import:
+    def __init__(
+        self, config: Mapping[str, Any], where: str, ports: Sequence[str], pool: int | None
+    ) -> None:
+        self.where, self.config = where, config
+        self.tables: Tables = tidy(config, where)
+        self.full = meant(self.tables)
+        self.pool = pool
+        self.said = Findings()
+        self.wanted = list(ports)
+        self.nvidia = _nvidia(config)
+
+    def imported(self) -> Imported:
+        ports = self._ports()
+        queues = self._ordered(self._queues(ports[0]))
+        device = Device(
+            self.tables, ports=ports, queues=[q.index for q in queues], nvidia=self.nvidia
+        )
+        device.schedulers = {q.index: q.scheduler for q in queues if q.scheduler is not None}
+        switch = self._switch(queues, device)
+        scheme = self._scheme(queues, device, switch)
+        self._buffer(queues, device, switch)
+        self._left_out(queues)
+        return Imported(self._text(ports, switch, scheme), device, self.said)
+
+    # Which ports.
+
+    def _ports(self) -> list[str]:
+        rows = [*self.full.get("QUEUE", {}), *self.full.get("BUFFER_QUEUE", {})]
+        named = {key.partition("|")[0] for key in rows} | set(self.full.get("PORT", {}))
+        if not named:
+            raise Mistake(
+                f"{self.where}: has no PORT, QUEUE or BUFFER_QUEUE: nothing to make ports of"
+            )
+        for port in self.wanted:
+            if port not in named:
+                raise Mistake(f"--port {port}: {self.where} has no such port")
+        groups: dict[tuple[Any, ...], list[str]] = {}
+        for port in sorted(named, key=_natural):
+            groups.setdefault(self._signature(port), []).append(port)
+        if self.wanted:
+            mine = [group for group in groups.values() if self.wanted[0] in group]
+            other = next((p for p in self.wanted if p not in mine[0]), None)
+            if other is not None:
+                raise Mistake(
+                    f"--port {other}: its queues differ from {self.wanted[0]}'s: a scenario's "
+                    "ports are alike"
+                )
+            if len(groups) > 1:
+                rest = sum(map(len, groups.values())) - len(mine[0])
+                self.said.left_out("QUEUE", f"{rest} ports whose queues differ stay as they are")
+            return mine[0]
+        if len(groups) > 1:
+            first, second = list(groups.values())[:2]
+            raise Mistake(
+                f"{self.where}: QUEUE|{second[0]}: its queues differ from {first[0]}'s, and a "
+                f"scenario's ports are alike: name one whose they shall be: --port {first[0]}"
+            )
+        return next(iter(groups.values()))
+
+    def _signature(self, port: str) -> tuple[Any, ...]:
+        """What must be alike: what is set of each queue, not by what name."""
+        return tuple(
+            (
+                q.index,
+                q.strict,
+                q.weight,
+                self._row("WRED_PROFILE", q.wred),
+                self._limits(q.profile),
+            )
+            for q in self._queues(port)
+        )
+
+    def _row(self, table: str, name: str | None) -> Any:
+        row = self.full.get(table, {}).get(name or "")
+        return None if row is None else tuple(sorted(row.items()))
+
+    def _limits(self, profile: str | None) -> Any:
+        return self._row("BUFFER_PROFILE", profile)
+
+    def _queues(self, port: str) -> list[_Queue]:
+        found: dict[int, dict[str, str]] = {}
+        for table in ("QUEUE", "BUFFER_QUEUE"):
+            for key, row in self.full.get(table, {}).items():
+                name, _, index = key.partition("|")
+                if name == port:
+                    if not index.isdigit():
+                        raise Mistake(f"{self.where}: {table}|{key}: {index!r} is no queue")
+                    found.setdefault(int(index), {}).update(row)
+        return [self._queue(index, row) for index, row in sorted(found.items())] or [
+            _Queue(0, None, strict=False, weight=1, wred=None, profile=None)
+        ]
+
+    def _queue(self, index: int, row: Mapping[str, str]) -> _Queue:
+        name = row.get("scheduler")
+        scheduler = self._named("SCHEDULER", name) if name else {}
+        for table, field in (("WRED_PROFILE", "wred_profile"), ("BUFFER_PROFILE", "profile")):
+            if row.get(field):
+                self._named(table, row[field])
+        return _Queue(
+            index,
+            name,
+            strict=scheduler.get("type") == "STRICT",
+            weight=self._number("SCHEDULER", name, scheduler, "weight", 1),
+            wred=row.get("wred_profile"),
+            profile=row.get("profile"),
+        )
+
+    def _named(self, table: str, name: str) -> Mapping[str, str]:
+        row = self.full.get(table, {}).get(name)
+        if row is None:
+            raise Mistake(f"{self.where}: {table}: has no {name}, which a queue names")
+        return row
+
+    def _number(
+        self, table: str, name: str | None, row: Mapping[str, str], field: str, default: int
+    ) -> int:
+        text = row.get(field, str(default))
+        try:
+            return int(text)
+        except ValueError:
+            raise Mistake(
+                f"{self.where}: {table}|{name}|{field}: is {text!r}: a whole number is needed"
+            ) from None
+
+    def _ordered(self, queues: Sequence[_Queue]) -> list[_Queue]:
+        """As a scenario has them: strict ones first, whose highest index goes first."""
+        strict = sorted((q for q in queues if q.strict), key=lambda q: -q.index)
+        return [*strict, *(q for q in queues if not q.strict)]
+
+    # The switch.
+
+    def _switch(self, queues: Sequence[_Queue], device: Device) -> dict[str, Any]:
+        strict = sum(q.strict for q in queues)
+        if strict == len(queues):
+            strict -= 1  # the last has nobody below it
+        weights = [1 if q.strict else q.weight for q in queues]
+        for q in queues:
+            if q.scheduler is None:
+                if len(queues) > 1:
+                    self.said.approximated(
+                        "QUEUE", f"queue {q.index} has no scheduler: the chip's own, here weight 1"
+                    )
+                continue
+            kind = self.full["SCHEDULER"][q.scheduler]["type"]
+            row = self.tables["SCHEDULER"][q.scheduler]
+            if kind == "WRR" and len(queues) > 1:
+                self.said.approximated(
+                    f"SCHEDULER|{q.scheduler}|type",
+                    "WRR counts packets; here it is dwrr, which counts bytes",
+                )
+            elif kind == "DWRR":
+                device.modelled.append(("SCHEDULER", q.scheduler, "type"))
+            if kind != "STRICT" and "weight" in row:
+                device.modelled.append(("SCHEDULER", q.scheduler, "weight"))
+            for name in row:
+                if name not in ("type", "weight"):
+                    self.said.left_out(f"SCHEDULER|{q.scheduler}|{name}", f"{row[name]}")
+        device.modelled = list(dict.fromkeys(device.modelled))
+        if len(queues) > 1:
+            places = ", ".join(f"{i} is {q.index}" for i, q in enumerate(queues))
+            self.said.exact("QUEUE", f"{len(queues)} queues (the scenario's {places})")
+        return {
+            "queues": len(queues),
+            "classify": "class" if len(queues) > 1 else "single",
+            "discipline": "dwrr",
+            "strict": strict,
+            "quantum": [f"{w * PACKET}B" for w in weights],
+        }
+
+    def _scheme(
+        self, queues: Sequence[_Queue], device: Device, switch: dict[str, Any]
+    ) -> tuple[str, dict[str, Any]]:
+        """That of most queues that have WRED."""
+        counted = Counter(q.wred for q in queues if q.wred is not None)
+        if not counted:
+            self.said.exact("WRED_PROFILE", "no queue has any")
+            return "none", {}
+        name = max(counted, key=lambda each: (counted[each], each))
+        marked = [q for q in queues if q.wred == name]
+        others = sorted(q.index for q in queues if q.wred != name)
+        row, own = self._named("WRED_PROFILE", name), self.tables["WRED_PROFILE"][name]
+        where = f"WRED_PROFILE|{name}"
+        low = self._number("WRED_PROFILE", name, row, "green_min_threshold", 0)
+        high = self._number("WRED_PROFILE", name, row, "green_max_threshold", low)
+        chance = self._number("WRED_PROFILE", name, row, "green_drop_probability", 100)
+        if high < low:
+            raise Mistake(
+                f"{self.where}: {where}: green_max_threshold, {high}, is less than "
+                f"green_min_threshold, {low}"
+            )
+        self._colours(where, row)
+        if "green" not in row["ecn"].removeprefix("ecn_").split("_") and row["ecn"] != "ecn_all":
+            self.said.left_out(where, f"ecn is {row['ecn']}: green is dropped early, not marked")
+            return "none", {}
+        enabled = row["wred_green_enable"] == "true"
+        if not enabled and not self.nvidia:
+            self.said.left_out(
+                where,
+                "wred_green_enable is not true: nothing is marked or dropped, but on Nvidia's "
+                "chips, which mark then (DEVICE_METADATA names another, or none)",
+            )
+            return "none", {}
+        size = self._size_of(marked[0].profile)
+        if size is not None and low >= size:
+            self.said.left_out(where, f"begins at {low}, above the memory, {size}: it is off")
+            return "none", {}
+        device.wred, device.marked = name, [q.index for q in marked]
+        fields = ["green_min_threshold", "green_max_threshold", "wred_green_enable"]
+        if others:
+            queue = ", ".join(map(str, others))
+            self.said.approximated(
+                "QUEUE", f"queues {queue} have not {name}; the scenario marks all alike"
+            )
+        switch["unmarkable"] = "drop" if enabled else "pass"
+        if low == high:
+            params: dict[str, Any] = {"threshold": f"{low}B"}
+            self.said.exact(where, f"min = max: a threshold of {low} bytes")
+            scheme = "per-queue"
+        else:
+            fields.append("green_drop_probability")
+            params = {
+                "kmin": f"{low}B",
+                "kmax": f"{high}B",
+                "pmax": chance / 100,
+                "weight": 1,
+                "spacing": "geometric",
+            }
+            self.said.exact(where, f"a ramp from {low} to {high} bytes, {chance} %")
+            scheme = "red"
+        device.modelled += [("WRED_PROFILE", name, each) for each in fields if each in own]
+        if enabled:
+            self.said.exact(where, "what is not ECN-capable, as many an ACK, is dropped there too")
+        return scheme, params
+
+    def _colours(self, where: str, row: Mapping[str, str]) -> None:
+        for colour in ("yellow", "red"):
+            for part in ("min_threshold", "max_threshold", "drop_probability"):
+                if row.get(f"{colour}_{part}") != row.get(f"green_{part}"):
+                    self.said.left_out(where, f"{colour} differs from green, which counts")
+                    break
+
+    def _size_of(self, profile: str | None) -> int | None:
+        if profile is None:
+            return None
+        row = self._named("BUFFER_PROFILE", profile)
+        pool = self._named("BUFFER_POOL", row.get("pool", ""))
+        return int(pool["size"]) if "size" in pool else self.pool
+
+    def _buffer(self, queues: Sequence[_Queue], device: Device, switch: dict[str, Any]) -> None:
+        """That of most of the marked queues."""
+        among = [q for q in queues if not device.marked or q.index in device.marked]
+        counted = Counter(q.profile for q in among if q.profile is not None)
+        if not counted:
+            size = self.pool
+            if size is None:
+                raise Mistake(
+                    f"{self.where}: BUFFER_QUEUE: has no profile of these queues, so no memory: "
+                    "give it by --pool SIZE"
+                )
+            switch.update(buffer=f"{size}B", policy="shared")
+            self.said.approximated("BUFFER_QUEUE", f"none: {size} bytes a port, by --pool")
+            return
+        name = max(counted, key=lambda each: (counted[each], each or ""))
+        row = self._named("BUFFER_PROFILE", name)
+        where = f"BUFFER_PROFILE|{name}"
+        pool = row.get("pool", "")
+        size = self._size_of(name)
+        if size is None:
+            raise Mistake(
+                f"{self.where}: BUFFER_POOL|{pool}: has no size (the switch finds it): give it by "
+                "--pool SIZE"
+            )
+        device.profile = name
+        device.buffered = [q.index for q in queues if q.profile == name]
+        other = sorted(q.index for q in queues if q.profile != name)
+        if other:
+            self.said.approximated(
+                "BUFFER_QUEUE",
+                f"queues {', '.join(map(str, other))} have other profiles; the scenario gives all "
+                f"{name}",
+            )
+        if "size" in self.tables["BUFFER_POOL"][pool]:
+            device.modelled.append(("BUFFER_POOL", pool, "size"))
+        if row.get("size", "0") != "0":
+            self.said.left_out(where, f"a reserve of {row['size']} bytes")
+        if "dynamic_th" in row:
+            power = self._number("BUFFER_PROFILE", name, row, "dynamic_th", 0)
+            device.modelled.append(("BUFFER_PROFILE", name, "dynamic_th"))
+            switch.update(buffer=f"{size}B", policy="dynamic", pool=f"{size}B", alpha=2.0**power)
+            self.said.exact(where, f"dynamic_th {power}: alpha {2.0**power:g} of {size} bytes")
+            return
+        limit = self._number("BUFFER_PROFILE", name, row, "static_th", size)
+        if limit >= size:
+            switch.update(buffer=f"{size}B", policy="shared")
+            self.said.approximated(
+                where, f"static_th is all of the pool: here each port has {size} bytes of its own"
+            )
+            return
+        device.modelled.append(("BUFFER_PROFILE", name, "static_th"))
+        switch.update(buffer=f"{limit * len(queues)}B", policy="static", pool=f"{size}B")
+        self.said.exact(where, f"static_th: {limit} bytes a queue")
+
+    def _left_out(self, queues: Sequence[_Queue]) -> None:
+        for key, row in self.full.get("PORT_QOS_MAP", {}).items():
+            if row.get("pfc_enable"):
+                self.said.left_out(
+                    f"PORT_QOS_MAP|{key}|pfc_enable",
+                    f"{row['pfc_enable']}: priority flow control is not in the scenario",
+                )
+                break
+        for table, why in (
+            ("DSCP_TO_TC_MAP", "a scenario's class is its queue's number"),
+            ("DOT1P_TO_TC_MAP", "a scenario's class is its queue's number"),
+            ("BUFFER_PG", "ingress accounts and headroom"),
+            ("PFC_WD", "the watchdog"),
+            ("SWITCH_TRIMMING", "trimming"),
+        ):
+            if self.full.get(table):
+                self.said.left_out(table, why)
+        ours = set(self.tables)
+        unknown = sorted(name for name in self.config if name not in ours)
+        if unknown:
+            self.said.left_out("tables", ", ".join(unknown))
+
+    # The file.
+
+    def _text(
+        self, ports: Sequence[str], switch: Mapping[str, Any], scheme: tuple[str, dict[str, Any]]
+    ) -> str:
+        speeds = [
+            int(self.full["PORT"][p]["speed"])
+            for p in ports
+            if self.full.get("PORT", {}).get(p, {}).get("speed", "").isdigit()
+        ]
+        mbps = min(speeds) if speeds else UNKNOWN_RATE
+        if not speeds:
+            self.said.approximated("PORT", f"no speed is given: {UNKNOWN_RATE} Mbps is a guess")
+        elif len(set(speeds)) > 1:
+            self.said.approximated("PORT", f"speeds differ: all are the slowest, {mbps} Mbps")
+        hosts = max(2, min(len(ports), HOSTS))
+        name, params = scheme
+        lines = [
+            f"# From {self.where}: [switch] and [scheme] are the switch's, as its ports "
+            f"{ports[0]} to {ports[-1]} have them.",
+            "# All else is a beginning to be replaced: topology, delays, hosts and traffic are "
+            "yours to say.",
+            "",
+            f'title = "A switch of SONiC\'s, {quantity.gbps(mbps * 10**6)} ports"',
+            "",
+            "[topology]",
+            'kind = "star"',
+            f"hosts = {hosts}",
+            f'rate = "{quantity.gbps(mbps * 10**6)}"',
+            'delay = "5us"',
+            "",
+            "[switch]",
+            *_lines(switch),
+            "",
+            "[scheme]",
+            f'name = "{name}"',
+            *([f"params = {_inline(params)}"] if params else []),
+            "",
+            "[transport]",
+            'kind = "dctcp"',
+            "",
+            "[[traffic]]",
+            'kind = "poisson"',
+            "load = 0.5",
+            "flows = 1000",
+            'sizes = "web-search"',
+            "",
+            "[measure]",
+            'queues = "off"',
+            "",
+        ]
+        return "\n".join(lines)
+
+
+def _lines(values: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {toml.value(key, value)}" for key, value in values.items()]
+
+
+def _inline(values: Mapping[str, Any]) -> str:
+    return toml.value("params", values)
+
+
+def _nvidia(config: Mapping[str, Any]) -> bool:
+    """Whose chip it is, as far as the configuration tells."""
+    about = config.get("DEVICE_METADATA", {}).get("localhost", {})
+    told = f"{about.get('asic_type', '')} {about.get('platform', '')} {about.get('hwsku', '')}"
+    return any(each in told.lower() for each in ("mellanox", "mlnx", "nvidia"))
+
+
+def _natural(port: str) -> tuple[str, int]:
+    head = port.rstrip("0123456789")
+    return head, int(port[len(head) :] or 0)

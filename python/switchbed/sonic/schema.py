@@ -1,0 +1,328 @@
+"""What SONiC's tables of queues and buffers may hold.
+
+From its YANG models (sonic-buildimage 086b03bd), and from what the daemon does beyond them
+(orchagent, sonic-swss e6b0c5b5): it refuses a scheduler with a `priority`, and reads thresholds
+into 32 bits with a sign. Every value is a text.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Config = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""Tables by name, rows by key, fields by name."""
+
+Check = Callable[[str], str | None]
+"""What is wrong with a value, if anything is."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+PORT = re.compile(r"[A-Za-z][\w./-]*")
+INT_MAX = 2**31 - 1
+COLOURS = ("green", "yellow", "red")
+ECN = ("none", "green", "yellow", "red", "green_yellow", "green_red", "yellow_red", "all")
+
+
+def whole(low: int, high: int) -> Check:
+    """A whole number from low to high."""
+
+    def check(text: str) -> str | None:
+        if re.fullmatch(r"0|-?[1-9]\d*", text) and low <= int(text) <= high:
+            return None
+        return f"a whole number from {low} to {high} is needed"
+
+    return check
+
+
+def word(*words: str) -> Check:
+    """One of these."""
+
+    def check(text: str) -> str | None:
+        return None if text in words else f"one of {', '.join(words)} is needed"
+
+    return check
+
+
+def shaped(pattern: str, what: str) -> Check:
+    """A text of such a form."""
+
+    def check(text: str) -> str | None:
+        return None if re.fullmatch(pattern, text) else f"{what} is needed"
+
+    return check
+
+
+def free(_: str) -> str | None:
+    """Anything."""
+    return None
+
+
+UINT32, UINT64 = whole(0, 2**32 - 1), whole(0, 2**64 - 1)
+THRESHOLD = whole(0, INT_MAX)
+BOOLEAN = word("true", "false")
+DIGITS = shaped(r"([0-7](,[0-7])*)?", "digits 0 to 7 with commas and no blanks between them,")
+RANGE = r"(?:{n}|{n}-{n})"
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a row."""
+
+    check: Check
+    required: bool = False
+    to: str | None = None
+    """The table whose row it names."""
+    several: bool = False
+    """It names several, with commas."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table."""
+
+    key: str
+    """What a key must look like, whole."""
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    mapping: tuple[Check, Check] | None = None
+    """Of a map: its fields' names, and their values."""
+    rule: Callable[[Mapping[str, str]], Iterator[str]] | None = None
+    ports: bool = False
+    """The key begins with a port's name, which PORT must have, if it is there."""
+
+
+def _wred(row: Mapping[str, str]) -> Iterator[str]:
+    for colour in COLOURS:
+        low, high = (row.get(f"{colour}_{end}_threshold") for end in ("min", "max"))
+        if high is not None and low is None:
+            yield f"{colour}_max_threshold: needs {colour}_min_threshold"
+        if low is not None and high is not None and int(high) < int(low):
+            yield f"{colour}_max_threshold: {high} is less than {colour}_min_threshold, {low}"
+
+
+def _scheduler(row: Mapping[str, str]) -> Iterator[str]:
+    cir, pir = (int(row.get(name, "0")) for name in ("cir", "pir"))
+    if ("pir" in row or "cbs" in row) and cir == 0:
+        yield "cir: must be above 0 where there are pir or cbs"
+    if "pir" in row and pir < cir:
+        yield f"pir: {pir} is less than cir, {cir}"
+    if "pbs" in row and "pir" not in row:
+        yield "pbs: needs pir"
+    if "pbs" in row and "cbs" in row and int(row["pbs"]) < int(row["cbs"]):
+        yield f"pbs: {row['pbs']} is less than cbs, {row['cbs']}"
+    if "priority" in row:
+        yield "priority: SONiC's daemon (orchagent) refuses a scheduler that has it"
+
+
+def _pool(row: Mapping[str, str]) -> Iterator[str]:
+    if "size" in row and "percentage" in row:
+        yield "percentage: cannot be beside size"
+
+
+def _profile(row: Mapping[str, str]) -> Iterator[str]:
+    if ("dynamic_th" in row) == ("static_th" in row):
+        yield "dynamic_th: exactly one of dynamic_th and static_th is needed"
+
+
+QUEUES = RANGE.format(n=r"\d")
+NAMED = NAME.pattern
+TABLES: dict[str, Table] = {
+    "PORT": Table(
+        PORT.pattern,
+        {
+            "lanes": Field(free, required=True),
+            "speed": Field(whole(1, 1600000), required=True),
+            "mtu": Field(whole(68, 9216)),
+        },
+    ),
+    "DSCP_TO_TC_MAP": Table(NAMED, mapping=(whole(0, 63), whole(0, 15))),
+    "DOT1P_TO_TC_MAP": Table(NAMED, mapping=(whole(0, 7), whole(0, 15))),
+    "TC_TO_QUEUE_MAP": Table(NAMED, mapping=(whole(0, 15), whole(0, 9))),
+    "TC_TO_PRIORITY_GROUP_MAP": Table(NAMED, mapping=(whole(0, 15), whole(0, 7))),
+    "MAP_PFC_PRIORITY_TO_QUEUE": Table(NAMED, mapping=(whole(0, 7), whole(0, 7))),
+    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": Table(NAMED, mapping=(whole(0, 7), whole(0, 7))),
+    "TC_TO_DSCP_MAP": Table(NAMED, mapping=(whole(0, 15), whole(0, 63))),
+    "SCHEDULER": Table(
+        r".+",
+        {
+            "type": Field(word("DWRR", "WRR", "STRICT")),
+            "weight": Field(whole(1, 100)),
+            "meter_type": Field(word("packets", "bytes")),
+            **{name: Field(UINT64) for name in ("cir", "pir", "cbs", "pbs")},
+            "priority": Field(whole(0, 9)),
+        },
+        rule=_scheduler,
+    ),
+    "WRED_PROFILE": Table(
+        NAMED,
+        {
+            f"{colour}_{name}": Field(check)
+            for colour in COLOURS
+            for name, check in (
+                ("min_threshold", THRESHOLD),
+                ("max_threshold", THRESHOLD),
+                ("drop_probability", whole(0, 100)),
+            )
+        }
+        | {f"wred_{colour}_enable": Field(BOOLEAN) for colour in COLOURS}
+        | {"ecn": Field(word(*(f"ecn_{name}" for name in ECN)))},
+        rule=_wred,
+    ),
+    "QUEUE": Table(
+        rf"{PORT.pattern}\|{QUEUES}",
+        {
+            "scheduler": Field(free, to="SCHEDULER"),
+            "wred_profile": Field(free, to="WRED_PROFILE"),
+        },
+        ports=True,
+    ),
+    "BUFFER_POOL": Table(
+        r".+",
+        {
+            "type": Field(word("ingress", "egress", "both"), required=True),
+            "mode": Field(word("static", "dynamic"), required=True),
+            "size": Field(UINT64),
+            "xoff": Field(UINT64),
+            "percentage": Field(whole(0, 100)),
+        },
+        rule=_pool,
+    ),
+    "BUFFER_PROFILE": Table(
+        r".+",
+        {
+            "pool": Field(free, required=True, to="BUFFER_POOL"),
+            "size": Field(UINT64, required=True),
+            "dynamic_th": Field(whole(-8, 7)),
+            **{n: Field(UINT64) for n in ("static_th", "xon", "xoff", "xon_offset")},
+            "headroom_type": Field(word("static", "dynamic")),
+            "packet_discard_action": Field(word("drop", "trim")),
+        },
+        rule=_profile,
+    ),
+    "BUFFER_QUEUE": Table(
+        rf"{PORT.pattern}\|{RANGE.format(n=r'(?:1[0-5]|[0-9])')}",
+        {"profile": Field(free, required=True, to="BUFFER_PROFILE")},
+        ports=True,
+    ),
+    "BUFFER_PG": Table(
+        rf"{PORT.pattern}\|{RANGE.format(n='[0-7]')}",
+        {"profile": Field(free, required=True, to="BUFFER_PROFILE")},
+        ports=True,
+    ),
+    **{
+        f"BUFFER_PORT_{side}_PROFILE_LIST": Table(
+            PORT.pattern,
+            {"profile_list": Field(free, required=True, to="BUFFER_PROFILE", several=True)},
+            ports=True,
+        )
+        for side in ("INGRESS", "EGRESS")
+    },
+    "PORT_QOS_MAP": Table(
+        rf"global|{PORT.pattern}",
+        {
+            "dscp_to_tc_map": Field(free, to="DSCP_TO_TC_MAP"),
+            "dot1p_to_tc_map": Field(free, to="DOT1P_TO_TC_MAP"),
+            "tc_to_queue_map": Field(free, to="TC_TO_QUEUE_MAP"),
+            "tc_to_pg_map": Field(free, to="TC_TO_PRIORITY_GROUP_MAP"),
+            "pfc_to_queue_map": Field(free, to="MAP_PFC_PRIORITY_TO_QUEUE"),
+            "pfc_to_pg_map": Field(free, to="PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"),
+            "tc_to_dscp_map": Field(free, to="TC_TO_DSCP_MAP"),
+            "scheduler": Field(free, to="SCHEDULER"),
+            "pfc_enable": Field(DIGITS),
+            "pfcwd_sw_enable": Field(DIGITS),
+        },
+        ports=True,
+    ),
+    "LOSSLESS_TRAFFIC_PATTERN": Table(
+        r".+",
+        {
+            "mtu": Field(whole(1, 9216), required=True),
+            "small_packet_percentage": Field(whole(0, 100), required=True),
+        },
+    ),
+    "DEFAULT_LOSSLESS_BUFFER_PARAMETER": Table(
+        r".+",
+        {
+            "default_dynamic_th": Field(whole(-8, 7), required=True),
+            "over_subscribe_ratio": Field(whole(0, 100)),
+        },
+    ),
+    "SWITCH_TRIMMING": Table(
+        "GLOBAL",
+        {
+            "size": Field(UINT32),
+            "dscp_value": Field(shaped(r"from-tc|[0-9]|[1-5]\d|6[0-3]", "0 to 63 or from-tc")),
+            "tc_value": Field(whole(0, 15)),
+            "queue_index": Field(shaped(r"dynamic|\d+", "a queue or dynamic")),
+        },
+    ),
+    "PFC_WD": Table(
+        rf"GLOBAL|{PORT.pattern}",
+        {
+            "action": Field(word("drop", "forward", "alert")),
+            "detection_time": Field(whole(100, 5000)),
+            "restoration_time": Field(whole(100, 60000)),
+            "POLL_INTERVAL": Field(whole(100, 1000)),
+        },
+        ports=True,
+    ),
+    "CABLE_LENGTH": Table(
+        NAMED, mapping=(shaped(PORT.pattern, "a port"), shaped(r"\d+m", "whole metres, as 40m,"))
+    ),
+}
+DEFAULTS: dict[str, dict[str, str]] = {
+    "SCHEDULER": {"type": "WRR", "weight": "1"},
+    "WRED_PROFILE": {f"{colour}_drop_probability": "100" for colour in COLOURS}
+    | {f"wred_{colour}_enable": "false" for colour in COLOURS}
+    | {"ecn": "ecn_none"},
+}
+"""What a field that is missing means."""
+
+
+def check(config: Config) -> list[str]:
+    """What is wrong, a line each: `TABLE|key|field: …`. Tables of others are passed over."""
+    return [problem for name in config if name in TABLES for problem in _table(name, config)]
+
+
+def _table(name: str, config: Config) -> Iterator[str]:
+    table = TABLES[name]
+    for key, row in config[name].items():
+        where = f"{name}|{key}"
+        if not re.fullmatch(table.key, key):
+            yield f"{where}: is no key of {name}"
+        yield from _row(where, table, row, config)
+        port = key.partition("|")[0]
+        missing = "PORT" in config and port not in config["PORT"]
+        if table.ports and missing and port not in ("global", "GLOBAL"):
+            yield f"{where}: PORT has no {port}"
+
+
+def _row(where: str, table: Table, row: Mapping[str, Any], config: Config) -> Iterator[str]:
+    sound = True
+    for name, value in row.items():
+        if not isinstance(value, str):
+            yield f"{where}|{name}: is {value!r}, and every value is a text"
+            sound = False
+            continue
+        problem = _value(table, name, value)
+        if problem is not None:
+            yield f"{where}|{name}: is {value!r}: {problem}"
+            sound = False
+            continue
+        known = table.fields.get(name)
+        if known is not None and known.to is not None and value != "NULL":
+            for each in value.split(",") if known.several else [value]:
+                if each not in config.get(known.to, {}):
+                    yield f"{where}|{name}: {known.to} has no {each}"
+    for name, known in table.fields.items():
+        if known.required and name not in row:
+            yield f"{where}: has no {name}"
+    if sound and table.rule is not None:
+        yield from (f"{where}|{problem}" for problem in table.rule(row))
+
+
+def _value(table: Table, name: str, value: str) -> str | None:
+    if table.mapping is not None:
+        problem = table.mapping[0](name)
+        return f"its name: {problem}" if problem else table.mapping[1](value)
+    known = table.fields.get(name)
+    return known.check(value) if known is not None else "SONiC has no such field there"

@@ -1,0 +1,115 @@
+"""Configurations that say the same made equal: rows of ranges and lists taken apart, blanks and old
+brackets gone, missing fields as what they mean."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from switchbed._native import Mistake
+from switchbed.sonic.schema import DEFAULTS, TABLES, Config
+
+RANGED = ("QUEUE", "BUFFER_QUEUE", "BUFFER_PG")
+PORTED = (
+    *RANGED,
+    "PORT_QOS_MAP",
+    "BUFFER_PORT_INGRESS_PROFILE_LIST",
+    "BUFFER_PORT_EGRESS_PROFILE_LIST",
+    "PFC_WD",
+)
+Tables = dict[str, dict[str, dict[str, str]]]
+
+
+def tidy(config: Config, where: str = "config") -> Tables:
+    """Our tables alone, a row a port and queue."""
+    found: Tables = {}
+    for name in config:
+        if name not in TABLES:
+            continue
+        if not isinstance(config[name], Mapping):
+            raise Mistake(f"{where}: {name}: an object of rows is needed")
+        rows = found.setdefault(name, {})
+        for key, row in config[name].items():
+            if not isinstance(row, Mapping):
+                raise Mistake(f"{where}: {name}|{key}: an object of fields is needed")
+            for one in _keys(name, key):
+                rows.setdefault(one, {}).update(_row(name, key, row, where))
+    return found
+
+
+def meant(tables: Tables) -> Tables:
+    """With what missing fields mean; tables without rows are no tables."""
+    return {
+        name: {key: DEFAULTS.get(name, {}) | row for key, row in rows.items()}
+        for name, rows in tables.items()
+        if rows
+    }
+
+
+def _row(table: str, key: str, row: Mapping[str, Any], where: str) -> dict[str, str]:
+    tidied = {}
+    for name, value in row.items():
+        if name == "NULL":  # how its data base writes a row without fields
+            continue
+        if not isinstance(value, str):
+            raise Mistake(
+                f"{where}: {table}|{key}|{name}: is {value!r}, and SONiC has texts alone: "
+                f'"{str(value).lower()}"'
+            )
+        tidied[name] = _value(value)
+    return tidied
+
+
+def _value(text: str) -> str:
+    """` 166912` and `[BUFFER_POOL|x]` ship."""
+    plain = text.strip()
+    found = re.fullmatch(r"\[[A-Z_]+\|(.+)\]", plain)
+    return found[1] if found else ",".join(map(_one, plain.split(",")))
+
+
+def _one(text: str) -> str:
+    found = re.fullmatch(r"\s*\[[A-Z_]+\|(.+)\]\s*", text)
+    return found[1] if found else text.strip()
+
+
+def _keys(table: str, key: str) -> list[str]:
+    """`Ethernet0,Ethernet4|0-2` is six rows."""
+    if table not in PORTED:
+        return [key]
+    ports, bar, rest = key.partition("|")
+    queues = _range(rest) if table in RANGED else [rest]
+    return [f"{port.strip()}{bar}{queue}" for port in ports.split(",") for queue in queues]
+
+
+def _range(text: str) -> list[str]:
+    found = re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", text)
+    if found is None:
+        return [text.strip()]
+    return [str(i) for i in range(int(found[1]), int(found[2]) + 1)]
+
+
+def folded(tables: Tables) -> Tables:
+    """Rows of neighbouring queues that say the same as one: `Ethernet0|0-2`."""
+    found: Tables = {}
+    for name, rows in tables.items():
+        if name not in RANGED:
+            found[name] = rows
+            continue
+        made = found.setdefault(name, {})
+        ports: dict[str, dict[int, dict[str, str]]] = {}
+        for key, row in rows.items():
+            port, _, queue = key.partition("|")
+            ports.setdefault(port, {})[int(queue)] = row
+        for port, queues in ports.items():
+            run: list[int] = []
+            for index in sorted(queues):
+                if run and (index != run[-1] + 1 or queues[index] != queues[run[0]]):
+                    made[_folded(port, run)] = queues[run[0]]
+                    run = []
+                run.append(index)
+            if run:
+                made[_folded(port, run)] = queues[run[0]]
+    return found
+
+
+def _folded(port: str, run: list[int]) -> str:
+    return f"{port}|{run[0]}" if len(run) == 1 else f"{port}|{run[0]}-{run[-1]}"

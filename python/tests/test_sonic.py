@@ -1,0 +1,434 @@
+"""SONiC's tables: what they may hold, round trips, and that no change is lost on the way."""
+
+import json
+import math
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Program
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from sonic_configs import Config, base, changed, configs, differing, lossy
+
+import switchbed as sb
+from switchbed._native import Mistake
+from switchbed.sonic import schema
+from switchbed.sonic.device import Device
+from switchbed.sonic.exporting import Choices, export
+from switchbed.sonic.importing import Imported, load
+from switchbed.sonic.tidy import Tables, folded, meant, tidy
+from switchbed.sonic.weights import weights, worst
+
+CONFIGS = configs()
+FABRIC = """
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+delay = "5us"
+[switch]
+queues = 4
+policy = "dynamic"
+pool = "12MB"
+buffer = "12MB"
+alpha = 1
+quantum = ["1500B", "1500B", "3000B", "6000B"]
+[scheme]
+name = "per-queue"
+params = { threshold = "65pkt" }
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "poisson"
+load = 0.5
+flows = 10
+sizes = "web-search"
+"""
+
+
+def resolved(text: str) -> dict[str, Any]:
+    return sb.Scenario(tomllib.loads(text)).resolved
+
+
+def again(found: Imported, choices: Choices | None = None) -> Tables:
+    """The export of an import."""
+    made, said = export(resolved(found.text), choices or Choices(), found.device)
+    assert not said.refusals, said.refusals
+    return made
+
+
+def same(config: Config) -> Tables:
+    return meant(tidy(config))
+
+
+def test_there_are_twenty_shapes_and_the_schema_takes_them() -> None:
+    assert len(CONFIGS) >= 20
+    for name, config in CONFIGS.items():
+        assert schema.check(tidy(config)) == [], name
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_export_of_an_import_is_the_switch_itself(name: str) -> None:
+    found = load(CONFIGS[name], name)
+    made = again(found)
+    assert same(made) == same(CONFIGS[name])
+    assert schema.check(made) == []
+    assert meant(tidy(folded(made))) == meant(made)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_what_the_scenario_says_is_taken_from_it_alone(name: str) -> None:
+    """The fields beside the scenario that it says, too, may be anything."""
+    found = load(CONFIGS[name], name)
+    wrong = Device(**json.loads(json.dumps(vars(found.device))))
+    wrong.schedulers = found.device.schedulers
+    wrong.modelled = found.device.modelled
+    for table, key, field in wrong.modelled:
+        wrong.tables[table][key][field] = "77"
+    made, _ = export(resolved(found.text), Choices(), wrong)
+    assert same(made) == same(CONFIGS[name])
+
+
+def fields() -> list[tuple[str, str, str, str]]:
+    return [
+        (shape, table, key, field)
+        for shape, config in CONFIGS.items()
+        for table in config
+        if table in schema.TABLES
+        for key, row in config[table].items()
+        for field in row
+    ]
+
+
+VALUES = {
+    "type": ["DWRR", "WRR", "STRICT", "ingress", "egress", "both"],
+    "mode": ["static", "dynamic"],
+    "ecn": [f"ecn_{name}" for name in schema.ECN],
+    "action": ["drop", "forward", "alert"],
+    "pfc_enable": ["", "3", "3,4,5"],
+    "pfcwd_sw_enable": ["", "3"],
+    "packet_discard_action": ["drop", "trim"],
+    "meter_type": ["bytes", "packets"],
+}
+NUMBERS = ["0", "1", "2", "3", "5", "7", "14", "63", "100", "1500", "60000", "1048576", "999999999"]
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(fields()), st.data())
+@example(("a ToR", "WRED_PROFILE", "AZURE_LOSSLESS", "green_min_threshold"), None)
+def test_changing_any_field_shows(place: tuple[str, str, str, str], data: st.DataObject) -> None:
+    shape, table, key, field = place
+    config = CONFIGS[shape]
+    if data is None:
+        value: str | None = "5000"
+    else:
+        known = schema.TABLES[table].fields.get(field)
+        others = list(config.get(known.to, {})) if known is not None and known.to else []
+        value = data.draw(
+            st.sampled_from([None, *(others or VALUES.get(field, [*NUMBERS, "true", "false"]))])
+        )
+    other = changed(config, table, key, field, value)
+    assume(not schema.check(tidy(other)))
+    try:
+        made = again(load(other, shape))
+    except Mistake:
+        return  # it shows by being refused
+    assert same(made) == same(other)
+    if same(other) != same(config):
+        assert same(made) != same(config)
+
+
+def test_ports_that_differ_are_named_and_one_can_be_chosen() -> None:
+    config = differing()
+    with pytest.raises(Mistake, match=r"QUEUE\|Ethernet4: its queues differ from Ethernet0's"):
+        load(config, "x.json")
+    found = load(config, "x.json", ["Ethernet4"])
+    assert found.device.ports == ["Ethernet4"]
+    assert '"75000B"' in found.text  # its weight of 50
+    assert same(again(found)) == same(config)
+    with pytest.raises(Mistake, match="--port Ethernet8: its queues differ"):
+        load(config, "x.json", ["Ethernet4", "Ethernet8"])
+
+
+def test_a_pool_that_the_switch_sizes_itself_needs_a_size() -> None:
+    config = lossy()
+    del config["BUFFER_POOL"]["egress_lossy_pool"]["size"]
+    with pytest.raises(Mistake, match=r"egress_lossy_pool: has no size .* --pool SIZE"):
+        load(config, "x.json")
+    found = load(config, "x.json", pool=16_000_000)
+    assert same(again(found)) == same(config)
+    assert resolved(found.text)["switch"]["pool"] == "16MB"
+
+
+@pytest.mark.parametrize(
+    ("shape", "scheme", "switch"),
+    [
+        ("lossy throughout", "red", {"alpha": 8.0, "unmarkable": "drop", "policy": "dynamic"}),
+        ("a step", "per-queue", {"policy": "dynamic"}),
+        ("a ToR", "red", {"policy": "shared"}),
+        ("Nvidia marks and never drops, with a blank", "red", {"unmarkable": "pass"}),
+        ("disabled elsewhere", "none", {}),
+        ("enable missing", "none", {}),
+        ("off by size", "none", {}),
+        ("ecn yellow alone", "none", {}),
+        ("two strict queues", "red", {"strict": 2, "queues": 7}),
+        ("static parts", "red", {"policy": "static", "buffer": "10.5MB"}),
+    ],
+)
+def test_an_import_means_what_the_switch_does(
+    shape: str, scheme: str, switch: dict[str, Any]
+) -> None:
+    found = resolved(load(CONFIGS[shape], shape).text)
+    assert found["scheme"]["name"] == scheme
+    assert {key: found["switch"][key] for key in switch} == switch
+
+
+def test_strict_queues_turn_round_and_back() -> None:
+    found = load(CONFIGS["two strict queues"], "x")
+    # Among SONiC's strict queues 6 goes before 5; a scenario's queue 0 goes first.
+    assert found.device.queues == [6, 5, 0, 1, 2, 3, 4]
+    text = FABRIC.replace("queues = 4", "queues = 4\nstrict = 2")
+    made, said = export(resolved(text), Choices(["Ethernet0"]))
+    kinds = [made["SCHEDULER"][made["QUEUE"][f"Ethernet0|{q}"]["scheduler"]] for q in range(4)]
+    assert kinds == [
+        {"type": "DWRR", "weight": "2"},
+        {"type": "DWRR", "weight": "4"},
+        {"type": "STRICT"},
+        {"type": "STRICT"},
+    ]
+    assert made["TC_TO_QUEUE_MAP"]["SWITCHBED"] == {"0": "3", "1": "2", "2": "0", "3": "1"}
+    assert any("turn round" in str(each) for each in said.all)
+
+
+def test_a_scenario_of_ones_own_has_all_its_tables() -> None:
+    made, said = export(resolved(FABRIC), Choices(["Ethernet0", "Ethernet4"]))
+    assert not said.refusals
+    assert schema.check(made) == []
+    assert len(made["DSCP_TO_TC_MAP"]["SWITCHBED"]) == 64
+    assert made["WRED_PROFILE"]["SWITCHBED"]["green_min_threshold"] == "97500"
+    assert made["WRED_PROFILE"]["SWITCHBED"]["green_max_threshold"] == "97500"
+    assert made["WRED_PROFILE"]["SWITCHBED"]["wred_red_enable"] == "true"
+    assert made["BUFFER_PROFILE"]["egress_lossy_profile"]["dynamic_th"] == "0"
+    assert [made["SCHEDULER"][f"SWITCHBED_{w}"]["weight"] for w in (1, 2, 4)] == ["1", "2", "4"]
+    back = load(made, "x.json")
+    assert same(again(back)) == same(made)
+    found, own = resolved(back.text), resolved(FABRIC)
+    for key in ("queues", "strict", "quantum", "pool", "alpha", "policy"):
+        assert found["switch"][key] == own["switch"][key], key
+    assert found["scheme"]["params"] == own["scheme"]["params"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "said"),
+    [
+        ('name = "per-queue"', 'name = "mq-ecn"', "scheme.name", "--instead scheme=per-queue-min"),
+        ('name = "per-queue"', 'name = "per-port"', "scheme.name", "WRED is a queue's"),
+        (
+            'name = "per-queue"\nparams = { threshold = "65pkt" }',
+            'name = "codel"',
+            "scheme.name",
+            "no such state",
+        ),
+        (
+            'name = "per-queue"\nparams = { threshold = "65pkt" }',
+            'name = "red"\nparams = { kmax = "90KB", pmax = 0.005, weight = 1 }',
+            "scheme.params.pmax",
+            "0.01 would do",
+        ),
+        (
+            'name = "per-queue"\nparams = { threshold = "65pkt" }',
+            'name = "red"\nparams = { kmax = "90KB" }',
+            "scheme.params.weight",
+            "weight = 1",
+        ),
+        (
+            'name = "per-queue"\nparams = { threshold = "65pkt" }',
+            'name = "red"\nparams = { kmax = "90KB", weight = 1, gentle = true }',
+            "scheme.params.gentle",
+            "gentle = false",
+        ),
+        ("queues = 4", 'queues = 4\nclassify = "hash"', "switch.classify", "class would do"),
+        ('policy = "dynamic"\npool = "12MB"', "", "switch.buffer", "buffer=device"),
+        ("queues = 4", 'queues = 4\nunmarkable = "pass"', "switch.unmarkable", "nvidia"),
+        ("queues = 4", 'queues = 4\ndiscipline = "fifo"', "switch.discipline", "queues = 1"),
+        (
+            '"1500B", "1500B", "3000B", "6000B"',
+            '"1B", "1500B", "1500B", "1500B"',
+            "quantum",
+            "raise",
+        ),
+        ('threshold = "65pkt"', 'threshold = "3GB"', "scheme.params", "2147483647"),
+    ],
+)
+def test_what_sonic_lacks_is_refused_with_what_would_do(
+    old: str, new: str, key: str, said: str
+) -> None:
+    assert old in FABRIC
+    text = FABRIC.replace(old, new)
+    if "pool" not in text:
+        text = text.replace("alpha = 1\n", "")
+    if "3GB" in text:
+        text = text.replace("12MB", "12GB")
+    _, findings = export(resolved(text), Choices())
+    refused = [each for each in findings.refusals if key in each.key]
+    assert len(refused) == 1, findings.all
+    assert said in refused[0].text
+
+
+def test_eleven_queues_are_too_many() -> None:
+    text = FABRIC.replace("queues = 4", "queues = 11").replace(
+        'quantum = ["1500B", "1500B", "3000B", "6000B"]', ""
+    )
+    made, findings = export(resolved(text), Choices())
+    assert not made
+    assert "at most 10" in findings.refusals[0].text
+
+
+def test_the_nearest_static_scheme_is_taken_where_it_is_chosen() -> None:
+    text = FABRIC.replace('"per-queue"', '"mq-ecn"')
+    made, findings = export(resolved(text), Choices(instead={"scheme": "per-queue-min"}))
+    assert not findings.refusals
+    # 65 packets by the quanta's shares: 1, 1, 2 and 4 of 8.
+    found = [
+        made["WRED_PROFILE"][made["QUEUE"][f"Ethernet0|{q}"]["wred_profile"]]["green_max_threshold"]
+        for q in range(4)
+    ]
+    assert found == ["12188", "12188", "24375", "48750"]
+
+
+def test_a_changed_threshold_changes_its_rows_alone() -> None:
+    found = load(CONFIGS["lossy throughout"], "x")
+    scenario = resolved(found.text)
+    scenario["scheme"]["params"] |= {"kmin": "30KB", "kmax": "90KB", "pmax": 0.2}
+    made, findings = export(scenario, Choices(), found.device)
+    assert not findings.refusals
+    before, after = same(CONFIGS["lossy throughout"]), same(made)
+    differs = {
+        (table, key, name)
+        for table in before
+        for key in before[table]
+        for name in before[table][key]
+        if after[table][key][name] != before[table][key][name]
+    }
+    assert differs == {
+        ("WRED_PROFILE", "AZURE_LOSSLESS", f"green_{name}")
+        for name in ("min_threshold", "max_threshold", "drop_probability")
+    }
+
+
+def test_a_profile_whose_kind_of_threshold_changes_has_another_name() -> None:
+    found = load(CONFIGS["lossy throughout"], "x")
+    scenario = resolved(found.text)
+    scenario["switch"] |= {"policy": "static", "buffer": "7MB"}
+    scenario["switch"].pop("alpha")
+    made, _ = export(scenario, Choices(), found.device)
+    assert made["BUFFER_QUEUE"]["Ethernet0|0"] == {"profile": "egress_lossy_profile_static"}
+    assert made["BUFFER_PROFILE"]["egress_lossy_profile_static"]["static_th"] == "1000000"
+    assert made["BUFFER_PROFILE"]["egress_lossy_profile"]["dynamic_th"] == "3"
+    assert schema.check(made) == []
+
+
+def test_a_queue_whose_weight_changes_leaves_the_others_theirs() -> None:
+    found = load(CONFIGS["lossy throughout"], "x")
+    scenario = resolved(found.text)
+    scenario["switch"]["quantum"] = ["45000B", *scenario["switch"]["quantum"][1:]]
+    made, _ = export(scenario, Choices(), found.device)
+    of = [
+        made["SCHEDULER"][made["QUEUE"][f"Ethernet8|{q}"]["scheduler"]]["weight"] for q in range(7)
+    ]
+    assert of == ["30", "14", "14", "15", "15", "14", "14"]
+
+
+@given(st.lists(st.integers(1, 10**7), min_size=1, max_size=8))
+def test_weights_are_the_nearest(quanta: list[int]) -> None:
+    assume(min(quanta) / sum(quanta) >= 0.005)
+    made = weights(quanta)
+    assert all(1 <= w <= 100 for w in made)
+    shares = [q / sum(quanta) for q in quanta]
+    plain = [min(100, max(1, round(100 * share))) for share in shares]
+    assert worst(shares, made) <= worst(shares, plain) + 1e-12
+
+
+def test_shares_that_weights_have_are_exact() -> None:
+    assert weights([1500, 1500, 3000]) == [1, 1, 2]
+    assert weights([14 * 1500] * 5 + [15 * 1500] * 2) == [14] * 5 + [15] * 2
+    assert weights([4000, 4000]) == [1, 1]
+    assert math.isclose(worst([1 / 3, 2 / 3], weights([10**6, 2 * 10**6])), 0, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (("SCHEDULER", "scheduler.0", "weight"), "101", "from 1 to 100"),
+        (("SCHEDULER", "scheduler.0", "weight"), "014", "a whole number"),
+        (("SCHEDULER", "scheduler.0", "priority"), "3", "orchagent"),
+        (("SCHEDULER", "scheduler.0", "pir"), "5", "cir: must be above 0"),
+        (("WRED_PROFILE", "AZURE_LOSSLESS", "green_min_threshold"), "2147483648", "2147483647"),
+        (("WRED_PROFILE", "AZURE_LOSSLESS", "green_max_threshold"), "7", "less than green_min"),
+        (("WRED_PROFILE", "AZURE_LOSSLESS", "green_drop_probability"), "0.5", "from 0 to 100"),
+        (("WRED_PROFILE", "AZURE_LOSSLESS", "wred_green_enable"), True, "every value is a text"),
+        (("WRED_PROFILE", "AZURE_LOSSLESS", "mode"), "x", "no such field"),
+        (("QUEUE", "Ethernet0|0", "scheduler"), "none", "SCHEDULER has no none"),
+        (("QUEUE", "Ethernet0|banana", "scheduler"), "scheduler.0", "is no key of QUEUE"),
+        (("QUEUE", "Ethernet99|0", "scheduler"), "scheduler.0", "PORT has no Ethernet99"),
+        (("BUFFER_PROFILE", "egress_lossy_profile", "static_th"), "1", "exactly one of"),
+        (("BUFFER_PROFILE", "egress_lossy_profile", "dynamic_th"), "8", "from -8 to 7"),
+        (("BUFFER_POOL", "egress_lossy_pool", "percentage"), "10", "beside size"),
+        (("PORT_QOS_MAP", "Ethernet0", "pfc_enable"), "3, 4", "no blanks"),
+        (("DSCP_TO_TC_MAP", "AZURE", "64"), "1", "from 0 to 63"),
+        (("DSCP_TO_TC_MAP", "AZURE", "03"), "1", "its name"),
+        (("BUFFER_QUEUE", "Ethernet0|16", "profile"), "egress_lossy_profile", "is no key"),
+    ],
+)
+def test_the_schema_refuses(place: tuple[str, str, str], value: Any, said: str) -> None:
+    table, key, field = place
+    config: Any = base()
+    config[table].setdefault(key, {})[field] = value
+    problems = schema.check(config)
+    assert len(problems) == 1, problems
+    assert problems[0].startswith(f"{table}|{key}")
+    assert said in problems[0]
+
+
+def test_the_commands_lead_there_and_back(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "config_db.json").write_text(json.dumps(CONFIGS["lossy throughout"]))
+    done = switchbed("import", "sonic", "config_db.json")
+    assert "exact: WRED_PROFILE|AZURE_LOSSLESS: a ramp from 1048576" in done.stderr
+    assert "left out: PORT_QOS_MAP|Ethernet0|pfc_enable: 3,4" in done.stderr
+    assert switchbed("scenario", "check", "config_db.toml").stdout.startswith("config_db.toml: ok")
+    switchbed("export", "sonic", "config_db.toml", "--out", "whole.json")
+    whole = json.loads((tmp_path / "whole.json").read_text())
+    expected = same(CONFIGS["lossy throughout"])
+    expected.pop("PORT")
+    assert meant(tidy(whole)) == expected
+    assert "PORT" not in whole
+    change = ["--set", "scheme.params.kmin=30KB", "--set", "scheme.params.kmax=90KB"]
+    done = switchbed("export", "sonic", "config_db.toml", *change, "--changes", "--out", "f.json")
+    fragment = json.loads((tmp_path / "f.json").read_text())
+    assert list(fragment) == ["WRED_PROFILE"]
+    assert fragment["WRED_PROFILE"]["AZURE_LOSSLESS"]["green_min_threshold"] == "30000"
+    findings = json.loads((tmp_path / "f.findings.json").read_text())
+    assert {each["finding"] for each in findings} <= {"exact", "approximated"}
+    refused = switchbed("import", "sonic", "config_db.json", code=2)
+    assert "is there already" in refused.stderr
+
+
+def test_nothing_is_written_where_something_is_refused_but_with_partial(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "own.toml").write_text(FABRIC.replace('"per-queue"', '"mq-ecn"'))
+    done = switchbed("export", "sonic", "own.toml", "--out", "own.json", code=2)
+    assert "refused: scheme.name: mq-ecn" in done.stderr
+    assert not (tmp_path / "own.json").exists()
+    switchbed("export", "sonic", "own.toml", "--out", "own.json", "--partial")
+    assert "WRED_PROFILE" not in json.loads((tmp_path / "own.json").read_text())
+    assert (
+        "there are scheme=per-queue"
+        in switchbed("export", "sonic", "own.toml", "--instead", "scheme=magic", code=2).stderr
+    )
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"QUEUE": {"Ethernet0|0": {"scheduler": true}}}')
+    done = switchbed("import", "sonic", bad, code=2)
+    assert 'QUEUE|Ethernet0|0|scheduler: is True, and SONiC has texts alone: "true"' in done.stderr
