@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
 
-.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-sizes bench-peers validate deny lint format docs site pictures figures live-papers lock clean
+.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-sizes bench-peers validate wheels deny lint format docs site pictures figures live-papers lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -67,6 +67,7 @@ test-system:
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --locked --package switchbed-python --no-default-features --quiet -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=target/none cargo check --locked --quiet --manifest-path fuzz/Cargo.toml --target-dir target
 	$(BIN)/ruff check python validation
 	$(BIN)/ruff format --check python validation
@@ -115,8 +116,15 @@ validate: setup
 	$(BIN)/python validation/live_soak.py
 	$(BIN)/python validation/damage.py
 	$(BIN)/python validation/full_disk.py 5
+	$(BIN)/python validation/wheels.py
 	$(BIN)/python validation/sweep_kills.py 40
 	@if [ "$$(id -u)" = 0 ]; then $(BIN)/python validation/kill_labs.py; else echo "validate: labs are killed as root only"; fi
+
+# The sdist, the wheel that it builds, and the wheel in fresh environments: what they take, how long
+# commands do, that they work away from the tree. Crates are packaged and built as published.
+wheels: setup
+	$(BIN)/python validation/wheels.py
+	cargo package --workspace --exclude own-scheme --exclude switchbed-python --quiet
 
 # Licences and sources of what we depend on, and advisories where their data base can be had.
 deny:

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from switchbed import completion, exchange, extended, files, library, options, signals, terminal
+from switchbed import (
+    completion,
+    exchange,
+    extended,
+    files,
+    library,
+    options,
+    signals,
+    terminal,
+    threads,
+)
 from switchbed import fct as fct_files
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
@@ -49,7 +59,7 @@ QUIET = click.option(
 JOBS = click.option(
     "--jobs",
     type=click.IntRange(1),
-    default=lambda: len(os.sched_getaffinity(0)),
+    default=threads.cores,
     help="Runs at a time (default: all cores).",
 )
 

@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod detached;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "live"))]
 mod live;
 mod own;
 mod run;
@@ -128,7 +128,7 @@ fn json(value: &impl serde::Serialize) -> String {
 
 #[pymodule]
 mod _native {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "live"))]
     #[pymodule_export]
     use super::live::{
         LivePlan, LiveSwitch, confine, drop_capabilities, leave_none_to_heirs, live_plan,

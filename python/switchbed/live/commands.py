@@ -1,6 +1,7 @@
 """`switchbed live …`: the command line of the live switch."""
 
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,11 @@ socket_option = click.option(
 def live() -> None:
     """Forward real frames between Linux interfaces, with any scheme at each port."""
     if not hasattr(_native, "live_plan"):
-        raise Mistake("the live switch needs Linux")
+        raise Mistake(
+            "the live switch needs Linux"
+            if sys.platform != "linux"
+            else "this switchbed was built without the live switch (cargo's feature `live`)"
+        )
 
 
 @live.command()

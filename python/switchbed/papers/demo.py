@@ -3,11 +3,10 @@
 Bai, Chen, Chen, Wu: Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016, §5.2.
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import comparing, library, report
+from switchbed import comparing, library, report, threads
 from switchbed.plots.fct import PANELS, fct_over_load
 from switchbed.run import Request, execute
 from switchbed.runner import Outcome
@@ -33,7 +32,7 @@ PAPER = {
 def demo(scenario: Path = SCENARIO, out: Path = OUT, flows: int = FLOWS) -> None:
     """Runs, prints, draws."""
     sets = [f"compare.load={list(LOADS)}", f"compare.seed={list(SEEDS)}", f"flows={flows}"]
-    jobs = len(os.sched_getaffinity(0))
+    jobs = threads.cores()
     say(f"{scenario}: 3 schemes × {len(LOADS)} loads × {len(SEEDS)} seeds, {flows:,} flows each")
     done = execute(Request(scenario, sets, out=out, force=True, jobs=jobs))
     if done.sweep.stopped_by is not None:

@@ -4,14 +4,13 @@ Bai, Chen, Chen, Wu: Enabling ECN in Multi-Service Multi-Queue Data Centers, NSD
 figure is a scenario and a way to draw what its runs measured."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from switchbed import _native, runner
+from switchbed import _native, runner, threads
 from switchbed._native import Mistake, Plan, Results
 from switchbed.cli import finish
 from switchbed.meter import meter
@@ -53,7 +52,7 @@ def draw(name: str, path: Path, sets: Sequence[str] = ()) -> None:
 
     plans = _native.plans(SCENARIOS / f"{name}.toml", sets)
     with meter() as shown:
-        sweep = runner.run_all(plans, len(os.sched_getaffinity(0)), keep, shown)
+        sweep = runner.run_all(plans, threads.cores(), keep, shown)
     if sweep.stopped_by is not None:
         raise sweep.stopped_by
     title = json.loads(plans[0].scenario)["title"]

@@ -16,7 +16,7 @@ from switchbed import runner
 from switchbed._native import Mistake, Panic, Progress
 from switchbed.sweeps import archive
 from switchbed.sweeps.engine import Job, Ledger, Meter, Task
-from switchbed.sweeps.threads import cores
+from switchbed.threads import cores
 
 RETRIES = 3
 """How often a run is started again whose worker died."""

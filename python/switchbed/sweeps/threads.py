@@ -1,7 +1,6 @@
 """Runs on this machine's cores."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -12,11 +11,7 @@ from switchbed.prototype import sources
 from switchbed.runner import Outcome
 from switchbed.sweeps import key
 from switchbed.sweeps.engine import Job, Ledger, Meter
-
-
-def cores() -> int:
-    """How many runs at a time, unless told otherwise."""
-    return len(os.sched_getaffinity(0))
+from switchbed.threads import cores
 
 
 @dataclass(frozen=True)

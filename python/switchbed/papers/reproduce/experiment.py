@@ -4,13 +4,12 @@ reproduction goes on where it was."""
 import hashlib
 import inspect
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from switchbed import _native, runner
+from switchbed import _native, runner, threads
 from switchbed._native import Plan, Results
 from switchbed.papers.reproduce.claims import Experiment, Paper, Scale
 from switchbed.papers.reproduce.rows import Figures, Row, Rows
@@ -101,7 +100,7 @@ def run(
         draft.write_text(json.dumps(row))
         draft.rename(job.file)
 
-    cores = len(os.sched_getaffinity(0))
+    cores = threads.cores()
     plans = [job.plan for job in missing]
     done = runner.run_all(plans, cores, keep, meter, any_memory=any_memory)
     if done.stopped_by is not None:

@@ -1,0 +1,154 @@
+"""The release, tried as its users get it: `wheels.py [--quick]` builds the sdist, from it the
+wheel, installs that into fresh environments of each Python from 3.11 on that the machine has, and
+runs the main commands there, away from the source tree. Prints what it all takes, and how long.
+
+`--quick` builds without link-time optimisation, for a look at the rest.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+QUICK = {"LTO": "off", "CODEGEN_UNITS": "16", "DEBUG": "0"}
+SHORT = ("--set", "flows=200")
+SWEPT = ("--set", 'compare.scheme=["per-queue", "mq-ecn"]')
+COMMANDS = (
+    ("new", "leaf-spine"),
+    ("new", "star"),
+    ("run", "leaf-spine.toml", *SHORT, "--out", "run"),
+    ("run", "@incast", "--json"),
+    ("sweep", "leaf-spine.toml", *SHORT, *SWEPT, "--seeds", "2"),
+    ("plot", "fct", "switchbed-store/sweeps/leaf-spine.parquet", "--out", "fct.pdf"),
+    ("report", "run"),
+    ("schemes",),
+    ("reproduce", "list"),
+    ("reproduce", "mqecn/fig1", "--quick", "--seeds", "1"),
+    ("fabrics", "--flows", "300", "--seeds", "2", "--only", "10-40-web-search-plain"),
+)
+LAB = (("live", "lab", "star.toml", "--scale", "0.01", "--set", "flows=50"),)
+"""As root, where a lab can be."""
+TIMED = {"import switchbed": 0.3, "switchbed --help": 0.2}
+"""Seconds, at most."""
+MOST_MB = 500
+
+
+def main() -> None:
+    """Builds, installs, runs and prints."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    with tempfile.TemporaryDirectory(prefix="switchbed-wheels-") as name:
+        place = Path(name)
+        sdist = built(place, "sdist", "--out", str(place / "sdist"))
+        print(f"{sdist.name}: {sdist.stat().st_size / 1e6:.1f} MB")
+        wheel = from_sdist(sdist, place, quick)
+        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
+        if "manylinux" not in wheel.name and sys.platform == "linux":
+            sys.exit(f"{wheel.name}: is no manylinux wheel")
+        mistakes = [why for version in PYTHONS for why in tried(version, wheel, place)]
+    sys.exit("\n".join(mistakes) if mistakes else 0)
+
+
+def built(place: Path, *words: str) -> Path:
+    """The one file that maturin makes."""
+    maturin = Path(sys.executable).with_name("maturin")
+    subprocess.run([maturin, *words], cwd=ROOT, check=True, capture_output=True)
+    (found,) = (place / "sdist").iterdir()
+    return found
+
+
+def from_sdist(sdist: Path, place: Path, quick: bool) -> Path:
+    """The wheel that pip makes of it."""
+    words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+    words += ["--wheel-dir", str(place / "wheel"), str(sdist)]
+    # Away from the tree, but with what cargo has compiled of others' crates for this before.
+    set_ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in QUICK.items() if quick}
+    target = {"CARGO_TARGET_DIR": str(ROOT / "target")}
+    subprocess.run(words, cwd=place, env=os.environ | set_ | target, check=True)
+    (found,) = (place / "wheel").iterdir()
+    return found
+
+
+def tried(version: str, wheel: Path, place: Path) -> Iterator[str]:
+    """Installs and runs it; gives what went wrong."""
+    python = found(version)
+    if python is None:
+        print(f"Python {version}: not on this machine")
+        return
+    here = place / version
+    subprocess.run([python, "-m", "venv", here / "venv"], check=True)
+    pip = [str(here / "venv/bin/python"), "-m", "pip"]
+    subprocess.run([*pip, "install", "--quiet", str(wheel)], check=True)
+    subprocess.run([*pip, "uninstall", "--quiet", "--yes", "setuptools", "pip"], check=True)
+    megabytes = sum(f.lstat().st_size for f in here.rglob("*") if f.is_file()) / 1e6
+    print(f"Python {version}: {megabytes:.0f} MB installed")
+    yield from larger(here / "venv", megabytes)
+    for what, most in TIMED.items():
+        took = fastest(here, what)
+        print(f"  {what}: {took:.2f} s")
+        if took > most:
+            yield f"Python {version}: {what}: {took:.2f} s is over {most} s"
+    labs = LAB if os.geteuid() == 0 and shutil.which("ip") else ()
+    if not labs:
+        print("  live lab: not run: needs root and iproute2")
+    for words in (*COMMANDS, *labs):
+        begin = time.monotonic()
+        done = switchbed(here, *words)
+        print(f"  switchbed {' '.join(words)}: {time.monotonic() - begin:.1f} s")
+        if done.returncode != 0:
+            yield f"Python {version}: switchbed {' '.join(words)}: {done.stdout}{done.stderr}"
+
+
+def found(version: str) -> str | None:
+    """The interpreter, if it runs: a name may stand for one that is not installed."""
+    python = shutil.which(f"python{version}")
+    if python is None:
+        return None
+    there = subprocess.run([python, "-V"], check=False, capture_output=True).returncode == 0
+    return python if there else None
+
+
+def larger(venv: Path, megabytes: float) -> Iterator[str]:
+    """Prints what takes most; complains where it is too much."""
+    packages: dict[str, float] = {}
+    for file in venv.glob("lib/*/site-packages/**/*"):
+        if file.is_file():
+            name = file.relative_to(next(venv.glob("lib/*/site-packages"))).parts[0]
+            packages[name] = packages.get(name, 0) + file.lstat().st_size / 1e6
+    most = sorted(packages.items(), key=lambda item: -item[1])[:8]
+    print(f"  {', '.join(f'{name} {size:.0f}' for name, size in most)}")
+    if megabytes > MOST_MB:
+        yield f"{venv}: {megabytes:.0f} MB are over {MOST_MB}"
+
+
+def fastest(here: Path, what: str) -> float:
+    """Of some times, processor time and all: a machine that does other things is slower."""
+    program, *words = what.split()
+    code = ["-c", what] if program == "import" else ["-m", program, *words]
+    times = []
+    for _ in range(9):
+        before = os.times()
+        subprocess.run([here / "venv/bin/python", *code], cwd=here, check=True, capture_output=True)
+        after = os.times()
+        times.append(after.children_user - before.children_user)
+        times[-1] += after.children_system - before.children_system
+    return min(times)
+
+
+def switchbed(here: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command there."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    program = [str(here / "venv/bin/switchbed"), *words]
+    return subprocess.run(program, check=False, cwd=here, env=clean, capture_output=True, text=True)
+
+
+if __name__ == "__main__":
+    main()
