@@ -89,6 +89,7 @@ def test_tune_prints_what_matters_first_then_the_price_and_one_sentence(
         (["--set", "scheme=mq-ecn", "--target", "tc"], "--target tc: has no mq-ecn"),
         (["--set", 'compare.scheme=["per-queue", "mq-ecn"]'], "tune one at a time"),
         (["--picture", "no.xyz"], "has no format that can be drawn"),
+        (["--param", "ramp=1KB:2KB:1%"], "is red's"),
         (["--param", "threshold", "--set", "scheme=none"], "none has no such parameter"),
     ],
 )
@@ -135,6 +136,11 @@ def test_a_ramps_grid_has_wreds_three_numbers_and_steps() -> None:
     scenario["scheme"] = {"name": "red", "params": {"kmin": "30KB", "kmax": "90KB", "pmax": 0.1}}
     found = grid.build(scenario, (), Link(10**10, 85.2e-6, 1500), lambda k: k)
     assert [k.rpartition(".")[2] for k in found.keys] == ["kmin", "kmax", "pmax"]
+    listed = grid.build(
+        scenario, ["ramp=20pkt:20pkt:100%,15KB:45KB:1%"], Link(10**10, 85.2e-6, 1500), lambda k: k
+    )
+    assert {(3e4, 3e4, 1.0), (15e3, 45e3, 0.01)} <= {p.place for p in listed.points}
+    assert len(listed.points) == 7  # HPCC's 30 KB is 20 packets
     labels = [p.label for p in found.points]
     assert "1.049 MB / 2.097 MB / 5 %" in labels
     assert found.points[found.own].label == "30 KB / 90 KB / 10 %"

@@ -141,6 +141,8 @@ def build(scenario: Mapping[str, Any], wanted: Sequence[str], link: Link, hold: 
             f"scheme.name is {scheme}: it has no parameter that is tuned unless one is named: "
             "--param KEY, or --param KEY=VALUE,VALUE"
         )
+    if len(wanted) == 1 and wanted[0].startswith("ramp="):
+        return _ramps(scenario, link, hold, wanted[0].removeprefix("ramp="))
     axes = [_axis(scenario, text, link, hold) for text in wanted or (MAIN[scheme],)]
     keys = tuple(axis.key for axis in axes)
     if len(set(keys)) < len(keys):
@@ -164,8 +166,11 @@ def build(scenario: Mapping[str, Any], wanted: Sequence[str], link: Link, hold: 
     return Grid(keys, _merged([*extra, *points]))
 
 
-def _ramps(scenario: Mapping[str, Any], link: Link, hold: Round) -> Grid:
-    """WRED's: where it begins, where it ends, and how likely a mark is there."""
+def _ramps(scenario: Mapping[str, Any], link: Link, hold: Round, listed: str | None = None) -> Grid:
+    """WRED's: where it begins, where it ends, and how likely a mark is there; those listed, as
+    `30KB:90KB:20%`, or around C·RTT."""
+    if scenario["scheme"]["name"] != "red":
+        raise Mistake("--param ramp: is red's: add --set scheme=red")
     keys = tuple(f"scheme.params.{name}" for name in ("kmin", "kmax", "pmax"))
     params = scenario["scheme"]["params"]
 
@@ -178,12 +183,25 @@ def _ramps(scenario: Mapping[str, Any], link: Link, hold: Round) -> Grid:
     bottom = quantity.size(params["kmin"]) if "kmin" in params else top // 2
     points = [point(bottom, top, float(params["pmax"]), "yours")]
     points += [point(p.kmin, p.kmax, p.chance, p.name) for p in published(link)]
-    for low in _around(link.product, RAMP_STEPS, 2):
+    points += [point(*_ramp(text, link)) for text in (listed or "").split(",") if text]
+    for low in () if listed is not None else _around(link.product, RAMP_STEPS, 2):
         if low < link.mtu:
             continue
         points.append(point(low, low, 1.0))
         points += [point(low, low * r, c) for r in RATIOS for c in CHANCES]
     return Grid(keys, _merged(points))
+
+
+def _ramp(text: str, link: Link) -> tuple[float, float, float]:
+    parts = text.split(":")
+    try:
+        low, high = (quantity.size(part, link.mtu) for part in parts[:2])
+        chance = float(parts[2].removesuffix("%")) / 100
+        if len(parts) == 3 and low <= high and 0 <= chance <= 1:
+            return low, high, chance
+    except (Mistake, ValueError, IndexError):
+        pass
+    raise Mistake(f"--param ramp={text}: such as 30KB:90KB:20% is needed")
 
 
 def _rises(keys: Sequence[str], place: Sequence[float]) -> bool:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from switchbed.distributions import student
+
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
@@ -223,9 +225,7 @@ def _student(
 @cache
 def quantile(freedom: int, error: float) -> float:
     """Student's, two-sided."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 1 - error / 2))
+    return student(freedom, 1 - error / 2)
 
 
 def middle(points: Sequence[float]) -> int:
