@@ -1,5 +1,7 @@
 """`switchbed export` and `switchbed import`: scenarios to real switches, and from them."""
 
+import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ from switchbed.terminal import say
 
 PATH = click.Path(path_type=Path)
 BAD_INPUT = 2
-CHOICES = {"scheme": ("per-queue", "per-queue-min"), "buffer": ("device",)}
+NOTHING = "switchbed: nothing is written, for something is refused; --partial writes the rest"
+CHOICES = {"scheme": ("per-queue", "per-queue-min"), "buffer": ("device", "static")}
 
 
 @click.group()
@@ -81,10 +84,7 @@ def export_sonic(
     for finding in said.all:
         say(finding, err=True)
     if said.refusals and not partial:
-        say(
-            "switchbed: nothing is written, for something is refused; --partial writes the rest",
-            err=True,
-        )
+        say(NOTHING, err=True)
         return BAD_INPUT
     problems = schema.check({**(known.tables if known else {}), **tables})
     if problems:
@@ -136,10 +136,74 @@ def import_sonic(
     say(f"written to {to}, and beside it {devices.beside(to).name}; switchbed run {to} runs it")
 
 
+@export.command("tc")
+@click.argument("file", type=PATH, metavar="FILE", shell_complete=completion.scenarios)
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value.")
+@click.option("--out", type=PATH, metavar="FILE", help="Where to. Default: standard output.")
+@click.option("--port", default="eth0", show_default=True, metavar="NAME", help="The device.")
+@click.option("--rate", metavar="RATE", help="Shape the device to this, a little below its line's.")
+@click.option("--partial", is_flag=True, help="Write what can be, though something is refused.")
+@click.option(
+    "--instead",
+    multiple=True,
+    metavar="KEY=CHOICE",
+    help="Take scheme=per-queue-min for mq-ecn, say, or equal parts of a buffer: buffer=static.",
+)
+def export_tc(
+    file: Path,
+    sets: Sequence[str],
+    out: Path | None,
+    port: str,
+    rate: str | None,
+    partial: bool,
+    instead: Sequence[str],
+) -> int:
+    """Write FILE's switch port as a shell script of Linux's tc, with its undo."""
+    from switchbed.tc import exporting
+
+    given = library.given(file)
+    if not re.fullmatch(r"[\w.:@-]{1,15}", port):
+        raise Mistake(f"--port {port}: is no name of a device")
+    choices = exporting.Choices(port, quantity.rate(rate) if rate else None, chosen(instead))
+    lines, said = exporting.export(scenario(given, sets), choices)
+    for finding in said.all:
+        say(finding, err=True)
+    if said.refusals and not partial:
+        say(NOTHING, err=True)
+        return BAD_INPUT
+    title = given.name if given.name.isprintable() else "a scenario"
+    text = exporting.script(lines, title, choices)
+    options.write(text, str(out) if out is not None else options.STDOUT)
+    return 0
+
+
+@import_.command("tc")
+@click.argument("file", type=PATH, metavar="SHOWN.json")
+@click.option("--out", type=PATH, metavar="FILE", help="The scenario. Default: FILE's name .toml.")
+@click.option("--rate", metavar="RATE", help="The device's, which tc does not show.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def import_tc(file: Path, out: Path | None, rate: str | None, force: bool) -> None:
+    """Make a scenario of SHOWN.json, what `tc -j -d qdisc show dev DEVICE` printed."""
+    from switchbed.tc import importing
+
+    try:
+        shown = json.loads(files.read_text(file))
+    except ValueError as error:
+        raise Mistake(f"{file}: is no JSON: {error}") from error
+    if not isinstance(shown, list) or not all(isinstance(each, dict) for each in shown):
+        raise Mistake(f"{file}: is not what tc -j -d qdisc show prints: a list of objects")
+    text, said = importing.load(shown, str(file), quantity.rate(rate) if rate else None)
+    to = out or Path(f"{file.stem}.toml")
+    if to.exists() and not force:
+        raise Mistake(f"{to}: is there already; name another by --out, or --force")
+    for finding in said.all:
+        say(finding, err=True)
+    options.write(text, str(to))
+    say(f"written to {to}; switchbed run {to} runs it")
+
+
 def scenario(given: library.Given, sets: Sequence[str]) -> dict[str, Any]:
     """The one run that the file describes, resolved."""
-    import json
-
     plans = given.plans(sets)
     if len(plans) > 1:
         raise Mistake(

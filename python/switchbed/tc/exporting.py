@@ -1,0 +1,306 @@
+"""A scenario's switch port as a script of `tc`: docs/tc.md has the mapping."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from switchbed import quantity
+from switchbed.sonic.exporting import NEAREST
+from switchbed.sonic.finding import Findings
+from switchbed.tc.ewma import PACKET, burst, exponent
+
+BANDS = 16
+BANDWIDTH_MOST = 34 * 10**9
+"""`red` takes a `bandwidth` of 32 bits of bytes a second."""
+PIE_MOST = 32
+TBF, TREE = "1:", "2:"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user accepts or asks for."""
+
+    device: str = "eth0"
+    rate: int | None = None
+    """Shape the port to this, in bits a second: the queue is then the discipline's, not the card's.
+    """
+    instead: Mapping[str, str] = field(default_factory=dict)
+    """`scheme`: a static one in place of what `tc` lacks; `buffer`: `static`, equal parts."""
+
+
+def export(scenario: Mapping[str, Any], choices: Choices) -> tuple[list[str], Findings]:
+    """The script's lines, after its head."""
+    return _Export(scenario, choices).lines()
+
+
+def script(lines: Sequence[str], title: str, choices: Choices) -> str:
+    """A shell script that sets the device up, or with `undo` gives it back."""
+    return "\n".join(
+        [
+            "#!/bin/sh",
+            f"# {title}, by switchbed export tc.",
+            f"#   sh SCRIPT [DEVICE]        sets DEVICE ({choices.device}) up",
+            "#   sh SCRIPT DEVICE undo     gives it back its own discipline",
+            "set -e",
+            f'dev="${{1:-{choices.device}}}"',
+            'if [ "$2" = undo ]; then',
+            '    tc qdisc del dev "$dev" root',
+            "    exit",
+            "fi",
+            "trap 'tc qdisc del dev \"$dev\" root 2>/dev/null' EXIT  # all of it, or none",
+            *lines,
+            "trap - EXIT",
+            "",
+        ]
+    )
+
+
+class _Export:
+    def __init__(self, scenario: Mapping[str, Any], choices: Choices) -> None:
+        self.scenario, self.choices = scenario, choices
+        self.switch: Mapping[str, Any] = scenario["switch"]
+        self.said = Findings()
+        self.made: list[str] = []
+        self.mtu = quantity.size(scenario["host"]["mtu"])
+        self.count = int(self.switch["queues"])
+        self.strict = int(self.switch["strict"])
+        topology = scenario["topology"]
+        port = quantity.rate(topology.get("host_rate") or topology["rate"])
+        self.rate = choices.rate or port
+
+    def lines(self) -> tuple[list[str], Findings]:
+        parent = "root"
+        if self.choices.rate is not None:
+            parent = self._shape(self.choices.rate)
+        limits = self._limits()
+        if self.count == 1:
+            self._leaf(parent, 0, limits)
+            return self.made, self.said
+        if self._tree(parent):
+            for queue in range(self.count):
+                self._leaf(f"parent {TREE}{queue + 1:x}", queue, limits)
+            self._classes()
+        return self.made, self.said
+
+    def add(self, where: str, what: str) -> None:
+        """A discipline."""
+        verb = "replace" if where == "root" else "add"
+        self.made.append(f'tc qdisc {verb} dev "$dev" {where} {what}')
+
+    def _shape(self, rate: int) -> str:
+        bucket = max(2 * self.mtu, rate // 8 // 1000)  # what a millisecond brings
+        self.add("root", f"handle {TBF} tbf rate {rate}bit burst {bucket} limit {bucket + 10**6}")
+        self.said.exact("topology.rate", f"{quantity.gbps(rate)} by tbf, with bursts of {bucket} B")
+        return f"parent {TBF}1"
+
+    def _limits(self) -> list[int]:
+        """Each queue's memory."""
+        policy = self.switch["policy"]
+        if policy == "static" or (policy == "shared" and self.count == 1):
+            size = quantity.size(self.switch["buffer"]) // self.count
+            self.said.exact("switch.buffer", f"{size} bytes a queue")
+        elif policy == "shared" and self.choices.instead.get("buffer") == "static":
+            size = quantity.size(self.switch["buffer"]) // self.count
+            self.said.approximated(
+                "switch.buffer", f"shared as equal parts, {size} bytes a queue, as --instead chose"
+            )
+        else:
+            self.said.refused(
+                "switch.policy",
+                f"{policy}: each discipline has a limit of its own: policy = static, or for a "
+                "port's shared buffer --instead buffer=static",
+            )
+            size = quantity.size(self.switch["buffer"])
+        return [size] * self.count
+
+    # The tree.
+
+    def _tree(self, parent: str) -> bool:
+        discipline = self.switch["discipline"]
+        if self.count > BANDS:
+            self.said.refused("switch.queues", f"{self.count}: tc has at most {BANDS} bands")
+            return False
+        if discipline == "fifo":
+            self.said.refused("switch.discipline", "fifo over several queues: queues = 1, or dwrr")
+            return False
+        # What no filter knows goes last.
+        priomap = " ".join([str(self.count - 1)] * 16)
+        if self.strict == self.count - 1:
+            self.add(parent, f"handle {TREE} prio bands {self.count} priomap {priomap}")
+            self.said.exact("switch.strict", "all of them: prio, whose first band goes first")
+            return True
+        given = self.switch["quantum"]
+        each = given if isinstance(given, list) else [given] * self.count
+        quanta = [quantity.size(text) for text in each[self.strict :]]
+        if discipline in ("wfq", "round-robin"):
+            quanta = quanta if discipline == "wfq" else [self.mtu] * len(quanta)
+            self.said.approximated("switch.discipline", f"{discipline} as ets, which is DRR")
+        else:
+            note = "" if discipline == "dwrr" else ": it keeps a deficit that wrr drops"
+            say = self.said.exact if discipline == "dwrr" else self.said.approximated
+            say("switch.discipline", f"{discipline} as ets, which is DRR{note}")
+        strict = f" strict {self.strict}" if self.strict else ""
+        self.add(
+            parent,
+            f"handle {TREE} ets bands {self.count}{strict} quanta "
+            f"{' '.join(map(str, quanta))} priomap {priomap}",
+        )
+        self.said.exact("switch.quantum", ", ".join(map(str, quanta)))
+        return True
+
+    def _classes(self) -> None:
+        how = self.switch["classify"]
+        if how not in ("class", "single"):
+            self.said.refused("switch.classify", f"{how}: bands are by DSCP: classify = class")
+            return
+        band = "1" if how == "single" else f"$(printf %x $((dscp % {self.count} + 1)))"
+        self.made += [
+            "for dscp in $(seq 0 63); do",
+            "    tos=$(printf 0x%x/0xfc $((dscp * 4)))",
+            *(
+                f'    tc filter add dev "$dev" parent {TREE} protocol {family} prio {prio} '
+                f'flower ip_tos "$tos" classid "{TREE}{band}"'
+                for prio, family in ((1, "ip"), (2, "ipv6"))
+            ),
+            "done",
+        ]
+        self.said.exact("switch.classify", f"{how}: all 64 DSCPs, of IPv4 and IPv6")
+
+    # The leaves.
+
+    def _leaf(self, where: str, queue: int, limits: Sequence[int]) -> None:
+        first = queue == 0
+        scheme = self.scenario["scheme"]
+        name, params = scheme["name"], dict(scheme["params"])
+        other = self.choices.instead.get("scheme")
+        if name in NEAREST and other == NEAREST[name][0]:
+            key = NEAREST[name][1]
+            if first:
+                self.said.approximated(
+                    "scheme.name", f"{name} as {other} with its {key}, {params[key]}: static"
+                )
+            name, params = str(other), {"threshold": params[key]}
+        before = len(self.said.all)
+        limit = limits[queue]
+        if name == "none":
+            self.add(where, f"bfifo limit {limit}")
+            self.said.exact("scheme.name", f"none: bfifo of {limit} bytes")
+        elif name in ("per-queue", "per-queue-min"):
+            share = self._share(queue) if name == "per-queue-min" else 1.0
+            self._step(where, round(quantity.size(params["threshold"], self.mtu) * share), limit)
+        elif name == "red":
+            self._red(where, params, limit)
+        elif name == "codel":
+            self._codel(where, params, limit)
+        elif name == "pie":
+            self._pie(where, params, limit)
+        else:
+            hint = (
+                f"; the nearest is --instead scheme={NEAREST[name][0]}" if name in NEAREST else ""
+            )
+            self.said.refused("scheme.name", f"{name}: Linux has no such discipline{hint}")
+        if not first:
+            del self.said.all[before:]  # of one queue it is said, for all
+
+    def _share(self, queue: int) -> float:
+        given = self.switch["quantum"]
+        each = given if isinstance(given, list) else [given] * self.count
+        quanta = [quantity.size(text) for text in each]
+        return quanta[queue] / sum(quanta)
+
+    def _flags(self) -> str:
+        if self.switch["unmarkable"] == "drop":
+            self.said.exact("switch.unmarkable", "drop: ecn without nodrop")
+            return "ecn"
+        self.said.exact("switch.unmarkable", "pass: ecn nodrop")
+        return "ecn nodrop"
+
+    def _bandwidth(self) -> str | None:
+        if self.rate <= BANDWIDTH_MOST:
+            return f"bandwidth {self.rate}bit"
+        self.said.refused(
+            "topology.rate",
+            f"{quantity.gbps(self.rate)}: red's bandwidth is at most 34 Gbps: --rate below it",
+        )
+        return None
+
+    def _step(self, where: str, k: int, limit: int) -> None:
+        if (bandwidth := self._bandwidth()) is None:
+            return
+        self.add(
+            where,
+            f"red limit {limit} min {k} max {k + 1} avpkt {PACKET} burst {burst(k, 1)} "
+            f"{self._flags()} {bandwidth} probability 1",
+        )
+        self.said.approximated(
+            "scheme.params.threshold",
+            f"{k} bytes as a ramp of one byte over an average whose weight is 1/2, the most that "
+            "tc gives, in place of the present length",
+        )
+
+    def _red(self, where: str, params: Mapping[str, Any], limit: int) -> None:
+        if (bandwidth := self._bandwidth()) is None:
+            return
+        high = quantity.size(params["kmax"], self.mtu)
+        low = quantity.size(params["kmin"], self.mtu) if "kmin" in params else high // 2
+        if params["gentle"]:
+            self.said.refused("scheme.params.gentle", "true: gentle = false")
+            return
+        weight = float(params["weight"])
+        wanted = max(1, round(-math.log2(weight)))
+        count = burst(low, wanted)
+        has = 0.5 ** (exponent(low, count) or wanted)
+        self.add(
+            where,
+            f"red limit {limit} min {low} max {max(high, low + 1)} avpkt {PACKET} burst {count} "
+            f"{self._flags()} {bandwidth} probability {float(params['pmax']):g}",
+        )
+        self.said.exact("scheme.params", f"{low} to {high} bytes, {params['pmax']:g}")
+        if has == weight:
+            self.said.exact("scheme.params.weight", f"{weight:g}")
+        else:
+            self.said.approximated(
+                "scheme.params.weight", f"{weight:g} as {has:g}, {has / weight:.3g} times as much"
+            )
+        if params["spacing"] == "geometric":
+            self.said.approximated("scheme.params.spacing", "geometric as uniform, Linux's")
+
+    def _codel(self, where: str, params: Mapping[str, Any], limit: int) -> None:
+        interval = quantity.time(params["interval"])
+        target = quantity.time(params["target"]) if "target" in params else interval / 20
+        ce = f" ce_threshold {_us(params['ce_threshold'])}" if "ce_threshold" in params else ""
+        ecn = "ecn" if params["ecn"] else "noecn"
+        packets = max(1, limit // self.mtu)
+        self.add(
+            where,
+            f"codel limit {packets} target {round(target * 1e6)}us "
+            f"interval {round(interval * 1e6)}us {ecn}{ce}",
+        )
+        self.said.approximated("switch.buffer", f"{limit} bytes as {packets} packets")
+        self.said.approximated("scheme.params", "times in units of 1.024 us")
+
+    def _pie(self, where: str, params: Mapping[str, Any], limit: int) -> None:
+        target = quantity.time(params["target"])
+        update = quantity.time(params["t_update"]) if "t_update" in params else target
+        packets = max(1, limit // self.mtu)
+        alpha, beta = (float(params[name]) for name in ("alpha", "beta"))
+        # In sixteenths, of which tc takes 32 at most.
+        a, b = (min(PIE_MOST, round(16 * each)) for each in (alpha, beta))
+        self.add(
+            where,
+            f"pie limit {packets} target {round(target * 1e6)}us "
+            f"tupdate {round(update * 1e6)}us alpha {a} beta {b} ecn",
+        )
+        self.said.approximated("switch.buffer", f"{limit} bytes as {packets} packets")
+        self.said.approximated("scheme.params.t_update", "in whole ticks of the kernel, 1 to 10 ms")
+        if (a, b) != (16 * alpha, 16 * beta):
+            self.said.approximated(
+                "scheme.params.alpha",
+                f"alpha {alpha:g} as {a / 16:g}, beta {beta:g} as {b / 16:g}: tc has sixteenths, "
+                f"up to {PIE_MOST / 16:g}",
+            )
+
+
+def _us(text: object) -> str:
+    return f"{round(quantity.time(text) * 1e6)}us"

@@ -1,0 +1,267 @@
+"""Linux's tc: scripts, and scenarios of what it shows. `make validate` runs scripts in a guest."""
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Program
+from test_sonic import FABRIC
+
+import switchbed as sb
+from switchbed._native import Mistake
+from switchbed.tc import exporting, importing
+from switchbed.tc.ewma import burst, exponent
+
+PORT = FABRIC.replace(
+    'policy = "dynamic"\npool = "12MB"\nbuffer = "12MB"\nalpha = 1\n',
+    'policy = "static"\nbuffer = "1200KB"\nstrict = 1\n',
+)
+SCHEME = 'name = "per-queue"\nparams = { threshold = "65pkt" }'
+
+
+def resolved(text: str) -> dict[str, Any]:
+    return sb.Scenario(tomllib.loads(text)).resolved
+
+
+def lines(text: str, **choices: Any) -> list[str]:
+    made, said = exporting.export(resolved(text), exporting.Choices(**choices))
+    assert not said.refusals, said.refusals
+    return made
+
+
+def shown(made: list[str]) -> list[dict[str, Any]]:
+    """What `tc -j -d qdisc show` prints after these lines, as Linux 6.1 does: rates in bytes,
+    ets without quanta of strict bands, red's probability by its scale."""
+    found: list[dict[str, Any]] = []
+    for line in made:
+        words = line.split()
+        if words[:2] != ["tc", "qdisc"]:
+            continue
+        place = words[words.index('"$dev"') + 1 :]
+        entry: dict[str, Any] = {"handle": f"80{len(found):02x}:"}
+        if place[0] == "root":
+            entry["root"], rest = True, place[1:]
+        else:
+            entry["parent"], rest = place[1], place[2:]
+        if rest[0] == "handle":
+            entry["handle"], rest = rest[1], rest[2:]
+        entry["kind"], rest = rest[0], rest[1:]
+        entry["options"] = options(entry["kind"], rest)
+        found.append(entry)
+    return found
+
+
+def options(kind: str, words: list[str]) -> dict[str, Any]:
+    text = " ".join(words)
+
+    def number(name: str) -> int:
+        match = re.search(rf"\b{name} (\d+)", text)
+        assert match, (name, text)
+        return int(match[1])
+
+    if kind == "tbf":
+        return {"rate": number("rate") // 8, "burst": "1b/1", "lat": 805}
+    if kind == "ets":
+        quanta = re.search(r"quanta ([\d ]+) priomap", text)
+        assert quanta
+        strict = number("strict") if "strict" in text else 0
+        return {
+            "bands": number("bands"),
+            "strict": strict,
+            "quanta": list(map(int, quanta[1].split())),
+            "priomap": [3] * 16,
+        }
+    if kind == "prio":
+        return {"bands": number("bands"), "priomap": [3] * 16}
+    if kind == "red":
+        low, high = number("min"), number("max")
+        chance = float(text.rpartition("probability ")[2])
+        n = exponent(low, number("burst"))
+        assert n is not None, "tc refuses this burst"
+        # A probability is kept times the width of the ramp: of one byte it comes back as a half.
+        kept = 0.5 if high - low == 1 else chance
+        flags = {"ecn": "ecn" in words, "nodrop": "nodrop" in words}
+        flags |= {"harddrop": False, "adaptive": False}
+        limit = number("limit")
+        return {"limit": limit, "min": low, "max": high, "ewma": n, "probability": kept, **flags}
+    return (
+        {"limit": number("limit")}
+        | {
+            name: number(name)
+            for name in ("target", "interval", "tupdate", "alpha", "beta")
+            if name in words
+        }
+        | {"ecn": "ecn" in words}
+    )
+
+
+@pytest.mark.parametrize(
+    ("scheme", "switch"),
+    [
+        (SCHEME, ""),
+        (SCHEME, 'unmarkable = "pass"'),
+        ('name = "none"', ""),
+        ('name = "red"\nparams = { kmin = "30KB", kmax = "90KB", pmax = 0.02, weight = 0.5 }', ""),
+        ('name = "red"\nparams = { kmin = "30KB", kmax = "90KB", weight = 0.001953125 }', ""),
+        ('name = "codel"\nparams = { interval = "1ms", target = "50us" }', ""),
+        ('name = "pie"\nparams = { target = "15ms", t_update = "1ms" }', ""),
+    ],
+)
+@pytest.mark.parametrize("rate", [None, 9_950_000_000])
+def test_what_tc_shows_after_a_script_is_the_scenario_again(
+    scheme: str, switch: str, rate: int | None
+) -> None:
+    own = resolved(PORT.replace(SCHEME, scheme).replace("strict = 1", f"strict = 1\n{switch}"))
+    made, said = exporting.export(own, exporting.Choices(rate=rate))
+    assert not said.refusals, said.refusals
+    text, _ = importing.load(shown(made), "x.json", rate=10**10)
+    found = resolved(text)
+    for key in ("queues", "strict", "quantum", "policy", "unmarkable", "discipline", "classify"):
+        assert found["switch"][key] == own["switch"][key], key
+    assert found["scheme"]["name"] == own["scheme"]["name"]
+    for key, value in own["scheme"]["params"].items():
+        assert found["scheme"]["params"][key] == value, key
+    assert found["topology"]["rate"] == ("9.95Gbps" if rate else "10Gbps")
+
+
+def test_bands_go_first_as_queues_do_and_every_dscp_has_one() -> None:
+    made = lines(PORT)
+    assert "ets bands 4 strict 1 quanta 1500 3000 6000 priomap" in made[0]
+    assert [re.search(r"parent (2:\w)", line)[1] for line in made[1:5]] == [  # type: ignore[index]
+        "2:1",
+        "2:2",
+        "2:3",
+        "2:4",
+    ]
+    assert "$((dscp % 4 + 1))" in made[-2]
+    assert "prio bands 4" in lines(PORT.replace("strict = 1", "strict = 3"))[0]
+
+
+def test_tc_has_the_weight_that_is_asked_for() -> None:
+    # iproute2 6.1 refuses 64 packets for 65, and takes these.
+    assert exponent(97_500, 64) is None
+    assert exponent(97_500, burst(97_500, 1)) == 1
+    for low in (1500, 3000, 30_000, 97_500, 97_600, 1_048_576):
+        for wanted in (1, 2, 5, 9):
+            found = exponent(low, burst(low, wanted))
+            assert found is not None
+            assert found >= wanted
+            assert burst(low, wanted) == 1 or (exponent(low, burst(low, wanted) - 1) or 0) < wanted
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "said"),
+    [
+        ('policy = "static"', 'policy = "shared"', "switch.policy", "--instead buffer=static"),
+        (
+            SCHEME,
+            'name = "mq-ecn"\nparams = { threshold = "65pkt" }',
+            "scheme.name",
+            "per-queue-min",
+        ),
+        (SCHEME, 'name = "tcn"\nparams = { threshold = "85us" }', "scheme.name", "no such"),
+        ('rate = "10Gbps"', 'rate = "40Gbps"', "topology.rate", "at most 34 Gbps"),
+        ("queues = 4", 'queues = 4\nclassify = "hash"', "switch.classify", "by DSCP"),
+        ("queues = 4", 'queues = 4\ndiscipline = "fifo"', "switch.discipline", "queues = 1"),
+    ],
+)
+def test_what_tc_lacks_is_refused_with_what_would_do(
+    old: str, new: str, key: str, said: str
+) -> None:
+    assert old in PORT
+    _, findings = exporting.export(resolved(PORT.replace(old, new)), exporting.Choices())
+    refused = [each for each in findings.refusals if each.key == key]
+    assert len(refused) == 1, findings.all
+    assert said in refused[0].text
+
+
+RED = {
+    "kind": "red",
+    "handle": "1:",
+    "root": True,
+    "options": {
+        "limit": 300000,
+        "min": 30000,
+        "max": 90000,
+        "ecn": True,
+        "ewma": 9,
+        "probability": 0.02,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"ecn": False}, "red without ecn"),
+        ({"adaptive": True}, "Floyd's adaptive RED"),
+        ({"probability": None}, "with -d alone"),
+        ({"min": "30Kb"}, "red: min: a whole number is needed"),
+    ],
+)
+def test_what_no_scenario_has_is_refused_by_name(change: dict[str, Any], said: str) -> None:
+    options = {k: v for k, v in {**RED["options"], **change}.items() if v is not None}  # type: ignore[dict-item]
+    with pytest.raises(Mistake, match=said):
+        importing.load([{**RED, "options": options}], "x.json")
+
+
+def test_bands_that_differ_are_refused() -> None:
+    tree = shown(lines(PORT))
+    tree[2]["options"]["min"] = 1500
+    with pytest.raises(Mistake, match="red under 2:2: differs from that under 2:1"):
+        importing.load(tree, "x.json")
+    with pytest.raises(Mistake, match="cake: is no discipline of a scenario's; there are tbf, htb"):
+        importing.load([{"kind": "cake", "root": True, "handle": "1:"}], "x.json")
+    with pytest.raises(Mistake, match="0 root disciplines"):
+        importing.load([], "x.json")
+
+
+@pytest.mark.needs("namespaces", "tc")
+def test_a_script_sets_a_device_up_gives_it_back_and_leaves_none_half_done(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    """What any kernel has: tbf and bfifo. The rest is for the guest of `make validate`."""
+    one = PORT.replace("queues = 4\n", "queues = 1\n").replace("strict = 1\n", "")
+    one = re.sub(r"quantum = .*\n", "", one).replace(SCHEME, 'name = "none"')
+    (tmp_path / "one.toml").write_text(one)
+    switchbed("export", "tc", "one.toml", "--port", "lo", "--rate", "100Mbps", "--out", "one.sh")
+    (tmp_path / "broken.sh").write_text(
+        (tmp_path / "one.sh").read_text().replace("bfifo limit", "bfifo limit x")
+    )
+    done = subprocess.run(
+        [
+            *("unshare", "-rn", "sh", "-c"),
+            "ip link set lo up; sh one.sh && tc -j -d qdisc show dev lo > shown.json && "
+            "sh one.sh lo undo && tc -j -d qdisc show dev lo > undone.json; "
+            "sh broken.sh; tc -j -d qdisc show dev lo > whole.json",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    tree = json.loads((tmp_path / "shown.json").read_text())
+    assert [each["kind"] for each in tree] == ["tbf", "bfifo"]
+    for name in ("undone.json", "whole.json"):
+        assert json.loads((tmp_path / name).read_text())[0]["kind"] == "noqueue", done.stderr
+    switchbed("import", "tc", "shown.json", "--out", "back.toml")
+    found = sb.Scenario.from_file(tmp_path / "back.toml").resolved
+    assert found["topology"]["rate"] == "100Mbps"
+    assert found["switch"]["buffer"] == "1200KB" or found["switch"]["buffer"] == "1.2MB"
+    assert found["scheme"]["name"] == "none"
+
+
+def test_the_commands_refuse_in_one_line(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(PORT)
+    assert (
+        "no name of a device"
+        in switchbed("export", "tc", "own.toml", "--port", "eth0; rm", code=2).stderr
+    )
+    (tmp_path / "x.json").write_text("{}")
+    assert "a list of objects" in switchbed("import", "tc", "x.json", code=2).stderr
+    (tmp_path / "y.json").write_text("[")
+    assert "is no JSON" in switchbed("import", "tc", "y.json", code=2).stderr
