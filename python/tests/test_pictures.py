@@ -15,7 +15,15 @@ ROOT = Path(__file__).parents[2]
 PANELS = {
     "cedm": ["per-queue", "cedm"],
     "cqrd": ["oq", "hcf", "cq", "cqrd", "cqrd-configured"],
-    "codel": ["step, 65 packets", "CoDel, 500 us", "PIE, 50 us", "ECN#, 70 and 10 us"],
+    "codel": [
+        "step, 65 packets",
+        "CoDel, 500 us",
+        "FQ-CoDel, 500 us",
+        "COBALT, 500 us",
+        "PIE, 50 us",
+        "ECN#, 70 and 10 us",
+    ],
+    "dualpi2": ["step, 65 packets", "DualPI2, 50 us"],
     "e-ecn": ["per-queue", "per-queue-dq", "e-ecn"],
     "red": ["step, 65 packets", "RED, weight 1", "RED, weight 0.002"],
     "s-ecn": ["1Gbps, 10us", "1Gbps, 100us", "100Mbps, 10us", "100Mbps, 100us"],

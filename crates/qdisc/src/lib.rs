@@ -43,7 +43,7 @@
 //! The port runs its seats in a fixed protocol ([`port`]), with the line behind it ([`driver`]). A
 //! scheme is one file with its parameters, what it says of itself and how it is built
 //! ([`definition`]), and a line of the [`registry`]; it sits in one seat ([`classifier`], [`buffer`],
-//! [`marker`], [`scheduler`], [`notifier`]) or in several ([`cqrd`], [`hcf`]). The senders' half of
+//! [`marker`], [`scheduler`], [`notifier`]) or in several ([`cqrd`], [`dualpi2`], [`fq_codel`], [`hcf`]). The senders' half of
 //! those that notify is [`reaction`]; a host's card may have a fair queue ([`fq`]).
 
 #![forbid(unsafe_code)]
@@ -55,8 +55,10 @@ pub mod classifier;
 pub mod cqrd;
 pub mod definition;
 pub mod driver;
+pub mod dualpi2;
 pub mod fairness;
 pub mod fq;
+pub mod fq_codel;
 pub mod hcf;
 pub mod marker;
 pub mod notifier;

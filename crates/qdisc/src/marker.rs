@@ -3,6 +3,7 @@
 
 mod afd;
 mod cedm;
+mod cobalt;
 mod codel;
 mod e_ecn;
 mod ecn_sharp;
@@ -10,6 +11,7 @@ mod growth;
 mod mq_ecn;
 mod none;
 mod pie;
+mod pmsb;
 mod random_mark;
 mod red;
 mod s_ecn;
@@ -19,12 +21,15 @@ mod tcn;
 
 pub use afd::{Afd, AfdParams, AfdSettings};
 pub use cedm::{Cedm, CedmParams, CedmSettings};
+pub use cobalt::{Cobalt, CobaltParams};
 pub use codel::{Codel, CodelParams, Root};
+pub(crate) use codel::{Law, Rule};
 pub use e_ecn::{EEcn, EEcnParams};
 pub use ecn_sharp::{EcnSharp, EcnSharpParams};
 pub use growth::GrowthParams;
 pub use mq_ecn::{Estimate, MqEcn, MqEcnParams};
 pub use pie::{Pie, PieParams};
+pub use pmsb::Pmsb;
 pub use random_mark::RandomMark;
 pub use red::{Red, RedParams, RedSettings, Spacing};
 pub use s_ecn::{SEcn, SEcnParams};

@@ -352,13 +352,13 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         debug_assert!(cx.now >= self.state.busy_until, "the line is busy");
         self.ticks(cx);
         loop {
-            let queue = match self.scheme.select(&view(&self.state, cx)) {
-                Selection::Queue(queue) => queue,
+            let (queue, slot) = match self.scheme.select(&view(&self.state, cx)) {
+                Selection::Queue(queue) => (queue, self.state.queues[queue as usize].list.head),
+                Selection::Packet(slot) => (cx.arena.queue(slot), slot),
                 Selection::Empty => return Dequeued::Empty,
                 Selection::NotBefore(time) => return Dequeued::NotBefore(time),
             };
             debug_assert!(self.state.backlogged().contains(queue), "an empty queue");
-            let slot = self.state.queues[queue as usize].list.head;
             let Some(note) = self.verdict(slot, queue, cx) else {
                 self.drop_queued(slot, DropReason::AtDeparture, cx);
                 continue;

@@ -2,10 +2,12 @@
 
 use crate::cqrd::{Cq, Cqrd, CqrdConfigured, Oq};
 use crate::definition::SchemeInfo;
+use crate::dualpi2::DualPi2;
+use crate::fq_codel::FqCodel;
 use crate::hcf::Hcf;
 use crate::marker::{
-    Afd, Cedm, Codel, EEcn, EcnSharp, MqEcn, PerPool, PerPort, PerQueue, PerQueueDq, PerQueueMin,
-    Pie, Red, SEcn, Tcn,
+    Afd, Cedm, Cobalt, Codel, EEcn, EcnSharp, MqEcn, PerPool, PerPort, PerQueue, PerQueueDq,
+    PerQueueMin, Pie, Pmsb, Red, SEcn, Tcn,
 };
 use crate::notifier::{AfQcn, Qcn};
 use crate::seats::Nobody;
@@ -26,8 +28,12 @@ pub const SCHEMES: &[SchemeInfo] = &[
     SchemeInfo::of::<SEcn>(),
     SchemeInfo::of::<Tcn>(),
     SchemeInfo::of::<Codel>(),
+    SchemeInfo::of::<FqCodel>(),
+    SchemeInfo::of::<Cobalt>(),
     SchemeInfo::of::<Pie>(),
+    SchemeInfo::of::<DualPi2>(),
     SchemeInfo::of::<EcnSharp>(),
+    SchemeInfo::of::<Pmsb>(),
     SchemeInfo::of::<Qcn>(),
     SchemeInfo::of::<Afd>(),
     SchemeInfo::of::<AfQcn>(),
@@ -71,7 +77,8 @@ mod tests {
     #[test]
     fn names_are_kebab_case_and_unique() {
         for (i, scheme) in SCHEMES.iter().enumerate() {
-            assert!(scheme.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'));
+            let kebab = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+            assert!(scheme.name.bytes().all(kebab));
             assert!(SCHEMES[..i].iter().all(|other| other.name != scheme.name));
             assert_eq!(find(scheme.name).map(|found| found.name), Some(scheme.name));
         }

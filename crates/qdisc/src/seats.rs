@@ -60,6 +60,9 @@ pub enum Admission {
 pub enum Selection {
     /// The head of this queue, which must have one.
     Queue(QueueId),
+    /// This queued packet, wherever in its queue: for what keeps flows apart that no queue of the port
+    /// is made for.
+    Packet(SlotId),
     /// Nothing is there.
     Empty,
     /// Nothing may go before this time (later than now).

@@ -14,6 +14,7 @@
 //! | … `cedm` | `K2=`, `w_s=`, `header=` bytes |
 //! | … `e-ecn`, `s-ecn` | `t_i=` ns; `t_a=` ns, `slope=` bit/s |
 //! | … `random-mark` | `K=` |
+//! | … `pmsb` | `K=` of the port |
 //! | … `tcn` | `T=` ns |
 //! | `draws` | the number that every random draw gives; none is drawn if left out |
 //! | `picks` | what draws below an n give, in order |
@@ -36,8 +37,8 @@ use std::str::FromStr;
 use switchbed_qdisc::buffer::{Crosspoint, Overflow, Shared};
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::marker::{
-    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, RandomMark, Red, RedSettings, Rounds, SEcn, Share,
-    Spacing, Step, Tcn, Timed, Weights,
+    Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Pmsb, RandomMark, Red, RedSettings, Rounds, SEcn,
+    Share, Spacing, Step, Tcn, Timed, Weights,
 };
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::random::{NoRandom, Random};
@@ -206,6 +207,7 @@ impl Setting {
                 let weight = self.value("w_s");
                 Box::new(Cedm::new(CedmSettings { k1: self.k(), k2, weight, header }, queues))
             }
+            "pmsb" => Box::new(Pmsb::new(self.k(), &self.quanta)),
             "tcn" => Box::new(Tcn { threshold: self.ns("T") }),
             "random-mark" => Box::new(RandomMark { threshold: self.k() }),
             "e-ecn" => Box::new(EEcn::new(self.k(), self.ns("t_i"), self.ns("t_a"), queues)),

@@ -530,8 +530,8 @@ fn overrides() {
             "scheme.name is \"purple\": there is no such scheme; there are none, per-queue, ",
         ),
         (
-            "scheme=FQ_CoDel",
-            "scheme.name is \"FQ_CoDel\": FQ-CoDel (RFC 8290) is not among the schemes here yet, which \
+            "scheme=FQ_Pie",
+            "scheme.name is \"FQ_Pie\": FQ-PIE is not among the schemes here yet, which \
              are none, per-queue, ",
         ),
         (

@@ -102,6 +102,20 @@ impl Definition for Codel {
 /// CoDel.
 #[derive(Clone, Debug)]
 pub struct Codel {
+    rule: Rule,
+    queues: Box<[Law]>,
+}
+
+impl Codel {
+    /// For so many queues of packets up to `packet`; `params` are complete.
+    pub fn new(params: &CodelParams, packet: Bytes, queues: usize) -> Self {
+        Codel { rule: Rule::new(params, packet), queues: vec![Law::NEW; queues].into() }
+    }
+}
+
+/// What all queues go by.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
     interval: Span,
     target: Span,
     ecn: bool,
@@ -109,12 +123,25 @@ pub struct Codel {
     root: Root,
     /// A queue that holds no more than this is left alone.
     packet: Bytes,
-    queues: Box<[Law]>,
+}
+
+impl Rule {
+    /// For packets up to `packet`; `params` are complete.
+    pub(crate) fn new(params: &CodelParams, packet: Bytes) -> Rule {
+        Rule {
+            interval: params.interval,
+            target: params.target(),
+            ecn: params.ecn,
+            ce_threshold: params.ce_threshold.unwrap_or(Span::MAX),
+            root: params.sqrt,
+            packet,
+        }
+    }
 }
 
 /// What is remembered of a queue. Names are the RFC's.
 #[derive(Clone, Debug)]
-struct Law {
+pub(crate) struct Law {
     /// When the wait will have been over the target for an interval, if it is.
     first_above: Option<Time>,
     dropping: bool,
@@ -139,8 +166,11 @@ enum Dropped {
     Again,
 }
 
+/// The largest inverse root.
+const ONE: u32 = (1 << 16) - 1;
+
 impl Law {
-    const NEW: Law = Law {
+    pub(crate) const NEW: Law = Law {
         first_above: None,
         dropping: false,
         drop_next: Time::ZERO,
@@ -149,114 +179,119 @@ impl Law {
         inverse: ONE,
         dropped: Dropped::No,
     };
-}
 
-/// The largest inverse root.
-const ONE: u32 = (1 << 16) - 1;
-
-impl Codel {
-    /// For so many queues of packets up to `packet`; `params` are complete.
-    pub fn new(params: &CodelParams, packet: Bytes, queues: usize) -> Self {
-        Codel {
-            interval: params.interval,
-            target: params.target(),
-            ecn: params.ecn,
-            ce_threshold: params.ce_threshold.unwrap_or(Span::MAX),
-            root: params.sqrt,
-            packet,
-            queues: vec![Law::NEW; queues].into(),
+    /// The verdict on the packet at the head of its queue, which has waited for so long; `left` stays.
+    pub(crate) fn depart(
+        &mut self,
+        rule: &Rule,
+        now: Time,
+        waited: Span,
+        left: Bytes,
+        ecn: Ecn,
+    ) -> Departure {
+        let ok = self.above(rule, now, waited, left);
+        match self.judge(rule, now, ok, rule.ecn && ecn.capable()) {
+            Departure::Pass if ecn.capable() && waited > rule.ce_threshold => Departure::Mark,
+            verdict => verdict,
         }
+    }
+
+    /// The queue was asked for a packet and had none.
+    pub(crate) fn empty(&mut self) {
+        (self.first_above, self.dropping) = (None, false);
+    }
+
+    /// What was dropped was the last: nothing is left to leave in its place.
+    pub(crate) fn nothing_left(&mut self) {
+        if self.dropped != Dropped::No {
+            self.dropping &= self.dropped == Dropped::First;
+            (self.dropped, self.first_above) = (Dropped::No, None);
+        }
+    }
+
+    /// A packet was dropped for another reason, which counts.
+    pub(crate) fn count_one(&mut self) {
+        self.count = self.count.saturating_add(1);
     }
 
     /// Whether the wait has been over the target for an interval; `left` stays in the queue.
-    fn above(&mut self, queue: QueueId, now: Time, waited: Span, left: Bytes) -> bool {
-        let law = &mut self.queues[queue as usize];
-        if waited < self.target || left <= self.packet {
-            law.first_above = None;
+    fn above(&mut self, rule: &Rule, now: Time, waited: Span, left: Bytes) -> bool {
+        if waited < rule.target || left <= rule.packet {
+            self.first_above = None;
             return false;
         }
-        now >= *law.first_above.get_or_insert(now + self.interval)
+        now >= *self.first_above.get_or_insert(now + rule.interval)
     }
 
     /// Counts one more, or begins with so many.
-    fn counts(&mut self, queue: QueueId, count: u32) {
-        let law = &mut self.queues[queue as usize];
-        law.count = count;
-        law.inverse = match count {
+    fn counts(&mut self, count: u32) {
+        self.count = count;
+        self.inverse = match count {
             1 => ONE,
-            _ => newton(law.inverse, count),
+            _ => newton(self.inverse, count),
         };
     }
 
     /// So long after it comes the next one.
-    fn gap(&self, queue: QueueId) -> Span {
-        let law = &self.queues[queue as usize];
-        Span::from_ps(match self.root {
-            Root::Exact => (self.interval.as_ps() as f64 / f64::from(law.count).sqrt()) as u64,
-            Root::Linux => {
-                ((u128::from(self.interval.as_ps()) * u128::from(law.inverse)) >> 16) as u64
-            }
+    fn gap(&self, rule: &Rule) -> Span {
+        let interval = rule.interval.as_ps();
+        Span::from_ps(match rule.root {
+            Root::Exact => (interval as f64 / f64::from(self.count).sqrt()) as u64,
+            Root::Linux => ((u128::from(interval) * u128::from(self.inverse)) >> 16) as u64,
         })
     }
 
     /// The verdict on a packet that stands at the head of its queue now.
-    fn judge(&mut self, queue: QueueId, now: Time, ok: bool, markable: bool) -> Departure {
-        let law = &mut self.queues[queue as usize];
-        match std::mem::replace(&mut law.dropped, Dropped::No) {
+    fn judge(&mut self, rule: &Rule, now: Time, ok: bool, markable: bool) -> Departure {
+        match std::mem::replace(&mut self.dropped, Dropped::No) {
             Dropped::First => return Departure::Pass,
-            Dropped::Again if ok => {
-                let next = law.drop_next + self.gap(queue);
-                self.queues[queue as usize].drop_next = next;
-            }
-            Dropped::No if !law.dropping => {
-                return if ok { self.begin(queue, now, markable) } else { Departure::Pass };
+            Dropped::Again if ok => self.drop_next += self.gap(rule),
+            Dropped::No if !self.dropping => {
+                return if ok { self.begin(rule, now, markable) } else { Departure::Pass };
             }
             _ if !ok => {
-                law.dropping = false;
+                self.dropping = false;
                 return Departure::Pass;
             }
             _ => {}
         }
-        if now < self.queues[queue as usize].drop_next {
+        if now < self.drop_next {
             return Departure::Pass;
         }
-        self.counts(queue, self.queues[queue as usize].count.saturating_add(1));
+        self.counts(self.count.saturating_add(1));
         if markable {
-            let next = self.queues[queue as usize].drop_next + self.gap(queue);
-            self.queues[queue as usize].drop_next = next;
+            self.drop_next += self.gap(rule);
             return Departure::Mark;
         }
-        self.queues[queue as usize].dropped = Dropped::Again;
+        self.dropped = Dropped::Again;
         Departure::Drop
     }
 
     /// Dropping begins, where it left off if that was a short while ago.
-    fn begin(&mut self, queue: QueueId, now: Time, markable: bool) -> Departure {
-        let law = &self.queues[queue as usize];
-        let since = law.count - law.last;
-        let lately = now < law.drop_next + self.interval * 16;
-        let count = if since > 1 && lately { since } else { 1 };
-        self.counts(queue, count);
-        let next = now + self.gap(queue);
-        let law = &mut self.queues[queue as usize];
-        (law.dropping, law.last, law.drop_next) = (true, count, next);
+    fn begin(&mut self, rule: &Rule, now: Time, markable: bool) -> Departure {
+        let since = self.count - self.last;
+        let lately = now < self.drop_next + rule.interval * 16;
+        self.counts(if since > 1 && lately { since } else { 1 });
+        (self.dropping, self.last) = (true, self.count);
+        self.drop_next = now + self.gap(rule);
         match markable {
             true => Departure::Mark,
             false => {
-                law.dropped = Dropped::First;
+                self.dropped = Dropped::First;
                 Departure::Drop
             }
         }
     }
 }
 
-/// One Newton step towards 1/√count, in 2⁻¹⁶: x ← x·(3 − count·x²)/2.
+/// One Newton step towards 1/√count, in 2⁻¹⁶: x ← x·(3 − count·x²)/2. A count that has jumped, by drops
+/// that are not the law's, wraps as it does in Linux.
 fn newton(inverse: u32, count: u32) -> u32 {
     // In 2⁻³², as 32 bits hold it.
     let x = u64::from(inverse) << 16;
     let squared = (x * x) >> 32;
-    let bracket = (3 << 32) - u64::from(count) * squared;
-    (((bracket >> 2) * x) >> 47) as u32
+    let bracket = (3_u64 << 32).wrapping_sub(u64::from(count) * squared);
+    ((bracket >> 2).wrapping_mul(x) >> 47) as u32 & ONE
 }
 
 impl Marker for Codel {
@@ -273,8 +308,7 @@ impl Marker for Codel {
         _: &mut dyn Random,
     ) -> Option<SlotId> {
         if view.port.queue_packets(queue) == 1 && view.now >= view.port.busy_until() {
-            let law = &mut self.queues[queue as usize];
-            (law.first_above, law.dropping) = (None, false);
+            self.queues[queue as usize].empty();
         }
         None
     }
@@ -290,20 +324,12 @@ impl Marker for Codel {
         let packet = view.arena.packet(slot);
         let waited = view.now.since(view.arena.arrived(slot));
         let left = view.port.queue_bytes(queue) - Bytes::new(packet.len_bytes.into());
-        let ect = packet.ecn != Ecn::NotEct;
-        let ok = self.above(queue, view.now, waited, left);
-        match self.judge(queue, view.now, ok, self.ecn && ect) {
-            Departure::Pass if ect && waited > self.ce_threshold => Departure::Mark,
-            verdict => verdict,
-        }
+        self.queues[queue as usize].depart(&self.rule, view.now, waited, left, packet.ecn)
     }
 
-    /// Nothing is left to leave in the place of what was dropped.
     fn removed(&mut self, view: &View, queue: QueueId, _: &Packet, _: DropReason) {
-        let law = &mut self.queues[queue as usize];
-        if law.dropped != Dropped::No && view.port.queue_packets(queue) == 0 {
-            law.dropping &= law.dropped == Dropped::First;
-            (law.dropped, law.first_above) = (Dropped::No, None);
+        if view.port.queue_packets(queue) == 0 {
+            self.queues[queue as usize].nothing_left();
         }
     }
 }

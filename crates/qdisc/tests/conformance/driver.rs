@@ -225,6 +225,7 @@ impl<'a> Switch<'a> {
 
     fn pass(&mut self, step: usize, p: usize, packet: Packet, now: Time) {
         let slot = self.arena.alloc(packet);
+        self.lines[p].seen.lock().unwrap().inside.clear();
         let answer = self.with(p, now, |port, cx| port.pass(slot, cx));
         self.model.ports[p].arrived(&packet);
         self.take_out(p, now);
@@ -283,6 +284,7 @@ impl<'a> Switch<'a> {
     }
 
     fn depart(&mut self, p: usize, now: Time) {
+        self.lines[p].seen.lock().unwrap().inside.clear();
         let answer = self.with(p, now, |port, cx| port.dequeue(cx));
         self.take_out(p, now);
         match answer {
@@ -311,7 +313,7 @@ impl<'a> Switch<'a> {
     /// Takes over what an operation dropped or said.
     fn take_out(&mut self, p: usize, now: Time) {
         for dropped in std::mem::take(&mut self.out.dropped) {
-            let step = self.model.removed(p, dropped);
+            let step = self.model.removed(p, dropped, &self.lines[p].seen);
             self.arena.free(dropped.slot);
             let (queue, why) = (dropped.queue, dropped.why);
             self.trace.push(Event::Dropped { step, at: now, queue, why });

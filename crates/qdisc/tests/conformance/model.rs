@@ -130,7 +130,8 @@ impl Model {
     }
 
     /// A queued packet was dropped: it must have been there.
-    pub fn removed(&mut self, p: usize, dropped: Dropped) -> usize {
+    pub fn removed(&mut self, p: usize, dropped: Dropped, seen: &Mutex<Seen>) -> usize {
+        let inside = seen.lock().unwrap().inside.contains(&dropped.slot);
         let port = &mut self.ports[p];
         let items = &mut port.queues[dropped.queue as usize];
         let at = items.iter().position(|item| item.slot == dropped.slot);
@@ -143,7 +144,7 @@ impl Model {
             dropped.why
         );
         assert!(
-            dropped.why == DropReason::PushedOut || at == 0,
+            dropped.why == DropReason::PushedOut || at == 0 || inside,
             "{}: dropped at departure, but not departing",
             self.name
         );
@@ -167,11 +168,18 @@ impl Model {
         let name = &self.name;
         let port = &mut self.ports[p];
         assert!(now >= port.busy_until, "{name}: sent while the line was busy");
-        let item = port.queues[queue as usize].pop_front();
-        let item = item.unwrap_or_else(|| panic!("{name}: an empty queue sent"));
-        assert_eq!(item.slot, slot, "{name}: not first in, first out");
+        let (note, inside) = {
+            let seen = seen.lock().unwrap();
+            (seen.final_note, seen.inside.contains(&slot))
+        };
+        let items = &mut port.queues[queue as usize];
+        let at = items.iter().position(|item| item.slot == slot);
+        let at = at.unwrap_or_else(|| panic!("{name}: sent what it did not have"));
+        let item = items.remove(at).expect("a position in the queue");
+        let overtaken = |other: &Item| !inside || other.packet.flow == item.packet.flow;
+        let overtakes = items.iter().take(at).any(overtaken);
+        assert!(!overtakes, "{name}: not first in, first out");
 
-        let note = seen.lock().unwrap().final_note;
         let carried = note == Note::Mark && matches!(item.packet.ecn, Ecn::Ect0 | Ecn::Ect1);
         let expected = if carried { Ecn::Ce } else { item.packet.ecn };
         assert_eq!(ecn, expected, "{name}: ECN field of {:?} with {note:?}", item.packet);

@@ -21,6 +21,9 @@ pub struct Seen {
     pub arrival_note: Note,
     /// The slot that was to be marked as the last packet was stored.
     pub marked_inside: Option<SlotId>,
+    /// Packets that this departure selected from inside of a queue, whose flows are in order all the
+    /// same.
+    pub inside: Vec<SlotId>,
     /// The note on the packet sent last, after the scheme's verdict on its departure.
     pub final_note: Note,
 }
@@ -232,6 +235,11 @@ impl Scheme for Spy {
                 assert!(backlogged.contains(q), "{}: {q} may not send", self.name);
                 self.enter(Phase::Selected(q));
             }
+            Selection::Packet(slot) => {
+                self.queued_here(view, slot);
+                self.seen.lock().unwrap().inside.push(slot);
+                self.enter(Phase::Selected(view.arena.queue(slot)));
+            }
             Selection::Empty => assert!(backlogged.is_empty(), "{}: idles", self.name),
             Selection::NotBefore(time) => {
                 assert!(self.waits && time > view.now, "{}: waits", self.name);
@@ -249,7 +257,8 @@ impl Scheme for Spy {
         rng: &mut dyn Random,
     ) -> Departure {
         self.look(view);
-        assert_eq!(view.head(q), slot, "{}: not the head", self.name);
+        let inside = self.seen.lock().unwrap().inside.last().copied();
+        assert_eq!(inside.unwrap_or(view.head(q)), slot, "{}: not the head", self.name);
         assert_eq!(view.arena.note(slot), note, "{}: not its note", self.name);
         let verdict = self.inner.depart(view, q, slot, note, rng);
         let before = self.enter(Phase::Departing(q, verdict));

@@ -23,8 +23,6 @@ const ABSENT: &[(&str, &str)] = &[
     ("blue", "BLUE (2002)"),
     ("cake", "CAKE (2018)"),
     ("choke", "CHOKe (INFOCOM 2000)"),
-    ("dualpi2", "DualPI2 (RFC 9332)"),
-    ("fq-codel", "FQ-CoDel (RFC 8290)"),
     ("fq-pie", "FQ-PIE"),
     ("hull", "HULL's phantom queues (NSDI 2012)"),
     ("pfabric", "pFabric (SIGCOMM 2013)"),
