@@ -10,6 +10,7 @@ use crate::frames::Frames;
 use crate::random::Stream;
 use crate::stats::{Lengths, total};
 use std::collections::VecDeque;
+use switchbed_qdisc::seats::{End, Expulsion};
 use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_qdisc::view::{Counters, PortState};
 use switchbed_qdisc::{Cx, Driver, Ecn, Note, Outcome, Pool, Qdisc, QueueId, SlotId, View, Wire};
@@ -166,6 +167,18 @@ impl Egress {
     /// is free.
     pub fn enqueue(&mut self, shared: &mut Shared, slot: SlotId, now: Time) {
         self.act(shared, |driver, line| driver.arrive(slot, line, now));
+    }
+
+    /// What the switch is to expel since a frame came here.
+    pub fn expels(&mut self, shared: &mut Shared, now: Time) -> Option<Expulsion> {
+        let mut expulsion = None;
+        self.act(shared, |driver, line| expulsion = driver.expels(line, now));
+        expulsion
+    }
+
+    /// Drops the frame at an end of a queue.
+    pub fn expel(&mut self, shared: &mut Shared, queue: QueueId, end: End, now: Time) {
+        self.act(shared, |driver, line| driver.expel(queue, end, line, now));
     }
 
     /// The next frame that has reached the link's end; the slot is the caller's.

@@ -4,6 +4,8 @@ use crate::egress::{Egress, Pace, Shared};
 use crate::random::Stream;
 use crate::stations::Stations;
 use crate::stats::{PortStats, QueueStats, Refused, Sample, Stats, Wakes};
+use switchbed_qdisc::buffer::Place;
+use switchbed_qdisc::seats::Expulsion;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Ecn, FlowId, Packet, Pool, QueueId};
 use switchbed_spec::{Live, LivePort, build};
@@ -36,7 +38,8 @@ impl Switch {
         let ports: Vec<Egress> = live
             .port
             .iter()
-            .map(|port| Egress::new(qdisc(&live, port), pace(&live, port)))
+            .zip(places(&live))
+            .map(|(port, place)| Egress::new(qdisc(&live, port, place), pace(&live, port)))
             .collect();
         Switch {
             shared: Shared::new(pool, Stream::new(live.live.seed, 0)),
@@ -61,8 +64,8 @@ impl Switch {
     pub fn set(&mut self, now: Time, live: Live) {
         assert_eq!(live.port.len(), self.ports.len(), "ports cannot come or go");
         self.shared.pool.capacity = live.switch.pool.unwrap_or(Bytes::MAX);
-        for (egress, port) in self.ports.iter_mut().zip(&live.port) {
-            egress.replace(&mut self.shared, now, qdisc(&live, port), pace(&live, port));
+        for ((egress, port), place) in self.ports.iter_mut().zip(&live.port).zip(places(&live)) {
+            egress.replace(&mut self.shared, now, qdisc(&live, port, place), pace(&live, port));
         }
         self.reads_pool = self.ports.iter().any(|port| port.qdisc().needs().pool);
         if (&live.live.routes, live.live.learn) != (&self.live.live.routes, self.live.live.learn) {
@@ -127,6 +130,13 @@ impl Switch {
         }
         let slot = self.shared.frames.store(packet, bytes, frame.ip);
         self.ports[port as usize].enqueue(&mut self.shared, slot, now);
+        if self.reads_pool {
+            while let Some(Expulsion { of, end }) =
+                self.ports[port as usize].expels(&mut self.shared, now)
+            {
+                self.ports[of.port as usize].expel(&mut self.shared, of.queue, end, now);
+            }
+        }
         if !self.shared.notices.is_empty() {
             self.notify(now);
         }
@@ -253,7 +263,13 @@ pub(crate) fn pace(live: &Live, port: &LivePort) -> Pace {
     Pace { rate, bucket, delay: port.delay }
 }
 
-fn qdisc(live: &Live, port: &LivePort) -> Box<dyn switchbed_qdisc::Qdisc> {
+/// The ports' places, one after the other.
+fn places(live: &Live) -> impl Iterator<Item = Place> + use<> {
+    let first = build::first_place(&live.switch, &live.scheme, live.port.len() as u32);
+    std::iter::successors(Some(first), |place| Some(place.next()))
+}
+
+fn qdisc(live: &Live, port: &LivePort, place: Place) -> Box<dyn switchbed_qdisc::Qdisc> {
     build::port(
         &live.switch,
         &live.scheme,
@@ -261,5 +277,6 @@ fn qdisc(live: &Live, port: &LivePort) -> Box<dyn switchbed_qdisc::Qdisc> {
         pace(live, port).rate,
         live.live.mtu,
         &build::Nothing,
+        place,
     )
 }

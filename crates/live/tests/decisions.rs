@@ -58,6 +58,7 @@ fn reference(live: &Live, arrivals: &[Arrival]) -> Vec<Left> {
         Rate::from_bps(rate),
         live.live.mtu,
         &build::Nothing,
+        build::first_place(&live.switch, &live.scheme, 1),
     );
     let mut arena = Arena::new();
     let mut pool = Pool::new(live.switch.pool.unwrap_or(Bytes::MAX));

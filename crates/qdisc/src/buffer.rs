@@ -1,10 +1,20 @@
 //! Buffers with tail drop: a port's queues share its memory, each has its own part, or the
-//! queues of all ports share the switch's pool under dynamic thresholds. `crosspoint` has
-//! parts in cells, and random drop.
+//! queues of all ports share the switch's pool under dynamic thresholds, ABM's, FAB's or Occamy's, or
+//! until the longest loses a packet. `crosspoint` has parts in cells, and random drop.
 
+mod abm;
 mod crosspoint;
+mod fab;
+mod holdings;
+mod lqd;
+mod occamy;
 
+pub use abm::Abm;
 pub use crosspoint::{Crosspoint, Overflow};
+pub use fab::{Fab, Young};
+pub use holdings::{Place, QueueOf};
+pub use lqd::Lqd;
+pub use occamy::Occamy;
 
 use crate::packet::{Packet, QueueId};
 use crate::random::Random;
@@ -62,17 +72,22 @@ impl Buffer for Dynamic {
         packet: &Packet,
         _: &mut dyn Random,
     ) -> Admission {
-        let free = view.pool.capacity.saturating_sub(view.pool.used);
-        let limit = (self.alpha * free.as_f64()) as u64;
-        if packet.len_bytes as u64 > free.get() {
-            return Admission::Out(DropReason::Full);
-        }
-        room(view.port.queue_bytes(queue), packet, Bytes::new(limit))
+        dynamic_threshold(view, queue, packet, self.alpha)
     }
 
     fn reads_pool(&self) -> bool {
         true
     }
+}
+
+/// In, if its queue then holds no more than α times what the pool has left.
+fn dynamic_threshold(view: &View, queue: QueueId, packet: &Packet, alpha: f64) -> Admission {
+    let free = view.pool.capacity.saturating_sub(view.pool.used);
+    let limit = (alpha * free.as_f64()) as u64;
+    if packet.len_bytes as u64 > free.get() {
+        return Admission::Out(DropReason::Full);
+    }
+    room(view.port.queue_bytes(queue), packet, Bytes::new(limit))
 }
 
 #[inline]

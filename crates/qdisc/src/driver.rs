@@ -10,6 +10,7 @@ use crate::arena::SlotId;
 use crate::fairness::Share;
 use crate::packet::QueueId;
 use crate::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Qdisc};
+use crate::seats::{End, Expulsion};
 use crate::units::{Rate, Time};
 use crate::view::PortState;
 use std::hint::select_unpredictable;
@@ -144,6 +145,17 @@ impl Driver {
         if !wire.outcome().feedback.is_empty() {
             wire.feedback(slot, now);
         }
+    }
+
+    /// What the switch is to expel since a packet came here.
+    pub fn expels(&mut self, wire: &mut impl Wire, now: Time) -> Option<Expulsion> {
+        self.port.expels(&mut wire.cx(now))
+    }
+
+    /// Drops the packet at an end of a queue of a settled port.
+    pub fn expel(&mut self, queue: QueueId, end: End, wire: &mut impl Wire, now: Time) {
+        self.port.expel(queue, end, &mut wire.cx(now));
+        self.lose(wire, now);
     }
 
     /// Puts the port's next packet on the line at `now`, if it gives one.

@@ -28,7 +28,7 @@ use crate::param::Unfit;
 use crate::params;
 use crate::random::Random;
 use crate::scheme::{Needs, Scheme, Stored};
-use crate::seats::{Admission, Departure, Intent, Selection};
+use crate::seats::{Admission, Departure, Expulsion, Intent, Selection};
 use crate::site::{Built, Site};
 use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
@@ -242,6 +242,10 @@ impl Scheme for FqCodel {
     fn enqueued(&mut self, _: &View, _: QueueId, _: &Packet) {}
 
     fn refused(&mut self, _: &View, _: QueueId, _: &Packet, _: DropReason) {}
+
+    fn expels(&mut self, _: &View) -> Option<Expulsion> {
+        None
+    }
 
     fn removed(&mut self, _: &View, _: QueueId, packet: &Packet, why: DropReason) {
         let flow = self.left(packet);

@@ -15,7 +15,7 @@ use crate::fairness::Share;
 use crate::packet::{Ecn, Packet, QueueId};
 use crate::random::Random;
 use crate::scheme::{Needs, Scheme};
-use crate::seats::{Admission, Departure, Feedback, Intent, Selection};
+use crate::seats::{Admission, Departure, End, Expulsion, Feedback, Intent, Selection};
 use crate::set::QueueSet;
 use crate::units::{Rate, Span, Time};
 use crate::view::{DropReason, Pool, PortState, View};
@@ -118,6 +118,13 @@ pub trait Qdisc: Send {
     /// Offers a packet to a port that is empty and whose line is free, and sends it on if
     /// that needs no scheduling: what `enqueue` and then `dequeue` would do, in one.
     fn pass(&mut self, slot: SlotId, cx: &mut Cx) -> Passed;
+    /// What the switch is to expel, of whichever port, since a packet came here ([`Qdisc::expel`]). Where
+    /// the pool is read it asks after each arrival, until there is nothing.
+    fn expels(&mut self, _cx: &mut Cx) -> Option<Expulsion> {
+        None
+    }
+    /// Drops the packet at an end of a queue, if there is one.
+    fn expel(&mut self, _queue: QueueId, _end: End, _cx: &mut Cx) {}
     /// Runs the ticks that are due by `cx.now`, so that probes see the state at that time.
     fn settle(&mut self, cx: &mut Cx);
     /// Queues and line.
@@ -402,6 +409,20 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         let marked = note == Note::Mark && self.mark(slot, cx);
         debug_assert!(self.conserved());
         Passed::Sent { queue, until, marked }
+    }
+
+    fn expels(&mut self, cx: &mut Cx) -> Option<Expulsion> {
+        self.scheme.expels(&view(&self.state, cx))
+    }
+
+    fn expel(&mut self, queue: QueueId, end: End, cx: &mut Cx) {
+        self.ticks(cx);
+        let List { head, tail } = self.state.queues[queue as usize].list;
+        let slot = if end == End::Head { head } else { tail };
+        if !slot.is_none() {
+            self.drop_queued(slot, DropReason::PushedOut, cx);
+        }
+        debug_assert!(self.conserved());
     }
 
     fn settle(&mut self, cx: &mut Cx) {

@@ -6,8 +6,8 @@ use crate::fairness::Share;
 use crate::packet::{Packet, QueueId};
 use crate::random::Random;
 use crate::seats::{
-    Admission, Buffer, Classifier, Departure, Feedback, Intent, Marker, Notifier, Scheduler,
-    Selection, ServiceEnd,
+    Admission, Buffer, Classifier, Departure, Expulsion, Feedback, Intent, Marker, Notifier,
+    Scheduler, Selection, ServiceEnd,
 };
 use crate::units::{Span, Time};
 use crate::view::{DropReason, View};
@@ -55,6 +55,8 @@ pub trait Scheme {
     /// The packet was stored (counted by the view), for the scheduler; after `stored`.
     fn enqueued(&mut self, view: &View, q: QueueId, packet: &Packet);
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
+    /// [`Buffer::expels`].
+    fn expels(&mut self, view: &View) -> Option<Expulsion>;
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
     fn select(&mut self, view: &View) -> Selection;
     fn depart(
@@ -229,6 +231,9 @@ where
         self.buffer.refused(view, q, packet, why);
         self.marker.refused(view, q, packet, why);
         self.notifier.refused(view, q, packet, why);
+    }
+    fn expels(&mut self, view: &View) -> Option<Expulsion> {
+        self.buffer.expels(view)
     }
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
         self.buffer.removed(view, q, packet, why);

@@ -12,6 +12,7 @@
 //! A boxed seat is a seat, for combinations that are not compiled whole.
 
 use crate::arena::{Note, SlotId};
+use crate::buffer::QueueOf;
 use crate::fairness::Share;
 use crate::packet::{FlowId, Packet, QueueId};
 use crate::random::Random;
@@ -53,6 +54,24 @@ pub enum Admission {
     Out(DropReason),
     /// Drop this queued packet of the same port, then ask again.
     PushOut(SlotId),
+}
+
+/// A packet that some port of the switch is to lose for the memory that it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expulsion {
+    /// Where it waits.
+    pub of: QueueOf,
+    /// Which of that queue it is.
+    pub end: End,
+}
+
+/// An end of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The packet that would go next.
+    Head,
+    /// The one that came last.
+    Tail,
 }
 
 /// A scheduler's choice.
@@ -125,6 +144,12 @@ pub trait Buffer {
 
     /// A packet left by the wire (no longer counted by the view).
     fn sent(&mut self, _view: &View, _queue: QueueId, _packet: &Packet) {}
+
+    /// What the switch is to expel from one of its ports. Asked after an arrival at this port, whatever
+    /// became of it, where the pool is read, and again until there is nothing.
+    fn expels(&mut self, _view: &View) -> Option<Expulsion> {
+        None
+    }
 
     /// Whether decisions read the shared pool.
     fn reads_pool(&self) -> bool {

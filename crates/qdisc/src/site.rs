@@ -2,7 +2,7 @@
 //! switch.
 
 use crate::QueueId;
-use crate::buffer::Shared;
+use crate::buffer::{Place, Shared};
 use crate::classifier::{ByClass, Single};
 use crate::definition::Layout;
 use crate::port::{Port, Qdisc};
@@ -18,6 +18,7 @@ pub struct Site {
     switch: Switch,
     state: PortState,
     mtu: Bytes,
+    place: Place,
     taken: Option<Taken>,
     bare: bool,
 }
@@ -74,7 +75,13 @@ impl Site {
             Unmarkable::Drop => state,
             Unmarkable::Pass => state.passing_unmarkable(),
         };
-        Site { switch, state, mtu, taken: None, bare: false }
+        let place = Place::first(1, state.queues());
+        Site { switch, state, mtu, place, taken: None, bare: false }
+    }
+
+    /// The same, at a place among the switch's ports; else it is the only one.
+    pub fn among(self, place: Place) -> Self {
+        Site { place, ..self }
     }
 
     /// The same with seats that a caller has taken.
@@ -135,16 +142,20 @@ impl Site {
             }
             _ => {
                 let switch = &self.switch;
-                let (c, b, s) = (switch.classifier(), switch.buffer(), switch.scheduler());
+                let (c, b, s) = (switch.classifier(), self.buffer(), switch.scheduler());
                 self.seats(c, b, marker, s, Nobody)
             }
         }
     }
 
+    fn buffer(&self) -> Box<dyn Buffer + Send> {
+        self.switch.buffer(&self.place, self.mtu)
+    }
+
     fn beside_taken(mut self, marker: Box<dyn Marker + Send>) -> Built {
         let taken = self.taken.take().unwrap_or_default();
         let classifier = taken.classifier.unwrap_or_else(|| self.switch.classifier());
-        let buffer = taken.buffer.unwrap_or_else(|| self.switch.buffer());
+        let buffer = taken.buffer.unwrap_or_else(|| self.buffer());
         let scheduler = taken.scheduler.unwrap_or_else(|| self.switch.scheduler());
         let marker = taken.marker.unwrap_or(marker);
         let notifier = taken.notifier.unwrap_or_else(|| Box::new(Nobody));
@@ -154,7 +165,7 @@ impl Site {
     /// Puts a notifier beside the switch's own classifier, buffer and scheduler.
     pub fn notify<N: Notifier + Send + 'static>(self, notifier: N) -> Built {
         let switch = &self.switch;
-        let (c, b, s) = (switch.classifier(), switch.buffer(), switch.scheduler());
+        let (c, b, s) = (switch.classifier(), self.buffer(), switch.scheduler());
         self.seats(c, b, Nobody, s, notifier)
     }
 

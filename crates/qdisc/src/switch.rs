@@ -1,12 +1,12 @@
 //! `[switch]`: a port's own classifier, scheduler and buffer, where the scheme leaves these seats
 //! to it.
 
-use crate::buffer::{Dynamic, Shared, Static};
+use crate::buffer::{Abm, Dynamic, Fab, Lqd, Occamy, Place, Shared, Static, Young};
 use crate::classifier::{ByClass, ByHash, ByIngress, Single};
 use crate::param::{Field, Param, ParamKind, Section};
 use crate::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use crate::seats::{Buffer, Classifier, Scheduler};
-use crate::units::Bytes;
+use crate::units::{Bytes, Rate, Span};
 use crate::{MAX_QUEUES, QueueId, words};
 use serde::{Serialize, Serializer};
 
@@ -38,8 +38,31 @@ pub struct Switch {
     /// Dynamic thresholds' α.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
+    /// What other policies go by.
+    #[serde(flatten)]
+    pub sharing: Sharing,
     /// What becomes of an arrival that is to be marked and cannot be.
     pub unmarkable: Unmarkable,
+}
+
+/// What only some policies go by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Sharing {
+    /// Flows that have sent less are young.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub young: Option<Bytes>,
+    /// Their α.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha_young: Option<f64>,
+    /// A queue of this length is congested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saturation: Option<Bytes>,
+    /// Over how long a queue's drain is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain_interval: Option<Span>,
+    /// At which packets are expelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expulsion: Option<Rate>,
 }
 
 /// `[switch]`.
@@ -99,19 +122,53 @@ pub const SECTION: Section = Section {
             "shared",
             "How the queues share the memory. shared: the port's, first come first served. \
              static: an equal part of the port's for each. dynamic: a queue may hold alpha times \
-             what the switch's pool has left (Choudhury and Hahne 1998). All drop what does not \
-             fit.",
+             what the switch's pool has left (Choudhury and Hahne 1998). abm: that, divided by how \
+             many queues of its number are congested, times the part of its line that it drains at \
+             (SIGCOMM 2022). fab: dynamic, with a larger alpha for flows that have sent little. lqd: \
+             the longest queue of the switch loses its last packet for one that has no room. occamy: \
+             dynamic with a large alpha, and queues over their threshold lose packets from their head \
+             (EuroSys 2025). The others drop what does not fit.",
         ),
         Param::optional(
             "pool",
             ParamKind::Size,
-            "The memory that all ports of a switch share: for policy = \"dynamic\" and for \
-             per-pool marking. A host's card counts as a switch of its own.",
+            "The memory that all ports of a switch share: for policy = \"dynamic\", abm, fab, lqd and \
+             occamy, and for per-pool marking. A host's card counts as a switch of its own.",
         ),
         Param::optional(
             "alpha",
             ParamKind::Number { min: 0.001, max: 1000.0 },
-            "dynamic: a queue's part of the free pool. Default: 1.",
+            "A queue's part of the free pool. Default: 1 with dynamic and fab, 0.5 with abm, 8 with \
+             occamy.",
+        ),
+        Param::optional(
+            "young",
+            ParamKind::Size,
+            "fab and abm: flows that have sent less, silences of 5 ms apart, have alpha_young. Default: \
+             22,500 bytes with fab; with abm none have.",
+        ),
+        Param::optional(
+            "alpha_young",
+            ParamKind::Number { min: 0.001, max: 100_000.0 },
+            "fab and abm: alpha of young flows. Default: 64.",
+        ),
+        Param::optional(
+            "saturation",
+            ParamKind::Size,
+            "abm: a queue of this length counts as congested, a shorter one in proportion. Default: \
+             28,000 bytes, 20 packets of 1400 (the authors' simulator).",
+        ),
+        Param::optional(
+            "drain_interval",
+            ParamKind::Time,
+            "abm: how much of its line a queue drains at is what left in such an interval. Default: 30us \
+             (the authors' simulator).",
+        ),
+        Param::optional(
+            "expulsion",
+            ParamKind::Rate,
+            "occamy: queues over their threshold lose packets at this rate together. Default: that of all \
+             ports.",
         ),
         Param::with_default(
             "unmarkable",
@@ -145,13 +202,34 @@ impl Switch {
         }
     }
 
-    /// A port's own buffer.
-    pub fn buffer(&self) -> Box<dyn Buffer + Send> {
+    /// A port's own buffer, at its place in the switch; `packet` is the longest.
+    pub fn buffer(&self, place: &Place, packet: Bytes) -> Box<dyn Buffer + Send> {
+        let Sharing { young, alpha_young, saturation, drain_interval, expulsion } = self.sharing;
+        let alpha_young = alpha_young.unwrap_or(64.0);
         let part = Bytes::new(self.buffer.get() / u64::from(self.queues));
         match self.policy {
             BufferPolicy::Shared => Box::new(Shared { limit: self.buffer }),
             BufferPolicy::Static => Box::new(Static { limit: part }),
             BufferPolicy::Dynamic => Box::new(Dynamic { alpha: self.alpha.unwrap_or(1.0) }),
+            BufferPolicy::Abm => {
+                let young = young.map(|limit| (Young::new(limit), alpha_young));
+                let saturation = saturation.unwrap_or(Bytes::new(28_000));
+                let interval = drain_interval.unwrap_or(Span::from_us(30));
+                let (alpha, queues) = (self.alpha.unwrap_or(0.5), usize::from(self.queues));
+                Box::new(Abm::new(alpha, young, saturation, interval, place.clone(), queues))
+            }
+            BufferPolicy::Fab => Box::new(Fab {
+                young: Young::new(young.unwrap_or(Bytes::new(22_500))),
+                alpha_young,
+                alpha: self.alpha.unwrap_or(1.0),
+            }),
+            BufferPolicy::Lqd => Box::new(Lqd::new(place.clone())),
+            BufferPolicy::Occamy => Box::new(Occamy {
+                alpha: self.alpha.unwrap_or(8.0),
+                rate: expulsion,
+                packet,
+                place: place.clone(),
+            }),
         }
     }
 
@@ -233,6 +311,26 @@ words! {
         Static = "static",
         /// A queue may hold α times what the switch's pool has left; tail drop.
         Dynamic = "dynamic",
+        /// That, by how many queues are congested and how fast this one drains; tail drop.
+        Abm = "abm",
+        /// That, with a larger α for flows that have sent little; tail drop.
+        Fab = "fab",
+        /// The longest queue of the switch loses its last packet.
+        Lqd = "lqd",
+        /// That with a large α, and queues that are over it lose packets from their head.
+        Occamy = "occamy",
+    }
+}
+
+impl BufferPolicy {
+    /// The memory is the switch's, not the port's.
+    pub fn shares_pool(self) -> bool {
+        !matches!(self, BufferPolicy::Shared | BufferPolicy::Static)
+    }
+
+    /// Each port goes by what the others hold.
+    pub fn knows_others(self) -> bool {
+        matches!(self, BufferPolicy::Abm | BufferPolicy::Lqd | BufferPolicy::Occamy)
     }
 }
 

@@ -285,6 +285,10 @@ impl<'a> View<'a> {
     pub fn head(&self, queue: QueueId) -> SlotId {
         self.port.queues[queue as usize].list.head
     }
+    /// The slot at the tail of a queue, or [`SlotId::NONE`].
+    pub fn tail(&self, queue: QueueId) -> SlotId {
+        self.port.queues[queue as usize].list.tail
+    }
     /// The packet at the head of a queue.
     #[inline]
     pub fn head_packet(&self, queue: QueueId) -> Option<&'a Packet> {

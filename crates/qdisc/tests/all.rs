@@ -11,5 +11,6 @@ mod hcf;
 mod promises;
 mod qcn;
 mod reaction;
+mod shared_memory;
 mod tcn;
 mod wfq;

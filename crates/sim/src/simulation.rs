@@ -33,7 +33,7 @@ use std::fmt;
 use switchbed_qdisc::PortState;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
-use switchbed_spec::build::{self, Outside};
+use switchbed_spec::build::{self, Outside, Place};
 use switchbed_spec::random::Stream;
 use switchbed_spec::traffic::MAX_CONNECTIONS;
 use switchbed_spec::traffic::{self, FlowStart, Flows, TrafficError};
@@ -207,6 +207,8 @@ impl Simulation {
             reach,
             division,
         };
+        // A switch's ports are built one after the other.
+        let mut last: Option<(Node, Place)> = None;
         let mut network = Network::new(plan, |cable| {
             let card = match cable.from {
                 Node::Host(_) => ports::card(host.nic, cable.rate, host.mtu, node::terms),
@@ -215,7 +217,12 @@ impl Simulation {
             card.unwrap_or_else(|| {
                 let (switch, scheme) = deployed.at(cable.from);
                 let ports = graph.ports(cable.from);
-                build::port(switch, scheme, ports, cable.rate, host.mtu, outside)
+                let place = match &last {
+                    Some((node, place)) if *node == cable.from => place.next(),
+                    _ => build::first_place(switch, scheme, ports),
+                };
+                last = Some((cable.from, place.clone()));
+                build::port(switch, scheme, ports, cable.rate, host.mtu, outside, place)
             })
         });
         let memory = |link: LinkId| {

@@ -87,6 +87,7 @@ fn where_ports_share_memory_and_marking_reads_it() {
             policy: BufferPolicy::Dynamic,
             pool: Some(packets(60)),
             alpha: Some(0.7),
+            sharing: Sharing::default(),
             ..scenario.switch
         };
         let mark_at = scheme::Value::Word(mark_at.into());

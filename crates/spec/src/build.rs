@@ -6,13 +6,15 @@ pub use outside::{Nothing, Outside};
 pub use switchbed_qdisc::site::Taken;
 
 use crate::{SchemeChoice, Switch};
+pub use switchbed_qdisc::buffer::Place;
+
 use switchbed_qdisc::Qdisc;
 use switchbed_qdisc::site::Site;
 use switchbed_qdisc::units::{Bytes, Rate};
 
 /// A port of a switch of so many `ports`, idle, with the scheme in its seats. `mtu` gives
 /// time constants that are a packet's time on this line. `outside` takes the seats of a scheme
-/// that is not compiled in.
+/// that is not compiled in. `place` is where among the switch's ports it is ([`first_place`]).
 pub fn port(
     switch: &Switch,
     scheme: &SchemeChoice,
@@ -20,11 +22,18 @@ pub fn port(
     rate: Rate,
     mtu: Bytes,
     outside: &dyn Outside,
+    place: Place,
 ) -> Box<dyn Qdisc> {
-    let site = Site::new(switch, scheme.scheme.layout(ports), ports, rate, mtu);
+    let site = Site::new(switch, scheme.scheme.layout(ports), ports, rate, mtu).among(place);
     let site = match &scheme.python {
         Some(_) => site.with(|switch, state| outside.take(scheme, switch, state)),
         None => site,
     };
     scheme.scheme.build(site).port()
+}
+
+/// The first of a switch's so many ports.
+pub fn first_place(switch: &Switch, scheme: &SchemeChoice, ports: u32) -> Place {
+    let known = if switch.policy.knows_others() { ports } else { 1 };
+    Place::first(known, scheme.scheme.queues(switch, ports))
 }

@@ -37,7 +37,7 @@ pub use monitors::{Bursts, Changes, Convergence, Monitors, PortNames};
 pub use param::{Param, ParamKind, Section};
 pub use reaction::{CardReaction, Limiters, Reaction};
 pub use scheme::SchemeChoice;
-pub use switch::{BufferPolicy, Classify, Discipline, Switch, Unmarkable};
+pub use switch::{BufferPolicy, Classify, Discipline, Sharing, Switch, Unmarkable};
 pub use topology::{Dumbbell, FatTree, LeafSpine, ParkingLot, Shape, Star, Topology};
 pub use traffic::{
     Carried, Connections, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson, Probe,

@@ -9,7 +9,7 @@ use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_spec::live::{Attach, Faults, LivePort, Route, Settings};
 use switchbed_spec::scheme::{Value, find};
 use switchbed_spec::{
-    BufferPolicy, Classify, Discipline, Live, SchemeChoice, Switch as Ports, Unmarkable,
+    BufferPolicy, Classify, Discipline, Live, SchemeChoice, Sharing, Switch as Ports, Unmarkable,
 };
 
 pub const MBPS: u64 = 1_000_000;
@@ -58,6 +58,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
             policy: BufferPolicy::Shared,
             pool: None,
             alpha: None,
+            sharing: Sharing::default(),
             unmarkable: Unmarkable::Drop,
         },
         scheme,

@@ -2,7 +2,9 @@
 //! seats. A seat in the list of its kind meets every occupant of the other seats.
 
 use super::odd::*;
-use switchbed_qdisc::buffer::{Crosspoint, Dynamic, Overflow, Shared, Static};
+use switchbed_qdisc::buffer::{
+    Abm, Crosspoint, Dynamic, Fab, Lqd, Occamy, Overflow, Place, Shared, Static, Young,
+};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::fairness::{self, Party, Shares};
 use switchbed_qdisc::hcf::{Hcf, HcfSettings};
@@ -93,6 +95,24 @@ fn mq_ecn(at: MarkAt) -> Box<dyn Marker + Send> {
 /// MQ-ECN's other forms: RED with a share of the line.
 fn scaled(at: MarkAt, share: impl Share + Send + 'static) -> Box<dyn Marker + Send> {
     Box::new(Red::scaled(red(at), share, QUEUES))
+}
+
+fn young() -> Young {
+    Young::new(Bytes::new(4_000))
+}
+
+fn abm() -> Abm {
+    let place = Place::first(1, QUEUES);
+    Abm::new(0.5, Some((young(), 4.0)), Bytes::new(3_000), Span::from_us(5), place, QUEUES)
+}
+
+fn fab() -> Fab {
+    Fab { young: young(), alpha_young: 4.0, alpha: 0.5 }
+}
+
+fn occamy() -> Occamy {
+    let (place, packet) = (Place::first(1, QUEUES), Bytes::new(1_500));
+    Occamy { alpha: 1.0, rate: None, packet, place }
 }
 
 fn crosspoint(overflow: Overflow) -> Crosspoint {
@@ -197,6 +217,12 @@ fn buffers() -> Vec<Buffers> {
         new("shared", || Box::new(Shared { limit: PORT })).port_limit(PORT),
         new("static", || Box::new(Static { limit: PART })).queue_limit(PART),
         new("dynamic", || Box::new(Dynamic { alpha: 0.5 })).pool_limit(POOL),
+        new("abm", || Box::new(abm())).pool_limit(POOL).remembers_refused(),
+        new("fab", || Box::new(fab())).pool_limit(POOL).remembers_refused(),
+        new("lqd", || Box::new(Lqd::new(Place::first(1, QUEUES))))
+            .pool_limit(POOL)
+            .remembers_refused(),
+        new("occamy", || Box::new(occamy())).pool_limit(POOL).remembers_refused(),
     ]
 }
 

@@ -7,7 +7,7 @@ use super::spy::{Seen, Spy};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use switchbed_qdisc::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Port, Qdisc};
-use switchbed_qdisc::seats::Feedback;
+use switchbed_qdisc::seats::{Expulsion, Feedback};
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::{DropReason, Pool, PortState};
 use switchbed_qdisc::{Arena, Ecn, Packet, QueueId, Random, SlotId};
@@ -202,6 +202,11 @@ impl<'a> Switch<'a> {
         }
         self.check(p, now);
         self.advance(now, false);
+        // As in a switch: what passes through has left.
+        if let Op::Arrive(_) = step.op {
+            self.expel(p, now);
+            self.check(p, now);
+        }
     }
 
     fn arrive(&mut self, step: usize, p: usize, packet: Packet, now: Time) {
@@ -215,6 +220,17 @@ impl<'a> Switch<'a> {
                 self.wake(p, now);
             }
             Enqueued::Dropped(queue, why) => self.refused(step, p, queue, slot, packet, why),
+        }
+    }
+
+    /// Each port stands for a switch of its own here, where one expels.
+    fn expel(&mut self, p: usize, now: Time) {
+        while let Some(Expulsion { of, end }) = self.with(p, now, |port, cx| port.expels(cx)) {
+            assert!(self.case.reads_pool, "{}: expels, but nobody asks", self.case.name);
+            assert_eq!(of.port, 0, "{}: another switch's port", self.case.name);
+            self.with(p, now, |port, cx| port.expel(of.queue, end, cx));
+            assert!(!self.out.dropped.is_empty(), "{}: expels nothing", self.case.name);
+            self.take_out(p, now);
         }
     }
 

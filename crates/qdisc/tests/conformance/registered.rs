@@ -7,7 +7,7 @@ use switchbed_qdisc::definition::{Choice, Layout, SchemeInfo};
 use switchbed_qdisc::param::{Param, ParamKind, Value, Values};
 use switchbed_qdisc::registry::SCHEMES;
 use switchbed_qdisc::site::{Built, Site};
-use switchbed_qdisc::switch::{BufferPolicy, Classify, Discipline, Switch, Unmarkable};
+use switchbed_qdisc::switch::{BufferPolicy, Classify, Discipline, Sharing, Switch, Unmarkable};
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 
 const PORT: Bytes = Bytes::new(20_000);
@@ -99,6 +99,7 @@ fn case(name: String, choice: Choice) -> Case {
         policy: BufferPolicy::Shared,
         pool: None,
         alpha: None,
+        sharing: Sharing::default(),
         unmarkable: Unmarkable::Drop,
     };
     let ports = QUANTA.len() as u32;

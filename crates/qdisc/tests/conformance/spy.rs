@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::scheme::Stored;
-use switchbed_qdisc::seats::{Admission, Departure, Intent, Selection};
+use switchbed_qdisc::seats::{Admission, Departure, Expulsion, Intent, Selection};
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_qdisc::{Needs, Note, Packet, QueueId, Random, Scheme, SlotId, View};
@@ -210,11 +210,18 @@ impl Scheme for Spy {
         self.idle = Span::ZERO;
     }
 
+    fn expels(&mut self, view: &View) -> Option<Expulsion> {
+        self.look(view);
+        assert_eq!(self.phase.get(), Phase::Idle, "{}: expels amid an operation", self.name);
+        self.inner.expels(view)
+    }
+
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
         self.take(view, q, packet);
         self.look(view);
         match self.phase.get() {
-            Phase::Intended(_, _, true) => assert_eq!(why, DropReason::PushedOut),
+            // By the buffer for an arrival, or expelled.
+            Phase::Intended(_, _, true) | Phase::Idle => assert_eq!(why, DropReason::PushedOut),
             Phase::Departing(queue, verdict) => {
                 assert_eq!((queue, verdict), (q, Departure::Drop), "{}", self.name);
                 assert_eq!(why, DropReason::AtDeparture);

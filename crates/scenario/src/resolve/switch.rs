@@ -3,8 +3,8 @@
 use crate::mistake::Mistake;
 use crate::section::Section;
 use crate::tree::Data;
-use switchbed_qdisc::units::Bytes;
-use switchbed_spec::{BufferPolicy, Classify, Discipline, ParamKind, Switch};
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_spec::{BufferPolicy, Classify, Discipline, ParamKind, Sharing, Switch};
 
 /// `ports` are those of every kind of switch.
 pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result<Switch, Mistake> {
@@ -51,13 +51,16 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
     {
         return Err(section.refuse("pool", format!("it must hold a packet, {mtu}")));
     }
-    let mut alpha: Option<f64> = None;
-    if policy == BufferPolicy::Dynamic {
-        if pool.is_none() {
-            return Err(section.missing("pool"));
-        }
-        alpha = Some(section.get_or("alpha", 1.0)?);
+    if policy.shares_pool() && pool.is_none() {
+        return Err(section.missing("pool"));
     }
+    let alpha: Option<f64> = match policy {
+        BufferPolicy::Shared | BufferPolicy::Static | BufferPolicy::Lqd => None,
+        BufferPolicy::Dynamic | BufferPolicy::Fab => Some(section.get_or("alpha", 1.0)?),
+        BufferPolicy::Abm => Some(section.get_or("alpha", 0.5)?),
+        BufferPolicy::Occamy => Some(section.get_or("alpha", 8.0)?),
+    };
+    let sharing = sharing(&section, policy)?;
     let unmarkable = section.get("unmarkable")?;
     section.close("this switch")?;
     Ok(Switch {
@@ -71,8 +74,38 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         policy,
         pool,
         alpha,
+        sharing,
         unmarkable,
     })
+}
+
+/// What only some policies go by.
+fn sharing(section: &Section<'_>, policy: BufferPolicy) -> Result<Sharing, Mistake> {
+    let mut sharing = Sharing::default();
+    if policy == BufferPolicy::Abm || policy == BufferPolicy::Fab {
+        sharing.young = section.maybe("young")?;
+        if policy == BufferPolicy::Fab {
+            sharing.young.get_or_insert(Bytes::new(22_500));
+        }
+        if sharing.young.is_some() {
+            sharing.alpha_young = Some(section.get_or("alpha_young", 64.0)?);
+        }
+    }
+    if policy == BufferPolicy::Abm {
+        let saturation = section.get_or("saturation", Bytes::new(28_000))?;
+        if saturation == Bytes::ZERO {
+            return Err(section.refuse("saturation", "it must be at least 1 byte"));
+        }
+        let interval = section.get_or("drain_interval", Span::from_us(30))?;
+        if interval == Span::ZERO {
+            return Err(section.refuse("drain_interval", "it must be longer than 0"));
+        }
+        (sharing.saturation, sharing.drain_interval) = (Some(saturation), Some(interval));
+    }
+    if policy == BufferPolicy::Occamy {
+        sharing.expulsion = section.maybe("expulsion")?;
+    }
+    Ok(sharing)
 }
 
 /// A port's memory: given, or the least that a port has of its switch's.

@@ -8,7 +8,7 @@ use crate::ids::{HostId, LocalLink, PortId, ShardId, SwitchId};
 use crate::packet::{Body, NOTIFICATIONS, Payload};
 use crate::topology::Hop;
 use std::collections::VecDeque;
-use switchbed_qdisc::seats::Feedback;
+use switchbed_qdisc::seats::{Expulsion, Feedback};
 use switchbed_qdisc::units::Time;
 use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
 
@@ -155,6 +155,9 @@ impl AtWork<'_, '_> {
                 self.settle_in_order(event.at);
             }
             self.arrive(port, slot, event.at);
+            if self.node.reads_pool {
+                self.expel(port, event.at);
+            }
         }
         let last = Time::from_ps(end.as_ps() - 1);
         if self.node.feedbacks.front().is_some() {
@@ -205,6 +208,20 @@ impl AtWork<'_, '_> {
             driver.backlogged()
         });
         self.node.busy.set(port, backlogged);
+    }
+
+    /// Drops what the policy of the switch's memory wants gone since a packet came to a port.
+    fn expel(&mut self, came: PortId, now: Time) {
+        while let Some(Expulsion { of, end }) =
+            self.at(came, |driver, line| driver.expels(line, now))
+        {
+            let port = PortId(of.port);
+            let backlogged = self.at(port, |driver, line| {
+                driver.expel(of.queue, end, line, now);
+                driver.backlogged()
+            });
+            self.node.busy.set(port, backlogged);
+        }
     }
 
     /// Sends the messages to sources that are due by `now`.

@@ -103,6 +103,7 @@ pub fn star(hosts: u32) -> Scenario {
             policy: BufferPolicy::Shared,
             pool: None,
             alpha: None,
+            sharing: Sharing::default(),
             unmarkable: Unmarkable::Drop,
         },
         scheme: scheme("per-queue", packets(65)),

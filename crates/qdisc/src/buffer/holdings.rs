@@ -1,0 +1,107 @@
+//! What the queues of a switch hold, as its ports know it of each other.
+
+use crate::packet::QueueId;
+use crate::units::Bytes;
+use crate::view::View;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The lengths of all queues of a switch. Its ports are one thread's at any time, so no order of
+/// theirs is at stake.
+#[derive(Debug)]
+struct Holdings {
+    queues: usize,
+    bytes: Box<[AtomicU64]>,
+    /// Whose turn it is to lose a packet, and when the next may be lost, in picoseconds.
+    turn: AtomicU64,
+    next: AtomicU64,
+}
+
+/// A port among those of its switch.
+#[derive(Clone, Debug)]
+pub struct Place {
+    holdings: Arc<Holdings>,
+    port: u32,
+}
+
+/// A queue of a switch: its port's number there, and its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueOf {
+    /// The port.
+    pub port: u32,
+    /// The queue.
+    pub queue: QueueId,
+}
+
+impl Place {
+    /// The first of a switch's ports, which have so many queues each.
+    pub fn first(ports: u32, queues: usize) -> Place {
+        let all = ports as usize * queues;
+        let bytes = std::iter::repeat_with(AtomicU64::default).take(all).collect();
+        let (turn, next) = (AtomicU64::default(), AtomicU64::default());
+        Place { holdings: Arc::new(Holdings { queues, bytes, turn, next }), port: 0 }
+    }
+
+    /// The next port of the same switch.
+    pub fn next(&self) -> Place {
+        Place { port: self.port + 1, ..self.clone() }
+    }
+
+    /// Its own port.
+    pub(super) fn port(&self) -> u32 {
+        self.port
+    }
+
+    /// How many ports there are.
+    pub(super) fn ports(&self) -> u64 {
+        (self.holdings.bytes.len() / self.holdings.queues) as u64
+    }
+
+    /// A queue of its own is as long as the view says.
+    #[inline]
+    pub(super) fn note(&self, view: &View, queue: QueueId) {
+        let at = self.port as usize * self.holdings.queues + usize::from(queue);
+        self.holdings.bytes[at].store(view.port.queue_bytes(queue).get(), Relaxed);
+    }
+
+    fn queue(&self, at: usize) -> QueueOf {
+        let queues = self.holdings.queues;
+        QueueOf { port: (at / queues) as u32, queue: (at % queues) as QueueId }
+    }
+
+    /// All queues and their lengths.
+    fn lengths(&self) -> impl Iterator<Item = (QueueOf, u64)> {
+        let lengths = self.holdings.bytes.iter().map(|bytes| bytes.load(Relaxed));
+        lengths.enumerate().map(|(at, bytes)| (self.queue(at), bytes))
+    }
+
+    /// The lengths of the queues with this number, a port each.
+    pub(super) fn alike(&self, queue: QueueId) -> impl Iterator<Item = Bytes> {
+        let alike = self.lengths().filter(move |(of, _)| of.queue == queue);
+        alike.map(|(_, bytes)| Bytes::new(bytes))
+    }
+
+    /// The longest queue. Of several, `own` if it is one and `prefers`, else the first that is not.
+    pub(super) fn longest(&self, own: QueueOf, prefers: bool) -> QueueOf {
+        let rank = |&(of, bytes): &(QueueOf, u64)| (bytes, (of == own) == prefers);
+        // The last of several is the greatest.
+        let found = self.lengths().collect::<Vec<_>>().into_iter().rev().max_by_key(rank);
+        found.map_or(own, |(of, _)| of)
+    }
+
+    /// The next queue, in turn, that is longer than this; it has had its turn then.
+    pub(super) fn next_over(&self, limit: f64) -> Option<QueueOf> {
+        let all = self.holdings.bytes.len();
+        let first = self.holdings.turn.load(Relaxed) as usize;
+        let mut places = (0..all).map(|nth| (first + nth) % all);
+        let long = |&at: &usize| self.holdings.bytes[at].load(Relaxed) as f64 > limit;
+        let at = places.find(long)?;
+        self.holdings.turn.store((at + 1) as u64 % all as u64, Relaxed);
+        Some(self.queue(at))
+    }
+
+    /// When the next packet may be lost, in picoseconds.
+    pub(super) fn next_loss(&self) -> &AtomicU64 {
+        &self.holdings.next
+    }
+}
