@@ -68,6 +68,7 @@ def built(place: Path, *words: str) -> Path:
 def from_sdist(sdist: Path, place: Path, quick: bool) -> Path:
     """The wheel that pip makes of it."""
     words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+    words += ["--config-settings", "build-args=--compatibility pypi"]  # names the manylinux
     words += ["--wheel-dir", str(place / "wheel"), str(sdist)]
     # Away from the tree, but with what cargo has compiled of others' crates for this before.
     set_ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in QUICK.items() if quick}
@@ -108,12 +109,15 @@ def tried(version: str, wheel: Path, place: Path) -> Iterator[str]:
 
 
 def found(version: str) -> str | None:
-    """The interpreter, if it runs: a name may stand for one that is not installed."""
-    python = shutil.which(f"python{version}")
-    if python is None:
-        return None
-    there = subprocess.run([python, "-V"], check=False, capture_output=True).returncode == 0
-    return python if there else None
+    """The interpreter, if it runs: a name may stand for one that is not chosen, as pyenv has it."""
+    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    of_pyenv = sorted(kept.glob(f"{version}.*/bin/python{version}"))
+    for python in (shutil.which(f"python{version}"), *map(str, of_pyenv)):
+        if python is None:
+            continue
+        if subprocess.run([python, "-V"], check=False, capture_output=True).returncode == 0:
+            return python
+    return None
 
 
 def larger(venv: Path, megabytes: float) -> Iterator[str]:

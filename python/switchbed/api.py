@@ -4,6 +4,7 @@
 from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
 from switchbed.library import hosts, scenarios, schemes, sizes
 from switchbed.plots.methods import Plots
+from switchbed.plots.style import look
 from switchbed.result import Comparison, Result, compare
 from switchbed.scenario import Scenario
 from switchbed.sweeps.ray import Ray

@@ -28,6 +28,7 @@ from switchbed import (
 from switchbed import fct as fct_files
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.live.commands import live
+from switchbed.plots import command as plots
 from switchbed.plots.command import plot
 from switchbed.sweeps import options as engines
 from switchbed.tables import FORMATS, Format
@@ -330,6 +331,33 @@ def query(sql: str, store: Path, json_to: str | None, csv_to: str | None) -> Non
     from switchbed.sweeps import command
 
     command.query(store, sql, json_to, csv_to)
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, required=True, type=file_argument, metavar="RUN...")
+@plots.ONLY
+@plots.measured
+@options.JSON
+@options.CSV
+def table(
+    paths: tuple[Path, ...],
+    only: tuple[str, ...],
+    metric: tuple[str, ...],
+    against: str | None,
+    since: str | None,
+    until: str | None,
+    json_to: str | None,
+    csv_to: str | None,
+) -> None:
+    """Print any figures over any settings, with intervals over seeds; two settings are compared by
+    --against, seed by seed. RUN is as for `switchbed plot`."""
+    from switchbed.plots import curve, runs
+
+    window = plots.seconds("--from", since), plots.seconds("--until", until)
+    asked = curve.Asked(metric, against=against, window=window)
+    with files.believing(paths):
+        rows = curve.table(runs.read(paths, only), asked)
+    options.write_rows(rows, json_to, csv_to)
 
 
 @cli.command()

@@ -1,8 +1,12 @@
 """Options that several commands have, and what they do with them."""
 
+import csv
+import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -45,3 +49,19 @@ def write(text: str, to: str) -> None:
 def write_json(found: object, to: str) -> None:
     """Readable JSON, likewise."""
     write(json.dumps(found, indent=2, allow_nan=False) + "\n", to)
+
+
+def write_rows(rows: Sequence[dict[str, Any]], json_to: str | None, csv_to: str | None) -> None:
+    """Rows with the same keys: as JSON, as CSV, or printed as a table."""
+    if csv_to is not None:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write(text.getvalue(), csv_to)
+    if json_to is not None:
+        write_json(rows, json_to)
+    if csv_to is None and json_to is None:
+        from switchbed import report
+
+        report.print_rows(rows)

@@ -16,9 +16,11 @@ Value = Literal["fct", "slowdown"]
 VALUES: tuple[Value, ...] = get_args(Value)
 
 
-def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
+def figure(
+    drawn: Sequence[Line], value: Value, title: str, *, complement: bool = False
+) -> "Figure":
     """A panel for all flows and one for each size class that has any; the share of flows that
-    finished within a time."""
+    finished within a time, or as the complement the share that took longer."""
     import polars as pl
 
     frames = [(line, pl.concat([flows(run, value) for run in line.runs])) for line in drawn]
@@ -27,25 +29,28 @@ def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
         raise Mistake("no flow has finished: there is no distribution to draw")
     present = set(together["size_class"].unique())
     panels = ["all", *(name for name in ("small", "medium", "large") if name in present)]
-    across = 1 if len(panels) == 1 else 2
+    across = 1 if len(panels) == 1 else style.across(2)
     down = -(-len(panels) // across)
     made = style.figure(4.5 * across, 3.2 * down + 0.5, title)
     grid = made.subplots(down, across, sharey=True, squeeze=False)
     for axes, panel in zip(grid.flat, panels, strict=False):
         for i, (line, frame) in enumerate(frames):
             chosen = frame if panel == "all" else frame.filter(pl.col("size_class") == panel)
-            _curve(axes, chosen["value"].sort(), line, i / len(frames))
+            _curve(axes, chosen["value"].sort(), line, i / len(frames), complement=complement)
         axes.set_title(f"{panel} flows", fontsize="medium")
         axes.set_xlabel("FCT (us)" if value == "fct" else "slowdown")
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_formatter(_minor(axes))
-        axes.set_ylim(0, 1.01)
+        if complement:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(0, 1.01)
         axes.grid(alpha=0.3)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
     for axes in grid[:, 0]:
-        axes.set_ylabel("share of flows")
+        axes.set_ylabel("share of flows that took longer" if complement else "share of flows")
     style.legend_below(made)
     return made
 
@@ -84,12 +89,15 @@ def _seconds(text: str) -> float:
     return time_ps(text) / 1e12
 
 
-def _curve(axes: "Axes", values: Any, line: Line, phase: float) -> None:
+def _curve(axes: "Axes", values: Any, line: Line, phase: float, *, complement: bool) -> None:
     n = len(values)
     if not n:
         return
     # Markers tell lines apart in grey: a few on each, not at the same shares.
     shares = [(i + 1) / n for i in range(n)]
+    if complement:
+        # The slowest flow took longer than all others: 0 has no place on the axis.
+        values, shares = values[: n - 1], [1 - share for share in shares[:-1]]
     axes.step(
         values,
         shares,

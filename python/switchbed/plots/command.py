@@ -21,6 +21,59 @@ METRIC = click.option(
 )
 
 
+ONLY = click.option(
+    "--only", multiple=True, metavar="KEY=VALUE", help="Only runs of this setting: load=0.5."
+)
+AXES = (
+    click.option("--x", metavar="KEY", help="What is on the axis. Default: a number that varies."),
+    click.option("--colour", metavar="KEY", help="What lines differ in. Default: the scheme."),
+    click.option("--panel", metavar="KEY", help="What panels differ in."),
+)
+MEASURED = (
+    click.option(
+        "--metric",
+        multiple=True,
+        default=["fct.all.mean_us"],
+        show_default=True,
+        help="A figure of the summary, or of a table: 'fct[class=1,size<=100KB].p99.9_us'.",
+    ),
+    click.option(
+        "--against",
+        metavar="KEY=VALUE",
+        help="Divide by the runs that have it, paired by seed: scheme=MQ-ECN, host.lso=false.",
+    ),
+    click.option("--from", "since", metavar="TIME", help="Only what starts then or later: 20ms."),
+    click.option("--until", metavar="TIME", help="Only what starts before."),
+)
+"""What is measured, over what."""
+
+
+def measured(command: "Callable[..., Any]") -> "Callable[..., Any]":
+    """Gives a command `MEASURED`."""
+    for option in reversed(MEASURED):
+        command = option(command)
+    return command
+
+
+def over(command: "Callable[..., Any]") -> "Callable[..., Any]":
+    """Gives a command `AXES`."""
+    for option in reversed(AXES):
+        command = option(command)
+    return command
+
+
+def seconds(option: str, text: str | None) -> float | None:
+    """A time of the command line."""
+    from switchbed import quantity
+
+    if text is None:
+        return None
+    try:
+        return quantity.time(text)
+    except ValueError as error:
+        raise Mistake(f"{option} {text}: {error}") from error
+
+
 @click.group()
 def plot() -> None:
     """Draw runs: RUN is a result directory, one of a comparison, or a sweep's
@@ -33,17 +86,40 @@ def kind(draw: "Callable[..., Figure]") -> None:
     @click.argument("paths", nargs=-1, required=True, type=PATH, metavar="RUN...")
     @click.option("--out", type=PATH, required=True, help="File to draw into: .pdf, .png or .svg.")
     @click.option("--title", default="", help="Title. Default: none.")
+    @ONLY
+    @click.option("--width", metavar="LENGTH", help="Of the figure, as a column: 3.3in, 84mm.")
+    @click.option("--height", metavar="LENGTH", help="Likewise. Default: in proportion.")
     @click.option(
-        "--only", multiple=True, metavar="KEY=VALUE", help="Only runs of this setting: load=0.5."
+        "--style", metavar="STYLE", help="A style of matplotlib's: a name, or an .mplstyle file."
     )
-    def command(paths: tuple[Path, ...], out: Path, only: tuple[str, ...], **others: Any) -> None:
+    @click.option("--log", type=click.Choice(["x", "y", "xy"]), help="Logarithmic axes.")
+    @click.option("--data", is_flag=True, help="Write what is drawn beside the file, too, as .csv.")
+    def command(
+        paths: tuple[Path, ...],
+        out: Path,
+        only: tuple[str, ...],
+        width: str | None,
+        height: str | None,
+        style: str | None,
+        log: str | None,
+        data: bool,
+        **others: Any,
+    ) -> None:
         from switchbed.plots import output, runs
         from switchbed.plots.methods import Plots
+        from switchbed.plots.style import look
 
         output.check(out)
-        with files.believing(paths):
-            output.save(draw(Plots(runs.read(paths, only)), **others), out)
+        with files.believing(paths), look(width, height, style):
+            made = draw(Plots(runs.read(paths, only)), **others)
+            if log is not None:
+                output.logarithmic(made, log)
+            output.save(made, out)
         say(f"written to {out}")
+        if data:
+            beside = out.with_suffix(".csv")
+            output.data(made, beside)
+            say(f"written to {beside}")
 
     command.__doc__ = draw.__doc__
     command.__click_params__ += getattr(draw, "__click_params__", [])  # type: ignore[attr-defined]
@@ -71,9 +147,26 @@ def fct(plots: "Plots", title: str, value: Any) -> "Figure":
     show_default=True,
     help="What is distributed.",
 )
-def cdf(plots: "Plots", title: str, value: Any) -> "Figure":
+@click.option("--ccdf", is_flag=True, help="The share of flows that took longer.")
+def cdf(plots: "Plots", title: str, value: Any, ccdf: bool) -> "Figure":
     """Distribution of FCT or slowdown by size class."""
-    return plots.cdf(value=value, title=title)
+    return plots.cdf(value=value, complement=ccdf, title=title)
+
+
+@kind
+@measured
+@over
+def curve(
+    plots: "Plots",
+    title: str,
+    metric: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    **keys: Any,
+) -> "Figure":
+    """Any figures over any settings: axis, colour and panels are keys that were swept."""
+    begin, end = seconds("--from", since), seconds("--until", until)
+    return plots.curve(metric=metric, since=begin, until=end, **keys, title=title)
 
 
 @kind

@@ -30,9 +30,9 @@ def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
     """A panel a statistic, a line a scheme: mean over seeds, with 95 % intervals."""
     if value == "relative":
         return relative(runs.outcomes(drawn), title)
-    made = style.figure(9, 6.5, title)
+    made, grid = _panels(title)
     name = "FCT (us)" if value == "us" else "slowdown"
-    for axes, (statistic, heading) in zip(made.subplots(2, 2).flat, PANELS.items(), strict=True):
+    for axes, (statistic, heading) in zip(grid, PANELS.items(), strict=True):
         axes.set_title(heading, fontsize="medium")
         loads: list[float] = []
         seen: list[float] = []
@@ -45,9 +45,16 @@ def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
         axes.set_ylabel(name)
         axes.set_xlabel("load (%)")
         _finish(axes, loads)
-        _reach(axes, seen)
+        reach(axes, seen)
     style.legend_below(made)
     return made
+
+
+def _panels(title: str) -> "tuple[Figure, list[Axes]]":
+    """Two by two, or below each other."""
+    across = style.across(2)
+    made = style.figure(4.5 * across, 0.5 + 3 * 4 / across, title)
+    return made, list(made.subplots(4 // across, across).flat)
 
 
 def _points(
@@ -77,10 +84,10 @@ def relative(outcomes: Sequence[Outcome], title: str) -> "Figure":
     spread = (
         f"\ngeometric mean of {pairs} paired seeds, {100 * stats.LEVEL:g} % confidence intervals"
     )
-    made = style.figure(9, 6.5, title + (spread if pairs > 1 else ""))
+    made, grid = _panels(title + (spread if pairs > 1 else ""))
     base = ratios[0].to
     looks = style.styles(outcomes)
-    for axes, (statistic, heading) in zip(made.subplots(2, 2).flat, PANELS.items(), strict=True):
+    for axes, (statistic, heading) in zip(grid, PANELS.items(), strict=True):
         axes.set_title(heading, fontsize="medium")
         _panel(axes, base, [r for r in ratios if (r.size_class, r.statistic) == statistic], looks)
         axes.set_ylabel(f"FCT relative to {style.plain(base)}")
@@ -101,10 +108,10 @@ def _panel(
         _line(axes, xs, [r.change.ratio for r in line], looks[scheme], scheme)
     _finish(axes, loads)
     if ratios:
-        _reach(axes, [r.ratio for r in ratios] + [1.0])
+        reach(axes, [r.ratio for r in ratios] + [1.0])
 
 
-def _reach(axes: "Axes", estimates: Sequence[float]) -> None:
+def reach(axes: "Axes", estimates: Sequence[float]) -> None:
     """Intervals of few seeds reach far: the estimates decide what is seen."""
     if estimates:
         low, high = min(estimates), max(estimates)
@@ -121,7 +128,7 @@ def _line(
     axes.errorbar(
         xs,
         [y.estimate for y in ys],
-        yerr=_bars(ys),
+        yerr=bars(ys),
         color=look.colour,
         marker=look.marker,
         linestyle=look.dashes,
@@ -148,7 +155,7 @@ def _finish(axes: "Axes", loads: Iterable[float]) -> None:
         axes.set_xlim(xs[0] - 5, xs[0] + 5)
 
 
-def _bars(intervals: Iterable[stats.Interval]) -> list[list[float]]:
+def bars(intervals: Iterable[stats.Interval]) -> list[list[float]]:
     """How far each interval reaches below and above its estimate; nowhere without one."""
     known = [(i.estimate, i.low or i.estimate, i.high or i.estimate) for i in intervals]
     return [[e - low for e, low, _ in known], [high - e for e, _, high in known]]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from switchbed import comparing
 from switchbed._native import Mistake
+from switchbed.measured import Metric
 from switchbed.plots import runs, style
 from switchbed.result import Result
-from switchbed.sweeps.stopping import figure as figure_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,9 +20,9 @@ def figure(
     """Each cell is the mean over its seeds, coloured and in digits. `x` and `y` are settings of
     `[compare]`, by default its first two."""
     x, y = _axes(results, x, y)
+    measured = Metric.read(metric)
     tables = {
-        label: cells(seeds, lambda run: figure_of(run.summary(), metric), x, y)
-        for label, seeds in panels(results, x, y).items()
+        label: cells(seeds, measured.value, x, y) for label, seeds in panels(results, x, y).items()
     }
     xs, ys = (values(results, key) for key in (x, y))
     known = [value for found in tables.values() for value in found.values()]

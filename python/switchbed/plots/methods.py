@@ -1,6 +1,6 @@
 """The figures of `switchbed plot` as methods: of a run, of a sweep, of any runs."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from switchbed._native import Mistake
@@ -28,11 +28,39 @@ class Plots:
 
         return fct.figure(runs.lines(self._read(), over_load=True), value, title)
 
-    def cdf(self, *, value: Literal["fct", "slowdown"] = "fct", title: str = "") -> "Figure":
-        """Distribution of FCT or slowdown by size class."""
+    def curve(
+        self,
+        *,
+        metric: str | Sequence[str] = "fct.all.mean_us",
+        x: str | None = None,
+        colour: str | None = None,
+        panel: str | None = None,
+        against: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        title: str = "",
+    ) -> "Figure":
+        """Any figures over any settings: `x`, `colour` and `panel` are keys that were swept, or
+        `scheme`; `against`, such as `scheme=MQ-ECN` or `host.lso=false`, divides by the runs that
+        have it, seed by seed. `since` and `until`, in seconds, are for figures of tables."""
+        from switchbed.plots import curve
+
+        metrics = (metric,) if isinstance(metric, str) else tuple(metric)
+        asked = curve.Asked(metrics, x, colour, panel, against, (since, until))
+        return curve.figure(self._read(), asked, title)
+
+    def cdf(
+        self,
+        *,
+        value: Literal["fct", "slowdown"] = "fct",
+        complement: bool = False,
+        title: str = "",
+    ) -> "Figure":
+        """Distribution of FCT or slowdown by size class, or its complement: the share of flows that
+        took longer."""
         from switchbed.plots import cdf, runs
 
-        return cdf.figure(runs.lines(self._read()), value, title)
+        return cdf.figure(runs.lines(self._read()), value, title, complement=complement)
 
     def queue(
         self,

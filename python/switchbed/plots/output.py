@@ -1,12 +1,14 @@
 """Writing a figure: vector or pixels by the file's ending, the same bytes every time."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from switchbed import files
 from switchbed._native import Mistake
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WITHOUT_DATE: dict[str, dict[str, None]] = {
@@ -24,6 +26,77 @@ def check(path: Path) -> None:
         )
     if not path.parent.is_dir():
         raise Mistake(f"--out {path}: cannot be written: there is no directory {path.parent}")
+
+
+COLUMNS = ("panel", "line", "x", "y", "low", "high")
+
+
+def data(figure: "Figure", path: Path) -> None:
+    """Writes what a figure shows as CSV: a row a point, with the ends of its interval, if any; of a
+    map a row a cell, `line` being its row's name."""
+    import csv
+
+    with (
+        files.whole(path, "--data") as draft,
+        draft.open("w", newline="", encoding="utf-8") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for axes in figure.axes:
+            panel = axes.get_title("left") or axes.get_title()
+            writer.writerows([panel, *row] for row in _rows(axes))
+
+
+def _rows(axes: "Axes") -> "Iterator[tuple[Any, ...]]":
+    """Name, x, y, low, high."""
+    from matplotlib.container import ErrorbarContainer
+
+    with_bars: set[Any] = set()
+    for container in axes.containers:
+        if isinstance(container, ErrorbarContainer) and container.lines[0] is not None:
+            line, _, bars = container.lines
+            with_bars.add(line)
+            ends = bars[0].get_segments() if bars else []
+            for number, (x, y) in enumerate(_points(line)):
+                low, high = ends[number][:, 1] if number < len(ends) else (y, y)
+                yield (container.get_label(), x, y, *((low, high) if low != high else ("", "")))
+    for line in axes.get_lines():
+        name = str(line.get_label())
+        if line not in with_bars and not name.startswith("_"):
+            for x, y in _points(line):
+                yield name, x, y, "", ""
+    for image in axes.get_images():
+        cells: Any = image.get_array()
+        down = [label.get_text() for label in axes.get_yticklabels()]
+        across = [label.get_text() for label in axes.get_xticklabels()]
+        for row, values in enumerate(cells):
+            for column, value in enumerate(values):
+                name = down[row] if len(down) == len(cells) else str(row)
+                yield name, across[column] if len(across) == len(values) else column, value, "", ""
+
+
+def _points(line: Any) -> list[tuple[Any, Any]]:
+    """A line's, as they were given."""
+    xs, ys = line.get_data(orig=True)
+    return list(zip(xs, ys, strict=True))
+
+
+def logarithmic(figure: "Figure", axes_of: str) -> None:
+    """Makes the axes named, of `x` and `y`, logarithmic in all panels that have lines."""
+    for axes in figure.axes:
+        if not axes.get_lines():
+            continue
+        if "x" in axes_of:
+            ticks = axes.get_xticks()
+            axes.set_xscale("log")
+            if len(ticks) <= 8 and all(tick > 0 for tick in ticks):
+                axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+                axes.minorticks_off()
+        if "y" in axes_of:
+            axes.set_yscale("log")
+            low, high = axes.get_ylim()
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter("{x:g}" if high < 10 * low else "")
 
 
 def save(figure: "Figure", path: Path) -> None:

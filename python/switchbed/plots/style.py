@@ -1,11 +1,16 @@
 """How a scheme looks: the same colour, marker and dashes in every figure. They differ in grey and
 for readers who confuse red and green."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from switchbed import comparing
+from switchbed._native import Mistake
 from switchbed.runner import Outcome
 from switchbed.terminal import clean
 
@@ -99,10 +104,67 @@ def styles(outcomes: Sequence[Outcome]) -> dict[str, Style]:
     return of((label, scheme) for label, scheme in named if label is not None)
 
 
+PAPER = Path(__file__).with_name("paper.mplstyle")
+NARROW = 4.5
+"""Inches within which panels stand below each other."""
+INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
+_size: ContextVar[tuple[float | None, float | None]] = ContextVar("size", default=(None, None))
+
+
+def inches(text: str, option: str = "--width") -> float:
+    """A length such as `3.3in`, `84mm`, `240pt`."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(in|cm|mm|pt)", text)
+    if found is None or not 0.5 <= (length := float(found[1]) * INCHES[found[2]]) <= 40:
+        raise Mistake(f"{option} {text}: must be a length of 0.5 to 40 in, such as 3.3in or 84mm")
+    return length
+
+
+@contextmanager
+def look(
+    width: str | None = None, height: str | None = None, style: str | Path | None = None
+) -> Iterator[None]:
+    """Figures drawn within are so wide and high, such as `3.3in`, in a style of matplotlib's: a
+    name that it knows or a file; `paper.mplstyle` where a width is given and no style."""
+    size = (
+        None if width is None else inches(width),
+        None if height is None else inches(height, "--height"),
+    )
+    chosen = PAPER if style is None and width is not None else style
+    token = _size.set(size)
+    try:
+        if chosen is None:
+            yield
+            return
+        from matplotlib import style as theirs
+
+        try:
+            context = theirs.context(str(chosen))
+            context.__enter__()
+        except (OSError, ValueError) as error:
+            why = "matplotlib knows no such style, and it is no file of one"
+            raise Mistake(f"--style {chosen}: {why}") from error
+        try:
+            yield
+        finally:
+            context.__exit__(None, None, None)
+    finally:
+        _size.reset(token)
+
+
+def across(panels: int) -> int:
+    """How many panels stand beside each other, of at most so many."""
+    width, _ = _size.get()
+    return 1 if width is not None and width < NARROW else panels
+
+
 def figure(width: float, height: float, title: str) -> "Figure":
-    """An empty figure; sizes in inches."""
+    """An empty figure; sizes in inches, unless `look` gives others."""
     from matplotlib.figure import Figure
 
+    wide, high = _size.get()
+    if wide is not None:
+        width, height = wide, height * wide / width
+    height = high or height
     made = Figure(figsize=(width, height), layout="constrained", dpi=150)
     if title:
         made.suptitle(plain(title), fontsize="medium")
@@ -116,6 +178,7 @@ def plain(text: str) -> str:
 
 def legend_below(made: "Figure", columns: int = 4) -> None:
     """One legend for all panels."""
+    columns = max(1, min(columns, round(made.get_figwidth() / 1.6)))
     found: dict[str, Any] = {}
     for axes in made.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):

@@ -1,0 +1,287 @@
+"""What `--metric` names: a figure of a run's summary by its dotted name, or one of its tables.
+
+`fct[class=1,size<=100KB].p99.9_us`, `slowdown[src=3].mean`, `query.p99_us` are of flows;
+`queue[port=switch:8].mean_kb` and `goodput[class=0].mean_gbps` of series. Tables can be asked for
+a window of time; a `query` is a round of an incast, from its start to its last flow's end.
+"""
+
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from switchbed import quantity
+from switchbed._native import Mistake
+from switchbed.sweeps.stopping import figure
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from switchbed.result import Result
+
+GRAMMAR = re.compile(r"(\w+)(?:\[([^]]*)\])?\.(mean|max|min|n|p\d+(?:\.\d+)?)(?:_([a-z]+))?")
+CONDITION = re.compile(r"(\w+)\s*(<=|>=|!=|=|<|>)\s*(\S+)")
+COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+UNITS = {
+    "fct": {"us": 1e6, "ms": 1e3, "s": 1.0},
+    "query": {"us": 1e6, "ms": 1e3, "s": 1.0},
+    "slowdown": {"": 1.0},
+    "queue": {"bytes": 1.0, "kb": 1e-3, "pkt": 1.0},
+    "goodput": {"bps": 1.0, "mbps": 1e-6, "gbps": 1e-9},
+}
+"""What each may be measured in, the first being what it is in without a word for it."""
+COLUMNS = {
+    "fct": ("class", "src", "dst", "size"),
+    "query": ("class", "src", "dst", "size", "traffic"),
+    "slowdown": ("class", "src", "dst", "size"),
+    "queue": ("port", "queue"),
+    "goodput": ("class",),
+}
+"""What each may be asked for."""
+WORDS = {
+    "fct": "FCT",
+    "query": "query completion time",
+    "slowdown": "slowdown",
+    "queue": "queue",
+    "goodput": "goodput",
+}
+SHOWN = {"us": "µs", "kb": "KB", "mbps": "Mbps", "gbps": "Gbps", "pkt": "packets", "bps": "bit/s"}
+Window = tuple[float | None, float | None]
+"""From and until, in seconds."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of a run."""
+
+    text: str
+    of: str = ""
+    """A quantity of `UNITS`; empty: the text is a name in summaries."""
+    conditions: tuple[tuple[str, str, str], ...] = ()
+    statistic: str = ""
+    unit: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """What an option gave."""
+        found = GRAMMAR.fullmatch(text)
+        whole = found is not None and found[1] in UNITS
+        if found is None or not whole:
+            short = re.fullmatch(r"(fct|slowdown)\.(small|medium|large)\.(p\d.*)", text)
+            return cls(text) if short is None or short[3] in KEPT else cls._of_class(text, short)
+        of, conditions, statistic, unit = found.groups()
+        units = UNITS[of]
+        unit = next(iter(units)) if unit is None else unit
+        if statistic != "n" and unit not in units:
+            there = ", ".join(filter(None, units)) or "none"
+            raise Mistake(f"--metric {text}: {of} is in no {unit}; units are {there}")
+        return cls(text, of, tuple(_conditions(text, of, conditions or "")), statistic, unit)
+
+    @classmethod
+    def _of_class(cls, text: str, short: re.Match[str]) -> Self:
+        """`fct.small.p99.9_us`, which no summary has."""
+        where = (("size_class", "=", short[2]),)
+        statistic, _, unit = short[3].partition("_")
+        if not re.fullmatch(r"p\d+(\.\d+)?", statistic) or unit not in UNITS[short[1]]:
+            return cls(text)
+        return cls(text, short[1], where, statistic, unit)
+
+    def value(self, run: "Result", window: Window = (None, None)) -> float | None:
+        """Of a run; `None` where it has none. `window` bounds the starts of flows, and the times
+        of series."""
+        if not self.of:
+            if window != (None, None):
+                raise Mistake(
+                    f"--metric {self.text}: is of the whole run; --from and --until are for "
+                    f"figures of tables: {', '.join(UNITS)}"
+                )
+            return figure(run.summary(), self.text)
+        values = {"query": _queries, "queue": _lengths, "goodput": _rates}.get(self.of, _flows)(
+            self, run, window
+        )
+        if self.statistic == "n":
+            return float(len(values))
+        if not values:
+            return None
+        return _statistic(values, self.statistic) * UNITS[self.of][self.unit]
+
+    @property
+    def quantity(self) -> str:
+        """What is measured, in words: `FCT`."""
+        return WORDS[self.of] if self.of else _of_summary(self.text)[0]
+
+    @property
+    def detail(self) -> str:
+        """Of whom, and which statistic: `99th percentile, class 1`."""
+        if not self.of:
+            return _of_summary(self.text)[1]
+        where = (
+            f"{key.replace('_', ' ')} {'' if sign == '=' else sign + ' '}{value}"
+            for key, sign, value in self.conditions
+        )
+        return ", ".join([_percentile(self.statistic), *where])
+
+    @property
+    def shown_in(self) -> str:
+        """Its unit."""
+        if self.statistic == "n":
+            return ""
+        unit = self.unit if self.of else _of_summary(self.text)[2]
+        return SHOWN.get(unit, unit)
+
+
+KEPT = ("p50_us", "p95_us", "p99_us", "p50", "p95", "p99")
+"""Percentiles that summaries have."""
+
+
+def _conditions(text: str, of: str, given: str) -> list[tuple[str, str, str]]:
+    found = []
+    for part in filter(None, (each.strip() for each in given.split(","))):
+        match = CONDITION.fullmatch(part)
+        if match is None or match[1] not in COLUMNS[of]:
+            keys = ", ".join(COLUMNS[of])
+            raise Mistake(f"--metric {text}: {part!r} chooses nothing: {of} has {keys}, as class=1")
+        found.append((match[1], match[2], match[3]))
+    return found
+
+
+def _statistic(values: Sequence[float], name: str) -> float:
+    if name.startswith("p"):
+        from switchbed import stats
+
+        return stats.percentile(values, float(name[1:]) / 100)
+    if name == "mean":
+        return math.fsum(values) / len(values)
+    return max(values) if name == "max" else min(values)
+
+
+def _chosen(frame: "pl.DataFrame", metric: Metric, run: "Result") -> "pl.DataFrame":
+    """The rows that fit."""
+    import polars as pl
+
+    for key, sign, text in metric.conditions:
+        if key == "size_class":
+            small, large = (run.size_bytes("measure", name) for name in ("small", "large"))
+            size = pl.col("size_bytes")
+            fits = {"small": size <= small, "large": size > large}
+            frame = frame.filter(fits.get(text, (size > small) & (size <= large)))
+            continue
+        column = "size_bytes" if key == "size" else key
+        kept = COMPARED[sign]
+        try:
+            value: Any = quantity.size(text) if key == "size" else text
+            if frame[column].dtype.is_numeric():
+                value = float(value)
+        except ValueError as error:
+            raise Mistake(f"--metric {metric.text}: {key} is {text!r}: {error}") from error
+        frame = frame.filter(kept(pl.col(column), value))
+    return frame
+
+
+def _within(frame: "pl.DataFrame", column: str, window: Window) -> "pl.DataFrame":
+    import polars as pl
+
+    since, until = window
+    if since is not None:
+        frame = frame.filter(pl.col(column) >= since)
+    return frame if until is None else frame.filter(pl.col(column) < until)
+
+
+def _flows(metric: Metric, run: "Result", window: Window) -> list[float]:
+    """Of flows that count and have ended."""
+    import polars as pl
+
+    column = "fct_s" if metric.of == "fct" else "slowdown"
+    warmup = quantity.time(run.scenario["measure"]["warmup"])
+    counted = run.flows.filter(pl.col(column).is_not_null(), pl.col("start_s") >= warmup)
+    return list(_within(_chosen(counted, metric, run), "start_s", window)[column])
+
+
+def _queries(metric: Metric, run: "Result", window: Window) -> list[float]:
+    """Rounds of incasts, all of whose flows have ended: from a round's start to its last flow's
+    end. A round's flows are those that start at its time, from its senders, to its receiver."""
+    import polars as pl
+
+    wanted = [value for key, _, value in metric.conditions if key == "traffic"]
+    rest = tuple(each for each in metric.conditions if each[0] != "traffic")
+    narrowed = Metric(metric.text, metric.of, rest, metric.statistic, metric.unit)
+    found: list[float] = []
+    kinds = [source["kind"] for source in run.scenario["traffic"]]
+    if "incast" not in kinds:
+        raise Mistake(f"--metric {metric.text}: {run} has no incast among its traffic")
+    for number, source in enumerate(run.scenario["traffic"]):
+        if source["kind"] != "incast" or (wanted and str(number) not in wanted):
+            continue
+        starts = _starts(source)
+        of_it = run.flows.filter(pl.col("dst") == source["to"], pl.col("start_s").is_in(starts))
+        rounds = _within(_chosen(of_it, narrowed, run), "start_s", window)
+        whole = rounds.group_by("start_s").agg(
+            pl.col("fct_s").max(), pl.col("fct_s").null_count().alias("open")
+        )
+        found += whole.filter(pl.col("open") == 0).sort("start_s")["fct_s"].to_list()
+    return found
+
+
+def _starts(source: dict[str, Any]) -> list[float]:
+    """When the rounds of an incast start, in seconds as tables have them."""
+    from switchbed._native import time_ps
+
+    first, every = (time_ps(source.get(key) or "0us") for key in ("start", "every"))
+    return [(first + number * every) / 1e12 for number in range(source["rounds"])]
+
+
+def _lengths(metric: Metric, run: "Result", window: Window) -> list[float]:
+    """Of the sampled queues: of a port all together unless one is asked for."""
+    import polars as pl
+
+    if run.series.is_empty():
+        raise Mistake(f"--metric {metric.text}: {run} has no series; it needs measure.series_every")
+    chosen = _within(_chosen(run.series, metric, run), "time_s", window)
+    together = chosen.group_by("time_s", "port", maintain_order=True).agg(pl.col("bytes").sum())
+    if metric.unit == "pkt":
+        return list(together["bytes"] / quantity.size(run.scenario["host"]["mtu"]))
+    return list(together["bytes"].cast(pl.Float64))
+
+
+def _rates(metric: Metric, run: "Result", window: Window) -> list[float]:
+    """Of the intervals: of all classes together unless one is asked for."""
+    import polars as pl
+
+    if run.goodput.is_empty():
+        why = "has no goodput over time; it needs measure.goodput_every"
+        raise Mistake(f"--metric {metric.text}: {run} {why}")
+    chosen = _within(_chosen(run.goodput, metric, run), "time_s", window)
+    together = chosen.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())
+    return list(together["goodput_bps"])
+
+
+def _percentile(statistic: str) -> str:
+    """`99.9th percentile`, `average`."""
+    if not statistic.startswith("p"):
+        return {"mean": "average", "max": "longest", "min": "least", "n": "number"}[statistic]
+    share = statistic[1:]
+    if share == "50":
+        return "median"
+    last = {"1": "st", "2": "nd", "3": "rd"}.get(share[-1], "th")
+    return f"{share}{'th' if share[-2:] in ('11', '12', '13') else last} percentile"
+
+
+def _of_summary(text: str) -> tuple[str, str, str]:
+    """A figure of the summary: quantity, detail, unit."""
+    parts = text.split(".")
+    last, _, unit = parts[-1].rpartition("_")
+    if not last or unit not in (*SHOWN, "bytes", "s"):
+        last, unit = parts[-1], ""
+    if parts[0] in ("fct", "slowdown") and len(parts) == 3:
+        statistic = _percentile(last) if re.fullmatch(r"mean|n|p\d+", last) else last
+        return WORDS[parts[0]], f"{statistic}, {parts[1]} flows", unit
+    return " ".join([*parts[:-1], last]).replace("_", " "), "", unit

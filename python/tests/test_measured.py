@@ -1,0 +1,252 @@
+"""Any figure over any setting: what a metric's name means, by hand; which runs are paired; what a
+curve, its table and its data show."""
+
+import csv
+import math
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import SWEEP
+
+import switchbed as sb
+from switchbed import stats
+from switchbed.cli import cli
+from switchbed.measured import Metric
+from switchbed.plots import curve, output
+
+SAMPLED = 'series_every = "10us"\ngoodput_every = "100us"'
+INCAST = """
+title = "Two rounds of an incast beside other flows"
+[run]
+until = "20ms"
+[topology]
+kind = "star"
+hosts = 5
+rate = "10Gbps"
+delay = "5us"
+[switch]
+buffer = "300KB"
+[scheme]
+name = "per-queue"
+params = { threshold = "20pkt" }
+[host]
+profile = "switchbed-0.1"
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "poisson"
+load = 0.1
+flows = 20
+sizes = "30KB"
+[[traffic]]
+kind = "incast"
+from = "0-3"
+to = 4
+sizes = "64KB"
+rounds = 2
+every = "3ms"
+start = "1ms"
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[sb.Result]:
+    """Two schemes, two loads, two seeds, with series and goodput over time."""
+    path = tmp_path_factory.mktemp("measured") / "scenario.toml"
+    path.write_text(SWEEP.replace('series_every = "100us"', SAMPLED))
+    return sb.Scenario.from_file(path).run_all()
+
+
+def value(
+    run: sb.Result, text: str, window: tuple[float | None, float | None] = (None, None)
+) -> float:
+    found = Metric.read(text).value(run, window)
+    assert found is not None
+    return found
+
+
+def test_figures_of_the_summary_go_by_their_names(results: list[sb.Result]) -> None:
+    run = results[0]
+    assert value(run, "fct.all.mean_us") == run.summary()["fct"]["all"]["mean_us"]
+    assert value(run, "bottleneck.max_bytes") == run.summary()["bottleneck"]["max_bytes"]
+
+
+def test_figures_of_flows_are_those_of_the_flows_that_fit(results: list[sb.Result]) -> None:
+    run = results[0]
+    assert value(run, "fct.p99_us") == pytest.approx(run.summary()["fct"]["all"]["p99_us"])
+    assert value(run, "slowdown.mean") == pytest.approx(run.summary()["slowdown"]["all"]["mean"])
+    few = run.flows.filter(pl.col("class") == 0, pl.col("src") != 2)["fct_s"]
+    mean = few.mean()
+    assert isinstance(mean, float)
+    assert value(run, "fct[class=0, src!=2].mean_ms") == pytest.approx(1e3 * mean)
+    assert value(run, "fct[class=0,src!=2].n") == len(few)
+    assert value(run, "fct.small.p99.9_us") == pytest.approx(
+        1e6 * stats.percentile(run.flows["fct_s"].to_list(), 0.999)
+    )
+    assert value(run, "fct[size<=30KB].n") == len(run.flows)
+    assert value(run, "fct[size>30KB].n") == 0
+    assert Metric.read("fct[size>30KB].mean_us").value(run) is None
+
+
+def test_a_window_bounds_starts_and_samples(results: list[sb.Result]) -> None:
+    run = results[0]
+    early = run.flows.filter(pl.col("start_s") < 1e-3)
+    late = run.flows.filter(pl.col("start_s") >= 1e-3)
+    assert 0 < len(early) < len(run.flows)
+    assert value(run, "fct.n", (None, 1e-3)) == len(early)
+    assert value(run, "fct.n", (1e-3, None)) == len(late)
+    sampled = run.series.filter(pl.col("time_s") >= 1e-3).group_by("time_s", "port")
+    most = max(sampled.agg(pl.col("bytes").sum())["bytes"])
+    assert value(run, "queue.max_bytes", (1e-3, None)) == most
+    assert value(run, "queue.max_pkt", (1e-3, None)) == pytest.approx(most / 1500)
+    both = run.goodput.group_by("time_s").agg(pl.col("goodput_bps").sum())["goodput_bps"]
+    assert value(run, "goodput.max_gbps") == pytest.approx(max(both) / 1e9)
+    with pytest.raises(sb.Mistake, match="--from and --until are for figures of tables"):
+        value(run, "fct.all.mean_us", (1e-3, None))
+
+
+def test_a_query_takes_as_long_as_its_slowest_flow() -> None:
+    run = sb.Scenario(tomllib.loads(INCAST)).run()
+    rounds = run.flows.filter(pl.col("dst") == 4, pl.col("size_bytes") == 64_000)
+    slowest = [max(rounds.filter(pl.col("start_s") == start)["fct_s"]) for start in (1e-3, 4e-3)]
+    assert len(rounds) == 8
+    assert value(run, "query.n") == 2
+    assert value(run, "query.max_us") == pytest.approx(1e6 * max(slowest))
+    assert value(run, "query[traffic=1].min_us") == pytest.approx(1e6 * min(slowest))
+    assert value(run, "query.n", (2e-3, None)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("fct[clas=1].mean_us", "'clas=1' chooses nothing: fct has class, src, dst, size"),
+        ("fct[class=x].mean_us", "class is 'x'"),
+        ("fct[size<=x].mean_us", "size is 'x'"),
+        ("fct.mean_ns", "fct is in no ns; units are us, ms, s"),
+        ("query.mean_us", "has no incast among its traffic"),
+        ("fct.tiny.mean_us", "a summary has no tiny there"),
+    ],
+)
+def test_what_names_nothing_is_said(results: list[sb.Result], text: str, why: str) -> None:
+    with pytest.raises(sb.Mistake) as found:
+        value(results[0], text)
+    assert why in str(found.value)
+
+
+def test_words_of_a_metric() -> None:
+    metric = Metric.read("fct[class=1,size<=100KB].p99.9_us")
+    assert (metric.quantity, metric.shown_in) == ("FCT", "µs")
+    assert metric.detail == "99.9th percentile, class 1, size <= 100KB"
+    kept = Metric.read("fct.small.p99_us")
+    assert (kept.quantity, kept.detail, kept.shown_in) == (
+        "FCT",
+        "99th percentile, small flows",
+        "µs",
+    )
+    assert Metric.read("bottleneck.mean_bytes").quantity == "bottleneck mean"
+
+
+def test_any_two_settings_are_paired_by_seed(results: list[sb.Result]) -> None:
+    asked = curve.Asked(("fct.all.mean_us",), against="load=0.8")
+    rows = curve.table(results, asked)
+    for row in rows:
+        of = {
+            run.seed: run.summary()["fct"]["all"]["mean_us"]
+            for run in results
+            if (run.label, run.settings["load"]) == (row["scheme"], row["load"])
+        }
+        base = {
+            run.seed: run.summary()["fct"]["all"]["mean_us"]
+            for run in results
+            if (run.label, run.settings["load"]) == (row["scheme"], 0.8)
+        }
+        expected = stats.paired([of[s] for s in sorted(of)], [base[s] for s in sorted(of)])
+        assert row["estimate"] == pytest.approx(expected.ratio.estimate)
+        assert row["seeds"] == 2
+        assert row["change"] == expected.words
+    assert {row["load"] for row in rows} == {0.4, 0.8}
+    with pytest.raises(sb.Mistake, match=r"no run has it; load is 0\.4, 0\.8"):
+        curve.table(results, curve.Asked(("fct.all.mean_us",), against="load=3"))
+    with pytest.raises(sb.Mistake, match="was not swept in these runs; there is scheme, load"):
+        curve.table(results, curve.Asked(("fct.all.mean_us",), against="seed=1"))
+
+
+def test_axes_colours_and_panels_are_what_was_asked(results: list[sb.Result]) -> None:
+    plots = sb.Plots(results)
+    usual = plots.curve().axes
+    assert [axes.get_xlabel() for axes in usual] == ["load"]
+    assert usual[0].get_legend_handles_labels()[1] == ["per-queue", "MQ-ECN"]
+    turned = plots.curve(x="scheme", colour="load", metric=["fct.n", "slowdown.p99"]).axes
+    assert [axes.get_title() for axes in turned] == ["number", "99th percentile"]
+    assert turned[0].get_legend_handles_labels()[1] == ["load 0.4", "load 0.8"]
+    panels = plots.curve(panel="scheme").axes
+    assert [axes.get_title().partition(",")[0] for axes in panels] == ["per-queue", "MQ-ECN"]
+    with pytest.raises(sb.Mistake, match="--x delay: was not swept in these runs; there is scheme"):
+        plots.curve(x="delay")
+
+
+def test_data_beside_a_figure_are_its_table(results: list[sb.Result], tmp_path: Path) -> None:
+    asked = curve.Asked(("fct.all.mean_us",))
+    output.data(curve.figure(results, asked, ""), tmp_path / "drawn.csv")
+    with (tmp_path / "drawn.csv").open() as file:
+        drawn = {(row["line"], float(row["x"])): row for row in csv.DictReader(file)}
+    rows = curve.table(results, asked)
+    assert len(drawn) == len(rows) == 4
+    for row in rows:
+        point = drawn[row["scheme"], row["load"]]
+        for column, name in (("y", "estimate"), ("low", "low"), ("high", "high")):
+            assert float(point[column]) == pytest.approx(row[name])
+
+
+def test_a_figure_is_as_wide_as_a_column(results: list[sb.Result], tmp_path: Path) -> None:
+    plots = sb.Plots(results)
+    with sb.look(width="84mm"):
+        narrow = plots.fct()
+    assert narrow.get_figwidth() == pytest.approx(84 / 25.4)
+    places = [axes.get_subplotspec() for axes in narrow.axes]
+    assert {place.colspan.start for place in places if place is not None} == {0}
+    assert narrow.axes[0].title.get_fontsize() == 8
+    assert plots.fct().get_figwidth() == 9
+    for width in ("3", "3em", "400in", "-1in"):
+        with pytest.raises(sb.Mistake, match="must be a length"), sb.look(width=width):
+            pass
+    with pytest.raises(sb.Mistake, match="--style nobody: matplotlib"), sb.look(style="nobody"):
+        pass
+
+
+def test_axes_are_logarithmic_on_demand(results: list[sb.Result]) -> None:
+    made = sb.Plots(results).curve()
+    output.logarithmic(made, "xy")
+    assert {axes.get_xscale() for axes in made.axes} == {"log"}
+    assert {axes.get_yscale() for axes in made.axes} == {"log"}
+
+
+def test_a_complement_is_the_share_that_took_longer(results: list[sb.Result]) -> None:
+    (run,) = (r for r in results if (r.label, r.seed, r.settings["load"]) == ("MQ-ECN", 1, 0.8))
+    axes = sb.Plots([run]).cdf(complement=True).axes[0]
+    points: Any = axes.get_lines()[0].get_xydata()
+    for time, share in points[::50]:
+        longer = (1e6 * run.flows["fct_s"] > time).sum()
+        assert math.isclose(share, longer / len(run.flows))
+    assert axes.get_yscale() == "log"
+
+
+def test_the_commands(
+    results: list[sb.Result], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.toml").write_text(SWEEP)
+    swept = sb.sweep(tmp_path / "s.toml", tmp_path / "store", name="s")
+    table = str(tmp_path / "store/sweeps/s.parquet")
+    out = tmp_path / "c.svg"
+    words = ["plot", "curve", table, "--out", str(out), "--data", "--width", "3.3in", "--log", "y"]
+    cli.main([*words, "--from", "1ms", "--metric", "fct.mean_us"], standalone_mode=False)
+    assert "load" in out.read_text()
+    assert out.with_suffix(".csv").read_text().startswith("panel,line,x,y,low,high\n")
+    capsys.readouterr()
+    cli.main(["table", table, "--against", "scheme=per-queue", "--csv"], standalone_mode=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "scheme,load,metric,estimate,low,high,seeds,change"
+    assert len(lines) == 1 + len(swept.entries) // 2
