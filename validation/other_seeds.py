@@ -49,8 +49,8 @@ def main(arguments: list[str]) -> int:
             experiments.run(paper, experiment, needed, Silent())
             rows = experiments.rows(needed)
             for claim in paper.claims.values():
-                if claim.experiment == experiment.id and claim.id in committed:
-                    line = compare(paper, claim, rows, committed[claim.id]["verdict"])
+                if claim.experiment == experiment.id and committed[claim.id].profiles:
+                    line = compare(paper, claim, rows, committed[claim.id].verdict)
                     lines.append(line)
                     print(line, flush=True)
     against = sum("CONTRADICTS" in line for line in lines)

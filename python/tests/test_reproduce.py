@@ -14,9 +14,10 @@ from conftest import SINGLE
 
 from switchbed._native import Mistake
 from switchbed.papers.commands import reproduce
-from switchbed.papers.reproduce import claims, measures, page
+from switchbed.papers.reproduce import claims, evidence, hosts, measures, page
 from switchbed.papers.reproduce.rows import Row, Rows
 from switchbed.papers.reproduce.verdict import Measured, Target, judge
+from switchbed.scenario import Scenario
 
 INF = float("inf")
 
@@ -38,24 +39,107 @@ def test_every_paper_can_be_read_and_every_scenario_would_run() -> None:
             assert claim.id.startswith(f"{paper.name}.")
 
 
-def test_the_page_follows_from_the_committed_results() -> None:
+def test_the_page_follows_from_the_committed_rows() -> None:
     text = page.PAGE.read_text()
     assert text == page.render()
     assert all(f"`{claim}`" in text for paper in claims.papers().values() for claim in paper.claims)
 
 
-def test_committed_verdicts_are_the_rules() -> None:
+def test_no_run_has_other_hosts_than_were_declared() -> None:
+    """Every host setting of every planned run is the profile's, or the paper's word, or what the
+    figure varies; the range is what is left."""
+    from switchbed.papers.reproduce import experiment as experiments
+
+    least = {
+        "topology": {"kind": "star", "hosts": 2, "rate": "1Gbps", "delay": "1us"},
+        "switch": {"buffer": "300KB"},
+        "scheme": {"name": "none"},
+        "traffic": [{"kind": "incast", "from": [0], "to": 1, "sizes": "1KB"}],
+    }
     for paper in claims.papers().values():
-        found = page.committed(paper)
-        assert found
-        for name, each in found.items():
-            target = paper.claims[name].target
-            kept = Measured(
-                each["measured"], each["low"], each["high"], each["seeds"], each["flows"]
-            )
-            # That one point of several is outside is not kept.
-            words = {judge(target, replace(kept, outside=outside)) for outside in (False, True)}
-            assert each["verdict"] in words, name
+        for experiment in paper.experiments.values():
+            on, scale = experiment.hosts, replace(experiment.quick, seeds=1)
+            for profile in on.profiles:
+                own = str(on.folder / profile) if profile.endswith(".toml") else profile
+                for job in experiments.jobs(paper, experiment, scale, 1, Path("nowhere"), profile):
+                    found = json.loads(job.plan.scenario)
+                    varied = {key: hosts.flat(found).get(key) for key in experiment.varies}
+                    varied = {key: value for key, value in varied.items() if value is not None}
+                    mtu = {"host.mtu": found["host"]["mtu"]}
+                    declared = {"host.profile": own} | {**on.said} | varied | mtu
+                    wanted = Scenario(least).with_(declared).resolved
+                    ranges = {each.key: on.ranges[0].at(1) for each in on.ranges}
+                    for name in hosts.SECTIONS:
+                        ours, theirs = hosts.flat(found[name]), hosts.flat(wanted[name])
+                        differing = {
+                            f"{name}.{key}"
+                            for key in ours | theirs
+                            if ours.get(key) != theirs.get(key)
+                        }
+                        assert differing <= ranges.keys(), (paper.name, experiment.id, profile)
+
+
+def test_a_seed_has_its_own_value_of_what_nobody_settles() -> None:
+    jitter = hosts.Range("host.jitter", 100_000, 2_000_000)
+    found = [int(jitter.at(seed).removesuffix("ps")) for seed in range(1, 41)]
+    assert len(set(found)) == 40
+    assert min(found) >= 100_000
+    assert max(found) <= 2_000_000
+    # Evenly over the logarithms: a quarter of them in each quarter.
+    middle = (100_000 * 2_000_000) ** 0.5
+    assert sum(value < middle for value in found) == 20
+
+
+def test_set_ups_leave_hosts_out_but_for_what_the_figure_varies() -> None:
+    values = {
+        "host": {"profile": "ns-3", "lso": True},
+        "transport": {"kind": "dctcp", "rto_min": "1ms"},
+        "compare": {"load": [0.1], "host": {"lso": [True, False]}, "transport.g": [1, 0.5]},
+    }
+    assert hosts.bare(values, ("transport.kind", "host.lso")) == {
+        "host": {"lso": True},
+        "transport": {"kind": "dctcp"},
+        "compare": {"load": [0.1], "host.lso": [True, False]},
+    }
+    assert hosts.bare(values) == {"compare": {"load": [0.1]}}
+
+
+def test_rows_are_kept_as_they_are(tmp_path: Path) -> None:
+    paper = replace(claims.papers()["afqcn"], folder=tmp_path)
+    experiment = paper.experiments["fig6"]
+    ideal = Row(
+        {"a": 1, "q": [0, 1]}, 3, {"x": 0.1, "of": [1.5, None]}, "qcn", "ideal", "s", "b", 1.5
+    )
+    other = replace(ideal, profile="linux-6.x", seed=4)
+    evidence.write(paper, experiment, [other, ideal])
+    found = evidence.read(paper, experiment)
+    assert {name: list(rows) for name, rows in found.items()} == {
+        "ideal": [ideal],
+        "linux-6.x": [other],
+    }
+    assert list(found) == ["ideal", "linux-6.x"], "the one that judges first"
+    evidence.write(paper, experiment, [replace(ideal, seed=5)])
+    found = evidence.read(paper, experiment)
+    assert [row.seed for row in found["ideal"]] == [5]
+    assert [row.seed for row in found["linux-6.x"]] == [4]
+
+
+def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
+    def null(measure: dict[str, Any], target: Target) -> str:
+        return measures.null_model(PAPER, claim(measure, target), RUNS)
+
+    compared = {"kind": "below", "of": "new", "base": "std", "at": {"load": 0.9}}
+    assert null(compared, Target(49, 49, tolerance=5, null=0)) != "holds"
+    assert null(compared, Target(-INF, 900, tolerance=5, null=0)) == "holds"
+    value = {
+        "kind": "value",
+        "metric": "all.n",
+        "at": {"load": 0.9, "scheme": "std"},
+        "exact": True,
+    }
+    assert null(value, Target(100, 100, tolerance=1, null=None)) == "fails"
+    # More than 94, give or take one: 98 would do.
+    assert null(value, Target(94, INF, tolerance=1, null=None)) == "holds"
 
 
 @pytest.mark.parametrize(
@@ -199,6 +283,7 @@ CLAIMS = """
 title = "A test's own paper"
 [experiment.one]
 title = "Marking or not"
+hosts = "testbed"
 scenario = "one.toml"
 quick.seeds = 2
 full.sets = ["flows=400"]
@@ -213,6 +298,15 @@ why = "it is a test"
 measure = { kind = "below", metric = "all.mean_us", of = "per-queue", base = "none" }
 """
 
+HOSTS = """
+others = ["ns-3"]
+range = { "host.jitter" = ["1ns", "10ns"] }
+[hosts.testbed]
+judged = "ideal"
+why = "it is a test"
+said = { "transport.kind" = "dctcp" }
+"""
+
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -221,6 +315,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     compare = '[compare]\nscheme = ["none", "per-queue"]\n'
     (folder / "one.toml").write_text(SINGLE + compare)
     (folder / "claims.toml").write_text(CLAIMS)
+    (folder / "hosts.toml").write_text(HOSTS)
     monkeypatch.setattr(claims, "FOLDER", folder.parent)
     monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(page, "PICTURES", tmp_path / "pictures")

@@ -67,6 +67,11 @@ def fabrics(
 @click.option(
     "--seeds", type=click.IntRange(1), metavar="N", help="Instead of each experiment's own number."
 )
+@click.option(
+    "--profile",
+    metavar="NAME|all",
+    help="Hosts: one of those declared for the paper, or all (default: those that judge).",
+)
 @click.option("--commit", is_flag=True, help="Make the results the committed ones (--full).")
 @click.option(
     "--store",
@@ -84,6 +89,7 @@ def reproduce(
     out: Path | None,
     first_seed: int,
     seeds: int | None,
+    profile: str | None,
     commit: bool,
     store: Path,
     any_memory: bool,
@@ -95,7 +101,7 @@ def reproduce(
     from switchbed.papers.reproduce import command
 
     return command.reproduce(
-        which, quick, json_to, out, first_seed, seeds, commit, store, any_memory
+        which, quick, json_to, out, first_seed, seeds, profile, commit, store, any_memory
     )
 
 

@@ -3,17 +3,15 @@
 from pathlib import Path
 
 from switchbed.papers.reproduce.experiment import fct
-from switchbed.papers.reproduce.figures import fct_over_load
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Rows, number
 from switchbed.plots.style import STYLES
+from switchbed.quantity import size
 from switchbed.result import Result
 from switchbed.theory import cedm
 
 FIG3_K_BYTES = 32_000
-FULL_BPS = 9.73e9
-"""Full goodput at 10 Gbps: 1460 bytes of payload in 1500 on the wire."""
-AFTER_CUT = "host.lso_after_cut"
+LINE_BPS = 10e9
 
 
 def queue(result: Result) -> Figures:
@@ -35,8 +33,12 @@ def queue(result: Result) -> Figures:
 
 
 def loss(result: Result) -> Figures:
-    """The summary's figures and the goodput lost, in Gbps and as a share of the full one."""
-    lost = FULL_BPS - float(result.summary()["goodput_bps"])
+    """The summary's figures and the goodput lost, in Gbps of what a full line
+    carries."""
+    transport = result.scenario["transport"]
+    payload, header = (size(transport[key]) for key in ("mss", "header"))
+    full = LINE_BPS * payload / (payload + header)
+    lost = full - float(result.summary()["goodput_bps"])
     return fct(result) | {"loss_gbps": lost / 1e9}
 
 
@@ -110,30 +112,24 @@ def draw_fig10(rows: Rows, title: str, file: Path) -> None:
     figure = Figure(figsize=(7, 3.5), layout="constrained", dpi=130)
     figure.suptitle(title, fontsize="medium")
     axes = figure.subplots()
-    places = []
-    for file_name in ("cedm-fig10-ecn-star", "cedm-fig10-dctcp"):
-        for after in (False, True):
-            places.append(f"{file_name[11:]}\n{'bursts after cuts' if after else 'table I'}")
-            for index, scheme in enumerate(("per-queue", "cedm")):
-                runs = rows.where({"scenario": file_name, AFTER_CUT: after, "scheme": scheme})
-                lost = list(runs.by_seed("loss_gbps").values())
-                label = scheme if len(places) == 1 else None
-                axes.bar(
-                    len(places) - 1 + 0.4 * index - 0.2,
-                    sum(lost) / len(lost),
-                    0.38,
-                    color=STYLES[scheme].colour if scheme in STYLES else "#009E73",
-                    label=label,
-                )
+    places = ("ecn-star", "dctcp")
+    for index, scheme in enumerate(("per-queue", "cedm")):
+        runs = rows.where({"scheme": scheme})
+        lost = [
+            list(runs.where({"scenario": f"cedm-fig10-{kind}"}).by_seed("loss_gbps").values())
+            for kind in places
+        ]
+        axes.bar(
+            [place + 0.4 * index - 0.2 for place in range(len(places))],
+            [sum(values) / len(values) for values in lost],
+            0.38,
+            color=STYLES[scheme].colour if scheme in STYLES else "#009E73",
+            label=scheme,
+        )
     axes.set_xticks(range(len(places)), places, fontsize="small")
     axes.set_ylabel("goodput lost (Gbps)")
     axes.legend(frameon=False)
     figure.savefig(file, metadata={"Software": None})
-
-
-def draw_fig11(rows: Rows, title: str, file: Path) -> None:
-    """FCTs over load, where hosts' cards mark."""
-    fct_over_load(rows.where({"scenario": "fig11"}), title, file)
 
 
 def _kb(text: str) -> float:

@@ -123,23 +123,17 @@ def look(scheme: str, index: int) -> Style:
 
 
 def draw_fig2(rows: Rows, title: str, file: Path) -> None:
-    """Small flows' average by scheme, for both first timeouts."""
+    """Small flows' average by scheme."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 3.5), layout="constrained", dpi=130)
     axes = figure.subplots()
-    schemes, timeouts = rows.values("scheme"), rows.values("transport.rto_initial")
-    for index, timeout in enumerate(timeouts):
-        heights = [
-            _mean(rows.where({"scheme": s, "transport.rto_initial": timeout}), "small.mean_us")
-            for s in schemes
-        ]
-        places = [place + 0.4 * index - 0.2 for place in range(len(schemes))]
-        axes.bar(places, heights, 0.38, color=("#0072B2", "#E69F00")[index], label=timeout)
+    schemes = rows.values("scheme")
+    heights = [_mean(rows.where({"scheme": scheme}), "small.mean_us") for scheme in schemes]
+    axes.bar(range(len(schemes)), heights, 0.6, color="#0072B2")
     axes.set_xticks(range(len(schemes)), schemes)
     axes.set_yscale("log")
     axes.set_ylabel("small flows' average FCT (µs)")
-    axes.legend(frameon=False, title="first RTO")
     axes.set_title(title, fontsize="medium")
     figure.savefig(file, metadata={"Software": None})
 

@@ -14,7 +14,6 @@ PACKET_BYTES = 1000
 THRESHOLD_PKT = 60
 FLOWS = "traffic.0.from"
 TWENTY = "0-19"
-EACH = {"transport.ack_every": 1}
 SHORT = ("s-ecn", "e-ecn", "per-queue-dq", "per-queue")
 """By the FCT of short flows, shortest first, as the paper has it."""
 
@@ -183,8 +182,6 @@ def draw_fig6(rows: Rows, title: str, file: Path) -> None:
     """CDFs of the queue with 20 flows, by scheme, and both links' lengths."""
     from matplotlib.figure import Figure
 
-    rows = rows.where(EACH)
-
     figure = Figure(figsize=(9, 3.5), layout="constrained", dpi=130)
     figure.suptitle(title, fontsize="medium")
     panels = {"fig7": "T_i = 1 µs", "fig7-window": "T_i = 10 µs"}
@@ -208,7 +205,6 @@ def draw_fig7(rows: Rows, title: str, file: Path) -> None:
     """Mean and maximum against the number of flows."""
     from matplotlib.figure import Figure
 
-    rows = rows.where(EACH)
     figure = Figure(figsize=(9, 3.5), layout="constrained", dpi=130)
     figure.suptitle(title, fontsize="medium")
     panels = {"fig7": "T_i = 1 µs", "fig7-window": "T_i = 10 µs"}
@@ -257,7 +253,7 @@ def draw_maxima(rows: Rows, title: str, file: Path) -> None:
     """CDFs of the longest queue after a burst, a panel a scenario."""
     from matplotlib.figure import Figure
 
-    rows = rows.where({"traffic.1.from": "5-9"} | EACH)
+    rows = rows.where({"traffic.1.from": "5-9"})
     several = rows.values("scenario")
     panels = several or ["1us", "10us", "30us"]
     key = "scenario" if several else "scheme.params.t_i"

@@ -4,7 +4,6 @@ from itertools import pairwise
 from pathlib import Path
 
 from switchbed.papers.reproduce.experiment import fct
-from switchbed.papers.reproduce.figures import fct_over_load
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Rows, number
 from switchbed.result import Result
@@ -142,9 +141,6 @@ def _bytes_under(limit_bytes: float) -> float:
     return under / total
 
 
-OFFLOADS = {"host.lso": True, "host.merge_packets": 5}
-
-
 def _queues(rows: Rows, count: int) -> Rows:
     return Rows([row for row in rows if len(row.settings[QUEUES]) == count])
 
@@ -156,14 +152,12 @@ def _over(of: Rows, base: Rows, metric: str) -> dict[int, float]:
 
 def draw_fig1(rows: Rows, title: str, file: Path) -> None:
     """CDFs of the round-trip time by the number of busy queues."""
-    rows = rows.where(OFFLOADS)
     counts = sorted({len(row.settings[QUEUES]) for row in rows})
     _draw_rtt({f"{count} queues": _queues(rows, count) for count in counts}, title, file)
 
 
 def draw_fig6(rows: Rows, title: str, file: Path) -> None:
     """CDFs of the round-trip time by scheme."""
-    rows = rows.where(OFFLOADS)
     schemes = rows.values("scheme")
     _draw_rtt({scheme: rows.where({"scheme": scheme}) for scheme in schemes}, title, file)
 
@@ -186,18 +180,12 @@ def _draw_rtt(groups: dict[str, Rows], title: str, file: Path) -> None:
     figure.savefig(file, metadata={"Software": None})
 
 
-def draw_fig2(rows: Rows, title: str, file: Path) -> None:
-    """FCT over load with the hosts' offloads on."""
-    fct_over_load(rows.where(OFFLOADS), title, file)
-
-
 def draw_fig3(rows: Rows, title: str, file: Path) -> None:
     """Goodput of the two services by the flows of the second."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
     axes = figure.subplots()
-    rows = rows.where(OFFLOADS)
     counts = rows.values(FLOWS)
     for index, (name, colour) in enumerate(
         (("service 1, one flow", "#E69F00"), ("service 2", "#0072B2"))

@@ -10,6 +10,8 @@ from typing import Any
 
 from switchbed import library
 from switchbed._native import Mistake
+from switchbed.papers.reproduce import hosts
+from switchbed.papers.reproduce.hosts import Hosts
 from switchbed.papers.reproduce.verdict import Target
 
 FOLDER = Path(__file__).parents[1]
@@ -35,12 +37,18 @@ class Experiment:
     title: str
     scenarios: tuple[Path, ...]
     sets: tuple[str, ...]
+    hosts: Hosts
+    """Those that its claims are judged on, and the others."""
+    varies: tuple[str, ...]
+    """What the figure itself varies of hosts."""
     figures: str
     """What is kept of a run: a function of `measure.py`, or a built-in one's name."""
     draw: str | None
     """What draws it: likewise."""
     quick: Scale
     full: Scale
+    other: Scale
+    """Under profiles that do not judge: at fewer points where that saves hours."""
     core_minutes: float
     """What the full scale takes, roughly: an estimate from smaller runs where it has not run."""
     assumes: tuple[str, ...]
@@ -107,7 +115,7 @@ def load(file: Path) -> Paper:
         text = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise Mistake(f"{file}: is no TOML: {error}") from error
-    reader = _Reader(file)
+    reader = _Reader(file, hosts.load(file.parent / "hosts.toml"))
     experiments = {
         name: reader.experiment(name, values) for name, values in text["experiment"].items()
     }
@@ -121,6 +129,7 @@ def load(file: Path) -> Paper:
 @dataclass(frozen=True)
 class _Reader:
     file: Path
+    hosts: Mapping[str, Hosts]
 
     def mistake(self, key: str, what: str) -> Mistake:
         return Mistake(f"{self.file}: {key}: {what}")
@@ -137,15 +146,27 @@ class _Reader:
             )
             for scale in ("quick", "full")
         }
+        other = values.get("other", {})
+        scales["other"] = Scale(
+            sets=(*scales["full"].sets, *other.get("sets", ())),
+            seeds=int(other.get("seeds", scales["full"].seeds)),
+            note=str(other.get("note", "")),
+        )
+        on = self._need(at, values, "hosts")
+        if on not in self.hosts:
+            raise self.mistake(f"{at}.hosts", f"hosts.toml has no {on!r}")
         return Experiment(
             id=name,
             title=self._need(at, values, "title"),
             scenarios=tuple(self._scenario(path) for path in files),
             sets=tuple(values.get("sets", ())),
+            hosts=self.hosts[on],
+            varies=tuple(values.get("varies", ())),
             figures=values.get("figures", "fct"),
             draw=values.get("draw"),
             quick=scales["quick"],
             full=scales["full"],
+            other=scales["other"],
             core_minutes=float(values.get("core_minutes", 0)),
             assumes=tuple(values.get("assumes", ())),
         )

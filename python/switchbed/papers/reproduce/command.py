@@ -1,37 +1,20 @@
 """The command line of reproductions."""
 
-import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from switchbed import options
 from switchbed._native import Mistake
 from switchbed.meter import meter
 from switchbed.papers import tree
 from switchbed.papers.reproduce import experiment as experiments
-from switchbed.papers.reproduce import measures, page
-from switchbed.papers.reproduce.claims import Claim, Experiment, Paper, papers
-from switchbed.papers.reproduce.rows import Rows
-from switchbed.papers.reproduce.verdict import WORDS, Measured, judge
+from switchbed.papers.reproduce import page
+from switchbed.papers.reproduce.claims import Experiment, Paper, papers
+from switchbed.papers.reproduce.findings import Finding, findings
+from switchbed.papers.reproduce.verdict import WORDS
 from switchbed.terminal import say
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A claim's verdict, as `--json` has it."""
-
-    id: str
-    paper: str
-    measured: float | None
-    low: float | None
-    high: float | None
-    verdict: str
-    seeds: int
-    flows: int | None
-    note: str
 
 
 def reproduce(
@@ -41,6 +24,7 @@ def reproduce(
     out: Path | None,
     first_seed: int,
     seeds: int | None,
+    profile: str | None,
     commit: bool,
     store: Path,
     any_memory: bool,
@@ -54,34 +38,48 @@ def reproduce(
         tree.check("--commit")
     chosen = list(_chosen(which))
     if not quick:
-        minutes = sum(experiment.core_minutes for _, experiment in chosen)
+        times = 3 if commit or profile == "all" else 1
+        minutes = times * sum(experiment.core_minutes for _, experiment in chosen)
         say(f"full scale: about {minutes / 60:.1f} core-hours", err=True)
-    findings: list[Finding] = []
+    found: list[Finding] = []
     for paper, experiment in chosen:
-        scale = experiment.quick if quick else experiment.full
-        scale = scale if seeds is None else type(scale)(scale.sets, seeds, scale.note)
-        needed = experiments.jobs(paper, experiment, scale, first_seed, store)
+        rows = {}
         begin = time.monotonic()
-        with meter() as shown:
-            experiments.run(paper, experiment, needed, shown, any_memory=any_memory)
-        found = experiments.rows(needed)
-        judged = [
-            _judge(paper, c, found) for c in paper.claims.values() if c.experiment == experiment.id
-        ]
-        findings += judged
+        for name in _profiles(experiment, profile, commit=commit):
+            judges = name == experiment.hosts.judged
+            scale = experiment.quick if quick else experiment.full if judges else experiment.other
+            scale = scale if seeds is None else type(scale)(scale.sets, seeds, scale.note)
+            needed = experiments.jobs(paper, experiment, scale, first_seed, store, name)
+            with meter() as shown:
+                experiments.run(paper, experiment, needed, shown, any_memory=any_memory)
+            rows[name] = experiments.rows(needed)
+        judged = findings(paper, experiment, rows)
+        found += judged
+        runs = sum(len(of.rows) for of in rows.values())
         if json_to != "-":
-            _print(paper, experiment, judged, len(needed), time.monotonic() - begin)
-            if scale.note:
-                say(f"  {'quick' if quick else 'smaller'}: {scale.note}")
+            _print(paper, experiment, judged, runs, time.monotonic() - begin)
+            note = (experiment.quick if quick else experiment.full).note
+            if note:
+                say(f"  {'quick' if quick else 'smaller'}: {note}")
         if out is not None:
-            page.draw(paper, experiment, found, out)
+            page.draw(paper, experiment, next(iter(rows.values())), out)
         if commit:
-            page.commit(paper, experiment, found, judged)
+            page.commit(paper, experiment, rows)
     if json_to is not None:
-        options.write_json([asdict(finding) for finding in findings], json_to)
-    elif len(findings) > 1:
-        say(_count(finding.verdict for finding in findings))
+        options.write_json([asdict(finding) for finding in found], json_to)
+    elif len(found) > 1:
+        say(_count(finding.verdict for finding in found))
     return 0
+
+
+def _profiles(experiment: Experiment, asked: str | None, *, commit: bool) -> tuple[str, ...]:
+    """Those to run under: what is committed has all of them."""
+    declared = experiment.hosts.profiles
+    if asked == "all" or (asked is None and commit):
+        return declared
+    if asked is not None and asked not in declared:
+        raise Mistake(f"--profile {asked}: declared for it are {', '.join(declared)}, or all")
+    return (asked or experiment.hosts.judged,)
 
 
 def _chosen(which: str) -> Iterator[tuple[Paper, Experiment]]:
@@ -100,26 +98,6 @@ def _chosen(which: str) -> Iterator[tuple[Paper, Experiment]]:
                 yield paper, experiment
 
 
-def _judge(paper: Paper, claim: Claim, rows: Rows) -> Finding:
-    measured: Measured = measures.measure(paper, claim, rows)
-    return Finding(
-        id=claim.id,
-        paper=claim.paper,
-        measured=_finite(measured.estimate),
-        low=_finite(measured.low),
-        high=_finite(measured.high),
-        verdict=judge(claim.target, measured),
-        seeds=measured.seeds,
-        flows=measured.flows,
-        note=measured.note,
-    )
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has no other numbers."""
-    return value if value is not None and math.isfinite(value) else None
-
-
 def _print(
     paper: Paper, experiment: Experiment, judged: Sequence[Finding], runs: int, took_s: float
 ) -> None:
@@ -136,36 +114,26 @@ def line(finding: Finding, unit: str) -> str:
     if finding.low is not None and finding.high is not None:
         bounds = f"{finding.low:.4g} to {finding.high:.4g}"
     note = f", {finding.note}" if finding.note else ""
+    others = ", ".join(f"{name} {word}" for name, word in finding.profiles.items())
+    hosts = f" · {others}" if len(finding.profiles) > 1 else ""
     return (
         f"{finding.id}: {finding.verdict.upper()} · paper {finding.paper} · measured {measured} "
-        f"({bounds}, {finding.seeds} seeds{note})"
+        f"({bounds}, {finding.seeds} seeds{note}){hosts}"
     )
 
 
 def _list(json_to: str | None) -> int:
-    found: list[dict[str, Any]] = []
-    for paper in papers().values():
-        committed = page.committed(paper)
-        for claim in paper.claims.values():
-            missing = Finding(
-                claim.id,
-                claim.paper,
-                None,
-                None,
-                None,
-                "undecided",
-                0,
-                None,
-                "not run at full scale",
-            )
-            finding = committed.get(claim.id, asdict(missing))
-            found.append(finding)
-            if json_to is None:
-                say(line(Finding(**finding), claim.unit))
+    found = [
+        (finding, paper.claims[finding.id])
+        for paper in papers().values()
+        for finding in page.committed(paper).values()
+    ]
     if json_to is not None:
-        options.write_json(found, json_to)
-    else:
-        say(_count(finding["verdict"] for finding in found))
+        options.write_json([asdict(finding) for finding, _ in found], json_to)
+        return 0
+    for finding, claim in found:
+        say(line(finding, claim.unit))
+    say(_count(finding.verdict for finding, _ in found))
     return 0
 
 

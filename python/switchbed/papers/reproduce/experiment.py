@@ -48,29 +48,36 @@ class Job:
     plan: Plan
     settings: dict[str, Any]
     seed: int
+    profile: str
     file: Path
     """Where its row is kept."""
 
 
 def jobs(
-    paper: Paper, experiment: Experiment, scale: Scale, first_seed: int, store: Path
+    paper: Paper,
+    experiment: Experiment,
+    scale: Scale,
+    first_seed: int,
+    store: Path,
+    profile: str | None = None,
 ) -> list[Job]:
-    """The runs of an experiment at a scale, each seed its own."""
-    source = _source(paper, experiment)
-    seeds = list(range(first_seed, first_seed + scale.seeds))
+    """The runs of an experiment at a scale on hosts of a profile, of those that judge if none is
+    named; each seed its own."""
+    profile = profile or experiment.hosts.judged
+    source = _source(paper, experiment) + experiment.hosts.source(profile)
     found = []
-    for file in experiment.scenarios:
-        sets = [*experiment.sets, *scale.sets, f"compare.seed={seeds}"]
-        for plan in _native.plans(file, sets):
-            settings = dict(json.loads(plan.settings))
-            seed = settings.pop("seed")
-            if len(experiment.scenarios) > 1:
-                settings["scenario"] = file.stem
-            parts = [_native.__build__, source, plan.scenario, plan.settings, file.stem]
-            parts += map(sources.digest, sources.files(json.loads(plan.scenario)))
-            key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-            kept = store / paper.name / experiment.id / f"{key[:24]}.json"
-            found.append(Job(plan, settings, seed, kept))
+    sets = (*experiment.sets, *scale.sets)
+    for seed in range(first_seed, first_seed + scale.seeds):
+        for file in experiment.scenarios:
+            for plan in experiment.hosts.plans(file, sets, experiment.varies, profile, seed):
+                settings = dict(json.loads(plan.settings))
+                if len(experiment.scenarios) > 1:
+                    settings["scenario"] = file.stem
+                parts = [_native.__build__, source, plan.scenario, plan.settings, file.stem]
+                parts += map(sources.digest, sources.files(json.loads(plan.scenario)))
+                key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+                kept = store / paper.name / experiment.id / f"{key[:24]}.json"
+                found.append(Job(plan, settings, seed, profile, kept))
     return found
 
 
@@ -92,6 +99,9 @@ def run(
             "settings": job.settings,
             "seed": job.seed,
             "scheme": outcome.scheme,
+            "profile": job.profile,
+            "scenario": _digest(plan),
+            "build": _native.__build__,
             "figures": figures(Result.of_run(plan, results, outcome)),
             "wall_s": outcome.wall_s,
         }
@@ -109,8 +119,15 @@ def run(
 
 def rows(needed: Sequence[Job]) -> Rows:
     """What the runs left."""
-    found = [json.loads(job.file.read_bytes()) for job in needed]
-    return Rows([Row(row["settings"], row["seed"], row["figures"], row["scheme"]) for row in found])
+    return Rows([Row(**json.loads(job.file.read_bytes())) for job in needed])
+
+
+def _digest(plan: Plan) -> str:
+    """What says whether two runs were of one scenario: its resolved text, without the profile's
+    name, which is another path on each machine."""
+    scenario = json.loads(plan.scenario)
+    scenario["host"].pop("profile", None)
+    return hashlib.sha256(json.dumps(scenario, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def extractor(paper: Paper, experiment: Experiment) -> Callable[[Result], Figures]:

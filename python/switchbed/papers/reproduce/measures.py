@@ -20,7 +20,7 @@ from switchbed import stats
 from switchbed._native import Mistake
 from switchbed.papers.reproduce.claims import Claim, Paper
 from switchbed.papers.reproduce.rows import Row, Rows
-from switchbed.papers.reproduce.verdict import Measured
+from switchbed.papers.reproduce.verdict import WORDS, Measured, Word, judge
 
 Points = dict[str, dict[int, float]]
 """Values by seed at each point; a point's name is its settings in words."""
@@ -30,6 +30,26 @@ RATIOS: dict[str, Callable[[float], float]] = {
     "above": lambda ratio: 100 * (ratio - 1),
     "ratio": lambda ratio: ratio,
 }
+
+
+def null_model(paper: Paper, claim: Claim, rows: Rows) -> Word:
+    """The verdict on what would have failed the claim: of a comparison with a direction, the same
+    scheme on both sides, each seed's run beside the next seed's; of a parity, a value or a formula,
+    what was measured, displaced by twice the tolerance to either side. If that holds, the claim
+    cannot fail."""
+    asked, target = claim.measure, claim.target
+    if target.null is not None and asked.get("kind") in (*RATIOS, "difference"):
+        same = {**asked, "of": asked.get("base", {}), "shifted": True}
+        same.pop("also", None)
+        return judge(target, measure(paper, replace(claim, measure=same), rows))
+    found = measure(paper, replace(claim, measure={**asked, "also": ()}), rows)
+    words = {judge(target, _displaced(found, sign * 2 * target.tolerance)) for sign in (-1, 1)}
+    return "holds" if "holds" in words else min(words, key=WORDS.index)
+
+
+def _displaced(found: Measured, by: float) -> Measured:
+    low, high = (None if end is None else end + by for end in (found.low, found.high))
+    return replace(found, estimate=found.estimate + by, low=low, high=high)
 
 
 def measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
@@ -106,6 +126,9 @@ def _compared(rows: Rows, asked: Mapping[str, Any], kind: str, metric: str) -> P
     for point in rows_of.points(both):
         above = rows_of.where(point).by_seed(metric)
         below = rows_base.where(point).by_seed(metric)
+        if asked.get("shifted"):
+            seeds = sorted(above)
+            above = dict(zip(seeds, [above[s] for s in (*seeds[1:], seeds[0])], strict=True))
         compared[_name(point)] = {
             seed: value - below[seed] if kind == "difference" else _over(value, below[seed])
             for seed, value in above.items()

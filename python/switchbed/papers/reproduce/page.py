@@ -1,19 +1,13 @@
 """The committed results of full runs, and docs/reproductions.md made of them."""
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from switchbed import _native
-from switchbed.papers.reproduce import figures
+from switchbed.papers.reproduce import evidence, figures
 from switchbed.papers.reproduce.claims import Claim, Experiment, Paper, papers
+from switchbed.papers.reproduce.findings import Finding, findings
 from switchbed.papers.reproduce.rows import Rows
 from switchbed.papers.tree import DOCS
-
-if TYPE_CHECKING:
-    from switchbed.papers.reproduce.command import Finding
 
 PAGE = DOCS / "reproductions.md"
 PICTURES = DOCS / "reproductions"
@@ -21,7 +15,7 @@ PICTURES = DOCS / "reproductions"
 HEAD = """\
 # The papers, reproduced
 
-<!-- Written by `switchbed reproduce … --full --commit` from results/*.json and claims.toml
+<!-- Written by `switchbed reproduce … --full --commit` from rows/*.parquet and claims.toml
 of python/switchbed/papers; edit those, or reproduce/page.py there. -->
 
 Every claim of the five papers, measured again. `switchbed reproduce PAPER/FIGURE --full` repeats
@@ -33,10 +27,17 @@ if it lies outside; **undecided** otherwise. "Up to" is read with simultaneous i
 points. What a paper leaves open is listed with each experiment; why a claim does not hold is in
 its paper's README in `python/switchbed/papers/`.
 
-The numbers below were measured with the engine as it was until 21 November 2026: ties at one
-instant were broken the same way for a whole run, and ports shared one random stream. Since then
-the order of ties is drawn at each instant, ports and rate limiters have streams of their own, a
-late copy that comes to a closed connection is not answered, and runs differ from these.
+**Hosts.** Each paper's hosts were declared (`hosts.toml` in its folder) before anything ran on
+them: a [profile](hosts.md), by evidence that has nothing to do with the claims, and what the
+paper itself says. A claim's verdict is that profile's, which stands first; beside it are those of
+two others, the same for the whole paper, and whether the verdict is **robust** (the same under
+all) or **host-dependent**. What neither settles is varied over a declared range, another value
+for each seed. No set-up says anything of hosts but what its figure varies.
+
+**Evidence.** The rows of all runs are committed (`rows/*.parquet` in a paper's folder), and all
+below follows from them alone. For each claim `switchbed reproduce list --json` has `null_model`,
+the verdict on what would have failed it (the same scheme on both sides; a value displaced by
+twice the tolerance).
 """
 
 
@@ -51,26 +52,20 @@ def draw(paper: Paper, experiment: Experiment, rows: Rows, folder: Path) -> Path
     return file
 
 
-def commit(paper: Paper, experiment: Experiment, rows: Rows, findings: Sequence["Finding"]) -> None:
-    """Makes these results the committed ones, and writes the page anew."""
-    folder = paper.folder / "results"
-    folder.mkdir(exist_ok=True)
-    found = {
-        "experiment": experiment.id,
-        "version": _native.__version__,
-        "seeds": sorted({row.seed for row in rows}),
-        "findings": [asdict(finding) for finding in findings],
-    }
-    (folder / f"{experiment.id}.json").write_text(json.dumps(found, indent=2) + "\n")
-    draw(paper, experiment, rows, PICTURES)
+def commit(paper: Paper, experiment: Experiment, rows: Mapping[str, Rows]) -> None:
+    """Makes these rows the committed ones, and writes the page anew."""
+    evidence.write(paper, experiment, [row for found in rows.values() for row in found])
+    draw(paper, experiment, next(iter(rows.values())), PICTURES)
     PAGE.write_text(render())
 
 
-def committed(paper: Paper) -> dict[str, dict[str, Any]]:
-    """The committed findings by claim."""
-    files = sorted((paper.folder / "results").glob("*.json"))
-    read = (json.loads(file.read_bytes()) for file in files)
-    return {finding["id"]: finding for found in read for finding in found["findings"]}
+def committed(paper: Paper) -> dict[str, Finding]:
+    """The findings by claim, as the committed rows have them."""
+    return {
+        finding.id: finding
+        for experiment in paper.experiments.values()
+        for finding in findings(paper, experiment, evidence.read(paper, experiment))
+    }
 
 
 def render() -> str:
@@ -81,6 +76,16 @@ def render() -> str:
 def _paper(paper: Paper) -> Iterator[str]:
     found = committed(paper)
     yield f"## {paper.name}: {paper.title}\n"
+    kinds = {experiment.hosts.name: experiment.hosts for experiment in paper.experiments.values()}
+    for hosts in kinds.values():
+        yield f"- Hosts of its {hosts.name}: `{hosts.judged}`: {hosts.why}."
+        if hosts.said:
+            said = ", ".join(f"`{key} = {value}`" for key, value in hosts.said.items())
+            yield f"  Said by the paper or its set-up, under every profile: {said}."
+    ranges = {each.key: each for hosts in kinds.values() for each in hosts.ranges}
+    for key, each in ranges.items():
+        yield f"- Varied: `{key}` from {each.low_ps / 1e3:g} to {each.high_ps / 1e3:g} ns."
+    yield ""
     for experiment in paper.experiments.values():
         claims = [claim for claim in paper.claims.values() if claim.experiment == experiment.id]
         yield f"### {experiment.title}\n"
@@ -92,24 +97,34 @@ def _paper(paper: Paper) -> Iterator[str]:
             yield "\n".join(f"- {text}" for text in experiment.assumes) + "\n"
         if experiment.full.note:
             yield f"Smaller than the paper's: {experiment.full.note}.\n"
-        yield "| claim | what it says | paper | measured | verdict |"
-        yield "| --- | --- | --- | --- | --- |"
-        for claim in claims:
-            yield _row(claim, found.get(claim.id))
+        if claims and found[claims[0].id].profiles:
+            names = list(found[claims[0].id].profiles)
+            others = "".join(f" {name} |" for name in names[1:])
+            yield f"| claim | what it says | paper | measured | {names[0]} |{others} |"
+            yield "| --- " * (6 + len(names[1:])) + "|"
+            for claim in claims:
+                yield _row(claim, found[claim.id], names)
+        else:
+            yield "Not run yet on its hosts:\n"
+            for claim in claims:
+                yield f"- `{claim.id}`: {claim.meaning}: {claim.paper}"
         yield ""
 
 
-def _row(claim: Claim, finding: dict[str, Any] | None) -> str:
-    if finding is None:
-        return f"| `{claim.id}` | {claim.meaning} | {claim.paper} | | not run at full scale |"
+def _row(claim: Claim, finding: Finding, names: Sequence[str]) -> str:
     measured = "nothing"
-    if finding["measured"] is not None:
-        measured = f"{finding['measured']:.4g} {claim.unit}"
-    if finding["low"] is not None:
-        measured += f" ({finding['low']:.4g} to {finding['high']:.4g}"
-        flows = f", at least {finding['flows']:,} flows" if finding["flows"] else ""
-        measured += f"; {finding['seeds']} seeds{flows})"
-    if finding["note"]:
-        measured += f", {finding['note']}"
-    verdict = f"**{finding['verdict']}**"
-    return f"| `{claim.id}` | {claim.meaning} | {claim.paper} | {measured} | {verdict} |"
+    if finding.measured is not None:
+        measured = f"{finding.measured:.4g} {claim.unit}"
+    if finding.low is not None:
+        measured += f" ({finding.low:.4g} to {finding.high:.4g}"
+        flows = f", at least {finding.flows:,} flows" if finding.flows else ""
+        measured += f"; {finding.seeds} seeds{flows})"
+    if finding.note:
+        measured += f", {finding.note}"
+    verdicts = [finding.profiles.get(name, "") for name in names]
+    others = "".join(f" {word} |" for word in verdicts[1:])
+    robust = {True: "robust", False: "host-dependent", None: ""}[finding.robust]
+    return (
+        f"| `{claim.id}` | {claim.meaning} | {claim.paper} | {measured} "
+        f"| **{finding.verdict}** |{others} {robust} |"
+    )

@@ -26,6 +26,13 @@ class Row:
     figures: Figures
     scheme: str = ""
     """The scheme's name in the registry."""
+    profile: str = ""
+    """Its hosts."""
+    scenario: str = ""
+    """A digest of what ran, hosts included."""
+    build: str = ""
+    """The engine's."""
+    wall_s: float = 0.0
 
     def fits(self, settings: Mapping[str, Any]) -> bool:
         """Whether it has these settings."""
