@@ -100,7 +100,7 @@ def run(
             "seed": job.seed,
             "scheme": outcome.scheme,
             "profile": job.profile,
-            "scenario": _digest(plan),
+            "scenario": digest(plan),
             "build": _native.__build__,
             "figures": figures(Result.of_run(plan, results, outcome)),
             "wall_s": outcome.wall_s,
@@ -122,7 +122,7 @@ def rows(needed: Sequence[Job]) -> Rows:
     return Rows([Row(**json.loads(job.file.read_bytes())) for job in needed])
 
 
-def _digest(plan: Plan) -> str:
+def digest(plan: Plan) -> str:
     """What says whether two runs were of one scenario: its resolved text, without the profile's
     name, which is another path on each machine."""
     scenario = json.loads(plan.scenario)
