@@ -70,9 +70,10 @@ def from_sdist(sdist: Path, place: Path, quick: bool) -> Path:
     words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
     words += ["--config-settings", "build-args=--compatibility pypi"]  # names the manylinux
     words += ["--wheel-dir", str(place / "wheel"), str(sdist)]
-    # Away from the tree, but with what cargo has compiled of others' crates for this before.
+    # With a target of its own: files of an sdist are as old as ever, so that cargo takes what
+    # another version left for theirs.
     set_ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in QUICK.items() if quick}
-    target = {"CARGO_TARGET_DIR": str(ROOT / "target")}
+    target = {"CARGO_TARGET_DIR": str(place / "target")}
     subprocess.run(words, cwd=place, env=os.environ | set_ | target, check=True)
     (found,) = (place / "wheel").iterdir()
     return found

@@ -33,7 +33,7 @@ DOCS = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.m
 PAGES = ["README.md", "CONTRIBUTING.md", "python/switchbed/papers/README.md", *DOCS]
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)
 SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
-SHOWN = ("", "{toctree}", "{eval-rst}", "rust")
+SHOWN = ("", "{commands}", "{toctree}", "{eval-rst}", "rust")
 """Blocks that are no commands; `rust` is the doc tests' business."""
 MARK = re.compile(
     r"# (Needs (?:root|ns-3|a Ray cluster|Slurm)|Takes (?:an hour|hours)): "

@@ -20,6 +20,9 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    commands = (site / "commands.html").read_text()
+    for path in ("switchbed run", "switchbed live lab run", "switchbed reproduce"):
+        assert f"{path}<a" in commands, path
     reference = (site / "api.html").read_text()
     for name in switchbed.__all__:
         if name != "__version__":
