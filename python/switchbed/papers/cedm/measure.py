@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from switchbed import stats
 from switchbed.papers.reproduce.experiment import fct
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Rows, number
@@ -12,6 +13,7 @@ from switchbed.theory import cedm
 
 FIG3_K_BYTES = 32_000
 LINE_BPS = 10e9
+GOODPUT = "goodput_bps"
 
 
 def queue(result: Result) -> Figures:
@@ -106,29 +108,36 @@ def draw_fig4(rows: Rows, title: str, file: Path) -> None:
 
 
 def draw_fig10(rows: Rows, title: str, file: Path) -> None:
-    """Goodput lost by scheme and transport."""
+    """Goodput over the threshold by scheme, a panel a transport."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 3.5), layout="constrained", dpi=130)
+    figure = Figure(figsize=(8, 3.5), layout="constrained", dpi=130)
     figure.suptitle(title, fontsize="medium")
-    axes = figure.subplots()
-    places = ("ecn-star", "dctcp")
-    for index, scheme in enumerate(("per-queue", "cedm")):
-        runs = rows.where({"scheme": scheme})
-        lost = [
-            list(runs.where({"scenario": f"cedm-fig10-{kind}"}).by_seed("loss_gbps").values())
-            for kind in places
-        ]
-        axes.bar(
-            [place + 0.4 * index - 0.2 for place in range(len(places))],
-            [sum(values) / len(values) for values in lost],
-            0.38,
-            color=STYLES[scheme].colour if scheme in STYLES else "#009E73",
-            label=scheme,
-        )
-    axes.set_xticks(range(len(places)), places, fontsize="small")
-    axes.set_ylabel("goodput lost (Gbps)")
-    axes.legend(frameon=False)
+    for axes, kind in zip(figure.subplots(1, 2), ("ecn-star", "dctcp"), strict=True):
+        runs = rows.where({"transport.kind": kind})
+        for scheme, name in (("per-queue", "step"), ("cedm", "CEDM")):
+            labels = [label for label in runs.values("scheme") if label.startswith(f"{name}, ")]
+            by_label = [runs.where({"scheme": label}).by_seed(GOODPUT) for label in labels]
+            found = [stats.mean([v / 1e9 for v in seeds.values()]) for seeds in by_label]
+            means = [each.estimate for each in found]
+            off = [[e.estimate - (e.low or e.estimate) for e in found]]
+            off += [[(e.high or e.estimate) - e.estimate for e in found]]
+            look = STYLES[scheme]
+            axes.errorbar(
+                [_kb(label.removeprefix(f"{name}, ").replace(" ", "")) for label in labels],
+                means,
+                yerr=off,
+                color=look.colour,
+                marker=look.marker,
+                linestyle=look.dashes,
+                capsize=3,
+                label=name,
+            )
+        axes.set_title(kind, fontsize="small")
+        axes.set_xlabel("threshold K or K1 (KB)")
+        axes.set_ylabel("goodput (Gbps)")
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False)
     figure.savefig(file, metadata={"Software": None})
 
 

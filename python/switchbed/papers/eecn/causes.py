@@ -126,7 +126,7 @@ def predicted(picture: Path) -> str:
         "compare.scheme": [of | {"label": name} for name, of in schemes.items()],
         "compare.transport.ack_every": [1],
         "compare.traffic.0.from": [f"0-{count - 1}" for count in counts],
-        "measure.changes": {"ports": ["switch:60"], "from": "60ms", "until": "75ms"},
+        "measure.changes": {"ports": ["switch:100"], "from": "60ms", "until": "75ms"},
         "host.jitter": "100ns",
     }
     longest: dict[str, list[float]] = {name: [] for name in schemes}

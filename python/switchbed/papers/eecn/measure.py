@@ -60,8 +60,8 @@ def fabric(result: Result) -> Figures:
 def shares(result: Result) -> Figures:
     """How far rates are off the fair share in each window away from a change, in percent."""
     rates = result.table("rates")
-    # Flows come and go every 0.5 s; the windows of the 0.2 s after are left out.
-    phase = rates["time_s"] % 0.5
+    # Flows come and go every 5 s; the windows of the 0.2 s after are left out.
+    phase = rates["time_s"] % 5.0
     settled = rates.filter((phase > 0.2) & rates["fair_bps"].is_not_null())
     off = 100 * (settled["rate_bps"] / settled["fair_bps"] - 1)
     return fct(result) | {

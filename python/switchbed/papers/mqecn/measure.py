@@ -4,6 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from switchbed.papers.reproduce.experiment import fct
+from switchbed.papers.reproduce.figures import fct_over_load
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Rows, number
 from switchbed.result import Result
@@ -36,6 +37,13 @@ def rtt(result: Result) -> Figures:
     found = result.probes["rtt_s"].drop_nulls().sort()
     at = [min(int(len(found) * i / 200), len(found) - 1) for i in range(201)]
     return fct(result) | {"rtt_us": [1e6 * float(found[i]) for i in at]}
+
+
+def draw_fig9(rows: Rows, title: str, file: Path) -> None:
+    """Figure 9, and figure 10 beside it."""
+    fct_over_load(rows.where({"switch.discipline": "dwrr"}), f"{title}: DWRR", file)
+    wrr = file.with_name(f"{file.stem}--wrr{file.suffix}")
+    fct_over_load(rows.where({"switch.discipline": "wrr"}), f"{title}: WRR", wrr)
 
 
 def fig1_avg(rows: Rows) -> Points:

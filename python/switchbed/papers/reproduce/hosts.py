@@ -51,6 +51,8 @@ class Hosts:
     said: Mapping[str, Any]
     """What the paper itself says, by key."""
     ranges: tuple[Range, ...]
+    changes: tuple[str, ...]
+    """What was declared otherwise before something ran, why, and what verdicts moved."""
     folder: Path
 
     @property
@@ -137,6 +139,7 @@ def load(file: Path) -> dict[str, Hosts]:
             why=given["why"],
             said=given.get("said", {}),
             ranges=ranges,
+            changes=tuple(values.get("changes", ())),
             folder=file.parent,
         )
         for profile in hosts.profiles:

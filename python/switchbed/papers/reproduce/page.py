@@ -52,6 +52,12 @@ def draw(paper: Paper, experiment: Experiment, rows: Rows, folder: Path) -> Path
     return file
 
 
+def pictures(paper: Paper, experiment: Experiment) -> list[Path]:
+    """Its figure, and those that are named after it where it has several."""
+    name = f"{paper.name}-{experiment.id}"
+    return [*PICTURES.glob(f"{name}.png"), *sorted(PICTURES.glob(f"{name}--*.png"))]
+
+
 def commit(paper: Paper, experiment: Experiment, rows: Mapping[str, Rows]) -> None:
     """Makes these rows the committed ones, and writes the page anew."""
     evidence.write(paper, experiment, [row for found in rows.values() for row in found])
@@ -85,19 +91,22 @@ def _paper(paper: Paper) -> Iterator[str]:
     ranges = {each.key: each for hosts in kinds.values() for each in hosts.ranges}
     for key, each in ranges.items():
         yield f"- Varied: `{key}` from {each.low_ps / 1e3:g} to {each.high_ps / 1e3:g} ns."
+    changes = dict.fromkeys(change for hosts in kinds.values() for change in hosts.changes)
+    yield from (f"- Changed: {change}" for change in changes)
     yield ""
     for experiment in paper.experiments.values():
         claims = [claim for claim in paper.claims.values() if claim.experiment == experiment.id]
         yield f"### {experiment.title}\n"
-        picture = PICTURES / f"{paper.name}-{experiment.id}.png"
-        if picture.exists():
-            yield f"![{experiment.title}](reproductions/{picture.name})\n"
+        has_run = any(found[claim.id].profiles for claim in claims)
+        if has_run:
+            for picture in pictures(paper, experiment):
+                yield f"![{experiment.title}](reproductions/{picture.name})\n"
         if experiment.assumes:
             yield "Assumed, for the paper leaves it open:\n"
             yield "\n".join(f"- {text}" for text in experiment.assumes) + "\n"
         if experiment.full.note:
             yield f"Smaller than the paper's: {experiment.full.note}.\n"
-        if claims and found[claims[0].id].profiles:
+        if has_run:
             names = list(found[claims[0].id].profiles)
             others = "".join(f" {name} |" for name in names[1:])
             yield f"| claim | what it says | paper | measured | {names[0]} |{others} |"
