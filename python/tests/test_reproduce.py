@@ -54,7 +54,15 @@ def test_no_run_has_other_hosts_than_were_declared() -> None:
         "topology": {"kind": "star", "hosts": 2, "rate": "1Gbps", "delay": "1us"},
         "switch": {"buffer": "300KB"},
         "scheme": {"name": "none"},
-        "traffic": [{"kind": "incast", "from": [0], "to": 1, "sizes": "1KB"}],
+        "traffic": [
+            {
+                "kind": "incast",
+                "from": [0],
+                "to": 1,
+                "sizes": "1KB",
+                "connections": "persistent",
+            }
+        ],
     }
     for paper in claims.papers().values():
         for experiment in paper.experiments.values():
