@@ -9,7 +9,9 @@ import xml.etree.ElementTree as ET
 from concurrent.futures import ProcessPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import joblib
 import pytest
 from conftest import SINGLE, Program
 
@@ -174,6 +176,14 @@ def test_runs_are_made_in_a_process_pool() -> None:
         found = list(pool.map(seeded, (1, 2)))
     assert found == [seeded(1), seeded(2)]
     assert [run.seed for run in found] == [1, 2]
+
+
+def test_runs_are_made_by_joblib_and_dask() -> None:
+    dask: Any = importlib.import_module("dask")
+    expected = [seeded(1), seeded(2)]
+    assert joblib.Parallel(n_jobs=2)(joblib.delayed(seeded)(n) for n in (1, 2)) == expected
+    found = dask.compute(*(dask.delayed(seeded)(n) for n in (1, 2)), scheduler="processes")
+    assert list(found) == expected
 
 
 def test_results_pass_through_what_joblib_and_dask_pickle_with(run: sb.Result) -> None:
