@@ -237,3 +237,13 @@ def test_a_run_that_lacks_something_is_told_by_its_directory(
     switchbed("run", single, "--set", "flows=20", "--out", "out")
     said = switchbed("plot", "queue", tmp_path / "out", "--out", "q.svg", code=2).stderr
     assert f"{tmp_path / 'out'}): has no series; run it with measure.series_every" in said
+
+
+def test_colours_have_one_place() -> None:
+    known = {
+        value for name, value in vars(style).items() if name.isupper() and isinstance(value, str)
+    }
+    for file in Path(sb.__file__).parent.rglob("*.py"):
+        if file != Path(style.__file__):
+            text = file.read_text().upper()
+            assert not [colour for colour in known if colour.upper() in text], file

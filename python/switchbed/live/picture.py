@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed.live.measured import Measured
 from switchbed.live.scale import seconds
+from switchbed.plots import style
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 SHOWN = 300
 """Samples of the queue: few enough for its swings to be seen."""
 LOOKS: dict[str, dict[str, Any]] = {
-    "simulated": {"label": "simulated", "color": "#000000", "ls": "--", "linewidth": 1},
-    "live": {"label": "live", "color": "#0072B2", "ls": "-", "linewidth": 1},
+    "simulated": {"label": "simulated", "color": style.BLACK, "ls": "--", "linewidth": 1},
+    "live": {"label": "live", "color": style.BLUE, "ls": "-", "linewidth": 1},
 }
 
 Row = tuple[dict[str, Any], dict[str, Any], dict[str, Measured]]

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 from switchbed import _native, runner
 from switchbed._native import Plan, Results
 from switchbed.meter import Silent
+from switchbed.plots import style
 from switchbed.runner import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LINES = (
-    ("#000000", "o", "-"),
-    ("#E69F00", "s", "--"),
-    ("#0072B2", "^", "-"),
-    ("#CC79A7", "D", "-."),
+    (style.BLACK, "o", "-"),
+    (style.ORANGE, "s", "--"),
+    (style.BLUE, "^", "-"),
+    (style.PURPLE, "D", "-."),
 )
 """Colour (Okabe and Ito's), marker and dashes of each line."""
 

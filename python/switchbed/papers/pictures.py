@@ -15,6 +15,7 @@ from switchbed._native import Plan, Results
 from switchbed.cli import finish
 from switchbed.meter import Silent
 from switchbed.papers import curves, shares
+from switchbed.plots import style
 from switchbed.runner import Outcome
 from switchbed.terminal import say
 
@@ -57,8 +58,6 @@ CURVES = {
     ),
 }
 """Figures over a swept setting, in docs."""
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-"""Okabe and Ito's."""
 FROM_MS = {"cqrd": 4.6}
 """Where a picture begins."""
 
@@ -114,7 +113,7 @@ def _panel(results: Results, outcome: Outcome) -> Panel:
 
 def _lengths(axes: "Axes", panel: Panel) -> None:
     for i, queue in enumerate(panel.queues):
-        colour = COLOURS[i % len(COLOURS)]
+        colour = style.IN_TURN[i % len(style.IN_TURN)]
         axes.plot(queue["time_s"] * 1e3, queue["bytes"] / 1e3, color=colour, linewidth=0.9)
     threshold = panel.queues[0]["threshold_bytes"][0]
     if threshold is not None:

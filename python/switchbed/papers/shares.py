@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito's colours.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
+COLOURS = (
+    style.BLUE,
+    style.ORANGE,
+    style.GREEN,
+    style.PURPLE,
+    style.VERMILION,
+    style.SKY,
+    style.BLACK,
+)
 
 PICTURES = {
     "af-qcn": Path("scenarios/afqcn-fig6.toml"),

@@ -30,9 +30,12 @@ class Style:
 # Okabe and Ito's colours.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
+YELLOW = "#F0E442"
 
 COLOURS = (BLACK, ORANGE, BLUE, GREEN, VERMILION, SKY, PURPLE, GREY)
 """For what is no scheme, such as classes: neighbours differ in lightness too."""
+IN_TURN = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
+"""The same for few lines on white, the strongest first."""
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 PLAIN = tuple(map(Style, COLOURS, MARKERS, DASHES * 2))

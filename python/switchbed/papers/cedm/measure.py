@@ -6,7 +6,7 @@ from switchbed import stats
 from switchbed.papers.reproduce.experiment import fct
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Rows, number
-from switchbed.plots.style import STYLES
+from switchbed.plots.style import BLUE, STYLES
 from switchbed.quantity import size
 from switchbed.result import Result
 from switchbed.theory import cedm
@@ -71,7 +71,7 @@ def draw_fig3(rows: Rows, title: str, file: Path) -> None:
         strict=True,
     ):
         run = rows.where({"transport.kind": kind, "host.lso": lso}).rows[0].figures
-        axes.plot(run["time_ms"], run["queue_kb"], color="#0072B2", linewidth=0.8)
+        axes.plot(run["time_ms"], run["queue_kb"], color=BLUE, linewidth=0.8)
         axes.axhline(FIG3_K_BYTES / 1e3, color="black", linestyle="--", linewidth=0.8)
         axes.set_title(f"{kind}, LSO {'on' if lso else 'off'}", fontsize="small")
         axes.set_xlabel("time (ms)")

@@ -8,6 +8,7 @@ from switchbed import stats
 from switchbed.papers.reproduce.experiment import fct
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Row, Rows, number
+from switchbed.plots import style
 from switchbed.plots.style import OTHERS, STYLES, Style
 from switchbed.result import Result
 
@@ -130,7 +131,7 @@ def draw_fig2(rows: Rows, title: str, file: Path) -> None:
     axes = figure.subplots()
     schemes = rows.values("scheme")
     heights = [_mean(rows.where({"scheme": scheme}), "small.mean_us") for scheme in schemes]
-    axes.bar(range(len(schemes)), heights, 0.6, color="#0072B2")
+    axes.bar(range(len(schemes)), heights, 0.6, color=style.BLUE)
     axes.set_xticks(range(len(schemes)), schemes)
     axes.set_yscale("log")
     axes.set_ylabel("small flows' average FCT (µs)")

@@ -7,6 +7,7 @@ from switchbed.papers.reproduce.experiment import fct
 from switchbed.papers.reproduce.figures import fct_over_load
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Rows, number
+from switchbed.plots.style import BLUE, ORANGE
 from switchbed.result import Result
 
 USUAL = "0.75, 1.2us"
@@ -195,9 +196,7 @@ def draw_fig3(rows: Rows, title: str, file: Path) -> None:
     figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
     axes = figure.subplots()
     counts = rows.values(FLOWS)
-    for index, (name, colour) in enumerate(
-        (("service 1, one flow", "#E69F00"), ("service 2", "#0072B2"))
-    ):
+    for index, (name, colour) in enumerate((("service 1, one flow", ORANGE), ("service 2", BLUE))):
         heights = [
             rows.where({FLOWS: count}).rows[0].figures[f"class{index}.goodput_bps"] / 1e6
             for count in counts

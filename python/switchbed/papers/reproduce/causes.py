@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from switchbed.plots import style
 from switchbed.result import Result
 from switchbed.scenario import Scenario
 from switchbed.terminal import page
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito's, which most eyes tell apart."""
+COLOURS = style.IN_TURN
 
 
 def runs(file: str | Path, sets: Mapping[str, Any]) -> list[Result]:
