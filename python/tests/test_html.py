@@ -357,3 +357,33 @@ def test_of_many_lines_some_are_shown_until_the_reader_chooses(
     tab.ask("document.querySelectorAll('#lines button')[1].click()")
     assert tab.ask(VISIBLE.format("comparison")) == []
     assert tab.complaints == []
+
+
+AXES = """charts.flatMap(({ name }) => {
+    const { xaxis, yaxis } = document.getElementById(name).layout;
+    return [xaxis, yaxis].filter(a => !(a.title?.text)).map(a => name); })"""
+COLOURS = """(() => { const style = getComputedStyle(document.documentElement);
+    const chart = document.getElementById('comparison');
+    return [style.backgroundColor, chart.layout.paper_bgcolor, chart.layout.font.color,
+        chart.data[0].line.color]; })()"""
+
+
+@pytest.mark.needs("chromium")
+def test_every_axis_has_a_name(kept: Path, tab: Page) -> None:
+    for name in ("report.html", "swept.html"):
+        tab.open(kept / name, 1280)
+        assert tab.ask(AXES) == []
+
+
+@pytest.mark.needs("chromium")
+def test_it_is_dark_where_all_else_is(kept: Path, tab: Page) -> None:
+    feature = {"name": "prefers-color-scheme", "value": "dark"}
+    tab.open(kept / "report.html", 1280)
+    assert tab.ask(COLOURS) == ["rgb(255, 255, 255)", "#fff", "#1b1b1b", "#000000"]
+    tab.call("Emulation.setEmulatedMedia", features=[feature])
+    try:
+        tab.open(kept / "report.html", 1280)
+        assert tab.ask(COLOURS) == ["rgb(23, 25, 28)", "#17191c", "#e6e6e6", "#e6e6e6"]
+        assert tab.complaints == []
+    finally:
+        tab.call("Emulation.setEmulatedMedia", features=[])

@@ -21,7 +21,8 @@ def chart(drawn: Sequence[Line]) -> Chart:
         for line in drawn:
             points = _means(line, measure, over_load)
             if points:
-                meta = {"line": line.label, "view": {"figure": name}}
+                titles = ["load (%)" if over_load else "", name.rpartition(": ")[2]]
+                meta = {"line": line.label, "view": {"figure": name}, "titles": titles}
                 traces.append({"name": line.label, "meta": meta} | _points(line, points))
     level = f"{100 * stats.LEVEL:g} % confidence intervals"
     note = f"Means over seeds, with {level}, which may leave the axis where seeds are few."

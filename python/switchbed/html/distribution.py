@@ -29,15 +29,19 @@ def chart(drawn: Sequence[Line]) -> Chart:
                     view = {"value": title, "flows": name} | at(place)
                     xs, ys = _thinned(some["value"].sort().to_list())
                     traces.append(
-                        {"name": line.label, "meta": {"line": line.label, "view": view}}
+                        {"name": line.label}
+                        | {"meta": {"line": line.label, "view": view} | {"titles": [title, SHARE]}}
                         | {"type": "scatter", "mode": "lines", "x": xs, "y": ys}
                         | {"line": look_of(line.look)["line"] | {"shape": "hv"}}
                         | {"hovertemplate": "%{fullData.name}: %{y:.3f} within %{x:.4g}"}
                         | {"hoverlabel": {"namelength": 0}}
                     )
     note = "Share of the finished flows that count; all seeds of a line together."
-    shares = {"range": [0, 1.01], "title": {"text": "share"}}
+    shares = {"range": [0, 1.01], "title": {"text": SHARE}}
     return Chart("distribution", "Distribution", note, traces, layout({"type": "log"}, shares))
+
+
+SHARE = "share of flows"
 
 
 def _thinned(values: Sequence[float]) -> tuple[list[float], list[float]]:

@@ -65,7 +65,7 @@ def fabric(drawn: Sequence[Line]) -> Chart:
                 | {"name": f"mean {sum(used) / len(used):.1f} %, busiest {max(used):.1f} %"}
             )
     note = "Percent of the whole run that each switch port sent, its seeds averaged."
-    yaxis = {"type": "category", "autorange": "reversed"}
+    yaxis = {"type": "category", "autorange": "reversed", "title": {"text": "switch"}}
     made = layout({"title": {"text": "port"}}, yaxis)
     return Chart("utilisation", "The fabric's utilisation", note, traces, made)
 

@@ -1,7 +1,13 @@
 // What moves in a report: charts by line and by choice, the time slider, tables that sort.
 "use strict";
 
-const charts = JSON.parse(document.getElementById("charts").textContent);
+// Charts are as light or dark as the page: their black is its ink, their white its paper.
+const scheme = matchMedia("(prefers-color-scheme: dark)");
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
+const INK = { "#000000": "ink", "#fff": "paper", "#e4e4e4": "line", "#bbb": "edge" };
+const themed = (text) => (scheme.matches ? text.replace(/"(#000000|#fff|#e4e4e4|#bbb)"/g, (_, c) => `"${colour(INK[c])}"`) : text);
+scheme.addEventListener("change", () => location.reload());
+const charts = JSON.parse(themed(document.getElementById("charts").textContent));
 const switches = [...document.querySelectorAll("#lines input")];
 // A finger scrolls the page; what a drag does there is chosen from the bar, which is always seen.
 const finger = matchMedia("(pointer: coarse)").matches;
@@ -77,7 +83,7 @@ function sort(header) {
 }
 
 for (const chart of charts) {
-  Plotly.newPlot(chart.name, chart.traces, { ...chart.layout, dragmode: finger ? false : "zoom" }, config);
+  Plotly.newPlot(chart.name, chart.traces, { ...chart.layout, font: { ...chart.layout.font, color: colour("ink") }, dragmode: finger ? false : "zoom" }, config);
   update(chart);
   for (const select of choices(chart.name)) {
     select.addEventListener("change", () => {

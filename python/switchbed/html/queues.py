@@ -175,7 +175,8 @@ def _instant(sampled: Sampled, port: str) -> Chart:
     top = max([top, *(v for values in highest for series in values for v in series if v)])
     note = f"Each queue of port {port}, and its threshold, at the time that the slider shows."
     yaxis = {"title": {"text": "KB"}, "rangemode": "tozero", "range": [0, 1.05 * top or 1]}
-    made = layout({"type": "category"}, yaxis) | {"barmode": "group"}
+    made = layout({"type": "category", "title": {"text": "queue"}}, yaxis)
+    made |= {"barmode": "group"}
     return Chart("instant", "Queues at one instant", note, traces, made)
 
 
