@@ -8,7 +8,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
 # What tests and builds need beyond Rust and Python packages, as Debian names it.
 SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3 clang libbpf-dev bpftool tshark chromium
 # What `make validate` and `make bench-peers` need on top.
-PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2
+PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2 qemu-system-x86 busybox-static iproute2
 
 .PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-sizes bench-peers validate wheels deny lint format docs site pictures figures live-papers lock clean
 .DEFAULT_GOAL := setup
@@ -110,6 +110,7 @@ validate: setup
 	$(BIN)/python validation/fuzz.py --minutes 1
 	$(BIN)/python validation/broken.py
 	$(BIN)/python validation/other_seeds.py
+	$(BIN)/python validation/offered.py
 	$(BIN)/python validation/ns3_witness.py
 	$(BIN)/python validation/hosts_evidence.py
 	$(BIN)/python validation/live_frames.py
@@ -183,6 +184,10 @@ setup-peers:
 	test -x target/peers/wheel/bin/python || $(PYTHON) -m venv target/peers/wheel
 	target/peers/wheel/bin/python -m pip install --quiet --upgrade --no-deps ns3 \
 		|| echo "$@: no wheel of ns-3 for this Python; bench-peers goes without"
+	test -d target/peers/kernel/boot || { rm -rf target/peers/kernel && mkdir -p target/peers/kernel/deb \
+		&& cd target/peers/kernel/deb && apt-get download --quiet \
+		$$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p' | head -1) \
+		&& dpkg-deb -x *.deb .. ; }
 
 clean:
 	rm -rf target .venv python/switchbed/*.so

@@ -76,6 +76,34 @@ def test_step_marking_keeps_the_queue_short_and_the_link_full(tmp_path: Path) ->
     shows(happens)
 
 
+AQMS = {
+    "tcn": 'threshold = "2ms"',
+    "codel": 'interval = "20ms"',
+    "fq-codel": 'interval = "20ms"',
+    "cobalt": 'interval = "20ms"',
+    "pie": 'target = "2ms"',
+    "dualpi2": 'target = "2ms"',
+    "ecn-sharp": 'ins_target = "3ms"\npst_target = "500us"\npst_interval = "3ms"',
+    "pmsb": 'threshold = "20pkt"',
+}
+"""Round trips are a millisecond at rest."""
+
+
+@pytest.mark.parametrize("scheme", AQMS)
+def test_an_aqm_marks_and_keeps_the_link_full(tmp_path: Path, scheme: str) -> None:
+    seen = []
+    for scale in (1, 0.5, 0.125):
+        text = f'name = "{scheme}"\n[scheme.params]\n{AQMS[scheme]}'
+        found = lab(tmp_path, text, bulk("0-1", 2, 0), scale=scale)
+        marks, goodput = found["marks"], found["goodput_mbps"]["0"]
+        mean = found["bottleneck"]["mean_bytes"]
+        # Without marks two flows fill the buffer of 200 packets.
+        if marks > 0 and goodput > 70 * scale and mean < 100 * 1500:
+            return
+        seen.append((marks, goodput, mean))
+    pytest.fail(f"marks, goodput and length were {seen}")
+
+
 def test_dwrr_shares_the_link_by_quanta(tmp_path: Path) -> None:
     # One flow against four: no share by flows either.
     quanta, share = (4500, 1500), 3

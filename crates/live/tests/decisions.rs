@@ -1,7 +1,7 @@
 //! The switch decides as the simulator does: what it sends, when, and with which marks is
 //! what the same port gives when it is driven by an event for each departure.
 
-use crate::common::{MBPS, ecn, frame, live, number, punctual, scheme, step};
+use crate::common::{MBPS, ecn, frame, live, notifier, number, punctual, scheme, step};
 use proptest::prelude::*;
 use switchbed_live::random::Stream;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
@@ -32,6 +32,15 @@ fn cases() -> Vec<Live> {
         let mut case = live(3, scheme(info.name, &params.collect::<Vec<_>>()));
         case.switch.pool = info.needs_pool.then_some(Bytes::new(60_000));
         cases.push(case);
+    }
+    // What waits or draws, and what fills the seats itself, at waits that these arrivals reach.
+    let waits = [("interval", "2ms"), ("target", "1ms"), ("threshold", "500us")];
+    let standing = [("ins_target", "1ms"), ("pst_target", "300us"), ("pst_interval", "1ms")];
+    for name in ["tcn", "codel", "fq-codel", "cobalt", "pie", "dualpi2", "ecn-sharp"] {
+        let known = find(name).expect("registered").params;
+        let has = |(key, _): &(&str, &str)| known.iter().any(|param| param.name == *key);
+        let given: Vec<_> = waits.into_iter().chain(standing).filter(has).collect();
+        cases.push(live(3, notifier(name, &given)));
     }
     let mut wfq = live(3, step(6_000));
     wfq.switch.discipline = Discipline::Wfq;

@@ -22,7 +22,7 @@ mod tcn;
 pub use afd::{Afd, AfdParams, AfdSettings};
 pub use cedm::{Cedm, CedmParams, CedmSettings};
 pub use cobalt::{Cobalt, CobaltParams};
-pub use codel::{Codel, CodelParams, Root};
+pub use codel::{Codel, CodelParams, NextMark, Root};
 pub(crate) use codel::{Law, Rule};
 pub use e_ecn::{EEcn, EEcnParams};
 pub use ecn_sharp::{EcnSharp, EcnSharpParams};

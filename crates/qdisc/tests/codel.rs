@@ -3,7 +3,7 @@
 
 use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::Single;
-use switchbed_qdisc::marker::{Codel, CodelParams, Root};
+use switchbed_qdisc::marker::{Codel, CodelParams, NextMark, Root};
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
 use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::Fifo;
@@ -18,7 +18,7 @@ type Signals = Vec<(u64, u32)>;
 
 fn params(sqrt: Root) -> CodelParams {
     let (interval, target) = (Span::from_ms(100), Some(Span::from_ms(5)));
-    CodelParams { interval, target, ecn: true, ce_threshold: None, sqrt }
+    CodelParams { interval, target, ecn: true, ce_threshold: None, sqrt, next_mark: NextMark::Due }
 }
 
 /// Packets 0, 1, 2, … come every millisecond until `until`, and one is taken out 0.5 us after every
@@ -127,6 +127,19 @@ fn marks_come_when_drops_would() {
     // What is not asked to be marked is dropped.
     let no_ecn = CodelParams { ecn: false, ..params(Root::Linux) };
     assert_eq!(play(&no_ecn, Ecn::Ect0, Time::NEVER).0.len(), 231);
+}
+
+/// ns-3 3.44 counts the gap from now where it marks, and makes 212 marks of the same packets.
+#[test]
+fn marks_come_as_in_ns_3_where_gaps_count_from_now() {
+    let given = CodelParams { next_mark: NextMark::Now, ..params(Root::Linux) };
+    let (_, marked) = play(&given, Ecn::Ect0, Time::NEVER);
+    let times: Vec<u64> = marked.iter().map(|mark| mark.0).collect();
+    assert_eq!(
+        times[..8],
+        [130_800, 231_600, 282_000, 338_400, 387_600, 432_000, 472_800, 511_200]
+    );
+    assert_eq!(marked.len(), 212);
 }
 
 /// Arrivals end at 1 s: the queue drains, and dropping ends with it.

@@ -1,7 +1,7 @@
 //! FQ-CoDel's turns, its drops without room, and each flow's own law, worked out by hand.
 
 use switchbed_qdisc::fq_codel::{FqCodel, FqCodelParams};
-use switchbed_qdisc::marker::{CodelParams, Root};
+use switchbed_qdisc::marker::{CodelParams, NextMark, Root};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
@@ -24,6 +24,7 @@ fn params(limit: u32, batch: u32) -> FqCodelParams {
         ecn: false,
         ce_threshold: None,
         sqrt: Root::Exact,
+        next_mark: NextMark::Due,
     };
     FqCodelParams { flows: 1024, quantum: None, limit, batch, codel }
 }

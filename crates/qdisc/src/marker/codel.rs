@@ -10,6 +10,7 @@
 //! | ecn | – | yes: ECN-capable packets are marked where others are dropped |
 //! | ce_threshold | time | none: packets that waited for longer are marked whatever else (Linux) |
 //! | sqrt | – | exact; linux: one Newton step a count, in 16 bits (sch_codel) |
+//! | next_mark | – | due; now: as ns-3 has it |
 //!
 //! **Data centres.** A round trip is the one scale that there is: `interval` is the longest round
 //! trip, loaded, and all else follows.
@@ -46,6 +47,9 @@ params! {
         /// The root in interval/√count. exact: as the RFC has it. linux: one Newton step each time
         /// that count changes.
         sqrt: Root = "exact";
+        /// From when the gap to the next mark counts. due: from when this one was due, as for drops and
+        /// as in Linux. now: from now, as in ns-3.
+        next_mark: NextMark = "due";
     }
 }
 
@@ -62,6 +66,16 @@ words! {
         Exact = "exact",
         /// By one Newton step from the last one, in 16 bits.
         Linux = "linux",
+    }
+}
+
+words! {
+    /// From when the gap to the next mark counts.
+    pub enum NextMark {
+        /// From when this one was due.
+        Due = "due",
+        /// From now.
+        Now = "now",
     }
 }
 
@@ -121,6 +135,7 @@ pub(crate) struct Rule {
     ecn: bool,
     ce_threshold: Span,
     root: Root,
+    next_mark: NextMark,
     /// A queue that holds no more than this is left alone.
     packet: Bytes,
 }
@@ -134,6 +149,7 @@ impl Rule {
             ecn: params.ecn,
             ce_threshold: params.ce_threshold.unwrap_or(Span::MAX),
             root: params.sqrt,
+            next_mark: params.next_mark,
             packet,
         }
     }
@@ -260,7 +276,8 @@ impl Law {
         }
         self.counts(self.count.saturating_add(1));
         if markable {
-            self.drop_next += self.gap(rule);
+            let from = if rule.next_mark == NextMark::Due { self.drop_next } else { now };
+            self.drop_next = from + self.gap(rule);
             return Departure::Mark;
         }
         self.dropped = Dropped::Again;
