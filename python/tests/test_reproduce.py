@@ -146,6 +146,8 @@ def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
         "exact": True,
     }
     assert null(value, Target(100, 100, tolerance=1, null=None)) == "fails"
+    # What is off is displaced further, not into the range.
+    assert null(value, Target(103, 103, tolerance=2, null=None)) == "fails"
     # More than 94, give or take one: 98 would do.
     assert null(value, Target(94, INF, tolerance=1, null=None)) == "holds"
 

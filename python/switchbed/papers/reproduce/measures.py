@@ -20,7 +20,7 @@ from switchbed import stats
 from switchbed._native import Mistake
 from switchbed.papers.reproduce.claims import Claim, Paper
 from switchbed.papers.reproduce.rows import Row, Rows
-from switchbed.papers.reproduce.verdict import WORDS, Measured, Word, judge
+from switchbed.papers.reproduce.verdict import WORDS, Measured, Target, Word, judge
 
 Points = dict[str, dict[int, float]]
 """Values by seed at each point; a point's name is its settings in words."""
@@ -33,18 +33,46 @@ RATIOS: dict[str, Callable[[float], float]] = {
 
 
 def null_model(paper: Paper, claim: Claim, rows: Rows) -> Word:
-    """The verdict on what would have failed the claim: of a comparison with a direction, the same
-    scheme on both sides, each seed's run beside the next seed's; of a parity, a value or a formula,
-    what was measured, displaced by twice the tolerance to either side. If that holds, the claim
-    cannot fail."""
+    """The verdict on what would have failed the claim: of a comparison, the same scheme on both
+    sides, each seed's run beside another seed's; of a parity, a value or a formula, what was
+    measured, displaced by twice the tolerance: to either side where the claim holds, else further
+    away. If that holds, the claim cannot fail."""
     asked, target = claim.measure, claim.target
+    alone = replace(claim, measure={**asked, "also": ()})
     if target.null is not None and asked.get("kind") in (*RATIOS, "difference"):
-        same = {**asked, "of": asked.get("base", {}), "shifted": True}
-        same.pop("also", None)
+        same = {**alone.measure, "of": asked.get("base", {}), "shifted": True}
         return judge(target, measure(paper, replace(claim, measure=same), rows))
-    found = measure(paper, replace(claim, measure={**asked, "also": ()}), rows)
-    words = {judge(target, _displaced(found, sign * 2 * target.tolerance)) for sign in (-1, 1)}
+    directed = target.null is not None or target.tolerance == 0
+    if "function" in asked and directed and len(rows.values("scheme")) > 1:
+        return judge(target, measure(paper, alone, _alike(rows)))
+    found = measure(paper, alone, rows)
+    signs = (-1, 1) if judge(target, found) == "holds" else (_away(target, found.estimate),)
+    words = {judge(target, _displaced(found, sign * 2 * target.tolerance)) for sign in signs}
     return "holds" if "holds" in words else min(words, key=WORDS.index)
+
+
+def _alike(rows: Rows) -> Rows:
+    """Every scheme's runs the first scheme's, of other seeds."""
+    first, *others = rows.values("scheme")
+    seeds = sorted({row.seed for row in rows})
+    by_seed = {
+        (row.seed, _name({**row.settings, "scheme": first})): row.figures
+        for row in rows
+        if row.settings["scheme"] == first
+    }
+
+    def of(row: Row) -> Row:
+        later = [first, *others].index(row.settings["scheme"])
+        seed = seeds[(seeds.index(row.seed) + later) % len(seeds)]
+        figures = by_seed.get((seed, _name({**row.settings, "scheme": first})), row.figures)
+        return replace(row, figures=figures)
+
+    return Rows([of(row) for row in rows])
+
+
+def _away(target: Target, value: float) -> int:
+    """The side of the target on which a value is."""
+    return -1 if value < target.low or not math.isfinite(target.high) else 1
 
 
 def _displaced(found: Measured, by: float) -> Measured:
