@@ -41,18 +41,34 @@ def shares(result: Result) -> Figures:
         found[f"{key}.over_fair"] = number((values["goodput_bps"] / values["fair_bps"]).mean())
     series = result.series
     if len(series):
-        queue = series.filter(series["time_s"] > SETTLES_S)
-        # The first change's rate only: before it the link is at its own.
-        calm = queue.filter(queue["time_s"] < (changes[0] if changes else 1e9))["bytes"]
-        if len(calm) > 1:
-            found |= {
-                "queue_kb": number(calm.mean()) / 1e3,
-                "queue_sd_kb": number(calm.std()) / 1e3,
-            }
+        found |= _queue(series, changes)
     thin = goodput.filter((pl.col("time_s") * 100).round() % 5 == 0)
     rows = thin.select("time_s", "class", "goodput_bps").rows()
+    found["ratios"] = [round(number(ratio.quantile(i / 200)), 4) for i in range(201)]
     found["curve"] = [(round(float(t), 3), int(c), round(float(b) / 1e6)) for t, c, b in rows]
     return fct(result) | found
+
+
+def _queue(series: Any, changes: tuple[float, ...]) -> Figures:
+    """The queue's mean and its standard deviation in KB, both over the times between changes (the
+    latter as the root of the mean variance), and every fiftieth millisecond for drawing."""
+    spans = [
+        series.filter(series["time_s"].is_between(begin + SETTLES_S, end))["bytes"]
+        for begin, end in pairwise([0.0, *changes, 1e9])
+    ]
+    spans = [span for span in spans if len(span) > 1]
+    if not spans:
+        return {}
+    length = sum(len(span) for span in spans)
+    thin = series.filter((series["time_s"] * 100).round() % 5 == 0)
+    return {
+        "queue_kb": sum(number(span.sum()) for span in spans) / length / 1e3,
+        "queue_sd_kb": (sum(len(s) * number(s.var()) for s in spans) / length) ** 0.5 / 1e3,
+        "queue_curve": [
+            (round(float(t), 3), round(float(b) / 1e3, 2))
+            for t, b in thin.select("time_s", "bytes").rows()
+        ],
+    }
 
 
 def _worst(active: Any, changes: tuple[float, ...]) -> float:
@@ -119,22 +135,52 @@ def fig11_source(rows: Rows) -> Points:
 
 
 def draw(rows: Rows, title: str, file: Path) -> None:
-    """Rates over time, a panel a scheme."""
+    """Rates over time and, where it was looked at, the queue below; a column for each scheme and
+    case."""
     from matplotlib.figure import Figure
 
-    schemes = rows.values("scheme")
-    figure = Figure(figsize=(4.5 * len(schemes), 3.5), layout="constrained", dpi=130)
+    points = rows.points(())
+    runs = [rows.where(point).rows[-1].figures for point in points]
+    tall = 2 if all("queue_curve" in run for run in runs) else 1
+    figure = Figure(figsize=(1 + 3.5 * len(runs), 1 + 2.5 * tall), layout="constrained", dpi=130)
     figure.suptitle(title, fontsize="medium")
-    panels = figure.subplots(1, len(schemes), sharey=True, squeeze=False)[0]
-    for axes, scheme in zip(panels, schemes, strict=True):
-        curve = rows.where({"scheme": scheme}).rows[-1].figures["curve"]
-        for flow in sorted({c for _, c, _ in curve}):
-            line = [(t, mbps / 1e3) for t, c, mbps in curve if c == flow]
-            axes.plot(*zip(*line, strict=True), linewidth=0.9, label=f"{flow + 1}")
-        axes.set_title(scheme, fontsize="small")
-        axes.set_xlabel("time (s)")
-        axes.grid(alpha=0.3)
-    panels[0].set_ylabel("payload (Gbps)")
-    if len({c for _, c, _ in curve}) <= 6:
-        panels[0].legend(frameon=False, fontsize="small", title="flow")
+    panels = figure.subplots(tall, len(runs), sharex=True, sharey="row", squeeze=False)
+    for column, (point, run) in enumerate(zip(points, runs, strict=True)):
+        rates = panels[0][column]
+        flows = sorted({c for _, c, _ in run["curve"]})
+        for flow in flows:
+            line = [(t, mbps / 1e3) for t, c, mbps in run["curve"] if c == flow]
+            rates.plot(*zip(*line, strict=True), linewidth=0.9, label=f"{flow + 1}")
+        rates.set_title(", ".join(str(value) for value in point.values()), fontsize="small")
+        if tall == 2:
+            panels[1][column].plot(*zip(*run["queue_curve"], strict=True), "k", linewidth=0.9)
+        panels[-1][column].set_xlabel("time (s)")
+        for row in panels:
+            row[column].grid(alpha=0.3)
+    panels[0][0].set_ylabel("payload (Gbps)")
+    if tall == 2:
+        panels[1][0].set_ylabel("queue (KB)")
+    if len(flows) <= 6:
+        panels[0][0].legend(frameon=False, fontsize="small", title="flow")
+    figure.savefig(file, metadata={"Software": None})
+
+
+def draw_fig8(rows: Rows, title: str, file: Path) -> None:
+    """How many samples have at most so much of their fair share, by scheme."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
+    axes = figure.subplots()
+    axes.set_title(title, fontsize="medium")
+    for scheme, line in zip(rows.values("scheme"), ("-", "--"), strict=True):
+        found = [row.figures["ratios"] for row in rows.where({"scheme": scheme})]
+        middle = [sum(each) / len(found) for each in zip(*found, strict=True)]
+        axes.plot(middle, [i / 200 for i in range(201)], line, label=scheme)
+    for share in (0.75, 1.25):
+        axes.axvline(share, color="grey", linewidth=0.8, linestyle=":")
+    axes.set_xlim(0, 2.5)
+    axes.set_xlabel("rate over fair share")
+    axes.set_ylabel("share of samples (10 ms)")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
     figure.savefig(file, metadata={"Software": None})
