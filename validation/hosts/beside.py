@@ -1,7 +1,7 @@
 """Who stands beside the simulator, under which profile, and what is kept of their runs."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -137,6 +137,7 @@ def tried(peer: Peer, each: Difference, before: Kept | None, *, anew: bool) -> K
     found = {}
     for name in each.patterns:
         pattern = named(name)
+        pattern = replace(pattern, buffer=each.buffer or pattern.buffer)
         if anew or before is None or name not in before:
             runs = sorted((peer.run(pattern, *each.theirs) for _ in range(peer.repeats)), key=_fct)
             theirs = _times(runs)

@@ -25,7 +25,7 @@ validation/hosts/page.py. -->
 One flow from one host to another, and each time the same of its packets are lost, marked or held
 up: by a kernel's TCP, by ns-3's and by ns-2's, and here under the [profile](hosts.md) of each.
 Completion times (from the SYN to the arrival of the last byte) agree if they are within
-{tolerance:.0%}; where they are not, an experiment says why, or they are named as open.
+{tolerance:.0%}; where they are not, an experiment says why.
 
 **Repeat it** with `make setup-peers` (as root, once) and, as root,
 `.venv/bin/python validation/hosts_evidence.py kernel ns-3 ns-2-sack ns-2-fulltcp`, some minutes.
@@ -113,8 +113,6 @@ def _section(peer: str, found: Found) -> str:
     said = [each for each in differences.DIFFERENCES if each.peer == peer]
     for i, each in enumerate(said, 1):
         body += f"\n{i}. {each.why}\n\n{_experiment(each, found)}\n"
-    for one in differences.open_ones(peer):
-        body += f"\nOpen ({', '.join(one.patterns)}): {one.what}\n"
     return body
 
 
@@ -128,7 +126,6 @@ def _table(peer: str, found: Found) -> str:
         ours, pattern = found["ours"][name], named(name)
         why = differences.explains(peer, name)
         mark = f" ({said.index(why) + 1})" if why else ""
-        mark = " (open)" if differences.is_open(peer, name) else mark
         rows.append(
             f"| {name} | {pattern.segments} packets: {pattern.title} "
             f"| {_times(theirs)} | {_times(ours)} "
@@ -189,8 +186,6 @@ def _off_in(peer: str, found: Found) -> Iterator[str]:
             off = _off(tried["theirs"], tried["ours"])
             if abs(off) > TOLERANCE:
                 yield f"{TITLES[peer]}: {name}: {off:+.1%} even where {why.name} is undone"
-        elif differences.is_open(peer, name):
-            continue
         elif abs(off := _off(theirs, found["ours"][name])) > TOLERANCE:
             yield f"{TITLES[peer]}: {name}: ours takes {off:+.1%}"
 

@@ -1,4 +1,5 @@
-//! A scenario file of before host profiles, with the profile that its hosts had.
+//! A scenario file of before host profiles, with the profile that its hosts had, and the keys of today
+//! in place of the one that is gone.
 
 use crate::mistake::{Mistake, Origin};
 use crate::resolve::check_names;
@@ -6,7 +7,7 @@ use crate::tree::{At, parse};
 use std::fmt::Display;
 use std::path::PathBuf;
 use switchbed_spec::Host;
-use toml_edit::{DocumentMut, Item, Table, Value, value};
+use toml_edit::{DocumentMut, Item, Key, Table, Value, value};
 
 /// The profile that stands for what hosts were before there were profiles.
 const BEFORE: &str = "switchbed-0.1";
@@ -14,8 +15,11 @@ const BEFORE: &str = "switchbed-0.1";
 /// `[host]` is written behind the first of these that there is.
 const BEFORE_IT: [&str; 3] = ["scheme", "switch", "topology"];
 
-/// The text of the scenario file called `file` with its host profile named, all else as it is;
-/// `None` where it names one.
+/// What has taken the place of a key of `[transport]`: each of these, with its value.
+const RENAMED: (&str, [&str; 2]) = ("ecn_control", ["ecn_syn", "ecn_retransmits"]);
+
+/// The text of the scenario file called `file` with its host profile named and a key of before under
+/// today's names, all else as it is; `None` where there is nothing to do.
 ///
 /// # Errors
 /// It is no scenario.
@@ -25,6 +29,13 @@ pub fn migrated(file: &str, text: &str) -> Result<Option<String>, Mistake> {
     check_names(&origin, &parse(text).map_err(|(line, why)| wrong(At::Line(line), &why))?)?;
     let mut document: DocumentMut = text.parse().map_err(|why| wrong(At::Unwritten, &why))?;
     let root = document.as_table_mut();
+    let renamed = rename(root);
+    let named = name_profile(root);
+    Ok((renamed || named).then(|| document.to_string()))
+}
+
+/// Names the profile, unless there is one.
+fn name_profile(root: &mut Table) -> bool {
     if !root.contains_key("host") {
         let mut host = Table::new();
         host.set_position(BEFORE_IT.iter().find_map(|section| last(root.get(section)?)));
@@ -35,14 +46,33 @@ pub fn migrated(file: &str, text: &str) -> Result<Option<String>, Mistake> {
         Some(Item::Table(host)) if !host.contains_key(Host::KEY.profile) => {
             host.insert(Host::KEY.profile, value(BEFORE));
             host.sort_values_by(|a, _, b, _| later(a).cmp(&later(b)));
+            true
         }
         Some(Item::Value(Value::InlineTable(host))) if !host.contains_key(Host::KEY.profile) => {
             host.insert(Host::KEY.profile, BEFORE.into());
             host.sort_values_by(|a, _, b, _| later(a).cmp(&later(b)));
+            true
         }
-        _ => return Ok(None),
+        _ => false,
     }
-    Ok(Some(document.to_string()))
+}
+
+/// Gives a key its names of today, at its place.
+fn rename(root: &mut Table) -> bool {
+    let (old, new) = RENAMED;
+    let transport = root.get_mut("transport").and_then(Item::as_table_like_mut);
+    let Some(transport) = transport.filter(|table| table.contains_key(old)) else { return false };
+    let keys: Vec<String> = transport.iter().map(|(key, _)| key.to_owned()).collect();
+    for key in keys {
+        let formatted = transport.key(&key).cloned();
+        let (Some(formatted), Some(item)) = (formatted, transport.remove(&key)) else { continue };
+        let decorated = |name: &str| Key::new(name).with_leaf_decor(formatted.leaf_decor().clone());
+        let names = if key == old { new.map(decorated).to_vec() } else { vec![formatted.clone()] };
+        for name in names {
+            transport.entry_format(&name).or_insert(item.clone());
+        }
+    }
+    true
 }
 
 /// Where the last table of a section is.
@@ -69,6 +99,16 @@ mod tests {
                  profile = \"switchbed-0.1\"\n\n[run]\nseed = 1\n",
             ),
             ("host.nic = 'fifo'\n", "host.profile = \"switchbed-0.1\"\nhost.nic = 'fifo'\n"),
+            (
+                "[transport]\necn = true\n# As RFC 8257 has it.\necn_control = true # all\nrto_min = '5ms'\n\n[host]\n",
+                "[transport]\necn = true\n# As RFC 8257 has it.\necn_syn = true # all\n\
+                 # As RFC 8257 has it.\necn_retransmits = true # all\nrto_min = '5ms'\n\n[host]\n\
+                 profile = \"switchbed-0.1\"\n",
+            ),
+            (
+                "host.profile = 'ns-3'\ntransport = { ecn_control = false, ecn = true }\n",
+                "host.profile = 'ns-3'\ntransport = { ecn_syn = false, ecn_retransmits = false, ecn = true }\n",
+            ),
             ("host = { nic = 'fifo' }\n", "host = { profile = \"switchbed-0.1\", nic = 'fifo' }\n"),
         ] {
             assert_eq!(migrated("f.toml", before).unwrap().as_deref(), Some(after));

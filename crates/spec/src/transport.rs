@@ -25,6 +25,10 @@ params! {
         initial_ssthresh: u32 as Packets, follows;
         /// The receiver's window, in packets (about Linux's largest).
         receive_window: u32 as Packets;
+        /// Window that a receiver offers at first, in packets; it opens from there as Linux's does,
+        /// ahead of what arrives in a round trip, up to receive_window (tcp_moderate_rcvbuf), and
+        /// each packet that opens it is acknowledged at once. Default: receive_window, from the start.
+        initial_receive_window: u32 as Packets, follows receive_window;
         /// Unacknowledged data that a sender's socket holds at most (Linux: 4 MiB, the most of
         /// tcp_wmem). Default: no limit.
         send_buffer: Option<Bytes>;
@@ -101,6 +105,9 @@ params! {
         /// SACKed (Linux up to 4.14). rack: what was sent before something that has arrived, a round
         /// trip and a wait for reordering ago (RFC 8985, Linux since 4.18); retransmissions too.
         loss_detection: LossDetection;
+        /// In a repair by SACK with dupthresh or fack, what counts as lost is taken to be in flight
+        /// until its retransmission has arrived (ns-2's pipe); else it is not (RFC 6675).
+        lost_in_flight: bool;
         /// Two round trips without an ACK bring a probe, new data or the last segment again, before
         /// the retransmission timeout (RFC 8985, section 7; Linux since 3.10).
         tail_loss_probe: bool;

@@ -33,6 +33,8 @@ class Tcp:
     initial_window: int
     receive_window: int
     """In packets."""
+    initial_receive_window: int
+    """Likewise; from less the kernel tunes its buffer."""
     mss: int
     timestamps: bool
     sack: bool
@@ -50,7 +52,7 @@ def configure(namespaces: Sequence[str], interfaces: Sequence[str], tcp: Tcp) ->
     for host, (netns, interface) in enumerate(zip(namespaces, interfaces, strict=True)):
         system.run(["ip", "netns", "exec", netns, "sh", "-e"], text=_sysctls(tcp))
         route = f"route replace {NETWORK}.0.0/16 dev {interface} initcwnd {tcp.initial_window} "
-        route += f"initrwnd {tcp.receive_window} window {tcp.receive_window * tcp.mss}"
+        route += f"initrwnd {tcp.initial_receive_window} window {tcp.receive_window * tcp.mss}"
         if tcp.ack_each:
             route += " quickack 1"
         if tcp.rto_min_ms < LINUX_RTO_MIN_MS:
@@ -72,6 +74,8 @@ LINUX_RTO_MIN_MS = 200
 MEMORY = 1.52
 """What packets of 1500 bytes take in a receiver's memory, over their payload. The window that is
 left is what the kernel holds a sender to; the route's it leaves behind."""
+LINUX_RMEM = 131072
+"""A receiver's memory at first, where it tunes itself: tcp_rmem's default."""
 TICK_MS = 4
 
 
@@ -79,6 +83,8 @@ def _sysctls(tcp: Tcp) -> str:
     window = tcp.receive_window * tcp.mss
     # And one more, as the kernel rounds down.
     received = round((window + tcp.mss) * MEMORY)
+    tuned = tcp.initial_receive_window < tcp.receive_window
+    at_first = min(LINUX_RMEM, received) if tuned else received
     values = {
         "net/ipv4/tcp_congestion_control": tcp.congestion_control,
         "net/ipv4/tcp_ecn": int(tcp.ecn),
@@ -86,7 +92,7 @@ def _sysctls(tcp: Tcp) -> str:
         "net/ipv4/tcp_slow_start_after_idle": int(tcp.restart_after_idle),
         "net/ipv4/tcp_timestamps": int(tcp.timestamps),
         "net/ipv4/tcp_sack": int(tcp.sack),
-        "net/ipv4/tcp_rmem": f"4096 {received} {received}",
+        "net/ipv4/tcp_rmem": f"4096 {at_first} {received}",
         "net/ipv4/tcp_wmem": f"4096 16384 {4 * window}",
         "net/ipv6/conf/all/disable_ipv6": 1,
     }

@@ -147,6 +147,8 @@ def _setup(request: Request, plan: Plan) -> Setup:
     scenario["measure"] |= {"queues": "all"}
     scenario["measure"].setdefault("series_every", SERIES)
     scenario["transport"]["rto_initial"] = LINUX_RTO_INITIAL
+    # A TAP interface joins no packets on their way up.
+    scenario["host"]["merge_packets"] = 1
     # A resolved scenario names files from here.
     result = Scenario(scenario, name=str(file)).run()
     summary = result.summary()
@@ -274,6 +276,7 @@ def _tcp(setup: Setup) -> hosts.Tcp:
         mtu=size_bytes(setup.scenario["host"]["mtu"]),
         initial_window=int(transport["initial_window"]),
         receive_window=int(transport["receive_window"]),
+        initial_receive_window=int(transport["initial_receive_window"]),
         mss=mss,
         timestamps=size_bytes(transport["header"]) >= HEADER_WITH_TIMESTAMPS,
         sack=transport["sack_blocks"] > 0,

@@ -5,7 +5,12 @@ pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
     ("congestion control", &["transport.kind"], ""),
     (
         "loss detection and recovery",
-        &["transport.loss_detection", "transport.sack_blocks", "transport.timer_slack"],
+        &[
+            "transport.loss_detection",
+            "transport.lost_in_flight",
+            "transport.sack_blocks",
+            "transport.timer_slack",
+        ],
         "RFC 6675, FACK or RACK (without DSACK) with SACK blocks, NewReno (RFC 6582) without",
     ),
     ("tail loss probe", &["transport.tail_loss_probe", "transport.timer_slack"], "without DSACK"),
@@ -61,8 +66,8 @@ pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
     ("idle restart", &["transport.restart"], ""),
     (
         "socket buffers",
-        &["transport.receive_window", "transport.send_buffer"],
-        "fixed: Linux's auto-tuning keeps ahead of slow start",
+        &["transport.receive_window", "transport.initial_receive_window", "transport.send_buffer"],
+        "a sender's is twice its window when it tunes itself, so only its most counts",
     ),
     (
         "TCP small queues",

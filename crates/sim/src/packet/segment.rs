@@ -17,7 +17,7 @@ pub struct Segment {
     /// The first `sacks` are what the receiver holds beyond `offset` (RFC 2018), the
     /// block that changed last first.
     pub sack: [SackBlock; MAX_SACKS],
-    /// Payload in bytes.
+    /// Data: payload in bytes. ACK: the receive window in bytes, where that opens.
     pub len: u32,
     /// What it is.
     pub flags: Flags,
@@ -85,6 +85,11 @@ impl Segment {
     /// An acknowledgement without SACK blocks.
     pub const fn ack(offset: u64, flags: Flags, echo: Time) -> Segment {
         Segment::data(offset, 0, flags.with(Flags::ACK), echo)
+    }
+
+    /// Bytes of payload.
+    pub fn payload(&self) -> u32 {
+        if self.flags.contains(Flags::ACK) { 0 } else { self.len }
     }
 
     /// Its SACK blocks.

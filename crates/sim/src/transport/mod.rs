@@ -17,6 +17,7 @@ use tcp::Counters;
 
 /// A transport's settings, one copy for all hosts.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one for all hosts")]
 pub enum Settings {
     /// TCP's.
     Tcp(tcp::Config),

@@ -55,6 +55,25 @@ fn sack_sends_all_that_is_missing_in_one_round_trip() {
 }
 
 #[test]
+fn what_is_lost_is_in_flight_or_not_as_the_setting_says() {
+    // Twenty in flight, packets 0 and 5 lost: 18 duplicates, of which the third begins the recovery, and
+    // the seventh proves packet 5 lost. After the kth, 22 - k are out, one of them sent again; without
+    // what is lost that is 9 at the twelfth, and with it 9 at the fourteenth.
+    let sent = |lost_in_flight| {
+        let settings = Transport { initial_window: 20, lost_in_flight, ..transport() };
+        let mut pipe = Pipe::new(&settings).dropping(&[0, 5]);
+        pipe.write(60);
+        pipe.run_until(round_trips(1));
+        let sent: Vec<_> = pipe.sent[20..].iter().map(|s| s.1.offset / MSS).collect();
+        pipe.run();
+        pipe.assert_delivered(60);
+        sent
+    };
+    assert_eq!(sent(false), [20, 21, 0, 5, 22, 23, 24, 25, 26, 27]);
+    assert_eq!(sent(true), [20, 21, 0, 5, 22, 23, 24, 25]);
+}
+
+#[test]
 fn recovery_sends_when_the_pipe_is_below_the_halved_window() {
     // Twenty in flight, the first lost: 19 duplicates. The first two let new data out
     // (limited transmit), the third the missing packet. 22 less k are in flight after the

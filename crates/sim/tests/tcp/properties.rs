@@ -48,6 +48,7 @@ fn beyond_rfc_5681(transport: Transport, pick: [usize; 7]) -> Transport {
             [pick[4] % 3],
         quick_acks: [0, 2, 16][pick[5] % 3],
         ack_short: pick[6] % 2 == 1,
+        initial_receive_window: [transport.receive_window, 1, 5][pick[6] % 3],
         ..transport
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pipe::*;
 use switchbed_qdisc::units::{Span, Time};
-use switchbed_sim::tcp::{Config, Flags, Receiver, Segment};
+use switchbed_sim::tcp::{Config, Flags, Receiver, Segment, Sender};
 use switchbed_spec::transport::*;
 
 /// A receiver, its settings and its clock.
@@ -289,4 +289,66 @@ fn a_syn_is_answered_each_time_and_its_mark_means_nothing() {
         assert_eq!(b.receiver.poll_transmit(&b.config, b.now), None);
     }
     assert_eq!(b.get(0), [(1, vec![], false, 1)]);
+}
+
+/// A window of 45 packets that opens, 65,700 bytes: that is more than the buffer's first 64 KiB, so it
+/// stands until a round trip has brought more than ten packets.
+#[test]
+fn a_window_that_opens_follows_what_a_round_trip_brings() {
+    let windows = Transport { receive_window: 4096, initial_receive_window: 45, ..quick() };
+    let settings = Transport { quick_acks: 100, ..windows };
+    let config = Config::new(&settings).unwrap();
+    let mut receiver = Receiver::new();
+    let mut now = Time::ZERO;
+    // All data takes 30 us there; the handshake's round trip was 100 us.
+    let mut get = |at_us: u64, segment: Segment| {
+        now = Time::ZERO + Span::from_us(at_us);
+        receiver.on_segment(&config, &segment, false, now);
+        let ack = receiver.poll_transmit(&config, now).expect("quick");
+        (ack.len, config.wire_bytes(&ack))
+    };
+    let us = |us| Time::ZERO + Span::from_us(us);
+    let syn = Segment::data(0, 0, Flags::SYN, us(0));
+    assert_eq!(get(0, syn), (45 * 1460, 40), "an ACK's window takes no room on the wire");
+    let data = |n: u64, at: u64| Segment::data(n * MSS, MSS as u32, Flags::NONE, us(at - 30));
+    for n in 0..10 {
+        assert_eq!(get(100 + n, data(n, 100 + n)).0, 45 * 1460);
+    }
+    // The round trip began with the first packet, at 100 us, and ends at 200 us: eleven packets,
+    // 16,060 bytes of which 1,460 are more than 14,600. 2 * 16,060 + 16 * 1,460 = 55,480 and twice
+    // 55,480 / 10 more are 66,576 bytes; two packets more than the window would be 68,620.
+    assert_eq!(get(200, data(10, 200)).0, 66_576);
+    assert_eq!(get(201, data(11, 201)).0, 66_576);
+    // The next brings 22 packets by 300 us: 32,120 bytes, 16,060 more: 87,600, and twice that more.
+    for n in 12..32 {
+        assert_eq!(get(202 + n, data(n, 202 + n)).0, 66_576);
+    }
+    for (n, window) in [(32, 69_496), (33, 72_416), (34, 75_336)] {
+        assert_eq!(get(268 + n, data(n, 268 + n)).0, window);
+    }
+    // Out of order, too; what has been offered once stays so where a hole holds the ACK back.
+    assert_eq!(get(303, data(36, 303)).0, 78_256);
+}
+
+#[test]
+fn a_sender_keeps_to_the_window_that_is_offered() {
+    let settings = Transport { initial_receive_window: 4, ..transport() };
+    let config = Config::new(&settings).unwrap();
+    let (now, mut sender) = (Time::ZERO, Sender::established(&config));
+    sender.write(20 * MSS);
+    let sent =
+        |sender: &mut Sender| std::iter::from_fn(|| sender.poll_transmit(&config, now)).count();
+    assert_eq!(sent(&mut sender), 4);
+    let mut ack = Segment::ack(2 * MSS, Flags::NONE, now);
+    ack.len = 4 * MSS as u32;
+    sender.on_segment(&config, &ack, now);
+    assert_eq!(sent(&mut sender), 2);
+    // A window that has shrunk takes nothing back.
+    (ack.offset, ack.len) = (3 * MSS, MSS as u32);
+    sender.on_segment(&config, &ack, now);
+    assert_eq!(sent(&mut sender), 0);
+    (ack.offset, ack.len) = (6 * MSS, 100 * MSS as u32);
+    sender.on_segment(&config, &ack, now);
+    // Three ACKs have opened the congestion window to 13.
+    assert_eq!(sent(&mut sender), 13);
 }

@@ -20,6 +20,9 @@ pub struct Config {
     pub(super) receive_bytes: u64,
     /// Windows and thresholds are in packets.
     pub(super) receive_window: f64,
+    /// What a receiver offers at first, in bytes, if it opens its window from there.
+    pub(super) initial_receive_bytes: u32,
+    pub(super) opens: bool,
     pub(super) initial_window: f64,
     pub(super) initial_ssthresh: f64,
     pub(super) rto_initial: Span,
@@ -57,6 +60,7 @@ pub struct Config {
     pub(super) cut_to_whole: bool,
     pub(super) reduction: Reduction,
     pub(super) loss_detection: LossDetection,
+    pub(super) lost_in_flight: bool,
     pub(super) tail_loss_probe: bool,
     pub(super) timer_slack: Span,
     pub(super) limited_transmit: bool,
@@ -119,6 +123,9 @@ impl Config {
         let about = t.control.about();
         let receive_bytes = t.receive_window as u64 * t.mss.get();
         let receive_bytes = receive_bytes.min(t.send_buffer.map_or(u64::MAX, Bytes::get));
+        let opens = t.initial_receive_window < t.receive_window;
+        let at_first = t.initial_receive_window.min(t.receive_window);
+        let initial_receive_bytes = at_first * t.mss.get() as u32;
         let hystart = match t.control {
             CongestionControl::Cubic(_) => t.hystart,
             _ if t.hystart == Hystart::Linux => Hystart::Off,
@@ -129,6 +136,8 @@ impl Config {
             header: t.header.get() as u32,
             receive_bytes,
             receive_window: t.receive_window as f64,
+            initial_receive_bytes,
+            opens,
             initial_window: t.initial_window as f64,
             initial_ssthresh: t.initial_ssthresh as f64,
             rto_initial: t.rto_initial,
@@ -139,7 +148,7 @@ impl Config {
             ack_every: t.ack_every,
             quick_acks: t.quick_acks,
             ack_short: t.ack_short,
-            paced_acks: t.quick_acks > 0 || t.ack_short || t.ack_delay_max > t.ack_delay,
+            paced_acks: opens || t.quick_acks > 0 || t.ack_short || t.ack_delay_max > t.ack_delay,
             // Three leave no room for accurate ECN's option beside timestamps.
             sack_blocks: match about.scalable && t.ecn && t.accecn_option {
                 true => t.sack_blocks.min(2),
@@ -168,6 +177,7 @@ impl Config {
             cut_to_whole: t.cut == WindowCut::WholePackets,
             reduction: t.reduction,
             loss_detection: t.loss_detection,
+            lost_in_flight: t.lost_in_flight,
             tail_loss_probe: t.tail_loss_probe,
             timer_slack: t.timer_slack,
             limited_transmit: t.limited_transmit,
@@ -238,7 +248,7 @@ impl Config {
     pub fn wire_bytes(&self, segment: &Segment) -> u32 {
         let option = if segment.sacks == 0 { 0 } else { 2 + 8 * u32::from(segment.sacks) };
         let counts = self.accurate_option && segment.flags.contains(Flags::ACK);
-        segment.len + self.header + option + if counts { accurate::OPTION_BYTES } else { 0 }
+        segment.payload() + self.header + option + if counts { accurate::OPTION_BYTES } else { 0 }
     }
 
     /// Whether a segment may be marked instead of dropped.

@@ -33,6 +33,8 @@ pub(super) struct Extras {
     pub(super) delivered: u64,
     /// Those of them that the last ACK told first.
     pub(super) newly: u64,
+    /// The receiver takes all before, where it opens its window.
+    pub(super) offered: u64,
     /// The window is on its way down.
     pub(super) reduction: Option<Reduction>,
     /// What accurate ECN has told.
@@ -57,15 +59,30 @@ impl Extras {
         let any = config.lso_max > 0
             || config.accurate
             || config.shapes
+            || config.opens
             || Growth::needed(config)
             || config.reduction != transport::Reduction::AtOnce
             || config.early_retransmit != transport::EarlyRetransmit::Off
             || config.logs();
-        any.then(Box::default)
+        let offered = config.initial_receive_bytes.into();
+        any.then(|| Box::new(Extras { offered, ..Extras::default() }))
     }
 }
 
 impl Sender {
+    /// Whether the receiver takes what ends at `end`.
+    pub(super) fn takes(&self, config: &Config, end: u64) -> bool {
+        let opened = || self.extras.as_ref().is_none_or(|extras| end <= extras.offered);
+        end - self.una <= config.receive_bytes && (!config.opens || opened())
+    }
+
+    /// An ACK tells what the receiver takes.
+    pub(super) fn note_offer(&mut self, config: &Config, ack: &Segment) {
+        if let (true, Some(extras)) = (config.opens, &mut self.extras) {
+            extras.offered = extras.offered.max(ack.offset + u64::from(ack.len));
+        }
+    }
+
     /// A segment goes out.
     pub(super) fn note_sent(&mut self, config: &Config, segment: &Segment, now: Time) {
         let Some(extras) = &mut self.extras else { return };

@@ -154,7 +154,10 @@ impl Loss {
             return out.saturating_sub(self.sacked.bytes_below(next) + self.left);
         }
         // Those taken for lost are no longer in the network, those sent again are there once more.
-        let lost = self.missing(una, self.lost_below(config).max(una));
+        let lost = match config.lost_in_flight {
+            false => self.missing(una, self.lost_below(config).max(una)),
+            true => 0,
+        };
         out - self.sacked.bytes_below(next) - lost + self.missing(una, self.high_rxt)
     }
 

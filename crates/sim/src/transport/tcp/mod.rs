@@ -27,6 +27,7 @@
 //! | `rtt` | RFC 6298's estimate and timeout |
 //! | `receiver` | the receiving half: order, delayed ACKs, SACK blocks, ECN echo |
 //! | `pace` | when it acknowledges, as Linux does |
+//! | `opening` | how it opens its window, as Linux does |
 //! | `accurate` | accurate ECN's counters (RFC 9768) |
 //! | `ranges` | sets of stream bytes |
 //!
@@ -42,6 +43,7 @@ mod extras;
 mod growth;
 mod loss;
 mod lso;
+mod opening;
 mod outlet;
 mod pace;
 mod probe;

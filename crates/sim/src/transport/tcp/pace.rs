@@ -4,6 +4,7 @@
 //! `tcp_send_delayed_ack`).
 
 use super::Config;
+use super::opening::Opening;
 use switchbed_qdisc::units::{Span, Time};
 
 /// What a receiver remembers for that.
@@ -21,12 +22,15 @@ pub(super) struct Pace {
     rtt: Option<Span>,
     /// All before has been acknowledged.
     acked: u64,
+    /// The receive window, where it opens.
+    opening: Option<Opening>,
 }
 
 impl Pace {
-    pub(super) fn new() -> Pace {
+    pub(super) fn new(config: &Config) -> Pace {
         let (last, delay) = (Time::ZERO, Span::ZERO);
-        Pace { quick: 0, delay, last, opened: None, rtt: None, acked: 0 }
+        let opening = config.opens.then(|| Opening::new(config));
+        Pace { quick: 0, delay, last, opened: None, rtt: None, acked: 0, opening }
     }
 
     /// A SYN came.
@@ -56,6 +60,19 @@ impl Pace {
             }
         }
         self.last = now;
+    }
+
+    /// The same data, `len` bytes sent at `sent`, may open the window; all up to `next` has come.
+    pub(super) fn open(&mut self, config: &Config, next: u64, len: u32, sent: Time, now: Time) {
+        let Some(opening) = &mut self.opening else { return };
+        if opening.came(config, next, len, sent, self.rtt, now) {
+            self.hurry(1);
+        }
+    }
+
+    /// The window that an ACK up to `next` offers; zero where it does not open.
+    pub(super) fn offered(&mut self, next: u64) -> u32 {
+        self.opening.as_mut().map_or(0, |opening| opening.offered(next))
     }
 
     /// So many ACKs at least go out at once.

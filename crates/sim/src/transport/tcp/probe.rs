@@ -55,7 +55,7 @@ impl Sender {
             self.loss = None;
         }
         let new = self.unsent().min(config.mss as u64);
-        let again = new == 0 || self.nxt + new - self.una > config.receive_bytes;
+        let again = new == 0 || !self.takes(config, self.nxt + new);
         let segment = if again {
             let (start, len) = self.extras.as_ref()?.log.last()?;
             self.send_again(config, start, len, now)

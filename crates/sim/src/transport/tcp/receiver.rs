@@ -85,7 +85,7 @@ impl Receiver {
             (self.syn_ack, self.echo) = (true, segment.stamp);
             self.ece = config.accurate && ce;
             if config.paced_acks {
-                self.pace().opened(now);
+                self.pace(config).opened(now);
             }
             return;
         }
@@ -124,10 +124,11 @@ impl Receiver {
             return None;
         }
         (self.ack_now, self.unacked, self.deadline) = (false, 0, Time::NEVER);
+        let mut ack = Segment::ack(self.next, self.echoed(config, self.ece), self.echo);
         if let Some(pace) = &mut self.pace {
             pace.sent(config, self.next);
+            ack = self.offering(ack);
         }
-        let mut ack = Segment::ack(self.next, self.echoed(config, self.ece), self.echo);
         if let Some(beyond) = &self.beyond {
             beyond.report(&mut ack, config.sack_blocks as usize);
         }
@@ -145,16 +146,17 @@ impl Receiver {
         }
     }
 
-    fn pace(&mut self) -> &mut Pace {
-        self.pace.get_or_insert_with(|| Box::new(Pace::new()))
+    fn pace(&mut self, config: &Config) -> &mut Pace {
+        self.pace.get_or_insert_with(|| Box::new(Pace::new(config)))
     }
 
     /// Data came, and `pace` says when it is acknowledged.
     #[cold]
     fn pace_acks(&mut self, config: &Config, segment: &Segment, now: Time) {
         let (next, deadline) = (self.next, self.deadline);
-        let pace = self.pace();
+        let pace = self.pace(config);
         pace.came(config, now);
+        pace.open(config, next, segment.len, segment.stamp, now);
         let short = config.ack_short && segment.len < config.mss;
         if short || pace.at_once(config, next) {
             self.ack_now = true;
@@ -175,7 +177,7 @@ impl Receiver {
             if config.paced_acks {
                 // A sender's window may be small: Linux hurries for the first mark and for CWR.
                 if ce && !self.ece {
-                    self.pace().hurry(2);
+                    self.pace(config).hurry(2);
                 }
                 self.ack_now |= segment.flags.contains(Flags::CWR);
             }
@@ -216,11 +218,17 @@ impl Receiver {
                 true => accurate::syn_ack(config, self.ece),
                 false => Flags::SYN.with_if(Flags::ECE, config.ecn),
             };
-            return Some(Segment::ack(self.next, flags, self.echo));
+            return Some(self.offering(Segment::ack(self.next, flags, self.echo)));
         }
         let ack = Segment::ack(self.owed_ack, self.echoed(config, !self.ece), self.owed_echo);
         self.owed_ack = NOTHING;
-        Some(ack)
+        Some(self.offering(ack))
+    }
+
+    /// An ACK with its window.
+    fn offering(&mut self, mut ack: Segment) -> Segment {
+        ack.len = self.pace.as_mut().map_or(0, |pace| pace.offered(ack.offset));
+        ack
     }
 
     /// A segment that is not the next one, or comes while some are missing.
@@ -233,7 +241,7 @@ impl Receiver {
             return;
         }
         if end <= self.next && config.paced_acks {
-            self.pace().repeated(config);
+            self.pace(config).repeated(config);
         }
         self.next = self.next.max(end);
         if let Some(beyond) = &mut self.beyond {

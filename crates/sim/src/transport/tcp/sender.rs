@@ -113,11 +113,13 @@ impl Sender {
 
     /// An open connection that was used just before the clock started.
     pub fn warm(config: &Config, warm: &Warm) -> Sender {
-        Sender {
-            window: Window::new(config, warm.cwnd),
-            rtt: Rtt::of(warm.srtt),
-            ..Sender::established(config)
+        let mut sender = Sender::established(config);
+        (sender.window, sender.rtt) = (Window::new(config, warm.cwnd), Rtt::of(warm.srtt));
+        if let Some(extras) = &mut sender.extras {
+            // Its receiver's window has opened by now.
+            extras.offered = config.receive_bytes;
         }
+        sender
     }
 
     /// The application appends `bytes` to the stream.
@@ -229,6 +231,7 @@ impl Sender {
         let ece = marked > 0;
         self.window.count(config, Acked { bytes, marked, end, sent, now, rtt });
         if self.extras.is_some() {
+            self.note_offer(config, ack);
             self.log_arrivals(config, ack, now);
             self.judge_probe(config, false);
         }
@@ -323,8 +326,8 @@ impl Sender {
             return None;
         }
         let len = self.unsent().min(config.mss as u64);
-        let fits = in_flight + len <= self.window.bytes(config)
-            && self.nxt + len - self.una <= config.receive_bytes;
+        let fits =
+            in_flight + len <= self.window.bytes(config) && self.takes(config, self.nxt + len);
         if len == 0 || !fits {
             return None;
         }
@@ -429,6 +432,7 @@ impl Sender {
     /// An ACK of nothing new.
     #[cold]
     fn on_duplicate(&mut self, config: &Config, ack: &Segment, now: Time) {
+        self.note_offer(config, ack);
         self.judge_probe(config, ack.offset == self.una && ack.sacks == 0);
         if self.una == self.sent || ack.flags.contains(Flags::SYN) {
             return;
@@ -501,6 +505,7 @@ impl Sender {
         if let Some(extras) = &mut self.extras {
             extras.growth.opened(self.counters.timeouts);
         }
+        self.note_offer(config, ack);
         self.backoff = 0;
         self.state = State::Established;
         self.deadline = Time::NEVER;

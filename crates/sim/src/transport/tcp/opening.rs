@@ -1,0 +1,96 @@
+//! How a receiver opens its window where its buffer tunes itself, as Linux's does: by two packets for
+//! each that arrives (`tcp_grow_window`), as far as the buffer allows, and that follows what the
+//! application, which reads at once, has read in a round trip (`tcp_rcv_space_adjust` since 4.10;
+//! Linux 2.6 and 3 grow in steps of 1.5 and 2).
+
+use super::Config;
+use switchbed_qdisc::units::{Span, Time};
+
+/// What the buffer allows at first: half of 128 KiB, the middle of Linux's tcp_rmem.
+const FIRST: u64 = 64 << 10;
+/// Smaller segments do not open the window (`tcp_event_data_recv`).
+const LEAST: u32 = 128;
+/// A round trip's first bytes to be compared with: Linux's TCP_INIT_CWND, in packets.
+const INITIAL: u64 = 10;
+
+/// A receive window that opens; in bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Opening {
+    /// The window.
+    window: u64,
+    /// What the buffer allows.
+    most: u64,
+    /// The highest byte that has been offered; an offer is not taken back.
+    edge: u64,
+    /// What was read in the greatest round trip so far.
+    read: u64,
+    /// Where the round trip began, and when.
+    from: u64,
+    since: Time,
+    /// The round trip as the receiver sees it, smoothed; zero before the first data.
+    rtt: Span,
+    /// What an ACK's way there is of it: as in the handshake, or as long as the first data's.
+    back: Span,
+}
+
+impl Opening {
+    pub(super) fn new(config: &Config) -> Opening {
+        let window = u64::from(config.initial_receive_bytes);
+        let (zero, most) = (Span::ZERO, window.max(FIRST).min(config.receive_bytes));
+        let read = window.min(INITIAL * u64::from(config.mss));
+        Opening { window, most, edge: 0, read, from: 0, since: Time::ZERO, rtt: zero, back: zero }
+    }
+
+    /// Data of `len` bytes that was sent at `sent` came, and all up to `next` has been read; answers
+    /// whether the window opened.
+    pub(super) fn came(
+        &mut self,
+        config: &Config,
+        next: u64,
+        len: u32,
+        sent: Time,
+        handshake: Option<Span>,
+        now: Time,
+    ) -> bool {
+        self.sample(now.since(sent), handshake, now);
+        self.adjust(config, next, now);
+        let room = self.most.saturating_sub(self.window);
+        if len < LEAST || room == 0 {
+            return false;
+        }
+        self.window += room.min(2 * u64::from(len.max(config.mss)));
+        true
+    }
+
+    /// The receiver's view of the round trip, where data took `there`.
+    fn sample(&mut self, there: Span, handshake: Option<Span>, now: Time) {
+        if self.rtt == Span::ZERO {
+            self.back = handshake.map_or(there, |whole| whole.max(there) - there);
+            (self.rtt, self.since) = (there + self.back, now);
+        } else {
+            self.rtt = self.rtt - self.rtt / 8 + (there + self.back) / 8;
+        }
+    }
+
+    /// At the end of a round trip in which more than ever was read, the buffer grows.
+    fn adjust(&mut self, config: &Config, next: u64, now: Time) {
+        if now.since(self.since) < self.rtt {
+            return;
+        }
+        let read = next - self.from;
+        if read > self.read {
+            let twice = 2 * read + 16 * u64::from(config.mss);
+            let grown = u128::from(twice) * u128::from(read - self.read) / u128::from(self.read);
+            let wanted = u128::from(twice) + 2 * grown;
+            self.most = self.most.max(wanted.min(config.receive_bytes.into()) as u64);
+            self.read = read;
+        }
+        (self.from, self.since) = (next, now);
+    }
+
+    /// What an ACK of all before `next` offers beyond that.
+    pub(super) fn offered(&mut self, next: u64) -> u32 {
+        self.edge = self.edge.max(next + self.window);
+        (self.edge - next) as u32
+    }
+}
