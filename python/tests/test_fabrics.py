@@ -14,7 +14,15 @@ from switchbed import _native
 from switchbed._native import Mistake
 from switchbed.papers.commands import fabrics
 from switchbed.papers.fabrics import experiment, page, picture
-from switchbed.papers.fabrics.cells import CELLS, FABRICS, WORKLOADS, Cell
+from switchbed.papers.fabrics.cells import (
+    CELLS,
+    FABRICS,
+    LINUX,
+    LINUX_FABRICS,
+    LOADS,
+    WORKLOADS,
+    Cell,
+)
 from switchbed.papers.fabrics.front import LARGE, SMALL, Standing
 
 PLAIN = CELLS[0]
@@ -80,7 +88,7 @@ def test_one_seed_tells_nothing() -> None:
 
 def scenarios() -> list[dict[str, Any]]:
     """A resolved one for each scheme of each fabric."""
-    cells = [Cell(fabric, "web-search", "plain") for fabric in FABRICS]
+    cells = [Cell(fabric, "web-search", "plain") for fabric in (*FABRICS, *LINUX_FABRICS)]
     return [json.loads(plan.scenario) for cell in cells for plan in cell.scenario().plans]
 
 
@@ -95,6 +103,16 @@ def test_the_page_says_which_schemes_it_has() -> None:
         named = [json.loads(plan.scenario)["scheme"]["name"] for plan in plans]
         assert list(dict.fromkeys(named)) == has
         assert known.issuperset(named)
+
+
+def test_linux_hosts_meet_every_scheme_at_every_load() -> None:
+    known = {scheme["name"] for scheme in json.loads(_native.schemes())} - {"python"}
+    for cell in LINUX:
+        plans = [json.loads(plan.scenario) for plan in cell.scenario(100).plans]
+        assert {plan["scheme"]["name"] for plan in plans} == known
+        assert {plan["traffic"][0]["load"] for plan in plans} == {float(cell.load)}
+        assert plans[0]["host"]["profile"] == "linux-6.x"
+    assert {cell.load for cell in LINUX} == set(LOADS)
 
 
 def test_thresholds_follow_the_rule() -> None:
@@ -112,7 +130,7 @@ def test_thresholds_follow_the_rule() -> None:
         k1 = next(
             (params[key] for key in ("k1", "threshold", "kmax", "q_ref") if key in params), ""
         )
-        if isinstance(k1, str) and k1:
+        if isinstance(k1, str) and k1 and scenario["scheme"]["name"] != "tcn":
             assert _native.size_bytes(k1) == pytest.approx(share * bdp, abs=750)
         if "k2" in params:
             k2 = 5 / 4 * _native.size_bytes(k1) + bdp / 4

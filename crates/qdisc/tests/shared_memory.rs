@@ -114,7 +114,7 @@ fn the_longest_queue_makes_room() {
 fn one_packet_may_displace_many() {
     for p in [0, 1] {
         let mut switch = Switch::new((2, 2), 10_000, Lqd::new);
-        (0..100).for_each(|_| assert_eq!(switch.arrive(Time::ZERO, 0, 0, 100).0, true));
+        (0..100).for_each(|_| assert!(switch.arrive(Time::ZERO, 0, 0, 100).0));
         assert_eq!(switch.arrive(Time::ZERO, p, 1, PACKET), (true, vec![(0, 100); 15]));
         assert_eq!(switch.pool.used, Bytes::new(10_000));
     }

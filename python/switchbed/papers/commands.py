@@ -41,14 +41,25 @@ def demo(out: Path) -> None:
 @click.option(
     "--commit", is_flag=True, help="Make it the committed results; write docs/fabrics.md."
 )
+@click.option(
+    "--linux",
+    is_flag=True,
+    help="With the AQMs and hosts as Linux 6.x, loads of 0.3, 0.6 and 0.8, up to 100/400 Gbps.",
+)
 def fabrics(
-    seeds: int, flows: int | None, only: str, jobs: int | None, store: Path, commit: bool
+    seeds: int,
+    flows: int | None,
+    only: str,
+    jobs: int | None,
+    store: Path,
+    commit: bool,
+    linux: bool,
 ) -> None:
     """Run every scheme on the same fabrics and say who wins: a cell is a fabric, a workload and a
     condition. What has run is not run again."""
     from switchbed.papers.fabrics import command
 
-    command.run(seeds, flows, only, jobs, store, commit=commit)
+    command.run(seeds, flows, only, jobs, store, commit=commit, linux=linux)
 
 
 @click.command()

@@ -28,11 +28,13 @@ class Cell:
     fabric: str
     workload: str
     condition: str
+    load: str = ""
+    """Instead of the file's."""
 
     @property
     def name(self) -> str:
         """Names its results and its sweep."""
-        return f"{self.fabric}-{self.workload}-{self.condition}"
+        return "-".join(filter(None, (self.fabric, self.workload, self.condition, self.load)))
 
     @property
     def where(self) -> str:
@@ -45,9 +47,12 @@ class Cell:
         traffic = tomllib.loads(file.read_text(encoding="utf-8"))["traffic"]
         count, rounds = WORKLOADS[self.workload]
         traffic[0] |= {"sizes": self.workload, "flows": flows or count}
-        traffic[INCAST] |= {"rounds": rounds if flows is None else 1}
-        if self.condition != "incast":
-            del traffic[INCAST]
+        if self.load:
+            traffic[0] |= {"load": float(self.load)}
+        if self.condition == "incast":
+            traffic[INCAST] |= {"rounds": rounds if flows is None else 1}
+        else:
+            del traffic[INCAST:]
         return Scenario.from_file(file).with_(
             {"traffic": traffic, "host.lso": self.condition == "lso"}
         )
@@ -55,3 +60,15 @@ class Cell:
 
 CELLS = tuple(Cell(f, w, c) for c in CONDITIONS for f in FABRICS for w in WORKLOADS)
 """All, those without LSO and incast first."""
+
+LINUX_FABRICS = {
+    "linux-10-40": "10 and 40 Gbps",
+    "linux-25-100": "25 and 100 Gbps",
+    "linux-100-400": "100 and 400 Gbps",
+}
+"""The same with the AQMs besides, and hosts as Linux 6.x has them."""
+
+LOADS = ("0.3", "0.6", "0.8")
+
+LINUX = tuple(Cell(f, w, "plain", load) for f in LINUX_FABRICS for w in WORKLOADS for load in LOADS)
+"""Every scheme and AQM on these, at each load."""
