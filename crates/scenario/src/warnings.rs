@@ -68,6 +68,7 @@ pub(crate) fn warnings(
     warnings.extend(few(&summary.fct));
     warnings.extend(waited(scenario, flows, simulation.warmed_at()));
     warnings.extend(delayed(scenario, flows, simulation.warmed_at()));
+    warnings.extend(straggler(scenario, flows));
     warnings.extend(own_cards(scenario, reports));
     warnings.extend(unmarkable(scenario, flows, reports));
     if scenario.measure.warmup == Span::ZERO
@@ -142,6 +143,23 @@ fn delayed(scenario: &Scenario, flows: &[FlowRecord], warmed_at: Time) -> Option
              last ACK was delayed; measure.fct_end = \"received\" leaves it out",
             t.ack_delay
         )
+    })
+}
+
+/// A run without an end of its own lasts as long as its last flow, which may wait for a timer when
+/// all else is over.
+fn straggler(scenario: &Scenario, flows: &[FlowRecord]) -> Option<String> {
+    let begin = flows.iter().map(|flow| flow.start).min()?;
+    let started = flows.iter().map(|flow| flow.start).max()?;
+    let mut ends: Vec<Time> = flows.iter().filter_map(|flow| flow.end).collect();
+    ends.sort_unstable();
+    let last = ends.pop()?;
+    let others = ends.pop()?.max(started);
+    let alone = last.since(begin).as_ps() >= 10 * others.since(begin).as_ps();
+    (scenario.run.until.is_none() && alone).then(|| {
+        "one flow took ten times as long as all others together or more: averages over time (queues, \
+         utilisation, goodput) are mostly of its wait; run.until ends a run before"
+            .to_string()
     })
 }
 

@@ -174,3 +174,29 @@ fn syns_that_marking_dropped_are_named() {
     let found = warnings_with("per-queue", 8, &sets);
     assert!(!found.iter().any(|warning| warning.contains("SYNs")), "{found:?}");
 }
+
+#[test]
+fn a_run_that_one_flow_drags_on_is_named() {
+    let dragged = |large: &str, until: &str| {
+        let text = format!(
+            r#"
+            host.profile = "switchbed-0.1"
+            topology = {{ kind = "star", hosts = 4, rate = "10Gbps", delay = "1us" }}
+            switch.buffer = "300KB"
+            scheme.name = "none"
+            transport.kind = "dctcp"
+            traffic = [
+                {{ kind = "incast", from = "1-3", to = 0, sizes = "30KB" }},
+                {{ kind = "incast", from = "1", to = 2, sizes = "{large}" }},
+            ]
+            {until}
+            "#
+        );
+        let plans = plans_of("t.toml", &text, Path::new("."), &[], None).expect("a good scenario");
+        let found = run(&plans[0].scenario, &Progress::new()).expect("builds").summary.warnings;
+        found.iter().any(|warning| warning.starts_with("one flow took ten times as long"))
+    };
+    assert!(dragged("10MB", ""));
+    assert!(!dragged("60KB", ""));
+    assert!(!dragged("10MB", "run.until = \"1s\""));
+}
