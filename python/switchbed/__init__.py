@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from switchbed import stats, theory
     from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
-    from switchbed.library import hosts, scenarios, schemes, sizes
+    from switchbed.library import chips, hosts, scenarios, schemes, sizes
     from switchbed.plots.methods import Plots
     from switchbed.plots.style import look
     from switchbed.result import Comparison, Result, compare
@@ -37,6 +37,7 @@ __all__ = [
     "SweepResult",
     "Table",
     "__version__",
+    "chips",
     "compare",
     "hosts",
     "look",

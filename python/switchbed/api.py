@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401
 from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
-from switchbed.library import hosts, scenarios, schemes, sizes
+from switchbed.library import chips, hosts, scenarios, schemes, sizes
 from switchbed.plots.methods import Plots
 from switchbed.plots.style import look
 from switchbed.result import Comparison, Result, compare

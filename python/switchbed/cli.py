@@ -238,7 +238,10 @@ def sweep(
     help="What must hold: drops=0, goodput_bps>=0.99*own. Default: slowdown.large.mean<=1.05*best.",
 )
 @click.option(
-    "--target", default="sim", show_default=True, help="What shall hold it: sim, tc, sonic."
+    "--target",
+    default="sim",
+    show_default=True,
+    help="What shall hold it: sim, tc, sonic, or a chip (`asic list`).",
 )
 @click.option(
     "--weight",
@@ -571,6 +574,7 @@ def bench(json_to: str | None, only: str | None, repeat: int) -> None:
         report.print_bench(found)
 
 
+cli.add_command(exchange.asic)
 cli.add_command(exchange.export)
 cli.add_command(exchange.import_)
 cli.add_command(live)

@@ -1,4 +1,4 @@
-"""`switchbed export` and `switchbed import`: scenarios to real switches, and from them."""
+"""`switchbed export`, `import` and `asic`: to real switches, from them, and their chips."""
 
 import json
 import re
@@ -26,6 +26,38 @@ def export() -> None:
 @click.group("import")
 def import_() -> None:
     """Make a scenario of a real switch's configuration."""
+
+
+@click.group()
+def asic() -> None:
+    """Switch chips: their packet memory, as switches that ship with them give it out."""
+
+
+@asic.command("list")
+@options.JSON
+def list_chips(json_to: str | None) -> None:
+    """List the chips."""
+    from switchbed import asic as chips
+
+    found = library.chips()
+    if json_to is not None:
+        options.write_json(found, json_to)
+    else:
+        chips.print_list(found)
+
+
+@asic.command("show")
+@click.argument("name")
+@options.JSON
+def show_chip(name: str, json_to: str | None) -> None:
+    """Show what is known of a chip's memory, what it comes to, and what was counted on a switch."""
+    from switchbed import asic as chips
+
+    found = chips.named(name)
+    if json_to is not None:
+        options.write_json(found, json_to)
+    else:
+        chips.print_chip(found)
 
 
 @export.command("sonic")

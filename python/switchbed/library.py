@@ -61,6 +61,12 @@ def hosts() -> list[dict[str, Any]]:
     return list(json.loads(_native.profiles()))
 
 
+def chips() -> list[dict[str, Any]]:
+    """The switch chips: what files show of each one's memory, what it comes to in cells, and what
+    was `observed`; `None` is not known."""
+    return list(json.loads(_native.chips()))
+
+
 def sizes() -> list[dict[str, Any]]:
     """The built-in flow-size tables: `name`, `source`, the mean that makes a load a rate
     (`mean_bytes`) and that of the sizes as drawn, `percentiles_bytes`, `points`."""

@@ -161,6 +161,10 @@ def test_a_target_refuses_what_it_cannot_hold() -> None:
     assert "less than a packet" in str(sonic.refuses(Point({key: "1000B"}, (1e3,)), 10**10, 1500))
     assert "over 2147483647" in str(sonic.refuses(Point({key: "3GB"}, (3e9,)), 10**10, 1500))
     assert "34 Gbit/s" in str(tc.refuses(Point({key: "90KB"}, (9e4,)), 4 * 10**10, 1500))
+    trident = target.of("trident-3")
+    assert trident.hold(97_500) == 381 * 256
+    over = Point({key: "30MB"}, (3e7,))
+    assert "its dynamic threshold ends at 28.98 MB" in str(trident.refuses(over, 10**11, 1500))
     half = Point({"scheme.params.pmax": 0.005}, (0.005,))
     assert "no whole percent" in str(sonic.refuses(half, 10**10, 1500))
     assert target.of("sim").refuses(Point({key: "1B"}, (1.0,)), 10**12, 1500) is None

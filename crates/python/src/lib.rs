@@ -71,6 +71,12 @@ fn sizes() -> String {
     json(&scenario::sizes())
 }
 
+/// The switch chips as JSON.
+#[pyfunction]
+fn chips() -> String {
+    json(&scenario::chips())
+}
+
 /// The host profiles as JSON.
 #[pyfunction]
 fn profiles() -> String {
@@ -141,9 +147,9 @@ mod _native {
     };
     #[pymodule_export]
     use super::{
-        Mistake, Plan, Progress, Results, Table, check_summary, migrated, monitored_tables, plans,
-        plans_of, profile, profiles, rate_bps, reference, schema, schemes, size_bytes, sizes,
-        time_ps,
+        Mistake, Plan, Progress, Results, Table, check_summary, chips, migrated, monitored_tables,
+        plans, plans_of, profile, profiles, rate_bps, reference, schema, schemes, size_bytes,
+        sizes, time_ps,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

@@ -51,6 +51,7 @@
 
 pub mod arena;
 pub mod buffer;
+pub mod chip;
 pub mod classifier;
 pub mod cqrd;
 pub mod definition;

@@ -2,6 +2,7 @@
 
 use crate::mistake::list_of;
 use serde_json::{Map, Value as Json, json};
+use switchbed_qdisc::chip::{CHIPS, Chip, Observed};
 use switchbed_spec::scheme::{SchemeInfo, schemes as registry};
 use switchbed_spec::sizes::{BUILT_IN, BuiltIn};
 use switchbed_spec::{Param, ParamKind};
@@ -15,6 +16,51 @@ pub fn schemes() -> Json {
 /// Every built-in flow-size table: its name, source, mean and percentiles in bytes.
 pub fn sizes() -> Json {
     BUILT_IN.iter().map(size_table).collect()
+}
+
+/// The switch chips: what is known of each, and what its memory comes to in cells.
+pub fn chips() -> Json {
+    CHIPS.iter().map(chip).collect()
+}
+
+fn chip(chip: &Chip) -> Json {
+    let observed = |&seen: &Observed| {
+        let (what, groups) = match seen {
+            Observed::Pause { groups, .. } => ("pause", Some(groups)),
+            Observed::Drop { .. } => ("drop", None),
+        };
+        json!({
+            "what": what,
+            "groups": groups,
+            "cells": seen.cells(),
+            "modelled_cells": chip.modelled(seen),
+        })
+    };
+    json!({
+        "name": chip.name,
+        "switch": chip.switch,
+        "cell_bytes": chip.cell,
+        "partitions": chip.partitions,
+        "ports": chip.ports,
+        "memory_bytes": chip.memory.0,
+        "memory_is": chip.memory.1,
+        "ingress_bytes": chip.ingress.size,
+        "headroom_bytes": chip.ingress.xoff,
+        "ingress_is_gross": chip.ingress.gross,
+        "lossy_bytes": chip.lossy,
+        "alpha_group_log2": chip.alpha_group,
+        "alpha_queue_log2": chip.alpha_queue,
+        "alpha_port_log2": chip.alpha_port,
+        "queue_reserve_bytes": chip.queue_reserve,
+        "group_reserve_bytes": chip.group_reserve,
+        "ingress_cells": chip.ingress_cells(),
+        "lossy_cells": chip.lossy_cells(),
+        "queue_limit_cells": chip.queue_limit(),
+        "pause_cells": chip.pause(1),
+        "observed": chip.observed.iter().map(observed).collect::<Vec<_>>(),
+        "source": chip.source,
+        "note": chip.note,
+    })
 }
 
 fn size_table(table: &BuiltIn) -> Json {

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from switchbed import quantity
+from switchbed import library, quantity
 from switchbed._native import Mistake
 from switchbed.tuning.grid import Point
 
@@ -75,4 +75,11 @@ def of(name: str) -> Target:
     """`sim`, `tc`, `sonic`, or a chip by name."""
     if name in ("sim", "tc", "sonic"):
         return Target(name)
-    raise Mistake(f"--target {name}: is none; there are sim, tc, sonic")
+    for chip in library.chips():
+        if chip["name"] == name:
+            most = chip["queue_limit_cells"]
+            cell = int(chip["cell_bytes"])
+            return Target(name, cell, None if most is None else int(most) * cell)
+    raise Mistake(
+        f"--target {name}: is none; there are sim, tc, sonic, and chips (switchbed asic list)"
+    )
