@@ -277,6 +277,16 @@ def test_what_sonic_lacks_is_refused_with_what_would_do(
     assert said in refused[0].text
 
 
+def test_a_chips_cells_are_told_and_its_buffers_stay() -> None:
+    text = FABRIC.replace('policy = "dynamic"\npool = "12MB"\nbuffer = "12MB"\nalpha = 1\n', "")
+    text = text.replace("queues = 4", 'queues = 4\nasic = "spectrum-2"\nunmarkable = "pass"')
+    made, findings = export(resolved(text), Choices())
+    assert not findings.refusals  # Nvidia's chips mark without dropping
+    assert made["WRED_PROFILE"]["SWITCHBED"]["wred_green_enable"] == "false"
+    assert "BUFFER_POOL" not in made
+    assert any("97500 bytes are 677.08 cells" in str(each) for each in findings.all)
+
+
 def test_eleven_queues_are_too_many() -> None:
     text = FABRIC.replace("queues = 4", "queues = 11").replace(
         'quantum = ["1500B", "1500B", "3000B", "6000B"]', ""

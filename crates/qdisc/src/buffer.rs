@@ -1,8 +1,10 @@
 //! Buffers with tail drop: a port's queues share its memory, each has its own part, or the
 //! queues of all ports share the switch's pool under dynamic thresholds, ABM's, FAB's or Occamy's, or
-//! until the longest loses a packet. `crosspoint` has parts in cells, and random drop.
+//! until the longest loses a packet. `cells` is a switch chip's memory; `crosspoint` has parts in
+//! cells, and random drop.
 
 mod abm;
+mod cells;
 mod crosspoint;
 mod fab;
 mod holdings;
@@ -10,6 +12,7 @@ mod lqd;
 mod occamy;
 
 pub use abm::Abm;
+pub use cells::Cells;
 pub use crosspoint::{Crosspoint, Overflow};
 pub use fab::{Fab, Young};
 pub use holdings::{Place, QueueOf};

@@ -6,6 +6,8 @@
 //! drops at r + α·S/(1 + α): r is its reserve, S what its partition shares. Agreement with what
 //! was counted on switches (sonic-mgmt, tests/qos/files) is tested below.
 
+use crate::param::{Field, ParamKind, Serialize, Serializer, Value};
+
 /// A chip as a switch that has it gives its memory out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chip {
@@ -155,6 +157,41 @@ impl Observed {
         match self {
             Observed::Pause { cells, .. } | Observed::Drop { cells } => cells,
         }
+    }
+}
+
+/// A chip as files name it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Asic(pub &'static Chip);
+
+const NAMES: [&str; CHIPS.len()] = {
+    let mut names = [""; CHIPS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = CHIPS[i].name;
+        i += 1;
+    }
+    names
+};
+
+impl Field for Asic {
+    const KIND: ParamKind = ParamKind::Word(&NAMES);
+
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Word(word) => Chip::named(&word).map(Asic),
+            _ => None,
+        }
+    }
+
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Word(self.0.name.to_owned()))
+    }
+}
+
+impl Serialize for Asic {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.0.name)
     }
 }
 

@@ -1,7 +1,8 @@
 //! `[switch]`: a port's own classifier, scheduler and buffer, where the scheme leaves these seats
 //! to it.
 
-use crate::buffer::{Abm, Dynamic, Fab, Lqd, Occamy, Place, Shared, Static, Young};
+use crate::buffer::{Abm, Cells, Dynamic, Fab, Lqd, Occamy, Place, Shared, Static, Young};
+use crate::chip::Asic;
 use crate::classifier::{ByClass, ByHash, ByIngress, Single};
 use crate::param::{Field, Param, ParamKind, Section};
 use crate::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
@@ -63,6 +64,9 @@ pub struct Sharing {
     /// At which packets are expelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expulsion: Option<Rate>,
+    /// Whose memory it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asic: Option<Asic>,
 }
 
 /// `[switch]`.
@@ -109,12 +113,19 @@ pub const SECTION: Section = Section {
         Param::optional(
             "buffer",
             ParamKind::Size,
-            "A port's packet memory. This or memory must be given.",
+            "A port's packet memory. This, memory or asic must be given.",
         ),
         Param::optional(
             "memory",
             ParamKind::Size,
             "The packet memory of a whole switch, in equal parts for its ports.",
+        ),
+        Param::optional(
+            "asic",
+            Asic::KIND,
+            "A switch chip, whose memory it is (docs/asic.md; switchbed asic list): in cells and \
+             partitions, with reserves and dynamic thresholds. buffer, pool and policy are then its own, and \
+             alpha by default.",
         ),
         Param::with_default(
             "policy",
@@ -127,7 +138,7 @@ pub const SECTION: Section = Section {
              (SIGCOMM 2022). fab: dynamic, with a larger alpha for flows that have sent little. lqd: \
              the longest queue of the switch loses its last packet for one that has no room. occamy: \
              dynamic with a large alpha, and queues over their threshold lose packets from their head \
-             (EuroSys 2025). The others drop what does not fit.",
+             (EuroSys 2025). asic: as the chip that asic names. The others drop what does not fit.",
         ),
         Param::optional(
             "pool",
@@ -204,7 +215,8 @@ impl Switch {
 
     /// A port's own buffer, at its place in the switch; `packet` is the longest.
     pub fn buffer(&self, place: &Place, packet: Bytes) -> Box<dyn Buffer + Send> {
-        let Sharing { young, alpha_young, saturation, drain_interval, expulsion } = self.sharing;
+        let Sharing { young, alpha_young, saturation, drain_interval, expulsion, asic } =
+            self.sharing;
         let alpha_young = alpha_young.unwrap_or(64.0);
         let part = Bytes::new(self.buffer.get() / u64::from(self.queues));
         match self.policy {
@@ -223,6 +235,11 @@ impl Switch {
                 alpha_young,
                 alpha: self.alpha.unwrap_or(1.0),
             }),
+            BufferPolicy::Asic => {
+                let queues = usize::from(self.queues);
+                let of = |Asic(chip)| Cells::of(chip, self.alpha, place.clone(), queues);
+                Box::new(asic.and_then(of).expect("a scenario is refused whose chip is not known"))
+            }
             BufferPolicy::Lqd => Box::new(Lqd::new(place.clone())),
             BufferPolicy::Occamy => Box::new(Occamy {
                 alpha: self.alpha.unwrap_or(8.0),
@@ -319,18 +336,23 @@ words! {
         Lqd = "lqd",
         /// That with a large α, and queues that are over it lose packets from their head.
         Occamy = "occamy",
+        /// As a switch chip's memory is shared; tail drop.
+        Asic = "asic",
     }
 }
 
 impl BufferPolicy {
-    /// The memory is the switch's, not the port's.
+    /// The memory is the switch's pool, not the port's nor a chip's.
     pub fn shares_pool(self) -> bool {
-        !matches!(self, BufferPolicy::Shared | BufferPolicy::Static)
+        !matches!(self, BufferPolicy::Shared | BufferPolicy::Static | BufferPolicy::Asic)
     }
 
     /// Each port goes by what the others hold.
     pub fn knows_others(self) -> bool {
-        matches!(self, BufferPolicy::Abm | BufferPolicy::Lqd | BufferPolicy::Occamy)
+        matches!(
+            self,
+            BufferPolicy::Abm | BufferPolicy::Lqd | BufferPolicy::Occamy | BufferPolicy::Asic
+        )
     }
 }
 

@@ -105,7 +105,7 @@ queues = 2 -> mtu = "9KB"
 queues = 2 -> threshold = 3
     8: switch.threshold is unknown: did you mean scheme.params.threshold?
 queues = 2 -> colour = 3
-    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion or unmarkable
+    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion or unmarkable
 to = 8 -> to = 8\nload = 0.5
     20: traffic.load does not apply to kind = "long-lived", which takes kind, from, to, flows_each, classes, start, stagger or stop
 hosts = 9 -> hosts = 9\nleaves = 3
@@ -261,7 +261,7 @@ queues = 2 -> queues = 2\nquantum = "0KB"
 queues = 2 -> queues = 2\ndiscipline = "wrr"\nquantum = "1KB"
     10: switch.quantum is "1KB": wrr needs at least a packet, 1.5KB, for each queue
 name = "per-queue" -> name = "mq-ecn"\n[switch.x]
-    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion or unmarkable
+    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion or unmarkable
 "dctcp" -> "dctcp"\nmss = "1500B"
     16: transport.mss is "1500B": with a header of 52B it must be at most 1.448KB (host.mtu)
 "dctcp" -> "dctcp"\nheader = "2KB"
@@ -809,6 +809,24 @@ fn what_reads_the_pool_needs_one() {
     assert!(read(&dynamic, &[]).unwrap_err().contains("switch.pool is missing"));
     assert!(read(&dynamic, &["switch.pool=2MB", "switch.alpha=0.5"]).is_ok());
     assert!(read(STAR, &["switch.alpha=0.5"]).unwrap_err().contains("does not apply"));
+}
+
+#[test]
+fn a_chip_brings_its_memory() {
+    let bare = STAR.replace("buffer = \"300KB\"\n", "");
+    assert_ne!(bare, STAR);
+    let with = |more: &str| read(&bare.replace("queues = 2", &format!("queues = 2\n{more}")), &[]);
+    assert!(with("asic = \"tomahawk-3\"").is_ok());
+    assert!(with("asic = \"tomahawk-3\"\nalpha = 0.5").is_ok());
+    // As it is written when resolved: 151,426 cells of 254 bytes.
+    assert!(with("asic = \"tomahawk-3\"\npolicy = \"asic\"\nbuffer = \"38462204B\"").is_ok());
+    let refused = |more| with(more).unwrap_err();
+    assert!(refused("asic = \"tomahawk-33\"").contains("tomahawk-2, tomahawk-3, "));
+    assert!(refused("asic = \"spectrum-5\"").contains("is not known: switchbed asic list"));
+    assert!(refused("asic = \"tomahawk\"\npolicy = \"dynamic\"").contains("brings its own"));
+    assert!(refused("asic = \"tomahawk\"\nbuffer = \"300KB\"").contains("leave one of the two"));
+    assert!(refused("asic = \"tomahawk\"\npool = \"3MB\"").contains("pool does not apply"));
+    assert!(refused("policy = \"asic\"\nbuffer = \"300KB\"").contains("switch.asic is missing"));
 }
 
 /// The star with its one source in this place, from its `[[traffic]]` (line 16) on.

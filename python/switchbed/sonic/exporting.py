@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from switchbed import quantity
+from switchbed import asic, quantity
 from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.schema import INT_MAX
@@ -65,12 +65,20 @@ def export(
     return _Export(scenario, choices, device).tables()
 
 
+def of_chip(choices: Choices, name: str) -> Choices:
+    """What the scenario's chip says of itself."""
+    cell = int(asic.named(name)["cell_bytes"])
+    return replace(choices, cell=cell, nvidia=choices.nvidia or name.startswith("spectrum"))
+
+
 class _Export:
     def __init__(
         self, scenario: Mapping[str, Any], choices: Choices, device: Device | None
     ) -> None:
-        self.scenario, self.choices, self.device = scenario, choices, device
         self.switch: Mapping[str, Any] = scenario["switch"]
+        if "asic" in self.switch:
+            choices = of_chip(choices, str(self.switch["asic"]))
+        self.scenario, self.choices, self.device = scenario, choices, device
         self.said = Findings()
         self.made: Tables = {} if device is None else device.rest
         self.mtu = quantity.size(scenario["host"]["mtu"])
@@ -415,6 +423,10 @@ class _Export:
             self.said.approximated(
                 "switch.buffer", "the device's buffers stay as they are, as --instead chose"
             )
+            return
+        if policy == "asic":
+            chip = self.switch["asic"]
+            self.said.exact("switch.asic", f"{chip}: its buffers stay as they are")
             return
         if self.device is not None and self.device.profile is None:
             self.said.exact("switch.buffer", "the device's buffers stay as they are")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from switchbed.tuning.objective import Guard
 from switchbed.tuning.race import quantile
@@ -13,13 +13,13 @@ Values = Sequence[Sequence[float | None]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a point and a guard, in the scene where it fares worst."""
+    """What is known of a point and a guard."""
 
     mean: float | None
-    """The figure there; `None`: no run has it."""
+    """The figure, over all scenes; `None`: no run has it."""
     over: float
-    """By what part (or, of a bound of nought, by how much) the bound is missed; not above nought:
-    it is kept, as far as the mean tells."""
+    """In the scene where it fares worst, by what part (or, of a bound of nought, by how much) the
+    bound is missed; not above nought: it is kept, as far as the mean tells."""
     surely: bool
     """The seeds show that it is broken."""
 
@@ -37,7 +37,10 @@ def judge(guard: Guard, values: Sequence[Values], own: int, error: float) -> lis
                 found[index] = Verdict(verdict.mean, verdict.over, surely)
             elif verdict.surely and not found[index].surely:
                 found[index] = Verdict(found[index].mean, found[index].over, surely=True)
-    return found
+    return [
+        replace(verdict, mean=_mean([v for scene in point for v in scene if v is not None]))
+        for verdict, point in zip(found, values, strict=True)
+    ]
 
 
 def _reference(

@@ -85,7 +85,10 @@ def _end(value: float) -> str:
 
 def _guard(entry: Entry, name: str) -> str:
     verdict = entry.guards.get(name)
-    return "" if verdict is None or verdict.mean is None else f"{verdict.mean:.4g}"
+    if verdict is None or verdict.mean is None:
+        return ""
+    told = verdict.surely or verdict.over <= 0
+    return f"{verdict.mean:.4g}{'' if told else ' (over, not surely)'}"
 
 
 def _number(each: Fresh, metric: str) -> str:

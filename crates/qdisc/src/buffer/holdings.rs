@@ -15,6 +15,46 @@ struct Holdings {
     /// Whose turn it is to lose a packet, and when the next may be lost, in picoseconds.
     turn: AtomicU64,
     next: AtomicU64,
+    pools: Pools,
+}
+
+/// What a chip's pools have given out, in cells.
+#[derive(Debug)]
+pub(super) struct Pools {
+    /// To queues, by partition.
+    queues: [AtomicU64; MOST_PARTS],
+    /// To groups of inputs, likewise.
+    groups: [AtomicU64; MOST_PARTS],
+    /// Each input's.
+    inputs: Box<[AtomicU64]>,
+}
+
+/// Of a chip's memory.
+const MOST_PARTS: usize = 8;
+
+impl Pools {
+    /// What queues of a partition have of their pool, after it has changed by so much.
+    pub(super) fn queues(&self, part: usize, by: i64) -> u64 {
+        changed(&self.queues[part], by)
+    }
+
+    /// The same of groups.
+    pub(super) fn groups(&self, part: usize, by: i64) -> u64 {
+        changed(&self.groups[part], by)
+    }
+
+    /// What an input's group held; then it holds this.
+    pub(super) fn group(&self, input: u32, now: impl Fn(u64) -> u64) -> u64 {
+        let held = self.inputs[input as usize].load(Relaxed);
+        self.inputs[input as usize].store(now(held), Relaxed);
+        held
+    }
+}
+
+fn changed(count: &AtomicU64, by: i64) -> u64 {
+    let now = count.load(Relaxed).wrapping_add_signed(by);
+    count.store(now, Relaxed);
+    now
 }
 
 /// A port among those of its switch.
@@ -39,7 +79,12 @@ impl Place {
         let all = ports as usize * queues;
         let bytes = std::iter::repeat_with(AtomicU64::default).take(all).collect();
         let (turn, next) = (AtomicU64::default(), AtomicU64::default());
-        Place { holdings: Arc::new(Holdings { queues, bytes, turn, next }), port: 0 }
+        let pools = Pools {
+            queues: Default::default(),
+            groups: Default::default(),
+            inputs: std::iter::repeat_with(AtomicU64::default).take(ports as usize).collect(),
+        };
+        Place { holdings: Arc::new(Holdings { queues, bytes, turn, next, pools }), port: 0 }
     }
 
     /// The next port of the same switch.
@@ -62,6 +107,11 @@ impl Place {
     pub(super) fn note(&self, view: &View, queue: QueueId) {
         let at = self.port as usize * self.holdings.queues + usize::from(queue);
         self.holdings.bytes[at].store(view.port.queue_bytes(queue).get(), Relaxed);
+    }
+
+    /// What a chip's pools have given out.
+    pub(super) fn pools(&self) -> &Pools {
+        &self.holdings.pools
     }
 
     fn queue(&self, at: usize) -> QueueOf {

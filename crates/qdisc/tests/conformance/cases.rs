@@ -3,8 +3,9 @@
 
 use super::odd::*;
 use switchbed_qdisc::buffer::{
-    Abm, Crosspoint, Dynamic, Fab, Lqd, Occamy, Overflow, Place, Shared, Static, Young,
+    Abm, Cells, Crosspoint, Dynamic, Fab, Lqd, Occamy, Overflow, Place, Shared, Static, Young,
 };
+use switchbed_qdisc::chip::{Chip, Ingress};
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::fairness::{self, Party, Shares};
 use switchbed_qdisc::hcf::{Hcf, HcfSettings};
@@ -108,6 +109,14 @@ fn abm() -> Abm {
 
 fn fab() -> Fab {
     Fab { young: young(), alpha_young: 4.0, alpha: 0.5 }
+}
+
+/// A chip whose memory is the pool's, in small cells.
+fn cells() -> Cells {
+    let (memory, chip) = (POOL.get(), *Chip::named("tomahawk-3").unwrap());
+    let ingress = Ingress { size: memory, xoff: None, gross: false };
+    let chip = Chip { cell: 100, lossy: Some(memory / 2), ingress, ..chip };
+    Cells::of(&chip, None, Place::first(1, QUEUES), QUEUES).unwrap()
 }
 
 fn occamy() -> Occamy {
@@ -222,6 +231,7 @@ fn buffers() -> Vec<Buffers> {
         new("lqd", || Box::new(Lqd::new(Place::first(1, QUEUES))))
             .pool_limit(POOL)
             .remembers_refused(),
+        new("cells", || Box::new(cells())).pool_limit(POOL),
         new("occamy", || Box::new(occamy())).pool_limit(POOL).remembers_refused(),
     ]
 }

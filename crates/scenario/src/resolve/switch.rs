@@ -3,6 +3,7 @@
 use crate::mistake::Mistake;
 use crate::section::Section;
 use crate::tree::Data;
+use switchbed_qdisc::chip::Asic;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::{BufferPolicy, Classify, Discipline, ParamKind, Sharing, Switch};
 
@@ -35,17 +36,21 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
             return Err(section.refuse("quantum", format!("it must be at most {most}")));
         }
     }
-    let memory: Option<Bytes> = section.maybe("memory")?;
-    let buffer = buffer(&section, memory, ports)?;
+    let asic: Option<Asic> = section.maybe("asic")?;
+    let memory: Option<Bytes> = if asic.is_some() { None } else { section.maybe("memory")? };
+    let buffer = match asic {
+        Some(asic) => chips(&section, asic)?,
+        None => buffer(&section, memory, ports)?,
+    };
     let given = if memory.is_some() { "memory" } else { "buffer" };
-    let policy: BufferPolicy = section.get("policy")?;
+    let policy = policy(&section, asic)?;
     let parts = if policy == BufferPolicy::Static { u64::from(queues) } else { 1 };
     if buffer.get() / parts < mtu.get() {
         let whose = if parts > 1 { "each queue's part" } else { "it" };
         let whose = if memory.is_some() { "a port's part" } else { whose };
         return Err(section.refuse(given, format!("{whose} must hold a packet, {mtu}")));
     }
-    let pool: Option<Bytes> = section.maybe("pool")?;
+    let pool: Option<Bytes> = if asic.is_some() { None } else { section.maybe("pool")? };
     if let Some(pool) = pool
         && pool < mtu
     {
@@ -56,11 +61,12 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
     }
     let alpha: Option<f64> = match policy {
         BufferPolicy::Shared | BufferPolicy::Static | BufferPolicy::Lqd => None,
+        BufferPolicy::Asic => section.maybe("alpha")?,
         BufferPolicy::Dynamic | BufferPolicy::Fab => Some(section.get_or("alpha", 1.0)?),
         BufferPolicy::Abm => Some(section.get_or("alpha", 0.5)?),
         BufferPolicy::Occamy => Some(section.get_or("alpha", 8.0)?),
     };
-    let sharing = sharing(&section, policy)?;
+    let sharing = Sharing { asic, ..sharing(&section, policy)? };
     let unmarkable = section.get("unmarkable")?;
     section.close("this switch")?;
     Ok(Switch {
@@ -77,6 +83,36 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         sharing,
         unmarkable,
     })
+}
+
+/// A chip brings its policy.
+fn policy(section: &Section<'_>, asic: Option<Asic>) -> Result<BufferPolicy, Mistake> {
+    let given: BufferPolicy = section.get("policy")?;
+    match (asic, given) {
+        (None, BufferPolicy::Asic) => Err(section.missing("asic")),
+        (None, _) => Ok(given),
+        (Some(_), BufferPolicy::Shared | BufferPolicy::Asic) => Ok(BufferPolicy::Asic),
+        (Some(Asic(chip)), _) => {
+            let why = format!("asic = \"{}\" brings its own: leave one of the two away", chip.name);
+            Err(section.refuse("policy", why))
+        }
+    }
+}
+
+/// What a chip's lossy queues share: whoever asks for a port's memory is told all of it.
+fn chips(section: &Section<'_>, Asic(chip): Asic) -> Result<Bytes, Mistake> {
+    let Some(cells) = chip.lossy_cells() else {
+        let why = "how it shares its memory is not known: switchbed asic list names the others";
+        return Err(section.refuse("asic", why));
+    };
+    let memory = Bytes::new(cells * u64::from(chip.cell));
+    match section.maybe::<Bytes>("buffer")? {
+        Some(buffer) if buffer != memory => {
+            let why = format!("asic = \"{}\" has {memory}: leave one of the two away", chip.name);
+            Err(section.refuse("buffer", why))
+        }
+        _ => Ok(memory),
+    }
 }
 
 /// What only some policies go by.
