@@ -86,7 +86,7 @@ def test_tune_prints_what_matters_first_then_the_price_and_one_sentence(
         (["--weight", "load=0.7:2"], "--weight load=0.7: is no scene's"),
         (["--budget", "0"], "above 0"),
         (["--seeds", "4"], "the pilot alone takes 5"),
-        (["--set", "scheme=mq-ecn", "--target", "tc"], "--target tc: has no mq-ecn"),
+        (["--set", "scheme.name=pie", "--target", "tc"], "--target tc: has no pie"),
         (["--set", 'compare.scheme=["per-queue", "mq-ecn"]'], "tune one at a time"),
         (["--picture", "no.xyz"], "has no format that can be drawn"),
         (["--param", "ramp=1KB:2KB:1%"], "is red's"),
@@ -100,6 +100,24 @@ def test_what_cannot_be_tuned_is_refused_in_one_line(
     done = switchbed("tune", single, *base, *options, code=2)
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1 or done.stderr.startswith("pilot")
+
+
+def test_what_a_switch_lacks_is_compared_with_what_it_has(
+    switchbed: Program, single: Path, tmp_path: Path
+) -> None:
+    lacks = ["--set", "scheme=mq-ecn", "--target", "sonic"]
+    switchbed("tune", single, *FAST, *lacks, "--json", "x.json")
+    found = json.loads((tmp_path / "x.json").read_text())
+    assert found["scheme"] == "per-queue-min"
+    last = found["fresh"][-1]
+    assert last["names"] == ["mq-ecn, which sonic lacks"]
+    assert last["settings"] == {}
+    assert found["lost"].startswith("mq-ecn, which sonic lacks, has ")
+    assert found["lost"].endswith(("lost.", "shown."))
+    # Beside itself a scheme loses nothing: the user's own on fresh seeds is the static one's.
+    own = next(each for each in found["fresh"] if "yours" in each["names"])
+    assert own["settings"] == {"scheme.params.threshold": "30000B"}
+    assert last["objective"][0]["estimate"] != own["objective"][0]["estimate"]
 
 
 def test_a_pilot_over_the_budget_is_refused_with_its_price(
@@ -195,6 +213,7 @@ def said(advised: bool, own: str, left: list[str], lead: str = "20 KB") -> str:
         separated=advised,
         left=[points[name] for name in left],
         fresh=(),
+        lost="",
         robust=(),
         rests_on=(),
         runs=1,

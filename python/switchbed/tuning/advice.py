@@ -106,6 +106,8 @@ class Advice:
     left: Sequence[Point]
     """Those that are as good, or that the seeds do not tell apart."""
     fresh: Sequence[Fresh]
+    lost: str
+    """What a static setting costs beside a scheme that the target lacks; empty: none is lacking."""
     robust: Sequence[str]
     """Each scene's own best, and what moves if a workload is left out."""
     rests_on: Sequence[str]
@@ -177,6 +179,7 @@ class Advice:
             "left": [dict(point.settings) for point in self.left],
             "points": [entry.to_json() for entry in self.entries],
             "fresh": [entry.to_json() for entry in self.fresh],
+            "lost": self.lost or None,
             "robust": list(self.robust),
             "rests_on": list(self.rests_on),
             "runs": self.runs,

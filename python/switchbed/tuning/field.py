@@ -39,7 +39,10 @@ class Field:
     name: str
     engine: Engine
     quiet: bool
+    base: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of all points but one that has none: the scenario as it is."""
     found: SweepResult = field(init=False)
+    tuned: tuple[str, ...] = ()
     scenes: list[Scene] = field(default_factory=list)
     summaries: dict[tuple[Point, Scene, int], dict[str, Any]] = field(default_factory=dict)
     _paid: dict[str, float] = field(default_factory=dict)
@@ -58,7 +61,8 @@ class Field:
 
     def begin(self, tuned: Sequence[str]) -> None:
         """Finds the scenes: what is compared but not tuned."""
-        for plan in self.plans({}):
+        self.tuned = tuple(tuned)
+        for plan in self.plans(self.base):
             scene = _scene(dict(json.loads(plan.settings)), tuned)
             if scene not in self.scenes:
                 self.scenes.append(scene)
@@ -75,7 +79,7 @@ class Field:
             message = self.archive.failure(name)
             if not self.archive.has(name):
                 raise Mistake(f"{point.label}: a run failed: {message}")
-            scene = _scene(dict(json.loads(plan.settings)), tuple(point.settings))
+            scene = _scene(dict(json.loads(plan.settings)), self.tuned)
             seed = int(json.loads(plan.scenario)["run"]["seed"])
             self.summaries[point, scene, seed] = self.archive.summary(name)
             self._paid[name] = self._wall(name)
@@ -97,7 +101,8 @@ class Field:
             (point, plan, key.of(plan))
             for point in points
             for plan in self.plans(
-                {f"compare.{k}": [v] for k, v in point.settings.items()}
+                (dict(self.base) if point.settings else {})
+                | {f"compare.{k}": [v] for k, v in point.settings.items()}
                 | {"compare.seed": list(seeds)}
             )
         ]
@@ -124,6 +129,6 @@ def _scene(settings: Mapping[str, Any], tuned: Sequence[str]) -> Scene:
         tuple(
             (k, v if isinstance(v, str) else json.dumps(v))
             for k, v in settings.items()
-            if not comparing.is_seed(k) and k not in tuned
+            if not comparing.is_seed(k) and not comparing.is_scheme(k) and k not in tuned
         )
     )

@@ -23,6 +23,8 @@ def show(found: Advice) -> None:
     say(found.sentence)
     if found.advised is not None and found.advised != found.own:
         say("To take it: " + " ".join(f"--set {k}={v}" for k, v in found.advised.settings.items()))
+    if found.lost:
+        say(found.lost)
     say()
     for line in (*found.robust, *found.rests_on):
         say(line)
@@ -66,7 +68,7 @@ def _fresh(console: "Console", found: Advice) -> None:
 
 
 def _name(label: str, names: tuple[str, ...]) -> str:
-    return f"{label} ({', '.join(names)})" if names else label
+    return f"{label} ({', '.join(names)})" if names and label else label or ", ".join(names)
 
 
 def _ratio(found: stats.Interval | None) -> str:

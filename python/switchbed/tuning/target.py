@@ -6,6 +6,7 @@ from typing import Any
 
 from switchbed import library, quantity
 from switchbed._native import Mistake
+from switchbed.sonic.exporting import NEAREST
 from switchbed.tuning.grid import Point
 
 TC_MOST = 34e9
@@ -35,8 +36,16 @@ class Target:
         """A threshold as it holds it: up to whole cells."""
         return -(-count // self.cell) * self.cell
 
+    def instead(self, scenario: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The static scheme next to one that it lacks, as a file has it."""
+        scheme = scenario["scheme"]
+        if self.is_sim or scheme["name"] not in NEAREST:
+            return None
+        name, key = NEAREST[scheme["name"]]
+        return {"name": name, "params": {"threshold": scheme["params"][key]}}
+
     def check(self, scenario: Mapping[str, Any]) -> None:
-        """Refuses a scheme that it has not."""
+        """Refuses a scheme that it has not, nor one like it."""
         scheme = scenario["scheme"]["name"]
         if not self.is_sim and scheme not in STEPS:
             raise Mistake(

@@ -138,13 +138,20 @@ class _Tuning:
             tell,
         )
         plan = place.plans({})[0]
+        lacking = held.instead(json.loads(plan.scenario))
+        self.lacking: Point | None = None
+        """The scheme that the target lacks, as the scenario has it."""
+        if lacking is not None:
+            scheme = json.loads(plan.scenario)["scheme"]["name"]
+            self.lacking = Point({}, (), (f"{scheme}, which {held.name} lacks",))
+            place.base = {"scheme": lacking}
         settings = dict(json.loads(plan.settings))
         if any(map(comparing.is_scheme, settings)):
             raise Mistake(
                 "[compare] has schemes: tune one at a time, such as by "
                 "--set 'compare.scheme=[\"per-queue\"]' --set scheme=per-queue"
             )
-        self.scenario: dict[str, Any] = json.loads(plan.scenario)
+        self.scenario: dict[str, Any] = json.loads(place.plans(place.base)[0].scenario)
         self.objective = Objective(asked.objective)
         chip = self.scenario["switch"].get("asic")
         if held.name == "sonic" and chip is not None:
@@ -340,7 +347,8 @@ class _Tuning:
         room = 60 * self.asked.budget - self.spent
         many = max(2, min(blocks, int(room / each) if each else blocks))
         seeds = [self.seed + FRESH + n for n in range(many)]
-        self.spent += self.place.run([self.points[p] for p in shown], seeds)
+        lacking = [self.lacking] if self.lacking is not None else []
+        self.spent += self.place.run([*(self.points[p] for p in shown), *lacking], seeds)
         verdicts = self._verdicts()
         entries = [self._entry(point, verdicts, advised) for point in self.grid.points]
         left = [self.points[p] for p in sorted(self.race.live)]
@@ -361,7 +369,11 @@ class _Tuning:
             advised=None if advised is None else self.points[advised],
             separated=self.race.over,
             left=left,
-            fresh=[self._fresh(self.points[p], own, seeds, max(1, len(shown) - 1)) for p in shown],
+            fresh=[
+                self._fresh(point, own, seeds, max(1, len(shown) + len(lacking) - 1))
+                for point in (*(self.points[p] for p in shown), *lacking)
+            ],
+            lost=self._lost(self.points[self.race.leader if advised is None else advised], seeds),
             robust=self._robust(),
             rests_on=first.rests_on(self.scenario, self.link, blocks, many),
             runs=len(self.place.summaries),
@@ -456,6 +468,21 @@ class _Tuning:
             stats.paired(over, [1.0] * len(over), 1 - (1 - LEVEL) / others).ratio,
             found,
         )
+
+    def _lost(self, point: Point, seeds: Sequence[int]) -> str:
+        """What a static setting costs beside the scheme that the target lacks."""
+        if self.lacking is None:
+            return ""
+        ratio = self._fresh(self.lacking, point, seeds, 1).overall
+        if ratio.low is None or ratio.high is None:
+            return ""
+        what = (
+            f"{self.lacking.names[0]}, has {ratio.estimate:.2f} times ({ratio.low:.2f} to "
+            f"{ratio.high:.2f}) the {self.objective.metric} of {point.label}, on fresh seeds"
+        )
+        if ratio.high < 1:
+            return f"{what}: that is lost."
+        return f"{what}: nothing is lost." if ratio.low > 1 else f"{what}: no loss is shown."
 
     def _robust(self) -> list[str]:
         """Each scene's best, and where the advice would move without a workload."""
