@@ -95,28 +95,40 @@ fn few(fct: &BySize<Fct>) -> Option<String> {
 /// A 99th percentile of flows that waited for a retransmission timer says how long that is. No
 /// counts in these three: runs of a comparison that say the same say it once.
 fn waited(scenario: &Scenario, flows: &[FlowRecord], warmed_at: Time) -> Option<String> {
-    let small = small(scenario, flows, warmed_at);
-    let waited: Vec<&FlowRecord> = small.iter().copied().filter(|f| f.timeouts > 0).collect();
     let t = &scenario.transport;
-    let timer = match waited.iter().any(|flow| waited_first(flow, t.rto_initial)) {
+    // A lone packet's tail loss probe waits as long as the timer, and is counted as sent again.
+    let late = |flow: &FlowRecord| {
+        let took = flow.end.map_or(Span::ZERO, |end| end.since(flow.start));
+        flow.timeouts > 0 || (t.tail_loss_probe && flow.retransmissions > 0 && took >= t.rto_min)
+    };
+    let decides = |(_, of): &(&str, Vec<&FlowRecord>)| {
+        let waited = of.iter().filter(|flow| late(flow)).count();
+        waited > 0 && 100 * waited >= of.len()
+    };
+    let small = ("small flows", small(scenario, flows, warmed_at));
+    let all = ("flows", ended(flows, warmed_at));
+    let (which, found) = [small, all].into_iter().find(decides)?;
+    let mut waited = found.into_iter().filter(|flow| late(flow));
+    let timer = match waited.any(|flow| waited_first(flow, t.rto_initial)) {
         true => format!("transport.rto_initial, {}, or rto_min, {}", t.rto_initial, t.rto_min),
         false => format!("transport.rto_min, {}", t.rto_min),
     };
-    (!waited.is_empty() && 100 * waited.len() >= small.len()).then(|| {
-        format!(
-            "1 % of the small flows or more waited for a retransmission timer: their 99th \
-             percentile is that of {timer}"
-        )
-    })
+    Some(format!(
+        "1 % of the {which} or more waited for a retransmission timer: their 99th percentile is \
+         that of {timer}"
+    ))
 }
 
 /// The small flows that count.
 fn small<'a>(scenario: &Scenario, flows: &'a [FlowRecord], warmed_at: Time) -> Vec<&'a FlowRecord> {
-    let small = |flow: &&FlowRecord| {
-        let small = flow.size.is_some_and(|size| size <= scenario.measure.small);
-        small && flow.end.is_some() && flow.start >= warmed_at
-    };
-    flows.iter().filter(small).collect()
+    let mut found = ended(flows, warmed_at);
+    found.retain(|flow| flow.size.is_some_and(|size| size <= scenario.measure.small));
+    found
+}
+
+/// The flows that ended and count.
+fn ended(flows: &[FlowRecord], warmed_at: Time) -> Vec<&FlowRecord> {
+    flows.iter().filter(|flow| flow.end.is_some() && flow.start >= warmed_at).collect()
 }
 
 /// Whether a flow's SYN, or the answer to it, was sent again.

@@ -123,6 +123,13 @@ fn what_decides_the_tail_beside_the_switch_is_named() {
     let found = warnings_with("none", 60, &sets);
     assert!(has(&found, "waited for a retransmission timer"), "{found:?}");
     assert!(!has(&found, "own cards") && !has(&found, "not ECN-capable"), "{found:?}");
+    // A probe in the timer's place is waited for as long, and large flows wait, too.
+    let large = r#"traffic=[{kind="incast", sizes="200KB", from="1-59", to="0"}]"#;
+    for (traffic, which) in [(incast, "of the small flows"), (large, "of the flows")] {
+        let sets = ["host.profile=linux-6.x", traffic, "switch.buffer=30KB", "run.until=2s"];
+        let found = warnings_with("none", 60, &sets);
+        assert!(has(&found, which) && has(&found, "a retransmission timer"), "{found:?}");
+    }
     // SYN-ACKs and ACKs cross the card that bulk fills, and step marking drops them.
     let both =
         r#"traffic=[{kind="long-lived", from="1-2", to=0}, {kind="long-lived", from=0, to=1}]"#;

@@ -25,10 +25,10 @@ params! {
         initial_ssthresh: u32 as Packets, follows;
         /// The receiver's window, in packets (about Linux's largest).
         receive_window: u32 as Packets;
-        /// Window that a receiver offers at first, in packets; it opens from there as Linux's does,
-        /// ahead of what arrives in a round trip, up to receive_window (tcp_moderate_rcvbuf), and
+        /// Window that a receiver offers at first, a packet at least; it opens from there as Linux's
+        /// does, ahead of what arrives in a round trip, up to receive_window (tcp_moderate_rcvbuf), and
         /// each packet that opens it is acknowledged at once. Default: receive_window, from the start.
-        initial_receive_window: u32 as Packets, follows receive_window;
+        initial_receive_window: Bytes, follows;
         /// Unacknowledged data that a sender's socket holds at most (Linux: 4 MiB, the most of
         /// tcp_wmem). Default: no limit.
         send_buffer: Option<Bytes>;
@@ -352,6 +352,11 @@ impl Transport {
         follows(key.initial_ssthresh, Value::Count(receive_window.into()));
         for kind in [key.ecn_acks, key.ecn_syn, key.ecn_retransmits] {
             follows(kind, Value::Flag(control.about().ecn_throughout));
+        }
+        if !values.contains_key(key.initial_receive_window) {
+            let mss: Bytes = Field::take(&mut values.clone(), key.mss);
+            let most = mss.get().saturating_mul(receive_window.into());
+            values.insert(key.initial_receive_window.to_owned(), Value::Bytes(Bytes::new(most)));
         }
         let transport = Transport::from_values(&mut values);
         if transport.mss > mtu - header {

@@ -276,7 +276,7 @@ def _tcp(setup: Setup) -> hosts.Tcp:
         mtu=size_bytes(setup.scenario["host"]["mtu"]),
         initial_window=int(transport["initial_window"]),
         receive_window=int(transport["receive_window"]),
-        initial_receive_window=int(transport["initial_receive_window"]),
+        initial_receive_window=size_bytes(transport["initial_receive_window"]) // mss,
         mss=mss,
         timestamps=size_bytes(transport["header"]) >= HEADER_WITH_TIMESTAMPS,
         sack=transport["sack_blocks"] > 0,

@@ -81,6 +81,7 @@ pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
         &["host.lso", "host.lso_max", "host.lso_beta", "host.lso_autosize"],
         "",
     ),
+    ("compressed SACKs", &[], "Linux since 4.18: fewer ACKs while segments are missing"),
     ("receive offload", &["host.merge_packets", "host.merge_time", "host.merge_flush"], ""),
     ("interrupt coalescing", &["host.coalesce_frames", "host.coalesce_time"], ""),
     ("host's delay and jitter", &["host.delay", "host.jitter"], ""),

@@ -2,7 +2,7 @@
 
 use super::pipe::*;
 use proptest::prelude::*;
-use switchbed_qdisc::units::Span;
+use switchbed_qdisc::units::{Bytes as Size, Span};
 use switchbed_sim::tcp::Flags;
 use switchbed_spec::transport::*;
 
@@ -48,7 +48,7 @@ fn beyond_rfc_5681(transport: Transport, pick: [usize; 7]) -> Transport {
             [pick[4] % 3],
         quick_acks: [0, 2, 16][pick[5] % 3],
         ack_short: pick[6] % 2 == 1,
-        initial_receive_window: [transport.receive_window, 1, 5][pick[6] % 3],
+        initial_receive_window: Size::new([1 << 40, 1, 5 * MSS][pick[6] % 3]),
         ..transport
     }
 }

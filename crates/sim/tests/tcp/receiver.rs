@@ -1,7 +1,7 @@
 //! The receiving half alone: when it acknowledges, and what its ACKs say.
 
 use super::pipe::*;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Config, Flags, Receiver, Segment, Sender};
 use switchbed_spec::transport::*;
 
@@ -295,7 +295,8 @@ fn a_syn_is_answered_each_time_and_its_mark_means_nothing() {
 /// stands until a round trip has brought more than ten packets.
 #[test]
 fn a_window_that_opens_follows_what_a_round_trip_brings() {
-    let windows = Transport { receive_window: 4096, initial_receive_window: 45, ..quick() };
+    let windows =
+        Transport { receive_window: 4096, initial_receive_window: Bytes::new(45 * MSS), ..quick() };
     let settings = Transport { quick_acks: 100, ..windows };
     let config = Config::new(&settings).unwrap();
     let mut receiver = Receiver::new();
@@ -332,7 +333,7 @@ fn a_window_that_opens_follows_what_a_round_trip_brings() {
 
 #[test]
 fn a_sender_keeps_to_the_window_that_is_offered() {
-    let settings = Transport { initial_receive_window: 4, ..transport() };
+    let settings = Transport { initial_receive_window: Bytes::new(4 * MSS), ..transport() };
     let config = Config::new(&settings).unwrap();
     let (now, mut sender) = (Time::ZERO, Sender::established(&config));
     sender.write(20 * MSS);

@@ -123,9 +123,10 @@ impl Config {
         let about = t.control.about();
         let receive_bytes = t.receive_window as u64 * t.mss.get();
         let receive_bytes = receive_bytes.min(t.send_buffer.map_or(u64::MAX, Bytes::get));
-        let opens = t.initial_receive_window < t.receive_window;
-        let at_first = t.initial_receive_window.min(t.receive_window);
-        let initial_receive_bytes = at_first * t.mss.get() as u32;
+        let opens = t.initial_receive_window.get() < t.receive_window as u64 * t.mss.get();
+        // It holds a packet.
+        let initial_receive_bytes =
+            t.initial_receive_window.max(t.mss).get().min(u32::MAX.into()) as u32;
         let hystart = match t.control {
             CongestionControl::Cubic(_) => t.hystart,
             _ if t.hystart == Hystart::Linux => Hystart::Off,

@@ -55,7 +55,7 @@ impl Opening {
         self.sample(now.since(sent), handshake, now);
         self.adjust(config, next, now);
         let room = self.most.saturating_sub(self.window);
-        if len < LEAST || room == 0 {
+        if len < LEAST.min(config.mss) || room == 0 {
             return false;
         }
         self.window += room.min(2 * u64::from(len.max(config.mss)));
@@ -65,7 +65,8 @@ impl Opening {
     /// The receiver's view of the round trip, where data took `there`.
     fn sample(&mut self, there: Span, handshake: Option<Span>, now: Time) {
         if self.rtt == Span::ZERO {
-            self.back = handshake.map_or(there, |whole| whole.max(there) - there);
+            // No more than the data's, of which a timeout is none.
+            self.back = handshake.map_or(there, |whole| (whole.max(there) - there).min(there));
             (self.rtt, self.since) = (there + self.back, now);
         } else {
             self.rtt = self.rtt - self.rtt / 8 + (there + self.back) / 8;
