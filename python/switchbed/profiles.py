@@ -1,6 +1,8 @@
 """Host profiles: what there is, what is in one, how two differ."""
 
+import codecs
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -95,8 +97,12 @@ def migrate(path: Path) -> bool:
     text = _native.migrated(str(path), files.read_text(path))
     if text is None:
         return False
+    before = path.read_bytes()
+    after = text.replace("\n", "\r\n") if b"\r\n" in before else text
+    mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
     with files.whole(path) as draft:
-        draft.write_text(text, encoding="utf-8", newline="")
+        draft.write_bytes(mark + after.encode())
+        shutil.copymode(path, draft)
     return True
 
 

@@ -86,6 +86,18 @@ def test_migration_keeps_results_and_all_else_in_the_file(
     assert sb.Scenario.from_file(path).resolved["transport"]["header"] == "40B"
 
 
+def test_migration_keeps_line_ends_marks_and_modes(switchbed: Program, tmp_path: Path) -> None:
+    path = tmp_path / "f.toml"
+    before = "\ufeff" + SINGLE.replace(PINNED, "").replace("\n", "\r\n")
+    path.write_bytes(before.encode())
+    path.chmod(0o600)
+    switchbed("scenario", "migrate", path)
+    after = path.read_bytes().decode()
+    assert after.count("\r\n") == after.count("\n") > before.count("\n")
+    assert after.replace("\r\n" + PINNED.replace("\n", "\r\n"), "") == before
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_migration_refuses_what_is_no_scenario(switchbed: Program, tmp_path: Path) -> None:
     path = file(tmp_path, "[package]\nname = 'a'\n")
     refused = switchbed("scenario", "migrate", path, code=2)
