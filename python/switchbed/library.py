@@ -1,11 +1,9 @@
 """What comes with the program, and where a scenario is read from: a file, `@NAME`, or `-`."""
 
-import difflib
 import json
 import os
 import shlex
 import sys
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +44,8 @@ def scenarios() -> list[dict[str, Any]]:
 
 
 def _entry(name: str) -> dict[str, Any]:
+    import tomllib
+
     title = tomllib.loads((SCENARIOS / f"{name}.toml").read_text(encoding="utf-8"))["title"]
     paper = next((paper for begin, paper in PAPERS.items() if name.startswith(begin)), None)
     return {"name": name, "title": title, "paper": paper}
@@ -151,6 +151,8 @@ def shipped(name: str) -> Path:
     """The file of `@NAME`."""
     wanted = name.removeprefix("@").removesuffix(".toml")
     if wanted not in names():
+        import difflib
+
         near = difflib.get_close_matches(wanted, names(), 1)
         guess = f"did you mean @{near[0]}?" if near else "switchbed scenario list names them"
         raise Mistake(f"{name}: no such scenario comes with switchbed; {guess}")
