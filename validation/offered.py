@@ -13,7 +13,6 @@ import argparse
 import json
 import random
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -21,13 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import guest
 import peers
 from switchbed._native import Mistake
 
 RESULTS = peers.HERE / "results" / "offered.json"
 PAGE = peers.HERE.parent / "docs" / "aqm-evidence.md"
-KERNEL = peers.WORK / "kernel"
-"""What Debian's package of a kernel unpacks to; `make setup-peers` puts it there."""
 MODULES = (
     "drivers/net/veth",
     *(f"net/sched/sch_{name}" for name in ("tbf", "codel", "pie", "red")),
@@ -220,7 +218,7 @@ def main() -> int:
             if value is not None and (not row.beside or row.beside == name):
                 found[name] = value
         rows.append(found)
-    kernel = _kernel().name.removeprefix("vmlinuz-") if linux else before.get("kernel", "")
+    kernel = guest.kernel().name.removeprefix("vmlinuz-") if linux else before.get("kernel", "")
     ns = _program().version if ns3 else before.get("ns3", "")
     page: Found = {"kernel": kernel, "ns3": ns, "rows": rows}
     RESULTS.write_text(json.dumps(page, indent=2) + "\n")
@@ -281,76 +279,18 @@ def _ns3() -> list[Found | None]:
     return [of(row) for row in ROWS]
 
 
-def _kernel() -> Path:
-    found = sorted(KERNEL.glob("boot/vmlinuz-*"))
-    if not found or not shutil.which("qemu-system-x86_64") or not shutil.which("busybox"):
-        raise Mistake(
-            "Linux's disciplines need qemu-system-x86, busybox-static and Debian's kernel in "
-            f"{KERNEL}: `make setup-peers` (as root) installs them"
-        )
-    return found[-1]
-
-
 def _linux() -> list[Found | None]:
-    kernel = _kernel()
     wanted = [row for row in ROWS if row.linux]
-    archive = _initramfs(kernel.name.removeprefix("vmlinuz-"), wanted)
-    machine = [
-        "-accel",
-        "tcg",
-        "-icount",
-        "shift=1,sleep=off",
-        "-cpu",
-        "max",
-        "-m",
-        "512",
-        "-nographic",
-        "-no-reboot",
-    ]
-    said = _run(
-        "qemu-system-x86_64",
-        *machine,
-        *("-kernel", str(kernel), "-initrd", str(archive)),
-        *("-append", "console=ttyS0 quiet panic=-1 mitigations=off"),
-    )
+    source, offer = str(peers.HERE / "offer.c"), peers.WORK / "offer"
+    subprocess.run(["cc", "-O2", "-static", "-o", str(offer), source], check=True)
+    files = {"offer": offer} | {f"{name}.txt": _file(name) for name in ("ect", "plain")}
+    runs = "".join(f"run {_list(row)} {row.linux}\n" for row in wanted)
+    said = guest.run(MODULES, files, f"{INIT}{runs}", "-icount", "shift=1,sleep=off")
     found = [json.loads(line) for line in re.findall(r"OUT (\{.*\})", said)]
     if len(found) != len(wanted):
         raise Mistake(f"the guest ended after {len(found)} of {len(wanted)} runs: {said[-500:]}")
     by_row = dict(zip(map(id, wanted), found, strict=True))
     return [by_row.get(id(row)) for row in ROWS]
-
-
-def _initramfs(version: str, rows: list[Row]) -> Path:
-    root = peers.WORK / "guest"
-    shutil.rmtree(root, ignore_errors=True)
-    for folder in ("bin", "sbin", "proc", "sys", "dev", "m"):
-        (root / folder).mkdir(parents=True)
-    shutil.copy(str(shutil.which("busybox")), root / "bin/busybox")
-    for name in ("sh", "mount", "insmod", "poweroff", "echo", "sleep"):
-        (root / "bin" / name).symlink_to("busybox")
-    for name in ("tc", "ip"):
-        program = str(shutil.which(name))
-        shutil.copy(program, root / "sbin" / name)
-        for library in re.findall(r"(/\S+)", _run("ldd", program)):
-            target = root / library.removeprefix("/")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(library, target)
-    for module in MODULES:
-        (found,) = (KERNEL / "lib/modules" / version / "kernel").glob(f"{module}.ko")
-        shutil.copy(found, root / "m")
-    source, offer = str(peers.HERE / "offer.c"), str(root / "offer")
-    subprocess.run(["cc", "-O2", "-static", "-o", offer, source], check=True)
-    for name in ("ect", "plain"):
-        shutil.copy(_file(name), root / f"{name}.txt")
-    runs = "".join(f"run {_list(row)} {row.linux}\n" for row in rows)
-    (root / "init").write_text(f"{INIT}{runs}poweroff -f\n")
-    (root / "init").chmod(0o755)
-    archive = peers.WORK / "guest.cpio"
-    names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
-    with archive.open("wb") as into:
-        pack = ["busybox", "cpio", "-o", "-H", "newc"]
-        subprocess.run(pack, cwd=root, input=names.encode(), stdout=into, check=True)
-    return archive
 
 
 def signals(found: Found) -> int:

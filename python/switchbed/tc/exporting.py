@@ -159,11 +159,11 @@ class _Export:
             "for dscp in $(seq 0 63); do",
             "    tos=$(printf 0x%x/0xfc $((dscp * 4)))",
             *(
-                f'    tc filter add dev "$dev" parent {TREE} protocol {family} prio {prio} '
-                f'flower ip_tos "$tos" classid "{TREE}{band}"'
+                f'    echo "filter add dev $dev parent {TREE} protocol {family} prio {prio} '
+                f'flower ip_tos $tos classid {TREE}{band}"'
                 for prio, family in ((1, "ip"), (2, "ipv6"))
             ),
-            "done",
+            "done | tc -batch -",
         ]
         self.said.exact("switch.classify", f"{how}: all 64 DSCPs, of IPv4 and IPv6")
 
