@@ -387,14 +387,16 @@ def report(path: Path, out: Path, title: str, only: tuple[str, ...]) -> None:
 @cli.command()
 @options.JSON
 def schemes(json_to: str | None) -> None:
-    """List the schemes: seats, parameters with units and defaults, source."""
+    """List the schemes: seats, parameters with units and defaults, source. With --json the policies
+    of a switch's memory too, with their key."""
     found = library.schemes()
     if json_to is not None:
-        options.write_json(found, json_to)
+        options.write_json(found + library.policies(), json_to)
     else:
         from switchbed import report
 
         report.print_schemes(found)
+        say(f"switch.policy: {', '.join(policy['name'] for policy in library.policies())}")
 
 
 @cli.command()

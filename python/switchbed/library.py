@@ -56,6 +56,11 @@ def schemes() -> list[dict[str, Any]]:
     return list(json.loads(_native.schemes()))
 
 
+def policies() -> list[dict[str, Any]]:
+    """The policies of a switch's memory, likewise; `key` is what chooses them, `switch.policy`."""
+    return list(json.loads(_native.policies()))
+
+
 def hosts() -> list[dict[str, Any]]:
     """The host profiles: `name`, `about`, `based_on`, whether it is the `default`."""
     return list(json.loads(_native.profiles()))

@@ -23,6 +23,7 @@ PANELS = {
         "PIE, 50 us",
         "ECN#, 70 and 10 us",
     ],
+    "buffers": ["dynamic", "abm", "fab", "lqd", "occamy"],
     "dualpi2": ["step, 65 packets", "DualPI2, 50 us"],
     "e-ecn": ["per-queue", "per-queue-dq", "e-ecn"],
     "red": ["step, 65 packets", "RED, weight 1", "RED, weight 0.002"],

@@ -65,6 +65,12 @@ fn schemes() -> String {
     json(&scenario::schemes())
 }
 
+/// Every policy of a switch's memory as JSON.
+#[pyfunction]
+fn policies() -> String {
+    json(&scenario::policies())
+}
+
 /// Every built-in flow-size table as JSON.
 #[pyfunction]
 fn sizes() -> String {
@@ -148,8 +154,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         Mistake, Plan, Progress, Results, Table, check_summary, chips, migrated, monitored_tables,
-        plans, plans_of, profile, profiles, rate_bps, reference, schema, schemes, size_bytes,
-        sizes, time_ps,
+        plans, plans_of, policies, profile, profiles, rate_bps, reference, schema, schemes,
+        size_bytes, sizes, time_ps,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

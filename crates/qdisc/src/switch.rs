@@ -341,6 +341,81 @@ words! {
     }
 }
 
+/// What a policy says of itself, as a scheme does.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyInfo {
+    /// It.
+    pub policy: BufferPolicy,
+    /// The paper.
+    pub paper: &'static str,
+    /// The rule, in a line.
+    pub summary: &'static str,
+    /// Where it is from.
+    pub source: &'static str,
+    /// Its keys of `[switch]`.
+    pub keys: &'static [&'static str],
+}
+
+/// Every policy.
+pub const POLICIES: &[PolicyInfo] = &[
+    PolicyInfo {
+        policy: BufferPolicy::Shared,
+        paper: "–",
+        summary: "A port's queues share its memory, first come first served.",
+        source: "–",
+        keys: &["buffer"],
+    },
+    PolicyInfo {
+        policy: BufferPolicy::Static,
+        paper: "–",
+        summary: "Each queue has an equal part of its port's memory.",
+        source: "–",
+        keys: &["buffer"],
+    },
+    PolicyInfo {
+        policy: BufferPolicy::Dynamic,
+        paper: "Choudhury and Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet \
+                Switches, IEEE/ACM ToN 1998",
+        summary: "A queue may hold α times what the switch's memory has left.",
+        source: "equation 1",
+        keys: &["pool", "alpha"],
+    },
+    PolicyInfo {
+        policy: BufferPolicy::Abm,
+        paper: "Addanki et al., ABM: Active Buffer Management in Datacenters, SIGCOMM 2022",
+        summary: "That, divided by how many queues of its number are congested, times the part of \
+                  its line that it drains at.",
+        source: "the authors' simulator, github.com/inet-tub/ns3-datacenter",
+        keys: &["pool", "alpha", "saturation", "drain_interval", "young", "alpha_young"],
+    },
+    PolicyInfo {
+        policy: BufferPolicy::Fab,
+        paper: "Apostolaki, Vanbever, Ghobadi, FAB: Toward Flow-aware Buffer Sharing on \
+                Programmable Switches, 2019",
+        summary: "Dynamic thresholds with a larger α for flows that have sent little yet.",
+        source: "ABM's authors' simulator, github.com/inet-tub/ns3-datacenter",
+        keys: &["pool", "alpha", "young", "alpha_young"],
+    },
+    PolicyInfo {
+        policy: BufferPolicy::Lqd,
+        paper: "Wei, Coyle, Hsiao, An Optimal Buffer Management Policy for High-Performance Packet \
+                Switching, GLOBECOM 1991",
+        summary: "The longest queue of the switch, whichever port's, loses its last packet for one \
+                  that has no room.",
+        source: "the rule as the field has it; ties: against the arrival, then the lowest number",
+        keys: &["pool"],
+    },
+    PolicyInfo {
+        policy: BufferPolicy::Occamy,
+        paper: "Shan et al., Occamy: A Preemptive Buffer Management for On-chip Shared-memory \
+                Switches, EuroSys 2025",
+        summary: "Dynamic thresholds with a large α; queues that are over theirs lose packets from \
+                  their head, in turn.",
+        source: "quotations of the paper; unverified: the rate of expulsion",
+        keys: &["pool", "alpha", "expulsion"],
+    },
+];
+
 impl BufferPolicy {
     /// The memory is the switch's pool, not the port's nor a chip's.
     pub fn shares_pool(self) -> bool {

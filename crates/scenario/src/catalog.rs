@@ -3,6 +3,7 @@
 use crate::mistake::list_of;
 use serde_json::{Map, Value as Json, json};
 use switchbed_qdisc::chip::{CHIPS, Chip, Observed};
+use switchbed_qdisc::switch::{POLICIES, PolicyInfo, SECTION};
 use switchbed_spec::scheme::{SchemeInfo, schemes as registry};
 use switchbed_spec::sizes::{BUILT_IN, BuiltIn};
 use switchbed_spec::{Param, ParamKind};
@@ -11,6 +12,23 @@ use switchbed_spec::{Param, ParamKind};
 /// take, their defaults and meanings.
 pub fn schemes() -> Json {
     registry().map(scheme).collect()
+}
+
+/// Every policy of a switch's memory, as [`schemes`] has schemes, and the key that chooses it.
+pub fn policies() -> Json {
+    POLICIES.iter().map(policy).collect()
+}
+
+fn policy(of: &PolicyInfo) -> Json {
+    let keys = SECTION.keys.iter().filter(|param| of.keys.contains(&param.name));
+    json!({
+        "name": of.policy.word(),
+        "key": "switch.policy",
+        "paper": of.paper,
+        "summary": of.summary,
+        "source": of.source,
+        "parameters": keys.map(parameter).collect::<Vec<_>>(),
+    })
 }
 
 /// Every built-in flow-size table: its name, source, mean and percentiles in bytes.

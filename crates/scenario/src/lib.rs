@@ -30,7 +30,7 @@ mod tree;
 mod warnings;
 mod write;
 
-pub use catalog::{chips, schemes, sizes};
+pub use catalog::{chips, policies, schemes, sizes};
 pub use expand::{Plan, Source, plans, plans_of};
 pub use live::{live, live_of};
 pub use memory::Part;

@@ -94,6 +94,13 @@ fn where_ports_share_memory_and_marking_reads_it() {
         scenario.scheme = but(&scheme(name, packets(30)), "mark_at", mark_at);
         scenario.transport.rto_min = Span::from_us(500);
         same(&scenario);
+        for policy in
+            [BufferPolicy::Abm, BufferPolicy::Fab, BufferPolicy::Lqd, BufferPolicy::Occamy]
+        {
+            scenario.switch.policy = policy;
+            scenario.scheme = scheme("none", Bytes::ZERO);
+            same(&scenario);
+        }
     }
 }
 

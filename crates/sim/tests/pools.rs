@@ -57,6 +57,29 @@ fn n_full_queues_hold_alpha_over_one_plus_n_alpha_each() {
     }
 }
 
+/// The longest queue makes room: queues that are always full have equal parts of all there is.
+#[test]
+fn full_queues_share_all_of_it_where_the_longest_makes_room() {
+    for n in [2, 3] {
+        let mut scenario = scenario(n, 1.0);
+        scenario.switch.policy = BufferPolicy::Lqd;
+        scenario.measure.warmup = Span::from_ms(10);
+        let (mut simulation, _) = run(&scenario);
+        let reports = simulation.port_reports();
+        let mut held = 0.0;
+        for to in 0..n {
+            let name = format!("switch:{to}");
+            let report = reports.iter().find(|report| report.info.name == name).expect("there");
+            let pushed =
+                report.counters.drops[switchbed_qdisc::view::DropReason::PushedOut as usize];
+            assert!(pushed > 0, "{name} of {n}");
+            held += report.lengths.as_ref().expect("measured").1.max_bytes as f64;
+        }
+        // Each at its longest, which is not at once: more than all of it, and not by much.
+        assert!((0.9..1.6).contains(&(held / 600_000.0)), "{n}: {held}");
+    }
+}
+
 #[test]
 fn a_threshold_for_the_pool_holds_what_one_port_would() {
     let held = |name: &str| {

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path("docs/schemes")
 PICTURES: dict[str, tuple[str, ...]] = {
+    "buffers": ("scenarios/buffers-sharing.toml",),
     "cedm": ("scenarios/cedm-bursts.toml",),
     "codel": ("scenarios/aqm-joining.toml",),
     "cqrd": ("scenarios/cqrd-fig2.toml", "run.until=5.5ms", "measure.series_every=1us"),
