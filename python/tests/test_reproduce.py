@@ -148,8 +148,11 @@ def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
     assert null(value, Target(100, 100, tolerance=1, null=None)) == "fails"
     # What is off is displaced further, not into the range.
     assert null(value, Target(103, 103, tolerance=2, null=None)) == "fails"
-    # More than 94, give or take one: 98 would do.
+    # More than 94: the other scheme has as many. Less than 1200 us: it has not.
     assert null(value, Target(94, INF, tolerance=1, null=None)) == "holds"
+    mean = {"kind": "value", "at": {"load": 0.9, "scheme": "new"}}
+    assert null(mean, Target(-INF, 9000, tolerance=1, null=None)) == "holds"
+    assert null(mean, Target(-INF, 400, tolerance=1, null=None)) != "holds"
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,10 @@ RATIOS: dict[str, Callable[[float], float]] = {
 
 def null_model(paper: Paper, claim: Claim, rows: Rows) -> Word:
     """The verdict on what would have failed the claim: of a comparison, the same scheme on both
-    sides, each seed's run beside another seed's; of a parity, a value or a formula, what was
-    measured, displaced by twice the tolerance: to either side where the claim holds, else further
-    away. If that holds, the claim cannot fail."""
+    sides, each seed's run beside another seed's; of a bound for one scheme, that every other
+    scheme keeps to it, too; of a parity, a value or a formula, what was measured, displaced by
+    twice the tolerance: to either side where the claim holds, else further away. If that holds,
+    the claim cannot fail."""
     asked, target = claim.measure, claim.target
     alone = replace(claim, measure={**asked, "also": ()})
     if target.null is not None and asked.get("kind") in (*RATIOS, "difference"):
@@ -45,10 +46,26 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> Word:
     directed = target.null is not None or target.tolerance == 0
     if "function" in asked and directed and len(rows.values("scheme")) > 1:
         return judge(target, measure(paper, alone, _alike(rows)))
+    others = _others(alone, rows) if math.inf in (-target.low, target.high) else []
+    if others:
+        given = {judge(target, measure(paper, other, rows)) for other in others}
+        return "holds" if given == {"holds"} else min(given - {"holds"}, key=WORDS.index)
     found = measure(paper, alone, rows)
     signs = (-1, 1) if judge(target, found) == "holds" else (_away(target, found.estimate),)
     words = {judge(target, _displaced(found, sign * 2 * target.tolerance)) for sign in signs}
     return "holds" if "holds" in words else min(words, key=WORDS.index)
+
+
+def _others(claim: Claim, rows: Rows) -> list[Claim]:
+    """A claim about one scheme's value as claims about the others'."""
+    asked = claim.measure
+    for key in ("at", "where"):
+        places = asked.get(key)
+        if asked.get("kind") == "value" and isinstance(places, Mapping) and "scheme" in places:
+            schemes = [name for name in rows.values("scheme") if name != places["scheme"]]
+            changed = [{**places, "scheme": scheme} for scheme in schemes]
+            return [replace(claim, measure={**asked, key: place}) for place in changed]
+    return []
 
 
 def _alike(rows: Rows) -> Rows:
