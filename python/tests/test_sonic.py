@@ -115,6 +115,13 @@ VALUES = {
 NUMBERS = ["0", "1", "2", "3", "5", "7", "14", "63", "100", "1500", "60000", "1048576", "999999999"]
 
 
+def test_a_profile_without_its_greatest_threshold_is_refused() -> None:
+    config = CONFIGS["one port"]
+    other = changed(config, "WRED_PROFILE", "AZURE_LOSSLESS", "green_max_threshold", None)
+    with pytest.raises(Mistake, match="AZURE_LOSSLESS: green_max_threshold is missing"):
+        load(other, "one port")
+
+
 @settings(max_examples=400)
 @given(st.sampled_from(fields()), st.data())
 @example(("a ToR", "WRED_PROFILE", "AZURE_LOSSLESS", "green_min_threshold"), None)

@@ -231,6 +231,11 @@ class _Import:
         row, own = self._named("WRED_PROFILE", name), self.tables["WRED_PROFILE"][name]
         where = f"WRED_PROFILE|{name}"
         low = self._number("WRED_PROFILE", name, row, "green_min_threshold", 0)
+        if "green_min_threshold" in row and "green_max_threshold" not in row:
+            raise Mistake(
+                f"{self.where}: {where}: green_max_threshold is missing: green_min_threshold, "
+                f"{low}, needs it, as large or larger"
+            )
         high = self._number("WRED_PROFILE", name, row, "green_max_threshold", low)
         chance = self._number("WRED_PROFILE", name, row, "green_drop_probability", 100)
         if high < low:

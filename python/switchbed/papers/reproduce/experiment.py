@@ -124,9 +124,13 @@ def rows(needed: Sequence[Job]) -> Rows:
 
 def digest(plan: Plan) -> str:
     """What says whether two runs were of one scenario: its resolved text, without the profile's
-    name, which is another path on each machine."""
+    name and the paths of lists, which are others on each machine."""
     scenario = json.loads(plan.scenario)
     scenario["host"].pop("profile", None)
+    for source in scenario["traffic"]:
+        # A list by what is in it, for the same reason.
+        if "file" in source:
+            source["file"] = sources.digest(Path(source["file"]))
     return hashlib.sha256(json.dumps(scenario, sort_keys=True).encode()).hexdigest()[:16]
 
 

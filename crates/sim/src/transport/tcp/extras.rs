@@ -71,9 +71,14 @@ impl Extras {
 
 impl Sender {
     /// Whether the receiver takes what ends at `end`.
+    #[inline(always)]
     pub(super) fn takes(&self, config: &Config, end: u64) -> bool {
-        let opened = || self.extras.as_ref().is_none_or(|extras| end <= extras.offered);
-        end - self.una <= config.receive_bytes && (!config.opens || opened())
+        end - self.una <= config.receive_bytes && (!config.opens || self.opened(end))
+    }
+
+    #[cold]
+    fn opened(&self, end: u64) -> bool {
+        self.extras.as_ref().is_none_or(|extras| end <= extras.offered)
     }
 
     /// An ACK tells what the receiver takes.
