@@ -144,6 +144,10 @@ impl Sender {
     fn held_back(&mut self, config: &Config, now: Time) -> bool {
         let repairing = self.loss.is_some();
         if !repairing && self.unsent() == 0 {
+            if let Some(outlet) = self.outlet_mut() {
+                // What waited was to be sent again, and has arrived by now.
+                outlet.waits = Time::NEVER;
+            }
             return false;
         }
         let enough = (config.small_queue_limit > 0).then(|| self.small_queue(config));
