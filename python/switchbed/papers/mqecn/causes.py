@@ -1,6 +1,5 @@
 """What explains the claims of the MQ-ECN paper that do not hold; see README.md."""
 
-import json
 import re
 import tempfile
 from pathlib import Path
@@ -9,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from switchbed import library
+from switchbed._native import Mistake
 from switchbed.papers.mqecn import published
+from switchbed.papers.reproduce import page
 from switchbed.papers.reproduce.causes import COLOURS, main, panels, runs, table
+from switchbed.papers.reproduce.claims import papers
 from switchbed.papers.reproduce.rows import number
 from switchbed.result import Result
 
@@ -277,20 +279,21 @@ def _testbed(load: float, sets: dict[str, Any]) -> dict[str, list[Result]]:
 
 def base(picture: Path) -> str:
     """Figures 9 to 11: what the divided threshold and MQ-ECN differ by, in percent of the smaller
-    time and of the larger one. It runs nothing: it reads the committed results."""
+    time and of the larger one. It runs nothing: it reads the committed rows."""
     claims = {
         "fig9.small_vs_min": 24.3,
         "fig10.small_vs_min": 26.4,
         "fig10.large_min90": 13.2,
         "fig11": 35.7,
     }
-    files = (Path(__file__).parent / "results").glob("*.json")
-    findings = [found for file in files for found in json.loads(file.read_bytes())["findings"]]
-    measured = {found["id"].removeprefix("mqecn."): found["measured"] for found in findings}
+    found = page.committed(papers()["mqecn"])
+    measured = {claim: found[f"mqecn.{claim}"].measured for claim in claims}
     figure, (axes,) = panels("Figures 9 to 11, load 0.9: the two schemes' difference", 1)
     rows: list[list[object]] = []
     for place, (claim, paper) in enumerate(claims.items()):
         above = measured[claim]
+        if above is None:
+            raise Mistake(f"mqecn.{claim} has not run on its hosts: switchbed reproduce --commit")
         below = 100 * (1 - 1 / (1 + above / 100))
         rows.append([claim, paper, above, below])
         axes.plot(paper, place, "|", color="black", markersize=24, label="paper")

@@ -1,4 +1,4 @@
-"""The committed results of full runs, and docs/reproductions.md made of them."""
+"""The committed rows of full runs, and docs/reproductions.md made of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
