@@ -111,6 +111,7 @@ validate: setup
 	$(BIN)/python validation/broken.py
 	$(BIN)/python validation/other_seeds.py
 	$(BIN)/python validation/offered.py
+	$(BIN)/python validation/aqm_star.py
 	$(BIN)/python validation/tc_scripts.py
 	$(BIN)/python validation/ns3_witness.py
 	$(BIN)/python validation/hosts_evidence.py

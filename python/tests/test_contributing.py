@@ -147,16 +147,14 @@ def add_transport(tree: Path) -> None:
 
 
 def add_monitor(tree: Path) -> None:
-    """What a scenario asks, a file, the line that makes it known and one of the registry."""
-    keys, line, code = blocks("monitor.md")
-    asked = tree / "crates/spec/src/monitors.rs"
-    insert(asked, "/// Ports by name; none", keys)
-    insert(asked, "    /// Ports whose lines' idle", line)
+    """A file, the two lines that make it known, and one of the registry with what it says."""
+    code, used, line = blocks("monitor.md")
     folder = tree / "crates/sim/src/observe"
     (folder / "first_marks.rs").write_text(code)
-    (declared,), (entry,) = places("monitor.md", "mod.rs", "observer.rs")
+    ((declared,),) = places("monitor.md", "mod.rs")
     insert(folder / "mod.rs", "pub mod goodput;\n", f"{declared}\n")
-    insert(folder / "observer.rs", "    (super::underflow::asked, &[]),", f"{entry}\n")
+    insert(folder / "monitors.rs", "use super::measure::", used)
+    insert(folder / "monitors.rs", "    /// Ports whose lines' idle", line)
 
 
 def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:

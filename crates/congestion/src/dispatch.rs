@@ -76,15 +76,17 @@ macro_rules! controls {
         controls! { @hooks [$($name $(($params))?,)+] }
     };
     (@hooks $all:tt) => {
-        #[allow(missing_docs)]
         impl Memory {
+            /// That of a connection which begins.
             pub fn new(control: &CongestionControl) -> Memory {
                 controls!(@new $all control)
             }
+            /// [`crate::Control::acked`].
             #[inline]
             pub fn acked(&mut self, control: &CongestionControl, ack: $crate::Acked) {
                 controls!(@each $all self, control, it, params => it.acked(params, ack))
             }
+            /// [`crate::Control::grown`].
             #[inline]
             pub fn grown(
                 &mut self,
@@ -98,25 +100,32 @@ macro_rules! controls {
                     it.grown(params, cwnd, packets, now, srtt)
                 })
             }
+            /// [`crate::Control::paused`].
             #[inline]
             pub fn paused(&mut self, now: Time) {
                 controls!(@each $all self, it => it.paused(now))
             }
+            /// [`crate::Control::resumed`].
             pub fn resumed(&mut self, idle: Span, now: Time) {
                 controls!(@each $all self, it => it.resumed(idle, now))
             }
+            /// [`crate::Control::marked`].
             pub fn marked(&mut self, control: &CongestionControl, window: f64, now: Time) -> Mark {
                 controls!(@each $all self, control, it, params => it.marked(params, window, now))
             }
+            /// [`crate::Control::kept`].
             pub fn kept(&self, control: &CongestionControl) -> f64 {
                 controls!(@each $all self, control, it, params => it.kept(params))
             }
+            /// [`crate::Control::cut`].
             pub fn cut(&mut self, control: &CongestionControl, window: f64) {
                 controls!(@each $all self, control, it, params => it.cut(params, window))
             }
+            /// [`crate::Control::left`].
             pub fn left(&mut self) {
                 controls!(@each $all self, it => it.left())
             }
+            /// [`crate::Control::alpha`].
             pub fn alpha(&self) -> Option<f64> {
                 controls!(@each $all self, it => it.alpha())
             }

@@ -7,6 +7,7 @@
 //! of data.
 
 #![forbid(unsafe_code)]
+#![deny(unreachable_pub)]
 
 #[macro_use]
 mod dispatch;

@@ -18,7 +18,7 @@ const STACK_BYTES: usize = 8 << 20;
 
 /// Does the work while the interpreter goes on. `None`: it was asked to stop (`stopped`) and did
 /// not in time. It then ends by itself, and what comes of it is dropped.
-pub fn detached<T: Send + 'static>(
+pub(crate) fn detached<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
     stopped: impl Fn() -> bool,

@@ -2,6 +2,7 @@
 //! are read by people or scripts cross as JSON text, tables as Arrow columns.
 
 #![forbid(unsafe_code)]
+#![deny(unreachable_pub)]
 
 mod detached;
 #[cfg(all(target_os = "linux", feature = "live"))]

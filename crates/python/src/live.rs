@@ -19,7 +19,7 @@ use switchbed_spec::{Live, text};
 /// The live switch of a file.
 #[pyfunction]
 #[pyo3(signature = (file, sets = Vec::new()))]
-pub fn live_plan(file: PathBuf, sets: Vec<String>) -> PyResult<LivePlan> {
+pub(crate) fn live_plan(file: PathBuf, sets: Vec<String>) -> PyResult<LivePlan> {
     let name = file.display().to_string();
     let text = text::read(&file)
         .map_err(|error| Mistake::new_err(format!("{name}: cannot be read: {error}")))?;
@@ -29,7 +29,7 @@ pub fn live_plan(file: PathBuf, sets: Vec<String>) -> PyResult<LivePlan> {
 /// The same of a text; `name` stands for the file in messages.
 #[pyfunction]
 #[pyo3(signature = (name, text, sets = Vec::new()))]
-pub fn live_plan_of(name: String, text: String, sets: Vec<String>) -> PyResult<LivePlan> {
+pub(crate) fn live_plan_of(name: String, text: String, sets: Vec<String>) -> PyResult<LivePlan> {
     let (live, notes) = scenario::live_of(&name, &text, &sets)
         .map_err(|mistake| Mistake::new_err(mistake.to_string()))?;
     Ok(LivePlan { name, text, sets, live, notes })
@@ -37,31 +37,31 @@ pub fn live_plan_of(name: String, text: String, sets: Vec<String>) -> PyResult<L
 
 /// Every key of a live switch's file, as Markdown.
 #[pyfunction]
-pub fn live_reference() -> String {
+pub(crate) fn live_reference() -> String {
     scenario::live_reference()
 }
 
 /// The user that a switch becomes, by name and numbers; none where it stays who it is.
 #[pyfunction]
-pub fn unprivileged_user() -> Option<(String, u32, u32)> {
+pub(crate) fn unprivileged_user() -> Option<(String, u32, u32)> {
     rights::user().map(|user| (user.name, user.uid.as_raw(), user.gid.as_raw()))
 }
 
 /// Takes every capability from programs and threads to come.
 #[pyfunction]
-pub fn leave_none_to_heirs() -> PyResult<()> {
+pub(crate) fn leave_none_to_heirs() -> PyResult<()> {
     Ok(rights::leave_none_to_heirs()?)
 }
 
 /// Gives up every right but what is open, for good; says how far it came.
 #[pyfunction]
-pub fn confine() -> PyResult<String> {
+pub(crate) fn confine() -> PyResult<String> {
     Ok(rights::confine(rights::user().as_ref())?.to_string())
 }
 
 /// Gives up every capability of this thread and of those it starts.
 #[pyfunction]
-pub fn drop_capabilities() -> PyResult<()> {
+pub(crate) fn drop_capabilities() -> PyResult<()> {
     Ok(rights::drop_capabilities()?)
 }
 

@@ -6,9 +6,9 @@ mod seats;
 mod view;
 mod words;
 
-pub use seats::Ends;
-pub use view::{Port, Random, View};
-pub use words::{
+pub(crate) use seats::Ends;
+pub(crate) use view::{Port, Random, View};
+pub(crate) use words::{
     Admission, Departure, DropReason, Ecn, Feedback, Intent, Note, Packet, Selection, ServiceEnd,
     Slot,
 };
@@ -20,12 +20,13 @@ use pyo3::types::{PyDict, PyList};
 use seats::{OwnBuffer, OwnClassifier, OwnMarker, OwnNotifier, OwnScheduler};
 use switchbed_qdisc::PortState;
 use switchbed_scenario::Progress;
+use switchbed_scenario::Scenario;
 use switchbed_spec::build::{Outside, Taken};
 use switchbed_spec::scheme::Value;
-use switchbed_spec::{Scenario, SchemeChoice, Switch};
+use switchbed_spec::{SchemeChoice, Switch};
 
 /// The user's classes in one run. The thread that runs it holds the interpreter.
-pub struct Own<'a> {
+pub(crate) struct Own<'a> {
     /// `make(file, classes, base, params, port)` gives the methods of each seat taken, by
     /// the names of seat and method.
     pub make: Py<PyAny>,
@@ -38,7 +39,7 @@ pub struct Own<'a> {
 }
 
 impl<'a> Own<'a> {
-    pub fn new(
+    pub(crate) fn new(
         py: Python<'_>,
         make: Py<PyAny>,
         look: Option<Py<PyAny>>,
@@ -49,7 +50,7 @@ impl<'a> Own<'a> {
     }
 
     /// What went wrong, if something did.
-    pub fn failure(&self) -> Option<PyErr> {
+    pub(crate) fn failure(&self) -> Option<PyErr> {
         self.shared.failure.take()
     }
 
@@ -121,7 +122,7 @@ impl Outside for Own<'_> {
 }
 
 /// Whether a port of the scenario has such a scheme.
-pub fn is_in(scenario: &Scenario) -> bool {
+pub(crate) fn is_in(scenario: &Scenario) -> bool {
     let deployed = scenario.deploy.iter().filter_map(|deploy| deploy.scheme.as_ref());
     [&scenario.scheme].into_iter().chain(deployed).any(|scheme| scheme.python.is_some())
 }

@@ -32,7 +32,7 @@ pub use pie::{Pie, PieParams};
 pub use pmsb::Pmsb;
 pub use random_mark::RandomMark;
 pub use red::{Red, RedParams, RedSettings, Spacing};
-pub use s_ecn::{SEcn, SEcnParams};
+pub use s_ecn::{SEcn, SEcnParams, Slope};
 pub use share::{Rounds, Share, Timed, Weights, Whole};
 pub use step::{
     PerPool, PerPort, PerQueue, PerQueueDq, PerQueueMin, StandardThreshold, Step, StepParams,

@@ -121,6 +121,39 @@ pub struct Section {
     pub keys: &'static [Param],
 }
 
+impl Section {
+    /// The name of one of its keys: in a `const`, another does not compile.
+    ///
+    /// ```
+    /// const QUEUES: &str = switchbed_qdisc::switch::SECTION.key("queues");
+    /// assert_eq!(QUEUES, "queues");
+    /// ```
+    ///
+    /// ```compile_fail,E0080
+    /// const QUEUE: &str = switchbed_qdisc::switch::SECTION.key("queue");
+    /// assert_eq!(QUEUE, "queue");
+    /// ```
+    pub const fn key(&self, name: &'static str) -> &'static str {
+        let mut i = 0;
+        while i < self.keys.len() {
+            if same(self.keys[i].name, name) {
+                return name;
+            }
+            i += 1;
+        }
+        panic!("the section has no such key")
+    }
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -321,12 +354,18 @@ pub trait Field: Sized {
             Some(value) => Self::from_value(value),
             None => Self::left_out(),
         };
-        value.unwrap_or_else(|| panic!("{name} was not read by its table of keys"))
+        value.unwrap_or_else(|| not_read(name))
     }
     /// And back.
     fn put(&self, entries: &mut Entries, name: &'static str) {
         entries.extend(self.to_value().map(|value| (name, value)));
     }
+}
+
+/// Values are read by their table of keys before a struct is made of them.
+#[doc(hidden)]
+pub fn not_read(name: &str) -> ! {
+    panic!("{name} was not read by its table of keys")
 }
 
 macro_rules! fields {
@@ -684,7 +723,7 @@ macro_rules! kinds {
                     $($word $(| $alias)* => $name::$variant $((
                         <$params as $crate::param::Params>::from_values(values)
                     ))?,)+
-                    _ => panic!("{word} was not read by its table of keys"),
+                    _ => $crate::param::not_read(stringify!($key)),
                 }
             }
             fn entries(&self) -> $crate::param::Entries {

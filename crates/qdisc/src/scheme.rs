@@ -32,11 +32,13 @@ pub struct Stored {
 /// One port's queue management. Hooks are those of [`crate::seats`], which says what
 /// each means and what its view counts. None has a default: whoever passes hooks on would
 /// forget it silently.
-#[allow(missing_docs)]
 #[auto_impl(Box)]
 pub trait Scheme {
+    /// [`Classifier::classify`].
     fn classify(&mut self, view: &View, packet: &Packet) -> QueueId;
+    /// [`Marker::intend`].
     fn intend(&self, view: &View, q: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent;
+    /// [`Buffer::admit`].
     fn admit(
         &mut self,
         view: &View,
@@ -44,6 +46,7 @@ pub trait Scheme {
         packet: &Packet,
         rng: &mut dyn Random,
     ) -> Admission;
+    /// [`Buffer::stored`], [`Marker::stored`], [`Notifier::stored`]; what the last two want.
     fn stored(
         &mut self,
         view: &View,
@@ -54,11 +57,15 @@ pub trait Scheme {
     ) -> Stored;
     /// The packet was stored (counted by the view), for the scheduler; after `stored`.
     fn enqueued(&mut self, view: &View, q: QueueId, packet: &Packet);
+    /// [`Buffer::refused`], [`Marker::refused`], [`Notifier::refused`].
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
     /// [`Buffer::expels`].
     fn expels(&mut self, view: &View) -> Option<Expulsion>;
+    /// [`Buffer::removed`], [`Marker::removed`], [`Scheduler::removed`].
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
+    /// [`Scheduler::select`]; [`Marker::service_ended`] hears of the ends.
     fn select(&mut self, view: &View) -> Selection;
+    /// [`Marker::depart`].
     fn depart(
         &mut self,
         view: &View,
@@ -67,6 +74,7 @@ pub trait Scheme {
         note: Note,
         rng: &mut dyn Random,
     ) -> Departure;
+    /// [`Buffer::sent`], [`Scheduler::served`]; as `select` does, of the ends.
     fn served(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time);
 
     /// [`Scheduler::passes`].
@@ -82,6 +90,7 @@ pub trait Scheme {
     /// A class's weight and cap are others from now on.
     fn set_share(&mut self, class: u8, share: Share);
 
+    /// [`Buffer::reads_pool`], [`Marker::reads_pool`].
     fn needs(&self) -> Needs;
     /// The threshold in force for a queue in bytes, for probes.
     fn threshold_bytes(&self, view: &View, q: QueueId) -> Option<f64>;

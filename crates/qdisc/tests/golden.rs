@@ -38,7 +38,7 @@ use switchbed_qdisc::buffer::{Crosspoint, Overflow, Shared};
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::marker::{
     Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Pmsb, RandomMark, Red, RedSettings, Rounds, SEcn,
-    Share, Spacing, Step, Tcn, Timed, Weights,
+    Share, Slope, Spacing, Step, Tcn, Timed, Weights,
 };
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::random::{NoRandom, Random};
@@ -213,7 +213,7 @@ impl Setting {
             "e-ecn" => Box::new(EEcn::new(self.k(), self.ns("t_i"), self.ns("t_a"), queues)),
             "s-ecn" => {
                 let slope = Rate::from_bps(self.value("slope"));
-                Box::new(SEcn::new(self.ns("t_i"), Some(slope), queues))
+                Box::new(SEcn::new(self.ns("t_i"), Slope::Rate(slope), queues))
             }
             other => panic!("no such marker: {other}"),
         };

@@ -14,9 +14,10 @@ use crate::tree::{At, Data, Node, Table, parse, parse_value};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use switchbed_sim::Scenario;
 use switchbed_spec::scheme::{SchemeInfo, find};
+use switchbed_spec::text;
 use switchbed_spec::traffic::Listed;
-use switchbed_spec::{Scenario, text};
 
 /// Most runs of one comparison.
 const MAX_PLANS: usize = 100_000;

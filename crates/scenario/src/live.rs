@@ -4,12 +4,13 @@
 use crate::mistake::{Mistake, Origin, list_of, near};
 use crate::place;
 use crate::resolve::{reaction, scheme, switch};
-use crate::section::Section;
+use crate::section::{Section, key};
 use crate::tree::{At, Data, Node, Table, parse, parse_value};
 use std::net::IpAddr;
 use std::path::Path;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
-use switchbed_spec::live::{Attach, Faults, LIVE, Live, LivePort, PORT, Route, Settings};
+use switchbed_spec::live::LIVE as SECTION;
+use switchbed_spec::live::{Attach, Device, Faults, LIVE, Live, LivePort, PORT, Route, Settings};
 use switchbed_spec::scheme::{SchemeInfo, find};
 use switchbed_spec::{Classify, Switch, text};
 
@@ -125,9 +126,9 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
         Section::open(origin, spec.name, spec.keys, root.get(spec.name), packet)
     };
     let section = open(LIVE, None)?;
-    let mtu: Bytes = section.get("mtu")?;
+    let mtu: Bytes = section.get(key!(mtu))?;
     if mtu.get() < 64 || mtu.get() > 9_216 {
-        return Err(section.refuse("mtu", "an interface takes from 64 to 9216 bytes"));
+        return Err(section.refuse(key!(mtu), "an interface takes from 64 to 9216 bytes"));
     }
     let packet = Some(mtu);
     let section = open(LIVE, packet)?;
@@ -168,26 +169,28 @@ fn settings(
     ports: &[LivePort],
     switch: &Switch,
 ) -> Result<Settings, Mistake> {
-    section.given("mtu");
-    let bucket: Option<Bytes> = section.maybe("bucket")?;
+    section.given(key!(mtu));
+    let bucket: Option<Bytes> = section.maybe(key!(bucket))?;
     if bucket.is_some_and(|bucket| bucket < mtu) {
-        return Err(section.refuse("bucket", format!("it must hold a packet, {mtu}")));
+        return Err(section.refuse(key!(bucket), format!("it must hold a packet, {mtu}")));
     }
-    let series_every: Option<Span> = section.maybe("series_every")?;
+    let series_every: Option<Span> = section.maybe(key!(series_every))?;
     if series_every.is_some_and(|every| every < Span::from_us(10)) {
-        return Err(section.refuse("series_every", "no thread wakes more often than every 10us"));
+        return Err(
+            section.refuse(key!(series_every), "no thread wakes more often than every 10us")
+        );
     }
     let settings = Settings {
         mtu,
-        fraction: section.get("fraction")?,
+        fraction: section.get(key!(fraction))?,
         bucket,
         classes: classes(&section, switch)?,
         routes: routes(&section, ports)?,
-        learn: section.get("learn")?,
-        realtime: section.get("realtime")?,
-        socket: section.maybe("socket")?,
+        learn: section.get(key!(learn))?,
+        realtime: section.get(key!(realtime))?,
+        socket: section.maybe(key!(socket))?,
         series_every,
-        seed: section.get("seed")?,
+        seed: section.get(key!(seed))?,
     };
     section.close("a live switch")?;
     Ok(settings)
@@ -206,14 +209,14 @@ fn wrong_item(section: &Section<'_>, key: &str, i: usize, why: &str) -> Mistake 
 fn classes(section: &Section<'_>, switch: &Switch) -> Result<[u8; 64], Mistake> {
     let by_class = switch.classify == Classify::Class;
     let mut classes = std::array::from_fn(|dscp| dscp as u8);
-    for (i, text) in section.list::<String>("classes")?.unwrap_or_default().iter().enumerate() {
+    for (i, text) in section.list::<String>(key!(classes))?.unwrap_or_default().iter().enumerate() {
         let Some((range, class)) = class_of(text) else {
             let why = "it must be a DSCP or a range of them, and a class: \"46=7\", \"8-15=1\"";
-            return Err(wrong_item(section, "classes", i, why));
+            return Err(wrong_item(section, key!(classes), i, why));
         };
         if by_class && u16::from(class) >= switch.queues {
             let why = format!("class {class} has no queue: switch.queues is {}", switch.queues);
-            return Err(wrong_item(section, "classes", i, &why));
+            return Err(wrong_item(section, key!(classes), i, &why));
         }
         classes[range].fill(class);
     }
@@ -231,8 +234,8 @@ fn class_of(text: &str) -> Option<(std::ops::RangeInclusive<usize>, u8)> {
 /// Stations that are set.
 fn routes(section: &Section<'_>, ports: &[LivePort]) -> Result<Vec<Route>, Mistake> {
     let mut routes = Vec::new();
-    for (i, text) in section.list::<String>("routes")?.unwrap_or_default().iter().enumerate() {
-        let wrong = |why: &str| wrong_item(section, "routes", i, why);
+    for (i, text) in section.list::<String>(key!(routes))?.unwrap_or_default().iter().enumerate() {
+        let wrong = |why: &str| wrong_item(section, key!(routes), i, why);
         let station = text.split_once('=').and_then(|(mac, port)| Some((mac_of(mac)?, port)));
         let Some((station, name)) = station else {
             return Err(wrong("it must be a station and a port: \"02:00:00:00:00:01=left\""));
@@ -255,7 +258,7 @@ fn mac_of(text: &str) -> Option<[u8; 6]> {
 }
 
 fn ports(origin: &Origin, root: &Table, all: &Section<'_>) -> Result<Vec<LivePort>, Mistake> {
-    let (rate, delay): (Rate, Span) = (all.get("rate")?, all.get("delay")?);
+    let (rate, delay): (Rate, Span) = (all.get(key!(rate))?, all.get(key!(delay))?);
     let nodes = match root.get("port") {
         Some(Node { data: Data::List(nodes), .. }) => nodes.as_slice(),
         Some(node) => return Err(origin.mistake(node.at, "port", "must be written as [[port]]")),
@@ -288,48 +291,49 @@ fn ports(origin: &Origin, root: &Table, all: &Section<'_>) -> Result<Vec<LivePor
 }
 
 fn port(section: Section<'_>, rate: Rate, delay: Span) -> Result<LivePort, Mistake> {
-    let name: String = section.get("name")?;
+    const SECTION: switchbed_spec::Section = PORT;
+    let name: String = section.get(key!(name))?;
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.len() > 15 || !name.chars().all(fits) || name.starts_with(['-', '.'])
     {
         let why = "an interface's name has 1 to 15 letters, digits, -, _ or .";
-        return Err(section.refuse("name", why));
+        return Err(section.refuse(key!(name), why));
     }
-    let attach = match section.get::<String>("device")?.as_str() {
-        "interface" => Attach::Interface,
-        _ => {
-            let netns: Option<String> = section.maybe("netns")?;
+    let attach = match section.get(key!(device))? {
+        Device::Interface => Attach::Interface,
+        Device::Tap => {
+            let netns: Option<String> = section.maybe(key!(netns))?;
             if netns.as_ref().is_some_and(|netns| netns.is_empty() || !netns.chars().all(fits)) {
                 let why = "a namespace's name has letters, digits, -, _ or .";
-                return Err(section.refuse("netns", why));
+                return Err(section.refuse(key!(netns), why));
             }
-            let address: Option<String> = section.maybe("address")?;
+            let address: Option<String> = section.maybe(key!(address))?;
             if address.as_ref().is_some_and(|address| !is_address(address)) {
                 let why = "it must be an address with a prefix length, such as \"10.0.0.1/24\"";
-                return Err(section.refuse("address", why));
+                return Err(section.refuse(key!(address), why));
             }
             Attach::Tap { netns, address }
         }
     };
-    let rate = section.get_or("rate", rate)?;
+    let rate = section.get_or(key!(rate), rate)?;
     if !(RATES.0..=RATES.1).contains(&rate) {
         let why = format!("a live port's rate is from {} to {}", RATES.0, RATES.1);
-        return Err(section.refuse("rate", why));
+        return Err(section.refuse(key!(rate), why));
     }
     let port = LivePort {
         name,
         attach,
         rate,
-        delay: section.get_or("delay", delay)?,
-        host_rate: section.maybe("host_rate")?,
-        reaction: section.get("reaction")?,
-        pcap: section.maybe("pcap")?,
+        delay: section.get_or(key!(delay), delay)?,
+        host_rate: section.maybe(key!(host_rate))?,
+        reaction: section.get(key!(reaction))?,
+        pcap: section.maybe(key!(pcap))?,
         faults: Faults {
-            drop: section.get("drop")?,
-            corrupt: section.get("corrupt")?,
-            duplicate: section.get("duplicate")?,
-            lose: section.list("lose")?.unwrap_or_default(),
-            mark: section.list("mark")?.unwrap_or_default(),
+            drop: section.get(key!(drop))?,
+            corrupt: section.get(key!(corrupt))?,
+            duplicate: section.get(key!(duplicate))?,
+            lose: section.list(key!(lose))?.unwrap_or_default(),
+            mark: section.list(key!(mark))?.unwrap_or_default(),
         },
     };
     section.close("device = \"interface\"")?;

@@ -5,10 +5,9 @@
 
 use serde::Serialize;
 use switchbed_qdisc::units::Span;
-use switchbed_spec::monitors::Ahead;
+use switchbed_sim::{Ahead, QueueProbe, Scenario};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::traffic::{Around, Expected, Listed};
-use switchbed_spec::{QueueProbe, Scenario};
 
 /// A flow's record, its row, and its part in the percentiles.
 const FLOW_BYTES: u64 = 200;

@@ -1,11 +1,12 @@
 //! What is wrong with a scenario, where, and what would be right, in one line.
 
+use crate::sections::SECTIONS;
 use crate::tree::At;
 use std::fmt;
 use std::path::PathBuf;
+use switchbed_spec::Param;
 pub(crate) use switchbed_spec::near::near;
 use switchbed_spec::scheme::schemes;
-use switchbed_spec::{Param, SECTIONS};
 
 /// A scenario that is refused. Displayed, it is one line, such as
 /// `fig9.toml:12: traffic.load is 1.2: a load over 1 never drains; …`.

@@ -3,10 +3,11 @@
 
 use crate::mistake::list_of;
 use crate::resolve::unknown_name;
+use crate::sections::SECTIONS;
 use crate::tree::{Data, Node, Table};
+use switchbed_spec::Traffic;
 use switchbed_spec::param::Params;
 use switchbed_spec::traffic::Load;
-use switchbed_spec::{SECTIONS, Traffic};
 
 /// Short names: `load` and `flows` of every source that has a load, `seed` of the run. A fourth,
 /// `scheme`, is no place but the scheme as a whole.

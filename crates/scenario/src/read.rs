@@ -106,9 +106,10 @@ fn word(node: &Node, words: &[&'static str]) -> Result<&'static str, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sections::SECTIONS;
     use crate::tree::{At, parse_value};
+    use switchbed_spec::Param;
     use switchbed_spec::scheme::schemes;
-    use switchbed_spec::{Param, SECTIONS};
 
     #[test]
     fn every_default_is_what_its_key_takes() {

@@ -3,10 +3,11 @@
 
 use crate::catalog::{rows, takes};
 use crate::profile;
+use crate::sections::SECTIONS;
 use std::fmt::Write;
 use switchbed_spec::live::{LIVE, PORT};
 use switchbed_spec::scheme::schemes;
-use switchbed_spec::{Param, ParamKind, SECTIONS};
+use switchbed_spec::{Param, ParamKind};
 
 const HEAD: &str = "\
 # Scenario files

@@ -1,13 +1,14 @@
 //! What a run leaves: tables of flows, queues and ports, and a summary.
 
 use crate::summary::Summary;
+use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
+use switchbed_sim::Scenario;
 use switchbed_sim::table::{Names, Table, Values};
 use switchbed_sim::{
     Capture, FlowRecord, Interference, PortReport, ProbeSample, QueueSample, Simulation,
 };
-use switchbed_spec::Scenario;
 
 /// A run's results.
 #[derive(Clone, Debug)]
@@ -99,6 +100,7 @@ fn flow_table(
         ("src", "", "sending host", u32s(&|f| f.src.0)),
         ("dst", "", "receiving host", u32s(&|f| f.dst.0)),
         ("class", "", "class (DSCP)", u32s(&|f| f.class as u32)),
+        ("traffic", "", "its source's place among `[[traffic]]`, from 0", u32s(&|f| f.traffic)),
         (
             "size_bytes",
             "bytes",
@@ -171,10 +173,15 @@ fn port_table(reports: &[PortReport]) -> Table {
     let rates = Values::F64(reports.iter().map(|r| r.info.cable.rate.as_bps() as f64).collect());
     let utilisation = Values::F64(reports.iter().map(|r| r.utilisation).collect());
     let names = Values::Text(reports.iter().map(|r| r.info.name.clone()).collect());
+    // A node's name is what its ports' begin with.
+    let node = |r: &PortReport| r.info.name.split(':').next().unwrap_or_default().to_string();
+    let nodes: BTreeMap<_, _> = reports.iter().map(|r| (r.info.cable.from, node(r))).collect();
+    let to = Values::Text(reports.iter().map(|r| nodes[&r.info.cable.to].clone()).collect());
     let underflow =
         reports.iter().map(|r| r.underflow.map_or(f64::NAN, |idle| idle.as_secs_f64())).collect();
     Table::new([
         ("port", "", "switch and port number, or host", names),
+        ("to", "", "the host or switch at its line's other end", to),
         ("rate_bps", "bit/s", "line rate", rates),
         ("utilisation", "", "bits sent over what the line could send", utilisation),
         (

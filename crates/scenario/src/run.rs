@@ -4,8 +4,8 @@ use crate::results::Results;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use switchbed_qdisc::units::Bytes;
+use switchbed_sim::Scenario;
 use switchbed_sim::{BuildError, Division, Simulation, Status};
-use switchbed_spec::Scenario;
 use switchbed_spec::build::{Nothing, Outside};
 
 /// Packets' arrivals, or what takes as long, between two looks at the flag to stop, at least: less

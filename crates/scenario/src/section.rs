@@ -15,6 +15,14 @@ use switchbed_spec::param::{
 use switchbed_spec::param::{Unfit, Value, Values};
 use switchbed_spec::{Host, Param, ParamKind, Topology};
 
+/// The name of a key of `SECTION`, where that is in scope; another does not compile.
+macro_rules! key {
+    ($name:ident) => {
+        const { SECTION.key(stringify!($name)) }
+    };
+}
+pub(crate) use key;
+
 /// A section that is being read.
 pub(crate) struct Section<'a> {
     pub origin: &'a Origin,

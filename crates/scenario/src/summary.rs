@@ -8,9 +8,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::Time;
 use switchbed_qdisc::view::DropReason;
+use switchbed_sim::Scenario;
 use switchbed_sim::{FlowRecord, Interference, PortReport, ProbeSample, Simulation};
-use switchbed_spec::Scenario;
 use switchbed_spec::traffic::TableOffered;
+use switchbed_spec::traffic::Traffic;
 
 /// The version of the results' form.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -28,7 +29,7 @@ pub struct FlowCounts {
 
 /// A mean and percentiles. A percentile p is the sorted list's element ⌊p·n⌋, as the
 /// MQ-ECN simulations have it. Without flows all are null.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Fct {
     /// Flows behind these figures.
     pub n: u64,
@@ -40,6 +41,9 @@ pub struct Fct {
     pub p95_us: Option<f64>,
     /// 99th percentile in microseconds.
     pub p99_us: Option<f64>,
+    /// 99.9th percentile in microseconds; older summaries lack it.
+    #[serde(default)]
+    pub p999_us: Option<f64>,
 }
 
 /// The same of slowdowns, which have no unit.
@@ -55,6 +59,9 @@ pub struct Slowdown {
     pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
+    /// 99.9th percentile; older summaries lack it.
+    #[serde(default)]
+    pub p999: Option<f64>,
 }
 
 /// A figure for each size class.
@@ -135,17 +142,81 @@ impl Endless {
     }
 }
 
-/// A class's (a service's) part in the goodput.
+/// A flow with its FCT in microseconds and its slowdown, both NaN of one that has not ended.
+type Timed<'a> = (&'a FlowRecord, f64, f64);
+
+/// What came of the flows of a source.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct SourceTimes {
+    /// Its place among the scenario's traffic, from 0.
+    pub traffic: u32,
+    /// Its kind.
+    pub kind: Cow<'static, str>,
+    /// Of its flows.
+    pub fct: Fct,
+    /// Of its flows.
+    pub slowdown: Slowdown,
+    /// Query completion times: of an incast's rounds, each to its last flow's end, and of requests
+    /// with their answers; null for other kinds.
+    pub query: Option<Fct>,
+}
+
+impl SourceTimes {
+    /// Of each source whose flows have ends, by flows that count.
+    fn of(traffic: &[Traffic], counted: &[&FlowRecord], times: &[(f64, f64)]) -> Vec<SourceTimes> {
+        let mut flows: Vec<Vec<Timed>> = vec![Vec::new(); traffic.len()];
+        for (flow, &(fct, slowdown)) in counted.iter().zip(times) {
+            if flow.size.is_some() {
+                flows[flow.traffic as usize].push((flow, fct * 1e6, slowdown));
+            }
+        }
+        let each = |(place, (source, flows)): (usize, (&Traffic, Vec<Timed>))| {
+            let ended = || flows.iter().filter(|(_, us, _)| !us.is_nan());
+            let fct = Fct::of(ended().map(|&(_, us, _)| us).collect());
+            let query = match source {
+                Traffic::Incast(_) => Some(Fct::of(rounds(&flows))),
+                Traffic::RequestResponse(_) => Some(fct),
+                _ => None,
+            };
+            SourceTimes {
+                traffic: place as u32,
+                kind: source.word().into(),
+                fct,
+                slowdown: Slowdown::of(ended().map(|&(.., slowdown)| slowdown).collect()),
+                query,
+            }
+        };
+        let sources = traffic.iter().zip(flows).enumerate().filter(|(_, (_, f))| !f.is_empty());
+        sources.map(each).collect()
+    }
+}
+
+/// How long each round took to its last flow's end; none of those that have not ended.
+fn rounds(flows: &[Timed]) -> Vec<f64> {
+    let mut rounds: BTreeMap<Time, f64> = BTreeMap::new();
+    for (flow, us, _) in flows {
+        let longest = rounds.entry(flow.start).or_insert(0.0);
+        // Unlike `f64::max`, it keeps what is no number.
+        *longest = if us.is_nan() || *us > *longest { *us } else { *longest };
+    }
+    rounds.into_values().filter(|us| !us.is_nan()).collect()
+}
+
+/// A class's (a service's) part in the goodput, and its flows.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct ClassGoodput {
     /// The class.
     pub class: u8,
     /// Payload received a second since the warm-up.
     pub goodput_bps: f64,
+    /// Of its flows that count; older summaries lack it.
+    #[serde(default)]
+    pub fct: Fct,
 }
 
 impl ClassGoodput {
-    fn of(flows: &[FlowRecord], elapsed_s: f64) -> Vec<ClassGoodput> {
+    /// `finished`: class and FCT in microseconds of the flows that count and have ended.
+    fn of(flows: &[FlowRecord], elapsed_s: f64, finished: &[(u8, f64)]) -> Vec<ClassGoodput> {
         let mut received = BTreeMap::new();
         for flow in flows {
             *received.entry(flow.class).or_insert(0) += flow.received.get();
@@ -154,7 +225,13 @@ impl ClassGoodput {
             |bytes: u64| if elapsed_s > 0.0 { bytes as f64 * 8.0 / elapsed_s } else { 0.0 };
         received.retain(|_, bytes| *bytes > 0);
         let classes = received.into_iter();
-        classes.map(|(class, bytes)| ClassGoodput { class, goodput_bps: goodput(bytes) }).collect()
+        let times = |class| finished.iter().filter(move |f| f.0 == class).map(|f| f.1);
+        let each = |(class, bytes)| ClassGoodput {
+            class,
+            goodput_bps: goodput(bytes),
+            fct: Fct::of(times(class).collect()),
+        };
+        classes.map(each).collect()
     }
 }
 
@@ -193,7 +270,7 @@ impl ProbeRtts {
             }
         }
         let each = |((src, dst, class), (lost, rtts))| {
-            let (n, [mean_us, p50_us, p95_us, p99_us]) = statistics(rtts);
+            let (n, [mean_us, p50_us, p95_us, p99_us, _]) = statistics(rtts);
             ProbeRtts { src, dst, class, n, lost, mean_us, p50_us, p95_us, p99_us }
         };
         rtts.into_iter().map(each).collect()
@@ -229,13 +306,16 @@ pub struct Summary {
     pub flows: FlowCounts,
     /// Flow completion times by size class, of finished flows.
     pub fct: BySize<Fct>,
+    /// The same by source; older summaries lack it.
+    #[serde(default)]
+    pub by_traffic: Vec<SourceTimes>,
     /// The same by what flows met of giant ones; null without `measure.giant`.
     pub fct_by_met: Option<ByInterference<BySize<Fct>>>,
     /// FCT over that in an empty network.
     pub slowdown: BySize<Slowdown>,
     /// Payload received a second, all flows together, since the warm-up.
     pub goodput_bps: f64,
-    /// The same of each class that received anything.
+    /// The same of each class that received anything, and its FCTs.
     pub classes: Vec<ClassGoodput>,
     /// Round-trip times of each pair's and class's probes.
     pub probes: Vec<ProbeRtts>,
@@ -295,13 +375,17 @@ impl Summary {
     ) -> Summary {
         let warmed_at = simulation.warmed_at();
         let counted: Vec<&FlowRecord> = flows.iter().filter(|f| f.start >= warmed_at).collect();
-        let finished: Vec<(u64, f64, f64)> = counted
-            .iter()
-            .filter_map(|flow| {
-                let (fct, slowdown) = times(simulation, flow);
-                flow.size.filter(|_| !fct.is_nan()).map(|size| (size.get(), fct * 1e6, slowdown))
-            })
+        let timed: Vec<(f64, f64)> = counted.iter().map(|flow| times(simulation, flow)).collect();
+        let ended = || {
+            let each =
+                counted.iter().zip(&timed).map(|(flow, &(fct, slowdown))| (flow, fct, slowdown));
+            each.filter(|(flow, fct, _)| flow.size.is_some() && !fct.is_nan())
+        };
+        let finished: Vec<(u64, f64, f64)> = ended()
+            .filter_map(|(flow, fct, slowdown)| Some((flow.size?.get(), fct * 1e6, slowdown)))
             .collect();
+        let of_classes: Vec<(u8, f64)> =
+            ended().map(|(flow, s, _)| (flow.class, s * 1e6)).collect();
         let (small, large) = (scenario.measure.small.get(), scenario.measure.large.get());
         let fct_by_met = met.map(|met| {
             let of = |class: Interference| {
@@ -345,10 +429,11 @@ impl Summary {
         let mut summary = Summary {
             flows: FlowCounts { count: counted.len() as u64, finished: all.0.n },
             fct: BySize { all: all.0, small: small_flows.0, medium: medium.0, large: large.0 },
+            by_traffic: SourceTimes::of(&scenario.traffic, &counted, &timed),
             fct_by_met,
             slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
             goodput_bps: if elapsed > 0.0 { received as f64 * 8.0 / elapsed } else { 0.0 },
-            classes: ClassGoodput::of(flows, elapsed),
+            classes: ClassGoodput::of(flows, elapsed, &of_classes),
             probes: ProbeRtts::of(&simulation.probes()),
             endless: Endless::of(flows, warmed_at),
             marks: reports.iter().map(|report| report.counters.marked).sum(),
@@ -381,16 +466,16 @@ impl Summary {
     }
 }
 
-/// Mean and percentiles 50, 95, 99 of a list; none of an empty one.
-fn statistics(mut values: Vec<f64>) -> (u64, [Option<f64>; 4]) {
+/// Mean and percentiles 50, 95, 99, 99.9 of a list; none of an empty one.
+fn statistics(mut values: Vec<f64>) -> (u64, [Option<f64>; 5]) {
     values.sort_by(f64::total_cmp);
     let n = values.len();
     if n == 0 {
-        return (0, [None; 4]);
+        return (0, [None; 5]);
     }
     let mean = values.iter().sum::<f64>() / n as f64;
-    let percentile = |p: usize| Some(values[(n * p / 100).min(n - 1)]);
-    (n as u64, [Some(mean), percentile(50), percentile(95), percentile(99)])
+    let percentile = |permille: usize| Some(values[(n * permille / 1000).min(n - 1)]);
+    (n as u64, [Some(mean), percentile(500), percentile(950), percentile(990), percentile(999)])
 }
 
 impl TableMean {
@@ -418,15 +503,15 @@ impl Fct {
     }
 
     fn of(values_us: Vec<f64>) -> Fct {
-        let (n, [mean_us, p50_us, p95_us, p99_us]) = statistics(values_us);
-        Fct { n, mean_us, p50_us, p95_us, p99_us }
+        let (n, [mean_us, p50_us, p95_us, p99_us, p999_us]) = statistics(values_us);
+        Fct { n, mean_us, p50_us, p95_us, p99_us, p999_us }
     }
 }
 
 impl Slowdown {
     fn of(values: Vec<f64>) -> Slowdown {
-        let (n, [mean, p50, p95, p99]) = statistics(values);
-        Slowdown { n, mean, p50, p95, p99 }
+        let (n, [mean, p50, p95, p99, p999]) = statistics(values);
+        Slowdown { n, mean, p50, p95, p99, p999 }
     }
 }
 
@@ -454,6 +539,7 @@ mod tests {
     fn jains_index_of_a_lone_flow_among_four_is_a_quarter() {
         let flow = |received| FlowRecord {
             row: 0,
+            traffic: 0,
             src: HostId(0),
             dst: HostId(1),
             key: 0,
@@ -479,13 +565,10 @@ mod tests {
 
     #[test]
     fn percentiles_are_the_element_at_p_n() {
-        let (n, [mean, p50, p95, p99]) = statistics((0..200).rev().map(f64::from).collect());
-        assert_eq!(
-            (n, mean, p50, p95, p99),
-            (200, Some(99.5), Some(100.0), Some(190.0), Some(198.0))
-        );
-        let (_, [_, p50, _, p99]) = statistics(vec![7.0]);
-        assert_eq!((p50, p99), (Some(7.0), Some(7.0)));
-        assert_eq!(statistics(vec![]), (0, [None; 4]));
+        let (n, found) = statistics((0..2000).rev().map(f64::from).collect());
+        let wanted = [999.5, 1000.0, 1900.0, 1980.0, 1998.0].map(Some);
+        assert_eq!((n, found), (2000, wanted));
+        assert_eq!(statistics(vec![7.0]), (1, [Some(7.0); 5]));
+        assert_eq!(statistics(vec![]), (0, [None; 5]));
     }
 }

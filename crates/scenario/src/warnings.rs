@@ -4,8 +4,9 @@
 use crate::summary::{BySize, Fct, Summary};
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
+use switchbed_sim::Scenario;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
-use switchbed_spec::{FctEnd, NicQueue, Scenario};
+use switchbed_spec::{FctEnd, NicQueue};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
 const FEW: u64 = 1000;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 use switchbed_scenario::plans_of;
+use switchbed_sim::Scenario;
 use switchbed_sim::{Division, FlowRecord, Simulation, Status};
-use switchbed_spec::Scenario;
 use switchbed_spec::build::Nothing;
 
 /// A shipped scenario, the first of its comparison, with these settings.

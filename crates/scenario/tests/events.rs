@@ -36,7 +36,7 @@ rate = "1Gbps"
 until = "5ms"
 "#;
 
-fn read(text: &str) -> Result<switchbed_spec::Scenario, String> {
+fn read(text: &str) -> Result<switchbed_sim::Scenario, String> {
     let plans = plans_of("f.toml", text, Path::new(""), &[], None);
     plans.map(|plans| plans[0].scenario.clone()).map_err(|mistake| mistake.to_string())
 }

@@ -4,8 +4,8 @@
 
 use crate::every_scheme::plans_with;
 use std::collections::BTreeSet;
+use switchbed_sim::Scenario;
 use switchbed_sim::{Division, Simulation, Status};
-use switchbed_spec::Scenario;
 use switchbed_spec::build::Nothing;
 use switchbed_spec::scheme::schemes;
 

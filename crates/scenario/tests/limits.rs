@@ -3,11 +3,13 @@
 
 use std::panic::catch_unwind;
 use std::path::Path;
+use switchbed_scenario::SECTIONS;
 use switchbed_scenario::plans_of;
+use switchbed_sim::Scenario;
 use switchbed_sim::{Simulation, Status};
 use switchbed_spec::event::Change;
 use switchbed_spec::scheme::schemes;
-use switchbed_spec::{Param, ParamKind, SECTIONS, Scenario};
+use switchbed_spec::{Param, ParamKind};
 
 /// Keys that a scenario of this topology, transport and traffic needs, and a short end.
 fn base(topology: &str, transport: &str, traffic: &str) -> String {

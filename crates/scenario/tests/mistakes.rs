@@ -660,7 +660,7 @@ fn s_ecns_slope_is_a_rate() {
 5Gbps -> 0Gbps
     13: scheme.params.slope is "0Gbps": a rate must be greater than 0
 slope = -> threshold = "65pkt"\nslope =
-    13: scheme.params.threshold is no parameter of s-ecn, which takes slope, t_i or t_i_packets
+    13: scheme.params.threshold is no parameter of s-ecn, which takes slope, slope_share, t_i or t_i_packets
 "#,
     );
     assert!(read(&text.replace("slope = \"5Gbps\"", ""), &[]).is_ok());

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use switchbed_scenario::plans_of;
 use switchbed_sim::{Division, FlowRecord, Simulation, Status};
+use switchbed_sim::{Measure, Scenario};
 use switchbed_spec::build::Nothing;
 use switchbed_spec::scheme::schemes;
-use switchbed_spec::{Measure, Scenario};
 
 fn flows(text: &str) -> Vec<FlowRecord> {
     let plans = plans_of("f.toml", text, Path::new(""), &[], None).expect("a scenario");

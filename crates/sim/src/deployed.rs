@@ -12,7 +12,7 @@ pub(crate) struct Deployed<'a> {
 }
 
 impl<'a> Deployed<'a> {
-    pub(crate) fn new(scenario: &'a Scenario, graph: &Graph) -> Self {
+    pub(crate) fn new<M>(scenario: &'a Scenario<M>, graph: &Graph) -> Self {
         let Scenario { switch, scheme, deploy, .. } = scenario;
         let differs =
             deploy.iter().map(|d| (d.switch(switch), d.scheme.as_ref().unwrap_or(scheme)));

@@ -12,6 +12,8 @@ pub(crate) const ENDLESS: u64 = 1 << 60;
 pub struct FlowRecord {
     /// Its number in the order of starts, or its row in the list it came from.
     pub row: u64,
+    /// Its source's place among the scenario's traffic, from 0.
+    pub traffic: u32,
     /// Sending host.
     pub src: HostId,
     /// Receiving host.
@@ -50,6 +52,7 @@ impl FlowRecord {
     pub(crate) fn starting(flow: &FlowStart) -> FlowRecord {
         FlowRecord {
             row: flow.list_row.unwrap_or(flow.row),
+            traffic: flow.traffic,
             src: flow.src,
             dst: flow.dst,
             class: flow.class,

@@ -1,11 +1,12 @@
 //! How long nothing that a node does can reach another, and what beats that allows.
 
 use crate::engine::phases::{Beat, LONGEST};
+use crate::observe::measure::Scenario;
 use crate::ports::{self, PortInfo};
 use crate::topology::{Cable, Graph, Node};
 use switchbed_qdisc::units::{Rate, Span};
+use switchbed_spec::Traffic;
 use switchbed_spec::event::Change;
-use switchbed_spec::{Scenario, Traffic};
 
 /// The least times of a run, whatever happens in it.
 pub(crate) struct Lookahead {

@@ -19,6 +19,7 @@ use crate::node::{self, Frames};
 use crate::observe::capture::{Capture, Captures};
 use crate::observe::goodput::{GoodputSample, Goodputs};
 use crate::observe::interference::{self, Interference};
+use crate::observe::measure::Scenario;
 use crate::observe::observer::{Observed, Observer, Observers, Site, View};
 use crate::observe::queue_stats::{Lengths, QueueStats};
 use crate::observe::series::{QueueSample, Series};
@@ -37,7 +38,7 @@ use switchbed_spec::build::{self, Outside, Place};
 use switchbed_spec::random::Stream;
 use switchbed_spec::traffic::MAX_CONNECTIONS;
 use switchbed_spec::traffic::{self, FlowStart, Flows, TrafficError};
-use switchbed_spec::{FctEnd, Scenario};
+use switchbed_spec::{FctEnd, SchemeChoice};
 
 /// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +55,8 @@ pub enum BuildError {
     Event(String),
     /// So many connections are not enough.
     Connections(usize),
+    /// Its scheme is not compiled in, and the caller brings none.
+    Outside,
 }
 
 impl fmt::Display for BuildError {
@@ -69,6 +72,10 @@ impl fmt::Display for BuildError {
                 f,
                 "more than {most} connections are open at a time; let flows share some \
                  (connections = \"persistent\"), or offer less"
+            ),
+            BuildError::Outside => f.write_str(
+                "scheme.name is \"python\": its classes run in Python, which this program has not; \
+                 run it by `switchbed`",
             ),
             BuildError::Port(name) => write!(
                 f,
@@ -174,6 +181,11 @@ impl Simulation {
         division: Division,
     ) -> Result<Simulation, BuildError> {
         let Scenario { topology, switch, host, transport, measure, run, .. } = scenario;
+        let mut schemes = scenario.deploy.iter().filter_map(|entry| entry.scheme.as_ref());
+        let from_outside = |choice: &SchemeChoice| choice.python.is_some();
+        if !outside.is_there() && (from_outside(&scenario.scheme) || schemes.any(from_outside)) {
+            return Err(BuildError::Outside);
+        }
         let config = Config::new(transport).map_err(BuildError::Transport)?;
         let config = config.on(host).map_err(BuildError::Host)?;
         let mut flows = Flows::new(&scenario.traffic, traffic::Hosts::of(scenario), run.seed)

@@ -35,8 +35,8 @@ impl Timeline {
     ///
     /// # Errors
     /// The name of a port that there is not.
-    pub(crate) fn new(
-        scenario: &Scenario,
+    pub(crate) fn new<M>(
+        scenario: &Scenario<M>,
         link: impl Fn(&str) -> Option<LinkId>,
     ) -> Result<Timeline, String> {
         let mut shares = initial_shares(scenario);
@@ -107,7 +107,7 @@ impl Timeline {
 }
 
 /// The shares of the classes when the run starts.
-pub(crate) fn initial_shares(scenario: &Scenario) -> Shares {
+pub(crate) fn initial_shares<M>(scenario: &Scenario<M>) -> Shares {
     scenario.scheme.scheme.shares().map_or(Shares::default(), |(_, shares)| shares)
 }
 

@@ -4,7 +4,7 @@
 use crate::common::*;
 use proptest::prelude::*;
 use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_sim::{FlowRecord, PortReport, Simulation};
+use switchbed_sim::{FlowRecord, PortReport, QueueProbe, Scenario, Simulation};
 use switchbed_spec::*;
 
 const MS: fn(u64) -> Span = Span::from_ms;

@@ -4,7 +4,7 @@
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::ids::HostId;
-use switchbed_sim::{FlowRecord, Simulation, Status};
+use switchbed_sim::{FlowRecord, Scenario, Simulation, Status};
 use switchbed_spec::*;
 
 /// One packet between two hosts of the star: 2 × 1.2 us, 2 × 32 ns, 4 × 1 us.

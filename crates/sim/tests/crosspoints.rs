@@ -3,6 +3,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_sim::Scenario;
 use switchbed_sim::ids::LinkId;
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use switchbed_sim::FlowRecord;
-use switchbed_spec::Scenario;
+use switchbed_sim::Scenario;
 
 fn outcome(scenario: &Scenario) -> (Vec<FlowRecord>, String, u64) {
     let (mut simulation, records) = run(scenario);

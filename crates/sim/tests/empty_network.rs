@@ -3,6 +3,7 @@
 use crate::common::*;
 use std::io::Write;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_sim::Scenario;
 use switchbed_sim::ids::HostId;
 use switchbed_spec::*;
 

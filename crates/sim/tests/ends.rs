@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Span, Time};
-use switchbed_sim::{Simulation, Status};
+use switchbed_sim::{Convergence, Scenario, Simulation, Status};
 use switchbed_spec::*;
 
 fn arrivals(load: f64) -> Arrivals {

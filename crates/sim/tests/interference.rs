@@ -3,6 +3,7 @@
 use crate::common::*;
 use std::io::Write;
 use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_sim::Scenario;
 use switchbed_sim::observe::interference::Interference::{self, Nothing, Output, Path};
 use switchbed_spec::*;
 

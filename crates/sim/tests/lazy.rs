@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
-use switchbed_sim::{Division, FlowRecord, PortReport, Simulation, Status};
+use switchbed_sim::{Division, FlowRecord, PortReport, QueueProbe, Scenario, Simulation, Status};
 use switchbed_spec::*;
 
 /// Everything that a run leaves behind, as text.

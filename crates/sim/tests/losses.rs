@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::Span;
-use switchbed_sim::FlowRecord;
+use switchbed_sim::{FlowRecord, Scenario};
 use switchbed_spec::event::{Change, Event};
 use switchbed_spec::*;
 

@@ -3,7 +3,7 @@
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::ids::HostId;
-use switchbed_sim::{FlowRecord, Simulation};
+use switchbed_sim::{FlowRecord, Scenario, Simulation};
 use switchbed_spec::*;
 
 const US: fn(u64) -> Span = Span::from_us;

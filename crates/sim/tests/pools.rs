@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_sim::Scenario;
 use switchbed_spec::*;
 
 /// Four flows each to `receivers` hosts of one switch, without ECN: queues fill.

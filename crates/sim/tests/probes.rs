@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_sim::{ProbeSample, Simulation, Status};
+use switchbed_sim::{ProbeSample, QueueProbe, Scenario, Simulation, Status};
 use switchbed_spec::*;
 
 fn probe(from: &[u32], to: u32, size: u64, stop: Option<Span>) -> Traffic {

@@ -4,7 +4,7 @@
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::ids::HostId;
-use switchbed_sim::{FlowRecord, Simulation};
+use switchbed_sim::{FlowRecord, QueueProbe, Scenario, Simulation};
 use switchbed_spec::traffic::{Flows, Hosts};
 use switchbed_spec::*;
 

@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
-use switchbed_sim::{PortReport, Simulation};
+use switchbed_sim::{PortReport, Scenario, Simulation};
 use switchbed_spec::*;
 
 /// Base RTT 100 us at 10 Gbps: C·RTT is 83.3 packets.

@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_sim::{QueueProbe, Scenario};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
 

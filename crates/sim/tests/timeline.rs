@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_sim::Scenario;
 use switchbed_spec::event::{Change, Event};
 use switchbed_spec::*;
 

@@ -402,7 +402,7 @@ fn a_list_written_from_a_run_gives_the_same_flows() {
     let mut again = flows(&[entry], hosts(4), 0);
     assert_eq!(again.total(), 1000);
     for (row, (read, written)) in (0..).zip(again.by_ref().zip(finite())) {
-        assert_eq!(read, FlowStart { row, list_row: Some(row), ..written });
+        assert_eq!(read, FlowStart { row, traffic: 0, list_row: Some(row), ..written });
     }
     assert!(again.next().is_none() && again.failure().is_none());
 }

@@ -13,12 +13,11 @@ pub mod event;
 pub mod host;
 pub mod ids;
 pub mod live;
-pub mod measure;
-pub mod monitors;
 pub mod near;
 pub mod param;
 pub mod random;
 pub mod reaction;
+pub mod run;
 pub mod scheme;
 pub mod sizes;
 pub mod text;
@@ -32,10 +31,9 @@ pub use deploy::Deploy;
 pub use event::Event;
 pub use host::{Autosize, Coalesce, Host, Lso, Merge, MergeFlush, NicFifo, NicQueue, SmallQueues};
 pub use live::{Attach, Faults, Live, LivePort};
-pub use measure::{FctEnd, Measure, QueueProbe, Run};
-pub use monitors::{Bursts, Changes, Convergence, Monitors, PortNames};
 pub use param::{Param, ParamKind, Section};
 pub use reaction::{CardReaction, Limiters, Reaction};
+pub use run::{FctEnd, Run};
 pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Sharing, Switch, Unmarkable};
 pub use topology::{Dumbbell, FatTree, LeafSpine, ParkingLot, Shape, Star, Topology};
@@ -50,9 +48,10 @@ pub use transport::{
 
 use serde::Serialize;
 
-/// One simulation, whole: what `scenario` makes of a file and what the manifest records.
+/// One simulation, whole: what `scenario` makes of a file and what the manifest records. What it notes
+/// is the simulator's to say: `M`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Scenario {
+pub struct Scenario<M> {
     /// What the scenario shows, in a line.
     pub title: String,
     /// Hosts, switches, links.
@@ -77,23 +76,7 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub event: Vec<Event>,
     /// What is written down.
-    pub measure: Measure,
+    pub measure: M,
     /// Seed and end.
     pub run: Run,
 }
-
-/// The tables of a scenario file, in the order in which a reader wants them. Beside
-/// these a file has `title` and `[compare]`.
-pub const SECTIONS: &[Section] = &[
-    topology::SECTION,
-    switch::SECTION,
-    scheme::SECTION,
-    deploy::SECTION,
-    host::SECTION,
-    transport::SECTION,
-    reaction::SECTION,
-    traffic::SECTION,
-    event::SECTION,
-    measure::MEASURE,
-    measure::RUN,
-];

@@ -1,10 +1,11 @@
 //! A live switch: its ports on Linux interfaces, and what holds for all of them. Its file
 //! has `[live]` and `[[port]]` beside a scenario's `[switch]` and `[scheme]`.
 
-use crate::param::{Param, ParamKind, Section};
+use crate::param::{Field, Param, ParamKind, Section};
 use crate::{CardReaction, SchemeChoice, Switch};
 use serde::{Serialize, Serializer};
 use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_qdisc::words;
 
 /// A live switch, whole.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -238,6 +239,16 @@ pub const LIVE: Section = Section {
     ],
 };
 
+words! {
+    /// What a port is attached to.
+    pub enum Device {
+        /// An interface that is made for it.
+        Tap = "tap",
+        /// One that exists.
+        Interface = "interface",
+    }
+}
+
 /// `[[port]]`'s keys.
 pub const PORT: Section = Section {
     name: "port",
@@ -251,7 +262,7 @@ pub const PORT: Section = Section {
         ),
         Param::with_default(
             "device",
-            ParamKind::Word(&["tap", "interface"]),
+            Device::KIND,
             "tap",
             "tap: a TAP interface of this name, made for the port and gone with it. \
              interface: one that exists, a veth or a network card.",

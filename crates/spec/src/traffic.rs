@@ -1,6 +1,13 @@
 //! What is sent: flows from generators or lists. Each kind is a file: its keys, what is refused of
 //! them, and how its flows are drawn.
 
+/// The name of a key of [`SECTION`]; another does not compile.
+macro_rules! key {
+    ($name:ident) => {
+        const { crate::traffic::SECTION.key(stringify!($name)) }
+    };
+}
+
 mod arrivals;
 pub mod flows;
 mod incast;
@@ -28,7 +35,7 @@ pub use poisson::Poisson;
 pub use probe::Probe;
 pub use request_response::RequestResponse;
 
-use crate::measure::Run;
+use crate::Run;
 use crate::param::{Params, Section, Unfit};
 use crate::switch::Switch;
 use crate::topology::Topology;

@@ -38,3 +38,13 @@ fn its_mistakes_name_the_key_and_what_would_be_right() {
         assert!(line.contains(says) && line.lines().count() == 1, "{line}");
     }
 }
+
+#[test]
+fn a_scheme_in_python_is_refused() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/tests/prototype_schemes.py");
+    let set = format!("scheme={{name=\"python\",params={{file=\"{file}\",class=\"Mine\"}}}}");
+    let output = own_scheme(&[&set]);
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("which this program has not") && said.lines().count() == 1, "{said}");
+}

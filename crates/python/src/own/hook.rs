@@ -12,35 +12,35 @@ use switchbed_qdisc as qdisc;
 
 /// The first thing that went wrong in a run.
 #[derive(Default)]
-pub struct Failure {
+pub(super) struct Failure {
     happened: AtomicBool,
     error: Mutex<Option<PyErr>>,
 }
 
 impl Failure {
-    pub fn happened(&self) -> bool {
+    pub(super) fn happened(&self) -> bool {
         self.happened.load(Relaxed)
     }
-    pub fn set(&self, error: PyErr) {
+    pub(super) fn set(&self, error: PyErr) {
         let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(error);
         self.happened.store(true, Relaxed);
     }
-    pub fn take(&self) -> Option<PyErr> {
+    pub(super) fn take(&self) -> Option<PyErr> {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 /// What the seats of a run share.
 #[derive(Clone)]
-pub struct Shared {
+pub(super) struct Shared {
     pub failure: Arc<Failure>,
     pub view: Arc<Py<view::View>>,
     pub random: Arc<Py<Random>>,
 }
 
 impl Shared {
-    pub fn new(py: Python<'_>) -> PyResult<Self> {
+    pub(super) fn new(py: Python<'_>) -> PyResult<Self> {
         Ok(Shared {
             failure: Arc::default(),
             view: Arc::new(Py::new(py, view::View)?),
@@ -50,24 +50,24 @@ impl Shared {
 }
 
 /// What a method's answer is read as, or what would have been right.
-pub type Read<T> = Result<T, String>;
+pub(super) type Read<T> = Result<T, String>;
 
 /// A method of a user's object; none where its class leaves it to the base class.
-pub struct Hook {
+pub(super) struct Hook {
     method: Option<Py<PyAny>>,
     shared: Shared,
 }
 
 impl Hook {
     /// The method of that name, of those that the class has.
-    pub fn of(methods: &Bound<'_, PyDict>, name: &str, shared: &Shared) -> PyResult<Self> {
+    pub(super) fn of(methods: &Bound<'_, PyDict>, name: &str, shared: &Shared) -> PyResult<Self> {
         let method = methods.get_item(name)?.map(Bound::unbind);
         Ok(Hook { method, shared: shared.clone() })
     }
 
     /// Its answer to what `args` makes of the view and the randomness that Python sees; none
     /// without a method, and once something has gone wrong.
-    pub fn ask<A, T>(
+    pub(super) fn ask<A, T>(
         &self,
         view: &qdisc::View,
         args: A,
@@ -84,7 +84,7 @@ impl Hook {
     }
 
     /// The same with randomness.
-    pub fn ask_with<A, T>(
+    pub(super) fn ask_with<A, T>(
         &self,
         view: &qdisc::View,
         rng: &mut dyn qdisc::Random,
@@ -99,7 +99,7 @@ impl Hook {
     }
 
     /// Tells it something; an answer means nothing.
-    pub fn tell<A>(&self, view: &qdisc::View, args: A)
+    pub(super) fn tell<A>(&self, view: &qdisc::View, args: A)
     where
         A: for<'py> PyCallArgs<'py>,
     {
@@ -107,7 +107,10 @@ impl Hook {
     }
 
     /// Its answer to nothing, outside of the packets' way.
-    pub fn ask_alone<T>(&self, read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>) -> Option<T> {
+    pub(super) fn ask_alone<T>(
+        &self,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>,
+    ) -> Option<T> {
         let method = self.method.as_ref()?;
         if self.shared.failure.happened() {
             return None;
@@ -116,7 +119,7 @@ impl Hook {
     }
 
     /// Tells it something outside of the packets' way.
-    pub fn tell_alone<A>(&self, args: A)
+    pub(super) fn tell_alone<A>(&self, args: A)
     where
         A: for<'py> PyCallArgs<'py>,
     {
@@ -126,7 +129,7 @@ impl Hook {
     }
 
     /// Puts aside what is wrong with what it did besides answering.
-    pub fn refuse(&self, what: &str) {
+    pub(super) fn refuse(&self, what: &str) {
         if let Some(method) = &self.method {
             Python::attach(|py| {
                 let text = format!("{}: {what}", place(method.bind(py)));

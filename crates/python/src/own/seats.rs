@@ -59,13 +59,13 @@ macro_rules! hooks {
     };
 }
 
-pub struct OwnClassifier {
+pub(super) struct OwnClassifier {
     classify: Hook,
     shared: Shared,
 }
 
 impl OwnClassifier {
-    pub fn new(methods: &Bound<'_, PyDict>, shared: &Shared) -> PyResult<Self> {
+    pub(super) fn new(methods: &Bound<'_, PyDict>, shared: &Shared) -> PyResult<Self> {
         Ok(hooks!(methods, shared, OwnClassifier { classify } shared: shared.clone()))
     }
 }
@@ -83,7 +83,7 @@ impl Classifier for OwnClassifier {
     }
 }
 
-pub struct OwnBuffer {
+pub(super) struct OwnBuffer {
     admit: Hook,
     stored: Hook,
     refused: Hook,
@@ -96,7 +96,7 @@ pub struct OwnBuffer {
 }
 
 impl OwnBuffer {
-    pub fn new(methods: &Bound<'_, PyDict>, shared: &Shared) -> PyResult<Self> {
+    pub(super) fn new(methods: &Bound<'_, PyDict>, shared: &Shared) -> PyResult<Self> {
         let alone = |name| Hook::of(methods, name, shared);
         let reads_pool = alone("reads_pool")?.ask_alone(flag).unwrap_or_default();
         let period = alone("period")?.ask_alone(period).unwrap_or_default();
@@ -144,7 +144,7 @@ impl Buffer for OwnBuffer {
     }
 }
 
-pub struct OwnMarker {
+pub(super) struct OwnMarker {
     intend: Hook,
     stored: Hook,
     refused: Hook,
@@ -161,7 +161,7 @@ pub struct OwnMarker {
 }
 
 impl OwnMarker {
-    pub fn new(methods: &Bound<'_, PyDict>, shared: &Shared) -> PyResult<Self> {
+    pub(super) fn new(methods: &Bound<'_, PyDict>, shared: &Shared) -> PyResult<Self> {
         let alone = |name| Hook::of(methods, name, shared);
         let reads_pool = alone("reads_pool")?.ask_alone(flag).unwrap_or_default();
         let period = alone("period")?.ask_alone(period).unwrap_or_default();
@@ -265,7 +265,7 @@ impl Ends {
     }
 }
 
-pub struct OwnScheduler {
+pub(super) struct OwnScheduler {
     enqueued: Hook,
     select: Hook,
     served: Hook,
@@ -275,7 +275,7 @@ pub struct OwnScheduler {
 }
 
 impl OwnScheduler {
-    pub fn new(methods: &Bound<'_, PyDict>, shared: &Shared) -> PyResult<Self> {
+    pub(super) fn new(methods: &Bound<'_, PyDict>, shared: &Shared) -> PyResult<Self> {
         let ends = Arc::new(Py::new(methods.py(), Ends::default())?);
         Ok(hooks!(methods, shared, OwnScheduler { enqueued, select, served, removed }
             ends: ends, shared: shared.clone()))
@@ -340,7 +340,7 @@ impl Scheduler for OwnScheduler {
     }
 }
 
-pub struct OwnNotifier {
+pub(super) struct OwnNotifier {
     stored: Hook,
     refused: Hook,
     tick: Hook,
@@ -350,7 +350,7 @@ pub struct OwnNotifier {
 }
 
 impl OwnNotifier {
-    pub fn new(methods: &Bound<'_, PyDict>, shared: &Shared) -> PyResult<Self> {
+    pub(super) fn new(methods: &Bound<'_, PyDict>, shared: &Shared) -> PyResult<Self> {
         let period = Hook::of(methods, "period", shared)?.ask_alone(period).unwrap_or_default();
         Ok(hooks!(methods, shared, OwnNotifier { stored, refused, tick, set_share }
             period: period, shared: shared.clone()))

@@ -11,7 +11,7 @@ use switchbed_qdisc::QueueId;
 use switchbed_qdisc::units::Bytes;
 
 /// The source of randomness of a hook.
-pub struct Dice<'a>(pub &'a mut dyn qdisc::Random);
+pub(super) struct Dice<'a>(pub &'a mut dyn qdisc::Random);
 
 impl<'a, 'b: 'a> ReborrowMut<'a> for Dice<'b> {
     type Result = Dice<'a>;
@@ -192,7 +192,7 @@ impl Random {
 
 /// A port as a class meets it when it is made.
 #[pyclass(frozen, get_all, module = "switchbed.prototype")]
-pub struct Port {
+pub(crate) struct Port {
     /// How many it has.
     pub queues: usize,
     /// Each queue's, in bytes.

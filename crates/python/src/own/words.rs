@@ -42,7 +42,7 @@ mirror! {
 /// A queued packet's place.
 #[pyclass(frozen, eq, hash, module = "switchbed.prototype")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Slot(pub SlotId);
+pub(crate) struct Slot(pub SlotId);
 
 /// What a scheme may know of a packet.
 #[pyclass(frozen, eq, module = "switchbed.prototype")]

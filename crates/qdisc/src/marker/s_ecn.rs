@@ -6,11 +6,13 @@
 //! | parameter | unit | default |
 //! | --- | --- | --- |
 //! | t_i | time | 1.25 packets' times, as E-ECN's |
-//! | slope at which p reaches 1 | bit/s | the line rate |
+//! | slope at which p reaches 1 | bit/s | slope_share of the line rate |
+//! | slope_share | | 0.1 |
 //!
-//! **The paper leaves open** the slope at which p reaches 1 and how the growth is measured;
-//! with the line rate, two senders at line rate each have every packet marked. The growth is
-//! E-ECN's, so that the two differ in the rule alone.
+//! **The paper leaves open** the slope at which p reaches 1 and how the growth is measured. At
+//! the line rate itself too few packets are marked to hold a queue: it grows with each sender's
+//! window. From a hundredth to 0.3 of it the steady state is the same. The growth is E-ECN's, so
+//! that the two differ in the rule alone.
 
 use super::e_ecn::PAPER;
 use super::growth::{Growth, GrowthParams};
@@ -27,8 +29,10 @@ use crate::view::{DropReason, View};
 params! {
     /// S-ECN's parameters.
     pub struct SEcnParams {
-        /// The growth at which every packet is marked. Default: the port's rate.
+        /// The growth at which every packet is marked. Default: slope_share of the port's rate.
         slope: Option<Rate>;
+        /// slope as a part of the port's rate.
+        slope_share: f64 = "0.1" as number(0.001, 1_000.0);
         /// The window of the growth.
         growth: GrowthParams;
     }
@@ -52,23 +56,32 @@ impl Definition for SEcn {
     }
 
     fn build(params: &SEcnParams, site: Site) -> Built {
-        let s_ecn = SEcn::new(params.growth.t_i(&site), params.slope, site.queues());
+        let slope = params.slope.map_or(Slope::Share(params.slope_share), Slope::Rate);
+        let s_ecn = SEcn::new(params.growth.t_i(&site), slope, site.queues());
         site.mark(s_ecn)
     }
+}
+
+/// The growth at which p reaches 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Slope {
+    /// The same whatever the line's rate.
+    Rate(Rate),
+    /// A part of the line's rate, as it is at the time.
+    Share(f64),
 }
 
 /// S-ECN.
 #[derive(Clone, Debug)]
 pub struct SEcn {
     growth: Growth,
-    /// Bytes a picosecond at which p reaches 1; none is the line rate.
-    slope: Option<f64>,
+    slope: Slope,
 }
 
 impl SEcn {
-    /// For a port of so many queues; without a `slope` the line rate, as it is at the time.
-    pub fn new(t_i: Span, slope: Option<Rate>, queues: usize) -> Self {
-        SEcn { growth: Growth::new(t_i, queues), slope: slope.map(bytes_per_ps) }
+    /// For a port of so many queues.
+    pub fn new(t_i: Span, slope: Slope, queues: usize) -> Self {
+        SEcn { growth: Growth::new(t_i, queues), slope }
     }
 }
 
@@ -78,7 +91,10 @@ fn bytes_per_ps(rate: Rate) -> f64 {
 
 impl Marker for SEcn {
     fn intend(&self, view: &View, queue: QueueId, _: &Packet, rng: &mut dyn Random) -> Intent {
-        let slope = self.slope.unwrap_or_else(|| bytes_per_ps(view.port.rate()));
+        let slope = match self.slope {
+            Slope::Rate(rate) => bytes_per_ps(rate),
+            Slope::Share(share) => share * bytes_per_ps(view.port.rate()),
+        };
         let p = self.growth.found(view, queue) / slope;
         let marks = p >= 1.0 || p > 0.0 && rng.unit() < p;
         if marks { Intent::Mark } else { Intent::Pass }
@@ -119,7 +135,7 @@ mod tests {
     }
 
     /// The wish for an arrival that finds `bytes` at 1 µs in a queue that was empty at 0.
-    fn wish(slope: Option<Rate>, bytes: u64, rng: &mut dyn Random) -> Intent {
+    fn wish(slope: Slope, bytes: u64, rng: &mut dyn Random) -> Intent {
         let mut port = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500)]);
         port.queues[0].bytes = bytes;
         let (pool, arena) = (Pool::new(Bytes::MAX), Arena::new());
@@ -130,11 +146,12 @@ mod tests {
     #[test]
     fn the_probability_is_linear_in_the_growth_up_to_the_slope() {
         // The line rate is 1250 bytes a µs: 250 of them are a fifth.
-        for (slope, p) in [(None, 0.2), (Some(Rate::from_gbps(4)), 0.5)] {
+        let (whole, half) = (Slope::Share(1.0), Slope::Share(0.5));
+        for (slope, p) in [(whole, 0.2), (half, 0.4), (Slope::Rate(Rate::from_gbps(4)), 0.5)] {
             assert_eq!(wish(slope, 250, &mut Always(p - 1e-6)), Intent::Mark);
             assert_eq!(wish(slope, 250, &mut Always(p + 1e-6)), Intent::Pass);
         }
-        assert_eq!(wish(None, 1250, &mut NoRandom), Intent::Mark);
-        assert_eq!(wish(None, 0, &mut NoRandom), Intent::Pass);
+        assert_eq!(wish(whole, 1250, &mut NoRandom), Intent::Mark);
+        assert_eq!(wish(whole, 0, &mut NoRandom), Intent::Pass);
     }
 }

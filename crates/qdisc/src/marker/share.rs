@@ -19,21 +19,26 @@ use crate::units::Span;
 use crate::view::View;
 use auto_impl::auto_impl;
 
-/// A queue's share of the line. The hooks are those of [`crate::seats::Marker`].
-#[allow(missing_docs)]
+/// A queue's share of the line, and those of a marker's hooks that change it.
 #[auto_impl(Box)]
 pub trait Share {
     /// One over the share: what the threshold of a queue that has the line to itself is
     /// divided by. At an arrival, as the idle time that it ends leaves it.
     fn divisor(&self, view: &View, queue: QueueId) -> f64;
 
+    /// [`crate::seats::Marker::stored`].
     fn stored(&mut self, _view: &View) {}
+    /// [`crate::seats::Marker::depart`].
     fn departs(&mut self, _view: &View, _queue: QueueId) {}
+    /// [`crate::seats::Marker::service_ended`].
     fn service_ended(&mut self, _end: ServiceEnd) {}
+    /// [`crate::seats::Marker::period`].
     fn period(&self) -> Option<Span> {
         None
     }
+    /// [`crate::seats::Marker::tick`].
     fn tick(&mut self, _view: &View, _n: u64) {}
+    /// [`crate::seats::Marker::round_time`].
     fn round_time(&self) -> Option<Span> {
         None
     }

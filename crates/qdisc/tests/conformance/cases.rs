@@ -11,7 +11,7 @@ use switchbed_qdisc::fairness::{self, Party, Shares};
 use switchbed_qdisc::hcf::{Hcf, HcfSettings};
 use switchbed_qdisc::marker::{
     Afd, AfdSettings, Cedm, CedmSettings, EEcn, MarkAt, MqEcn, RandomMark, Red, RedSettings,
-    Rounds, SEcn, Share, Spacing, Step, Timed, Weights,
+    Rounds, SEcn, Share, Slope, Spacing, Step, Timed, Weights,
 };
 use switchbed_qdisc::notifier::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
@@ -291,7 +291,7 @@ fn markers() -> Vec<Markers> {
         new("cedm", || Box::new(Cedm::new(CEDM, QUEUES))),
         new("e-ecn", || Box::new(EEcn::new(K, T_IDLE, T_IDLE * 10, QUEUES))).remembers_refused(),
         new("random mark", || Box::new(RandomMark { threshold: K })).remembers_refused(),
-        new("s-ecn", || Box::new(SEcn::new(T_IDLE, None, QUEUES))).remembers_refused(),
+        new("s-ecn", || Box::new(SEcn::new(T_IDLE, Slope::Share(1.0), QUEUES))).remembers_refused(),
         new("afd", || afd(Party::Flow, false)).remembers_refused(),
         new("afd, marking classes", || afd(Party::Class, true)).remembers_refused(),
     ]

@@ -2,7 +2,7 @@
 
 use super::scheme;
 use crate::mistake::{Mistake, Origin, list_of};
-use crate::section::Section;
+use crate::section::{Section, key};
 use crate::tree::{Data, Entry, Node, Table};
 use switchbed_qdisc::units::Bytes;
 use switchbed_spec::deploy::SECTION;
@@ -34,7 +34,7 @@ impl Context<'_> {
             let section = Section::open(self.origin, &path, SECTION.keys, Some(node), packet)?;
             let deploy = self.entry(&section)?;
             if let Some(twice) = deploy.switches.iter().find(|name| taken.contains(name)) {
-                return Err(section.refuse("switches", format!("{twice} is named twice")));
+                return Err(section.refuse(key!(switches), format!("{twice} is named twice")));
             }
             taken.extend(deploy.switches.iter().cloned());
             // With a fraction of none it changes nothing.
@@ -47,23 +47,23 @@ impl Context<'_> {
 
     fn entry(&self, section: &Section<'_>) -> Result<Deploy, Mistake> {
         let (mut switches, ports) = self.switches(section)?;
-        let fraction: f64 = section.get("fraction")?;
+        let fraction: f64 = section.get(key!(fraction))?;
         switches.truncate((switches.len() as f64 * fraction).round() as usize);
-        let memory: Option<Bytes> = section.maybe("memory")?;
+        let memory: Option<Bytes> = section.maybe(key!(memory))?;
         let most = ports.iter().copied().max().unwrap_or(1);
         if let Some(memory) = memory
             && memory.get() / u64::from(most) < self.mtu.get()
         {
             let why = format!("a port's part must hold a packet, {}", self.mtu);
-            return Err(section.refuse("memory", why));
+            return Err(section.refuse(key!(memory), why));
         }
         let mut deploy = Deploy { switches, memory, scheme: None };
-        match section.given("scheme") {
-            None if memory.is_none() => return Err(section.missing_like("scheme", "\"cqrd\"")),
+        match section.given(key!(scheme)) {
+            None if memory.is_none() => return Err(section.missing_like(key!(scheme), "\"cqrd\"")),
             None => {}
             Some(node) => {
                 let here = deploy.switch(self.switch);
-                let path = section.key("scheme");
+                let path = section.key(key!(scheme));
                 let keys = switchbed_spec::scheme::SECTION.keys;
                 let table = named(node);
                 let packet = Some(self.mtu);
@@ -77,7 +77,7 @@ impl Context<'_> {
 
     /// The names of the switches, and the ports of each kind among them.
     fn switches(&self, section: &Section<'_>) -> Result<(Vec<String>, Vec<u32>), Mistake> {
-        let node = section.node("switches").ok_or_else(|| section.missing("switches"))?;
+        let node = section.node(key!(switches)).ok_or_else(|| section.missing(key!(switches)))?;
         let items = match &node.data {
             Data::List(items) => items.as_slice(),
             _ => std::slice::from_ref(&node),
@@ -102,7 +102,7 @@ impl Context<'_> {
             ports.push(group.ports);
         }
         match names.is_empty() {
-            true => Err(section.wrong("switches", &node, "at least one switch is needed")),
+            true => Err(section.wrong(key!(switches), &node, "at least one switch is needed")),
             false => Ok((names, ports)),
         }
     }

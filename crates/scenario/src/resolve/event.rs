@@ -3,7 +3,7 @@
 use super::links;
 use super::measure::check_port;
 use crate::mistake::{Mistake, Origin};
-use crate::section::Section;
+use crate::section::{Section, key};
 use crate::tree::Table;
 use switchbed_qdisc::units::Bytes;
 use switchbed_spec::event::{Change, Event, SECTION};
@@ -30,12 +30,12 @@ pub(crate) fn resolve(
         && let Some(i) = events.iter().position(|event| stays_down(event, &events))
     {
         let section = section(i)?;
-        let port: String = section.get("port")?;
+        let port: String = section.get(key!(port))?;
         let why = format!(
             "{port} stays down, and what waits for it never ends: let it come up again, or give \
              until in [run]"
         );
-        return Err(section.refuse("up", why));
+        return Err(section.refuse(key!(up), why));
     }
     events.sort_by_key(|event| event.at);
     Ok(events)
@@ -56,43 +56,45 @@ fn event(
     run: &Run,
     mtu: Bytes,
 ) -> Result<Event, Mistake> {
-    let at = section.get("at")?;
+    let at = section.get(key!(at))?;
     if let Some(until) = run.until
         && at > until
     {
-        return Err(section.refuse("at", format!("the run ends at {until} (run.until)")));
+        return Err(section.refuse(key!(at), format!("the run ends at {until} (run.until)")));
     }
-    if let Some(port) = section.maybe::<String>("port")? {
-        check_port(&port, topology).map_err(|why| section.refuse("port", why))?;
-        if let Some(lose) = packets(&section, "lose")? {
-            let flow = section.maybe("flow")?;
+    if let Some(port) = section.maybe::<String>(key!(port))? {
+        check_port(&port, topology).map_err(|why| section.refuse(key!(port), why))?;
+        if let Some(lose) = packets(&section, key!(lose))? {
+            let flow = section.maybe(key!(flow))?;
             section.close("a line that loses packets")?;
             return Ok(Event { at, change: Change::Lose { port, flow, lose } });
         }
-        if let Some(mark) = packets(&section, "mark")? {
-            let flow = section.maybe("flow")?;
+        if let Some(mark) = packets(&section, key!(mark))? {
+            let flow = section.maybe(key!(flow))?;
             section.close("a line that marks packets")?;
             return Ok(Event { at, change: Change::Mark { port, flow, mark } });
         }
-        if let Some(up) = section.maybe("up")? {
+        if let Some(up) = section.maybe(key!(up))? {
             section.close("a port that goes down or comes up")?;
             return Ok(Event { at, change: Change::Link { port, up } });
         }
-        if section.given("rate").is_none() {
-            return Err(section.missing_like("rate", "\"10Gbps\", or up = false, or lose = [3]"));
+        if section.given(key!(rate)).is_none() {
+            return Err(
+                section.missing_like(key!(rate), "\"10Gbps\", or up = false, or lose = [3]")
+            );
         }
         let outage = |Mistake { message, .. }: &Mistake| format!("{message} (up = false is down)");
-        let rate = links::rate(&section, "rate", mtu)
+        let rate = links::rate(&section, key!(rate), mtu)
             .map_err(|mistake| Mistake { message: outage(&mistake), ..mistake })?;
         section.close("a change of a port's rate")?;
         return Ok(Event { at, change: Change::Rate { port, rate } });
     }
-    let Some(class) = section.maybe("class")? else {
-        return Err(section.missing_like("port", "\"left:0\", or class = 0"));
+    let Some(class) = section.maybe(key!(class))? else {
+        return Err(section.missing_like(key!(port), "\"left:0\", or class = 0"));
     };
-    let (weight, max) = (section.maybe("weight")?, section.maybe("max")?);
+    let (weight, max) = (section.maybe(key!(weight))?, section.maybe(key!(max))?);
     if weight.is_none() && max.is_none() {
-        return Err(section.missing_like("weight", "2.0, or max = \"1Gbps\""));
+        return Err(section.missing_like(key!(weight), "2.0, or max = \"1Gbps\""));
     }
     section.close("a change of a class's share")?;
     Ok(Event { at, change: Change::Share { class, weight, max } })

@@ -3,14 +3,15 @@
 use crate::mistake::{Mistake, list_of};
 use crate::section::Section;
 use switchbed_qdisc::units::Span;
+use switchbed_sim::{Measure, QueueProbe};
 use switchbed_spec::param::Params;
 use switchbed_spec::topology::SwitchGroup;
-use switchbed_spec::{Measure, QueueProbe, Run, Topology};
+use switchbed_spec::{Run, Topology};
 
 pub(crate) fn run(section: &Section<'_>) -> Result<Run, Mistake> {
     let run = Run::from_values(&mut section.values()?);
     match run.until {
-        Some(Span::ZERO) => Err(section.refuse("until", "a run lasts longer than 0")),
+        Some(Span::ZERO) => Err(section.refuse(Run::KEY.until, "a run lasts longer than 0")),
         _ => Ok(run),
     }
 }
@@ -26,21 +27,30 @@ pub(crate) fn measure(
     if let Some(until) = run.until
         && warmup >= until
     {
-        return Err(section.refuse("warmup", format!("it must be less than run.until, {until}")));
+        return Err(
+            section.refuse(Measure::KEY.warmup, format!("it must be less than run.until, {until}"))
+        );
     }
     if small > large {
-        return Err(section.refuse("small", format!("it must be at most measure.large, {large}")));
+        return Err(section
+            .refuse(Measure::KEY.small, format!("it must be at most measure.large, {large}")));
     }
     if series_every == Some(Span::ZERO) {
-        return Err(section.refuse("series_every", "an interval is longer than 0"));
+        return Err(section.refuse(Measure::KEY.series_every, "an interval is longer than 0"));
     }
     if series_every.is_some() && measure.queues == QueueProbe::Off {
-        return Err(section.refuse("series_every", "with queues = \"off\" there is no series"));
+        return Err(
+            section.refuse(Measure::KEY.series_every, "with queues = \"off\" there is no series")
+        );
     }
     if goodput_every == Some(Span::ZERO) {
-        return Err(section.refuse("goodput_every", "an interval is longer than 0"));
+        return Err(section.refuse(Measure::KEY.goodput_every, "an interval is longer than 0"));
     }
-    measure.monitors.check(run).map_err(|unfit| section.unfit(unfit))?;
+    measure.monitors.check(run).map_err(|(monitor, unfit)| match section.inner(monitor) {
+        Ok(Some(inner)) => inner.unfit(unfit),
+        Ok(None) => section.refuse(monitor, unfit.why),
+        Err(mistake) => mistake,
+    })?;
     Ok(measure)
 }
 

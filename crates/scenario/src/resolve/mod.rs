@@ -18,12 +18,16 @@ mod transport;
 use crate::mistake::{Mistake, Origin, home, list_of, near};
 use crate::profile::{Hosts, Profile};
 use crate::section::Section;
+use crate::sections::SECTIONS;
 use crate::tree::{At, Data, Table};
 use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_sim::Scenario;
 use switchbed_spec::param::Params;
 use switchbed_spec::scheme::SchemeInfo;
 use switchbed_spec::traffic::Site;
-use switchbed_spec::{FctEnd, Host, MergeFlush, NicFifo, NicQueue, SECTIONS, Scenario, Transport};
+use switchbed_spec::{
+    Coalesce, FctEnd, Host, Lso, Merge, MergeFlush, NicFifo, NicQueue, Transport,
+};
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
 /// compares: they share `[scheme.params]`.
@@ -65,10 +69,10 @@ pub(crate) fn resolve(
     let scheme = scheme::resolve(section, &switch, &ports, packet, compared)?;
     let context = deploy::Context { origin, topology: &topology, switch: &switch, mtu, compared };
     let deploy = context.resolve(root)?;
-    let run_section = open(switchbed_spec::measure::RUN, packet)?;
+    let run_section = open(switchbed_spec::run::SECTION, packet)?;
     let run = measure::run(&run_section)?;
     let mut measure =
-        measure::measure(open(switchbed_spec::measure::MEASURE, packet)?, &run, &topology)?;
+        measure::measure(open(switchbed_sim::measure::SECTION, packet)?, &run, &topology)?;
     let schemes: Vec<_> =
         [&scheme].into_iter().chain(deploy.iter().filter_map(|d| d.scheme.as_ref())).collect();
     let reaction =
@@ -164,29 +168,29 @@ pub(crate) fn unknown_name(name: &str, aliases: &[&str]) -> String {
 
 fn host(section: Section<'_>, mtu: Bytes) -> Result<Host, Mistake> {
     if mtu.get() < 64 || mtu.get() > 65_535 {
-        return Err(section.refuse("mtu", "a packet has from 64 to 65535 bytes"));
+        return Err(section.refuse(Host::KEY.mtu, "a packet has from 64 to 65535 bytes"));
     }
     let host = Host::from_values(&mut section.values()?);
     if let NicQueue::Fifo(NicFifo { buffer }) = host.nic
         && buffer < mtu
     {
-        return Err(section.refuse("nic_buffer", format!("it must hold a packet, {mtu}")));
+        return Err(section.refuse(NicFifo::KEY.buffer, format!("it must hold a packet, {mtu}")));
     }
-    links::delay(&section, "delay")?;
+    links::delay(&section, Host::KEY.delay)?;
     if host.lso.max < mtu {
-        return Err(section.refuse("lso_max", format!("it must hold a packet, {mtu}")));
+        return Err(section.refuse(Lso::KEY.max, format!("it must hold a packet, {mtu}")));
     }
     if host.lso.beta == 0.0 {
-        return Err(section.refuse("lso_beta", "a share is greater than 0"));
+        return Err(section.refuse(Lso::KEY.beta, "a share is greater than 0"));
     }
     if host.coalesce.frames > 0 && host.coalesce.time == Span::ZERO {
         let why = "fewer frames would wait for ever: give coalesce_time, too";
-        return Err(section.refuse("coalesce_frames", why));
+        return Err(section.refuse(Coalesce::KEY.frames, why));
     }
     let waits = host.merge.packets > 1 && host.merge.flush == MergeFlush::Time;
     if waits && host.merge.time + host.coalesce.time == Span::ZERO {
         let why = "a packet would not wait for the next: it must be longer, or coalesce_time";
-        return Err(section.refuse("merge_time", why));
+        return Err(section.refuse(Merge::KEY.time, why));
     }
     section.close("nic = \"switch\"")?;
     Ok(host)

@@ -2,6 +2,7 @@
 
 use crate::mistake::Mistake;
 use crate::section::Section;
+use switchbed_qdisc::ReactionSettings;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::param::Params;
 use switchbed_spec::{CardReaction, Reaction, SchemeChoice};
@@ -17,7 +18,7 @@ pub(crate) fn resolve(
     check(&section, &reaction.card)?;
     if reaction.notification_size == Bytes::ZERO || reaction.notification_size > mtu {
         let why = format!("a frame has from 1 byte to host.mtu, {mtu}");
-        return Err(section.refuse("notification_size", why));
+        return Err(section.refuse(Reaction::KEY.notification_size, why));
     }
     // Whether classes of the user's own notify shows when they are loaded: who wants that says so.
     let written = section.is_written();
@@ -36,10 +37,10 @@ pub(crate) fn live(section: Section<'_>) -> Result<CardReaction, Mistake> {
 
 fn check(section: &Section<'_>, CardReaction { point, .. }: &CardReaction) -> Result<(), Mistake> {
     if point.byte_cycle == Bytes::ZERO {
-        return Err(section.refuse("byte_cycle", "a cycle is longer than 0"));
+        return Err(section.refuse(ReactionSettings::KEY.byte_cycle, "a cycle is longer than 0"));
     }
     if point.timer_cycle == Span::ZERO {
-        return Err(section.refuse("timer_cycle", "a cycle is longer than 0"));
+        return Err(section.refuse(ReactionSettings::KEY.timer_cycle, "a cycle is longer than 0"));
     }
     Ok(())
 }

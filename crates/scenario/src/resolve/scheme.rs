@@ -4,12 +4,12 @@ mod python;
 
 use super::elsewhere;
 use crate::mistake::{Mistake, Origin, list_of, near};
-use crate::section::Section;
+use crate::section::{Section, key};
 use crate::tree::{At, Data, Entry, Node};
 use switchbed_qdisc::units::Bytes;
 use switchbed_spec::param::Unfit;
 use switchbed_spec::scheme::python::is_open;
-use switchbed_spec::scheme::{SchemeInfo, Value, Values, find, schemes};
+use switchbed_spec::scheme::{SECTION, SchemeInfo, Value, Values, find, schemes};
 use switchbed_spec::{ParamKind, SchemeChoice, Switch};
 
 /// `ports` are those of every kind of switch.
@@ -20,37 +20,38 @@ pub(crate) fn resolve(
     packet: Option<Bytes>,
     compared: &[&'static SchemeInfo],
 ) -> Result<SchemeChoice, Mistake> {
-    let name: Option<String> = section.maybe("name")?;
-    let name = name.ok_or_else(|| section.missing_like("name", "\"mq-ecn\""))?;
-    let scheme = find(&name).ok_or_else(|| section.refuse("name", unknown(&name)))?;
+    let name: Option<String> = section.maybe(key!(name))?;
+    let name = name.ok_or_else(|| section.missing_like(key!(name), "\"mq-ecn\""))?;
+    let scheme = find(&name).ok_or_else(|| section.refuse(key!(name), unknown(&name)))?;
     if scheme.needs_pool && switch.pool.is_none() {
         return Err(
-            section.refuse("name", "it reads the switch's shared memory: write switch.pool")
+            section.refuse(key!(name), "it reads the switch's shared memory: write switch.pool")
         );
     }
     let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
-    let label = section.maybe("label")?;
-    let given = section.given("params");
+    let label = section.maybe(key!(label))?;
+    let given = section.given(key!(params));
     // What a scheme lacks is the fault of the override that chose it.
-    let chosen = section.given("name").map(|node| node.at);
+    let chosen = section.given(key!(name)).map(|node| node.at);
     let chosen = chosen.filter(|at| matches!(at, At::Override(_)));
     let at = chosen.unwrap_or(given.map_or(section.at, |node| node.at));
     section.close("a scheme")?;
     let node = given.map(|node| without_others(node, scheme, compared));
-    let given = Given { origin: section.origin, path: section.key("params"), at, packet, limit };
+    let given =
+        Given { origin: section.origin, path: section.key(key!(params)), at, packet, limit };
     if is_open(scheme) {
         return python::resolve(&given, node.as_ref(), switch, label);
     }
     let (values, params) = given.read(scheme, node.as_ref())?;
     let unfit = |unfit: Unfit| match unfit.param {
-        "" => section.refuse("name", unfit.why),
+        "" => section.refuse(key!(name), unfit.why),
         _ => params.unfit(unfit),
     };
     let choice = scheme.choose(values, limit).map_err(unfit)?;
     choice.stands_on(switch.discipline).map_err(unfit)?;
     let mut misfits = ports.iter().filter_map(|&ports| choice.misfit(switch, ports, packet?));
     if let Some(why) = misfits.next() {
-        return Err(section.refuse("name", why));
+        return Err(section.refuse(key!(name), why));
     }
     Ok(SchemeChoice { label: label.unwrap_or(name), scheme: choice, python: None })
 }

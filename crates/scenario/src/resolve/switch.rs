@@ -1,22 +1,23 @@
 //! `[switch]`.
 
 use crate::mistake::Mistake;
-use crate::section::Section;
+use crate::section::{Section, key};
 use crate::tree::Data;
 use switchbed_qdisc::chip::Asic;
 use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_spec::switch::SECTION;
 use switchbed_spec::{BufferPolicy, Classify, Discipline, ParamKind, Sharing, Switch};
 
 /// `ports` are those of every kind of switch.
 pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result<Switch, Mistake> {
     let ports = ports.iter().copied().max().unwrap_or(1);
-    let queues = section.get("queues")?;
-    let classify: Classify = section.get("classify")?;
-    let discipline: Discipline = section.get("discipline")?;
-    let strict: u16 = section.get("strict")?;
+    let queues = section.get(key!(queues))?;
+    let classify: Classify = section.get(key!(classify))?;
+    let discipline: Discipline = section.get(key!(discipline))?;
+    let strict: u16 = section.get(key!(strict))?;
     if strict >= queues && strict > 0 {
         let why = format!("of {queues} queues at least one must be below the strict ones");
-        return Err(section.refuse("strict", why));
+        return Err(section.refuse(key!(strict), why));
     }
     let quantum = quantum(&section, queues)?;
     for (i, &bytes) in quantum.iter().enumerate() {
@@ -29,15 +30,15 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
                 Discipline::Wrr => format!("wrr needs at least a packet, {mtu}, for each queue"),
                 _ => "a quantum is at least 1 byte".to_owned(),
             };
-            return Err(section.refuse("quantum", why));
+            return Err(section.refuse(key!(quantum), why));
         }
         let most = Bytes::new(u32::MAX.into());
         if bytes > most {
-            return Err(section.refuse("quantum", format!("it must be at most {most}")));
+            return Err(section.refuse(key!(quantum), format!("it must be at most {most}")));
         }
     }
-    let asic: Option<Asic> = section.maybe("asic")?;
-    let memory: Option<Bytes> = if asic.is_some() { None } else { section.maybe("memory")? };
+    let asic: Option<Asic> = section.maybe(key!(asic))?;
+    let memory: Option<Bytes> = if asic.is_some() { None } else { section.maybe(key!(memory))? };
     let buffer = match asic {
         Some(asic) => chips(&section, asic)?,
         None => buffer(&section, memory, ports)?,
@@ -50,24 +51,24 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         let whose = if memory.is_some() { "a port's part" } else { whose };
         return Err(section.refuse(given, format!("{whose} must hold a packet, {mtu}")));
     }
-    let pool: Option<Bytes> = if asic.is_some() { None } else { section.maybe("pool")? };
+    let pool: Option<Bytes> = if asic.is_some() { None } else { section.maybe(key!(pool))? };
     if let Some(pool) = pool
         && pool < mtu
     {
-        return Err(section.refuse("pool", format!("it must hold a packet, {mtu}")));
+        return Err(section.refuse(key!(pool), format!("it must hold a packet, {mtu}")));
     }
     if policy.shares_pool() && pool.is_none() {
-        return Err(section.missing("pool"));
+        return Err(section.missing(key!(pool)));
     }
     let alpha: Option<f64> = match policy {
         BufferPolicy::Shared | BufferPolicy::Static | BufferPolicy::Lqd => None,
-        BufferPolicy::Asic => section.maybe("alpha")?,
-        BufferPolicy::Dynamic | BufferPolicy::Fab => Some(section.get_or("alpha", 1.0)?),
-        BufferPolicy::Abm => Some(section.get_or("alpha", 0.5)?),
-        BufferPolicy::Occamy => Some(section.get_or("alpha", 8.0)?),
+        BufferPolicy::Asic => section.maybe(key!(alpha))?,
+        BufferPolicy::Dynamic | BufferPolicy::Fab => Some(section.get_or(key!(alpha), 1.0)?),
+        BufferPolicy::Abm => Some(section.get_or(key!(alpha), 0.5)?),
+        BufferPolicy::Occamy => Some(section.get_or(key!(alpha), 8.0)?),
     };
     let sharing = Sharing { asic, ..sharing(&section, policy)? };
-    let unmarkable = section.get("unmarkable")?;
+    let unmarkable = section.get(key!(unmarkable))?;
     section.close("this switch")?;
     Ok(Switch {
         queues,
@@ -87,14 +88,14 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
 
 /// A chip brings its policy.
 fn policy(section: &Section<'_>, asic: Option<Asic>) -> Result<BufferPolicy, Mistake> {
-    let given: BufferPolicy = section.get("policy")?;
+    let given: BufferPolicy = section.get(key!(policy))?;
     match (asic, given) {
-        (None, BufferPolicy::Asic) => Err(section.missing("asic")),
+        (None, BufferPolicy::Asic) => Err(section.missing(key!(asic))),
         (None, _) => Ok(given),
         (Some(_), BufferPolicy::Shared | BufferPolicy::Asic) => Ok(BufferPolicy::Asic),
         (Some(Asic(chip)), _) => {
             let why = format!("asic = \"{}\" brings its own: leave one of the two away", chip.name);
-            Err(section.refuse("policy", why))
+            Err(section.refuse(key!(policy), why))
         }
     }
 }
@@ -103,13 +104,13 @@ fn policy(section: &Section<'_>, asic: Option<Asic>) -> Result<BufferPolicy, Mis
 fn chips(section: &Section<'_>, Asic(chip): Asic) -> Result<Bytes, Mistake> {
     let Some(cells) = chip.lossy_cells() else {
         let why = "how it shares its memory is not known: switchbed asic list names the others";
-        return Err(section.refuse("asic", why));
+        return Err(section.refuse(key!(asic), why));
     };
     let memory = Bytes::new(cells * u64::from(chip.cell));
-    match section.maybe::<Bytes>("buffer")? {
+    match section.maybe::<Bytes>(key!(buffer))? {
         Some(buffer) if buffer != memory => {
             let why = format!("asic = \"{}\" has {memory}: leave one of the two away", chip.name);
-            Err(section.refuse("buffer", why))
+            Err(section.refuse(key!(buffer), why))
         }
         _ => Ok(memory),
     }
@@ -119,40 +120,40 @@ fn chips(section: &Section<'_>, Asic(chip): Asic) -> Result<Bytes, Mistake> {
 fn sharing(section: &Section<'_>, policy: BufferPolicy) -> Result<Sharing, Mistake> {
     let mut sharing = Sharing::default();
     if policy == BufferPolicy::Abm || policy == BufferPolicy::Fab {
-        sharing.young = section.maybe("young")?;
+        sharing.young = section.maybe(key!(young))?;
         if policy == BufferPolicy::Fab {
             sharing.young.get_or_insert(Bytes::new(22_500));
         }
         if sharing.young.is_some() {
-            sharing.alpha_young = Some(section.get_or("alpha_young", 64.0)?);
+            sharing.alpha_young = Some(section.get_or(key!(alpha_young), 64.0)?);
         }
     }
     if policy == BufferPolicy::Abm {
-        let saturation = section.get_or("saturation", Bytes::new(28_000))?;
+        let saturation = section.get_or(key!(saturation), Bytes::new(28_000))?;
         if saturation == Bytes::ZERO {
-            return Err(section.refuse("saturation", "it must be at least 1 byte"));
+            return Err(section.refuse(key!(saturation), "it must be at least 1 byte"));
         }
-        let interval = section.get_or("drain_interval", Span::from_us(30))?;
+        let interval = section.get_or(key!(drain_interval), Span::from_us(30))?;
         if interval == Span::ZERO {
-            return Err(section.refuse("drain_interval", "it must be longer than 0"));
+            return Err(section.refuse(key!(drain_interval), "it must be longer than 0"));
         }
         (sharing.saturation, sharing.drain_interval) = (Some(saturation), Some(interval));
     }
     if policy == BufferPolicy::Occamy {
-        sharing.expulsion = section.maybe("expulsion")?;
+        sharing.expulsion = section.maybe(key!(expulsion))?;
     }
     Ok(sharing)
 }
 
 /// A port's memory: given, or the least that a port has of its switch's.
 fn buffer(section: &Section<'_>, memory: Option<Bytes>, ports: u32) -> Result<Bytes, Mistake> {
-    let given: Option<Bytes> = section.maybe("buffer")?;
-    let Some(memory) = memory else { return given.ok_or_else(|| section.missing("buffer")) };
+    let given: Option<Bytes> = section.maybe(key!(buffer))?;
+    let Some(memory) = memory else { return given.ok_or_else(|| section.missing(key!(buffer))) };
     let part = Bytes::new(memory.get() / u64::from(ports));
     match given {
         Some(buffer) if buffer != part => {
             let why = format!("switch.memory gives a port {part}: write one of them");
-            Err(section.refuse("buffer", why))
+            Err(section.refuse(key!(buffer), why))
         }
         _ => Ok(part),
     }
@@ -160,15 +161,15 @@ fn buffer(section: &Section<'_>, memory: Option<Bytes>, ports: u32) -> Result<By
 
 /// A quantum for each queue.
 fn quantum(section: &Section<'_>, queues: u16) -> Result<Vec<Bytes>, Mistake> {
-    let node = section.node("quantum").ok_or_else(|| section.missing("quantum"))?;
+    let node = section.node(key!(quantum)).ok_or_else(|| section.missing(key!(quantum)))?;
     let Data::List(_) = node.data else {
         let one = section.read(&ParamKind::Size, &node, "quantum")?;
         return Ok(vec![one; usize::from(queues)]);
     };
-    let each = section.list("quantum")?.unwrap_or_default();
+    let each = section.list(key!(quantum))?.unwrap_or_default();
     if each.len() != usize::from(queues) {
         let why = format!("it lists {} for {queues} queues: write one for each", each.len());
-        return Err(section.refuse("quantum", why));
+        return Err(section.refuse(key!(quantum), why));
     }
     Ok(each)
 }

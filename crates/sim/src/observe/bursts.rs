@@ -1,5 +1,6 @@
 //! The longest queue after each burst of flow starts.
 
+use super::monitors::Monitor;
 use super::observer::{Asked, Observed, Observer, Site, View};
 use super::watch::AtPort;
 use crate::ids::LinkId;
@@ -7,8 +8,36 @@ use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use std::collections::VecDeque;
 use switchbed_qdisc::units::{Bytes, Span, Time};
-use switchbed_qdisc::{PortState, QueueId};
+use switchbed_qdisc::{PortState, QueueId, params};
+use switchbed_spec::param::PORTS;
 use switchbed_spec::traffic::FlowStart;
+
+params! {
+    /// The longest queues after bursts, which begin with the start of a flow.
+    pub struct Bursts {
+        /// Ports, named as in queues.
+        ports: Vec<String> as PORTS;
+        /// A flow that starts so long after the one before begins a burst; others belong to
+        /// the burst that is on.
+        apart: Span = "100us";
+    }
+}
+
+impl Monitor for Bursts {
+    const TABLES: &'static [&'static str] = &["bursts"];
+
+    fn ports(&self) -> &[String] {
+        &self.ports
+    }
+    fn observe(&self, site: &mut Site) -> Asked {
+        let links = site.links(&self.ports)?;
+        for &link in &links {
+            let peaks = Peaks::new(site.queues(link));
+            site.network.watched(link).add(peaks);
+        }
+        Ok(Some(Box::new(Seen { links, starts: Starts::new(self.apart) })))
+    }
+}
 
 /// A burst of flow starts.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,22 +119,12 @@ impl AtPort for Peaks {
 }
 
 /// The bursts of a run.
-struct Bursts {
+struct Seen {
     links: Vec<LinkId>,
     starts: Starts,
 }
 
-pub(super) fn asked(site: &mut Site) -> Asked {
-    let Some(asked) = &site.scenario.measure.monitors.bursts else { return Ok(None) };
-    let links = site.links(&asked.ports)?;
-    for &link in &links {
-        let peaks = Peaks::new(site.queues(link));
-        site.network.watched(link).add(peaks);
-    }
-    Ok(Some(Box::new(Bursts { links, starts: Starts::new(asked.apart) })))
-}
-
-impl Bursts {
+impl Seen {
     /// Those that began by now.
     fn take(&self, now: Time, network: &mut dyn Observed) -> Vec<Burst> {
         let mut bursts = Vec::new();
@@ -122,7 +141,7 @@ impl Bursts {
     }
 }
 
-impl Observer for Bursts {
+impl Observer for Seen {
     fn flow_starts(&mut self, flow: &FlowStart, view: &mut View) {
         if !self.starts.start(flow.start) {
             return;

@@ -1,5 +1,6 @@
 //! A port's queue lengths at every change within a window of time, and their slopes.
 
+use super::monitors::{Ahead, Monitor};
 use super::observer::{Asked, Observed, Observer, Site, View};
 use super::room::Room;
 use super::watch::AtPort;
@@ -7,7 +8,66 @@ use crate::ids::LinkId;
 use crate::ports::PortInfo;
 use crate::table::{Names, Table, Values};
 use switchbed_qdisc::units::{Bytes, Span, Time};
-use switchbed_qdisc::{PortState, QueueId};
+use switchbed_qdisc::{PortState, QueueId, params};
+use switchbed_spec::Run;
+use switchbed_spec::param::{PORTS, Unfit};
+
+params! {
+    /// Queue lengths at every change within a window of time.
+    pub struct Changes {
+        /// Ports, named as in queues.
+        ports: Vec<String> as PORTS;
+        /// Beginning of the window.
+        from: Span = "0us";
+        /// End of the window.
+        until: Span;
+        /// A queue's slope is its growth over so long. Default: no slopes.
+        slope_over: Option<Span>;
+    }
+}
+
+impl Monitor for Changes {
+    const TABLES: &'static [&'static str] = &["changes"];
+
+    fn ports(&self) -> &[String] {
+        &self.ports
+    }
+    fn check(&self, run: &Run) -> Result<(), Unfit> {
+        let Changes { from, until, slope_over, .. } = *self;
+        if until <= from {
+            let why = format!("the window must end after it begins, {from}");
+            return Err(Unfit::new(Self::KEY.until, why));
+        }
+        if let Some(end) = run.until
+            && from >= end
+        {
+            let why = format!("it must be less than run.until, {end}");
+            return Err(Unfit::new(Self::KEY.from, why));
+        }
+        match slope_over {
+            Some(Span::ZERO) => {
+                Err(Unfit::new(Changes::KEY.slope_over, "a time to grow in is longer than 0"))
+            }
+            _ => Ok(()),
+        }
+    }
+    /// A change of a queue's length and its row.
+    fn rows(&self, run: &Ahead) -> Option<(&'static str, f64, u64)> {
+        let window = self.until.as_secs_f64().min(run.lasts_s) - self.from.as_secs_f64();
+        let packets = window.max(0.0) * run.packets_per_s * self.ports.len() as f64;
+        Some(("rows of changes", 2.0 * packets, 80))
+    }
+    fn observe(&self, site: &mut Site) -> Asked {
+        let links = site.links(&self.ports)?;
+        let (from, until) = (Time::ZERO + self.from, Time::ZERO + self.until);
+        for &link in &links {
+            let room = Room::new(site.scenario.measure.samples / links.len() as u64);
+            let window = Window::new(from, until, site.queues(link), room);
+            site.network.watched(link).add(window);
+        }
+        Ok(Some(Box::new(PortChanges { links, slope_over: self.slope_over })))
+    }
+}
 
 /// A queue's length from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +83,7 @@ struct LengthChange {
 /// Collects them: first every queue's length as the window opens, changes of that instant
 /// counted.
 #[derive(Clone, Debug)]
-struct Changes {
+struct Window {
     from: Time,
     until: Time,
     opened: bool,
@@ -32,11 +92,11 @@ struct Changes {
     room: Room,
 }
 
-impl Changes {
+impl Window {
     /// Of a port of so many queues; `room`: for its rows.
     fn new(from: Time, until: Time, queues: usize, room: Room) -> Self {
         let lengths = vec![Bytes::ZERO; queues];
-        Changes { from, until, opened: false, lengths, rows: Vec::new(), room }
+        Window { from, until, opened: false, lengths, rows: Vec::new(), room }
     }
 
     /// A queue has changed.
@@ -70,7 +130,7 @@ impl Changes {
     }
 }
 
-impl AtPort for Changes {
+impl AtPort for Window {
     fn changed(&mut self, queue: QueueId, now: Time, state: &PortState) {
         self.change(now, queue, state.queue_bytes(queue));
     }
@@ -82,24 +142,11 @@ struct PortChanges {
     slope_over: Option<Span>,
 }
 
-pub(super) fn asked(site: &mut Site) -> Asked {
-    let measure = &site.scenario.measure;
-    let Some(asked) = &measure.monitors.changes else { return Ok(None) };
-    let links = site.links(&asked.ports)?;
-    let (from, until) = (Time::ZERO + asked.from, Time::ZERO + asked.until);
-    for &link in &links {
-        let room = Room::new(measure.samples / links.len() as u64);
-        let changes = Changes::new(from, until, site.queues(link), room);
-        site.network.watched(link).add(changes);
-    }
-    Ok(Some(Box::new(PortChanges { links, slope_over: asked.slope_over })))
-}
-
 impl Observer for PortChanges {
     fn tables(&mut self, view: &mut View, ports: &[PortInfo]) -> Vec<Table> {
         let (mut names, mut rows, mut slopes) = (Names::default(), Vec::new(), Vec::new());
         for &link in &self.links {
-            let watch = view.network.watch_mut(link).and_then(|watch| watch.of_mut::<Changes>());
+            let watch = view.network.watch_mut(link).and_then(|watch| watch.of_mut::<Window>());
             let changes = watch.map_or_else(Vec::new, |changes| changes.take(view.now));
             changes.iter().for_each(|_| names.push(&ports[link.index()].name));
             slopes.extend(match self.slope_over {
@@ -138,7 +185,7 @@ impl Observer for PortChanges {
     }
 
     fn full(&self, network: &dyn Observed) -> Option<(&'static str, Time)> {
-        let full = |&link| network.watch(link)?.of::<Changes>()?.room.full_at();
+        let full = |&link| network.watch(link)?.of::<Window>()?.room.full_at();
         Some(("changes", self.links.iter().filter_map(full).min()?))
     }
 }
@@ -181,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_window_opens_with_what_is_there_and_closes_after_its_last_change() {
-        let mut changes = Changes::new(us(10), us(20), 2, Room::new(9));
+        let mut changes = Window::new(us(10), us(20), 2, Room::new(9));
         for (at, queue, bytes) in [
             (3, 0, 500),
             (9, 1, 100),
@@ -200,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_window_without_changes_says_what_was_there() {
-        let mut changes = Changes::new(us(10), us(20), 1, Room::new(9));
+        let mut changes = Window::new(us(10), us(20), 1, Room::new(9));
         changes.change(us(3), 0, Bytes::new(500));
         assert_eq!(changes.clone().take(us(9)), []);
         assert_eq!(changes.take(us(10)), [row(10, 0, 500)]);

@@ -3,6 +3,7 @@
 //! the windows that it was under way through, and has a share to converge to in those that
 //! another flow was under way through as well.
 
+use super::monitors::{Ahead, Monitor};
 use super::observer::{Asked, Observed, Observer, Site, View};
 use super::room::Room;
 use crate::ids::{HostId, LinkId};
@@ -10,7 +11,44 @@ use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use crate::topology::{Graph, Hop};
 use std::collections::BTreeMap;
+use switchbed_qdisc::params;
 use switchbed_qdisc::units::{Span, Time};
+use switchbed_spec::Run;
+use switchbed_spec::param::{PORT, Unfit};
+
+params! {
+    /// Convergence of the flows over a port to equal rates.
+    pub struct Convergence {
+        /// The port that the flows share.
+        port: String as PORT;
+        /// Rates are means over so long.
+        window: Span;
+        /// How far off the fair share a rate may be, as a part of it.
+        within: f64 = "0.1" as FRACTION;
+        /// For so many windows in a row.
+        windows: u64 = "3" as count(1, 1_000_000);
+    }
+}
+
+impl Monitor for Convergence {
+    const TABLES: &'static [&'static str] = &["convergence", "rates"];
+
+    fn check(&self, _: &Run) -> Result<(), Unfit> {
+        match self.window {
+            Span::ZERO => Err(Unfit::new(Self::KEY.window, "a window is longer than 0")),
+            _ => Ok(()),
+        }
+    }
+    /// A flow's rate in a window and its row.
+    fn rows(&self, run: &Ahead) -> Option<(&'static str, f64, u64)> {
+        let windows = run.lasts_s / self.window.as_secs_f64();
+        Some(("rows of rates", windows * run.open, 100))
+    }
+    fn observe(&self, site: &mut Site) -> Asked {
+        let room = Room::new(site.scenario.measure.samples);
+        Ok(Some(Box::new(Following::new(site.link(&self.port)?, self, room))))
+    }
+}
 
 /// A flow under way.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +103,7 @@ struct Track {
 
 /// Follows the flows over a port.
 #[derive(Clone, Debug)]
-struct Convergence {
+struct Following {
     link: LinkId,
     window: Span,
     within: f64,
@@ -78,14 +116,7 @@ struct Convergence {
     room: Room,
 }
 
-pub(super) fn asked(site: &mut Site) -> Asked {
-    let measure = &site.scenario.measure;
-    let Some(asked) = &measure.monitors.convergence else { return Ok(None) };
-    let link = site.link(&asked.port)?;
-    Ok(Some(Box::new(Convergence::new(link, asked, Room::new(measure.samples)))))
-}
-
-impl Observer for Convergence {
+impl Observer for Following {
     fn next(&self) -> Time {
         self.next
     }
@@ -146,10 +177,10 @@ impl Observer for Convergence {
     }
 }
 
-impl Convergence {
-    fn new(link: LinkId, asked: &switchbed_spec::Convergence, room: Room) -> Self {
-        let switchbed_spec::Convergence { window, within, windows, .. } = *asked;
-        Convergence {
+impl Following {
+    fn new(link: LinkId, asked: &Convergence, room: Room) -> Self {
+        let Convergence { window, within, windows, .. } = *asked;
+        Following {
             link,
             window,
             within,
@@ -247,13 +278,13 @@ mod tests {
             Topology::Star(Star { hosts: 4, rate: Rate::from_gbps(1), delay: Span::from_us(1) });
         let graph = Graph::new(&topology, Span::ZERO);
         // Windows of 100 us, within 10 % twice in a row.
-        let asked = switchbed_spec::Convergence {
+        let asked = Convergence {
             port: "switch:2".into(),
             window: Span::from_us(100),
             within: 0.1,
             windows: 2,
         };
-        let mut monitor = Convergence::new(LinkId(6), &asked, Room::new(100));
+        let mut monitor = Following::new(LinkId(6), &asked, Room::new(100));
         // Flow 0 alone, then flow 1 joins at 150 us and has half from the fourth window on,
         // but for the fifth. Flow 2 goes elsewhere. Flow 3 comes and goes.
         let looks: [&[Underway]; 8] = [

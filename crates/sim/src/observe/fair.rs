@@ -98,7 +98,7 @@ struct Flow {
 
 impl FairShares {
     /// Of a scenario, whose on–off sources are known beforehand.
-    pub(crate) fn of(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> FairShares {
+    pub(crate) fn of<M>(scenario: &Scenario<M>, graph: &Graph, ports: &[PortInfo]) -> FairShares {
         let Scenario { scheme, transport, traffic, run, .. } = scenario;
         let (mss, header) = (transport.mss.as_f64(), transport.header.as_f64());
         let party = scheme.scheme.shares().map_or(Party::Flow, |(party, _)| party);

@@ -115,6 +115,7 @@ mod tests {
         let (src, dst) = ends;
         let start = FlowStart {
             row,
+            traffic: 0,
             start: at(us.0),
             src: HostId(src),
             dst: HostId(dst),

@@ -2,16 +2,18 @@
 //! at a port, [`observer::Observer`] looks at the whole network at a known time. Each kind is a file:
 //! queues' lengths ([`queue_stats`]) and series of them ([`series`]), classes' goodput ([`goodput`])
 //! beside fair shares of it ([`fair`]), packet traces ([`capture`]), and the monitors that a scenario
-//! asks for, each with its tables (`changes`, `bursts`, `convergence`, `underflow`). What is worked out
+//! asks for, each with its keys and tables ([`monitors`]: `changes`, `bursts`, `convergence`, `underflow`). What is worked out
 //! from the flows' records alone is [`interference`].
 
-mod bursts;
+pub(crate) mod bursts;
 pub mod capture;
-mod changes;
+pub(crate) mod changes;
 pub(crate) mod convergence;
 pub mod fair;
 pub mod goodput;
 pub mod interference;
+pub mod measure;
+pub mod monitors;
 pub(crate) mod observer;
 pub mod queue_stats;
 pub(crate) mod room;

@@ -2,10 +2,12 @@
 //!
 //! What is told at a port lives there, in its shard, and is a [`super::watch::AtPort`]; an
 //! [`Observer`] is the run's, and looks at the whole network at times that it knows beforehand, when
-//! all of it is at the same instant. A new kind is a file here and its line in [`KINDS`]. None
+//! all of it is at the same instant. None
 //! changes what happens, and a run that is not looked at has none.
 
 use super::convergence::Underway;
+use super::measure::{QueueProbe, Scenario};
+use super::monitors::Observing;
 use super::underflow::Unsent;
 use super::watch::Watch;
 use crate::ids::LinkId;
@@ -17,30 +19,18 @@ use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{Qdisc, QueueId};
 use switchbed_spec::traffic::FlowStart;
-use switchbed_spec::{QueueProbe, Scenario};
 
-/// Each kind, asked whether a scenario wants it, and the tables of monitors.
-const KINDS: &[(Kind, &[&str])] = &[
-    (super::queue_stats::asked, &[]),
-    (super::capture::asked, &[]),
-    (super::series::asked, &[]),
-    (super::goodput::asked, &[]),
-    (super::changes::asked, &["changes"]),
-    (super::bursts::asked, &["bursts"]),
-    (super::convergence::asked, &["convergence", "rates"]),
-    (super::underflow::asked, &[]),
+/// Each kind besides the monitors, asked whether a scenario wants it.
+const KINDS: &[fn(&mut Site) -> Asked] = &[
+    super::queue_stats::asked,
+    super::capture::asked,
+    super::series::asked,
+    super::goodput::asked,
 ];
-
-/// The names of monitors' tables.
-pub fn tables() -> impl Iterator<Item = &'static str> {
-    KINDS.iter().flat_map(|(_, tables)| tables.iter().copied())
-}
 
 /// An observer, if the scenario asks for one and it is not at ports alone; else the name of a port
 /// that there is not.
 pub(crate) type Asked = Result<Option<Box<dyn Observer>>, String>;
-
-type Kind = fn(&mut Site) -> Asked;
 
 /// What observes a run.
 pub(crate) trait Observer: Any + Send {
@@ -74,7 +64,7 @@ pub(crate) trait Observer: Any + Send {
     fn restart(&mut self, view: &mut View) {
         let _ = view;
     }
-    /// What a monitor has seen up to now, as the tables that [`KINDS`] says; once, at the end.
+    /// What a monitor has seen up to now, as the tables that it is said to have; once, at the end.
     fn tables(&mut self, view: &mut View, ports: &[PortInfo]) -> Vec<Table> {
         let _ = (view, ports);
         Vec::new()
@@ -148,7 +138,7 @@ impl Site<'_> {
 }
 
 /// The observers of a run.
-pub(crate) struct Observers(Vec<(Box<dyn Observer>, &'static [&'static str])>);
+pub(crate) struct Observers(Observing);
 
 impl Observers {
     /// Those that a scenario asks for.
@@ -156,11 +146,13 @@ impl Observers {
     /// # Errors
     /// The name of a port that there is not.
     pub(crate) fn new(site: &mut Site) -> Result<Observers, String> {
-        let asked = |(asked, tables): &(Kind, _)| {
-            asked(site).map(|asked| asked.map(|observer| (observer, *tables)))
-        };
-        let asked = KINDS.iter().map(asked).collect::<Result<Vec<_>, _>>()?;
-        Ok(Observers(asked.into_iter().flatten().collect()))
+        let mut observing = Observing::new();
+        for asked in KINDS {
+            observing.extend(asked(site)?.map(|observer| (observer, &[] as _)));
+        }
+        let monitors = &site.scenario.measure.monitors;
+        observing.extend(monitors.observe(site)?);
+        Ok(Observers(observing))
     }
 
     /// The one of a kind.

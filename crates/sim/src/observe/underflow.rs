@@ -1,6 +1,8 @@
 //! Underflow: the time that a port's line idles while senders have data for it that they have
 //! not sent yet. Where the port is the bottleneck, their windows are too small in that time.
 
+use super::measure::PortNames;
+use super::monitors::Monitor;
 use super::observer::{Asked, Observer, Site, View};
 use super::watch::{AtPort, Sent};
 use crate::ids::{HostId, LinkId};
@@ -77,15 +79,20 @@ pub(crate) struct Underflow {
     links: Vec<(LinkId, Idle)>,
 }
 
-pub(super) fn asked(site: &mut Site) -> Asked {
-    let asked = &site.scenario.measure.monitors.underflow;
-    if asked.is_empty() {
-        return Ok(None);
+/// All that a scenario says of it.
+impl Monitor for PortNames {
+    fn ports(&self) -> &[String] {
+        self
     }
-    let links = site.links(asked)?;
-    links.iter().for_each(|&link| site.network.watched(link).add(Busy::default()));
-    let links = links.into_iter().map(|link| (link, Idle::default())).collect();
-    Ok(Some(Box::new(Underflow { links })))
+    fn observe(&self, site: &mut Site) -> Asked {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let links = site.links(self)?;
+        links.iter().for_each(|&link| site.network.watched(link).add(Busy::default()));
+        let links = links.into_iter().map(|link| (link, Idle::default())).collect();
+        Ok(Some(Box::new(Underflow { links })))
+    }
 }
 
 impl Observer for Underflow {

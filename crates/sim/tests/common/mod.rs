@@ -4,7 +4,9 @@
 pub mod profile;
 
 use switchbed_qdisc::units::{Bytes, Rate, Span};
-use switchbed_sim::{FlowRecord, Simulation, Status};
+use switchbed_sim::{
+    FlowRecord, Measure, Monitors, PortNames, QueueProbe, Scenario, Simulation, Status,
+};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::traffic::List;
 use switchbed_spec::transport::LossHalves;

@@ -13,13 +13,21 @@ pub trait Outside {
 
     /// Called every few milliseconds while a run lasts, by the thread that runs it.
     fn look(&self) {}
+
+    /// Whether it is there at all.
+    fn is_there(&self) -> bool {
+        true
+    }
 }
 
-/// For callers that bring nothing: a scenario of such a scheme is their mistake.
+/// For callers that bring nothing: a scenario of such a scheme cannot be built.
 pub struct Nothing;
 
 impl Outside for Nothing {
-    fn take(&self, scheme: &SchemeChoice, _: &Switch, _: &PortState) -> Taken {
-        panic!("scheme {} comes from outside, and the caller brings none", scheme.name())
+    fn take(&self, _: &SchemeChoice, _: &Switch, _: &PortState) -> Taken {
+        Taken::default()
+    }
+    fn is_there(&self) -> bool {
+        false
     }
 }

@@ -46,11 +46,11 @@ impl Load {
     /// Whether it is one; it says of an overload alone that it is meant.
     pub(super) fn complete(&mut self) -> Result<(), Unfit> {
         if self.load == 0.0 {
-            return Err(Unfit::new("load", "a load is greater than 0"));
+            return Err(Unfit::new(key!(load), "a load is greater than 0"));
         }
         if self.load > 1.0 && self.overload != Some(true) {
             let why = "a load over 1 never drains; write overload = true to mean it";
-            return Err(Unfit::new("load", why));
+            return Err(Unfit::new(key!(load), why));
         }
         self.overload = (self.load > 1.0).then_some(true);
         Ok(())
@@ -85,11 +85,11 @@ impl Arrivals<'_> {
         match (self.from, self.to) {
             (from, [only]) if !asked && from.contains(only) => {
                 let why = format!("host {only} sends too and would have nobody else to send to");
-                return Err(Unfit::new("to", why));
+                return Err(Unfit::new(key!(to), why));
             }
             ([only], to) if asked && to.contains(only) => {
                 let why = format!("host {only} asks too (traffic.to) and could only ask itself");
-                return Err(Unfit::new("from", why));
+                return Err(Unfit::new(key!(from), why));
             }
             _ => {}
         }
@@ -110,7 +110,7 @@ impl Arrivals<'_> {
             "the last flow would come after {days:.0} days, and the clock ends at {CLOCK_DAYS}: \
              give a higher load, fewer flows, or until in [run]"
         );
-        Err(Unfit::new("load", why))
+        Err(Unfit::new(key!(load), why))
     }
 
     /// How many hosts have a load.

@@ -21,6 +21,8 @@ use switchbed_qdisc::units::{Bytes, Rate, Time};
 pub struct FlowStart {
     /// Its number among all flows of the run, from 0, in the order of their starts.
     pub row: u64,
+    /// Its source's place among the scenario's traffic, from 0.
+    pub traffic: u32,
     /// When its application hands it over.
     pub start: Time,
     /// Sending host.
@@ -49,6 +51,7 @@ impl FlowStart {
     pub(super) fn new(start: Time, src: HostId, dst: HostId) -> FlowStart {
         FlowStart {
             row: 0,
+            traffic: 0,
             start,
             src,
             dst,
@@ -105,7 +108,7 @@ pub struct Hosts {
 
 impl Hosts {
     /// The hosts of a scenario.
-    pub fn of(scenario: &Scenario) -> Self {
+    pub fn of<M>(scenario: &Scenario<M>) -> Self {
         Hosts {
             count: scenario.topology.hosts(),
             rate: scenario.topology.host_rate(),
@@ -301,6 +304,7 @@ impl Iterator for Flows {
         }
         let row = self.row;
         self.row += 1;
-        std::mem::replace(&mut self.heads[source], following).map(|flow| FlowStart { row, ..flow })
+        let flow = std::mem::replace(&mut self.heads[source], following);
+        flow.map(|flow| FlowStart { row, traffic: source as u32, ..flow })
     }
 }

@@ -41,8 +41,8 @@ impl Source for Incast {
     fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
         self.from.name_others(self.to, site)?;
         match self.every {
-            Some(Span::ZERO) => return Err(Unfit::new("every", "rounds are some time apart")),
-            None if self.rounds > 1 => return Err(Unfit::missing("every")),
+            Some(Span::ZERO) => return Err(Unfit::new(key!(every), "rounds are some time apart")),
+            None if self.rounds > 1 => return Err(Unfit::missing(key!(every))),
             _ => {}
         }
         let Incast { start, rounds, .. } = *self;

@@ -37,7 +37,7 @@ impl HostSet {
             true => {
                 let why =
                     format!("host {to} is the receiver (traffic.to) and cannot send to itself");
-                Err(Unfit::new("from", why))
+                Err(Unfit::new(key!(from), why))
             }
             false => Ok(()),
         }
@@ -155,9 +155,9 @@ pub struct SizesByService(pub Vec<Sizes>);
 impl SizesByService {
     pub(super) fn check(&self, services: usize) -> Result<(), Unfit> {
         match self.len() {
-            0 => Err(Unfit::new("sizes", "at least one table is needed")),
+            0 => Err(Unfit::new(key!(sizes), "at least one table is needed")),
             n if n > services => {
-                Err(Unfit::new("sizes", format!("it lists {n} for {services} services")))
+                Err(Unfit::new(key!(sizes), format!("it lists {n} for {services} services")))
             }
             _ => Ok(()),
         }
@@ -244,7 +244,7 @@ impl Service {
 
     /// Puts in the shares, or how many services there are.
     pub(super) fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
-        let key = if self.services.is_some() { "services" } else { "shares" };
+        let key = if self.services.is_some() { key!(services) } else { key!(shares) };
         let given = self.shares.as_ref().map(Vec::len);
         let n =
             self.services.map_or(given.unwrap_or(site.switch.queues.into()).min(255), usize::from);
@@ -253,17 +253,17 @@ impl Service {
             (Deal::One, None) if self.services.is_none() => Service::ONE,
             (Deal::One, _) => return Err(alone(key, "one")),
             (Deal::Pair, None) => Service::pair(n as u8),
-            (Deal::Pair, Some(_)) => return Err(alone("shares", "pair")),
+            (Deal::Pair, Some(_)) => return Err(alone(key!(shares), "pair")),
             (Deal::Random, None) => Service::random(vec![1.0 / n as f64; n]),
             (Deal::Random, Some(shares)) => {
                 if shares.is_empty() || shares.len() != n {
                     let why =
                         format!("it lists {} for {n} services: write one for each", shares.len());
-                    return Err(Unfit::new("shares", why));
+                    return Err(Unfit::new(key!(shares), why));
                 }
                 let sum: f64 = shares.iter().sum();
                 if (sum - 1.0).abs() > 1e-9 {
-                    return Err(Unfit::new("shares", format!("they sum to {sum}, not to 1")));
+                    return Err(Unfit::new(key!(shares), format!("they sum to {sum}, not to 1")));
                 }
                 Service::random(shares)
             }
@@ -289,7 +289,7 @@ fn queues_for(classes: usize, site: &Site<'_>) -> Result<(), String> {
 pub(super) fn check_classes(classes: &[u8], site: &Site<'_>) -> Result<(), Unfit> {
     let most = classes.iter().max().ok_or("at least one class is needed".to_owned());
     most.and_then(|&most| queues_for(usize::from(most) + 1, site))
-        .map_err(|why| Unfit::new("classes", why))
+        .map_err(|why| Unfit::new(key!(classes), why))
 }
 
 /// `flows` of `these`, which never end by themselves and start a stagger apart, must all get to run.
@@ -301,13 +301,13 @@ pub(super) fn check_times(
 ) -> Result<(), Unfit> {
     let Some(end) = end else {
         let why = format!("{these} never end; write stop = \"1s\", or until in [run]");
-        return Err(Unfit::new("stop", why));
+        return Err(Unfit::new(key!(stop), why));
     };
     let last = u128::from(start.as_ps()) + u128::from(stagger.as_ps()) * u128::from(flows - 1);
     if last < u128::from(end.as_ps()) {
         return Ok(());
     }
-    let key = if flows > 1 && start < end { "stagger" } else { "start" };
+    let key = if flows > 1 && start < end { key!(stagger) } else { key!(start) };
     Err(Unfit::new(key, format!("the last flow would start after the end, {end}")))
 }
 
@@ -319,7 +319,7 @@ pub(super) fn check_flows_each(each: u32, senders: usize) -> Result<(), Unfit> {
         true => Ok(()),
         false => {
             let why = format!("that makes {flows} flows at a time; at most {most}");
-            Err(Unfit::new("flows_each", why))
+            Err(Unfit::new(key!(flows_each), why))
         }
     }
 }

@@ -52,12 +52,12 @@ impl Source for OnOff {
     fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
         self.from.name_others(self.to, site)?;
         if self.burst == Bytes::ZERO {
-            return Err(Unfit::new("burst", "a burst has at least 1 byte"));
+            return Err(Unfit::new(key!(burst), "a burst has at least 1 byte"));
         }
         let line = site.topology.host_rate();
         if self.rate > line {
             let why = format!("it is an average, and a host's link carries {line}");
-            return Err(Unfit::new("rate", why));
+            return Err(Unfit::new(key!(rate), why));
         }
         check_classes(&self.classes, site)?;
         self.stop = self.stop.or(site.run.until);

@@ -34,17 +34,17 @@ impl Source for Probe {
         self.from.name_others(self.to, site)?;
         if self.size == Bytes::ZERO || self.size > site.mtu {
             let why = format!("a probe is one packet of at most host.mtu, {}", site.mtu);
-            return Err(Unfit::new("size", why));
+            return Err(Unfit::new(key!(size), why));
         }
         if self.every == Span::ZERO {
-            return Err(Unfit::new("every", "probes are some time apart"));
+            return Err(Unfit::new(key!(every), "probes are some time apart"));
         }
         check_classes(&self.classes, site)?;
         self.stop = self.stop.or(site.run.until);
         match self.stop {
             Some(end) if self.start >= end => {
                 let why = format!("the first probe would be sent after the end, {end}");
-                Err(Unfit::new("start", why))
+                Err(Unfit::new(key!(start), why))
             }
             _ => Ok(()),
         }

@@ -36,11 +36,11 @@ impl RequestResponse {
 impl Source for RequestResponse {
     fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
         if self.request == Bytes::ZERO {
-            return Err(Unfit::new("request", "a request has at least 1 byte"));
+            return Err(Unfit::new(key!(request), "a request has at least 1 byte"));
         }
         if self.service.deal == Deal::Pair {
             let why = "services of requests are \"one\" or \"random\"";
-            return Err(Unfit::new("service", why));
+            return Err(Unfit::new(key!(service), why));
         }
         self.load.complete()?;
         self.from.name(site);

@@ -2,11 +2,12 @@
 
 use super::intake;
 use super::probes::{self, Source};
+use crate::observe::measure::Scenario;
 use crate::transport;
 use crate::transport::tcp::Config;
 use switchbed_qdisc::units::Span;
 use switchbed_spec::transport::Warm;
-use switchbed_spec::{FctEnd, Reaction, Scenario};
+use switchbed_spec::{FctEnd, Reaction};
 
 /// One copy for all hosts.
 #[derive(Debug)]

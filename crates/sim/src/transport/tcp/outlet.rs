@@ -243,11 +243,6 @@ impl Sender {
         outlet.throttled
     }
 
-    /// Bytes that it has handed to the card in segments of which something is there still.
-    pub fn held_by_card(&self) -> u64 {
-        self.outlet().map_or(0, |outlet| outlet.held)
-    }
-
     /// The terms of the packet sent last.
     pub(in crate::transport) fn terms(&self) -> Terms {
         self.outlet().map_or(AT_ONCE, |outlet| outlet.terms)

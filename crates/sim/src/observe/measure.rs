@@ -1,9 +1,14 @@
-//! What a run writes down, and when it ends.
+//! `[measure]`: what a run writes down.
 
-use crate::monitors::{Monitors, PortNames};
-use crate::param::{Field, PORTS, ParamKind, Params, Section, Value};
+use super::monitors::Monitors;
+use std::ops::Deref;
+use switchbed_qdisc::params;
 use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_qdisc::{params, words};
+use switchbed_spec::param::{Field, PORTS, ParamKind, Params, Section, Value};
+use switchbed_spec::run::FctEnd;
+
+/// A scenario that says what a run of it writes down.
+pub type Scenario = switchbed_spec::Scenario<Measure>;
 
 params! {
     /// Measurement.
@@ -49,22 +54,12 @@ params! {
 }
 
 /// `[measure]`.
-pub const MEASURE: Section = Section {
+pub const SECTION: Section = Section {
     name: "measure",
     repeated: false,
     doc: "What is written down.",
     keys: Measure::TABLE,
 };
-
-words! {
-    /// What ends a flow.
-    pub enum FctEnd {
-        /// The last byte's ACK reaches the sender.
-        Acked = "acked",
-        /// The last byte reaches the receiver.
-        Received = "received",
-    }
-}
 
 /// Which ports' queue lengths are measured (time-weighted mean, percentiles, maximum).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,20 +90,27 @@ impl Field for QueueProbe {
     }
 }
 
-params! {
-    /// Seed and end of a run.
-    pub struct Run {
-        /// Everything random follows from it.
-        seed: u64 = "1" as count(0, i64::MAX as u64);
-        /// Stop then even if flows have not finished; needed where flows never end.
-        /// Default: run until the last flow has finished.
-        until: Option<Span>;
-        /// Paths are drawn by a flow's number instead of its connection, so that a flow
-        /// takes the same path in every run that is compared.
-        ecmp_by_row: bool = "false";
+/// Ports by name; none where it is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PortNames(pub Vec<String>);
+
+impl Deref for PortNames {
+    type Target = Vec<String>;
+    fn deref(&self) -> &Vec<String> {
+        &self.0
     }
 }
 
-/// `[run]`.
-pub const RUN: Section =
-    Section { name: "run", repeated: false, doc: "Seed and end of a run.", keys: Run::TABLE };
+impl Field for PortNames {
+    const KIND: ParamKind = PORTS;
+    const OPTIONAL: bool = true;
+    fn from_value(value: Value) -> Option<Self> {
+        Vec::from_value(value).map(PortNames)
+    }
+    fn to_value(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| self.0.to_value())?
+    }
+    fn left_out() -> Option<Self> {
+        Some(PortNames::default())
+    }
+}

@@ -1,0 +1,33 @@
+//! Seed and end of a run, and what ends a flow.
+
+use crate::param::{Params, Section};
+use switchbed_qdisc::units::Span;
+use switchbed_qdisc::{params, words};
+
+params! {
+    /// Seed and end of a run.
+    pub struct Run {
+        /// Everything random follows from it.
+        seed: u64 = "1" as count(0, i64::MAX as u64);
+        /// Stop then even if flows have not finished; needed where flows never end.
+        /// Default: run until the last flow has finished.
+        until: Option<Span>;
+        /// Paths are drawn by a flow's number instead of its connection, so that a flow
+        /// takes the same path in every run that is compared.
+        ecmp_by_row: bool = "false";
+    }
+}
+
+/// `[run]`.
+pub const SECTION: Section =
+    Section { name: "run", repeated: false, doc: "Seed and end of a run.", keys: Run::TABLE };
+
+words! {
+    /// What ends a flow.
+    pub enum FctEnd {
+        /// The last byte's ACK reaches the sender.
+        Acked = "acked",
+        /// The last byte reaches the receiver.
+        Received = "received",
+    }
+}
