@@ -20,6 +20,20 @@ def named(name: str) -> dict[str, Any]:
     raise Mistake(f"{name}: is no chip; " + (f"did you mean {near[0]}?" if near else "asic list"))
 
 
+POWERS = range(-8, 8)
+"""log₂ of what SONiC's `dynamic_th` can be."""
+
+
+def alphas(chip: Mapping[str, Any]) -> dict[int, float]:
+    """What a lossy queue's α comes to by its `dynamic_th`. Where it multiplies with its port's
+    (Spectrum 4 and later): what has the same effect on a queue that has its port alone."""
+    powers = {n: 2.0**n for n in POWERS}
+    if chip["alpha_port_log2"] is None:
+        return powers
+    port = 2.0 ** int(chip["alpha_port_log2"])
+    return {n: port * alpha / (1 + alpha) for n, alpha in powers.items()}
+
+
 def print_list(chips: Sequence[Mapping[str, Any]]) -> None:
     """A line each."""
     width = max(len(chip["name"]) for chip in chips)

@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -218,8 +218,28 @@ def sweep(
 
 
 @cli.command()
-@scenario_argument
+@click.argument(
+    "file",
+    type=file_argument,
+    metavar="[FILE]",
+    required=False,
+    shell_complete=completion.scenarios,
+)
 @SETS
+@click.option("--rate", metavar="RATE[/RATE]", help="Without FILE: of hosts' links / the fabric's.")
+@click.option("--buffer", metavar="SIZE", help="Without FILE: what a switch's ports share.")
+@click.option(
+    "--workload",
+    "workloads",
+    multiple=True,
+    metavar="NAME[:W]",
+    help="Without FILE: flow sizes, and their weight. Default: web-search.",
+)
+@click.option("--load", "loads", metavar="L,L", help="Without FILE. Default: 0.3,0.6,0.8.")
+@click.option("--scheme", metavar="NAME", help="Without FILE. Default: per-queue.")
+@click.option("--flows", type=int, metavar="N", help="Without FILE: of a run. Default: 2000.")
+@click.option("--profile", metavar="NAME", help="Without FILE: of hosts. Default: linux-6.x.")
+@click.option("--out", type=file_argument, metavar="FILE", help="Without FILE: keep it there.")
 @click.option(
     "--param",
     "params",
@@ -261,6 +281,12 @@ def sweep(
 @click.option("--delta", type=PERCENT, help="What counts as equal: 5% of a tail, 1% of a mean.")
 @click.option("--seeds", type=int, default=40, show_default=True, help="Most seeds of the race.")
 @click.option("--rtt", metavar="TIME", help="The empty network's. Default: measured by a probe.")
+@click.option(
+    "--fragment",
+    type=file_argument,
+    metavar="FILE",
+    help="Write the advised setting as --target takes it: rows of config_db.json, or tc's script.",
+)
 @STORE
 @click.option("--name", help="The sweep's name. Default: tune- and the file's.")
 @click.option("--picture", type=file_argument, metavar="FILE", help="Draw it: .pdf, .png or .svg.")
@@ -268,7 +294,7 @@ def sweep(
 @QUIET
 @engines.engine
 def tune(
-    file: Path,
+    file: Path | None,
     sets: tuple[str, ...],
     params: tuple[str, ...],
     objective: str,
@@ -279,20 +305,24 @@ def tune(
     delta: float | None,
     seeds: int,
     rtt: str | None,
+    fragment: Path | None,
     store: Path,
     name: str | None,
     picture: Path | None,
     json_to: str | None,
     quiet: bool,
     engine: "Engine",
+    **outline: Any,
 ) -> None:
     """Say which setting of FILE's scheme to take: a race over paired seeds of a grid, of published
     settings and of the file's own, over all workloads of its [compare].
 
-    FILE is as for `switchbed run`. Runs are kept as a sweep's: the same command goes on."""
+    FILE is as for `switchbed run`; without one, --rate, --rtt, --buffer (or a chip as --target) and
+    --workload say what there is. Runs are kept as a sweep's: the same command goes on."""
     from switchbed.tuning import command
     from switchbed.tuning.tune import Question
 
+    given, weighed = command.given(file, outline, rtt, target)
     asked = Question(
         params,
         objective,
@@ -300,11 +330,12 @@ def tune(
         target,
         budget,
         delta,
-        command.weights(weights),
+        command.weights([*weighed, *weights]),
         seeds,
         rtt,
+        fragment is not None,
     )
-    command.tune(file, sets, asked, store, name, engine, picture, json_to, quiet=quiet)
+    command.tune(given, sets, asked, store, name, engine, picture, fragment, json_to, quiet=quiet)
 
 
 @cli.command()
@@ -369,10 +400,16 @@ def table(
     "--out", type=file_argument, default="report.html", show_default=True, help="File to write."
 )
 @click.option("--title", default="", help="Title. Default: the scenario's.")
+@plots.ONLY
+@plots.over
 @click.option(
-    "--only", multiple=True, metavar="KEY=VALUE", help="Only runs of this setting: load=0.5."
+    "--against",
+    metavar="KEY=VALUE",
+    help="What others are compared with, paired by seed. Default: the first scheme.",
 )
-def report(path: Path, out: Path, title: str, only: tuple[str, ...]) -> None:
+def report(
+    path: Path, out: Path, title: str, only: tuple[str, ...], against: str | None, **keys: str
+) -> None:
     """Write a report as one HTML file that works offline. RUN is a result directory, of one run or
     a comparison; SWEEP a STORE/sweeps/NAME.parquet."""
     from switchbed.html import page
@@ -380,7 +417,8 @@ def report(path: Path, out: Path, title: str, only: tuple[str, ...]) -> None:
 
     page.check(out)
     with files.believing([path]):
-        page.write(runs.read([path], only), out, title, runs.failures(path))
+        asked = page.Asked(against=against, **keys)
+        page.write(runs.read([path], only), out, title, runs.failures(path), asked)
     say(f"written to {out}")
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from switchbed import library, options, profiles, report, room, runner, signals, tables
 from switchbed._native import Mistake, Plan, Results
+from switchbed.directory import Directory
 from switchbed.meter import meter
 from switchbed.runner import Outcome, Sweep
-from switchbed.store import Store
 from switchbed.terminal import say
 from switchbed.threads import taken
 
@@ -77,11 +77,11 @@ def execute(request: Request) -> Finished:
         say(f"switchbed: {threads}", err=True)
     if is_sweep:
         report.load()
-    with _store(request, is_sweep) as store:
+    with _directory(request, is_sweep) as out:
 
         def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
-            if store is not None:
-                store.keep(plan, results, outcome)
+            if out is not None:
+                out.keep(plan, results, outcome)
 
         begin = time.perf_counter()
         with meter(quiet=request.quiet) as shown:
@@ -94,16 +94,16 @@ def execute(request: Request) -> Finished:
                 threads=threads.threads,
             )
         wall_s = time.perf_counter() - begin
-        if store is not None and sweep.outcomes:
-            store.commit(sweep, wall_s, request.jobs, threads.threads)
+        if out is not None and sweep.outcomes:
+            out.commit(sweep, wall_s, request.jobs, threads.threads)
     captures = any(json.loads(plan.scenario)["measure"].get("capture") for plan in plans)
     return Finished(sweep, is_sweep, wall_s, captures, profiles.of_plans(plans))
 
 
-def _store(request: Request, is_sweep: bool) -> AbstractContextManager[Store | None]:
+def _directory(request: Request, is_sweep: bool) -> AbstractContextManager[Directory | None]:
     if request.out is None:
         return nullcontext()
-    return Store(request.out, force=request.force, form=request.form, is_sweep=is_sweep)
+    return Directory(request.out, force=request.force, form=request.form, is_sweep=is_sweep)
 
 
 def _publish(request: Request, done: Finished) -> None:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import NoReturn
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+ENDING = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
+"""Windows has no SIGHUP."""
 AGAIN_S = 1.0
 """One that comes sooner does not disturb what the first has started."""
 THREADS = "run"

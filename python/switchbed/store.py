@@ -1,348 +1,233 @@
-"""A result directory. It is written beside its place under a hidden name and renamed when
-it is whole: what a killed run leaves cannot be taken for a result, and the next run with the
-same place removes it."""
+"""Where runs are kept: of sweeps, of `tune`, of the papers'. One directory, and one key a run.
 
-import fcntl
+    archive.json         what this is
+    runs/KEY/            a run's result directory, Parquet; machine.json tells how long it took
+    failed/KEY.json      why a run failed
+    measured/KEY.json    what was measured of a run that is not kept itself
+    sweeps/NAME.parquet  a row a run of that sweep: its key, settings, status, summary
+
+What is written is written below `.drafts` and renamed when it is whole, so a killed sweep leaves
+nothing that looks finished, and many processes, on many machines, may write at once: whoever comes
+second with a run drops it. Runs are found by key alone: sweeps that overlap share them.
+"""
+
 import json
 import os
-import platform
-import re
+import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+import socket
+import time
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
-from switchbed import comparing, files, signals, tables
-from switchbed._native import SCHEMA_VERSION, Mistake, Plan, Results, __build__, __version__
-from switchbed.prototype import memory, sources
-from switchbed.runner import Outcome, Sweep
+from switchbed import directory, files, tables
+from switchbed._native import Mistake, Plan, Results
+from switchbed.result import read_summary
+from switchbed.runner import Outcome
 
-MANIFEST, SUMMARY, MACHINE = "manifest.json", "summary.json", "machine.json"
-FORMAT = "switchbed-results"
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = "switchbed-sweeps"
+SIGN = "archive.json"
+FOLDERS = ("runs", "failed", "sweeps", ".drafts")
+MEASURED = "measured"
+STALE_S = 24 * 3600
+"""A draft is written in seconds: another machine's that is older is a dead process's."""
 
 
 class Store:
-    """Writes one result directory. As a context it leaves nothing unless committed."""
+    """Reads and writes such a directory."""
 
-    def __init__(self, path: Path, *, force: bool, form: tables.Format, is_sweep: bool) -> None:
-        """Refuses a path that cannot or must not be written, before anything runs."""
-        check(path, force=force)
-        self._path = path
-        self._force = force
-        self._form = form
-        self._is_sweep = is_sweep
-        self._draft = path.parent / f".{path.name}.{os.getpid()}.partial"
-        self._lock: int | None = None
-        remove_stale(path)
+    def __init__(self, path: Path, *, create: bool = True) -> None:
+        """Opens it, or begins one where there is nothing."""
+        self.path = path
+        self._me = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        """No other process's or store's, wherever the directory is shared."""
+        self._drafts = path / ".drafts" / self._me
+        if not (path / SIGN).exists():
+            if not create:
+                raise Mistake(f"--store {path}: is no store of sweeps; switchbed sweep makes one")
+            self._begin()
+        elif files.read_json(path / SIGN).get("format") != FORMAT:
+            raise Mistake(
+                f"--store {path}: its {SIGN} is another program's; name another store, or if it is "
+                f"one, write {json.dumps({'format': FORMAT})} into that file"
+            )
 
-    def __enter__(self) -> Self:
-        try:
-            with self._writing(), signals.held():
-                self._draft.mkdir(parents=True)
-                # Held until the end, however that comes: whose is free has died.
-                self._lock = _locked(self._draft)
-            return self
-        except BaseException:  # Ctrl-C, this early
-            self.__exit__()
-            raise
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Store, (self.path,)
 
-    def __exit__(self, *_: object) -> None:
-        with signals.held():
-            remove(self._draft)
-        if self._lock is not None:
-            os.close(self._lock)
-
-    def keep(self, plan: Plan, results: Results, outcome: Outcome) -> None:
-        """Writes one run's files: here where it is the only one, else into its folder."""
+    def _begin(self) -> None:
+        """Another process may be beginning it too."""
+        if self.path.exists() and not (self.path.is_dir() and _is_begun(self.path)):
+            raise Mistake(f"--store {self.path}: exists and is no store of sweeps; name another")
         with self._writing():
-            if self._is_sweep:
-                # Whole or not at all: what is given up as it is written is not seen.
-                place = self._draft / f".{folder(outcome)}"
-                place.mkdir()
-                write_run(place, plan, results, outcome, self._form)
-                place.rename(self._draft / folder(outcome))
-            else:
-                write_run(self._draft, plan, results, outcome, self._form)
-
-    def commit(self, sweep: Sweep, wall_s: float, jobs: int, threads: int) -> None:
-        """Puts the directory in its place."""
-        with self._writing(), signals.held():
-            for unfinished in self._draft.glob(".*"):
-                remove(unfinished)
-            self._finish(sweep, wall_s, jobs, threads)
-            check(self._path, force=self._force)
-            self._replace()
-
-    def _finish(self, sweep: Sweep, wall_s: float, jobs: int, threads: int) -> None:
-        """Writes what is of all runs together."""
-        if self._is_sweep:
-            runs = {folder(outcome): outcome.settings for outcome in sweep.outcomes}
-            own = sorted([MANIFEST, SUMMARY, MACHINE, f"runs.{self._form}"])
-            write_json(self._draft / MANIFEST, head() | {"files": own, "runs": runs})
-            write_json(self._draft / SUMMARY, summary(sweep))
-            tables.write_rows(flat(sweep.outcomes), self._draft / "runs", self._form)
-        times = {folder(outcome): outcome.wall_s for outcome in sweep.outcomes}
-        took = {
-            "threads": jobs * threads,
-            "threads_a_run": threads,
-            "wall_s": wall_s,
-            "runs_wall_s": times,
-        }
-        write_json(self._draft / MACHINE, machine() | took)
-
-    def _replace(self) -> None:
-        old = self._draft.with_suffix(".old")
-        if self._path.exists():
-            self._path.rename(old)
+            for folder in FOLDERS:
+                (self.path / folder).mkdir(parents=True, exist_ok=True)
         try:
-            self._draft.rename(self._path)
-        except BaseException:
-            if old.exists():
-                old.rename(self._path)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
+            self._replace(self.path / SIGN, {"format": FORMAT})
+        finally:
+            self.end()
+
+    def run(self, key: str) -> Path:
+        """Where the run is, or will be."""
+        return self.path / "runs" / key
+
+    def has(self, key: str) -> bool:
+        """Whether the run is there, whole."""
+        return self.run(key).is_dir()
+
+    def keys(self) -> tuple[set[str], set[str]]:
+        """Of all runs that are there, and of all that failed."""
+        runs, failed = (self.path / "runs").glob("*"), (self.path / "failed").glob("*.json")
+        return {path.name for path in runs}, {path.stem for path in failed}
+
+    def summary(self, key: str) -> dict[str, Any]:
+        """A run's headline figures."""
+        return read_summary(self.run(key))
+
+    def keep(self, key: str, plan: Plan, results: Results, outcome: Outcome) -> None:
+        """Writes a run. If another process was quicker, its results are the same."""
+        draft = self._drafts / key
+        with self._writing():
+            draft.mkdir(parents=True)
+            write(draft, plan, results, outcome)
+            self._publish(key, draft)
+
+    def keep_files(self, key: str, contents: Mapping[str, bytes]) -> None:
+        """The same of a run that another machine has written: its files by their paths."""
+        draft = self._drafts / key
+        with self._writing():
+            for name, content in contents.items():
+                path = draft / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            self._publish(key, draft)
+
+    def _publish(self, key: str, draft: Path) -> None:
+        try:
+            draft.rename(self.run(key))
+        except OSError:
+            if not self.has(key):
+                raise
+            shutil.rmtree(draft)
+        self.forget_failure(key)
+
+    def fail(self, key: str, plan: Plan, message: str) -> None:
+        """Records that a run failed, and why."""
+        known = {"message": message, "scenario": json.loads(plan.scenario)}
+        self._replace(self.path / "failed" / f"{key}.json", known)
+
+    def failure(self, key: str) -> str | None:
+        """Why the run failed, if it did."""
+        path = self.path / "failed" / f"{key}.json"
+        if not path.exists():
+            return None
+        try:
+            return str(files.read_json(path)["message"])
+        except (Mistake, KeyError) as error:
+            why = error if isinstance(error, Mistake) else f"{path}: is damaged: it has no message"
+            raise Mistake(f"{why}; remove it and sweep again") from error
+
+    def forget_failure(self, key: str) -> None:
+        """Before the run is tried again."""
+        (self.path / "failed" / f"{key}.json").unlink(missing_ok=True)
+
+    def measured(self, key: str) -> dict[str, Any] | None:
+        """What was measured of a run that is not kept itself."""
+        path = self.path / MEASURED / f"{key}.json"
+        if not path.exists():
+            return None
+        try:
+            return files.read_json(path)
+        except Mistake as error:
+            raise Mistake(f"{error}; remove it and measure again") from error
+
+    def keep_measured(self, key: str, values: dict[str, Any]) -> None:
+        """Keeps it, whole or not at all."""
+        with self._writing():
+            (self.path / MEASURED).mkdir(exist_ok=True)
+        self._replace(self.path / MEASURED / f"{key}.json", values)
+
+    def write_sweep(self, name: str, rows: list[dict[str, Any]]) -> None:
+        """A sweep's table, whole or not at all."""
+        with self._writing():
+            self._drafts.mkdir(parents=True, exist_ok=True)
+            tables.write_rows(rows, self._drafts / name, "parquet")
+            draft = self._drafts / f"{name}.parquet"
+            draft.replace(self.path / "sweeps" / draft.name)
+
+    def end(self) -> None:
+        """Leaves nothing that is not whole."""
+        directory.remove(self._drafts)
+
+    def sweep(self) -> None:
+        """Sweeps up what processes that no longer live have begun."""
+        self.end()
+        for draft in (self.path / ".drafts").glob("*"):
+            if _is_dead(draft):
+                shutil.rmtree(draft, ignore_errors=True)
+
+    def _replace(self, path: Path, value: dict[str, Any]) -> None:
+        with self._writing():
+            self._drafts.mkdir(parents=True, exist_ok=True)
+            draft = self._drafts / path.name
+            directory.write_json(draft, value)
+            draft.replace(path)
 
     def _writing(self) -> AbstractContextManager[None]:
-        return files.writing(f"--out {self._path}")
+        return files.writing(f"--store {self.path}")
 
 
-def write_run(
-    place: Path, plan: Plan, results: Results, outcome: Outcome, form: tables.Format
-) -> None:
-    """One run's tables, manifest and summary, into a directory that is there."""
-    present = {
-        name: table
-        for name, table in tables.of(results).items()
-        if name in tables.ALWAYS or len(table)
-    }
-    for name, table in present.items():
-        tables.write(table, place / name, form)
-    scenario = json.loads(plan.scenario)
-    manifest = {
-        "seed": outcome.summary["seed"],
-        "settings": outcome.settings,
-        "scenario": scenario,
-        "hosts": json.loads(plan.hosts),
-        "tables": {name: tables.describe(table) for name, table in present.items()},
-    }
-    if plan.python:
-        manifest["sources"] = _keep_sources(place / "sources", scenario)
-    for name, pcapng, _ in results.captures:
-        traces = place / "captures"
-        traces.mkdir(exist_ok=True)
-        (traces / f"{name.replace(':', '-')}.pcapng").write_bytes(pcapng)
-    own = [str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()]
-    listed = {"files": sorted([*own, MANIFEST, SUMMARY, MACHINE])}
-    write_json(place / MANIFEST, head() | manifest | listed)
-    write_json(place / SUMMARY, outcome.summary)
+def sweeps(path: Path) -> list[Path]:
+    """The tables of a store's sweeps. What is hidden is none: a killed sweep's draft, once."""
+    return sorted(p for p in path.glob("sweeps/*.parquet") if not p.name.startswith("."))
 
 
-def _keep_sources(place: Path, scenario: dict[str, Any]) -> dict[str, str | None]:
-    """Copies the source of schemes in Python. Returns each file's hash (`sources.digest`), and
-    `None` for classes that no file holds."""
-    files = [scheme["params"]["file"] for scheme in sources.schemes(scenario)]
-    kept: dict[str, str | None] = {file: None for file in files if memory.holds(file)}
-    for i, file in enumerate(sources.files(scenario)):
-        folder = f"{i}-{file.stem}"
-        for name, content in sources.of(file).items():
-            copy = place / folder / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(content)
-        kept[f"sources/{folder}/{file.name}"] = sources.digest(file)
-    return kept
+def read_sweep(path: Path) -> "pl.DataFrame":
+    """A sweep's table."""
+    import polars as pl
 
-
-def remove(folder: Path) -> None:
-    """Removes a folder, be it that a thread which was given up still writes there."""
-    for _ in range(3):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
-
-
-def remove_stale(path: Path) -> None:
-    """Removes the drafts of runs that were killed before they could put them at `path`, and puts
-    back what one of them was killed replacing."""
-    name = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.(partial|old)")
     try:
-        found = [(draft, name.fullmatch(draft.name)) for draft in path.parent.iterdir()]
-    except OSError:
-        return  # no such directory yet, or none that can be read: said when it is written to
-    for draft, named in found:
-        if named is None:
-            continue
-        # What lives may have made its draft and not have locked it yet. One of our own number is
-        # of somebody dead: in containers all have the same.
-        if int(named[1]) != os.getpid() and lives(int(named[1])):
-            continue
-        lock = _locked(draft)
-        if lock is not None:
-            if named[2] == "old" and not path.exists():
-                draft.rename(path)
-            else:
-                shutil.rmtree(draft, ignore_errors=True)
-            os.close(lock)
+        frame = files.read_table(path)
+        if any(frame.schema.get(name) != pl.String for name in COLUMNS):
+            raise Mistake(f"{path}: is no table of a sweep, which has {', '.join(COLUMNS)}")
+    except Mistake as error:
+        raise Mistake(f"{error}; remove it, and its sweep writes it again") from error
+    return frame
 
 
-def lives(pid: int) -> bool:
-    """Whether there is such a process here."""
+COLUMNS = ("run", "settings", "status", "message")
+"""What every sweep's table has, as text."""
+
+
+def write(folder: Path, plan: Plan, results: Results, outcome: Outcome) -> None:
+    """A run's files, into a directory that is there."""
+    # What a sweep calls the run is the sweep's, not the run's.
+    alone = Outcome(0, {}, outcome.scheme, outcome.summary, outcome.wall_s)
+    directory.write_run(folder, plan, results, alone, "parquet")
+    directory.write_json(
+        folder / directory.MACHINE, directory.machine() | {"wall_s": outcome.wall_s}
+    )
+
+
+def _is_begun(path: Path) -> bool:
+    """Whether there is nothing but what a store begins with, or by now another process's store."""
+    begins = all(
+        (child.name in FOLDERS or child.name.startswith(f".{SIGN}.")) for child in path.iterdir()
+    )
+    return begins or (path / SIGN).exists()
+
+
+def _is_dead(draft: Path) -> bool:
+    """Whether the process that began it is gone, as far as can be told from here."""
+    host, pid, _ = ["", "", *draft.name.rsplit("-", 2)][-3:]
+    if host == socket.gethostname() and pid.isdigit():
+        return not directory.lives(int(pid))
     try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
+        return time.time() - draft.stat().st_mtime > STALE_S
+    except FileNotFoundError:
         return False
-    except PermissionError:
-        pass  # somebody else's
-    return True
-
-
-def _locked(folder: Path) -> int | None:
-    """A lock on a directory that lasts as long as the file descriptor is open; `None` if
-    another process has it, or there is none to be had."""
-    try:
-        found = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(found)
-        return None
-    return found
-
-
-def summary(sweep: Sweep) -> dict[str, Any]:
-    """A sweep's summary: its runs and the paired ratios; incomplete if it was stopped."""
-    return {
-        "complete": len(sweep.outcomes) == sweep.planned,
-        "planned": sweep.planned,
-        "runs": [{"settings": o.settings} | o.summary for o in sweep.outcomes],
-        "ratios": [ratio.to_json() for ratio in comparing.ratios(sweep.outcomes)],
-    }
-
-
-def flat(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """A row a run: settings, then the summary with its levels joined by underscores."""
-    return [
-        {"folder": folder(o)} | settings | dict(leaves("", o.summary))
-        for o, settings in zip(outcomes, columns([o.settings for o in outcomes]), strict=True)
-    ]
-
-
-def columns(settings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Settings that one column can hold: where not all values of a key are numbers, text."""
-    keys = {key for key in settings[0] if all(type(s[key]) in (int, float) for s in settings)}
-    return [
-        {
-            key: value if key in keys or isinstance(value, str) else json.dumps(value)
-            for key, value in each.items()
-        }
-        for each in settings
-    ]
-
-
-def leaves(prefix: str, value: object) -> Iterator[tuple[str, Any]]:
-    """A summary's values by their names, levels joined by underscores."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from leaves(f"{prefix}_{key}" if prefix else key, inner)
-    else:
-        yield prefix, json.dumps(value) if isinstance(value, list) else value
-
-
-def check(path: Path, *, force: bool) -> None:
-    """Refuses to replace what exists without `force`, and with it what is not ours."""
-    if not path.exists() and not path.is_symlink():
-        return
-    if not path.is_dir() or path.is_symlink():
-        raise Mistake(f"--out {path}: exists and is not a directory; name another")
-    if not force:
-        raise Mistake(f"--out {path}: exists; name another, or give --force to replace it")
-    if not any(path.iterdir()):
-        return
-    if _manifest(path) is None:
-        raise Mistake(
-            f"--out {path}: --force replaces only result directories of switchbed, "
-            f"and this one has no {MANIFEST} of one; name another"
-        )
-    others = sorted(_entries(path) - _written(path))
-    if others:
-        named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
-        raise Mistake(
-            f"--out {path}: --force would remove what its {MANIFEST} does not list: {named}; "
-            "move it away, or name another directory"
-        )
-
-
-MOST_NAMED = 5
-"""Of files that stand in the way."""
-
-
-def _manifest(path: Path) -> dict[str, Any] | None:
-    """That of a result directory of ours."""
-    try:
-        manifest = files.read_json(path / MANIFEST)
-    except Mistake:
-        return None
-    return manifest if manifest.get("format") == FORMAT else None
-
-
-def _written(path: Path) -> set[str]:
-    """The files that a run, or a comparison and its runs, wrote there, and their directories."""
-    manifest = _manifest(path) or {}
-    listed, runs = manifest.get("files"), manifest.get("runs")
-    own = {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
-    for run in runs if isinstance(runs, dict) else ():
-        if (path / run).parent == path:
-            own |= {f"{run}/{name}" for name in _written(path / run)}
-    return own | {str(parent) for name in own for parent in Path(name).parents}
-
-
-def _entries(path: Path) -> set[str]:
-    """All that is in a directory, at any depth; a link is what it is, not where it leads."""
-    return {
-        str((Path(place) / name).relative_to(path))
-        for place, folders, names in os.walk(path)
-        for name in (*folders, *names)
-    }
-
-
-def folder(outcome: Outcome) -> str:
-    """A run's folder in a sweep: its place, then its settings as far as a path allows."""
-    words = (f"{key}={value}" for key, value in outcome.settings.items())
-    return re.sub(r"[^\w=.,+-]+", "_", f"{outcome.index:04}-" + ",".join(words))[:120]
-
-
-def write_json(path: Path, value: object) -> None:
-    """Readable, and the same bytes for the same value."""
-    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def head() -> dict[str, Any]:
-    """What every manifest begins with."""
-    return {
-        "format": FORMAT,
-        "schema_version": SCHEMA_VERSION,
-        "version": __version__,
-        "build": __build__,
-    }
-
-
-def machine() -> dict[str, Any]:
-    """Where it ran: not the same for two equal runs."""
-    return {
-        "system": platform.platform(),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-    }
-
-
-def _processor() -> str:
-    """The processor's name, which `platform` does not tell on Linux."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor())

@@ -16,7 +16,7 @@ import full_disk
 import switchbed as sb
 from damage import PLACES, Case, Place
 from in_process import contents, switchbed
-from switchbed.sweeps.archive import Archive
+from switchbed.store import Store
 from switchbed.sweeps.query import query
 
 ROOT = Path(__file__).parents[2]
@@ -78,10 +78,10 @@ def test_a_table_appears_in_a_store_only_whole(store: Path) -> None:
 
     watching = True
     sys.addaudithook(look)
-    archive = Archive(store)
-    archive.write_sweep("other", [{"run": "a"}])
+    opened = Store(store)
+    opened.write_sweep("other", [{"run": "a"}])
     (plan,) = sb.plans(store.parent / "two.toml", ["compare.seed=[1]"])
-    archive.fail("ab", plan, "because")
+    opened.fail("ab", plan, "because")
     watching = False
     assert len(seen) == 2
     assert all(Path(path).is_relative_to(store / ".drafts") for path in seen)

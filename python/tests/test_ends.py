@@ -20,7 +20,7 @@ import pytest
 from conftest import AT_ONCE_S, Program
 from forked import HANGS_S
 
-from switchbed import signals, store
+from switchbed import directory, signals
 
 SLOW = ("--set", "flows=30_000")
 """Makes a run last for a while."""
@@ -149,7 +149,7 @@ def test_a_signal_as_a_result_directory_is_begun_leaves_no_draft(tmp_path: Path)
         left = Countdown(line)
         sys.settrace(left.trace)
         try:
-            with store.Store(tmp_path / "out", force=False, form="parquet", is_sweep=False):
+            with directory.Directory(tmp_path / "out", force=False, form="parquet", is_sweep=False):
                 sys.settrace(None)
         except signals.Stopped:
             pass
@@ -240,7 +240,7 @@ class Countdown:
         self.place = ""
 
     def trace(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
-        if not frame.f_code.co_filename.startswith(str(Path(store.__file__).parent)):
+        if not frame.f_code.co_filename.startswith(str(Path(directory.__file__).parent)):
             return None
         if event == "line" and self.lines:
             self.lines -= 1

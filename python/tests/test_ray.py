@@ -83,6 +83,7 @@ def test_a_worker_that_is_killed_costs_no_run(
     assert contents(store) == contents(tmp_path / "threads")
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_the_cluster_and_keeps_what_has_finished(
     command: list[str], sweep: Path, tmp_path: Path
 ) -> None:

@@ -14,7 +14,17 @@ from test_sweeps import contents
 
 import switchbed as sb
 from switchbed import _native
-from switchbed.prototype import Intent, Marker, Packet, Port, Random, View, scheme
+from switchbed.prototype import (
+    Feedback,
+    Intent,
+    Marker,
+    Notifier,
+    Packet,
+    Port,
+    Random,
+    View,
+    scheme,
+)
 from switchbed.sweeps import key
 
 LONG = """from switchbed.prototype import Intent, Marker
@@ -131,7 +141,7 @@ def test_jobs_can_be_processes_of_this_machine(tmp_path: Path) -> None:
 
 
 def test_schemes_in_python_run_in_jobs(tmp_path: Path) -> None:
-    """One of a file, and one of no file, which is sent along."""
+    """One of a file, and two of no file, which are sent along; one of them tells sources."""
     (tmp_path / "mine.py").write_text(LONG)
 
     class Never(Marker):
@@ -140,6 +150,12 @@ def test_schemes_in_python_run_in_jobs(tmp_path: Path) -> None:
         def intend(self, view: View, queue: int, packet: Packet, rng: Random) -> Intent:
             return Intent.Pass
 
+    class Tells(Notifier):
+        def __init__(self, port: Port, threshold: int) -> None: ...
+
+        def stored(self, view: View, queue: int, packet: Packet, rng: Random) -> Feedback | None:
+            return Feedback(9) if view.queue_bytes(queue) > 9000 else None
+
     of_a_file = {
         "name": "python",
         "label": "long",
@@ -147,15 +163,26 @@ def test_schemes_in_python_run_in_jobs(tmp_path: Path) -> None:
     }
     (tmp_path / "sweep.toml").write_text(SWEEP)
     scenario = sb.Scenario.from_file(tmp_path / "sweep.toml").with_(
-        {"compare.load": [0.8], "compare.scheme": [of_a_file, scheme(Never, label="never")]}
+        {
+            "compare.load": [0.8],
+            "compare.scheme": [
+                of_a_file,
+                scheme(Never, label="never"),
+                scheme(Tells, label="tells"),
+            ],
+            "reaction.limiters": "flow",
+        }
     )
     slurm = sb.Slurm(cluster="local", runs_per_job=8)
     theirs = sb.sweep(scenario, tmp_path / "slurm", engine=slurm)
     ours = sb.sweep(scenario, tmp_path / "threads")
     assert (theirs.ran, theirs.failed) == (ours.ran, 0)
     assert theirs.frame.drop("run").equals(ours.frame.drop("run"))
-    marked = theirs.frame.group_by("scheme").agg(pl.col("marks").sum())
-    assert dict(marked.iter_rows())["never"] == 0 < dict(marked.iter_rows())["long"]
+    sums = theirs.frame.group_by("scheme").agg(pl.col("marks", "notifications").sum())
+    of = {scheme: (marks, told) for scheme, marks, told in sums.iter_rows()}
+    assert of["never"] == (0, 0)
+    assert of["long"][0] > 0 == of["long"][1]
+    assert of["tells"][0] == 0 < of["tells"][1]
 
 
 def test_without_slurm_it_is_said(switchbed: Program, sweep: Path, tmp_path: Path) -> None:

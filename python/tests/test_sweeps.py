@@ -20,8 +20,8 @@ from test_run import read
 
 import switchbed as sb
 from switchbed import stats
+from switchbed.store import Store
 from switchbed.sweeps import key
-from switchbed.sweeps.archive import Archive
 from switchbed.sweeps.stopping import LEAST, Rule, figure
 from switchbed.sweeps.sweep import run
 from switchbed.sweeps.threads import Threads
@@ -122,8 +122,8 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> No
         wrong.write_text(FLOWS.replace("0,0,2", "0,0,99"))
         return planned
 
-    archive = Archive(tmp_path / "store")
-    first = run(plans, archive, "lists", None, None, Threads(2))
+    store = Store(tmp_path / "store")
+    first = run(plans, store, "lists", None, None, Threads(2))
     assert (first.ran, first.failed, first.kept) == (2, 2, 0)
     rows = first.query("select status, message from runs")
     assert rows["status"].to_list() == ["failed", "failed", "ok", "ok"]
@@ -131,9 +131,9 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> No
     assert rows["message"][2] == ""
     assert [len(found.flows) for found in first.results()] == [2, 2]
     # A failure is a result too, until told otherwise or the file is mended.
-    again = run(plans, archive, "lists", None, None, Threads(2))
+    again = run(plans, store, "lists", None, None, Threads(2))
     assert (again.ran, again.failed, again.kept, len(again.failures)) == (0, 0, 4, 2)
-    retried = run(plans, archive, "lists", None, None, Threads(2), retry=True)
+    retried = run(plans, store, "lists", None, None, Threads(2), retry=True)
     assert (retried.ran, retried.failed, retried.kept) == (0, 2, 2)
     wrong.write_text(FLOWS.replace("0,0,2", "0,0,3"))
     mended = sb.sweep(lists, tmp_path / "store", name="lists")
@@ -180,7 +180,7 @@ def test_a_terminal_shows_rate_failures_and_time_remaining(
 
 
 def test_drafts_of_the_dead_are_swept_up_and_those_of_the_living_are_not(tmp_path: Path) -> None:
-    archive, other = Archive(tmp_path / "store"), Archive(tmp_path / "store")
+    store, other = Store(tmp_path / "store"), Store(tmp_path / "store")
     with subprocess.Popen(["true"]) as dead:
         pass
     here, drafts = socket.gethostname(), tmp_path / "store/.drafts"
@@ -189,11 +189,11 @@ def test_drafts_of_the_dead_are_swept_up_and_those_of_the_living_are_not(tmp_pat
     for name in known.values():
         (drafts / name / "key").mkdir(parents=True)
     os.utime(drafts / known["late"], (0, 0))
-    archive.sweep()
+    store.sweep()
     assert {path.name for path in drafts.iterdir()} == {
         known[k] for k in ("alive", "fresh", "strange")
     }
-    for each in (archive, other):
+    for each in (store, other):
         each.keep_files("k", {"summary.json": b"{}", "captures/a.pcapng": b""})
     assert contents(tmp_path / "store/runs") == {
         "k/summary.json": b"{}",

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from switchbed import _native, extended, options, terminal
+from switchbed import _native, extended, library, options, terminal
 from switchbed._native import Mistake
 from switchbed.live import control
 from switchbed.terminal import say
@@ -25,12 +25,11 @@ socket_option = click.option(
 @click.group(cls=extended.LiveGroup)
 def live() -> None:
     """Forward real frames between Linux interfaces, with any scheme at each port."""
+    if sys.platform != "linux":
+        raise Mistake("the live switch needs Linux")
     if not hasattr(_native, "live_plan"):
-        raise Mistake(
-            "the live switch needs Linux"
-            if sys.platform != "linux"
-            else "this switchbed was built without the live switch (cargo's feature `live`)"
-        )
+        why = "this switchbed was built without the live switch (cargo's feature `live`)"
+        raise Mistake(why)
 
 
 @live.command()
@@ -190,7 +189,7 @@ class _Labs(click.Group):
 
 @live.group(cls=_Labs)
 def lab() -> None:
-    """Run a scenario on the kernel's TCP between network namespaces: lab FILE.toml."""
+    """Run a scenario on the kernel's TCP between network namespaces: lab FILE.toml, lab @NAME."""
 
 
 @lab.command("run")
@@ -218,9 +217,12 @@ def lab_run(
     json_to: str | None,
     out: Path | None,
 ) -> None:
-    """Run the scenario FILE: simulated, then live, with the same flows."""
+    """Run the scenario FILE, or @NAME of one that comes with switchbed: simulated, then live, with
+    the same flows."""
     from switchbed.live import lab as command
 
+    if str(file).startswith("@"):
+        file = library.shipped(str(file))
     found = command.run(command.Request(file, sets, scale, name, out, seed, iperf3))
     if json_to is not None:
         options.write_json(found, json_to)

@@ -114,7 +114,10 @@ def _all_taken(classes: Mapping[str, type], params: Mapping[str, Any]) -> None:
         if key not in known:
             who = " and ".join(cls.__name__ for cls in classes.values())
             takes = ", ".join(known) or "none"
-            raise Mistake(f"scheme.params.{key}: is no parameter of {who}, which takes {takes}")
+            shared = "params of [scheme] go to every scheme of [compare], so give each its own"
+            raise Mistake(
+                f"scheme.params.{key}: is no parameter of {who}, which takes {takes}; {shared}"
+            )
 
 
 def _methods(file: str, seat: str, cls: type, params: Mapping[str, Any], port: Port) -> Methods:

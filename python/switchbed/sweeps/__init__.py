@@ -1,2 +1,2 @@
-"""Sweeps: parameters × seeds, kept in a directory (`archive`), run once each (`key`) by threads,
+"""Sweeps: parameters × seeds, kept in a directory (`store`), run once each (`key`) by threads,
 Ray or Slurm (`engine`), until intervals are narrow (`stopping`), asked with SQL (`query`)."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from switchbed import library, options, profiles, report, signals, terminal
 from switchbed._native import Plan
-from switchbed.sweeps.archive import Archive
+from switchbed.store import Store
 from switchbed.sweeps.engine import Engine
 from switchbed.sweeps.stopping import Rule
 from switchbed.sweeps.sweep import SweepResult, check, run
@@ -41,7 +41,7 @@ def sweep(
     check(called, planned, rule)
     report.load()
     begin = time.perf_counter()
-    found = run(plans, Archive(path), called, seeds, rule, engine, retry=retry, quiet=quiet)
+    found = run(plans, Store(path), called, seeds, rule, engine, retry=retry, quiet=quiet)
     if found.outcomes and not quiet:
         report.print_sweep(found.outcomes, time.perf_counter() - begin)
     if not quiet:

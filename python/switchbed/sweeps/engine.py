@@ -1,6 +1,6 @@
 """What a sweep's runs take place on: threads (`threads`), a Ray cluster (`ray`), Slurm
 (`slurm`). An engine is given the runs that are missing and sees to it that each is in the
-archive, whole or as a failure; what a run is and where it is kept is the same for all."""
+store, whole or as a failure; what a run is and where it is kept is the same for all."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from typing import Protocol, Self
 
 from switchbed._native import Mistake, Plan, Progress, __build__
 from switchbed.prototype import memory, sources
+from switchbed.store import Store
 from switchbed.sweeps import key as keys
-from switchbed.sweeps.archive import Archive
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Job:
     """A run that is missing."""
 
     key: str
-    """Where the archive keeps it."""
+    """Where the store keeps it."""
     plan: Plan
 
     @property
@@ -71,23 +71,23 @@ class Tally(Protocol):
 class Ledger:
     """Where an engine enters what became of its jobs; from any thread."""
 
-    def __init__(self, archive: Archive, tally: Tally) -> None:
-        self.archive = archive
+    def __init__(self, store: Store, tally: Tally) -> None:
+        self.store = store
         self._tally = tally
         self._lock = threading.Lock()
 
     def ran(self) -> None:
-        """One run is in the archive."""
+        """One run is in the store."""
         with self._lock:
             self._tally.ran += 1
 
     def failed(self, job: Job, message: str) -> None:
         """A run will not be there, and why."""
-        self.archive.fail(job.key, job.plan, message)
+        self.store.fail(job.key, job.plan, message)
         self.has_failed()
 
     def has_failed(self) -> None:
-        """The same of one whose failure is in the archive already."""
+        """The same of one whose failure is in the store already."""
         with self._lock:
             self._tally.failed += 1
 
@@ -110,4 +110,4 @@ class Engine(Protocol):
 
     def run(self, jobs: Sequence[Job], ledger: Ledger, meter: Meter) -> BaseException | None:
         """Runs the jobs. What ended it early, such as Ctrl-C, is returned once nothing runs
-        any more; what has finished by then is in the archive."""
+        any more; what has finished by then is in the store."""

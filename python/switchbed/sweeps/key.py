@@ -11,7 +11,7 @@ from switchbed.prototype import memory, sources
 
 
 def of(plan: Plan) -> str:
-    """What the archive keeps it by: `inputs`, or where the source of a scheme in Python is not
+    """What the store keeps it by: `inputs`, or where the source of a scheme in Python is not
     known, a key of its own each time."""
     known = sources.known(json.loads(plan.scenario))
     return inputs(plan) if known else secrets.token_hex(16)

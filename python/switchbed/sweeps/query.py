@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from switchbed import tables
 from switchbed._native import Mistake
 from switchbed.files import check
-from switchbed.sweeps.archive import Archive, sweeps
+from switchbed.store import Store, sweeps
 
 if TYPE_CHECKING:
     import duckdb
@@ -20,7 +20,7 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
     import duckdb
     import polars as pl
 
-    Archive(path, create=False)
+    Store(path, create=False)
     if not sweeps(path):
         raise Mistake(f"{path}: has no sweep's table; sweep again")
     with duckdb.connect() as connection:

@@ -12,9 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
-from switchbed import runner
+from switchbed import runner, store
 from switchbed._native import Mistake, Panic, Progress
-from switchbed.sweeps import archive
 from switchbed.sweeps.engine import Job, Ledger, Meter, Task
 from switchbed.threads import cores
 
@@ -113,7 +112,7 @@ def execute(task: Task) -> Files | Failed:
         return Failed(str(error))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        archive.write(folder, plan, results, outcome)
+        store.write(folder, plan, results, outcome)
         files = (path for path in folder.rglob("*") if path.is_file())
         return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
@@ -138,7 +137,7 @@ def _enter(ray: ModuleType, reference: Any, job: Job, ledger: Ledger) -> None:
     if isinstance(found, Failed):
         ledger.failed(job, found.message)
     else:
-        ledger.archive.keep_files(job.key, found)
+        ledger.store.keep_files(job.key, found)
         ledger.ran()
 
 

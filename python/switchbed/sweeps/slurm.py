@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from switchbed._native import Mistake
-from switchbed.sweeps.archive import Archive
+from switchbed.store import Store
 from switchbed.sweeps.engine import Job, Ledger, Meter, Task
 from switchbed.sweeps.progress import Silent
 from switchbed.sweeps.threads import Threads
@@ -59,13 +59,13 @@ class Slurm:
 
     def run(self, jobs: Sequence[Job], ledger: Ledger, meter: Meter) -> BaseException | None:
         """As `Engine` says."""
-        folder = ledger.archive.path.absolute() / ".slurm" / str(time.time_ns())
+        folder = ledger.store.path.absolute() / ".slurm" / str(time.time_ns())
         for job in jobs:
-            ledger.archive.forget_failure(job.key)  # what is there later is new
+            ledger.store.forget_failure(job.key)  # what is there later is new
         arrays: list[_Array] = []
         try:
             for batches in self._arrays(jobs):
-                submitted = self._submit(batches, ledger.archive, folder)
+                submitted = self._submit(batches, ledger.store, folder)
                 arrays.append(_Array(submitted, batches, ledger))
             while any(array.open for array in arrays):
                 time.sleep(POLL_S)
@@ -86,7 +86,7 @@ class Slurm:
         return [batches[i : i + MAX_ARRAY] for i in range(0, n, MAX_ARRAY)]
 
     def _submit(
-        self, batches: Sequence[Sequence[Job]], archive: Archive, folder: Path
+        self, batches: Sequence[Sequence[Job]], store: Store, folder: Path
     ) -> "list[Submitted[None]]":
         submitit = _submitit()
         executor = submitit.AutoExecutor(folder, cluster=self.cluster)
@@ -98,7 +98,7 @@ class Slurm:
             slurm_array_parallelism=self.jobs or MAX_ARRAY,
             slurm_additional_parameters=dict(self.more),
         )
-        worker = Worker(archive.path.absolute(), self.cpus_per_task)
+        worker = Worker(store.path.absolute(), self.cpus_per_task)
         tasks = [[job.task for job in batch] for batch in batches]
         try:
             return list(executor.map_array(worker, tasks))
@@ -138,8 +138,8 @@ class _Array:
         for job in self.open:
             if job not in self._ended and job.done():
                 self._ended[job] = time.monotonic()
-        archive = self._ledger.archive
-        ran, failed = archive.keys()
+        store = self._ledger.store
+        ran, failed = store.keys()
         for missing in self.open.values():
             for key in ran & missing.keys():
                 del missing[key]
@@ -173,14 +173,14 @@ class Worker:
 
     def __call__(self, tasks: Sequence[Task]) -> None:
         """Runs those that the store does not have, and writes them there."""
-        archive = Archive(self.store, create=False)
-        missing = (task for task in tasks if not archive.has(task.key))
-        jobs = [task.job for task in missing if archive.failure(task.key) is None]
+        store = Store(self.store, create=False)
+        missing = (task for task in tasks if not store.has(task.key))
+        jobs = [task.job for task in missing if store.failure(task.key) is None]
         try:
             here = Threads(self.threads, any_memory=True)
-            stopped = here.run(jobs, Ledger(archive, _Uncounted()), Silent())
+            stopped = here.run(jobs, Ledger(store, _Uncounted()), Silent())
         finally:
-            archive.end()
+            store.end()
         if stopped is not None:
             raise stopped
 

@@ -96,6 +96,8 @@ def figure(summary: Mapping[str, Any], metric: str, option: str = "--metric") ->
     for part in metric.split("."):
         if value is None:
             return None
+        if isinstance(value, list):
+            value = dict(zip(map(str, range(len(value))), value, strict=True))
         if not isinstance(value, Mapping) or part not in value:
             has = f"; there are {', '.join(value)}" if isinstance(value, Mapping) else ""
             raise Mistake(f"{option} {metric}: a summary has no {part} there{has}")

@@ -1,4 +1,4 @@
-"""Parameters × seeds: runs what the archive does not have, and keeps what it ran."""
+"""Parameters × seeds: runs what the store does not have, and keeps what it ran."""
 
 import json
 import os
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from switchbed import comparing, store
+from switchbed import comparing, directory
 from switchbed._native import Mistake, Plan
 from switchbed.result import Result
 from switchbed.runner import Outcome
 from switchbed.scenario import Scenario
+from switchbed.store import Store, read_sweep
 from switchbed.sweeps import key, progress
-from switchbed.sweeps.archive import Archive, read_sweep
 from switchbed.sweeps.engine import Engine, Job, Ledger
 from switchbed.sweeps.stopping import Rule
 from switchbed.sweeps.threads import Threads
@@ -49,7 +49,7 @@ class SweepResult:
     """What a sweep left: what is in its table, and where. Two are equal if they have the same runs
     with the same results."""
 
-    archive: Archive = field(compare=False)
+    store: Store = field(compare=False)
     name: str
     entries: list[Entry]
     kept: int = field(default=0, compare=False)
@@ -61,7 +61,7 @@ class SweepResult:
     @property
     def frame(self) -> "pl.DataFrame":
         """A row a run: key, settings, status, summary."""
-        return read_sweep(self.archive.path / "sweeps" / f"{self.name}.parquet")
+        return read_sweep(self.store.path / "sweeps" / f"{self.name}.parquet")
 
     @property
     def failures(self) -> list[Entry]:
@@ -81,7 +81,7 @@ class SweepResult:
         """Every finished run with its tables, read when they are asked for."""
         for entry in self.entries:
             if entry.summary is not None:
-                yield Result.load(self.archive.run(entry.key), entry.settings)
+                yield Result.load(self.store.run(entry.key), entry.settings)
 
     @property
     def plot(self) -> "Plots":
@@ -99,7 +99,7 @@ class SweepResult:
         """DuckDB's answer (docs/sweeps.md names the tables)."""
         from switchbed.sweeps import query
 
-        return query.query(self.archive.path, sql)
+        return query.query(self.store.path, sql)
 
 
 def sweep(
@@ -135,7 +135,7 @@ def sweep(
     called = name or Path(given.name.removeprefix("@")).stem
     check(called, plans(None), rule)
     here = Threads(jobs, any_memory)
-    found = run(plans, Archive(Path(store)), called, seeds, rule, engine or here, retry=retry)
+    found = run(plans, Store(Path(store)), called, seeds, rule, engine or here, retry=retry)
     if found.stopped_by is not None:
         raise found.stopped_by
     return found
@@ -143,7 +143,7 @@ def sweep(
 
 def run(
     plans: Plans,
-    archive: Archive,
+    store: Store,
     name: str,
     seeds: int | None,
     rule: Rule | None,
@@ -157,8 +157,8 @@ def run(
     if seeds is not None:
         first = min(_seed(plan) for plan in todo)
         todo = plans(range(first, first + seeds))
-    found = SweepResult(archive, name, [])
-    archive.sweep()
+    found = SweepResult(store, name, [])
+    store.sweep()
     try:
         with engine, progress.bar(found, quiet=quiet) as meter:
             while todo and found.stopped_by is None:
@@ -166,9 +166,9 @@ def run(
                 todo = [] if rule is None else list(_more(plans, found, rule))
         # What stopped it is what to say: a disk that is full has no room for the table either.
         if found.entries and not isinstance(found.stopped_by, Mistake):
-            archive.write_sweep(name, rows(found))
+            store.write_sweep(name, rows(found))
     finally:
-        archive.sweep()
+        store.sweep()
     return found
 
 
@@ -176,27 +176,27 @@ def enter(
     plans: list[Plan], found: SweepResult, engine: Engine, meter: progress.Bar, retry: bool
 ) -> None:
     """A round: runs those of the plans that are missing, and enters all of them."""
-    archive = found.archive
+    store = found.store
     jobs = [Job(key.of(plan), plan) for plan in plans]
     # Two combinations may come to the same run.
-    missing = {job.key: job for job in jobs if not archive.has(job.key)}
+    missing = {job.key: job for job in jobs if not store.has(job.key)}
     if not retry:
-        missing = {k: job for k, job in missing.items() if archive.failure(k) is None}
+        missing = {k: job for k, job in missing.items() if store.failure(k) is None}
     found.kept += len(jobs) - len(missing)
     meter.begin(len(missing))
     if missing:
-        found.stopped_by = engine.run(list(missing.values()), Ledger(archive, found), meter)
-    found.entries += filter(None, (_entry(archive, job.key, job.plan) for job in jobs))
+        found.stopped_by = engine.run(list(missing.values()), Ledger(store, found), meter)
+    found.entries += filter(None, (_entry(store, job.key, job.plan) for job in jobs))
 
 
-def _entry(archive: Archive, name: str, plan: Plan) -> Entry | None:
-    """What the archive knows of a run; `None` if it was not reached."""
+def _entry(store: Store, name: str, plan: Plan) -> Entry | None:
+    """What the store knows of a run; `None` if it was not reached."""
     scenario = json.loads(plan.scenario)
     settings = dict(json.loads(plan.settings))
     scheme, seed = scenario["scheme"]["name"], scenario["run"]["seed"]
-    if archive.has(name):
-        return Entry(name, settings, seed, scheme, archive.summary(name))
-    message = archive.failure(name)
+    if store.has(name):
+        return Entry(name, settings, seed, scheme, store.summary(name))
+    message = store.failure(name)
     return None if message is None else Entry(name, settings, seed, scheme, None, message)
 
 
@@ -225,13 +225,13 @@ def _more(plans: Plans, found: SweepResult, rule: Rule) -> Iterator[Plan]:
 
 def rows(found: SweepResult) -> list[dict[str, Any]]:
     """A sweep's table."""
-    columns = store.columns([entry.settings for entry in found.entries])
+    columns = directory.columns([entry.settings for entry in found.entries])
     return [
         {"sweep": found.name, "run": entry.key, "seed": entry.seed}
         | {"settings": json.dumps(entry.settings)}
         | {k: v for k, v in settings.items() if not comparing.is_seed(k)}
         | {"status": "failed" if entry.summary is None else "ok", "message": entry.message or ""}
-        | dict(store.leaves("", {"seed": entry.seed} | (entry.summary or {})))
+        | dict(directory.leaves("", {"seed": entry.seed} | (entry.summary or {})))
         for entry, settings in zip(found.entries, columns, strict=True)
     ]
 

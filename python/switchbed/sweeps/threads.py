@@ -37,7 +37,7 @@ class Threads:
             known = plan.python and sources.known(json.loads(plan.scenario))
             if known and key.of(plan) != name:
                 raise Mistake("the source of a scheme has changed since the sweep began: again")
-            ledger.archive.keep(name, plan, results, outcome)
+            ledger.store.keep(name, plan, results, outcome)
             ledger.ran()
 
         def tolerate(index: int, message: str) -> None:

@@ -1,0 +1,354 @@
+"""A result directory. It is written beside its place under a hidden name and renamed when
+it is whole: what a killed run leaves cannot be taken for a result, and the next run with the
+same place removes it."""
+
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Self
+
+from switchbed import comparing, files, signals, tables
+from switchbed._native import SCHEMA_VERSION, Mistake, Plan, Results, __build__, __version__
+from switchbed.prototype import memory, sources
+from switchbed.runner import Outcome, Sweep
+
+MANIFEST, SUMMARY, MACHINE = "manifest.json", "summary.json", "machine.json"
+FORMAT = "switchbed-results"
+
+
+class Directory:
+    """Writes one result directory. As a context it leaves nothing unless committed."""
+
+    def __init__(self, path: Path, *, force: bool, form: tables.Format, is_sweep: bool) -> None:
+        """Refuses a path that cannot or must not be written, before anything runs."""
+        check(path, force=force)
+        self._path = path
+        self._force = force
+        self._form = form
+        self._is_sweep = is_sweep
+        self._draft = path.parent / f".{path.name}.{os.getpid()}.partial"
+        self._lock: int | None = None
+        remove_stale(path)
+
+    def __enter__(self) -> Self:
+        try:
+            with self._writing(), signals.held():
+                self._draft.mkdir(parents=True)
+                # Held until the end, however that comes: whose is free has died.
+                self._lock = _locked(self._draft)
+            return self
+        except BaseException:  # Ctrl-C, this early
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        with signals.held():
+            remove(self._draft)
+        if self._lock is not None:
+            os.close(self._lock)
+
+    def keep(self, plan: Plan, results: Results, outcome: Outcome) -> None:
+        """Writes one run's files: here where it is the only one, else into its folder."""
+        with self._writing():
+            if self._is_sweep:
+                # Whole or not at all: what is given up as it is written is not seen.
+                place = self._draft / f".{folder(outcome)}"
+                place.mkdir()
+                write_run(place, plan, results, outcome, self._form)
+                place.rename(self._draft / folder(outcome))
+            else:
+                write_run(self._draft, plan, results, outcome, self._form)
+
+    def commit(self, sweep: Sweep, wall_s: float, jobs: int, threads: int) -> None:
+        """Puts the directory in its place."""
+        with self._writing(), signals.held():
+            for unfinished in self._draft.glob(".*"):
+                remove(unfinished)
+            self._finish(sweep, wall_s, jobs, threads)
+            check(self._path, force=self._force)
+            self._replace()
+
+    def _finish(self, sweep: Sweep, wall_s: float, jobs: int, threads: int) -> None:
+        """Writes what is of all runs together."""
+        if self._is_sweep:
+            runs = {folder(outcome): outcome.settings for outcome in sweep.outcomes}
+            own = sorted([MANIFEST, SUMMARY, MACHINE, f"runs.{self._form}"])
+            write_json(self._draft / MANIFEST, head() | {"files": own, "runs": runs})
+            write_json(self._draft / SUMMARY, summary(sweep))
+            tables.write_rows(flat(sweep.outcomes), self._draft / "runs", self._form)
+        times = {folder(outcome): outcome.wall_s for outcome in sweep.outcomes}
+        took = {
+            "threads": jobs * threads,
+            "threads_a_run": threads,
+            "wall_s": wall_s,
+            "runs_wall_s": times,
+        }
+        write_json(self._draft / MACHINE, machine() | took)
+
+    def _replace(self) -> None:
+        old = self._draft.with_suffix(".old")
+        if self._path.exists():
+            self._path.rename(old)
+        try:
+            self._draft.rename(self._path)
+        except BaseException:
+            if old.exists():
+                old.rename(self._path)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return files.writing(f"--out {self._path}")
+
+
+def write_run(
+    place: Path, plan: Plan, results: Results, outcome: Outcome, form: tables.Format
+) -> None:
+    """One run's tables, manifest and summary, into a directory that is there."""
+    present = {
+        name: table
+        for name, table in tables.of(results).items()
+        if name in tables.ALWAYS or len(table)
+    }
+    for name, table in present.items():
+        tables.write(table, place / name, form)
+    scenario = json.loads(plan.scenario)
+    manifest = {
+        "seed": outcome.summary["seed"],
+        "settings": outcome.settings,
+        "scenario": scenario,
+        "hosts": json.loads(plan.hosts),
+        "tables": {name: tables.describe(table) for name, table in present.items()},
+    }
+    if plan.python:
+        manifest["sources"] = _keep_sources(place / "sources", scenario)
+    for name, pcapng, _ in results.captures:
+        traces = place / "captures"
+        traces.mkdir(exist_ok=True)
+        (traces / f"{name.replace(':', '-')}.pcapng").write_bytes(pcapng)
+    own = [str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()]
+    listed = {"files": sorted([*own, MANIFEST, SUMMARY, MACHINE])}
+    write_json(place / MANIFEST, head() | manifest | listed)
+    write_json(place / SUMMARY, outcome.summary)
+
+
+def _keep_sources(place: Path, scenario: dict[str, Any]) -> dict[str, str | None]:
+    """Copies the source of schemes in Python. Returns each file's hash (`sources.digest`), and
+    `None` for classes that no file holds."""
+    files = [scheme["params"]["file"] for scheme in sources.schemes(scenario)]
+    kept: dict[str, str | None] = {file: None for file in files if memory.holds(file)}
+    for i, file in enumerate(sources.files(scenario)):
+        folder = f"{i}-{file.stem}"
+        for name, content in sources.of(file).items():
+            copy = place / folder / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(content)
+        kept[f"sources/{folder}/{file.name}"] = sources.digest(file)
+    return kept
+
+
+def remove(folder: Path) -> None:
+    """Removes a folder, be it that a thread which was given up still writes there."""
+    for _ in range(3):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+
+
+def remove_stale(path: Path) -> None:
+    """Removes the drafts of runs that were killed before they could put them at `path`, and puts
+    back what one of them was killed replacing."""
+    name = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.(partial|old)")
+    try:
+        found = [(draft, name.fullmatch(draft.name)) for draft in path.parent.iterdir()]
+    except OSError:
+        return  # no such directory yet, or none that can be read: said when it is written to
+    for draft, named in found:
+        if named is None:
+            continue
+        # What lives may have made its draft and not have locked it yet. One of our own number is
+        # of somebody dead: in containers all have the same.
+        if int(named[1]) != os.getpid() and lives(int(named[1])):
+            continue
+        lock = _locked(draft)
+        if lock is not None:
+            if named[2] == "old" and not path.exists():
+                draft.rename(path)
+            else:
+                shutil.rmtree(draft, ignore_errors=True)
+            os.close(lock)
+
+
+def lives(pid: int) -> bool:
+    """Whether there is such a process here."""
+    if sys.platform == "win32":  # which does not tell, and takes signal 0 for Ctrl-C
+        return True
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # somebody else's
+    return True
+
+
+def _locked(folder: Path) -> int | None:
+    """A lock on a directory that lasts as long as the file descriptor is open; `None` if
+    another process has it, or there is none to be had."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: a killed run's draft stays until somebody removes it
+        return None
+    try:
+        found = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(found)
+        return None
+    return found
+
+
+def summary(sweep: Sweep) -> dict[str, Any]:
+    """A sweep's summary: its runs and the paired ratios; incomplete if it was stopped."""
+    return {
+        "complete": len(sweep.outcomes) == sweep.planned,
+        "planned": sweep.planned,
+        "runs": [{"settings": o.settings} | o.summary for o in sweep.outcomes],
+        "ratios": [ratio.to_json() for ratio in comparing.ratios(sweep.outcomes)],
+    }
+
+
+def flat(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """A row a run: settings, then the summary with its levels joined by underscores."""
+    return [
+        {"folder": folder(o)} | settings | dict(leaves("", o.summary))
+        for o, settings in zip(outcomes, columns([o.settings for o in outcomes]), strict=True)
+    ]
+
+
+def columns(settings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Settings that one column can hold: where not all values of a key are numbers, text."""
+    keys = {key for key in settings[0] if all(type(s[key]) in (int, float) for s in settings)}
+    return [
+        {
+            key: value if key in keys or isinstance(value, str) else json.dumps(value)
+            for key, value in each.items()
+        }
+        for each in settings
+    ]
+
+
+def leaves(prefix: str, value: object) -> Iterator[tuple[str, Any]]:
+    """A summary's values by their names, levels joined by underscores."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(f"{prefix}_{key}" if prefix else key, inner)
+    else:
+        yield prefix, json.dumps(value) if isinstance(value, list) else value
+
+
+def check(path: Path, *, force: bool) -> None:
+    """Refuses to replace what exists without `force`, and with it what is not ours."""
+    if not path.exists() and not path.is_symlink():
+        return
+    if not path.is_dir() or path.is_symlink():
+        raise Mistake(f"--out {path}: exists and is not a directory; name another")
+    if not force:
+        raise Mistake(f"--out {path}: exists; name another, or give --force to replace it")
+    if not any(path.iterdir()):
+        return
+    if _manifest(path) is None:
+        raise Mistake(
+            f"--out {path}: --force replaces only result directories of switchbed, "
+            f"and this one has no {MANIFEST} of one; name another"
+        )
+    others = sorted(_entries(path) - _written(path))
+    if others:
+        named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
+        raise Mistake(
+            f"--out {path}: --force would remove what its {MANIFEST} does not list: {named}; "
+            "move it away, or name another directory"
+        )
+
+
+MOST_NAMED = 5
+"""Of files that stand in the way."""
+
+
+def _manifest(path: Path) -> dict[str, Any] | None:
+    """That of a result directory of ours."""
+    try:
+        manifest = files.read_json(path / MANIFEST)
+    except Mistake:
+        return None
+    return manifest if manifest.get("format") == FORMAT else None
+
+
+def _written(path: Path) -> set[str]:
+    """The files that a run, or a comparison and its runs, wrote there, and their directories."""
+    manifest = _manifest(path) or {}
+    listed, runs = manifest.get("files"), manifest.get("runs")
+    own = {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
+    for run in runs if isinstance(runs, dict) else ():
+        if (path / run).parent == path:
+            own |= {f"{run}/{name}" for name in _written(path / run)}
+    return own | {str(parent) for name in own for parent in Path(name).parents}
+
+
+def _entries(path: Path) -> set[str]:
+    """All that is in a directory, at any depth; a link is what it is, not where it leads."""
+    return {
+        str((Path(place) / name).relative_to(path))
+        for place, folders, names in os.walk(path)
+        for name in (*folders, *names)
+    }
+
+
+def folder(outcome: Outcome) -> str:
+    """A run's folder in a sweep: its place, then its settings as far as a path allows."""
+    words = (f"{key}={value}" for key, value in outcome.settings.items())
+    return re.sub(r"[^\w=.,+-]+", "_", f"{outcome.index:04}-" + ",".join(words))[:120]
+
+
+def write_json(path: Path, value: object) -> None:
+    """Readable, and the same bytes for the same value."""
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def head() -> dict[str, Any]:
+    """What every manifest begins with."""
+    return {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "version": __version__,
+        "build": __build__,
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Where it ran: not the same for two equal runs."""
+    return {
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }
+
+
+def _processor() -> str:
+    """The processor's name, which `platform` does not tell on Linux."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())
