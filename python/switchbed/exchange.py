@@ -96,41 +96,25 @@ def export_sonic(
     """Write FILE as a fragment of SONiC's config_db.json: queues, schedulers, WRED, buffers.
 
     Each key's finding is said: exact, approximated or refused."""
-    from switchbed.sonic import device as devices
-    from switchbed.sonic import schema
+    from switchbed.sonic import fragment
     from switchbed.sonic.exporting import Choices
-    from switchbed.sonic.exporting import export as made_of
-    from switchbed.sonic.tidy import folded
 
     given = library.given(file)
-    beside = device or (devices.beside(given.path) if given.path is not None else None)
-    known = None
-    if beside is not None and (device is not None or beside.exists()):
-        known = devices.Device.read(beside)
+    known = fragment.known(given.path, device)
     if changes and known is None:
         raise Mistake("--changes: from what? name the device's file by --device")
     choices = Choices(
         ports, chosen(instead), quantity.size(ramp) if ramp else 0, nvidia=vendor == "nvidia"
     )
-    tables, said = made_of(scenario(given, sets), choices, known)
+    tables, said = fragment.made(
+        given.name, scenario(given, sets), choices, known, changes=changes, partial=partial
+    )
     for finding in said.all:
         say(finding, err=True)
     if said.refusals and not partial:
         say(NOTHING, err=True)
         return BAD_INPUT
-    problems = schema.check({**(known.tables if known else {}), **tables})
-    if problems:
-        raise Mistake(f"{given.name}: {problems[0]}")
-    if changes and known is not None:
-        tables = {
-            name: {
-                key: row for key, row in rows.items() if known.tables.get(name, {}).get(key) != row
-            }
-            for name, rows in tables.items()
-        }
-        tables = {name: rows for name, rows in tables.items() if rows}
-    tables.pop("PORT", None)  # stays the device's
-    options.write_json(folded(tables), str(out) if out is not None else options.STDOUT)
+    options.write_json(tables, str(out) if out is not None else options.STDOUT)
     if out is not None:
         options.write_json(
             [finding.to_json() for finding in said.all], str(out.with_suffix(".findings.json"))

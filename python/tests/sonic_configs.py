@@ -238,6 +238,13 @@ def configs() -> dict[str, Config]:
     del bare["PORT"]
     made["no PORT"] = bare
 
+    kinds = lossy()
+    kinds["WRED_PROFILE"]["UPLINK"] = dict(AZURE) | {"green_min_threshold": "250000"}
+    for queue in range(7):
+        kinds["QUEUE"][f"Ethernet4|{queue}"]["wred_profile"] = "UPLINK"
+        del kinds["QUEUE"][f"Ethernet12|{queue}"]["wred_profile"]
+    made["ports that differ in WRED"] = kinds
+
     slow = lossy()
     for i, row in enumerate(slow["PORT"].values()):
         row["speed"] = ("10000", "40000")[i % 2]

@@ -134,6 +134,21 @@ def test_a_guard_is_broken_only_where_the_seeds_show_it() -> None:
     assert found[1].over > 0.1
 
 
+def test_a_guard_that_is_missed_on_average_costs_nobody_the_lead() -> None:
+    """Few flows make a guard's figure: the best point's is over its bound, and may well keep it."""
+    bound = Guard.parse("slowdown.large.mean<=1.05*best")
+    few = [[[1.9, 1.4, 2.3, 1.2, 1.9]], [[1.6, 1.5, 1.7, 1.5, 1.6]]]
+    best, other = found = guards.judge(bound, few, own=1, error=0.01)
+    assert best.over > 0 >= other.over
+    made = Race(2, 1, DELTA)
+    for noise in (0.0, 0.01, -0.01, 0.005, -0.005):
+        made.add(0, [noise])
+        made.add(1, [0.5 - noise])
+    made.look(guards.kept([found], 2))
+    assert made.leader == 0
+    assert made.live == {0}
+
+
 def test_a_count_that_must_be_nought_is_broken_by_one() -> None:
     found = guards.judge(Guard.parse("drops=0"), [[[0, 0, 0]], [[0, 1, 0]]], 0, 0.01)
     assert [v.surely for v in found] == [False, True]

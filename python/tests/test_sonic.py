@@ -159,6 +159,23 @@ def test_ports_that_differ_are_named_and_one_can_be_chosen() -> None:
         load(config, "x.json", ["Ethernet4", "Ethernet8"])
 
 
+def test_ports_that_differ_in_wred_are_leaves_of_their_own() -> None:
+    config = CONFIGS["ports that differ in WRED"]
+    found = load(config, "x.json")
+    made = resolved(found.text)
+    assert made["topology"]["leaves"] == 3
+    ramp, none = (each["scheme"] for each in made["deploy"])
+    assert (ramp["params"]["kmin"], none["name"]) == ("250KB", "none")
+    made["deploy"][0]["scheme"]["params"]["kmin"] = "300000B"
+    tables, said = export(made, Choices(), found.device)
+    assert not said.refusals
+    assert same(tables) == same(
+        changed(config, "WRED_PROFILE", "UPLINK", "green_min_threshold", "300000")
+    )
+    # Without the device a fragment is one kind of port's.
+    assert [f.key for f in export(made, Choices())[1].refusals] == ["deploy.0", "deploy.1"]
+
+
 def test_a_pool_that_the_switch_sizes_itself_needs_a_size() -> None:
     config = lossy()
     del config["BUFFER_POOL"]["egress_lossy_pool"]["size"]
@@ -294,6 +311,20 @@ def test_a_chips_cells_are_told_and_its_buffers_stay() -> None:
     assert any("97500 bytes are 677.08 cells" in str(each) for each in findings.all)
 
 
+def test_a_chips_alpha_goes_into_the_profile_that_the_switch_has() -> None:
+    memory = 'policy = "dynamic"\npool = "12MB"\nbuffer = "12MB"\nalpha = 1'
+    with_alpha = resolved(FABRIC.replace(memory, 'asic = "trident-3"\nalpha = 0.25'))
+    _, said = export(with_alpha, Choices())
+    assert [f.key for f in said.refusals] == ["switch.alpha"]
+    device = load(CONFIGS["lossy throughout"], "x").device
+    spectrum = resolved(FABRIC.replace(memory, 'asic = "spectrum-4"\nalpha = 64'))
+    for scenario, power in ((with_alpha, "-2"), (spectrum, "0")):
+        scenario["switch"]["queues"] = len(device.queues)
+        scenario["switch"]["quantum"] = "1500B"
+        made, _ = export(scenario, Choices(), device)
+        assert made["BUFFER_PROFILE"][str(device.profile)]["dynamic_th"] == power
+
+
 def test_eleven_queues_are_too_many() -> None:
     text = FABRIC.replace("queues = 4", "queues = 11").replace(
         'quantum = ["1500B", "1500B", "3000B", "6000B"]', ""
@@ -333,6 +364,12 @@ def test_a_changed_threshold_changes_its_rows_alone() -> None:
         ("WRED_PROFILE", "AZURE_LOSSLESS", f"green_{name}")
         for name in ("min_threshold", "max_threshold", "drop_probability")
     }
+
+
+def test_buffers_that_stay_the_devices_are_whole() -> None:
+    found = load(CONFIGS["lossy throughout"], "x")
+    made = again(found, Choices(instead={"buffer": "device"}))
+    assert same(made) == same(CONFIGS["lossy throughout"])
 
 
 def test_a_profile_whose_kind_of_threshold_changes_has_another_name() -> None:
@@ -449,3 +486,41 @@ def test_nothing_is_written_where_something_is_refused_but_with_partial(
     bad.write_text('{"QUEUE": {"Ethernet0|0": {"scheduler": true}}}')
     done = switchbed("import", "sonic", bad, code=2)
     assert 'QUEUE|Ethernet0|0|scheduler: is True, and SONiC has texts alone: "true"' in done.stderr
+
+
+def test_from_a_switchs_configuration_to_advice_to_a_fragment(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    """As an operator would: what a switch ships with, a race, and the rows that change."""
+    ships = lossy()
+    (tmp_path / "config_db.json").write_text(json.dumps(ships))
+    switchbed("import", "sonic", "config_db.json", "--out", "tor.toml")
+    small = ["--set", "topology.rate=10Gbps", "--set", "flows=30", "--set", "load=0.8"]
+    race = [
+        "--objective",
+        "fct.small.mean_us",
+        "--param",
+        "kmin=15KB",
+        "--param",
+        "kmax=15KB",
+        "--delta",
+        "90%",
+    ]
+    done = switchbed(
+        *("tune", "tor.toml", *small, *race, "--seeds", "5", "--rtt", "40us", "--json"),
+        *("--target", "sonic", "--fragment", "fragment.json", "--jobs", "2"),
+    )
+    found = json.loads(done.stdout)
+    advised = found["advised"]
+    fragment = json.loads((tmp_path / "fragment.json").read_text())
+    assert fragment == found["fragment"]
+    # The rows that differ and no other, by the switch's own names; all else in them as it was.
+    ((name, row),) = fragment.pop("WRED_PROFILE").items()
+    assert fragment == {}
+    assert name == "AZURE_LOSSLESS"
+    assert row["green_min_threshold"] == advised["scheme.params.kmin"].removesuffix("B")
+    differs = {key for key, value in row.items() if ships["WRED_PROFILE"][name].get(key) != value}
+    assert "green_min_threshold" in differs
+    assert differs <= {
+        f"green_{part}" for part in ("min_threshold", "max_threshold", "drop_probability")
+    }

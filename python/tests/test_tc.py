@@ -88,11 +88,17 @@ def options(kind: str, words: list[str]) -> dict[str, Any]:
         flags |= {"harddrop": False, "adaptive": False}
         limit = number("limit")
         return {"limit": limit, "min": low, "max": high, "ewma": n, "probability": kept, **flags}
+    if kind == "cake":
+        mode = {"diffserv": "besteffort", "flowmode": "flowblind", "bandwidth": "unlimited"}
+        return mode | {"rtt": number("rtt"), "memlimit": number("memlimit")}
     return (
         {"limit": number("limit")}
         | {
             name: number(name)
-            for name in ("target", "interval", "tupdate", "alpha", "beta")
+            for name in (
+                *("target", "interval", "tupdate", "alpha", "beta"),
+                *("flows", "quantum", "memory_limit", "drop_batch"),
+            )
             if name in words
         }
         | {"ecn": "ecn" in words}
@@ -109,6 +115,7 @@ def options(kind: str, words: list[str]) -> dict[str, Any]:
         ('name = "red"\nparams = { kmin = "30KB", kmax = "90KB", weight = 0.001953125 }', ""),
         ('name = "codel"\nparams = { interval = "1ms", target = "50us" }', ""),
         ('name = "pie"\nparams = { target = "15ms", t_update = "1ms" }', ""),
+        ('name = "cobalt"\nparams = { interval = "1ms" }', ""),
     ],
 )
 @pytest.mark.parametrize("rate", [None, 9_950_000_000])
@@ -214,8 +221,8 @@ def test_bands_that_differ_are_refused() -> None:
     tree[2]["options"]["min"] = 1500
     with pytest.raises(Mistake, match="red under 2:2: differs from that under 2:1"):
         importing.load(tree, "x.json")
-    with pytest.raises(Mistake, match="cake: is no discipline of a scenario's; there are tbf, htb"):
-        importing.load([{"kind": "cake", "root": True, "handle": "1:"}], "x.json")
+    with pytest.raises(Mistake, match="sfq: is no discipline of a scenario's; there are tbf, htb"):
+        importing.load([{"kind": "sfq", "root": True, "handle": "1:"}], "x.json")
     with pytest.raises(Mistake, match="0 root disciplines"):
         importing.load([], "x.json")
 
@@ -265,3 +272,39 @@ def test_the_commands_refuse_in_one_line(switchbed: Program, tmp_path: Path) -> 
     assert "a list of objects" in switchbed("import", "tc", "x.json", code=2).stderr
     (tmp_path / "y.json").write_text("[")
     assert "is no JSON" in switchbed("import", "tc", "y.json", code=2).stderr
+
+
+ALONE = PORT.replace("queues = 4", "queues = 1").replace("strict = 1\n", "")
+ALONE = ALONE.replace('quantum = ["1500B", "1500B", "3000B", "6000B"]', "")
+
+
+def test_a_discipline_with_queues_of_its_own_is_the_ports_only_one() -> None:
+    scheme = 'name = "fq-codel"\nparams = { interval = "1ms", target = "50us", quantum = "1500B" }'
+    own = resolved(PORT.replace(SCHEME, scheme))
+    (line,) = lines(PORT.replace(SCHEME, scheme))
+    assert " root fq_codel limit 10240 flows 1024 quantum 1500 target 50us" in line
+    text, _ = importing.load(shown([line]), "x.json")
+    assert resolved(text)["scheme"]["params"] == own["scheme"]["params"]
+    (line,) = lines(ALONE.replace(SCHEME, 'name = "dualpi2"'))
+    assert "target 15000us tupdate 16000us alpha 0.160156 beta 3.19922 coupling_factor 2" in line
+    assert "step_thresh 1000us classic_protection 10 drop_on_overload" in line
+
+
+@pytest.mark.parametrize(
+    ("scheme", "key"),
+    [
+        ('name = "cobalt"\nparams = { interval = "1ms", target = "10us" }', "target"),
+        ('name = "cobalt"\nparams = { increment = 0.1 }', "increment"),
+        ('name = "cobalt"\nparams = { ecn = false }', "ecn"),
+        ('name = "dualpi2"\nparams = { coupling = 1.5 }', "coupling"),
+    ],
+)
+def test_what_a_discipline_of_linux_cannot_hold_is_refused(scheme: str, key: str) -> None:
+    _, said = exporting.export(resolved(ALONE.replace(SCHEME, scheme)), exporting.Choices())
+    assert [f.key for f in said.refusals] == [f"scheme.params.{key}"]
+
+
+def test_cake_with_more_than_its_cobalt_is_refused() -> None:
+    whole = {"kind": "cake", "root": True, "options": {"diffserv": "diffserv3", "rtt": 100000}}
+    with pytest.raises(Mistake, match="diffserv is diffserv3: a scenario has its COBALT alone"):
+        importing.load([whole], "x.json")

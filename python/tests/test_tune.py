@@ -10,6 +10,7 @@ from conftest import SINGLE, Program
 import switchbed as sb
 from switchbed.tuning import first, grid, target
 from switchbed.tuning.advice import Advice, Entry
+from switchbed.tuning.field import Field
 from switchbed.tuning.grid import Link, Point
 
 FAST = [
@@ -179,10 +180,22 @@ def test_a_target_refuses_what_it_cannot_hold() -> None:
     assert "less than a packet" in str(sonic.refuses(Point({key: "1000B"}, (1e3,)), 10**10, 1500))
     assert "over 2147483647" in str(sonic.refuses(Point({key: "3GB"}, (3e9,)), 10**10, 1500))
     assert "34 Gbit/s" in str(tc.refuses(Point({key: "90KB"}, (9e4,)), 4 * 10**10, 1500))
+    third = Point({"switch.alpha": 0.3}, (0.3,))
+    assert "none of its own, powers of two from 0.00391 to 128" in str(
+        sonic.refuses(third, 10**10, 1500)
+    )
+    assert "no alpha" in str(tc.refuses(third, 10**10, 1500))
     trident = target.of("trident-3")
     assert trident.hold(97_500) == 381 * 256
     over = Point({key: "30MB"}, (3e7,))
     assert "its dynamic threshold ends at 28.98 MB" in str(trident.refuses(over, 10**11, 1500))
+    # With an alpha of a half a queue has a third of the memory: no threshold is over that.
+    low = Point({key: "20MB", "switch.alpha": 0.5}, (2e7, 0.5))
+    assert "its dynamic threshold ends at 10.87 MB" in str(trident.refuses(low, 10**11, 1500))
+    assert trident.refuses(Point({key: "20MB"}, (2e7,)), 10**11, 1500) is None
+    assert "ends at 10.87 MB" in str(
+        trident.refuses(Point({key: "20MB"}, (2e7,)), 10**11, 1500, alpha=0.5)
+    )
     half = Point({"scheme.params.pmax": 0.005}, (0.005,))
     assert "no whole percent" in str(sonic.refuses(half, 10**10, 1500))
     assert target.of("sim").refuses(Point({key: "1B"}, (1.0,)), 10**12, 1500) is None
@@ -213,6 +226,7 @@ def said(advised: bool, own: str, left: list[str], lead: str = "20 KB") -> str:
         separated=advised,
         left=[points[name] for name in left],
         fresh=(),
+        fragment=None,
         lost="",
         robust=(),
         rests_on=(),
@@ -231,3 +245,85 @@ def test_the_sentence_names_a_winner_only_where_the_seeds_show_one() -> None:
     assert told.endswith("yours, 40 KB, is worse: keep it.")
     assert "20 KB" not in told
     assert "is worse. More --budget" in said(False, "40 KB", ["10 KB", "20 KB"])
+
+
+def test_alpha_is_tuned_by_what_the_chip_has() -> None:
+    scenario = sb.Scenario.from_file("@star-dctcp").resolved
+    scenario["scheme"] = {"name": "per-queue", "params": {"threshold": "65pkt"}}
+    scenario["switch"] = {"queues": 1, "policy": "asic", "asic": "trident-3"}
+
+    def alphas(name: str) -> tuple[list[float], float]:
+        held = target.of(name)
+        found = grid.build(
+            scenario, ["alpha"], Link(10**10, 1e-4, 1500), held.hold, *held.grid(scenario)
+        )
+        return [p.place[0] for p in found.points], found.points[found.own].place[0]
+
+    powers = [2.0**n for n in range(-4, 4)]
+    assert alphas("trident-3") == (powers, 8.0)  # which it ships with
+    assert alphas("sim") == (powers, 8.0)
+    # Spectrum's multiply with the port's, 2^7: half of it where the queue's own is 1.
+    scenario["switch"]["asic"] = "spectrum-4"
+    tried, own = alphas("spectrum-4")
+    assert own == pytest.approx(128 * 8 / 9)
+    assert 64.0 in tried
+    assert len(tried) == 8
+
+
+def test_the_budget_is_in_processor_time(
+    single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine that others use, runs take longer by the clock, and cost no more."""
+    monkeypatch.setattr(Field, "_wall", lambda *_: 1e6)
+    found = sb.tune(
+        sb.Scenario.from_file(single).with_(flows=40),
+        params=["threshold=3KB,30KB"],
+        objective="fct.all.mean_us",
+        rtt="30us",
+        seeds=5,
+        delta=0.9,
+        store=tmp_path / "store",
+    )
+    assert 0 < found.core_minutes < 30
+
+
+def test_without_a_file_a_few_numbers_make_one(switchbed: Program, tmp_path: Path) -> None:
+    numbers = ["--rate", "10Gbps/40Gbps", "--rtt", "80us", "--buffer", "2MB", "--load", "0.5,0.8"]
+    traffic = ["--workload", "web-search:2", "--workload", "hadoop", "--flows", "40"]
+    race = ["--objective", "fct.all.mean_us", "--param", "threshold=15KB", "--delta", "90%"]
+    done = switchbed(
+        "tune", *numbers, *traffic, *race, "--seeds", "5", "--out", "mine.toml", "--json"
+    )
+    found = json.loads(done.stdout)
+    assert found["scheme"] == "per-queue"
+    assert found["scenes"] == [
+        f"load {load}, sizes {sizes}" for load in (0.5, 0.8) for sizes in ("web-search", "hadoop")
+    ]
+    assert "empty RTT 80 us: C·RTT = 100 KB" in found["rests_on"][1]
+    # Weighted, as --workload says: no regrets.
+    assert all(point["worst_regret"] is None for point in found["points"])
+    made = sb.Scenario.from_file(tmp_path / "mine.toml")
+    plan = made.with_({"compare.load": [0.5], "compare.traffic.0.sizes": ["hadoop"]})
+    assert plan.resolved["topology"]["spines"] == 2  # 8 hosts of 10 Gbps are 2 times 40
+    assert first.link(plan.resolved, None).rtt == pytest.approx(80e-6, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "FILE is missing"),
+        (["--rate", "10Gbps", "--rtt", "80us"], "--buffer: what the switch's ports share"),
+        (["--rate", "10", "--rtt", "80us", "--buffer", "1MB"], "--rate 10: "),
+        (["--rate", "1Gbps", "--rtt", "9us", "--buffer", "1MB"], "48 us on the wire alone"),
+        (["@star-dctcp", "--load", "0.5"], "--load: is for a scenario without FILE"),
+        (
+            ["--rate", "1Gbps", "--rtt", "1ms", "--buffer", "1MB", "--scheme", "ecn-sharp"],
+            "--scheme ecn-sharp: needs ins_target",
+        ),
+        (["@star-dctcp", "--fragment", "x.json"], "--target sim takes none"),
+    ],
+)
+def test_numbers_that_make_no_scenario_are_refused(
+    switchbed: Program, options: list[str], said: str
+) -> None:
+    assert said in switchbed("tune", *options, code=2).stderr

@@ -34,6 +34,8 @@ class Device:
     profile: str | None = None
     """The buffer profile of a queue that the scenario's buffer is."""
     buffered: list[int] = field(default_factory=list)
+    others: dict[str, str | None] = field(default_factory=dict)
+    """Of ports that differ in WRED: their profile, by the scenario's switch of `[[deploy]]`."""
     nvidia: bool = False
     """Whose chip it is."""
 

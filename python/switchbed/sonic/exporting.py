@@ -89,6 +89,8 @@ class _Export:
 
     def tables(self) -> tuple[Tables, Findings]:
         for index, other in enumerate(self.scenario.get("deploy", [])):
+            if self._deployed(other):
+                continue
             self.said.refused(
                 f"deploy.{index}",
                 f"{other['switches']}: a fragment is one switch's: export without it, and the "
@@ -101,6 +103,23 @@ class _Export:
             self._marking(queues)
             self._buffers(queues)
         return {name: rows for name, rows in self.made.items() if rows}, self.said
+
+    def _deployed(self, other: Mapping[str, Any]) -> bool:
+        """Whether it is ports of the device that differ in WRED, whose profile it then fills."""
+        known = self.device.others if self.device is not None else {}
+        leaves, scheme = other["switches"], other.get("scheme")
+        if len(leaves) != 1 or leaves[0] not in known or scheme is None or "memory" in other:
+            return False
+        name = known[leaves[0]]
+        if name is None:
+            return bool(scheme["name"] == "none")
+        part = _Export({**self.scenario, "scheme": scheme}, self.choices, self.device)
+        wred = part._wred()
+        self.said.all += part.said.all
+        if wred is None or wred.shares is not None:
+            return False
+        self._fill(self.made["WRED_PROFILE"][name], wred)
+        return True
 
     def row(self, table: str, key: str) -> dict[str, str]:
         """To be filled in."""
@@ -423,10 +442,10 @@ class _Export:
             self.said.approximated(
                 "switch.buffer", "the device's buffers stay as they are, as --instead chose"
             )
+            self._keep_buffers()
             return
         if policy == "asic":
-            chip = self.switch["asic"]
-            self.said.exact("switch.asic", f"{chip}: its buffers stay as they are")
+            self._chip(str(self.switch["asic"]), self.switch.get("alpha"))
             return
         if self.device is not None and self.device.profile is None:
             self.said.exact("switch.buffer", "the device's buffers stay as they are")
@@ -447,6 +466,41 @@ class _Export:
                 f"policy = {policy}: a chip has no memory of a port's own: policy = dynamic with "
                 "pool and alpha, or --instead buffer=device, which leaves the device's buffers "
                 "as they are",
+            )
+
+    def _keep_buffers(self) -> None:
+        """As the device has them, what the scenario says of them included."""
+        if self.device is not None:
+            for table, row, name in self.device.modelled:
+                if table.startswith("BUFFER_"):
+                    self.made[table][row][name] = self.device.tables[table][row][name]
+
+    def _chip(self, chip: str, alpha: float | None) -> None:
+        """Its memory is its own; α may be another than it ships with."""
+        if alpha is None:
+            self.said.exact("switch.asic", f"{chip}: its buffers stay as they are")
+            self._keep_buffers()
+            return
+        self._keep_buffers()
+        known = self.device.profile if self.device is not None else None
+        row = self.made["BUFFER_PROFILE"][known] if known is not None else {}
+        original = self.device.tables["BUFFER_PROFILE"][known] if self.device and known else {}
+        if "dynamic_th" not in original:
+            self.said.refused(
+                "switch.alpha",
+                f"{alpha:g}: what profile of {chip}'s it goes into is not known: import the "
+                "switch's own configuration, or --instead buffer=device",
+            )
+            return
+        powers = asic.alphas(asic.named(chip))
+        power = min(powers, key=lambda n: abs(math.log2(powers[n] / alpha)))
+        row["dynamic_th"] = str(power)
+        has = powers[power]
+        if math.isclose(has, alpha, rel_tol=1e-9):
+            self.said.exact("switch.alpha", f"{alpha:g} as dynamic_th = {power}")
+        else:
+            self.said.approximated(
+                "switch.alpha", f"{alpha:g} as dynamic_th = {power}, which is {has:g}"
             )
 
     def _dynamic(self, queues: Sequence[int]) -> None:

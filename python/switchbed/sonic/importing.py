@@ -60,7 +60,7 @@ class _Import:
         self.nvidia = _nvidia(config)
 
     def imported(self) -> Imported:
-        ports = self._ports()
+        ports, *others = self._ports()
         queues = self._ordered(self._queues(ports[0]))
         device = Device(
             self.tables, ports=ports, queues=[q.index for q in queues], nvidia=self.nvidia
@@ -69,12 +69,32 @@ class _Import:
         switch = self._switch(queues, device)
         scheme = self._scheme(queues, device, switch)
         self._buffer(queues, device, switch)
+        deployed = [self._deployed(group, device, switch) for group in others]
         self._left_out(queues)
-        return Imported(self._text(ports, switch, scheme), device, self.said)
+        return Imported(
+            self._text([ports, *others], switch, [scheme, *deployed]), device, self.said
+        )
+
+    def _deployed(
+        self, ports: Sequence[str], device: Device, switch: Mapping[str, Any]
+    ) -> tuple[str, dict[str, Any]]:
+        """The scheme of ports that differ in WRED alone."""
+        part, own = Device(self.tables), dict(switch)
+        queues = self._ordered(self._queues(ports[0]))
+        scheme = self._scheme(queues, part, own)
+        if own.get("unmarkable") != switch.get("unmarkable") and scheme[0] != "none":
+            raise Mistake(
+                f"{self.where}: WRED_PROFILE|{part.wred}: wred_green_enable is not the other "
+                f"ports': name one whose it shall be: --port {ports[0]}"
+            )
+        device.modelled += [field for field in part.modelled if field not in device.modelled]
+        device.others[f"leaf{len(device.others) + 1}"] = part.wred
+        return scheme
 
     # Which ports.
 
-    def _ports(self) -> list[str]:
+    def _ports(self) -> list[list[str]]:
+        """Those that are alike together; several such groups only if they differ in WRED alone."""
         rows = [*self.full.get("QUEUE", {}), *self.full.get("BUFFER_QUEUE", {})]
         named = {key.partition("|")[0] for key in rows} | set(self.full.get("PORT", {}))
         if not named:
@@ -98,14 +118,26 @@ class _Import:
             if len(groups) > 1:
                 rest = sum(map(len, groups.values())) - len(mine[0])
                 self.said.left_out("QUEUE", f"{rest} ports whose queues differ stay as they are")
-            return mine[0]
-        if len(groups) > 1:
-            first, second = list(groups.values())[:2]
-            raise Mistake(
-                f"{self.where}: QUEUE|{second[0]}: its queues differ from {first[0]}'s, and a "
-                f"scenario's ports are alike: name one whose they shall be: --port {first[0]}"
+            return mine
+        found = list(groups.values())
+        for group in found[1:]:
+            if self._unmarked(group[0]) != self._unmarked(found[0][0]):
+                raise Mistake(
+                    f"{self.where}: QUEUE|{group[0]}: its queues differ from {found[0][0]}'s in "
+                    "more than WRED, and a scenario's ports are alike: name one whose they shall "
+                    f"be: --port {found[0][0]}"
+                )
+        if len(found) > 1:
+            self.said.approximated(
+                "QUEUE",
+                f"{len(found)} kinds of port, by WRED: each a leaf of its own, whose scheme is in "
+                "[[deploy]]; their memories are apart here",
             )
-        return next(iter(groups.values()))
+        return found
+
+    def _unmarked(self, port: str) -> list[tuple[Any, ...]]:
+        """What is set of its queues but WRED."""
+        return [(*each[:3], *each[4:]) for each in self._signature(port)]
 
     def _signature(self, port: str) -> tuple[Any, ...]:
         """What must be alike: what is set of each queue, not by what name."""
@@ -380,8 +412,12 @@ class _Import:
     # The file.
 
     def _text(
-        self, ports: Sequence[str], switch: Mapping[str, Any], scheme: tuple[str, dict[str, Any]]
+        self,
+        groups: Sequence[Sequence[str]],
+        switch: Mapping[str, Any],
+        schemes: Sequence[tuple[str, dict[str, Any]]],
     ) -> str:
+        ports = [port for group in groups for port in group]
         speeds = [
             int(self.full["PORT"][p]["speed"])
             for p in ports
@@ -392,21 +428,18 @@ class _Import:
             self.said.approximated("PORT", f"no speed is given: {UNKNOWN_RATE} Mbps is a guess")
         elif len(set(speeds)) > 1:
             self.said.approximated("PORT", f"speeds differ: all are the slowest, {mbps} Mbps")
-        hosts = max(2, min(len(ports), HOSTS))
-        name, params = scheme
+        name, params = schemes[0]
+        whose = f"{groups[0][0]} to {groups[0][-1]}"
         lines = [
             f"# From {self.where}: [switch] and [scheme] are the switch's, as its ports "
-            f"{ports[0]} to {ports[-1]} have them.",
+            f"{whose} have them.",
             "# All else is a beginning to be replaced: topology, delays, hosts and traffic are "
             "yours to say.",
             "",
             f'title = "A switch of SONiC\'s, {quantity.gbps(mbps * 10**6)} ports"',
             "",
             "[topology]",
-            'kind = "star"',
-            f"hosts = {hosts}",
-            f'rate = "{quantity.gbps(mbps * 10**6)}"',
-            'delay = "5us"',
+            *_topology(groups, quantity.gbps(mbps * 10**6)),
             "",
             "[switch]",
             *_lines(switch),
@@ -415,6 +448,17 @@ class _Import:
             f'name = "{name}"',
             *([f"params = {_inline(params)}"] if params else []),
             "",
+            *(
+                line
+                for place, (other, own) in enumerate(schemes[1:], 1)
+                for line in (
+                    f"# As {groups[place][0]} to {groups[place][-1]} have it.",
+                    "[[deploy]]",
+                    f'switches = "leaf{place}"',
+                    f"scheme = {_inline({'name': other} | ({'params': own} if own else {}))}",
+                    "",
+                )
+            ),
             "[transport]",
             'kind = "dctcp"',
             "",
@@ -429,6 +473,24 @@ class _Import:
             "",
         ]
         return "\n".join(lines)
+
+
+def _topology(groups: Sequence[Sequence[str]], rate: str) -> list[str]:
+    """A star; of ports that differ a leaf a kind, where nothing is oversubscribed."""
+    if len(groups) == 1:
+        hosts = max(2, min(len(groups[0]), HOSTS))
+        return ['kind = "star"', f"hosts = {hosts}", f'rate = "{rate}"', 'delay = "5us"']
+    each = max(2, min(max(map(len, groups)), HOSTS // 2))
+    return [
+        'kind = "leaf-spine"',
+        f"leaves = {len(groups)}",
+        f"spines = {each}",
+        f"hosts_per_leaf = {each}",
+        f'host_rate = "{rate}"',
+        'host_delay = "5us"',
+        f'fabric_rate = "{rate}"',
+        'fabric_delay = "5us"',
+    ]
 
 
 def _lines(values: Mapping[str, Any]) -> list[str]:

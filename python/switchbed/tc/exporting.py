@@ -15,6 +15,10 @@ BANDWIDTH_MOST = 34 * 10**9
 """`red` takes a `bandwidth` of 32 bits of bytes a second."""
 PIE_MOST = 32
 TBF, TREE = "1:", "2:"
+WHOLE = ("fq-codel", "dualpi2")
+"""Schemes that are a port's only discipline, with queues of their own."""
+PARTS = 256
+"""`dualpi2` has its gains in so many parts of one."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class _Export:
         if self.choices.rate is not None:
             parent = self._shape(self.choices.rate)
         limits = self._limits()
-        if self.count == 1:
+        if self.count == 1 or self.scenario["scheme"]["name"] in WHOLE:
             self._leaf(parent, 0, limits)
             return self.made, self.said
         if self._tree(parent):
@@ -97,7 +101,13 @@ class _Export:
     def _limits(self) -> list[int]:
         """Each queue's memory."""
         policy = self.switch["policy"]
-        if policy == "static" or (policy == "shared" and self.count == 1):
+        whole = self.scenario["scheme"]["name"] in WHOLE
+        if policy == "shared" and whole:
+            size = quantity.size(self.switch["buffer"])
+            self.said.approximated(
+                "switch.buffer", f"{size} bytes of packets as so many of the kernel's memory"
+            )
+        elif policy == "static" or (policy == "shared" and self.count == 1):
             size = quantity.size(self.switch["buffer"]) // self.count
             self.said.exact("switch.buffer", f"{size} bytes a queue")
         elif policy == "shared" and self.choices.instead.get("buffer") == "static":
@@ -195,6 +205,12 @@ class _Export:
             self._codel(where, params, limit)
         elif name == "pie":
             self._pie(where, params, limit)
+        elif name == "fq-codel":
+            self._fq_codel(where, params, limit)
+        elif name == "cobalt":
+            self._cake(where, params, limit)
+        elif name == "dualpi2":
+            self._dualpi2(where, params, limit)
         else:
             hint = (
                 f"; the nearest is --instead scheme={NEAREST[name][0]}" if name in NEAREST else ""
@@ -279,6 +295,73 @@ class _Export:
         )
         self.said.approximated("switch.buffer", f"{limit} bytes as {packets} packets")
         self.said.approximated("scheme.params", "times in units of 1.024 us")
+
+    def _fq_codel(self, where: str, params: Mapping[str, Any], limit: int) -> None:
+        quantum = quantity.size(params.get("quantum", self.mtu), self.mtu)
+        ce = f" ce_threshold {_us(params['ce_threshold'])}" if "ce_threshold" in params else ""
+        self.add(
+            where,
+            f"fq_codel limit {params['limit']} flows {params['flows']} quantum {quantum} "
+            f"target {_us(params['target'])} interval {_us(params['interval'])} "
+            f"memory_limit {limit} {'ecn' if params['ecn'] else 'noecn'}{ce} "
+            f"drop_batch {params['batch']}",
+        )
+        self.said.approximated("scheme.params", "times in units of 1.024 us")
+
+    def _cake(self, where: str, params: Mapping[str, Any], limit: int) -> None:
+        """COBALT is inside of `cake`, which has it to itself with one tin and one flow."""
+        interval, target = quantity.time(params["interval"]), quantity.time(params["target"])
+        fixed = {"target": interval / 20, "increment": 1 / 256, "decrement": 1 / 4096}
+        for key, value in fixed.items():
+            has = target if key == "target" else float(params[key])
+            if not math.isclose(has, value, rel_tol=1e-6):
+                self.said.refused(
+                    f"scheme.params.{key}",
+                    f"{params[key]}: cake's is {'interval / 20' if key == 'target' else value}",
+                )
+                return
+        if not params["ecn"] or "ce_threshold" in params:
+            self.said.refused("scheme.params.ecn", "cake always marks, and has no ce_threshold")
+            return
+        self.add(
+            where,
+            f"cake unlimited besteffort flowblind rtt {_us(params['interval'])} memlimit {limit}",
+        )
+        self.said.approximated(
+            "scheme.name", "cobalt as cake without its shaper, tins and flows: one COBALT"
+        )
+        self.said.approximated("switch.buffer", f"{limit} bytes of packets as the kernel's memory")
+        self.said.approximated(
+            "scheme.params.blue_threshold",
+            f"{params['blue_threshold']}: cake's probability rises where memory is full alone",
+        )
+
+    def _dualpi2(self, where: str, params: Mapping[str, Any], limit: int) -> None:
+        gains = {name: float(params[name]) for name in ("alpha", "beta")}
+        has = {name: round(PARTS * value) / PARTS for name, value in gains.items()}
+        percent = 100 * float(params["classic_weight"])
+        coupling = float(params["coupling"])
+        for key, value in (("classic_weight", percent), ("coupling", coupling)):
+            if not math.isclose(value, round(value), abs_tol=1e-9):
+                self.said.refused(f"scheme.params.{key}", f"{params[key]}: tc has whole numbers")
+                return
+        packets = max(1, limit // self.mtu)
+        self.add(
+            where,
+            f"dualpi2 limit {packets} target {_us(params['target'])} "
+            f"tupdate {_us(params['t_update'])} alpha {has['alpha']:g} beta {has['beta']:g} "
+            f"coupling_factor {round(coupling)} step_thresh {_us(params['step'])} "
+            f"classic_protection {round(percent)} "
+            f"{'drop_on_overload' if params['drop_overload'] else 'overflow'} drop_dequeue",
+        )
+        self.said.approximated(
+            "scheme.name", "dualpi2 needs Linux 6.17 and iproute2 6.16; no script of it was run"
+        )
+        for name, value in gains.items():
+            if value != has[name]:
+                self.said.approximated(
+                    f"scheme.params.{name}", f"{value:g} as {has[name]:g}: tc has 256ths"
+                )
 
     def _pie(self, where: str, params: Mapping[str, Any], limit: int) -> None:
         target = quantity.time(params["target"])

@@ -10,7 +10,7 @@ from switchbed.sonic.finding import Findings
 
 SHAPERS = ("tbf", "htb")
 TREES = ("ets", "prio")
-LEAVES = ("red", "bfifo", "pfifo", "codel", "pie")
+LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq_codel", "cake")
 UNKNOWN_RATE = 10**10
 PACKET = 1500
 
@@ -139,8 +139,36 @@ class _Import:
                 params |= {n: options[n] / 16 for n in ("alpha", "beta") if n in options}
             self.said.exact("scheme", f"{kind}, limit {options['limit']} packets")
             return _Leaf(str(kind), params, limit)
+        if kind == "fq_codel":
+            return self._fq_codel(one, options)
+        if kind == "cake":
+            return self._cake(options)
         has = ", ".join((*SHAPERS, *TREES, *LEAVES))
         raise Mistake(f"{self.where}: {kind}: is no discipline of a scenario's; there are {has}")
+
+    def _fq_codel(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> _Leaf:
+        params: dict[str, Any] = {n: self._number(one, options, n) for n in ("flows", "limit")}
+        params["quantum"] = f"{self._number(one, options, 'quantum')}B"
+        params["batch"] = self._number(one, options, "drop_batch")
+        times = ("target", "interval", "ce_threshold")
+        params |= {n: f"{int(options[n])}us" for n in times if n in options}
+        params["ecn"] = bool(options.get("ecn", False))
+        self.said.exact("scheme", f"fq_codel, limit {options['limit']} packets")
+        return _Leaf("fq-codel", params, self._number(one, options, "memory_limit"))
+
+    def _cake(self, options: Mapping[str, Any]) -> _Leaf:
+        """One COBALT, where that is all it is."""
+        wanted = {"diffserv": "besteffort", "flowmode": "flowblind", "bandwidth": "unlimited"}
+        for key, value in wanted.items():
+            if options.get(key) != value:
+                raise Mistake(
+                    f"{self.where}: cake: {key} is {options.get(key)}: a scenario has its COBALT "
+                    f"alone: {value}"
+                )
+        interval = self._number({"kind": "cake"}, options, "rtt")
+        self.said.exact("scheme", "cobalt: cake with one tin and one flow")
+        limit = self._number({"kind": "cake"}, options, "memlimit")
+        return _Leaf("cobalt", {"interval": f"{interval}us"}, limit)
 
     def _red(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> _Leaf:
         for flag, why in (("adaptive", "Floyd's adaptive RED"), ("harddrop", "dropping above max")):

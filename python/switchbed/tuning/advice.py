@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from switchbed import stats
+from switchbed.tuning.fragment import Fragment
 from switchbed.tuning.grid import Point
 from switchbed.tuning.guards import Verdict
 from switchbed.tuning.objective import Guard
@@ -106,6 +107,8 @@ class Advice:
     left: Sequence[Point]
     """Those that are as good, or that the seeds do not tell apart."""
     fresh: Sequence[Fresh]
+    fragment: Fragment | None
+    """The advised setting as the target takes it, where that was asked for."""
     lost: str
     """What a static setting costs beside a scheme that the target lacks; empty: none is lacking."""
     robust: Sequence[str]
@@ -179,6 +182,7 @@ class Advice:
             "left": [dict(point.settings) for point in self.left],
             "points": [entry.to_json() for entry in self.entries],
             "fresh": [entry.to_json() for entry in self.fresh],
+            "fragment": self.fragment,
             "lost": self.lost or None,
             "robust": list(self.robust),
             "rests_on": list(self.rests_on),

@@ -1,35 +1,39 @@
 """`switchbed tune`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from switchbed import library, options, toml
 from switchbed._native import Mistake
 from switchbed.plots import output
-from switchbed.sweeps.archive import Archive
+from switchbed.sonic import fragment
+from switchbed.store import Store
 from switchbed.sweeps.engine import Engine
 from switchbed.sweeps.sweep import check
 from switchbed.terminal import say
+from switchbed.tuning import fragment as fragments
+from switchbed.tuning.outline import Outline
 from switchbed.tuning.tune import Question, run
 
 
 def tune(
-    file: Path,
+    given: library.Given,
     sets: Sequence[str],
     asked: Question,
     store: Path,
     name: str | None,
     engine: Engine,
     picture: Path | None,
+    fragment_to: Path | None,
     json_to: str | None,
     *,
     quiet: bool,
 ) -> None:
     """Prints the advice, or writes it."""
-    given = library.given(file)
     if picture is not None:
         output.check(picture)
-    called = name or f"tune-{given.stem}"
+    called = name or f"tune-{given.stem}" if given.path is not None else name or "tune"
     check(called, given.plans(sets), None)
     loud = not quiet and json_to is None
     found = run(
@@ -38,22 +42,53 @@ def tune(
         ),
         given.name,
         asked,
-        Archive(store),
+        Store(store),
         called,
         engine,
         quiet=quiet,
+        device=fragment.known(given.path),
         tell=(lambda text: say(text, err=True)) if loud else lambda _: None,
     )
     if picture is not None:
         from switchbed.tuning import picture as pictures
 
         pictures.draw(found, picture)
+    if fragment_to is not None and found.fragment is not None:
+        fragments.write(found.fragment, fragment_to)
+    elif fragment_to is not None:
+        why = "nothing is advised" if found.advised is None else "yours is advised"
+        say(f"{fragment_to}: is not written: {why}", err=True)
     if json_to is not None:
         options.write_json(found.to_json(), json_to)
     else:
         from switchbed.tuning import report
 
         report.show(found)
+
+
+def given(
+    file: Path | None, outline: Mapping[str, Any], rtt: str | None, target: str
+) -> tuple[library.Given, list[str]]:
+    """The file, or the scenario of a few numbers, with the weights of its workloads."""
+    said = {key: value for key, value in outline.items() if value not in (None, ())}
+    if file is not None:
+        if said:
+            option = {"loads": "load", "workloads": "workload"}.get(
+                first := next(iter(said)), first
+            )
+            raise Mistake(f"--{option}: is for a scenario without FILE; change {file}'s by --set")
+        return library.given(file), []
+    to = said.pop("out", None)
+    if "rate" not in said or rtt is None:
+        raise Mistake(
+            "FILE is missing: name a scenario, or say what there is: --rate 10Gbps/40Gbps "
+            "--rtt 80us --buffer 12MB --workload web-search"
+        )
+    chip = target if target not in ("sim", "tc", "sonic") else None
+    made = Outline(rtt=rtt, chip=chip, **said)
+    if to is not None:
+        options.write(made.text(), str(to))
+    return library.Given("tune", None if to is None else to, made.text()), made.weights
 
 
 def weights(given: Sequence[str]) -> dict[str, float]:

@@ -1,16 +1,18 @@
 """Where the race takes place: scenes of a scenario under seeds, on a sweep's store and engine."""
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from switchbed import comparing, files, store
+from switchbed import comparing, directory, files
 from switchbed._native import Mistake, Plan
+from switchbed.store import Store
 from switchbed.sweeps import key, progress
-from switchbed.sweeps.archive import Archive
 from switchbed.sweeps.engine import Engine
 from switchbed.sweeps.sweep import SweepResult, enter, rows
+from switchbed.sweeps.threads import Threads
 from switchbed.tuning.grid import Point
 
 Plans = Callable[[Mapping[str, Any]], list[Plan]]
@@ -35,7 +37,7 @@ class Field:
     """Runs points, and keeps count of what they cost."""
 
     plans: Plans
-    archive: Archive
+    store: Store
     name: str
     engine: Engine
     quiet: bool
@@ -46,18 +48,21 @@ class Field:
     scenes: list[Scene] = field(default_factory=list)
     summaries: dict[tuple[Point, Scene, int], dict[str, Any]] = field(default_factory=dict)
     _paid: dict[str, float] = field(default_factory=dict)
+    """Seconds of a core by key."""
+    _own: set[str] = field(default_factory=set)
+    """Those that ran in this process."""
 
     def __post_init__(self) -> None:
-        self.found = SweepResult(self.archive, self.name, [])
+        self.found = SweepResult(self.store, self.name, [])
 
     def __enter__(self) -> Self:
-        self.archive.sweep()
+        self.store.sweep()
         self.engine.__enter__()
         return self
 
     def __exit__(self, *why: object) -> None:
         self.engine.__exit__(*why)
-        self.archive.sweep()
+        self.store.sweep()
 
     def begin(self, tuned: Sequence[str]) -> None:
         """Finds the scenes: what is compared but not tuned."""
@@ -70,20 +75,28 @@ class Field:
     def run(self, points: Sequence[Point], seeds: Sequence[int]) -> float:
         """Runs these, and returns what they took in seconds of a core, kept ones not counted."""
         planned = self._planned(points, seeds)
-        kept = {name for _, _, name in planned if self.archive.has(name)}
+        kept = {name for _, _, name in planned if self.store.has(name)}
+        begin = _processor()
         with progress.bar(self.found, quiet=self.quiet) as meter:
             enter([plan for _, plan, _ in planned], self.found, self.engine, meter, retry=False)
+        took = _processor() - begin
         if self.found.stopped_by is not None:
             raise self.found.stopped_by
         for point, plan, name in planned:
-            message = self.archive.failure(name)
-            if not self.archive.has(name):
+            message = self.store.failure(name)
+            if not self.store.has(name):
                 raise Mistake(f"{point.label}: a run failed: {message}")
             scene = _scene(dict(json.loads(plan.settings)), self.tuned)
             seed = int(json.loads(plan.scenario)["run"]["seed"])
-            self.summaries[point, scene, seed] = self.archive.summary(name)
+            self.summaries[point, scene, seed] = self.store.summary(name)
+        new = {name for _, _, name in planned} - kept
+        for name in {name for _, _, name in planned} - self._paid.keys():
             self._paid[name] = self._wall(name)
-        return sum(self._paid[name] for name in {name for _, _, name in planned} - kept)
+        if isinstance(self.engine, Threads) and new:
+            # On a machine that others use a run is longer by the clock, and costs no more.
+            self._paid |= dict.fromkeys(new, took / len(new))
+            self._own |= new
+        return sum(self._paid[name] for name in new)
 
     def block(self, point: Point, seed: int) -> list[dict[str, Any]]:
         """What all scenes of a seed gave."""
@@ -91,7 +104,7 @@ class Field:
 
     def has(self, points: Sequence[Point], seeds: Sequence[int]) -> bool:
         """Whether the store has them all."""
-        return all(self.archive.has(name) for _, _, name in self._planned(points, seeds))
+        return all(self.store.has(name) for _, _, name in self._planned(points, seeds))
 
     def _planned(
         self, points: Sequence[Point], seeds: Sequence[int]
@@ -109,19 +122,26 @@ class Field:
 
     @property
     def run_s(self) -> float:
-        """What a run takes on average, kept ones counted."""
-        return sum(self._paid.values()) / max(1, len(self._paid))
+        """What a run takes on average: by the processor's time where runs were ours, else by the
+        clock, as the store has it."""
+        known = [self._paid[name] for name in self._own] or list(self._paid.values())
+        return sum(known) / max(1, len(known))
 
     def close(self) -> None:
         """Writes the sweep's table, a row a run."""
         once = {entry.key: entry for entry in self.found.entries}
-        table = SweepResult(self.archive, self.name, list(once.values()))
+        table = SweepResult(self.store, self.name, list(once.values()))
         if once:
-            self.archive.write_sweep(self.name, rows(table))
+            self.store.write_sweep(self.name, rows(table))
 
     def _wall(self, name: str) -> float:
-        machine = files.read_json(self.archive.run(name) / store.MACHINE)
+        machine = files.read_json(self.store.run(name) / directory.MACHINE)
         return float(machine.get("wall_s", 0.0))
+
+
+def _processor() -> float:
+    """Seconds of a core that this process and those that it waited for have had."""
+    return sum(os.times()[:4])
 
 
 def _scene(settings: Mapping[str, Any], tuned: Sequence[str]) -> Scene:

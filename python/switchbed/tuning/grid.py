@@ -131,8 +131,16 @@ Round = Callable[[int], int]
 """A threshold in bytes as the target holds it."""
 
 
-def build(scenario: Mapping[str, Any], wanted: Sequence[str], link: Link, hold: Round) -> Grid:
-    """The grid of `--param` options, or of the scheme's main parameter. `scenario` is resolved."""
+def build(
+    scenario: Mapping[str, Any],
+    wanted: Sequence[str],
+    link: Link,
+    hold: Round,
+    alphas: Sequence[float] = ALPHAS,
+    shipped: float | None = None,
+) -> Grid:
+    """The grid of `--param` options, or of the scheme's main parameter. `scenario` is resolved;
+    `alphas` are what the target can hold, `shipped` its own where the scenario says none."""
     scheme = scenario["scheme"]["name"]
     if not wanted and scheme == "red":
         return _ramps(scenario, link, hold)
@@ -143,7 +151,9 @@ def build(scenario: Mapping[str, Any], wanted: Sequence[str], link: Link, hold: 
         )
     if len(wanted) == 1 and wanted[0].startswith("ramp="):
         return _ramps(scenario, link, hold, wanted[0].removeprefix("ramp="))
-    axes = [_axis(scenario, text, link, hold) for text in wanted or (MAIN[scheme],)]
+    if shipped is not None and "alpha" not in scenario["switch"]:
+        scenario = {**scenario, "switch": {**scenario["switch"], "alpha": shipped}}
+    axes = [_axis(scenario, text, link, hold, alphas) for text in wanted or (MAIN[scheme],)]
     keys = tuple(axis.key for axis in axes)
     if len(set(keys)) < len(keys):
         raise Mistake("--param: names a parameter twice")
@@ -234,7 +244,9 @@ class _Axis:
     is_size: bool
 
 
-def _axis(scenario: Mapping[str, Any], text: str, link: Link, hold: Round) -> _Axis:
+def _axis(
+    scenario: Mapping[str, Any], text: str, link: Link, hold: Round, alphas: Sequence[float]
+) -> _Axis:
     """`threshold`, `switch.alpha` or `threshold=20KB,40KB`."""
     name, _, listed = text.partition("=")
     key, takes = _key(scenario, name.strip())
@@ -250,7 +262,7 @@ def _axis(scenario: Mapping[str, Any], text: str, link: Link, hold: Round) -> _A
     elif takes.startswith("a time"):
         values = [make(_ns(t), name) for t in _around(link.rtt, STEPS, math.sqrt(2))]
     elif key == "switch.alpha":
-        values = [_Value(alpha, alpha) for alpha in ALPHAS]
+        values = [_Value(alpha, alpha) for alpha in alphas]
     else:
         raise Mistake(f"--param {name}: takes {takes}: say which, as --param {name}=VALUE,VALUE")
     # The user's own stays as it is, even where the target would round it.

@@ -1,7 +1,7 @@
 """Which points keep a guard, by intervals that hold at once with the race's."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from switchbed.tuning.objective import Guard
@@ -41,6 +41,13 @@ def judge(guard: Guard, values: Sequence[Values], own: int, error: float) -> lis
         replace(verdict, mean=_mean([v for scene in point for v in scene if v is not None]))
         for verdict, point in zip(found, values, strict=True)
     ]
+
+
+def kept(verdicts: Iterable[Sequence[Verdict]], points: int) -> list[bool]:
+    """Of every point: no guard is surely broken. On a mean alone nobody goes out, nor loses the
+    lead: a guard's figure may be noisier than the objective."""
+    found = list(verdicts)
+    return [not any(of[p].surely for of in found) for p in range(points)]
 
 
 def _reference(

@@ -1,18 +1,19 @@
 """What shall hold the setting: the simulator, Linux's tc, or a switch."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from switchbed import library, quantity
+from switchbed import asic, library, quantity
 from switchbed._native import Mistake
 from switchbed.sonic.exporting import NEAREST
-from switchbed.tuning.grid import Point
+from switchbed.tuning.grid import ALPHAS, Point
 
 TC_MOST = 34e9
 """`red` takes a `bandwidth` of 32 bits in bytes: at most 34 Gbit/s."""
 WRED_MOST = 2**31 - 1
 """SONiC's daemon reads thresholds into 32 bits with a sign."""
+USUAL = range(-4, 4)
 STEPS = ("per-queue", "per-queue-min", "per-queue-dq", "red")
 """Schemes that are a threshold or a ramp a queue, which is what switches and `red` have."""
 
@@ -24,13 +25,33 @@ class Target:
     name: str
     cell: int = 1
     """Thresholds are whole cells of so many bytes."""
-    queue_most: int | None = None
-    """What a queue alone can fill: a threshold over it never marks."""
+    shared: float | None = None
+    """What lossy queues of a partition share, in bytes."""
+    reserve: int = 0
+    """What such a queue has for itself, in bytes."""
+    alpha: float | None = None
+    """Of a lossy queue, as the chip ships."""
+    alphas: Sequence[float] = ()
+    """Those that it can hold."""
 
     @property
     def is_sim(self) -> bool:
         """It holds whatever the simulator does."""
         return self.name == "sim"
+
+    def most(self, alpha: float) -> int | None:
+        """What a queue alone can fill: a threshold over it never marks."""
+        if self.shared is None:
+            return None
+        return int(self.reserve + alpha * self.shared / (1 + alpha))
+
+    def grid(self, scenario: Mapping[str, Any]) -> tuple[Sequence[float], float | None]:
+        """The α that are tried where none are named, and what the scenario's chip ships with."""
+        chip = scenario["switch"].get("asic")
+        own = self if chip in (None, self.name) else of(str(chip))
+        powers = self.alphas or own.alphas
+        usual = [powers[n - asic.POWERS[0]] for n in USUAL] if powers else ALPHAS
+        return usual, None if chip is None else own.alpha
 
     def hold(self, count: int) -> int:
         """A threshold as it holds it: up to whole cells."""
@@ -53,10 +74,19 @@ class Target:
                 "has (scheme.name = per-queue, per-queue-min or red); --target sim tunes any"
             )
 
-    def refuses(self, point: Point, rate: int, mtu: int) -> str | None:
-        """Why it cannot hold the point, if it cannot."""
+    def refuses(self, point: Point, rate: int, mtu: int, alpha: float | None = None) -> str | None:
+        """Why it cannot hold the point, if it cannot; `alpha` is the scenario's, where its switches
+        have one."""
         if self.is_sim:
             return None
+        alpha = point.settings.get("switch.alpha", alpha)
+        if "switch.alpha" in point.settings and alpha not in self.alphas:
+            if not self.alphas:
+                return "tc's disciplines share no memory: there is no alpha"
+            return (
+                f"an alpha of {alpha:g} is none of its own, powers of two from "
+                f"{self.alphas[0]:.3g} to {self.alphas[-1]:.3g}"
+            )
         sizes = [
             quantity.size(value)
             for key, value in point.settings.items()
@@ -64,10 +94,12 @@ class Target:
         ]
         if sizes and min(sizes) < mtu:
             return f"{quantity.kb(min(sizes))} is less than a packet, {quantity.kb(mtu)}"
-        if self.queue_most is not None and sizes and min(sizes) > self.queue_most:
+        alpha = self.alpha if alpha is None else alpha
+        most = None if alpha is None else self.most(alpha)
+        if most is not None and sizes and min(sizes) > most:
             return (
                 f"a queue never holds {quantity.kb(min(sizes))}: its dynamic threshold ends at "
-                f"{quantity.kb(self.queue_most)}"
+                f"{quantity.kb(most)}"
             )
         if self.name == "tc" and rate > TC_MOST:
             return "tc's red takes at most 34 Gbit/s"
@@ -82,13 +114,26 @@ class Target:
 
 def of(name: str) -> Target:
     """`sim`, `tc`, `sonic`, or a chip by name."""
-    if name in ("sim", "tc", "sonic"):
+    if name in ("sim", "tc"):
         return Target(name)
+    if name == "sonic":
+        return Target(name, alphas=[2.0**n for n in asic.POWERS])
     for chip in library.chips():
         if chip["name"] == name:
-            most = chip["queue_limit_cells"]
-            cell = int(chip["cell_bytes"])
-            return Target(name, cell, None if most is None else int(most) * cell)
+            return _chip(chip)
     raise Mistake(
         f"--target {name}: is none; there are sim, tc, sonic, and chips (switchbed asic list)"
+    )
+
+
+def _chip(chip: Mapping[str, Any]) -> Target:
+    powers = asic.alphas(chip)
+    cell, cells = int(chip["cell_bytes"]), chip["lossy_cells"]
+    return Target(
+        chip["name"],
+        cell,
+        None if cells is None else int(cells) * cell / int(chip["partitions"] or 1),
+        int(chip["queue_reserve_bytes"] or 0) // cell * cell,
+        powers.get(chip["alpha_queue_log2"]),
+        list(powers.values()),
     )

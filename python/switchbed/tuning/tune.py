@@ -11,14 +11,17 @@ from typing import Any
 from switchbed import comparing, stats
 from switchbed._native import Mistake
 from switchbed.scenario import Scenario
+from switchbed.sonic.device import Device
+from switchbed.sonic.fragment import known
+from switchbed.store import Store
 from switchbed.sweeps import sweep as sweeps
-from switchbed.sweeps.archive import Archive
 from switchbed.sweeps.engine import Engine
 from switchbed.sweeps.stopping import figure
 from switchbed.sweeps.threads import Threads
 from switchbed.tuning import advice, first, grid, guards, target
 from switchbed.tuning.advice import Advice, Entry, Fresh
 from switchbed.tuning.field import Field, Plans
+from switchbed.tuning.fragment import Fragment, Writer
 from switchbed.tuning.grid import Grid, Point
 from switchbed.tuning.guards import Verdict
 from switchbed.tuning.objective import DEFAULT, GUARD, Guard, Objective
@@ -54,6 +57,8 @@ class Question:
     """Of scenes, by `load=0.8`: the weighted mean counts then, in place of the worst regret."""
     seeds: int = SEEDS
     rtt: str | None = None
+    fragment: bool = False
+    """Whether the advised setting is wanted as the target takes it."""
 
     def __post_init__(self) -> None:
         if self.budget <= 0:
@@ -76,6 +81,7 @@ def tune(
     weights: Mapping[str, float] | None = None,
     seeds: int = SEEDS,
     rtt: str | None = None,
+    fragment: bool = False,
     store: str | os.PathLike[str] = sweeps.STORE,
     name: str | None = None,
     jobs: int | None = None,
@@ -83,18 +89,21 @@ def tune(
 ) -> Advice:
     """Which value of a scheme's parameters to take (docs/tune.md): the scenario's `[compare]` lists
     the workloads, `params` what is tuned (`"threshold"`, `"threshold=20KB,40KB"`), `target` what
-    shall hold it. `budget` is in minutes of a core. Runs are kept in `store`, as a sweep's are: the
-    same call goes on where it was stopped."""
+    shall hold it; with `fragment` the advice has it as that takes it. `budget` is in minutes of a
+    core. Runs are kept in `store`, as a sweep's are: the same call goes on where it was stopped."""
     given = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
-    asked = Question(params, objective, guards, target, budget, delta, weights or {}, seeds, rtt)
+    asked = Question(
+        params, objective, guards, target, budget, delta, weights or {}, seeds, rtt, fragment
+    )
     called = name or f"tune-{Path(given.name.removeprefix('@')).stem}"
     return run(
         lambda settings: given.with_(settings).plans,
         given.name,
         asked,
-        Archive(Path(store)),
+        Store(Path(store)),
         called,
         engine or Threads(jobs),
+        device=known(Path(given.name)),
     )
 
 
@@ -102,19 +111,21 @@ def run(
     plans: Plans,
     scenario: str,
     asked: Question,
-    archive: Archive,
+    store: Store,
     name: str,
     engine: Engine,
     *,
     quiet: bool = True,
     tell: Callable[[str], None] = lambda _: None,
+    device: Device | None = None,
 ) -> Advice:
-    """What both faces share; `tell` is given the price before the race goes on."""
+    """What both faces share; `tell` is given the price before the race goes on, `device` is the
+    switch that the scenario was imported from."""
     held = target.of(asked.target)
-    kept = Field(plans, archive, name, engine, quiet)
+    kept = Field(plans, store, name, engine, quiet)
     with kept:
         try:
-            return _Tuning(kept, scenario, asked, held, tell).advice()
+            return _Tuning(kept, scenario, asked, held, tell, device).advice()
         finally:
             kept.close()
 
@@ -129,6 +140,7 @@ class _Tuning:
         asked: Question,
         held: Target,
         tell: Callable[[str], None],
+        device: Device | None,
     ) -> None:
         self.place, self.name, self.asked, self.held, self.tell = (
             place,
@@ -158,11 +170,16 @@ class _Tuning:
             self.held = held = target.of(str(chip))
         held.check(self.scenario)
         self.link = first.link(self.scenario, asked.rtt)
-        self.grid: Grid = grid.build(self.scenario, asked.params, self.link, held.hold)
+        alphas, shipped = held.grid(self.scenario)
+        self.grid: Grid = grid.build(
+            self.scenario, asked.params, self.link, held.hold, alphas, shipped
+        )
         place.begin(self.grid.keys)
         self.refused: dict[Point, str] = {}
         for point in self.grid.points:
-            why = held.refuses(point, self.link.rate, self.link.mtu)
+            why = held.refuses(
+                point, self.link.rate, self.link.mtu, self.scenario["switch"].get("alpha")
+            )
             if why is not None:
                 self.refused[point] = why
         self.points = [p for p in self.grid.points if p not in self.refused or "yours" in p.names]
@@ -176,6 +193,9 @@ class _Tuning:
         self.spent = 0.0
         scenes = len(place.scenes)
         self.race = Race(len(self.points), scenes, math.log1p(self.delta), self._weights(), LEVEL)
+        self.writer = Writer(scenario, held, device)
+        if asked.fragment:
+            self._fragment(self.points[self.own])  # what would be refused is so before the runs
 
     def advice(self) -> Advice:
         """All of it in order."""
@@ -212,11 +232,10 @@ class _Tuning:
 
     def _look(self) -> None:
         verdicts = self._verdicts()
+        kept = guards.kept(verdicts.values(), len(self.points))
         for p in sorted(self.race.live):
-            if any(v[p].surely for v in verdicts.values()) and len(self.race.live) > 1:
+            if not kept[p] and len(self.race.live) > 1:
                 self.race.drop(p)
-        # On a mean alone nobody loses the lead either: a guard's figure may be the noisier one.
-        kept = [not any(v[p].surely for v in verdicts.values()) for p in range(len(self.points))]
         self.race.look(kept)
         if any(p in self.refused for p in map(self.points.__getitem__, self.race.live)):
             self.race.live -= {self.own} if len(self.race.live) > 1 else set()
@@ -373,12 +392,19 @@ class _Tuning:
                 self._fresh(point, own, seeds, max(1, len(shown) + len(lacking) - 1))
                 for point in (*(self.points[p] for p in shown), *lacking)
             ],
+            fragment=self._fragment(self.points[advised])
+            if self.asked.fragment and advised not in (None, self.own)
+            else None,
             lost=self._lost(self.points[self.race.leader if advised is None else advised], seeds),
             robust=self._robust(),
             rests_on=first.rests_on(self.scenario, self.link, blocks, many),
             runs=len(self.place.summaries),
             core_minutes=self.spent / 60,
         )
+
+    def _fragment(self, point: Point) -> Fragment:
+        plan = self.place.plans(dict(self.place.base) | dict(point.settings))[0]
+        return self.writer.made(json.loads(plan.scenario), point.settings)
 
     def _pilot(self, own: Point) -> list[dict[str, Any]]:
         return [s for n in range(PILOT) for s in self.place.block(own, self.seed + n)]

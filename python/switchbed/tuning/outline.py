@@ -1,0 +1,157 @@
+"""A scenario of a few numbers, for who has no file: rates, a round trip, memory, workloads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from switchbed import library, quantity, toml
+from switchbed._native import Mistake
+from switchbed.tuning.grid import MAIN
+
+HOSTS, LEAVES = 8, 2
+"""Of a leaf; and of a fabric. Without a fabric's rate all hosts are at one switch."""
+MTU = 1500
+LOADS = "0.3,0.6,0.8"
+STEP = "65pkt"
+"""Yours unless you say another (DCTCP's)."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is known of a network."""
+
+    rate: str
+    """Of hosts' links; or `10Gbps/40Gbps`, and of those between switches."""
+    rtt: str
+    """The empty network's, between the hosts furthest apart."""
+    buffer: str | None = None
+    """What a switch's ports share; `None`: the chip's."""
+    chip: str | None = None
+    workloads: Sequence[str] = ("web-search",)
+    """`NAME` or `NAME:WEIGHT` of flow sizes."""
+    loads: str = LOADS
+    scheme: str = "per-queue"
+    flows: int = 2000
+    profile: str | None = None
+    """Of hosts."""
+
+    def text(self) -> str:
+        """The scenario, as a file has it."""
+        sections: dict[str, Mapping[str, Any]] = {
+            "topology": self._topology(),
+            "switch": {"queues": 1, "classify": "single", **self._memory()},
+            "scheme": self._scheme(),
+            "host": {} if self.profile is None else {"profile": self.profile},
+            "transport": {"kind": "dctcp"},
+            "measure": {"queues": "off"},
+            "compare": self._compare(),
+        }
+        lines = [
+            "# By switchbed tune, of a few numbers: change what is otherwise with you.",
+            f"title = {toml.value('title', f'{self.rate}, {self.rtt}: by switchbed tune')}",
+        ]
+        for name, keys in sections.items():
+            if keys:
+                entries = (f"{_key(key)} = {toml.value(key, each)}" for key, each in keys.items())
+                lines += ["", f"[{name}]", *entries]
+        traffic = {
+            "kind": "poisson",
+            "load": self._loads()[0],
+            "flows": self.flows,
+            "sizes": self._sizes()[0],
+        }
+        entries = (f"{key} = {toml.value(key, each)}" for key, each in traffic.items())
+        return "\n".join([*lines, "", "[[traffic]]", *entries, ""])
+
+    @property
+    def weights(self) -> list[str]:
+        """As `--weight` has them; empty where no workload has one."""
+        split = [each.partition(":") for each in self.workloads]
+        if not any(weight for _, _, weight in split):
+            return []
+        return [f"sizes={name}:{weight or 1}" for name, _, weight in split]
+
+    def _topology(self) -> dict[str, Any]:
+        hosts, _, fabric = self.rate.partition("/")
+        rate = _number("--rate", hosts, quantity.rate)
+        rtt = _number("--rtt", self.rtt, quantity.time)
+        links = [rate, rate]
+        if fabric:
+            links += [_number("--rate", fabric, quantity.rate)] * 2
+        wire = 2 * sum(8 * MTU / each for each in links)
+        delay = (rtt - wire) / (2 * len(links))
+        if delay < 0:
+            raise Mistake(
+                f"--rtt {self.rtt}: a packet and its answer are {quantity.us(wire)} on the wire "
+                f"alone at {self.rate}"
+            )
+        each = f"{round(delay * 1e9)}ns"
+        if not fabric:
+            return {"kind": "star", "hosts": LEAVES * HOSTS, "rate": hosts, "delay": each}
+        return {
+            "kind": "leaf-spine",
+            "leaves": LEAVES,
+            "spines": max(1, -(-HOSTS * rate // links[-1])),  # nothing is oversubscribed
+            "hosts_per_leaf": HOSTS,
+            "host_rate": hosts,
+            "host_delay": each,
+            "fabric_rate": fabric,
+            "fabric_delay": each,
+        }
+
+    def _memory(self) -> dict[str, Any]:
+        if self.buffer is not None:
+            _number("--buffer", self.buffer, quantity.size)
+            return {"policy": "dynamic", "buffer": self.buffer, "pool": self.buffer, "alpha": 1}
+        if self.chip is None:
+            raise Mistake("--buffer: what the switch's ports share must be given, or --target CHIP")
+        return {"asic": self.chip}
+
+    def _scheme(self) -> dict[str, Any]:
+        step = {"kmin": STEP, "kmax": STEP, "pmax": 1.0, "weight": 1, "spacing": "geometric"}
+        if self.scheme == "red":
+            return {"name": "red", "params": step}
+        needed = [
+            p["name"]
+            for each in library.schemes()
+            if each["name"] == self.scheme
+            for p in each["parameters"]
+            if p["required"]
+        ]
+        main = MAIN.get(self.scheme)
+        sized = [name for name in needed if name == main]
+        if len(sized) < len(needed):
+            raise Mistake(
+                f"--scheme {self.scheme}: needs {', '.join(needed)}: write a file (--out FILE of "
+                "another scheme makes one to change)"
+            )
+        value = self.rtt if self.scheme == "tcn" else STEP
+        return {"name": self.scheme, "params": dict.fromkeys(sized, value)}
+
+    def _compare(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if len(self._loads()) > 1:
+            found["load"] = self._loads()
+        if len(self._sizes()) > 1:
+            found["traffic.0.sizes"] = self._sizes()
+        return found
+
+    def _loads(self) -> list[float]:
+        try:
+            return [float(each) for each in self.loads.split(",")]
+        except ValueError:
+            raise Mistake(f"--load {self.loads}: such as {LOADS} is needed") from None
+
+    def _sizes(self) -> list[str]:
+        return [each.partition(":")[0] for each in self.workloads]
+
+
+def _key(key: str) -> str:
+    return f'"{key}"' if "." in key else key
+
+
+def _number(option: str, text: str, read: Any) -> Any:
+    try:
+        return read(text)
+    except Mistake as error:
+        raise Mistake(f"{option} {text}: {error}") from error
