@@ -1,4 +1,4 @@
-"""Comparing schemes over seeds: the same flows meet each of them, so ratios are paired."""
+"""Comparing schemes, or any setting's values, over seeds: ratios are paired."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -91,18 +91,22 @@ def fct(run: Outcome, size_class: str, statistic: str) -> float | None:
     return None if value is None else float(value)
 
 
-def rows(outcomes: Iterable[Outcome]) -> list[Row]:
-    """Gathers the seeds of each scheme and point, in the order of the runs."""
+def rows(outcomes: Iterable[Outcome], by: str | None = None) -> list[Row]:
+    """Gathers the seeds of each scheme and point, in the order of the runs; `by` is a setting in
+    the scheme's place."""
     groups: dict[tuple[str | None, Point], list[Outcome]] = {}
     for outcome in outcomes:
-        groups.setdefault((label(outcome), _point(outcome)), []).append(outcome)
+        groups.setdefault((label(outcome, by), point(outcome, by)), []).append(outcome)
     return [Row(scheme, point, tuple(runs)) for (scheme, point), runs in groups.items()]
 
 
-def ratios(outcomes: Sequence[Outcome]) -> list[Ratio]:
-    """Every scheme against the first one, at the same other settings and seed."""
-    found = rows(outcomes)
-    first = next((row.scheme for row in found), None)
+def ratios(
+    outcomes: Sequence[Outcome], by: str | None = None, to: str | None = None
+) -> list[Ratio]:
+    """Every scheme against the first one, or that called `to`, at the same other settings and seed;
+    or every value of the setting `by`."""
+    found = rows(outcomes, by)
+    first = to or next((row.scheme for row in found), None)
     if first is None:
         return []
     base = {
@@ -143,20 +147,31 @@ def _ratio(
     )
 
 
-def label(outcome: Outcome) -> str | None:
-    """What the run's scheme is called; `None` where schemes are not compared."""
-    return next((str(v) for key, v in outcome.settings.items() if is_scheme(key)), None)
+def label(outcome: Outcome, by: str | None = None) -> str | None:
+    """What the run's scheme is called, or its value of the setting `by`; `None` where it is not
+    compared."""
+    return next((text(v) for key, v in outcome.settings.items() if _is(key, by)), None)
+
+
+def _is(key: str, by: str | None) -> bool:
+    return is_scheme(key) if by is None else key == by
+
+
+def text(value: Any) -> str:
+    """A setting as it is typed."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _seed(outcome: Outcome) -> Any:
     return outcome.summary["seed"]
 
 
-def _point(outcome: Outcome) -> Point:
+def point(outcome: Outcome, by: str | None = None) -> Point:
+    """The settings other than scheme, or `by`, and seed."""
     return tuple(
         (key, json.dumps(value) if isinstance(value, list | dict) else value)
         for key, value in outcome.settings.items()
-        if not is_scheme(key) and not is_seed(key)
+        if not _is(key, by) and not is_seed(key)
     )
 
 

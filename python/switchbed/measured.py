@@ -1,15 +1,16 @@
 """What `--metric` names: a figure of a run's summary by its dotted name, or one of its tables.
 
 `fct[class=1,size<=100KB].p99.9_us`, `slowdown[src=3].mean`, `query.p99_us` are of flows;
-`queue[port=switch:8].mean_kb` and `goodput[class=0].mean_gbps` of series. Tables can be asked for
-a window of time; a `query` is a round of an incast, from its start to its last flow's end.
+`queue[port=switch:8].mean_kb` and `goodput[class=0].mean_gbps` of series, `utilisation.max` of
+switches' ports. Tables can be asked for a window of time. A `query` is a round of an incast, from
+its start to its last flow's end, or a request with its answer.
 """
 
 import math
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from switchbed import quantity
@@ -37,14 +38,17 @@ UNITS = {
     "slowdown": {"": 1.0},
     "queue": {"bytes": 1.0, "kb": 1e-3, "pkt": 1.0},
     "goodput": {"bps": 1.0, "mbps": 1e-6, "gbps": 1e-9},
+    "utilisation": {"": 1.0, "pct": 100.0},
 }
 """What each may be measured in, the first being what it is in without a word for it."""
+FLOWS = ("traffic", "class", "src", "dst", "size")
 COLUMNS = {
-    "fct": ("class", "src", "dst", "size"),
-    "query": ("class", "src", "dst", "size", "traffic"),
-    "slowdown": ("class", "src", "dst", "size"),
+    "fct": FLOWS,
+    "query": FLOWS,
+    "slowdown": FLOWS,
     "queue": ("port", "queue"),
     "goodput": ("class",),
+    "utilisation": ("port", "to"),
 }
 """What each may be asked for."""
 WORDS = {
@@ -53,8 +57,17 @@ WORDS = {
     "slowdown": "slowdown",
     "queue": "queue",
     "goodput": "goodput",
+    "utilisation": "utilisation",
 }
-SHOWN = {"us": "µs", "kb": "KB", "mbps": "Mbps", "gbps": "Gbps", "pkt": "packets", "bps": "bit/s"}
+SHOWN = {
+    "us": "µs",
+    "kb": "KB",
+    "mbps": "Mbps",
+    "gbps": "Gbps",
+    "pkt": "packets",
+    "bps": "bit/s",
+    "pct": "%",
+}
 Window = tuple[float | None, float | None]
 """From and until, in seconds."""
 
@@ -76,7 +89,7 @@ class Metric:
         found = GRAMMAR.fullmatch(text)
         whole = found is not None and found[1] in UNITS
         if found is None or not whole:
-            short = re.fullmatch(r"(fct|slowdown)\.(small|medium|large)\.(p\d.*)", text)
+            short = re.fullmatch(r"(fct|slowdown)\.(all|small|medium|large)\.(p\d.*)", text)
             return cls(text) if short is None or short[3] in KEPT else cls._of_class(text, short)
         of, conditions, statistic, unit = found.groups()
         units = UNITS[of]
@@ -89,7 +102,7 @@ class Metric:
     @classmethod
     def _of_class(cls, text: str, short: re.Match[str]) -> Self:
         """`fct.small.p99.9_us`, which no summary has."""
-        where = (("size_class", "=", short[2]),)
+        where = () if short[2] == "all" else (("size_class", "=", short[2]),)
         statistic, _, unit = short[3].partition("_")
         if not re.fullmatch(r"p\d+(\.\d+)?", statistic) or unit not in UNITS[short[1]]:
             return cls(text)
@@ -105,9 +118,7 @@ class Metric:
                     f"figures of tables: {', '.join(UNITS)}"
                 )
             return figure(run.summary(), self.text)
-        values = {"query": _queries, "queue": _lengths, "goodput": _rates}.get(self.of, _flows)(
-            self, run, window
-        )
+        values = READERS.get(self.of, _flows)(self, run, window)
         if self.statistic == "n":
             return float(len(values))
         if not values:
@@ -139,7 +150,7 @@ class Metric:
         return SHOWN.get(unit, unit)
 
 
-KEPT = ("p50_us", "p95_us", "p99_us", "p50", "p95", "p99")
+KEPT = ("p50_us", "p95_us", "p99_us", "p999_us", "p50", "p95", "p99", "p999")
 """Percentiles that summaries have."""
 
 
@@ -176,6 +187,11 @@ def _chosen(frame: "pl.DataFrame", metric: Metric, run: "Result") -> "pl.DataFra
             frame = frame.filter(fits.get(text, (size > small) & (size <= large)))
             continue
         column = "size_bytes" if key == "size" else key
+        if column not in frame.columns:
+            raise Mistake(
+                f"--metric {metric.text}: {run} was run by a version whose tables do not tell "
+                f"{key}; run it again"
+            )
         kept = COMPARED[sign]
         try:
             value: Any = quantity.size(text) if key == "size" else text
@@ -201,42 +217,37 @@ def _flows(metric: Metric, run: "Result", window: Window) -> list[float]:
     import polars as pl
 
     column = "fct_s" if metric.of == "fct" else "slowdown"
-    warmup = quantity.time(run.scenario["measure"]["warmup"])
-    counted = run.flows.filter(pl.col(column).is_not_null(), pl.col("start_s") >= warmup)
+    counted = _counted(run).filter(pl.col(column).is_not_null())
     return list(_within(_chosen(counted, metric, run), "start_s", window)[column])
 
 
 def _queries(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Rounds of incasts, all of whose flows have ended: from a round's start to its last flow's
-    end. A round's flows are those that start at its time, from its senders, to its receiver."""
+    """Of those all of whose flows have ended. Requests stand alone; the flows of an incast that
+    start together are a round."""
     import polars as pl
 
-    wanted = [value for key, _, value in metric.conditions if key == "traffic"]
-    rest = tuple(each for each in metric.conditions if each[0] != "traffic")
-    narrowed = Metric(metric.text, metric.of, rest, metric.statistic, metric.unit)
-    found: list[float] = []
     kinds = [source["kind"] for source in run.scenario["traffic"]]
-    if "incast" not in kinds:
-        raise Mistake(f"--metric {metric.text}: {run} has no incast among its traffic")
-    for number, source in enumerate(run.scenario["traffic"]):
-        if source["kind"] != "incast" or (wanted and str(number) not in wanted):
-            continue
-        starts = _starts(source)
-        of_it = run.flows.filter(pl.col("dst") == source["to"], pl.col("start_s").is_in(starts))
-        rounds = _within(_chosen(of_it, narrowed, run), "start_s", window)
-        whole = rounds.group_by("start_s").agg(
-            pl.col("fct_s").max(), pl.col("fct_s").null_count().alias("open")
-        )
-        found += whole.filter(pl.col("open") == 0).sort("start_s")["fct_s"].to_list()
-    return found
+    asked = [place for place, kind in enumerate(kinds) if kind in ("incast", "request-response")]
+    if not asked:
+        why = "has neither incast nor request-response among its traffic"
+        raise Mistake(f"--metric {metric.text}: {run} {why}")
+    sources = tuple(("traffic", "!=", str(n)) for n in range(len(kinds)) if n not in asked)
+    of_it = replace(metric, conditions=(*metric.conditions, *sources))
+    flows = _within(_chosen(_counted(run), of_it, run), "start_s", window)
+    alone = [place for place in asked if kinds[place] == "request-response"]
+    each = pl.when(pl.col("traffic").is_in(alone)).then(pl.col("row"))
+    rounds = flows.group_by("traffic", "start_s", each.alias("row"), maintain_order=True).agg(
+        pl.col("fct_s").max(), pl.col("fct_s").null_count().alias("open")
+    )
+    return rounds.filter(pl.col("open") == 0)["fct_s"].to_list()
 
 
-def _starts(source: dict[str, Any]) -> list[float]:
-    """When the rounds of an incast start, in seconds as tables have them."""
-    from switchbed._native import time_ps
+def _counted(run: "Result") -> "pl.DataFrame":
+    """Flows that have a length and start after the warm-up."""
+    import polars as pl
 
-    first, every = (time_ps(source.get(key) or "0us") for key in ("start", "every"))
-    return [(first + number * every) / 1e12 for number in range(source["rounds"])]
+    warmup = quantity.time(run.scenario["measure"]["warmup"])
+    return run.flows.filter(pl.col("size_bytes").is_not_null(), pl.col("start_s") >= warmup)
 
 
 def _lengths(metric: Metric, run: "Result", window: Window) -> list[float]:
@@ -264,11 +275,27 @@ def _rates(metric: Metric, run: "Result", window: Window) -> list[float]:
     return list(together["goodput_bps"])
 
 
+def _busy(metric: Metric, run: "Result", window: Window) -> list[float]:
+    """Of switches' ports, unless one is asked for by its name."""
+    import polars as pl
+
+    if window != (None, None):
+        raise Mistake(f"--metric {metric.text}: is of the whole run, without --from and --until")
+    ports = run.counters
+    if not any(key == "port" for key, _, _ in metric.conditions):
+        ports = ports.filter(pl.col("port").str.contains(":"))
+    return list(_chosen(ports, metric, run)["utilisation"])
+
+
+READERS = {"query": _queries, "queue": _lengths, "goodput": _rates, "utilisation": _busy}
+"""Where values come from; else from flows."""
+
+
 def _percentile(statistic: str) -> str:
     """`99.9th percentile`, `average`."""
     if not statistic.startswith("p"):
         return {"mean": "average", "max": "longest", "min": "least", "n": "number"}[statistic]
-    share = statistic[1:]
+    share = "99.9" if statistic == "p999" else statistic[1:]
     if share == "50":
         return "median"
     last = {"1": "st", "2": "nd", "3": "rd"}.get(share[-1], "th")

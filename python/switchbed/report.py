@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from switchbed.console import Console
 
 CLASSES = ("all", "small", "medium", "large")
-FIELDS = ("mean_us", "p50_us", "p95_us", "p99_us")
+FIELDS = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us")
 LOAD = "load: payload bits that a sender offers over its link's rate"
 WIDE = 200
 """Columns where the output is no terminal."""
@@ -22,15 +22,27 @@ WIDE = 200
 
 def print_run(outcome: Outcome) -> None:
     """One run: FCT by class, counters, the bottleneck's queue."""
-    console, table = ruled("FCT", "n", "mean", "p50", "p95", "p99")
-    for name in CLASSES:
-        row = outcome.summary["fct"][name]
+    console, table = ruled("FCT", "n", "mean", "p50", "p95", "p99", "p99.9")
+    for name, row in times(outcome.summary).items():
         table.add_row(name, f"{row['n']:,}", *(duration(row[field]) for field in FIELDS))
     if outcome.summary["fct"]["all"]["n"]:
         console.print(table)
     for line in headline(outcome.summary):
         console.print(line)
     console.print(_speed(outcome.summary, outcome.wall_s))
+
+
+def times(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """FCTs by size; by class and source where there are several; queries' completion times."""
+    found = {name: summary["fct"][name] for name in CLASSES}
+    classes = [each for each in summary["classes"] if each["fct"]["n"]]
+    sources = summary["by_traffic"]
+    if len(classes) > 1:
+        found |= {f"class {each['class']}": each["fct"] for each in classes}
+    named = {each["traffic"]: f"{each['kind']}, traffic {each['traffic']}" for each in sources}
+    if len(sources) > 1:
+        found |= {named[each["traffic"]]: each["fct"] for each in sources}
+    return found | {f"queries of {named[place]}": row for place, row in queries(summary).items()}
 
 
 def headline(summary: dict[str, Any]) -> list[str]:
@@ -89,6 +101,11 @@ def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row
     if any(summary["fct"]["all"]["n"] for summary in summaries):
         for statistic in comparing.STATISTICS:
             columns[heading(statistic)] = partial(_fct_cell, statistic)
+    incasts = sorted({place for summary in summaries for place in queries(summary)})
+    for place in incasts:
+        whose = "query" if len(incasts) == 1 else f"query, traffic {place},"
+        for field in ("mean_us", "p99_us"):
+            columns[f"{whose} {field.removesuffix('_us')}"] = partial(_query_cell, place, field)
     if any(summary["endless"] for summary in summaries):
         columns["goodput by class"] = _goodput_cell
         if all(s["bottleneck"] and s["bottleneck"]["mean_bytes"] is not None for s in summaries):
@@ -103,6 +120,19 @@ def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row
 
 def _fct_cell(statistic: tuple[str, str], row: comparing.Row) -> str:
     return _estimate(row.mean(*statistic))
+
+
+def queries(summary: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """Completion times of incasts' rounds, by source; a request's is its flow's FCT."""
+    incasts = (each for each in summary.get("by_traffic", ()) if each["kind"] == "incast")
+    return {each["traffic"]: each["query"] for each in incasts if each["query"]["n"]}
+
+
+def _query_cell(place: int, field: str, row: comparing.Row) -> str:
+    """Mean over the seeds that have any."""
+    found = (queries(run.summary).get(place) for run in row.runs)
+    known = [query[field] for query in found if query is not None]
+    return _estimate(stats.mean(known) if known else None)
 
 
 def _goodput_cell(row: comparing.Row) -> str:

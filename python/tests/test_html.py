@@ -16,7 +16,8 @@ from conftest import SINGLE, SWEEP, Program
 from plotly import graph_objects, offline
 
 import switchbed as sb
-from switchbed.html import goodput, maps, page, queues
+from switchbed._native import Mistake
+from switchbed.html import comparison, goodput, maps, page, queues
 from switchbed.plots import runs, style
 from switchbed.run import Request, execute
 
@@ -172,7 +173,7 @@ def test_a_heat_map_has_a_sweeps_means(kept: Path) -> None:
 
 
 def test_the_fabrics_squares_are_the_ports_means_over_seeds(kept: Path) -> None:
-    drawn = runs.lines(runs.read([kept / "compared"]), over_load=True)
+    drawn = runs.lines(runs.read([kept / "compared"]), over="load")
     trace = maps.fabric(drawn).traces[0]
     seeds = [run for run in drawn[0].runs if run.settings["load"] == 0.4]
     ports = pl.concat(
@@ -180,6 +181,20 @@ def test_the_fabrics_squares_are_the_ports_means_over_seeds(kept: Path) -> None:
     )
     assert len(ports) == 2
     assert trace["z"][0][1] == pytest.approx(50 * ports.sum(), rel=1e-4)
+
+
+def test_a_report_takes_any_setting_as_axis_and_pairs_any_two(kept: Path) -> None:
+    results = runs.read([kept / "compared"])
+    asked = page.Asked(x="scheme", colour="load", against="load=0.8")
+    text = page.page(results, asked=asked)
+    assert "load 0.4 against 0.8, FCT of all mean" in text
+    chart = comparison.chart(runs.lines(results, over="scheme", colour="load"))
+    trace = next(t for t in chart.traces if t["name"] == "load 0.4")
+    assert trace["x"] == ["per-queue", "MQ-ECN"]
+    panels = comparison.chart(runs.lines(results, over="load", panel="scheme"))
+    assert panels.choices["scheme"] == ["per-queue", "MQ-ECN"]
+    with pytest.raises(Mistake, match=r"--against load=7: no run has it; load is 0\.4, 0\.8"):
+        page.page(results, asked=page.Asked(against="load=7"))
 
 
 def test_the_longest_queue_stays_when_samples_are_thinned(

@@ -117,16 +117,39 @@ def test_a_query_takes_as_long_as_its_slowest_flow() -> None:
     assert value(run, "query.max_us") == pytest.approx(1e6 * max(slowest))
     assert value(run, "query[traffic=1].min_us") == pytest.approx(1e6 * min(slowest))
     assert value(run, "query.n", (2e-3, None)) == 1
+    of_incast = run.summary()["by_traffic"][1]
+    assert of_incast["kind"] == "incast"
+    assert of_incast["query"]["n"] == 2
+    assert of_incast["query"]["mean_us"] == pytest.approx(value(run, "query.mean_us"))
+    assert value(run, "by_traffic.1.fct.p999_us") == value(run, "fct[traffic=1].p99.9_us")
+    assert value(run, "fct[traffic=0].n") + 8 == value(run, "fct.n")
+
+
+def test_a_request_with_its_answer_is_a_query() -> None:
+    asks = {"kind": "request-response", "load": 0.3, "flows": 20, "sizes": "20KB", "to": [0]}
+    run = sb.Scenario(tomllib.loads(INCAST)).with_({"traffic": [asks]}).run()
+    assert value(run, "query.n") == 20
+    assert value(run, "query.p95_us") == value(run, "fct.p95_us")
+    (of_it,) = run.summary()["by_traffic"]
+    assert of_it["query"] == of_it["fct"]
+
+
+def test_utilisation_is_of_switches_ports(results: list[sb.Result]) -> None:
+    ports = results[0].counters.filter(pl.col("port").str.contains(":"))
+    assert value(results[0], "utilisation.max") == max(ports["utilisation"])
+    assert ports["to"].to_list() == [f"host{n}" for n in range(len(ports))]
+    one = value(results[0], "utilisation[to=host1].max_pct")
+    assert one == pytest.approx(100 * ports["utilisation"][1])
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("fct[clas=1].mean_us", "'clas=1' chooses nothing: fct has class, src, dst, size"),
+        ("fct[clas=1].mean_us", "'clas=1' chooses nothing: fct has traffic, class, src, dst, size"),
         ("fct[class=x].mean_us", "class is 'x'"),
         ("fct[size<=x].mean_us", "size is 'x'"),
         ("fct.mean_ns", "fct is in no ns; units are us, ms, s"),
-        ("query.mean_us", "has no incast among its traffic"),
+        ("query.mean_us", "has neither incast nor request-response"),
         ("fct.tiny.mean_us", "a summary has no tiny there"),
     ],
 )

@@ -26,6 +26,12 @@ PANELS = {
     "buffers": ["dynamic", "abm", "fab", "lqd", "occamy"],
     "dualpi2": ["step, 65 packets", "DualPI2, 50 us"],
     "e-ecn": ["per-queue", "per-queue-dq", "e-ecn"],
+    "pmsb": [
+        "step a queue, 65 packets",
+        "step a port, 65 packets",
+        "PMSB, 65 packets",
+        "TCN, 78 us",
+    ],
     "red": ["step, 65 packets", "RED, weight 1", "RED, weight 0.002"],
     "s-ecn": ["1Gbps, 10us", "1Gbps, 100us", "100Mbps, 10us", "100Mbps, 100us"],
     "cedm-fig3": ["ecn-star, lso off", "ecn-star, lso on", "dctcp, lso off", "dctcp, lso on"],

@@ -13,7 +13,8 @@ from conftest import SINGLE, SWEEP, Program
 
 import switchbed as sb
 from switchbed.cli import cli
-from switchbed.plots import cdf, fct, heatmap, queue, runs, shares, style, utilisation
+from switchbed.plots import cdf, fct, heatmap, output, queue, runs, shares, style, utilisation
+from switchbed.plots.methods import Plots
 from switchbed.run import Request, execute
 
 
@@ -90,11 +91,11 @@ def line_of(axes: Any, label: str) -> tuple[list[float], list[float]]:
 
 
 def test_fct_shows_the_mean_over_seeds(results: list[sb.Result]) -> None:
-    drawn = runs.lines(results, over_load=True)
+    drawn = runs.lines(results, over="load")
     assert [line.label for line in drawn] == ["per-queue", "MQ-ECN"]
     figure = fct.figure(drawn, "us", "")
     xs, ys = line_of(figure.axes[0], "per-queue")
-    assert xs == pytest.approx([40, 80], abs=1)
+    assert xs == pytest.approx([40, 80])
     seeds = [r for r in results if r.label == "per-queue" and r.settings["load"] == 0.8]
     means = [run.summary()["fct"]["all"]["mean_us"] for run in seeds]
     assert ys[1] == pytest.approx(sum(means) / 2)
@@ -184,6 +185,43 @@ def test_lines_are_named_by_what_differs(results: list[sb.Result]) -> None:
         "MQ-ECN, load 0.8",
     ]
     assert [line.label for line in runs.lines(results[:1])] == ["per-queue"]
+
+
+def test_any_setting_is_an_axis_a_colour_or_a_panel(results: list[sb.Result]) -> None:
+    drawn = Plots(results)
+    over = drawn.fct(value="us", x="scheme", colour="load")
+    assert [text.get_text() for text in over.axes[0].get_xticklabels()] == ["per-queue", "MQ-ECN"]
+    assert set(over.axes[0].get_legend_handles_labels()[1]) == {"load 0.4", "load 0.8"}
+    relative = drawn.fct(colour="load", x="scheme")
+    assert relative.axes[0].get_ylabel() == "FCT over load 0.4"
+    apart = drawn.cdf(colour="load", panel="scheme")
+    titles = [axes.get_title() for axes in apart.axes]
+    assert titles[::2] == ["per-queue, all flows", "MQ-ECN, all flows"]
+    together = drawn.queue(colour="scheme", panel="load")
+    assert [axes.get_title("left").split(":")[0] for axes in together.axes] == [
+        "load 0.4",
+        "load 0.8",
+    ]
+    for draw in (drawn.fct, drawn.cdf, drawn.queue):
+        with pytest.raises(sb.Mistake, match="--colour speed: was not swept in these runs; there"):
+            draw(colour="speed")
+
+
+def test_a_logarithmic_axis_shows_the_estimates_whatever_intervals_reach() -> None:
+    from matplotlib.figure import Figure
+
+    made = Figure()
+    axes = made.subplots()
+    axes.errorbar([1, 2], [3, 40], yerr=[[9, 1], [9, 1]])
+    axes.set_ylim(0, 50)
+    output.logarithmic(made, "y")
+    assert axes.get_ylim() == pytest.approx((2.1, 50))
+
+
+def test_a_port_is_called_by_what_is_at_its_other_end() -> None:
+    leaves = [["host0", "host1", "spine0"], ["host2", "host3", "spine0"]]
+    assert utilisation._names(leaves) == ["host #0", "host #1", "spine0"]
+    assert utilisation._names([["host0", "host1"]]) == ["host0", "host1"]
 
 
 def test_a_scheme_keeps_its_colour_in_all_its_variants() -> None:

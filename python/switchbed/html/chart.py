@@ -4,11 +4,14 @@ A trace's `meta` tells its `line`, which the reader may hide (null: none), and i
 be chosen above the chart for it to be seen. `page.js` does both.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
+from switchbed import comparing
+from switchbed.plots import places as places_of
+from switchbed.plots.runs import Line
 from switchbed.plots.style import Style
-from switchbed.result import Result
 
 Trace = dict[str, Any]
 
@@ -55,15 +58,28 @@ class Chart:
         return {key: values for key, values in found.items() if len(values) > 1}
 
 
-def load(run: Result) -> float | None:
-    """Its load where loads are compared."""
-    settings = run.settings.items()
-    return next((float(v) for key, v in settings if key.split(".")[-1] == "load"), None)
+def places(line: Line) -> list[Any]:
+    """Where its runs stand on the axis, each once."""
+    return list(dict.fromkeys(map(line.place, line.runs)))
 
 
-def at(place: float | None) -> dict[str, str]:
-    """The view of a load."""
-    return {} if place is None else {"load": f"{place:g}"}
+def order(place: Any) -> tuple[float, str]:
+    """Numbers and quantities by size, words after them by letters."""
+    number = places_of.number(place)
+    return (math.inf if number is None else number, comparing.text(place))
+
+
+def at(line: Line, place: Any) -> dict[str, str]:
+    """The view of a line's panel, and of a place on the axis."""
+    found = {} if line.panel is None else {words(line.panel[0]): comparing.text(line.panel[1])}
+    if line.over is not None and place is not None:
+        found[words(line.over)] = comparing.text(place)
+    return found
+
+
+def words(key: str) -> str:
+    """A setting in words: `initial window` for transport.initial_window."""
+    return key.rsplit(".", maxsplit=1)[-1].replace("_", " ")
 
 
 def look_of(look: Style) -> Trace:

@@ -1,10 +1,13 @@
 """Figures of the summary by line, over load where loads are compared."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
-from switchbed import stats
-from switchbed.html.chart import Chart, Trace, layout, load, look_of
+from switchbed import comparing, stats
+from switchbed.html.chart import Chart, Trace, at, layout, look_of, words
 from switchbed.plots.fct import PANELS
+from switchbed.plots.places import Places
 from switchbed.plots.runs import Line
 from switchbed.result import Result
 
@@ -13,22 +16,60 @@ Measure = Callable[[Result], float | None]
 
 def chart(drawn: Sequence[Line]) -> Chart:
     """Means over seeds."""
-    loads = {load(run) for line in drawn for run in line.runs}
-    over_load = len(loads) > 1 and None not in loads
+    axis = Axis.of(drawn)
     traces: list[Trace] = []
-    alone = len(drawn) == 1 and not over_load  # its figures are in the tables
+    alone = len(drawn) == 1 and axis is None  # its figures are in the tables
     for name, measure in () if alone else MEASURES.items():
         for line in drawn:
-            points = _means(line, measure, over_load)
+            points = _means(line, measure, axis)
             if points:
-                titles = ["load (%)" if over_load else "", name.rpartition(": ")[2]]
-                meta = {"line": line.label, "view": {"figure": name}, "titles": titles}
+                titles = [axis.title if axis else "", name.rpartition(": ")[2]]
+                view = {"figure": name} | at(line, None)
+                meta = {"line": line.label, "view": view, "titles": titles}
                 traces.append({"name": line.label, "meta": meta} | _points(line, points))
     level = f"{100 * stats.LEVEL:g} % confidence intervals"
     note = f"Means over seeds, with {level}, which may leave the axis where seeds are few."
-    named = {"type": "category", "showticklabels": sum(len(line.label) for line in drawn) < 100}
-    xaxis = {"title": {"text": "load (%)"}} if over_load else named
+    labels = sum(len(line.label) for line in drawn)
+    xaxis: dict[str, Any] = {"type": "category", "showticklabels": labels < 100}
+    if axis is not None:
+        xaxis = {"title": {"text": axis.title}} | axis.ticks
     return Chart("comparison", "Comparison", note, traces, layout(xaxis, {"rangemode": "tozero"}))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The setting that lines are drawn over."""
+
+    title: str
+    scale: float
+    places: Places
+
+    @classmethod
+    def of(cls, drawn: Sequence[Line]) -> Self | None:
+        """That of the lines; `None` where its values are not compared."""
+        over = drawn[0].over
+        if over is None:
+            return None
+        found = Places.of([line.place(run) for line in drawn for run in line.runs])
+        if len(found.xs) < 2:
+            return None
+        if over.split(".")[-1] == "load" and not found.names:
+            return cls("load (%)", 100, found)
+        unit = f" ({found.unit})" if found.unit else ""
+        return cls(words(over) + unit, 1, found)
+
+    def at(self, place: Any) -> float | str:
+        """A value's place: a number, or a name."""
+        if self.places.names:
+            return comparing.text(place)
+        return self.scale * self.places.at(place)
+
+    @property
+    def ticks(self) -> dict[str, Any]:
+        """Names stand in the order of the runs."""
+        if not self.places.names:
+            return {}
+        return {"type": "category", "categoryarray": list(self.places.names)}
 
 
 def _fct(size_class: str, statistic: str) -> Measure:
@@ -53,13 +94,13 @@ MEASURES: dict[str, Measure] = (
 
 
 def _means(
-    line: Line, measure: Measure, over_load: bool
+    line: Line, measure: Measure, axis: Axis | None
 ) -> list[tuple[float | str, stats.Interval]]:
     found: dict[float | str, list[float]] = {}
     for run in line.runs:
         value = measure(run)
         if value is not None:
-            place = 100 * (load(run) or 0) if over_load else line.label
+            place = line.label if axis is None else axis.at(line.place(run))
             found.setdefault(place, []).append(value)
     places = sorted(found, key=lambda place: place if isinstance(place, float) else 0.0)
     return [(place, stats.mean(found[place])) for place in places]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from switchbed.html.chart import Chart, Trace, at, layout, load, look_of, rounded
+from switchbed.html.chart import Chart, Trace, at, layout, look_of, places, rounded
 from switchbed.plots import cdf
 from switchbed.plots.runs import Line
 
@@ -19,14 +19,14 @@ def chart(drawn: Sequence[Line]) -> Chart:
     for value in cdf.VALUES:
         title = "FCT (us)" if value == "fct" else value
         for line in drawn:
-            for place in dict.fromkeys(map(load, line.runs)):
-                frames = [cdf.flows(run, value) for run in line.runs if load(run) == place]
+            for place in places(line):
+                frames = [cdf.flows(run, value) for run in line.runs if line.place(run) == place]
                 flows = pl.concat(frames)
                 for name in ("all", "small", "medium", "large"):
                     some = flows if name == "all" else flows.filter(pl.col("size_class") == name)
                     if some.is_empty():
                         continue
-                    view = {"value": title, "flows": name} | at(place)
+                    view = {"value": title, "flows": name} | at(line, place)
                     xs, ys = _thinned(some["value"].sort().to_list())
                     traces.append(
                         {"name": line.label}

@@ -1,9 +1,9 @@
 """What receivers got over time: by line, and how classes shared it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from switchbed.html.chart import Chart, Trace, at, layout, load, look_of, rounded
+from switchbed.html.chart import Chart, Trace, at, layout, look_of, places, rounded
 from switchbed.plots import style
 from switchbed.plots.runs import Line
 
@@ -11,15 +11,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 TOGETHER = "all together"
-Measured = list[tuple[Line, float | None, "pl.DataFrame"]]
+Measured = list[tuple[Line, Any, "pl.DataFrame"]]
 
 
 def charts(drawn: Sequence[Line]) -> list[Chart]:
     """Both charts; shares where there are several classes."""
     measured: Measured = []
     for line in drawn:
-        for place in dict.fromkeys(map(load, line.runs)):
-            found = [run for run in line.runs if load(run) == place and not run.goodput.is_empty()]
+        for place in places(line):
+            found = [
+                run for run in line.runs if line.place(run) == place and not run.goodput.is_empty()
+            ]
             if found:
                 measured.append((line, place, found[0].goodput.with_columns(_share())))
     return [_over_time(measured), _shares(measured)]
@@ -44,7 +46,7 @@ def _over_time(measured: Measured) -> Chart:
         views = [(TOGETHER, total)] if len(each) > 1 else []
         views += [(f"class {one['class'][0]}", one) for one in each]
         for name, one in views:
-            meta = {"line": line.label, "view": {"of": name} | at(place)}
+            meta = {"line": line.label, "view": {"of": name} | at(line, place)}
             common = {"type": "scatter", "mode": "lines", "name": line.label, "meta": meta}
             look = look_of(line.look)["line"] | {"width": 1.5}
             xs = [rounded(t * 1e3) for t in one["time_s"]]
@@ -79,7 +81,7 @@ def _shares(measured: Measured) -> Chart:
             shares = [None if share is None else rounded(share) for share in one["share"]]
             traces.append(
                 {"type": "scatter", "mode": "lines", "name": f"class {number}"}
-                | {"meta": {"line": None, "view": {"line": line.label} | at(place)}}
+                | {"meta": {"line": None, "view": {"line": line.label} | at(line, place)}}
                 | {"x": [rounded(t * 1e3) for t in one["time_s"]], "y": shares}
                 | {"stackgroup": "all", "line": {"color": colour, "width": 0.5}}
                 | {"hovertemplate": "%{fullData.name}: %{y:.4g} % at %{x:.4g} ms<extra></extra>"}

@@ -5,7 +5,8 @@ from html import escape
 from typing import NamedTuple
 
 from switchbed import comparing, report
-from switchbed.plots.runs import Line, text
+from switchbed.comparing import text
+from switchbed.plots.runs import Line
 from switchbed.result import Result
 
 
@@ -46,14 +47,16 @@ def _cell(cell: Cell) -> str:
     return f'<td{kind} data-key="{escape(str(cell.key))}">{escape(cell.shown)}</td>'
 
 
-def differences(drawn: Sequence[Line]) -> str:
-    """Every scheme against the first, paired over seeds."""
-    lines = {comparing.label(run.outcome): line for line in drawn for run in line.runs}
-    found = comparing.ratios([run.outcome for line in drawn for run in line.runs])
+def differences(drawn: Sequence[Line], by: str | None, to: str | None) -> str:
+    """Every scheme, or value of the setting `by`, against the first or that called `to`, paired
+    over seeds."""
+    every = [(line, run.outcome) for line in drawn for run in line.runs]
+    lines = {(comparing.label(o, by), comparing.point(o, by)): line for line, o in every}
+    found = comparing.ratios([outcome for _, outcome in every], by, to)
     keys = [key for key, _ in found[0].point] if found else []
     rows = [
         (
-            lines[ratio.scheme].label,
+            lines[ratio.scheme, ratio.point].label,
             [
                 Cell.of(ratio.scheme),
                 *(Cell.of(value) for _, value in ratio.point),
@@ -64,7 +67,7 @@ def differences(drawn: Sequence[Line]) -> str:
         for ratio in found
     ]
     against = f"FCT against {found[0].to}" if found else ""
-    return table("differences", ["scheme", *keys, "of flows", against], rows)
+    return table("differences", [by or "scheme", *keys, "of flows", against], rows)
 
 
 def runs(drawn: Sequence[Line]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from switchbed import comparing
-from switchbed.html.chart import Chart, Trace, at, layout, load, rounded
+from switchbed.html.chart import Chart, Trace, at, layout, places, rounded
 from switchbed.html.comparison import MEASURES
 from switchbed.plots import heatmap, utilisation
 from switchbed.plots.runs import Line
@@ -44,29 +44,31 @@ def sweep(results: Sequence[Result]) -> Chart:
 
 
 def fabric(drawn: Sequence[Line]) -> Chart:
-    """How busy each switch port was, a row a switch."""
+    """How busy each switch port was, a row a switch, of one kind of switch at a time."""
     traces: list[Trace] = []
     for line in drawn:
-        for place in dict.fromkeys(map(load, line.runs)):
-            grid = utilisation.grid([run for run in line.runs if load(run) == place])
-            ports = max(map(len, grid.values()), default=0)
-            if not ports:
-                continue
-            rows = [[*map(rounded, row), *[None] * (ports - len(row))] for row in grid.values()]
-            used = [value for row in grid.values() for value in row]
-            traces.append(
-                {
-                    "type": "heatmap",
-                    "meta": {"line": None, "view": {"line": line.label} | at(place)},
-                }
-                | {"x": list(range(ports)), "y": list(grid), "z": rows, "zmin": 0, "zmax": 100}
-                | _look("%{z:.0f}" if ports <= 12 else "")
-                | {"hovertemplate": "%{y}:%{x}: %{z:.4g} %<extra></extra>"}
-                | {"name": f"mean {sum(used) / len(used):.1f} %, busiest {max(used):.1f} %"}
-            )
+        for place in places(line):
+            chosen = [run for run in line.runs if line.place(run) == place]
+            for grid in utilisation.grids(chosen):
+                across = len(grid.ports)
+                rows = [
+                    [*map(rounded, row), *[None] * (across - len(row))]
+                    for row in grid.used.values()
+                ]
+                used = [value for row in grid.used.values() for value in row]
+                view = {"line": line.label} | at(line, place) | {"switches": grid.kind}
+                traces.append(
+                    {"type": "heatmap", "meta": {"line": None, "view": view}}
+                    | {"x": list(grid.ports), "y": list(grid.used), "z": rows}
+                    | {"zmin": 0, "zmax": 100}
+                    | _look("%{z:.0f}" if across <= 12 else "")
+                    | {"hovertemplate": "%{y} to %{x}: %{z:.4g} %<extra></extra>"}
+                    | {"name": f"mean {sum(used) / len(used):.1f} %, busiest {max(used):.1f} %"}
+                )
     note = "Percent of the whole run that each switch port sent, its seeds averaged."
     yaxis = {"type": "category", "autorange": "reversed", "title": {"text": "switch"}}
-    made = layout({"title": {"text": "port"}}, yaxis)
+    xaxis = {"type": "category", "title": {"text": "port, by what is at its other end"}}
+    made = layout(xaxis, yaxis)
     return Chart("utilisation", "The fabric's utilisation", note, traces, made)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from switchbed import comparing, files, report, stats, toml
 from switchbed._native import Mistake
 from switchbed.html import comparison, distribution, goodput, listing, maps, queues
-from switchbed.html.chart import Chart, load
+from switchbed.html.chart import Chart, order, words
 from switchbed.plots import runs
 from switchbed.plots.runs import Line
 from switchbed.result import Result
@@ -33,19 +34,47 @@ def check(path: Path) -> None:
         raise Mistake(f"--out {path}: cannot be written: there is no directory {path.parent}")
 
 
+@dataclass(frozen=True)
+class Asked:
+    """How the runs are to be shown: each a key that was swept, or `scheme`."""
+
+    x: str | None = None
+    """On the axis; else the load."""
+    colour: str | None = None
+    panel: str | None = None
+    """Chosen above each chart."""
+    against: str | None = None
+    """`KEY=VALUE`: what others are compared with; else the first scheme, or where one ran alone the
+    first value of the first setting."""
+
+
 def write(
-    results: Sequence[Result], path: Path, title: str = "", failed: Sequence[str] = ()
+    results: Sequence[Result],
+    path: Path,
+    title: str = "",
+    failed: Sequence[str] = (),
+    asked: Asked = Asked(),
 ) -> None:
     """Writes the report, whole or not at all. `failed` are runs that have no results, and why."""
     check(path)
-    text = page(results, title, failed)
+    text = page(results, title, failed, asked)
     with files.whole(path, "--out") as draft:
         draft.write_text(text, encoding="utf-8")
 
 
-def page(results: Sequence[Result], title: str = "", failed: Sequence[str] = ()) -> str:
+def page(
+    results: Sequence[Result],
+    title: str = "",
+    failed: Sequence[str] = (),
+    asked: Asked = Asked(),
+) -> str:
     """The file's text."""
-    drawn = runs.lines(results, over_load=True)
+    runs.check(results, x=asked.x, colour=asked.colour, panel=asked.panel)
+    over = asked.x or runs.load_key(results)
+    if over in (asked.colour, asked.panel):
+        over = None
+    drawn = runs.lines(results, over=over, colour=asked.colour, panel=asked.panel)
+    base = _base(results, asked.against)
     made = charts(results, drawn)
     named = title or str(results[0].scenario.get("title") or results[0].label)
     data = [{"name": c.name, "traces": c.traces, "layout": c.layout} for c in made]
@@ -53,11 +82,11 @@ def page(results: Sequence[Result], title: str = "", failed: Sequence[str] = ())
     sections = [
         f"<h1>{escape(named)}</h1>",
         _ran(results, drawn),
-        _headline(results),
+        _headline(results, base),
         _warnings(results, failed),
         _toggles(drawn),
         *map(_chart, made),
-        _tables(results, drawn),
+        _tables(results, drawn, base),
         _repeat(drawn),
     ]
     return (
@@ -87,6 +116,21 @@ def charts(results: Sequence[Result], drawn: Sequence[Line]) -> list[Chart]:
     return [chart for chart in made if chart.traces]
 
 
+def _base(results: Sequence[Result], against: str | None) -> tuple[str | None, str | None]:
+    """The setting that is compared, `None` for the scheme, and the value that others are compared
+    with, `None` for the first."""
+    schemes = any(comparing.is_scheme(key) for run in results for key in run.settings)
+    if against is None:
+        return None if schemes else next(iter(runs.swept(results)), None), None
+    key, _, value = against.partition("=")
+    runs.check(results, against=key)
+    values = dict.fromkeys(comparing.text(runs.setting(run, key)) for run in results)
+    if value not in values:
+        has = ", ".join(values)
+        raise Mistake(f"--against {against}: no run has it; {key} is {has}")
+    return None if key == runs.SCHEME else key, value
+
+
 def _json(value: Any) -> str:
     """JSON that no text in it can end as a script."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
@@ -100,12 +144,13 @@ def _section(name: str, heading: str, body: str) -> str:
 def _ran(results: Sequence[Result], drawn: Sequence[Line]) -> str:
     """What was run, in a few words each."""
     scenario = results[0].scenario
-    loads = sorted({at for run in results if (at := load(run)) is not None})
+    over = drawn[0].over
+    at = {comparing.text(p): p for line in drawn for run in line.runs for p in [line.place(run)]}
     seeds = sorted({run.seed for run in results})
     facts = {
         "runs": f"{len(results):,}",
-        "lines": _few([line.label for line in drawn]),
-        "loads": ", ".join(f"{at:g}" for at in loads),
+        "lines": _few(list(dict.fromkeys(line.label for line in drawn))),
+        f"{words(over or '')}s": _few(sorted(at, key=lambda p: order(at[p]))) if over else "",
         "seeds": _few(list(map(str, seeds))),
         "topology": _section_of(scenario["topology"]),
         "transport": str(scenario["transport"]["kind"]),
@@ -126,7 +171,7 @@ def _section_of(values: dict[str, Any]) -> str:
     return ", ".join([str(values["kind"]), *named])
 
 
-def _headline(results: Sequence[Result]) -> str:
+def _headline(results: Sequence[Result], base: tuple[str | None, str | None]) -> str:
     """One run's figures, or how far each scheme is from the first."""
     if len(results) == 1:
         summary = results[0].summary()
@@ -140,14 +185,15 @@ def _headline(results: Sequence[Result]) -> str:
             else []
         )
         return _section("headline", "In short", _list([*first, *report.headline(summary)]))
-    found = comparing.ratios([run.outcome for run in results])
+    found = comparing.ratios([run.outcome for run in results], *base)
     groups: dict[tuple[str, tuple[str, str]], list[comparing.Ratio]] = {}
     for ratio in found:
         statistic = (ratio.size_class, ratio.statistic)
         if statistic in STATISTICS:
             groups.setdefault((ratio.scheme, statistic), []).append(ratio)
+    what = f"{words(base[0])} " if base[0] else ""
     lines = [
-        f"{scheme} against {group[0].to}, FCT of {report.heading(statistic)}: {_range(group)}"
+        f"{what}{scheme} against {group[0].to}, FCT of {report.heading(statistic)}: {_range(group)}"
         for (scheme, statistic), group in groups.items()
     ]
     return _section("headline", "In short", _list(lines))
@@ -185,10 +231,11 @@ MOST_SHOWN = 8
 
 def _toggles(drawn: Sequence[Line]) -> str:
     """A switch a line, which is the legend of every chart as well."""
+    once = list({line.label: line for line in drawn}.values())
     every = ""
-    if len(drawn) > MOST_SHOWN:
+    if len(once) > MOST_SHOWN:
         every = (
-            f'<span class="note">the first {MOST_SHOWN} of {len(drawn)}, until you choose</span> '
+            f'<span class="note">the first {MOST_SHOWN} of {len(once)}, until you choose</span> '
             '<button data-all="1">all</button> <button data-all="">none</button><br>\n'
         )
     switches = "".join(
@@ -197,7 +244,7 @@ def _toggles(drawn: Sequence[Line]) -> str:
         f'<svg width="30" height="10" aria-hidden="true"><line x1="0" y1="5" x2="30" y2="5" '
         f'stroke="{line.look.colour}" stroke-width="3" '
         f'stroke-dasharray="{SWATCHES[line.look.dashes]}"/></svg>{escape(line.label)}</label>\n'
-        for i, line in enumerate(drawn)
+        for i, line in enumerate(once)
     )
     return f'<fieldset id="lines"><legend>Shown</legend>\n{every}{switches}</fieldset>'
 
@@ -228,9 +275,11 @@ def _chart(chart: Chart) -> str:
     )
 
 
-def _tables(results: Sequence[Result], drawn: Sequence[Line]) -> str:
+def _tables(
+    results: Sequence[Result], drawn: Sequence[Line], base: tuple[str | None, str | None]
+) -> str:
     tables = [
-        _section("about-differences", "Differences", listing.differences(drawn)),
+        _section("about-differences", "Differences", listing.differences(drawn, *base)),
         _section("about-runs", "Runs", listing.runs(drawn)),
     ]
     if len(results) == 1:
@@ -243,8 +292,10 @@ def _repeat(drawn: Sequence[Line]) -> str:
     found: dict[str, tuple[str, list[int]]] = {}
     for line in drawn:
         for run in line.runs:
-            at = load(run)
-            label = line.label if at is None else f"{line.label}, load {at:g}"
+            told = [runs.named(*line.panel)] if line.panel else []
+            if line.over and line.place(run) is not None:
+                told.append(runs.named(line.over, line.place(run)))
+            label = ", ".join([line.label, *told])
             found.setdefault(label, (repeatable(run), []))[1].append(run.seed)
     parts = "".join(
         f"<details><summary>{escape(label)}</summary>\n"

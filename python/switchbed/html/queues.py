@@ -4,7 +4,7 @@ slider chooses."""
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from switchbed.html.chart import Chart, Trace, at, layout, load, look_of, rounded
+from switchbed.html.chart import Chart, Trace, at, layout, look_of, order, rounded
 from switchbed.plots import queue
 from switchbed.plots.runs import Line
 
@@ -17,17 +17,18 @@ MOST_INSTANTS = 300
 """Places of the time slider."""
 TOGETHER = "all together"
 
-Sampled = list[tuple[Line, float | None, "pl.DataFrame"]]
+Sampled = list[tuple[Line, Any, "pl.DataFrame"]]
 
 
 def charts(drawn: Sequence[Line]) -> list[Chart]:
     """Both charts, of the port whose queues are longest on average at each load."""
-    runs = [run for line in drawn for run in line.runs if not run.series.is_empty()]
-    ports = {place: queue.busiest(run) for run in reversed(runs) for place in [load(run)]}
+    runs = [(line, run) for line in drawn for run in line.runs if not run.series.is_empty()]
+    ports = {line.place(run): queue.busiest(run) for line, run in reversed(runs)}
     sampled: Sampled = []
     for line in drawn:
-        for place, port in sorted(ports.items(), key=lambda item: item[0] or 0):
-            found = [run for run in line.runs if load(run) == place and not run.series.is_empty()]
+        for place, port in sorted(ports.items(), key=lambda item: order(item[0])):
+            at_place = (run for run in line.runs if line.place(run) == place)
+            found = [run for run in at_place if not run.series.is_empty()]
             if found and port in found[0].series["port"]:
                 sampled.append((line, place, queue.series(found[0], port, None)))
     named = " and ".join(dict.fromkeys(ports.values()))
@@ -59,7 +60,7 @@ def _over_time(sampled: Sampled, port: str) -> Chart:
             views.append((TOGETHER, total, queue.threshold_is_of(line) == "port"))
         marks = _marks(total, line, lines.index(line.label) / len(lines), each)
         for name, frame, has_threshold in views:
-            meta = {"line": line.label, "view": {"queue": name} | at(place)}
+            meta = {"line": line.label, "view": {"queue": name} | at(line, place)}
             traces.append({"name": line.label, "meta": meta} | _length(frame, line, each))
             threshold = _threshold(frame, line) if has_threshold else {}
             traces += [{"name": line.label, "meta": meta} | t for t in (threshold, marks) if t]
@@ -146,7 +147,7 @@ def _instant(sampled: Sampled, port: str) -> Chart:
         each = samples.partition_by("queue", maintain_order=True)
         step = -(-len(each[0]) // MOST_INSTANTS)
         some = [frame.gather_every(step) for frame in each]
-        view = {"line": line.label, "view": at(place), "times_ms": _ms(some[0]["time_s"])}
+        view = {"line": line.label, "view": at(line, place), "times_ms": _ms(some[0]["time_s"])}
         bar: Trace = {
             "type": "bar",
             "name": line.label,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from switchbed._native import Mistake
-from switchbed.plots import style
+from switchbed.plots import runs, style
 from switchbed.plots.runs import Line
 from switchbed.result import Result
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Value = Literal["fct", "slowdown"]
+MOST = 16
+"""Panels in one figure."""
 VALUES: tuple[Value, ...] = get_args(Value)
 
 
@@ -28,16 +30,22 @@ def figure(
     if together.is_empty():
         raise Mistake("no flow has finished: there is no distribution to draw")
     present = set(together["size_class"].unique())
-    panels = ["all", *(name for name in ("small", "medium", "large") if name in present)]
+    classes = ["all", *(name for name in ("small", "medium", "large") if name in present)]
+    panels = [(p, c) for p in dict.fromkeys(line.panel for line in drawn) for c in classes]
+    if len(panels) > MOST:
+        raise Mistake(f"{len(panels)} panels are too many: at most {MOST}; choose by --only")
     across = 1 if len(panels) == 1 else style.across(2)
     down = -(-len(panels) // across)
     made = style.figure(4.5 * across, 3.2 * down + 0.5, title)
     grid = made.subplots(down, across, sharey=True, squeeze=False)
-    for axes, panel in zip(grid.flat, panels, strict=False):
-        for i, (line, frame) in enumerate(frames):
-            chosen = frame if panel == "all" else frame.filter(pl.col("size_class") == panel)
-            _curve(axes, chosen["value"].sort(), line, i / len(frames), complement=complement)
-        axes.set_title(f"{panel} flows", fontsize="medium")
+    for axes, (panel, name) in zip(grid.flat, panels, strict=False):
+        inside = [(line, frame) for line, frame in frames if line.panel == panel]
+        for i, (line, frame) in enumerate(inside):
+            chosen = frame if name == "all" else frame.filter(pl.col("size_class") == name)
+            phase = i / len(inside)
+            _curve(axes, chosen["value"].sort(), line, phase, complement=complement)
+        where = f"{runs.named(*panel)}, " if panel else ""
+        axes.set_title(style.plain(f"{where}{name} flows"), fontsize="medium")
         axes.set_xlabel("FCT (us)" if value == "fct" else "slowdown")
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")

@@ -62,6 +62,13 @@ def over(command: "Callable[..., Any]") -> "Callable[..., Any]":
     return command
 
 
+def apart(command: "Callable[..., Any]") -> "Callable[..., Any]":
+    """Gives a command those of `AXES` that are no axis: its own is time, or what it measures."""
+    for option in reversed(AXES[1:]):
+        command = option(command)
+    return command
+
+
 def seconds(option: str, text: str | None) -> float | None:
     """A time of the command line."""
     from switchbed import quantity
@@ -127,6 +134,7 @@ def kind(draw: "Callable[..., Figure]") -> None:
 
 
 @kind
+@over
 @click.option(
     "--value",
     type=click.Choice(["relative", "slowdown", "us"]),
@@ -134,12 +142,13 @@ def kind(draw: "Callable[..., Figure]") -> None:
     show_default=True,
     help="FCT divided by the first scheme's, over the empty network's, or as it is.",
 )
-def fct(plots: "Plots", title: str, value: Any) -> "Figure":
-    """FCT against load by size class."""
-    return plots.fct(value=value, title=title)
+def fct(plots: "Plots", title: str, value: Any, **keys: Any) -> "Figure":
+    """FCT against load, or any setting, by size class."""
+    return plots.fct(value=value, **keys, title=title)
 
 
 @kind
+@apart
 @click.option(
     "--value",
     type=click.Choice(["fct", "slowdown"]),
@@ -148,9 +157,9 @@ def fct(plots: "Plots", title: str, value: Any) -> "Figure":
     help="What is distributed.",
 )
 @click.option("--ccdf", is_flag=True, help="The share of flows that took longer.")
-def cdf(plots: "Plots", title: str, value: Any, ccdf: bool) -> "Figure":
+def cdf(plots: "Plots", title: str, value: Any, ccdf: bool, **keys: Any) -> "Figure":
     """Distribution of FCT or slowdown by size class."""
-    return plots.cdf(value=value, complement=ccdf, title=title)
+    return plots.cdf(value=value, complement=ccdf, **keys, title=title)
 
 
 @kind
@@ -170,11 +179,15 @@ def curve(
 
 
 @kind
+@apart
 @click.option("--port", help="Which, such as switch:8. Default: the longest queues'.")
 @click.option("--window", metavar="FROM,TO", help="Only this time, in ms, such as 40,44.")
-def queue(plots: "Plots", title: str, port: str | None, window: str | None) -> "Figure":
-    """Queue lengths over time, with thresholds and marks."""
-    return plots.queue(port=port, window=_window(window), title=title)
+def queue(
+    plots: "Plots", title: str, port: str | None, window: str | None, **keys: Any
+) -> "Figure":
+    """Queue lengths over time, with thresholds and marks; with --colour or --panel the port's
+    queues together, a line a setting."""
+    return plots.queue(port=port, window=_window(window), **keys, title=title)
 
 
 @kind

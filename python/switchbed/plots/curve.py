@@ -9,14 +9,15 @@ from switchbed import comparing, stats
 from switchbed._native import Mistake
 from switchbed.measured import Metric, Window
 from switchbed.plots import runs, style
-from switchbed.plots.fct import bars, reach
+from switchbed.plots.fct import PANELS, aside, bars, reach, told
+from switchbed.plots.places import Places, number
+from switchbed.plots.runs import SCHEME, named, swept
 from switchbed.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SCHEME = "scheme"
 MOST = 16
 """Panels in one figure."""
 
@@ -65,13 +66,12 @@ def figure(results: Sequence[Result], asked: Asked, title: str) -> "Figure":
     down = -(-len(panels) // across)
     made = style.figure(4.5 * across if across > 1 else 6, 3.1 * down + 0.6, title)
     grid = list(made.subplots(down, across, squeeze=False).flat)
-    named = list(dict.fromkeys((curve.label, curve.scheme) for curve in found))
-    looks = _looks(named)
-    places = _places(found)
+    looks = _looks(list(dict.fromkeys((curve.label, curve.scheme) for curve in found)))
+    places = Places.of([p.x for curve in found for p in curve.points])
     for axes, (panel, metric) in zip(grid, panels, strict=False):
         drawn = [curve for curve in found if (curve.panel, curve.metric) == (panel, metric)]
-        for number, curve in enumerate(drawn):
-            _line(axes, curve, looks[curve.label], places, number, len(drawn))
+        for i, curve in enumerate(drawn):
+            _line(axes, curve, looks[curve.label], places, i, len(drawn))
         reach(axes, [point.value.estimate for curve in drawn for point in curve.points])
         heading = ", ".join(filter(None, (panel, metric.detail)))
         axes.set_title(style.plain(heading), fontsize="medium")
@@ -83,6 +83,20 @@ def figure(results: Sequence[Result], asked: Asked, title: str) -> "Figure":
         axes.set_visible(False)
     style.legend_below(made)
     return made
+
+
+def of_fct(
+    results: Sequence[Result], value: str, x: str | None, colour: str | None, panel: str | None
+) -> Asked:
+    """The panels of `fct` over any settings; what is `relative` is to the first value in colour."""
+    axis, lines, _ = keys(results, Asked((), x, colour, panel))
+    of = "slowdown" if value == "slowdown" else "fct"
+    names = (f"{of}.{c}.{s if of == 'fct' else s.removesuffix('_us')}" for c, s in PANELS)
+    against = None
+    if value == "relative":
+        by = lines or axis
+        against = f"{by}={comparing.text(runs.setting(results[0], by))}"
+    return Asked(tuple(names), x, colour, panel, against)
 
 
 def label(metric: Metric, against: str | None) -> str:
@@ -103,10 +117,7 @@ def keys(results: Sequence[Result], asked: Asked) -> tuple[str, str | None, str 
     first number on the axis and the scheme in colour."""
     varied = swept(results)
     known = [key for key in varied if key != SCHEME]
-    for option, key in (("--x", asked.x), ("--colour", asked.colour), ("--panel", asked.panel)):
-        if key is not None and key not in varied:
-            has = ", ".join(varied) or "none"
-            raise Mistake(f"{option} {key}: was not swept in these runs; there is {has}")
+    runs.check(results, x=asked.x, colour=asked.colour, panel=asked.panel)
     free = [key for key in known if key not in (asked.x, asked.colour, asked.panel)]
     x = asked.x or next((key for key in free if _numbers(results, key)), next(iter(free), None))
     if x is None:
@@ -119,22 +130,9 @@ def keys(results: Sequence[Result], asked: Asked) -> tuple[str, str | None, str 
     return x, colour, asked.panel
 
 
-def swept(results: Sequence[Result]) -> list[str]:
-    """The settings that differ, but for seeds; the scheme's is `scheme`."""
-    found: dict[str, set[str]] = {}
-    for run in results:
-        for key, value in settings(run).items():
-            found.setdefault(key, set()).add(json.dumps(value, sort_keys=True))
-    return [key for key, values in found.items() if len(values) > 1]
-
-
 def settings(run: Result) -> dict[str, Any]:
     """What tells a run from others, but for the seed."""
-    found: dict[str, Any] = {SCHEME: run.label}
-    for key, value in run.settings.items():
-        if not comparing.is_seed(key) and not comparing.is_scheme(key):
-            found[key] = value
-    return found
+    return {SCHEME: run.label} | runs.others(run)
 
 
 def curves(results: Sequence[Result], asked: Asked) -> list[Curve]:
@@ -148,8 +146,8 @@ def curves(results: Sequence[Result], asked: Asked) -> list[Curve]:
     for run in results:
         has = settings(run)
         rest = [key for key in varied if key not in (x, panel) and key != colour]
-        told = [_named(key, has.get(key)) for key in ((colour, *rest) if colour else rest) if key]
-        where = _named(panel, has.get(panel)) if panel else ""
+        told = [named(key, has.get(key)) for key in ((colour, *rest) if colour else rest) if key]
+        where = named(panel, has.get(panel)) if panel else ""
         line = groups.setdefault((where, ", ".join(told) or alone), {})
         value = has.get(x)
         line.setdefault(json.dumps(value, sort_keys=True), (value, []))[1].append(run)
@@ -235,98 +233,27 @@ def _base(results: Sequence[Result], asked: Asked, varied: Sequence[str]) -> _Ba
         raise Mistake(
             f"--against {asked.against}: {key} was not swept in these runs; there is {has}"
         )
-    fits = [run for run in results if runs.text(settings(run).get(key)) == wanted]
+    fits = [run for run in results if comparing.text(settings(run).get(key)) == wanted]
     if not fits:
-        has = ", ".join(dict.fromkeys(runs.text(settings(run).get(key)) for run in results))
+        has = ", ".join(dict.fromkeys(comparing.text(settings(run).get(key)) for run in results))
         raise Mistake(f"--against {asked.against}: no run has it; {key} is {has}")
     return _Base(key, {_Base.place(run, key): run for run in fits})
-
-
-def _named(key: str | None, value: Any) -> str:
-    if key is None:
-        return ""
-    return str(value) if key == SCHEME else runs.name(key, value)
-
-
-def number(value: Any) -> float | None:
-    """A setting as a place on an axis: a number, or a quantity with its unit."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return float(value)
-    return quantity_of(value)[0] if isinstance(value, str) else None
-
-
-def quantity_of(text: str) -> tuple[float | None, str]:
-    """A quantity and the unit that all of its kind are shown in."""
-    from switchbed import quantity
-
-    for read, scale, unit in (
-        (quantity.time, 1e6, "µs"),
-        (quantity.rate, 1e-9, "Gbps"),
-        (quantity.size, 1e-3, "KB"),
-    ):
-        try:
-            return read(text) * scale, unit
-        except ValueError:
-            continue
-    packets = text.removesuffix("pkt")
-    if packets != text:
-        try:
-            return float(packets), "packets"
-        except ValueError:
-            pass
-    return None, ""
 
 
 def _numbers(results: Sequence[Result], key: str) -> bool:
     return all(number(settings(run).get(key)) is not None for run in results)
 
 
-@dataclass(frozen=True)
-class _Places:
-    """Where values stand on the x axis."""
-
-    names: tuple[str, ...]
-    """Of values that are no numbers, in their order; empty: they are."""
-    xs: tuple[float, ...]
-    unit: str
-
-    def of(self, value: Any) -> float:
-        """One value's."""
-        found = number(value)
-        if self.names or found is None:
-            return float(self.names.index(runs.text(value)))
-        return found
-
-
-def _places(found: Sequence[Curve]) -> _Places:
-    values = list({json.dumps(p.x): p.x for curve in found for p in curve.points}.values())
-    numbers = [number(value) for value in values]
-    units = {quantity_of(value)[1] if isinstance(value, str) else "" for value in values}
-    known = sorted(n for n in numbers if n is not None)
-    if len(known) < len(values) or len(units) > 1:
-        names = tuple(map(runs.text, values))
-        return _Places(names, tuple(map(float, range(len(names)))), "")
-    return _Places((), tuple(known), units.pop())
-
-
 def _line(
-    axes: "Axes", curve: Curve, look: style.Style, places: _Places, number: int, of: int
+    axes: "Axes", curve: Curve, look: style.Style, places: Places, number: int, of: int
 ) -> None:
-    from matplotlib.transforms import ScaledTranslation
-
     points = sorted(
-        ((places.of(point.x), point.value) for point in curve.points), key=lambda each: each[0]
+        ((places.at(point.x), point.value) for point in curve.points), key=lambda each: each[0]
     )
-    # A little beside each other, so that bars do not hide each other.
-    canvas = axes.get_figure(root=True)
-    assert canvas is not None
-    aside = ScaledTranslation((number - (of - 1) / 2) / 36, 0, canvas.dpi_scale_trans)
     axes.errorbar(
         [x for x, _ in points],
         [value.estimate for _, value in points],
-        transform=axes.transData + aside,
+        transform=aside(axes, number, of),
         yerr=bars([value for _, value in points]),
         color=look.colour,
         marker=look.marker,
@@ -335,13 +262,10 @@ def _line(
         capsize=3,
         label=curve.label,
     )
-    # What is drawn aside tells the axes nothing of its place.
-    ends = [end for _, v in points for end in (v.low, v.estimate, v.high) if end is not None]
-    axes.update_datalim([(x, end) for x, _ in points for end in ends])
-    axes.autoscale_view()
+    told(axes, [(x, e) for x, v in points for e in (v.low, v.estimate, v.high) if e is not None])
 
 
-def _ticks(axes: "Axes", places: _Places) -> None:
+def _ticks(axes: "Axes", places: Places) -> None:
     if places.names:
         axes.set_xticks(range(len(places.names)), list(map(style.plain, places.names)))
         axes.margins(x=0.1)
@@ -352,10 +276,10 @@ def _ticks(axes: "Axes", places: _Places) -> None:
         axes.set_xticks(list(places.xs), [f"{x:g}" for x in places.xs])
 
 
-def _looks(named: Sequence[tuple[str, str]]) -> dict[str, style.Style]:
+def _looks(drawn: Sequence[tuple[str, str]]) -> dict[str, style.Style]:
     """Lines that are schemes have their looks; others are told apart in colour."""
-    labels = list(dict.fromkeys(label for label, _ in named))
-    schemes = {scheme for _, scheme in named}
-    if (len(labels) == len(named) and len(schemes) > 1) or len(labels) > len(style.PLAIN):
-        return style.of(named)
-    return dict(zip(labels, style.PLAIN, strict=False))
+    labels = {label for label, _ in drawn}
+    schemes = {scheme for _, scheme in drawn}
+    if len(labels) == len(drawn) and len(schemes) > 1:
+        return style.of(drawn)
+    return style.plain_looks(drawn)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from switchbed import comparing, stats
 from switchbed._native import Mistake
@@ -38,8 +38,9 @@ def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
         seen: list[float] = []
         for i, line in enumerate(drawn):
             points = _points(line, value, *statistic)
-            xs = _beside([x for x, _ in points], i, len(drawn))
-            _line(axes, xs, [y for _, y in points], line.look, line.label)
+            xs = [x for x, _ in points]
+            place = (i, len(drawn))
+            _line(axes, xs, [y for _, y in points], line.look, line.label, place)
             loads += [x for x, _ in points]
             seen += [y.estimate for _, y in points]
         axes.set_ylabel(name)
@@ -104,8 +105,8 @@ def _panel(
     schemes = list(dict.fromkeys(ratio.scheme for ratio in ratios))
     for i, scheme in enumerate(schemes):
         line = sorted((r for r in ratios if r.scheme == scheme), key=_load)
-        xs = _beside([_load(ratio) for ratio in line], i, len(schemes))
-        _line(axes, xs, [r.change.ratio for r in line], looks[scheme], scheme)
+        xs = [_load(ratio) for ratio in line]
+        _line(axes, xs, [r.change.ratio for r in line], looks[scheme], scheme, (i, len(schemes)))
     _finish(axes, loads)
     if ratios:
         reach(axes, [r.ratio for r in ratios] + [1.0])
@@ -121,8 +122,14 @@ def reach(axes: "Axes", estimates: Sequence[float]) -> None:
 
 
 def _line(
-    axes: "Axes", xs: Sequence[float], ys: Sequence[stats.Interval], look: Style, label: str
+    axes: "Axes",
+    xs: Sequence[float],
+    ys: Sequence[stats.Interval],
+    look: Style,
+    label: str,
+    place: tuple[int, int] = (0, 1),
 ) -> None:
+    """`place`: its number, of so many."""
     if not xs:
         return
     axes.errorbar(
@@ -135,12 +142,27 @@ def _line(
         markersize=5,
         capsize=3,
         label=label,
+        transform=aside(axes, *place),
     )
+    ends = [(x, end) for x, y in zip(xs, ys, strict=True) for end in (y.low, y.estimate, y.high)]
+    told(axes, [(x, end) for x, end in ends if end is not None])
 
 
-def _beside(xs: Sequence[float], number: int, of: int) -> list[float]:
-    """A little to the left or right, so that bars do not hide each other."""
-    return [x + 0.7 * (number - (of - 1) / 2) for x in xs]
+def aside(axes: "Axes", number: int, of: int) -> Any:
+    """A little to the left or right, so that bars do not hide each other; the data stay what they
+    are."""
+    from matplotlib.transforms import ScaledTranslation
+
+    canvas = axes.get_figure(root=True)
+    assert canvas is not None
+    shift = ScaledTranslation((number - (of - 1) / 2) / 36, 0, canvas.dpi_scale_trans)
+    return axes.transData + shift
+
+
+def told(axes: "Axes", points: Sequence[tuple[float, float]]) -> None:
+    """What is drawn aside tells the axes nothing of its place."""
+    axes.update_datalim(points)
+    axes.autoscale_view()
 
 
 def _finish(axes: "Axes", loads: Iterable[float]) -> None:

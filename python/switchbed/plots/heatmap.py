@@ -98,14 +98,14 @@ def cells(
     for run in runs_of:
         value = measure(run)
         if value is not None:
-            place = runs.text(run.settings[x]), runs.text(run.settings[y])
+            place = comparing.text(run.settings[x]), comparing.text(run.settings[y])
             found.setdefault(place, []).append(value)
     return {place: sum(seeds) / len(seeds) for place, seeds in found.items()}
 
 
 def values(results: Sequence[Result], key: str) -> list[str]:
     """The setting's values in the order of the sweep."""
-    return list(dict.fromkeys(runs.text(run.settings[key]) for run in results))
+    return list(dict.fromkeys(comparing.text(run.settings[key]) for run in results))
 
 
 def _digits(value: float) -> str:

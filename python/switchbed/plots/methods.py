@@ -8,6 +8,7 @@ from switchbed._native import Mistake
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from switchbed.plots.runs import Line
     from switchbed.result import Result
 
 
@@ -20,13 +21,22 @@ class Plots:
         self._runs = runs
 
     def fct(
-        self, *, value: Literal["relative", "slowdown", "us"] = "relative", title: str = ""
+        self,
+        *,
+        value: Literal["relative", "slowdown", "us"] = "relative",
+        x: str | None = None,
+        colour: str | None = None,
+        panel: str | None = None,
+        title: str = "",
     ) -> "Figure":
-        """FCT against load by size class: divided by the first scheme's, over the empty network's,
-        or as it is."""
-        from switchbed.plots import fct, runs
+        """FCT against load, or the setting `x`, by size class: divided by the first scheme's (or of
+        `colour` the first), over the empty network's, or as it is."""
+        from switchbed.plots import curve, fct, runs
 
-        return fct.figure(runs.lines(self._read(), over_load=True), value, title)
+        found = self._read()
+        if x is None and colour is None and panel is None:
+            return fct.figure(runs.lines(found, over=runs.load_key(found)), value, title)
+        return curve.figure(found, curve.of_fct(found, value, x, colour, panel), title)
 
     def curve(
         self,
@@ -54,32 +64,41 @@ class Plots:
         *,
         value: Literal["fct", "slowdown"] = "fct",
         complement: bool = False,
+        colour: str | None = None,
+        panel: str | None = None,
         title: str = "",
     ) -> "Figure":
         """Distribution of FCT or slowdown by size class, or its complement: the share of flows that
-        took longer."""
-        from switchbed.plots import cdf, runs
+        took longer. `colour` and `panel` are keys that were swept, or `scheme`."""
+        from switchbed.plots import cdf
 
-        return cdf.figure(runs.lines(self._read()), value, title, complement=complement)
+        drawn = self._lines(colour, panel)
+        return cdf.figure(drawn, value, title, complement=complement)
 
     def queue(
         self,
         *,
         port: str | None = None,
         window: tuple[float, float] | None = None,
+        colour: str | None = None,
+        panel: str | None = None,
         title: str = "",
     ) -> "Figure":
         """Queue lengths over time, with thresholds and marks: of this `port`, such as `switch:8`,
-        or the one with the longest queues, within this `window` in ms."""
-        from switchbed.plots import queue, runs
+        or the one with the longest queues, within this `window` in ms. With `colour` or `panel`,
+        keys that were swept, the port's queues together, a line a setting."""
+        from switchbed.plots import queue
 
-        return queue.figure(runs.lines(self._read()), port, window, title)
+        drawn = self._lines(colour, panel)
+        if colour is None and panel is None:
+            return queue.figure(drawn, port, window, title)
+        return queue.together(drawn, port, window, title)
 
     def shares(self, *, title: str = "") -> "Figure":
         """Each class's share of the throughput over time."""
-        from switchbed.plots import runs, shares
+        from switchbed.plots import shares
 
-        return shares.figure(runs.lines(self._read()), title)
+        return shares.figure(self._lines(), title)
 
     def heatmap(
         self,
@@ -96,9 +115,16 @@ class Plots:
 
     def utilisation(self, *, title: str = "") -> "Figure":
         """How busy each switch port is."""
-        from switchbed.plots import runs, utilisation
+        from switchbed.plots import utilisation
 
-        return utilisation.figure(runs.lines(self._read()), title)
+        return utilisation.figure(self._lines(), title)
+
+    def _lines(self, colour: str | None = None, panel: str | None = None) -> "list[Line]":
+        from switchbed.plots import runs
+
+        found = self._read()
+        runs.check(found, colour=colour, panel=panel)
+        return runs.lines(found, colour=colour, panel=panel)
 
     def _read(self) -> "list[Result]":
         found = list(self._runs() if callable(self._runs) else self._runs)

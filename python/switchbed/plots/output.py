@@ -93,8 +93,12 @@ def logarithmic(figure: "Figure", axes_of: str) -> None:
                 axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
                 axes.minorticks_off()
         if "y" in axes_of:
-            axes.set_yscale("log")
             low, high = axes.get_ylim()
+            seen = [y for line in axes.get_lines() for _, y in _points(line) if y > 0]
+            axes.set_yscale("log")
+            # Intervals of few seeds reach to zero and below, where there is no place.
+            low = max(low, 0.7 * min(seen, default=high))
+            axes.set_ylim(low, high)
             axes.yaxis.set_major_formatter("{x:g}")
             axes.yaxis.set_minor_formatter("{x:g}" if high < 10 * low else "")
 

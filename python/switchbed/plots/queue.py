@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from switchbed._native import Mistake
-from switchbed.plots import style
+from switchbed.plots import runs, style
 from switchbed.plots.runs import Line
 from switchbed.result import Result
 
@@ -33,6 +33,36 @@ def figure(
     rows[0].set_ylim(bottom=0)
     rows[-1].set_xlabel("time (ms)")
     made.supylabel("queue (KB)", fontsize="medium")
+    style.legend_below(made, 6)
+    return made
+
+
+def together(
+    drawn: Sequence[Line], port: str | None, window_ms: tuple[float, float] | None, title: str
+) -> "Figure":
+    """A panel a value of the lines' panels: the queues of a port together, a line a setting, of
+    each the first seed."""
+    import polars as pl
+
+    panels = list(dict.fromkeys(line.panel for line in drawn))
+    if len(panels) > MOST:
+        raise Mistake(f"{len(panels)} panels are too many: at most {MOST}; choose by --only")
+    chosen = port or busiest(drawn[0].runs[0])
+    made = style.figure(9, 1.2 + 2 * len(panels), title)
+    rows = made.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for axes, panel in zip(rows, panels, strict=True):
+        for line in (line for line in drawn if line.panel == panel):
+            found = series(line.runs[0], chosen, window_ms)
+            sums = found.group_by("time_s", maintain_order=True).agg(pl.col("bytes").sum())
+            look = {"color": line.look.colour, "linestyle": line.look.dashes, "linewidth": 1}
+            axes.plot(sums["time_s"] * 1e3, sums["bytes"] / 1e3, label=line.label, **look)
+        where = f"{runs.named(*panel)}: " if panel else ""
+        axes.set_title(style.plain(f"{where}{chosen}"), fontsize="small", loc="left")
+        axes.grid(alpha=0.3)
+        axes.margins(x=0)
+    rows[0].set_ylim(bottom=0)
+    rows[-1].set_xlabel("time (ms)")
+    made.supylabel("queues together (KB)", fontsize="medium")
     style.legend_below(made, 6)
     return made
 

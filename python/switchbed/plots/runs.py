@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from switchbed import comparing, files
+from switchbed import comparing, files, store
 from switchbed._native import Mistake
+from switchbed.comparing import text
 from switchbed.plots import style
 from switchbed.plots.style import Style
 from switchbed.result import Result
 from switchbed.runner import Outcome
-from switchbed.sweeps import archive
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,14 @@ class Line:
     scheme: str
     look: Style
     runs: tuple[Result, ...]
+    over: str | None = None
+    """The setting on its axis, in which its runs may differ."""
+    panel: tuple[str, Any] | None = None
+    """The setting that chooses its panel, and its value."""
+
+    def place(self, run: Result) -> Any:
+        """Where a run of it stands on the axis; `None` where there is none."""
+        return None if self.over is None else setting(run, self.over)
 
 
 def read(paths: Iterable[Path], only: Iterable[str] = ()) -> list[Result]:
@@ -52,27 +60,22 @@ def failures(path: Path) -> list[str]:
             return []
         missing = summary["planned"] - len(summary["runs"])
         return [f"{missing} of {summary['planned']} runs, which the comparison was stopped before"]
-    tables = [path] if path.suffix == ".parquet" else archive.sweeps(path)
+    tables = [path] if path.suffix == ".parquet" else store.sweeps(path)
     return [
         f"{', '.join(name(key, value) for key, value in json.loads(settings).items())}: {message}"
         for table in tables
-        for settings, message in archive.read_sweep(table)
+        for settings, message in store.read_sweep(table)
         .filter(pl.col("status") != "ok")
         .select("settings", "message")
         .rows()
     ]
 
 
-def text(value: Any) -> str:
-    """A setting as it is typed."""
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def _read(path: Path) -> list[Result]:
     if path.suffix == ".parquet":
         return _sweep(path)
     if (path / "sweeps").is_dir():
-        sweeps = archive.sweeps(path)
+        sweeps = store.sweeps(path)
         if len(sweeps) != 1:
             names = ", ".join(sweep.name for sweep in sweeps) or "none"
             raise Mistake(f"{path}: has several sweeps or none; name one of its sweeps/: {names}")
@@ -93,32 +96,86 @@ def _sweep(path: Path) -> list[Result]:
     import polars as pl
 
     runs = path.absolute().parent.parent / "runs"
-    rows = archive.read_sweep(path).filter(pl.col("status") == "ok").select("run", "settings")
+    rows = store.read_sweep(path).filter(pl.col("status") == "ok").select("run", "settings")
     return [Result.load(runs / run, dict(json.loads(settings))) for run, settings in rows.rows()]
 
 
-def lines(results: Sequence[Result], *, over_load: bool = False) -> list[Line]:
-    """Gathers the runs, in their order: those that differ in seed alone, or for a figure
-    `over_load` in load too. A label tells a line from the others by what differs: scheme and
-    settings."""
-    others = [_others(run, over_load) for run in results]
-    varied = {
-        key
-        for key in {key for settings in others for key in settings}
-        if len({json.dumps(settings.get(key)) for settings in others}) > 1
+SCHEME = "scheme"
+"""What a run's scheme is called where settings are named."""
+
+
+def setting(run: Result, key: str) -> Any:
+    """A setting of a run; the scheme by its label."""
+    return run.label if key == SCHEME else run.settings.get(key)
+
+
+def load_key(results: Sequence[Result]) -> str | None:
+    """The setting that is a load, where loads are compared."""
+    keys = {key for run in results for key in run.settings if key.split(".")[-1] == "load"}
+    return next(iter(sorted(keys)), None)
+
+
+def swept(results: Sequence[Result]) -> list[str]:
+    """The settings that differ, but for seeds; the scheme's is `scheme`."""
+    found: dict[str, set[str]] = {}
+    for run in results:
+        for key, value in ({SCHEME: run.label} | others(run)).items():
+            found.setdefault(key, set()).add(json.dumps(value, sort_keys=True))
+    return [key for key, values in found.items() if len(values) > 1]
+
+
+def others(run: Result) -> dict[str, Any]:
+    """A run's settings but for scheme and seed."""
+    return {
+        key: value
+        for key, value in run.settings.items()
+        if not comparing.is_scheme(key) and not comparing.is_seed(key)
     }
-    schemes = {run.label for run in results}
-    groups: dict[str, list[Result]] = {}
-    for run, settings in zip(results, others, strict=True):
-        told = [name(key, value) for key, value in settings.items() if key in varied]
-        if len(schemes) > 1 or not told:
-            told.insert(0, run.label)
-        groups.setdefault(", ".join(told), []).append(run)
-    looks = style.of((label, runs[0].outcome.scheme) for label, runs in groups.items())
+
+
+def check(results: Sequence[Result], **asked: str | None) -> None:
+    """Refuses keys that were not swept, each by the option that gave it."""
+    for option, key in asked.items():
+        if key is not None and key not in (varied := swept(results)):
+            has = ", ".join(varied) or "none"
+            raise Mistake(f"--{option} {key}: was not swept in these runs; there is {has}")
+
+
+def lines(
+    results: Sequence[Result],
+    *,
+    over: str | None = None,
+    colour: str | None = None,
+    panel: str | None = None,
+) -> list[Line]:
+    """Gathers the runs, in their order: those that differ in seed alone, or in the setting `over`
+    too. A label tells a line from the others of its panel by what differs: scheme and settings, the
+    one that is to be seen in `colour` first."""
+    varied = [key for key in swept(results) if key not in (over, panel)]
+    keys = [colour, *varied] if colour else varied
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for run in results:
+        told = [named(key, setting(run, key)) for key in dict.fromkeys(keys) if key != over]
+        where = json.dumps(setting(run, panel)) if panel else ""
+        groups.setdefault((where, ", ".join(told) or run.label), []).append(run)
+    every = [(label, found[0].outcome.scheme) for (_, label), found in groups.items()]
+    looks = style.of(every) if colour in (None, SCHEME) else style.plain_looks(every)
     return [
-        Line(label, runs[0].outcome.scheme, looks[label], tuple(runs))
-        for label, runs in groups.items()
+        Line(
+            label,
+            found[0].outcome.scheme,
+            looks[label],
+            tuple(found),
+            over,
+            (panel, setting(found[0], panel)) if panel else None,
+        )
+        for (_, label), found in groups.items()
     ]
+
+
+def named(key: str, value: Any) -> str:
+    """A setting in a legend, a scheme by its label alone."""
+    return str(value) if key == SCHEME else name(key, value)
 
 
 def outcomes(drawn: Sequence[Line]) -> list[Outcome]:
@@ -141,20 +198,11 @@ def load(run: Result) -> float:
     for source in run.scenario["traffic"]:
         if source.get("load") is not None:
             return float(source["load"])
-    raise Mistake(f"{run}: offers no load, so it has no place on an axis of loads")
+    why = "offers no load, so it has no place on an axis of loads; --x KEY names another"
+    raise Mistake(f"{run}: {why}")
 
 
 def name(key: str, value: Any) -> str:
     """A setting in a legend: `threshold 20pkt`."""
     shown = value if isinstance(value, str) else json.dumps(value)
     return f"{key.rsplit('.', maxsplit=1)[-1]} {shown}"
-
-
-def _others(run: Result, over_load: bool) -> dict[str, Any]:
-    return {
-        key: value
-        for key, value in run.settings.items()
-        if not comparing.is_scheme(key)
-        and not comparing.is_seed(key)
-        and not (over_load and key.split(".")[-1] == "load")
-    }

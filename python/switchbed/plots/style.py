@@ -92,6 +92,13 @@ def of(labels: Iterable[tuple[str, str]]) -> dict[str, Style]:
     return found
 
 
+def plain_looks(labels: Iterable[tuple[str, str]]) -> dict[str, Style]:
+    """Looks of what are no schemes; of more than there are, the schemes' own."""
+    every = list(labels)
+    names = list(dict.fromkeys(label for label, _ in every))
+    return of(every) if len(names) > len(PLAIN) else dict(zip(names, PLAIN, strict=False))
+
+
 def variant(style: Style, number: int) -> Style:
     """The style's colour with other marker and dashes; number 0 is itself."""
     if number == 0:
