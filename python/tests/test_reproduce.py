@@ -12,28 +12,41 @@ import pytest
 from click.testing import CliRunner
 from conftest import SINGLE
 
-from switchbed._native import Mistake
+from switchbed import _native
+from switchbed._native import Mistake, Plan
+from switchbed.meter import Silent
 from switchbed.papers.commands import reproduce
-from switchbed.papers.reproduce import claims, evidence, hosts, measures, page
+from switchbed.papers.reproduce import (
+    causes,
+    claims,
+    evidence,
+    figures,
+    flips,
+    hosts,
+    measures,
+    page,
+)
+from switchbed.papers.reproduce import experiment as experiments
 from switchbed.papers.reproduce.rows import Row, Rows
 from switchbed.papers.reproduce.verdict import Measured, Target, judge
+from switchbed.runner import Sweep
 from switchbed.scenario import Scenario
+from switchbed.store import Store
+from switchbed.sweeps import sweep
+from switchbed.sweeps.threads import Threads
 
 INF = float("inf")
 
 
 def test_every_paper_can_be_read_and_every_scenario_would_run() -> None:
-    from switchbed.papers.reproduce import experiment as experiments
-
     for paper in claims.papers().values():
         for experiment in paper.experiments.values():
             for scale in (experiment.quick, experiment.full):
-                assert experiments.jobs(paper, experiment, scale, 1, Path("nowhere"))
-            assert (
-                experiment.draw is None
-                or experiment.draw == "fct-over-load"
-                or (paper.function(experiment.draw))
-            )
+                jobs = experiments.jobs(paper, experiment, scale, 1)
+                assert jobs
+                assert not any("seed" in job.settings for job in jobs), "no point of a figure's"
+            drawn = experiment.draw
+            assert drawn in (None, *figures.BUILT_IN) or paper.function(str(drawn), "draw")
             assert any(claim.experiment == experiment.id for claim in paper.claims.values())
         for claim in paper.claims.values():
             assert claim.id.startswith(f"{paper.name}.")
@@ -69,7 +82,7 @@ def test_no_run_has_other_hosts_than_were_declared() -> None:
             on, scale = experiment.hosts, replace(experiment.quick, seeds=1)
             for profile in on.profiles:
                 own = str(on.folder / profile) if profile.endswith(".toml") else profile
-                for job in experiments.jobs(paper, experiment, scale, 1, Path("nowhere"), profile):
+                for job in experiments.jobs(paper, experiment, scale, 1, profile):
                     found = json.loads(job.plan.scenario)
                     varied = {key: hosts.flat(found).get(key) for key in experiment.varies}
                     varied = {key: value for key, value in varied.items() if value is not None}
@@ -348,11 +361,32 @@ def test_a_paper_is_run_once_and_judged(own: Path, tmp_path: Path) -> None:
     # Which one is the traffic's business: two seeds show no more than that it is judged.
     assert first[0]["verdict"] in ("holds", "direction", "undecided", "fails")
     assert first[0]["seeds"] == 2
-    kept = sorted((tmp_path / "results").rglob("*.json"))
+    kept = sorted((tmp_path / "switchbed-store/measured").glob("*.json"))
     assert len(kept) == 4
     times = [file.stat().st_mtime_ns for file in kept]
     assert json.loads(command("own", "--json", "-")) == first
     assert [file.stat().st_mtime_ns for file in kept] == times
+
+
+def test_what_a_sweep_has_run_is_measured_and_not_run_again(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper = claims.papers()["own"]
+    (one,) = paper.experiments.values()
+    store = Store(tmp_path / "store")
+    jobs = experiments.jobs(paper, one, one.quick, 1)
+    swept = sweep.run(lambda _: [job.plan for job in jobs], store, "x", None, None, Threads(2))
+    ran: list[Plan] = []
+
+    def run_all(plans: list[Plan], *_: object, **__: object) -> Sweep:
+        ran.extend(plans)
+        return Sweep(0, [], None)
+
+    monkeypatch.setattr("switchbed.runner.run_all", run_all)
+    experiments.run(paper, one, jobs, store, Silent())
+    assert not ran
+    means = [row.figures["all.mean_us"] for row in experiments.rows(jobs, store)]
+    assert means == [outcome.summary["fct"]["all"]["mean_us"] for outcome in swept.outcomes]
 
 
 def test_full_results_are_committed_and_listed(own: Path, tmp_path: Path) -> None:
@@ -387,17 +421,18 @@ def test_a_second_opinion_is_reported_and_judges_nothing() -> None:
     assert "load 0.9: 49.26 (" in found.note
 
 
-def test_every_cause_has_its_picture_its_table_and_a_word_in_the_readme() -> None:
+def test_every_cause_has_its_table_and_a_word_in_the_readme() -> None:
     for paper in claims.papers().values():
         script = paper.folder / "causes.py"
-        listed = re.search(r"main\(__file__, \[([^\]]*)\]", script.read_text())
+        listed = re.search(r"main\(\s*__file__,(.*)\)", script.read_text(), re.S)
         assert listed is not None
-        names = {name.strip() for name in listed[1].split(",") if name.strip()}
+        names = set(re.findall(r"\w+", listed[1]))
         readme = (script.parent / "README.md").read_text()
         found = {file.name for file in (script.parent / "causes").iterdir()}
-        assert found == {f"{name}{kind}" for name in names for kind in (".png", ".md")}
+        drawn = {name for name in names if f"{name}.png" in found}
+        assert found == {f"{name}.md" for name in names} | {f"{name}.png" for name in drawn}
         for name in names:
-            assert f"(causes/{name}.png)" in readme
+            assert f"(causes/{name}.{'png' if name in drawn else 'md'})" in readme
 
 
 def test_the_part_of_large_flows_in_a_gain_is_of_all_flows_times_together() -> None:
@@ -412,3 +447,60 @@ def test_the_part_of_large_flows_in_a_gain_is_of_all_flows_times_together() -> N
     runs = Rows([row("2 packets", 100, 1000), row("16 packets", 90, 730)])
     found = claims.papers()["mqecn"].function("fig2_part")(runs)
     assert found == {"load 0.5": {1: pytest.approx(75)}}
+
+
+def test_delays_that_a_paper_does_not_give_are_varied_with_the_seed() -> None:
+    eecn = claims.papers()["eecn"]
+    found = {
+        job.seed: json.loads(job.plan.scenario)["topology"]["delay"]
+        for job in experiments.jobs(
+            eecn, eecn.experiments["fig9"], eecn.experiments["fig9"].full, 1
+        )
+    }
+    ns = [_native.time_ps(delay) / 1e3 for delay in found.values()]
+    assert len(set(ns)) == 10
+    assert 0.7 * 21_000 <= min(ns) < 18_000
+    assert 25_000 < max(ns) <= 1.4 * 21_000
+
+
+def test_what_flips_a_verdict_is_found_a_setting_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    eecn = claims.papers()["eecn"]
+    fig9 = eecn.experiments["fig9"]
+
+    def ran(_paper: object, _of: object, scale: claims.Scale, profile: str, _store: Path) -> Rows:
+        """E-ECN is sooner on linux-6.x, whose LSO it is that does it, and as on the judged hosts
+        on ideal ones."""
+        if "transport.alpha=1" in scale.sets:
+            raise Mistake("goes with another alone")
+        sooner = profile == "linux-6.x" or "host.lso=true" in scale.sets
+        took = {"per-queue": 100.0, "e-ecn": 60.0 if sooner else 200.0}
+        return Rows(
+            [
+                Row({"scheme": scheme}, seed, {"took_ms": ms + seed}, profile=profile)
+                for scheme, ms in took.items()
+                for seed in (1, 2, 3)
+            ]
+        )
+
+    monkeypatch.setattr(flips, "_rows", ran)
+    asked = ("transport.alpha=1", "host.lso=true", "transport.ack_every=1")
+    monkeypatch.setattr(flips, "_differing", lambda *_: asked)
+    (found,) = flips.flips(eecn, fig9, Store(tmp_path / "store"), 3)
+    assert (found.claim, found.profile, found.seeds) == ("eecn.fig9", "linux-6.x", 3)
+    assert (found.judged, found.other) == ("fails", "direction")
+    assert list(found.by) == ["host.lso = true"]
+    assert "so it is with one setting of theirs alone: `host.lso = true`" in flips.in_words(found)
+
+
+def test_claims_are_measured_with_some_settings_of_the_hosts_changed() -> None:
+    longer = ("transport.rto_initial=1s", "transport.rto_min=200ms")
+    text = causes.claims_by("cqrd", "fig2", {"as they are": (), "longer": longer}, seeds=1)
+    lines = [line.split(" | ") for line in text.splitlines()]
+    assert lines[0][1] == "`cqrd.fig2.cq`"
+    assert [line[0] for line in lines[2:]] == ["| **the paper**", "| as they are", "| longer"]
+    # What OQ's small flows wait for is a timeout.
+    shorter, much = (float(line[2].split(" ")[0].replace(",", "")) for line in lines[3:])
+    assert shorter < 20
+    assert much > 200

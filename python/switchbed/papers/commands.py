@@ -33,7 +33,7 @@ def demo(out: Path) -> None:
 @click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path("results/fabrics"),
+    default=Path("switchbed-store"),
     show_default=True,
     metavar="DIR",
     help="What has run stays here, and is not run again.",
@@ -87,12 +87,18 @@ def fabrics(
 @click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path("results/reproduce"),
+    default=Path("switchbed-store"),
     show_default=True,
     metavar="DIR",
     help="What has run stays here, and is not run again.",
 )
 @options.ANY_MEMORY
+@click.option(
+    "--flips",
+    "flip",
+    is_flag=True,
+    help="Instead: which single setting of the other hosts flips a verdict.",
+)
 def reproduce(
     which: str,
     quick: bool,
@@ -104,6 +110,7 @@ def reproduce(
     commit: bool,
     store: Path,
     any_memory: bool,
+    flip: bool,
 ) -> int:
     """Run the experiments of the PAPERs again and judge each of their claims.
 
@@ -112,7 +119,7 @@ def reproduce(
     from switchbed.papers.reproduce import command
 
     return command.reproduce(
-        which, quick, json_to, out, first_seed, seeds, profile, commit, store, any_memory
+        which, quick, json_to, out, first_seed, seeds, profile, commit, store, any_memory, flip
     )
 
 

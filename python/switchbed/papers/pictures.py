@@ -31,6 +31,7 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "cqrd": ("scenarios/cqrd-fig2.toml", "run.until=5.5ms", "measure.series_every=1us"),
     "dualpi2": ("scenarios/l4s-joining.toml",),
     "e-ecn": ("scenarios/e-ecn-joining.toml",),
+    "pmsb": ("scenarios/aqm-two-queues.toml",),
     "red": ("scenarios/red-average.toml",),
     "s-ecn": ("scenarios/s-ecn-slope.toml",),
 }

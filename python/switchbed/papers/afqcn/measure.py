@@ -1,7 +1,6 @@
 """What AF-QCN's claims need beyond the built-in measures."""
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from switchbed.papers.reproduce.experiment import fct
@@ -106,6 +105,9 @@ def bins(result: Result) -> Figures:
     goodput = result.goodput.filter(pl.col("time_s") > SETTLES_S).filter(pl.col("class") < 4)
     means = [number(v["goodput_bps"].mean()) for _, v in goodput.group_by("class")]
     found["long_spread_percent"] = 100 * (max(means) / min(means) - 1)
+    thin = goodput.filter((pl.col("time_s") * 100).round() % 5 == 0)
+    rows = thin.select("time_s", "class", "goodput_bps").rows()
+    found["curve"] = [(round(float(t), 3), int(c), round(float(b) / 1e6)) for t, c, b in rows]
     return fct(result) | found
 
 
@@ -128,59 +130,17 @@ def fig9_weights(rows: Rows) -> Points:
     return {"": rows.where({"scheme": "af-qcn"}).by_seed("worst_percent")}
 
 
+def fig10_starved(rows: Rows) -> Points:
+    """What part of its max-min share, 2.5 Gbps on the wire, QCN leaves to the flow over three
+    links, from half a second after the last flow has joined to the cap."""
+    found = {}
+    for row in rows.where({"scheme": "qcn"}):
+        rates = [mbps for t, flow, mbps in row.figures["curve"] if flow == 0 and 5.5 < t <= 7.0]
+        found[row.seed] = sum(rates) / len(rates) / (2500 * 0.96)
+    return {"": found}
+
+
 def fig11_source(rows: Rows) -> Points:
     """Goodput of the bursty source that offers 6 Gbps, in Gbps on the wire."""
     runs = rows.where({"scheme": "af-qcn", "traffic.3.rate": "6Gbps"})
     return {"": {s: v * 1000 / 960 for s, v in runs.by_seed("class3.mean_gbps").items()}}
-
-
-def draw(rows: Rows, title: str, file: Path) -> None:
-    """Rates over time and, where it was looked at, the queue below; a column for each scheme and
-    case."""
-    from matplotlib.figure import Figure
-
-    points = rows.points(())
-    runs = [rows.where(point).rows[-1].figures for point in points]
-    tall = 2 if all("queue_curve" in run for run in runs) else 1
-    figure = Figure(figsize=(1 + 3.5 * len(runs), 1 + 2.5 * tall), layout="constrained", dpi=130)
-    figure.suptitle(title, fontsize="medium")
-    panels = figure.subplots(tall, len(runs), sharex=True, sharey="row", squeeze=False)
-    for column, (point, run) in enumerate(zip(points, runs, strict=True)):
-        rates = panels[0][column]
-        flows = sorted({c for _, c, _ in run["curve"]})
-        for flow in flows:
-            line = [(t, mbps / 1e3) for t, c, mbps in run["curve"] if c == flow]
-            rates.plot(*zip(*line, strict=True), linewidth=0.9, label=f"{flow + 1}")
-        rates.set_title(", ".join(str(value) for value in point.values()), fontsize="small")
-        if tall == 2:
-            panels[1][column].plot(*zip(*run["queue_curve"], strict=True), "k", linewidth=0.9)
-        panels[-1][column].set_xlabel("time (s)")
-        for row in panels:
-            row[column].grid(alpha=0.3)
-    panels[0][0].set_ylabel("payload (Gbps)")
-    if tall == 2:
-        panels[1][0].set_ylabel("queue (KB)")
-    if len(flows) <= 6:
-        panels[0][0].legend(frameon=False, fontsize="small", title="flow")
-    figure.savefig(file, metadata={"Software": None})
-
-
-def draw_fig8(rows: Rows, title: str, file: Path) -> None:
-    """How many samples have at most so much of their fair share, by scheme."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
-    axes = figure.subplots()
-    axes.set_title(title, fontsize="medium")
-    for scheme, line in zip(rows.values("scheme"), ("-", "--"), strict=True):
-        found = [row.figures["ratios"] for row in rows.where({"scheme": scheme})]
-        middle = [sum(each) / len(found) for each in zip(*found, strict=True)]
-        axes.plot(middle, [i / 200 for i in range(201)], line, label=scheme)
-    for share in (0.75, 1.25):
-        axes.axvline(share, color="grey", linewidth=0.8, linestyle=":")
-    axes.set_xlim(0, 2.5)
-    axes.set_xlabel("rate over fair share")
-    axes.set_ylabel("share of samples (10 ms)")
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
-    figure.savefig(file, metadata={"Software": None})

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from switchbed import library, stats
-from switchbed.papers.reproduce.causes import COLOURS, main, panels, queue, runs, table
+from switchbed.papers.reproduce.causes import COLOURS, claims_by, main, panels, queue, runs, table
 from switchbed.papers.reproduce.rows import number
 from switchbed.result import Result
 
@@ -80,6 +80,35 @@ def lowest(picture: Path) -> str:
     spans = ("in 2 ms, median", "in 200 ms")
     head = [f"LSO {lso}, {span}" for lso in ("off", "on") for span in spans]
     return table(["lowest queue, KB below K = 32", *head], rows)
+
+
+def declared(_: Path) -> str:
+    """Figure 3 on the declared hosts, by what of them brings its lowest queues to the paper's."""
+    every, still = "transport.ack_every=1", "host.jitter=0ns"
+    settings = {
+        "as they are": (),
+        "an ACK for each packet": (every,),
+        "no jitter": (still,),
+        "both": (every, still),
+        "both, slow start by bytes": (every, still, "transport.slow_start=bytes"),
+        "both, cuts at once": (every, still, "transport.reduction=at-once"),
+    }
+    return claims_by("cedm", "fig3", settings)
+
+
+def thresholds(_: Path) -> str:
+    """Figure 4 on the declared hosts, by what of them costs goodput."""
+    every, cut = "transport.ack_every=1", "transport.reduction=at-once"
+    only = 'compare.scheme.params.threshold=["21.25KB", "34.35KB", "45KB", "60KB", "125KB"]'
+    only = only.replace("]", ', "150KB", "187.5KB"]')
+    settings = {
+        "as they are": (only,),
+        "an ACK for each packet": (only, every),
+        "cuts at once": (only, cut),
+        "both": (only, every, cut),
+        "both, bursts that go on after cuts": (only, every, cut, "host.lso_after_cut=true"),
+    }
+    return claims_by("cedm", "fig4", settings, seeds=3)
 
 
 def cuts(picture: Path) -> str:
@@ -277,4 +306,4 @@ def alone(picture: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(__file__, [lowest, cuts, halving, fabric, alone])
+    main(__file__, [lowest, declared, thresholds, cuts, halving, fabric, alone])

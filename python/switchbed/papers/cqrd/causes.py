@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from switchbed import library, stats
-from switchbed.papers.reproduce.causes import COLOURS, main, panels, queue, runs, table
+from switchbed.papers.reproduce.causes import COLOURS, claims_by, main, panels, queue, runs, table
 from switchbed.papers.reproduce.rows import number
 from switchbed.result import Result
 
@@ -24,6 +24,19 @@ HOSTS: dict[str, dict[str, Any]] = {
     "cards with the switches' queue": {"host.nic": "switch"},
 }
 """What the paper leaves open of hosts."""
+
+
+def toy_on_hosts(_: Path) -> str:
+    """Figure 2 on the declared hosts: what makes OQ's small flows wait so long."""
+    settings = {
+        "as they are": (),
+        "no jitter": ("host.jitter=0ns",),
+        "a first timeout of 1 s": ("transport.rto_initial=1s",),
+        "timeouts of 10 ms at least": ("transport.rto_initial=10ms", "transport.rto_min=10ms"),
+        "timeouts of 200 ms at least": ("transport.rto_initial=1s", "transport.rto_min=200ms"),
+        "windows of 64 packets": ("transport.receive_window=64",),
+    }
+    return claims_by("cqrd", "fig2", settings, seeds=20)
 
 
 def toy(picture: Path) -> str:
@@ -538,4 +551,7 @@ def testbed(picture: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(__file__, [toy, hcf, giants, windows, memory, victims, goodput, dctcp, testbed])
+    main(
+        __file__,
+        [toy, toy_on_hosts, hcf, giants, windows, memory, victims, goodput, dctcp, testbed],
+    )

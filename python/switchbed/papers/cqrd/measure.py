@@ -1,26 +1,24 @@
 """What CQRD's claims need beyond the built-in measures."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from switchbed import stats
 from switchbed.papers.reproduce.experiment import fct
 from switchbed.papers.reproduce.measures import Points
-from switchbed.papers.reproduce.rows import Figures, Row, Rows, number
-from switchbed.plots import style
+from switchbed.papers.reproduce.rows import Figures, Rows, number
 from switchbed.plots.style import OTHERS, STYLES, Style
 from switchbed.result import Result
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    pass
 
 MET = ("output", "path")
+OTHER = ("oq", "hcf", "cq")
 STATISTICS = ("mean_us", "p50_us", "p95_us", "p99_us")
 GIANT_BYTES = 1_000_000
 SMALL_BYTES = 100_000
 SMALL = "small.mean_us"
+LARGE = "large.goodput_mbps"
 
 
 def met(result: Result) -> Figures:
@@ -61,20 +59,41 @@ def goodputs(result: Result) -> Figures:
     return found
 
 
+def longs(result: Result) -> Figures:
+    """The summary's figures and what each long flow got to its receiver, in MB."""
+    received = result.flows.filter(result.flows["size_bytes"].is_null())["received_bytes"]
+    each = {f"long{i}.received_mb": value / 1e6 for i, value in enumerate(received)}
+    return fct(result) | each | {"long.received_mb": float(received.sum()) / 1e6}
+
+
 def fig9_lower(rows: Rows) -> Points:
-    """How far CQRD's small flows that met a giant one are below OQ's and HCF's, by statistic."""
+    """How far CQRD's small flows that met a giant one are below the others', by statistic."""
     found: Points = {}
     runs = rows.where({"load": 0.1})
-    for base in ("oq", "hcf"):
+    for base in OTHER:
         for name in MET:
             for statistic in STATISTICS:
-                metric = f"{name}.small.{statistic}"
-                ours = runs.where({"scheme": "cqrd"}).by_seed(metric)
-                theirs = runs.where({"scheme": base}).by_seed(metric)
-                found[f"{base}, {name}, {statistic}"] = {
-                    seed: 100 * (1 - v / theirs[seed]) for seed, v in ours.items() if seed in theirs
-                }
+                found[f"{base}, {name}, {statistic}"] = _below(
+                    runs, base, f"{name}.small.{statistic}"
+                )
     return found
+
+
+def fig12_path(rows: Rows) -> Points:
+    """The same in the tree, of flows that met a giant one on their path."""
+    runs = rows.where({"load": 0.1})
+    return {
+        f"{base}, {statistic}": _below(runs, base, f"path.small.{statistic}")
+        for base in OTHER
+        for statistic in STATISTICS
+    }
+
+
+def _below(runs: Rows, base: str, metric: str) -> dict[int, float]:
+    """How far CQRD's figure is below another scheme's, in percent."""
+    ours = runs.where({"scheme": "cqrd"}).by_seed(metric)
+    theirs = runs.where({"scheme": base}).by_seed(metric)
+    return {seed: 100 * (1 - v / theirs[seed]) for seed, v in ours.items() if seed in theirs}
 
 
 def fig6_more(rows: Rows) -> Points:
@@ -85,23 +104,50 @@ def fig6_more(rows: Rows) -> Points:
     return {"": {s: v - below[s] for s, v in tree.by_seed("met_percent").items()}}
 
 
+def fig13_more(rows: Rows) -> Points:
+    """By how many points CQRD is further below CQ in all ToRs than in one cluster."""
+    found: Points = {}
+    for load in rows.values("load"):
+        below = {}
+        runs = rows.where({"scenario": "fig13", "load": load})
+        fractions = runs.values("deploy.1.fraction")
+        few, every = min(fractions), max(fractions)
+        for fraction in (few, every):
+            here = runs.where({"deploy.1.fraction": fraction})
+            cq = here.where({"deploy.1.scheme": "cq"}).by_seed(SMALL)
+            ours = here.where({"deploy.1.scheme": "cqrd"}).by_seed(SMALL)
+            below[fraction] = {seed: 100 * (1 - us / cq[seed]) for seed, us in ours.items()}
+        found[f"load {load}"] = {s: v - below[few][s] for s, v in below[every].items()}
+    return found
+
+
 def fig14_flat(rows: Rows) -> Points:
     """CQRD's small average with 120 and 200 KB an output over that with 400."""
-    return _memory(rows, ("2.88MB", "4.8MB"))
+    return _memory(rows, ("120KB", "200KB"), SMALL)
+
+
+def fig14_goodput(rows: Rows) -> Points:
+    """And large flows' goodput."""
+    return _memory(rows, ("120KB", "200KB"), LARGE)
 
 
 def fig14_sharp(rows: Rows) -> Points:
-    """And with 40 KB."""
-    return _memory(rows, ("0.96MB",))
+    """The small average with a packet a crosspoint."""
+    return _memory(rows, ("36KB",), SMALL)
 
 
-def _memory(rows: Rows, memories: tuple[str, ...]) -> Points:
+def fig14_moderate(rows: Rows) -> Points:
+    """And with 60 and 90 KB at the least load."""
+    return _memory(rows.where({"load": 0.1}), ("60KB", "90KB"), SMALL)
+
+
+def _memory(rows: Rows, memories: tuple[str, ...], metric: str) -> Points:
     found: Points = {}
     for load in rows.values("load"):
         runs = rows.where({"load": load})
-        most = runs.where({"switch.memory": "9.6MB"}).by_seed(SMALL)
+        most = runs.where({"switch.buffer": "400KB"}).by_seed(metric)
         for memory in memories:
-            ours = runs.where({"switch.memory": memory}).by_seed(SMALL)
+            ours = runs.where({"switch.buffer": memory}).by_seed(metric)
             found[f"load {load}, {memory}"] = {s: value / most[s] for s, value in ours.items()}
     return found
 
@@ -118,133 +164,18 @@ def fig15_tcp(rows: Rows) -> Points:
     return found
 
 
+def fig15_goodput(rows: Rows) -> Points:
+    """How far large flows' goodput under OQ with TCP is above that with DCTCP, in percent."""
+    tcp = rows.where({"scenario": "fig15-tcp"})
+    dctcp = rows.where({"scenario": "fig15", "scheme": "oq", "transport.g": 0.00625})
+    found: Points = {}
+    for load in rows.values("load"):
+        base = dctcp.where({"load": load}).by_seed(LARGE)
+        ours = tcp.where({"load": load}).by_seed(LARGE)
+        found[f"load {load}"] = {s: 100 * (value / base[s] - 1) for s, value in ours.items()}
+    return found
+
+
 def look(scheme: str, index: int) -> Style:
     """How a scheme is drawn."""
     return STYLES.get(scheme) or OTHERS[index % len(OTHERS)]
-
-
-def draw_fig2(rows: Rows, title: str, file: Path) -> None:
-    """Small flows' average by scheme."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 3.5), layout="constrained", dpi=130)
-    axes = figure.subplots()
-    schemes = rows.values("scheme")
-    heights = [_mean(rows.where({"scheme": scheme}), "small.mean_us") for scheme in schemes]
-    axes.bar(range(len(schemes)), heights, 0.6, color=style.BLUE)
-    axes.set_xticks(range(len(schemes)), schemes)
-    axes.set_yscale("log")
-    axes.set_ylabel("small flows' average FCT (µs)")
-    axes.set_title(title, fontsize="medium")
-    figure.savefig(file, metadata={"Software": None})
-
-
-def draw_loads(rows: Rows, title: str, file: Path) -> None:
-    """Small flows' average and 99th percentile over load, by scheme."""
-    figure, panels = _panels(title, 2)
-    for axes, metric in zip(panels, (SMALL, "small.p99_us"), strict=True):
-        _lines(axes, rows, "load", metric)
-        axes.set_xlabel("load")
-        axes.set_ylabel(f"small flows, {'average' if metric == SMALL else '99th percentile'} (µs)")
-    axes.legend(frameon=False, fontsize="small")
-    figure.savefig(file, metadata={"Software": None})
-
-
-def draw_fig14(rows: Rows, title: str, file: Path) -> None:
-    """CQRD's average and 99th percentile of small flows over memory, by load."""
-    by_kb = Rows(
-        [
-            Row(row.settings | {"KB": _kb(row.settings["switch.memory"])}, row.seed, row.figures)
-            for row in rows
-        ]
-    )
-    figure, panels = _panels(title, 2)
-    for axes, metric in zip(panels, (SMALL, "small.p99_us"), strict=True):
-        for index, load in enumerate(by_kb.values("load")):
-            runs = by_kb.where({"load": load})
-            sizes = sorted(runs.values("KB"))
-            heights = [_mean(runs.where({"KB": size}), metric) for size in sizes]
-            style = OTHERS[index]
-            axes.plot(sizes, heights, marker=style.marker, color=style.colour, label=f"load {load}")
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("memory an output (KB)")
-        axes.set_ylabel(f"small flows, {'average' if metric == SMALL else '99th percentile'} (µs)")
-        axes.grid(alpha=0.3)
-    axes.legend(frameon=False, fontsize="small")
-    figure.savefig(file, metadata={"Software": None})
-
-
-def draw_fig13(rows: Rows, title: str, file: Path) -> None:
-    """Small flows' average by where another scheme than OQ stands, a panel a load."""
-    places = {"aggregation": None, "half of\nthe ToRs": 0.5, "all ToRs": 1}
-    loads = rows.values("load")
-    figure, panels = _panels(title, len(loads))
-    for axes, load in zip(panels, loads, strict=True):
-        runs = rows.where({"load": load})
-        aggregation = runs.where({"scenario": "fig13-aggregation"})
-        tors = runs.where({"scenario": "fig13"})
-        for index, name in enumerate(tors.values("deploy.1.scheme")):
-            heights = [
-                _mean(
-                    aggregation.where({"deploy.0.scheme": name})
-                    if part is None
-                    else tors.where({"deploy.1.scheme": name, "deploy.1.fraction": part}),
-                    SMALL,
-                )
-                for part in places.values()
-            ]
-            style = look(name, index)
-            axes.plot(
-                list(places),
-                heights,
-                style.dashes,
-                marker=style.marker,
-                color=style.colour,
-                label=name,
-            )
-        axes.set_ylim(bottom=0)
-        axes.set_title(f"load {load}", fontsize="small")
-        axes.grid(alpha=0.3)
-    panels[0].set_ylabel("small flows' average FCT (µs)")
-    axes.legend(frameon=False, fontsize="small")
-    figure.savefig(file, metadata={"Software": None})
-
-
-def draw_fig15(rows: Rows, title: str, file: Path) -> None:
-    """Small flows' average and 99th percentile with DCTCP over load, g as printed, and under OQ
-    with TCP."""
-    dctcp = rows.where({"scenario": "fig15", "transport.g": 0.00625})
-    tcp = [
-        Row(row.settings | {"scheme": "oq, TCP"}, row.seed, row.figures)
-        for row in rows.where({"scenario": "fig15-tcp"})
-    ]
-    draw_loads(Rows([*dctcp, *tcp]), title, file)
-
-
-def _panels(title: str, count: int) -> "tuple[Figure, Sequence[Axes]]":
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(1 + 3.5 * count, 3.5), layout="constrained", dpi=130)
-    figure.suptitle(title, fontsize="medium")
-    return figure, list(figure.subplots(1, count, squeeze=False).flat)
-
-
-def _lines(axes: "Axes", rows: Rows, key: str, metric: str) -> None:
-    for index, scheme in enumerate(rows.values("scheme")):
-        values = sorted(rows.where({"scheme": scheme}).values(key))
-        heights = [_mean(rows.where({"scheme": scheme, key: value}), metric) for value in values]
-        style = look(scheme, index)
-        axes.plot(
-            values, heights, style.dashes, marker=style.marker, color=style.colour, label=scheme
-        )
-    axes.set_yscale("log")
-    axes.grid(alpha=0.3, which="both")
-
-
-def _mean(rows: Rows, metric: str) -> float:
-    values = list(rows.by_seed(metric).values())
-    return sum(values) / len(values)
-
-
-def _kb(text: str) -> float:
-    return 1e3 * float(text.removesuffix("MB")) / 24

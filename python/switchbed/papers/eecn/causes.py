@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from switchbed import stats
-from switchbed.papers.reproduce.causes import COLOURS, main, panels, queue, runs, table
+from switchbed.papers.reproduce.causes import COLOURS, claims_by, main, panels, queue, runs, table
 from switchbed.papers.reproduce.rows import number
 from switchbed.result import Result
 
@@ -266,6 +266,42 @@ def slope(picture: Path) -> str:
     return table([*head, "goodput over a full link's"], rows)
 
 
+def sooner(_: Path) -> str:
+    """Figure 9 on the declared hosts, by what of them makes E-ECN converge sooner."""
+    settings = {
+        "as they are": (),
+        "an ACK for each packet": ("transport.ack_every=1",),
+        "windows of 70 packets": ("transport.receive_window=70",),
+        "both": ("transport.ack_every=1", "transport.receive_window=70"),
+        "LSO": ("host.lso=true",),
+        "a card that never drops": ("host.nic=unlimited",),
+    }
+    return claims_by("eecn", "fig9", settings)
+
+
+def stages(_: Path) -> str:
+    """Figure 8 on the declared hosts, its first twelve seconds."""
+    settings = {
+        "as they are": (),
+        "an ACK for each packet": ("transport.ack_every=1",),
+        "LSO": ("host.lso=true",),
+        "both": ("transport.ack_every=1", "host.lso=true"),
+    }
+    return claims_by("eecn", "fig8", settings, seeds=3)
+
+
+def longest(_: Path) -> str:
+    """Figure 11 on the declared hosts."""
+    settings = {
+        "as they are": (),
+        "an ACK for each packet": ("transport.ack_every=1",),
+        "initial windows of 2 packets": ("transport.initial_window=2",),
+        "both": ("transport.ack_every=1", "transport.initial_window=2"),
+        "slow start by bytes": ("transport.slow_start=bytes",),
+    }
+    return claims_by("eecn", "fig11", settings)
+
+
 def joining(picture: Path) -> str:
     """Figure 9: when a second flow has its share, over ten phases of the first one's sawtooth."""
     figure, axes = panels("Figure 9 under E-ECN: the second flow's rate, at three phases", 2)
@@ -417,4 +453,19 @@ def _places(run: Result) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    main(__file__, [bursts, steady, predicted, peaks, slope, joining, losses, handshakes])
+    main(
+        __file__,
+        [
+            sooner,
+            stages,
+            longest,
+            bursts,
+            steady,
+            predicted,
+            peaks,
+            slope,
+            joining,
+            losses,
+            handshakes,
+        ],
+    )

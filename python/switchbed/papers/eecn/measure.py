@@ -1,19 +1,16 @@
 """What E-ECN's claims need beyond the built-in measures."""
 
 from itertools import pairwise
-from pathlib import Path
 
 from switchbed.papers.reproduce.experiment import fct
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Rows, number
-from switchbed.plots.style import OTHERS, STYLES
 from switchbed.result import Result
 from switchbed.theory import eecn
 
 PACKET_BYTES = 1000
 THRESHOLD_PKT = 60
 FLOWS = "traffic.0.from"
-TWENTY = "0-19"
 SHORT = ("s-ecn", "e-ecn", "per-queue-dq", "per-queue")
 """By the FCT of short flows, shortest first, as the paper has it."""
 
@@ -32,6 +29,12 @@ def steady(result: Result) -> Figures:
         "max_pkt": number(packets.max()),
         "utilisation": 100 * result.summary()["bottleneck"]["utilisation"],
         "cdf_pkt": [float(packets[min(count * i // 100, count - 1)]) for i in range(101)],
+        "last_ms": [
+            (round(1e6 * float(t)), round(float(b) / PACKET_BYTES, 1))
+            for t, b in series.filter(times > number(times.max()) - 1e-3)
+            .select("time_s", "bytes")
+            .rows()
+        ],
     }
 
 
@@ -74,10 +77,14 @@ def shares(result: Result) -> Figures:
 
 
 def joining(result: Result) -> Figures:
-    """How long the second flow took to its fair share, in milliseconds."""
+    """How long the second flow took to its fair share, in milliseconds, and both flows' rates."""
     found = result.table("convergence").filter(result.table("convergence")["row"] == 1)
     took = found["converged_after_s"][0]
-    return {"took_ms": None if took is None else 1e3 * float(took)}
+    rates = result.table("rates").select("time_s", "row", "rate_bps").rows()
+    return {
+        "took_ms": None if took is None else 1e3 * float(took),
+        "rates": [(round(1e3 * float(t)), int(r), round(float(bps) / 1e6)) for t, r, bps in rates],
+    }
 
 
 def fig2_mean(rows: Rows) -> Points:
@@ -176,105 +183,3 @@ def fig4_tenfold(rows: Rows) -> Points:
     limits = [limit for limit in found if limit is not None]
     share = 100 * sum(limit > 10 for limit in limits) / len(limits)
     return {"": {row.seed: share for row in rows}}
-
-
-def draw_fig6(rows: Rows, title: str, file: Path) -> None:
-    """CDFs of the queue with 20 flows, by scheme, and both links' lengths."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.5), layout="constrained", dpi=130)
-    figure.suptitle(title, fontsize="medium")
-    panels = {"fig7": "T_i = 1 µs", "fig7-window": "T_i = 10 µs"}
-    for axes, (scenario, heading) in zip(figure.subplots(1, 2), panels.items(), strict=True):
-        for index, scheme in enumerate(("per-queue", "e-ecn")):
-            settings = {"scenario": scenario, "scheme": scheme, FLOWS: TWENTY}
-            cdf = rows.where(settings).rows[0].figures["cdf_pkt"]
-            look = STYLES.get(scheme, OTHERS[index])
-            axes.plot(
-                cdf, [i / 100 for i in range(101)], look.dashes, color=look.colour, label=scheme
-            )
-        axes.axvline(THRESHOLD_PKT, color="grey", linestyle=":")
-        axes.set_title(heading, fontsize="small")
-        axes.set_xlabel("queue (packets)")
-        axes.grid(alpha=0.3)
-        axes.legend(frameon=False)
-    figure.savefig(file, metadata={"Software": None})
-
-
-def draw_fig7(rows: Rows, title: str, file: Path) -> None:
-    """Mean and maximum against the number of flows."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.5), layout="constrained", dpi=130)
-    figure.suptitle(title, fontsize="medium")
-    panels = {"fig7": "T_i = 1 µs", "fig7-window": "T_i = 10 µs"}
-    for axes, (scenario, heading) in zip(figure.subplots(1, 2), panels.items(), strict=True):
-        for index, scheme in enumerate(("per-queue", "e-ecn")):
-            runs = rows.where({"scenario": scenario, "scheme": scheme})
-            seed = runs.rows[0].seed
-            look = STYLES.get(scheme, OTHERS[index])
-            for metric, dashes in (("max_pkt", "-"), ("mean_pkt", "--")):
-                line = sorted(
-                    (int(str(row.settings[FLOWS]).split("-")[1]) + 1, row.figures[metric])
-                    for row in runs
-                    if row.seed == seed
-                )
-                label = f"{scheme}, {'maximum' if metric == 'max_pkt' else 'mean'}"
-                xs, ys = zip(*line, strict=True)
-                axes.plot(xs, ys, dashes, marker=look.marker, color=look.colour, label=label)
-        axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":")
-        axes.set_title(heading, fontsize="small")
-        axes.set_xlabel("flows")
-        axes.set_ylabel("queue (packets)")
-        axes.grid(alpha=0.3)
-    axes.legend(frameon=False, fontsize="small")
-    figure.savefig(file, metadata={"Software": None})
-
-
-def draw_fig8(rows: Rows, title: str, file: Path) -> None:
-    """Each flow's rate over time."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 3.5), layout="constrained", dpi=130)
-    axes = figure.subplots()
-    axes.set_title(title, fontsize="medium")
-    found = rows.rows[0].figures["rates"]
-    for flow in sorted({row for _, row, _ in found}):
-        line = [(t, rate) for t, row, rate in found if row == flow]
-        axes.plot(*zip(*line, strict=True), label=f"flow {flow + 1}")
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel("rate (Mbps)")
-    axes.legend(frameon=False, ncols=5, fontsize="small")
-    axes.grid(alpha=0.3)
-    figure.savefig(file, metadata={"Software": None})
-
-
-def draw_maxima(rows: Rows, title: str, file: Path) -> None:
-    """CDFs of the longest queue after a burst, a panel a scenario."""
-    from matplotlib.figure import Figure
-
-    rows = rows.where({"traffic.1.from": "5-9"})
-    several = rows.values("scenario")
-    panels = several or ["1us", "10us", "30us"]
-    key = "scenario" if several else "scheme.params.t_i"
-    curve = "scheme" if several else "scheme.params.t_a"
-    threshold = 30 if several else 50
-    figure = Figure(figsize=(11, 3.5), layout="constrained", dpi=130)
-    figure.suptitle(title, fontsize="medium")
-    for axes, panel in zip(figure.subplots(1, len(panels), sharey=True), panels, strict=True):
-        runs = rows.where({key: panel})
-        for index, value in enumerate(runs.values(curve)):
-            longest = sorted(
-                length for row in runs.where({curve: value}) for length in row.figures["max_pkt"]
-            )
-            share = [(i + 1) / len(longest) for i in range(len(longest))]
-            look = (OTHERS * 3)[index]
-            axes.plot(
-                longest, share, ("-", "--", "-.", ":")[index % 4], color=look.colour, label=value
-            )
-        axes.axvline(threshold, color="grey", linewidth=0.8)
-        axes.set_title(f"T_i = {panel}" if not several else panel[6:], fontsize="small")
-        axes.set_xlabel("longest queue (packets)")
-        axes.grid(alpha=0.3)
-    axes.legend(frameon=False, fontsize="small", title=None if several else "T_a")
-    figure.savefig(file, metadata={"Software": None})

@@ -74,7 +74,7 @@ def _section(part: Part) -> str:
 def write_docs(parts: Sequence[Part], docs: Path) -> None:
     """Writes `live-papers.md` and its pictures."""
     pictures = docs / "live-papers"
-    pictures.mkdir(exist_ok=True)
+    pictures.mkdir(parents=True, exist_ok=True)
     for part in parts:
         shutil.copyfile(part.picture, pictures / part.picture.name)
     sections = "\n".join(map(_markdown, parts))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-WIDTH = 0.38
+WIDTH = 0.8
 
 
 def draw(
@@ -37,6 +37,7 @@ def draw(
 def _goodputs(axes: "Axes", figure: Figure, runs: Sequence[Sequence[Found]], side: str) -> None:
     """A bar for each combination and class, from the least to the greatest of the runs."""
     classes = sorted(runs[0][0][side]["goodput_mbps"])
+    width = WIDTH / len(classes)
     for number, name in enumerate(classes):
         look = style.PLAIN[number]
         spreads = [
@@ -48,9 +49,9 @@ def _goodputs(axes: "Axes", figure: Figure, runs: Sequence[Sequence[Found]], sid
             [middle - spread[0] for middle, spread in zip(middles, spreads, strict=True)],
             [spread[-1] - middle for middle, spread in zip(middles, spreads, strict=True)],
         ]
-        places = [at + WIDTH * number - WIDTH / 2 for at in range(len(spreads))]
+        places = [at + width * (number - (len(classes) - 1) / 2) for at in range(len(spreads))]
         label = f"service {int(name) + 1}"
-        bars = axes.bar(places, middles, width=WIDTH, color=look.colour, label=label)
+        bars = axes.bar(places, middles, width=width, color=look.colour, label=label)
         axes.errorbar(places, middles, yerr=errors, fmt="none", ecolor=style.GREY, capsize=3)
         axes.bar_label(bars, fmt="%.0f", fontsize="small", padding=2)
     axes.margins(y=0.1)

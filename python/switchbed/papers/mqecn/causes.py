@@ -11,7 +11,7 @@ from switchbed import library
 from switchbed._native import Mistake
 from switchbed.papers.mqecn import published
 from switchbed.papers.reproduce import page
-from switchbed.papers.reproduce.causes import COLOURS, main, panels, runs, table
+from switchbed.papers.reproduce.causes import COLOURS, claims_by, main, panels, runs, table
 from switchbed.papers.reproduce.claims import papers
 from switchbed.papers.reproduce.rows import number
 from switchbed.result import Result
@@ -19,6 +19,28 @@ from switchbed.result import Result
 LOADS = (0.4, 0.8)
 SIZES = ("all", "small", "medium", "large")
 OFFLOADS: dict[str, Any] = {"host.lso": True, "host.merge_packets": 5}
+
+
+def queues(_: Path) -> str:
+    """Figure 1 on the declared hosts, by the base round-trip time."""
+    settings = {
+        "as they are": (),
+        "base RTT 60 µs": ("topology.delay=15us",),
+        "base RTT 40 µs": ("topology.delay=10us",),
+        "20 KB as threshold": ("scheme.params.threshold=20KB",),
+    }
+    return claims_by("mqecn", "fig1", settings, seeds=3)
+
+
+def services(_: Path) -> str:
+    """Figure 3 on the declared hosts: how unevenly one flow and several share."""
+    settings = {
+        "as they are": (),
+        "no LSO": ("host.lso=false",),
+        "an ACK for each packet": ("transport.ack_every=1",),
+        "nothing merged": ("host.merge_packets=1",),
+    }
+    return claims_by("mqecn", "fig3", settings, seeds=4)
 
 
 def rtt(picture: Path) -> str:
@@ -397,4 +419,4 @@ def _differences(found: dict[str, Result]) -> list[float]:
 
 
 if __name__ == "__main__":
-    main(__file__, [rtt, small, port, tail, testbed, base, paths])
+    main(__file__, [queues, services, rtt, small, port, tail, testbed, base, paths])

@@ -1,13 +1,10 @@
 """What MQ-ECN's claims need beyond the built-in measures."""
 
 from itertools import pairwise
-from pathlib import Path
 
 from switchbed.papers.reproduce.experiment import fct
-from switchbed.papers.reproduce.figures import fct_over_load
 from switchbed.papers.reproduce.measures import Points
 from switchbed.papers.reproduce.rows import Figures, Rows, number
-from switchbed.plots.style import BLUE, ORANGE
 from switchbed.result import Result
 
 USUAL = "0.75, 1.2us"
@@ -38,13 +35,6 @@ def rtt(result: Result) -> Figures:
     found = result.probes["rtt_s"].drop_nulls().sort()
     at = [min(int(len(found) * i / 200), len(found) - 1) for i in range(201)]
     return fct(result) | {"rtt_us": [1e6 * float(found[i]) for i in at]}
-
-
-def draw_fig9(rows: Rows, title: str, file: Path) -> None:
-    """Figure 9, and figure 10 beside it."""
-    fct_over_load(rows.where({"switch.discipline": "dwrr"}), f"{title}: DWRR", file)
-    wrr = file.with_name(f"{file.stem}--wrr{file.suffix}")
-    fct_over_load(rows.where({"switch.discipline": "wrr"}), f"{title}: WRR", wrr)
 
 
 def fig1_avg(rows: Rows) -> Points:
@@ -157,57 +147,6 @@ def _queues(rows: Rows, count: int) -> Rows:
 def _over(of: Rows, base: Rows, metric: str) -> dict[int, float]:
     below = base.by_seed(metric)
     return {seed: value / below[seed] for seed, value in of.by_seed(metric).items()}
-
-
-def draw_fig1(rows: Rows, title: str, file: Path) -> None:
-    """CDFs of the round-trip time by the number of busy queues."""
-    counts = sorted({len(row.settings[QUEUES]) for row in rows})
-    _draw_rtt({f"{count} queues": _queues(rows, count) for count in counts}, title, file)
-
-
-def draw_fig6(rows: Rows, title: str, file: Path) -> None:
-    """CDFs of the round-trip time by scheme."""
-    schemes = rows.values("scheme")
-    _draw_rtt({scheme: rows.where({"scheme": scheme}) for scheme in schemes}, title, file)
-
-
-def _draw_rtt(groups: dict[str, Rows], title: str, file: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
-    axes = figure.subplots()
-    styles = ("-", "--", "-.", ":")
-    for (label, rows), style in zip(groups.items(), styles, strict=False):
-        found = rows.rows[0].figures["rtt_us"]
-        axes.plot(found, [i / (len(found) - 1) for i in range(len(found))], style, label=label)
-    axes.set_xlabel("round-trip time (µs)")
-    axes.set_ylabel("cumulative share")
-    axes.set_xlim(left=0)
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
-    axes.set_title(title, fontsize="medium")
-    figure.savefig(file, metadata={"Software": None})
-
-
-def draw_fig3(rows: Rows, title: str, file: Path) -> None:
-    """Goodput of the two services by the flows of the second."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
-    axes = figure.subplots()
-    counts = rows.values(FLOWS)
-    for index, (name, colour) in enumerate((("service 1, one flow", ORANGE), ("service 2", BLUE))):
-        heights = [
-            rows.where({FLOWS: count}).rows[0].figures[f"class{index}.goodput_bps"] / 1e6
-            for count in counts
-        ]
-        places = [place + 0.4 * index - 0.2 for place in range(len(counts))]
-        axes.bar(places, heights, 0.38, color=colour, label=name)
-    axes.set_xticks(range(len(counts)), [f"{count} flows" for count in counts])
-    axes.set_ylabel("goodput (Mbps)")
-    axes.legend(frameon=False)
-    axes.set_title(title, fontsize="medium")
-    figure.savefig(file, metadata={"Software": None})
 
 
 def fig13_overall(rows: Rows) -> Points:

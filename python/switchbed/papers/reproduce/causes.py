@@ -1,6 +1,6 @@
 """Why a claim does not hold: what the scripts `papers/*/causes.py` share.
 
-Each function of such a script varies what a paper leaves open, draws `causes/NAME.png` and gives
+Each function of such a script varies what a paper leaves open, may draw `causes/NAME.png` and gives
 the measured effects as a table, which becomes `causes/NAME.md`; the paper's README says what
 follows. `python -m switchbed.papers.PAPER.causes [NAME …]` repeats all of them, or some.
 """
@@ -8,11 +8,18 @@ follows. `python -m switchbed.papers.PAPER.causes [NAME …]` repeats all of the
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from switchbed.meter import meter
+from switchbed.papers.reproduce import experiment as experiments
+from switchbed.papers.reproduce.claims import Scale, papers
+from switchbed.papers.reproduce.measures import measure
+from switchbed.papers.reproduce.verdict import judge
 from switchbed.plots import style
 from switchbed.result import Result
 from switchbed.scenario import Scenario
+from switchbed.store import Store
 from switchbed.terminal import page
 
 if TYPE_CHECKING:
@@ -25,6 +32,33 @@ COLOURS = style.IN_TURN
 def runs(file: str | Path, sets: Mapping[str, Any]) -> list[Result]:
     """A scenario's runs with some of its keys set."""
     return Scenario.from_file(file).with_(sets).run_all()
+
+
+def claims_by(
+    paper: str, figure: str, settings: Mapping[str, Sequence[str]], seeds: int | None = None
+) -> str:
+    """A table of an experiment's claims, measured at the quick scale on the hosts that judge them
+    with some settings changed: what brings a claim to the paper, and what does not."""
+    found = papers()[paper]
+    experiment = found.experiments[figure]
+    claims = [claim for claim in found.claims.values() if claim.experiment == figure]
+    rows: list[list[object]] = []
+    with TemporaryDirectory() as folder, meter() as shown:
+        store = Store(Path(folder) / "store")
+        for name, sets in settings.items():
+            scale = Scale((*experiment.quick.sets, *sets), seeds or experiment.full.seeds, "")
+            needed = experiments.jobs(found, experiment, scale, 1)
+            experiments.run(found, experiment, needed, store, shown)
+            ran = experiments.rows(needed, store)
+            measured = [measure(found, claim, ran) for claim in claims]
+            rows.append([name])
+            rows[-1] += [
+                f"{it.estimate:.4g} {claim.unit}".strip() + f", {judge(claim.target, it)}"
+                for claim, it in zip(claims, measured, strict=True)
+            ]
+    paper_says = ["**the paper**", *(claim.paper for claim in claims)]
+    head = ["hosts that judge, and", *(f"`{claim.id}`" for claim in claims)]
+    return table(head, [paper_says, *rows])
 
 
 def panels(title: str, count: int, height: float = 3.2) -> "tuple[Figure, Sequence[Axes]]":

@@ -44,7 +44,7 @@ class Experiment:
     figures: str
     """What is kept of a run: a function of `measure.py`, or a built-in one's name."""
     draw: str | None
-    """What draws it: likewise."""
+    """What draws it: a function of `draw.py`, or a built-in one's name."""
     quick: Scale
     full: Scale
     other: Scale
@@ -80,26 +80,20 @@ class Paper:
     folder: Path
     experiments: dict[str, Experiment]
     claims: dict[str, Claim]
-    _module: list[ModuleType] = field(default_factory=list, compare=False)
+    _modules: dict[str, ModuleType] = field(default_factory=dict, compare=False)
 
-    @property
-    def code(self) -> ModuleType | None:
-        """`measure.py`, if there is one."""
-        file = self.folder / "measure.py"
-        if not self._module and file.exists():
-            spec = importlib.util.spec_from_file_location(f"switchbed_{self.name}", file)
+    def function(self, name: str, of: str = "measure") -> Any:
+        """A function of `measure.py` or `draw.py` in its folder."""
+        file = self.folder / f"{of}.py"
+        if of not in self._modules and file.exists():
+            spec = importlib.util.spec_from_file_location(f"switchbed_{self.name}_{of}", file)
             assert spec is not None
             assert spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            self._module.append(module)
-        return self._module[0] if self._module else None
-
-    def function(self, name: str) -> Any:
-        """A function of `measure.py`."""
-        found = getattr(self.code, name, None)
+            self._modules[of] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(self._modules[of])
+        found = getattr(self._modules.get(of), name, None)
         if found is None:
-            raise Mistake(f"{self.folder / 'claims.toml'}: measure.py has no function {name!r}")
+            raise Mistake(f"{self.folder / 'claims.toml'}: {file.name} has no function {name!r}")
         return found
 
 

@@ -10,10 +10,11 @@ from switchbed._native import Mistake
 from switchbed.meter import meter
 from switchbed.papers import tree
 from switchbed.papers.reproduce import experiment as experiments
-from switchbed.papers.reproduce import page
+from switchbed.papers.reproduce import flips, page
 from switchbed.papers.reproduce.claims import Experiment, Paper, papers
 from switchbed.papers.reproduce.findings import Finding, findings
 from switchbed.papers.reproduce.verdict import WORDS
+from switchbed.store import Store
 from switchbed.terminal import say
 
 
@@ -28,19 +29,23 @@ def reproduce(
     commit: bool,
     store: Path,
     any_memory: bool,
+    flip: bool = False,
 ) -> int:
     """The command; gives its exit code."""
     if which == "list":
         return _list(json_to)
-    if commit and quick:
+    if commit and quick and not flip:
         raise Mistake("--commit: only --full results are committed")
     if commit:
         tree.check("--commit")
     chosen = list(_chosen(which))
+    if flip:
+        return _flips(chosen, json_to, seeds, Store(store), commit=commit)
     if not quick:
         times = 3 if commit or profile == "all" else 1
         minutes = times * sum(experiment.core_minutes for _, experiment in chosen)
         say(f"full scale: about {minutes / 60:.1f} core-hours", err=True)
+    kept = Store(store)
     found: list[Finding] = []
     for paper, experiment in chosen:
         rows = {}
@@ -49,10 +54,10 @@ def reproduce(
             judges = name == experiment.hosts.judged
             scale = experiment.quick if quick else experiment.full if judges else experiment.other
             scale = scale if seeds is None else type(scale)(scale.sets, seeds, scale.note)
-            needed = experiments.jobs(paper, experiment, scale, first_seed, store, name)
+            needed = experiments.jobs(paper, experiment, scale, first_seed, name)
             with meter() as shown:
-                experiments.run(paper, experiment, needed, shown, any_memory=any_memory)
-            rows[name] = experiments.rows(needed)
+                experiments.run(paper, experiment, needed, kept, shown, any_memory=any_memory)
+            rows[name] = experiments.rows(needed, kept)
         judged = findings(paper, experiment, rows)
         found += judged
         runs = sum(len(of.rows) for of in rows.values())
@@ -69,6 +74,31 @@ def reproduce(
         options.write_json([asdict(finding) for finding in found], json_to)
     elif len(found) > 1:
         say(_count(finding.verdict for finding in found))
+    return 0
+
+
+def _flips(
+    chosen: Sequence[tuple[Paper, Experiment]],
+    json_to: str | None,
+    seeds: int | None,
+    store: Store,
+    *,
+    commit: bool,
+) -> int:
+    """What in the hosts flips verdicts."""
+    found = []
+    for paper, experiment in chosen:
+        flipped = flips.flips(paper, experiment, store, seeds)
+        if commit:
+            flips.commit(paper, experiment, flipped)
+            page.PAGE.write_text(page.render())
+        for each in flipped if json_to != "-" else ():
+            say(flips.in_words(each))
+        found += flipped
+    if json_to is not None:
+        options.write_json([asdict(each) for each in found], json_to)
+    elif not found:
+        say("no verdict is decided otherwise on the other hosts, at the quick scale")
     return 0
 
 

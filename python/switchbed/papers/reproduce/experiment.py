@@ -1,5 +1,5 @@
-"""Runs an experiment, and keeps what has run: a file a run, so that an interrupted
-reproduction goes on where it was."""
+"""Runs an experiment, and keeps of each run what is measured of it, in the store of all runs: an
+interrupted reproduction goes on where it was, and what a sweep has run is not run again."""
 
 import hashlib
 import inspect
@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from switchbed import _native, runner, threads
+from switchbed import _native, files, runner, threads
 from switchbed._native import Plan, Results
+from switchbed.directory import MACHINE
 from switchbed.papers.reproduce.claims import Experiment, Paper, Scale
 from switchbed.papers.reproduce.rows import Figures, Row, Rows
 from switchbed.prototype import sources
 from switchbed.result import Result
 from switchbed.runner import Meter, Outcome
+from switchbed.store import Store
+from switchbed.sweeps import key as keys
 
 
 def fct(result: Result) -> Figures:
@@ -23,10 +26,11 @@ def fct(result: Result) -> Figures:
     `goodput_bps`, `class0.goodput_bps`, `probe0.mean_us`, `bottleneck.mean_bytes`, …"""
     summary = result.summary()
     found: Figures = {}
-    for size_class, values in summary["fct"].items():
-        found |= {f"{size_class}.{name}": value for name, value in values.items()}
-    for size_class, values in summary["slowdown"].items():
-        found |= {f"slowdown.{size_class}.{name}": value for name, value in values.items()}
+    for prefix, group in (("", "fct"), ("slowdown.", "slowdown")):
+        for size_class, values in summary[group].items():
+            # No claim is of the 99.9th, and committed rows are without it.
+            kept = {name: value for name, value in values.items() if not name.startswith("p999")}
+            found |= {f"{prefix}{size_class}.{name}": value for name, value in kept.items()}
     for values in summary["classes"]:
         found[f"class{values['class']}.goodput_bps"] = values["goodput_bps"]
     for index, values in enumerate(summary["probes"]):
@@ -49,8 +53,8 @@ class Job:
     settings: dict[str, Any]
     seed: int
     profile: str
-    file: Path
-    """Where its row is kept."""
+    key: str
+    """Of the run, where its measurements are kept."""
 
 
 def jobs(
@@ -58,7 +62,6 @@ def jobs(
     experiment: Experiment,
     scale: Scale,
     first_seed: int,
-    store: Path,
     profile: str | None = None,
 ) -> list[Job]:
     """The runs of an experiment at a scale on hosts of a profile, of those that judge if none is
@@ -73,11 +76,9 @@ def jobs(
                 settings = dict(json.loads(plan.settings))
                 if len(experiment.scenarios) > 1:
                     settings["scenario"] = file.stem
-                parts = [_native.__build__, source, plan.scenario, plan.settings, file.stem]
-                parts += map(sources.digest, sources.files(json.loads(plan.scenario)))
-                key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-                kept = store / paper.name / experiment.id / f"{key[:24]}.json"
-                found.append(Job(plan, settings, seed, profile, kept))
+                parts = [keys.inputs(plan), source, json.dumps(settings)]
+                key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+                found.append(Job(plan, settings, seed, profile, key))
     return found
 
 
@@ -85,41 +86,54 @@ def run(
     paper: Paper,
     experiment: Experiment,
     needed: Sequence[Job],
+    store: Store,
     meter: Meter,
     *,
     any_memory: bool = False,
 ) -> None:
     """Runs those that have not run yet."""
-    missing = [job for job in needed if not job.file.exists()]
     figures = extractor(paper, experiment)
 
+    def measure(job: Job, result: Result, wall_s: float) -> None:
+        found = {"scheme": result.outcome.scheme, "build": _native.__build__, "wall_s": wall_s}
+        store.keep_measured(job.key, found | {"figures": figures(result)})
+
+    missing = []
+    for job in needed:
+        if store.measured(job.key) is None:
+            kept = keys.inputs(job.plan)
+            if store.has(kept):
+                machine = files.read_json(store.run(kept) / MACHINE)
+                measure(job, Result.load(store.run(kept), job.settings), machine["wall_s"])
+            else:
+                missing.append(job)
+
     def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
-        job = missing[outcome.index]
-        row = {
-            "settings": job.settings,
-            "seed": job.seed,
-            "scheme": outcome.scheme,
-            "profile": job.profile,
-            "scenario": digest(plan),
-            "build": _native.__build__,
-            "figures": figures(Result.of_run(plan, results, outcome)),
-            "wall_s": outcome.wall_s,
-        }
-        job.file.parent.mkdir(parents=True, exist_ok=True)
-        draft = job.file.with_suffix(".partial")
-        draft.write_text(json.dumps(row))
-        draft.rename(job.file)
+        measure(missing[outcome.index], Result.of_run(plan, results, outcome), outcome.wall_s)
 
     cores = threads.cores()
     plans = [job.plan for job in missing]
-    done = runner.run_all(plans, cores, keep, meter, any_memory=any_memory)
+    try:
+        done = runner.run_all(plans, cores, keep, meter, any_memory=any_memory)
+    finally:
+        store.end()
     if done.stopped_by is not None:
         raise done.stopped_by
 
 
-def rows(needed: Sequence[Job]) -> Rows:
+def rows(needed: Sequence[Job], store: Store) -> Rows:
     """What the runs left."""
-    return Rows([Row(**json.loads(job.file.read_bytes())) for job in needed])
+    return Rows([_row(job, store) for job in needed])
+
+
+def _row(job: Job, store: Store) -> Row:
+    return Row(
+        settings=job.settings,
+        seed=job.seed,
+        profile=job.profile,
+        scenario=digest(job.plan),
+        **(store.measured(job.key) or {}),
+    )
 
 
 def digest(plan: Plan) -> str:

@@ -1,4 +1,4 @@
-"""Figures that several papers draw alike; the others are in a paper's `measure.py`."""
+"""Figures that several papers draw alike; the others are in a paper's `draw.py`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,6 +6,12 @@ from pathlib import Path
 from switchbed import stats
 from switchbed.papers.reproduce.rows import Rows
 from switchbed.plots import style
+
+
+def beside(file: Path, name: str) -> Path:
+    """Where another figure of the same runs goes: `eecn-fig7--fig2.png`."""
+    return file.with_name(f"{file.stem}--{name}{file.suffix}")
+
 
 PANELS = {
     "all.mean_us": "All flows, average",

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from switchbed.papers.reproduce import measures
 from switchbed.papers.reproduce.claims import Claim, Experiment, Paper
@@ -30,6 +31,8 @@ class Finding:
     """A verdict each."""
     null_model: str | None = None
     """The verdict on what would have failed the claim: never holds."""
+    flips: list[dict[str, Any]] = field(default_factory=list)
+    """What in the hosts flips the verdict, where that was looked for: see flips.py."""
 
 
 def missing(claim: Claim) -> Finding:

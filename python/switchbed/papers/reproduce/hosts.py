@@ -10,7 +10,7 @@ of what neither settles, for each seed another value of a declared range.
 import json
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from switchbed._native import Mistake, Plan
 SECTIONS = ("host", "transport")
 PROFILE = "host.profile"
 GOLDEN = (math.sqrt(5) - 1) / 2
+SILVER = math.sqrt(2) - 1
+"""Multiples of either spread evenly over 0 to 1, and pairs of both over the square."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,29 @@ class Range:
 
     def at(self, seed: int) -> str:
         """A seed's value: spread evenly over the logarithms, however many seeds there are."""
-        part = (seed * GOLDEN) % 1.0
-        return f"{round(self.low_ps * (self.high_ps / self.low_ps) ** part)}ps"
+        return f"{round(_between(self.low_ps, self.high_ps, seed * GOLDEN))}ps"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Delays that the paper does not give: the set-up's, times something between these."""
+
+    keys: tuple[str, ...]
+    low: float
+    high: float
+
+    def lines(self, values: Mapping[str, Any], seed: int) -> Iterator[str]:
+        """A seed's settings, of those keys that the set-up has."""
+        factor = _between(self.low, self.high, seed * SILVER)
+        for key in self.keys:
+            section, _, name = key.partition(".")
+            if name in values.get(section, {}):
+                ps = _native.time_ps(values[section][name])
+                yield f"{key}={round(factor * ps)}ps"
+
+
+def _between(low: float, high: float, turns: float) -> float:
+    return float(low * (high / low) ** (turns % 1.0))
 
 
 @dataclass(frozen=True)
@@ -51,6 +74,8 @@ class Hosts:
     said: Mapping[str, Any]
     """What the paper itself says, by key."""
     ranges: tuple[Range, ...]
+    factor: Factor | None
+    """Where the paper leaves the base round-trip time open."""
     changes: tuple[str, ...]
     """What was declared otherwise before something ran, why, and what verdicts moved."""
     folder: Path
@@ -71,6 +96,7 @@ class Hosts:
         given = {text.partition("=")[0].removeprefix("compare.") for text in sets}
         given |= {key.removeprefix("compare.") for key in flat(values)}
         lines = [f"{k}={toml.value(k, v)}" for k, v in ours.items() if k not in given]
+        lines += self.factor.lines(values, seed) if self.factor else ()
         overrides = [(line, line) for line in (*lines, *sets, f"run.seed={seed}")]
         return _native.plans_of(str(file), toml.document(values), file.parent, overrides, False)
 
@@ -90,7 +116,8 @@ def bare(values: Mapping[str, Any], varies: tuple[str, ...] = ()) -> dict[str, A
         kept["compare"] = {
             key: given
             for key, given in flat(kept["compare"]).items()
-            if not _of_hosts(key) or key in varies
+            # Seeds are the experiment's.
+            if key != "seed" and (not _of_hosts(key) or key in varies)
         }
     return kept
 
@@ -139,6 +166,7 @@ def load(file: Path) -> dict[str, Hosts]:
             why=given["why"],
             said=given.get("said", {}),
             ranges=ranges,
+            factor=_factor(given.get("delays")),
             changes=tuple(values.get("changes", ())),
             folder=file.parent,
         )
@@ -147,3 +175,7 @@ def load(file: Path) -> dict[str, Hosts]:
                 raise Mistake(f"{file}: hosts.{name}: there is no profile {profile!r}")
         found[name] = hosts
     return found
+
+
+def _factor(given: Mapping[str, Any] | None) -> Factor | None:
+    return None if given is None else Factor(tuple(given["keys"]), *map(float, given["times"]))

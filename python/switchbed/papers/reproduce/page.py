@@ -1,9 +1,10 @@
 """The committed rows of full runs, and docs/reproductions.md made of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from switchbed.papers.reproduce import evidence, figures
+from switchbed.papers.reproduce import evidence, figures, flips
 from switchbed.papers.reproduce.claims import Claim, Experiment, Paper, papers
 from switchbed.papers.reproduce.findings import Finding, findings
 from switchbed.papers.reproduce.rows import Rows
@@ -37,7 +38,8 @@ for each seed. No set-up says anything of hosts but what its figure varies.
 **Evidence.** The rows of all runs are committed (`rows/*.parquet` in a paper's folder), and all
 below follows from them alone. For each claim `switchbed reproduce list --json` has `null_model`,
 the verdict on what would have failed it (the same scheme on both sides; a value displaced by
-twice the tolerance).
+twice the tolerance). Where a verdict is another on other hosts, `switchbed reproduce PAPER/FIGURE
+--flips` puts their settings one at a time on the judged hosts, and says which of them flips it.
 """
 
 
@@ -48,7 +50,7 @@ def draw(paper: Paper, experiment: Experiment, rows: Rows, folder: Path) -> Path
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{paper.name}-{experiment.id}.png"
     built_in = figures.BUILT_IN.get(experiment.draw)
-    (built_in or paper.function(experiment.draw))(rows, experiment.title, file)
+    (built_in or paper.function(experiment.draw, "draw"))(rows, experiment.title, file)
     return file
 
 
@@ -67,11 +69,13 @@ def commit(paper: Paper, experiment: Experiment, rows: Mapping[str, Rows]) -> No
 
 def committed(paper: Paper) -> dict[str, Finding]:
     """The findings by claim, as the committed rows have them."""
-    return {
-        finding.id: finding
-        for experiment in paper.experiments.values()
-        for finding in findings(paper, experiment, evidence.read(paper, experiment))
-    }
+    found = {}
+    for experiment in paper.experiments.values():
+        flipped = flips.read(paper, experiment)
+        for finding in findings(paper, experiment, evidence.read(paper, experiment)):
+            own = [asdict(flip) for flip in flipped if flip.claim == finding.id]
+            found[finding.id] = replace(finding, flips=own)
+    return found
 
 
 def render() -> str:
@@ -88,6 +92,13 @@ def _paper(paper: Paper) -> Iterator[str]:
         if hosts.said:
             said = ", ".join(f"`{key} = {value}`" for key, value in hosts.said.items())
             yield f"  Said by the paper or its set-up, under every profile: {said}."
+        if hosts.factor:
+            keys = ", ".join(f"`{key}`" for key in hosts.factor.keys)
+            low, high = hosts.factor.low, hosts.factor.high
+            yield (
+                f"  Its base round-trip time is not given: {keys} {'are' if ',' in keys else 'is'} "
+                f"varied from {low:g} to {high:g} times the set-up's."
+            )
     ranges = {each.key: each for hosts in kinds.values() for each in hosts.ranges}
     for key, each in ranges.items():
         yield f"- Varied: `{key}` from {each.low_ps / 1e3:g} to {each.high_ps / 1e3:g} ns."
@@ -113,6 +124,10 @@ def _paper(paper: Paper) -> Iterator[str]:
             yield "| --- " * (6 + len(names[1:])) + "|"
             for claim in claims:
                 yield _row(claim, found[claim.id], names)
+            flipped = flips.read(paper, experiment)
+            if flipped:
+                yield "\nWhat in the hosts flips a verdict:\n"
+                yield "\n".join(f"- {flips.in_words(flip)}" for flip in flipped)
         else:
             yield "Not run yet on its hosts:\n"
             for claim in claims:
