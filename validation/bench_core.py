@@ -16,7 +16,7 @@ import page
 import performance
 from switchbed import _native
 from switchbed.bench import FOLDER, once
-from switchbed.store import machine
+from switchbed.directory import machine
 
 HERE = Path(__file__).parent
 RESULTS = page.RESULTS.with_name("bench-core.json")

@@ -16,7 +16,7 @@ from typing import Any
 import performance
 from switchbed import _native, room
 from switchbed.bench import FOLDER
-from switchbed.store import machine
+from switchbed.directory import machine
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "bench-memory.json"

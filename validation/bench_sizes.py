@@ -15,7 +15,7 @@ from typing import Any
 import sizes
 from switchbed import _native
 from switchbed.bench import FOLDER, once
-from switchbed.store import machine
+from switchbed.directory import machine
 
 ROOT = Path(__file__).parents[1]
 FIG9 = FOLDER / "fig9.toml"

@@ -11,10 +11,11 @@ from switchbed.papers.reproduce import experiment as experiments
 from switchbed.papers.reproduce import measures
 from switchbed.papers.reproduce.claims import papers
 from switchbed.papers.reproduce.verdict import Word, judge
+from switchbed.store import Store
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-STORE = ROOT / "results" / "reproduce"
+STORE = ROOT / "results/store"
 BASE = '{ name = "per-queue", label = "Standard" }'
 RANK: dict[Word, int] = {"holds": 3, "direction": 2, "undecided": 1, "fails": 0}
 """How much a verdict grants."""
@@ -71,11 +72,12 @@ def verdict(claim_id: str, sets: tuple[str, ...]) -> tuple[Word, float]:
     claim = paper.claims[claim_id]
     experiment = paper.experiments[claim.experiment]
     quick = replace(experiment.quick, sets=(*experiment.quick.sets, *sets))
-    found = experiments.jobs(paper, experiment, quick, 1, STORE / "broken" if sets else STORE)
+    found = experiments.jobs(paper, experiment, quick, 1)
     wanted = {**claim.measure.get("where", {}), **claim.measure.get("at", {})}.get("scenario")
     needed = [job for job in found if wanted in (None, job.settings.get("scenario"))]
-    experiments.run(paper, experiment, needed, Silent())
-    measured = measures.measure(paper, claim, experiments.rows(needed))
+    store = Store(STORE)
+    experiments.run(paper, experiment, needed, store, Silent())
+    measured = measures.measure(paper, claim, experiments.rows(needed, store))
     return judge(claim.target, measured), measured.estimate
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import switchbed as sb
 from in_process import Done, ended, switchbed
+from switchbed.store import Store
 from switchbed.sweeps import key
-from switchbed.sweeps.archive import Archive
 from switchbed.tables import NAMES
 
 SCENARIO = """
@@ -89,10 +89,10 @@ def _make_store(folder: Path) -> None:
     assert switchbed("sweep", folder / "all.toml", "--store", folder / "out").code == 0
     # One of its runs has failed.
     plan = sb.plans(folder / "all.toml")[0]
-    archive = Archive(folder / "out")
-    shutil.rmtree(archive.run(key.of(plan)))
-    archive.fail(key.of(plan), plan, "because")
-    archive.end()
+    store = Store(folder / "out")
+    shutil.rmtree(store.run(key.of(plan)))
+    store.fail(key.of(plan), plan, "because")
+    store.end()
     assert switchbed("sweep", folder / "all.toml", "--store", folder / "out").code == 1
 
 

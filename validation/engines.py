@@ -24,7 +24,7 @@ from matplotlib import pyplot as plt
 import performance
 from switchbed import _native
 from switchbed.bench import FOLDER
-from switchbed.store import machine
+from switchbed.directory import machine
 
 ROOT = Path(__file__).resolve().parents[1]
 TREE = ROOT / "target" / "engine-before"

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aqm_star
 import guest
 import peers
 from switchbed._native import Mistake
@@ -222,7 +223,7 @@ def main() -> int:
     ns = _program().version if ns3 else before.get("ns3", "")
     page: Found = {"kernel": kernel, "ns3": ns, "rows": rows}
     RESULTS.write_text(json.dumps(page, indent=2) + "\n")
-    PAGE.write_text(_page(page))
+    PAGE.write_text(page_of(page))
     print(f"written: {RESULTS} and {PAGE}")
     off = list(_unexplained(rows))
     for line in off:
@@ -328,7 +329,7 @@ def _cell(found: Found | None) -> str:
     return f"{found['mean_ms']:.1f} ms, {dropped} / {found['marked']}"
 
 
-def _page(found: Found) -> str:
+def page_of(found: Found) -> str:
     lines = HEAD.format(kernel=found["kernel"], ns3=found["ns3"]).splitlines()
     pairs = list(zip(ROWS, found["rows"], strict=True))
     for row, one in pairs:
@@ -344,7 +345,7 @@ def _page(found: Found) -> str:
             lines.append(
                 f"| {row.name} | {packets} | {row.why} | {_cell(one['ours'])} | {_cell(theirs)} |"
             )
-    return "\n".join([*lines, *FOOT.splitlines(), ""])
+    return "\n".join([*lines, *FOOT.splitlines(), *aqm_star.section(), ""])
 
 
 if __name__ == "__main__":

@@ -15,9 +15,9 @@ from switchbed.papers.reproduce import measures, page
 from switchbed.papers.reproduce.claims import Claim, Paper, papers
 from switchbed.papers.reproduce.rows import Rows
 from switchbed.papers.reproduce.verdict import judge
+from switchbed.store import Store
 
 ROOT = Path(__file__).parents[1]
-STORE = ROOT / "results" / "reproduce"
 FIRST_SEED = 101
 MINUTES = 1.0
 
@@ -37,6 +37,7 @@ def main(arguments: list[str]) -> int:
     """Prints each claim with its committed verdict and the one on other seeds; 1 if any two
     contradict each other."""
     os.chdir(ROOT)
+    store = Store(Path("results/store"))
     minutes = float(arguments[0]) if arguments else MINUTES
     first_seed = int(arguments[1]) if len(arguments) > 1 else FIRST_SEED
     lines = []
@@ -45,9 +46,9 @@ def main(arguments: list[str]) -> int:
         for experiment in paper.experiments.values():
             if experiment.core_minutes > minutes:
                 continue
-            needed = experiments.jobs(paper, experiment, experiment.full, first_seed, STORE)
-            experiments.run(paper, experiment, needed, Silent())
-            rows = experiments.rows(needed)
+            needed = experiments.jobs(paper, experiment, experiment.full, first_seed)
+            experiments.run(paper, experiment, needed, store, Silent())
+            rows = experiments.rows(needed, store)
             for claim in paper.claims.values():
                 if claim.experiment == experiment.id and committed[claim.id].profiles:
                     line = compare(paper, claim, rows, committed[claim.id].verdict)

@@ -20,7 +20,7 @@ import polars as pl
 
 from switchbed import _native
 from switchbed._native import Mistake, __version__
-from switchbed.store import machine as _machine
+from switchbed.directory import machine as _machine
 
 HERE = Path(__file__).parent
 WORK = HERE.parent / "target" / "peers"

@@ -36,7 +36,7 @@ SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
 SHOWN = ("", "{commands}", "{toctree}", "{eval-rst}", "rust")
 """Blocks that are no commands; `rust` is the doc tests' business."""
 MARK = re.compile(
-    r"# (Needs (?:root|ns-3|a Ray cluster|Slurm)|Takes (?:an hour|hours)): "
+    r"# (Needs (?:root|ns-3|a Ray cluster|Slurm|SONiC's models)|Takes (?:an hour|hours)): "
     r"not run by the tests\.\n"
 )
 PROGRAMS = r"(?:sudo )?(?:\.venv/bin/)?(?:switchbed|python|make|cargo) "

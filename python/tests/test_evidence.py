@@ -12,6 +12,7 @@ from switchbed.meter import Silent
 from switchbed.papers.reproduce import claims, evidence
 from switchbed.papers.reproduce import experiment as experiments
 from switchbed.papers.reproduce.rows import Row
+from switchbed.store import Store
 
 CHEAP_S = 0.3
 """A run that took no longer is run again."""
@@ -24,6 +25,7 @@ def test_rows_of_another_engine_are_what_todays_gives(tmp_path: Path) -> None:
     draw = Random(_native.__build__)
     left_s = BUDGET_S
     differing = []
+    store = Store(tmp_path / "store")
     for paper in claims.papers().values():
         for experiment in paper.experiments.values():
             chosen: dict[tuple[str, int], list[Row]] = defaultdict(list)
@@ -37,12 +39,12 @@ def test_rows_of_another_engine_are_what_todays_gives(tmp_path: Path) -> None:
                 judges = profile == experiment.hosts.judged
                 scale = experiment.full if judges else experiment.other
                 scale = replace(scale, seeds=1)
-                jobs = experiments.jobs(paper, experiment, scale, seed, tmp_path, profile)
+                jobs = experiments.jobs(paper, experiment, scale, seed, profile)
                 wanted = {row.scenario: row for row in kept}
                 again = [job for job in jobs if experiments.digest(job.plan) in wanted]
                 assert len(again) == len(wanted), f"{paper.name}/{experiment.id}: other set-ups"
-                experiments.run(paper, experiment, again, Silent())
-                for row in experiments.rows(again):
+                experiments.run(paper, experiment, again, store, Silent())
+                for row in experiments.rows(again, store):
                     if _figures(row) != _figures(wanted[row.scenario]):
                         differing.append(f"{paper.name}/{experiment.id} {profile} seed {seed}")
     assert not differing, "run them again with switchbed reproduce --full --commit"

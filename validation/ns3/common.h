@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <ctime>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,25 @@ SetOwn(const std::string& control, uint32_t segment = 1448)
     TypeId type = control == "reno" ? TcpLinuxReno::GetTypeId() : TcpCubic::GetTypeId();
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(type));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
+}
+
+// A discipline by its name and attributes: "Codel,Interval=10ms,Target=500us".
+inline TrafficControlHelper
+Aqm(const std::string& text)
+{
+    std::istringstream words(text);
+    std::string word;
+    std::getline(words, word, ',');
+    ObjectFactory factory("ns3::" + word + "QueueDisc");
+    std::string name = factory.GetTypeId().GetName();
+    while (std::getline(words, word, ','))
+    {
+        auto at = word.find('=');
+        Config::SetDefault(name + "::" + word.substr(0, at), StringValue(word.substr(at + 1)));
+    }
+    TrafficControlHelper helper;
+    helper.SetRootQueueDisc(name);
+    return helper;
 }
 
 // A link whose device holds one packet, so that the queue builds in the discipline.

@@ -90,6 +90,7 @@ main(int argc, char* argv[])
     Time stagger = MicroSeconds(10);
     Time delay = MicroSeconds(25);
     std::string own;
+    std::string aqm;
     Time longer = Seconds(0);
     peer::Tcp tcp;
     CommandLine cmd(__FILE__);
@@ -104,6 +105,7 @@ main(int argc, char* argv[])
     cmd.AddValue("longer", "so much longer is the last sender's link than the others", longer);
     cmd.AddValue("delay", "a link's, one way", delay);
     cmd.AddValue("own", "cubic or reno with ns-3's own defaults and plain queues, not --tcp", own);
+    cmd.AddValue("aqm", "a discipline at the hub: Codel,Interval=10ms,Target=500us", aqm);
     tcp.AddTo(cmd);
     cmd.Parse(argc, argv);
     if (senders < 1 || senders > 200 || k < 2 || end <= warmup || !tcp.Known())
@@ -139,7 +141,7 @@ main(int argc, char* argv[])
         link.SetChannelAttribute("Delay", TimeValue(i + 1 == senders ? delay + longer : delay));
         NetDeviceContainer ends = link.Install(hosts.Get(i), hub);
         peer::Card().Install(ends.Get(0));
-        QueueDiscContainer discs = (own.empty() ? peer::StepMarking(k, buffer) : peer::Card(buffer / peer::PACKET_BYTES)).Install(ends.Get(1));
+        QueueDiscContainer discs = (!aqm.empty() ? peer::Aqm(aqm) : own.empty() ? peer::StepMarking(k, buffer) : peer::Card(buffer / peer::PACKET_BYTES)).Install(ends.Get(1));
         Ipv4AddressHelper address;
         std::string net = "10." + std::to_string(i) + ".0.0";
         address.SetBase(net.c_str(), "255.255.255.0");
@@ -164,9 +166,16 @@ main(int argc, char* argv[])
         Simulator::Schedule(i * stagger, &Start, hosts.Get(i), receiver);
     }
     std::vector<uint64_t> before(senders, 0);
-    Simulator::Schedule(warmup, [&before]() {
+    uint64_t marks = 0;
+    uint64_t drops = 0;
+    Simulator::Schedule(warmup, [&]() {
         before = g_received;
         g_cuts = 0;
+        if (!aqm.empty())
+        {
+            marks = disc->GetStats().nTotalMarkedPackets;
+            drops = disc->GetStats().nTotalDroppedPackets;
+        }
     });
     if (!sampling.IsZero())
     {
@@ -185,8 +194,8 @@ main(int argc, char* argv[])
     }
     std::cout << "{\"goodput_gbps\":" << sum
               << ",\"jain\":" << (squares > 0 ? sum * sum / (senders * squares) : 1)
-              << ",\"cuts\":" << g_cuts << ",\"marks\":" << disc->GetStats().nTotalMarkedPackets
-              << ",\"drops\":" << disc->GetStats().nTotalDroppedPackets;
+              << ",\"cuts\":" << g_cuts << ",\"marks\":" << disc->GetStats().nTotalMarkedPackets - marks
+              << ",\"drops\":" << disc->GetStats().nTotalDroppedPackets - drops;
     if (!g_samples.empty())
     {
         double total = 0;
