@@ -412,8 +412,8 @@ def report(
 ) -> None:
     """Write a report as one HTML file that works offline. RUN is a result directory, of one run or
     a comparison; SWEEP a STORE/sweeps/NAME.parquet."""
-    from switchbed.html import page
     from switchbed.plots import runs
+    from switchbed.report import page
 
     page.check(out)
     with files.believing([path]):
@@ -431,9 +431,9 @@ def schemes(json_to: str | None) -> None:
     if json_to is not None:
         options.write_json(found + library.policies(), json_to)
     else:
-        from switchbed import report
+        from switchbed import printing
 
-        report.print_schemes(found)
+        printing.print_schemes(found)
         say(f"switch.policy: {', '.join(policy['name'] for policy in library.policies())}")
 
 
@@ -609,9 +609,9 @@ def bench(json_to: str | None, only: str | None, repeat: int) -> None:
     if json_to is not None:
         options.write_json(found, json_to)
     else:
-        from switchbed import report
+        from switchbed import printing
 
-        report.print_bench(found)
+        printing.print_bench(found)
 
 
 cli.add_command(exchange.asic)

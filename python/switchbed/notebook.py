@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from switchbed import comparing, report, stats
+from switchbed import comparing, printing, stats
 from switchbed.plots import style
 from switchbed.runner import Outcome
 from switchbed.terminal import clean
@@ -31,14 +31,14 @@ def result(run: "Result") -> str:
     classes = {name: row for name, row in summary["fct"].items() if row["n"]}
     if classes:
         cells = [
-            [name, f"{row['n']:,}", *(report.duration(row[field]) for field in report.FIELDS)]
+            [name, f"{row['n']:,}", *(printing.duration(row[field]) for field in printing.FIELDS)]
             for name, row in classes.items()
         ]
-        heads = ["FCT", "flows", *(field.removesuffix("_us") for field in report.FIELDS)]
+        heads = ["FCT", "flows", *(field.removesuffix("_us") for field in printing.FIELDS)]
         parts += [_table(heads, [[_text(cell) for cell in row] for row in cells]), _cdf(run)]
     elif not run.series.is_empty():
         parts.append(_queue(run))
-    parts += [f"<div>{_text(line)}</div>" for line in report.headline(summary)]
+    parts += [f"<div>{_text(line)}</div>" for line in printing.headline(summary)]
     return f"<div>{''.join(parts)}</div>"
 
 
@@ -48,7 +48,7 @@ def runs(name: str, outcomes: Sequence[Outcome], failed: int) -> str:
     if not outcomes:
         return f"<div>{head}</div>"
     rows = comparing.rows(outcomes)
-    columns = report.measured(rows)
+    columns = printing.measured(rows)
     looks = style.styles(outcomes)
     means = [mean.estimate if (mean := row.mean("all", "mean_us")) else None for row in rows]
     longest = max((mean for mean in means if mean is not None), default=None)
@@ -141,7 +141,7 @@ def _chart(lines: Sequence[Line], xlabel: str, ylabel: str, *, log: bool) -> str
         at, _ = place(x, 0)
         parts.append(_rule(at, TOP, at, HEIGHT - BOTTOM))
         edge = "end" if at > WIDTH - RIGHT - 12 else "middle"
-        parts.append(_label(at, HEIGHT - BOTTOM + 12, report.duration(x), edge))
+        parts.append(_label(at, HEIGHT - BOTTOM + 12, printing.duration(x), edge))
     for y in _ticks(0, top, log=False):
         _, at = place(10**low if log else low, y)
         parts.append(_rule(LEFT, at, WIDTH - RIGHT, at))

@@ -62,6 +62,6 @@ def write_rows(rows: Sequence[dict[str, Any]], json_to: str | None, csv_to: str 
     if json_to is not None:
         write_json(rows, json_to)
     if csv_to is None and json_to is None:
-        from switchbed import report
+        from switchbed import printing
 
-        report.print_rows(rows)
+        printing.print_rows(rows)

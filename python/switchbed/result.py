@@ -369,6 +369,9 @@ def _told(place: Path) -> Iterator[None]:
     try:
         yield
     except Mistake as error:
-        in_store = (place.parent.parent / "archive.json").exists()
-        again = f"remove {place} and sweep again" if in_store else "run it again"
+        from switchbed.store import is_store
+
+        again = "run it again"
+        if is_store(place.parent.parent):
+            again = f"remove {place} and sweep again"
         raise Mistake(f"{error}; {again}") from error

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from switchbed import library, options, profiles, report, room, runner, signals, tables
+from switchbed import library, options, printing, profiles, room, runner, signals, tables
 from switchbed._native import Mistake, Plan, Results
 from switchbed.directory import Directory
 from switchbed.meter import meter
@@ -76,7 +76,7 @@ def execute(request: Request) -> Finished:
     if threads.why:
         say(f"switchbed: {threads}", err=True)
     if is_sweep:
-        report.load()
+        printing.load()
     with _directory(request, is_sweep) as out:
 
         def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
@@ -116,9 +116,9 @@ def _publish(request: Request, done: Finished) -> None:
         options.write(text, request.json_to)
     if request.json_to != "-" and not request.quiet:
         if done.is_sweep:
-            report.print_sweep(outcomes, done.wall_s)
+            printing.print_sweep(outcomes, done.wall_s)
         else:
-            report.print_run(outcomes[0])
+            printing.print_run(outcomes[0])
         if request.out is not None:
             say(f"written to {request.out}")
         elif done.captures:
@@ -127,7 +127,7 @@ def _publish(request: Request, done: Finished) -> None:
     if not request.quiet:
         if done.hosts:
             say(done.hosts, err=True)
-        report.print_warnings(outcomes)
+        printing.print_warnings(outcomes)
 
 
 def _ending(sweep: Sweep) -> int:

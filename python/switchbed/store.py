@@ -1,6 +1,6 @@
 """Where runs are kept: of sweeps, of `tune`, of the papers'. One directory, and one key a run.
 
-    archive.json         what this is
+    store.json           what this is (archive.json in stores of 0.2 and before)
     runs/KEY/            a run's result directory, Parquet; machine.json tells how long it took
     failed/KEY.json      why a run failed
     measured/KEY.json    what was measured of a run that is not kept itself
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = "switchbed-sweeps"
-SIGN = "archive.json"
+SIGN = "store.json"
+SIGN_BEFORE = "archive.json"
+"""What 0.2 and before wrote, read as ever."""
 FOLDERS = ("runs", "failed", "sweeps", ".drafts")
 MEASURED = "measured"
 STALE_S = 24 * 3600
@@ -47,14 +49,15 @@ class Store:
         self._me = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         """No other process's or store's, wherever the directory is shared."""
         self._drafts = path / ".drafts" / self._me
-        if not (path / SIGN).exists():
+        sign = _sign(path)
+        if sign is None:
             if not create:
                 raise Mistake(f"--store {path}: is no store of sweeps; switchbed sweep makes one")
             self._begin()
-        elif files.read_json(path / SIGN).get("format") != FORMAT:
+        elif files.read_json(sign).get("format") != FORMAT:
             raise Mistake(
-                f"--store {path}: its {SIGN} is another program's; name another store, or if it is "
-                f"one, write {json.dumps({'format': FORMAT})} into that file"
+                f"--store {path}: its {sign.name} is another program's; name another store, or if "
+                f"it is one, write {json.dumps({'format': FORMAT})} into that file"
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -214,12 +217,22 @@ def write(folder: Path, plan: Plan, results: Results, outcome: Outcome) -> None:
     )
 
 
+def is_store(path: Path) -> bool:
+    """Whether a directory says that it is one."""
+    return _sign(path) is not None
+
+
+def _sign(path: Path) -> Path | None:
+    """The file that says so."""
+    return next((path / name for name in (SIGN, SIGN_BEFORE) if (path / name).exists()), None)
+
+
 def _is_begun(path: Path) -> bool:
     """Whether there is nothing but what a store begins with, or by now another process's store."""
     begins = all(
         (child.name in FOLDERS or child.name.startswith(f".{SIGN}.")) for child in path.iterdir()
     )
-    return begins or (path / SIGN).exists()
+    return begins or is_store(path)
 
 
 def _is_dead(draft: Path) -> bool:

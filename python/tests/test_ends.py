@@ -162,7 +162,7 @@ def test_a_signal_as_a_result_directory_is_begun_leaves_no_draft(tmp_path: Path)
 WITH_A_SIGNAL = """
 import itertools, json, os, signal, sys
 import polars
-from switchbed import __main__, cli, report, run
+from switchbed import __main__, cli, printing, run
 
 step, places = int(sys.argv.pop(1)), tuple(sys.argv.pop(1).split())
 signal.signal(signal.SIGINT, signal.default_int_handler)

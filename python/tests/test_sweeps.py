@@ -70,6 +70,17 @@ def test_a_repeated_sweep_runs_nothing(switchbed: Program, sweep: Path, tmp_path
     assert contents(tmp_path / "switchbed-store") == before
 
 
+def test_a_store_by_the_name_of_before_is_the_same_store(
+    switchbed: Program, sweep: Path, tmp_path: Path
+) -> None:
+    switchbed("sweep", sweep)
+    store = tmp_path / "switchbed-store"
+    (store / "store.json").rename(store / "archive.json")
+    before = contents(store)
+    assert "0 ran" in switchbed("sweep", sweep).stdout
+    assert contents(store) == before
+
+
 def test_sweeps_at_the_same_time_write_the_same_store(
     command: list[str], switchbed: Program, sweep: Path, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ Bai, Chen, Chen, Wu: Enabling ECN in Multi-Service Multi-Queue Data Centers, NSD
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import comparing, library, report, threads
+from switchbed import comparing, library, printing, threads
 from switchbed.plots.fct import PANELS, fct_over_load
 from switchbed.run import Request, execute
 from switchbed.runner import Outcome
@@ -38,7 +38,7 @@ def demo(scenario: Path = SCENARIO, out: Path = OUT, flows: int = FLOWS) -> None
     if done.sweep.stopped_by is not None:
         raise done.sweep.stopped_by
     outcomes = done.sweep.outcomes
-    report.print_sweep(outcomes, done.wall_s)
+    printing.print_sweep(outcomes, done.wall_s)
     say()
     print_paper(outcomes, flows)
     figure = out / "fct-over-load.png"

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import library, options, profiles, report, signals, terminal
+from switchbed import library, options, printing, profiles, signals, terminal
 from switchbed._native import Plan
 from switchbed.store import Store
 from switchbed.sweeps.engine import Engine
@@ -39,11 +39,11 @@ def sweep(
     called = name or given.stem
     planned = plans(None)
     check(called, planned, rule)
-    report.load()
+    printing.load()
     begin = time.perf_counter()
     found = run(plans, Store(path), called, seeds, rule, engine, retry=retry, quiet=quiet)
     if found.outcomes and not quiet:
-        report.print_sweep(found.outcomes, time.perf_counter() - begin)
+        printing.print_sweep(found.outcomes, time.perf_counter() - begin)
     if not quiet:
         say(f"{counts(found)}; in {path}, sweep {found.name}")
     sys.stdout.flush()
@@ -53,7 +53,7 @@ def sweep(
     if not quiet:
         if found.outcomes and (chosen := profiles.of_plans(planned)):
             say(chosen, err=True)
-        report.print_warnings(found.outcomes)
+        printing.print_warnings(found.outcomes)
     if found.stopped_by is not None:
         if not isinstance(found.stopped_by, KeyboardInterrupt):
             raise found.stopped_by
@@ -80,4 +80,4 @@ def query(path: Path, sql: str, json_to: str | None, csv_to: str | None) -> None
     if json_to is not None:
         options.write(terminal.clean_json(frame.write_json()) + "\n", json_to)
     if csv_to is None and json_to is None:
-        report.print_frame(frame.columns, frame.rows())
+        printing.print_frame(frame.columns, frame.rows())

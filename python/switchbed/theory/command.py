@@ -97,9 +97,9 @@ def show(rows: Rows, json_to: str | None, csv_to: str | None) -> None:
         writer.writerows(rows)
         options.write(table.getvalue(), csv_to)
     if json_to is None and csv_to is None:
-        from switchbed import report
+        from switchbed import printing
 
-        report.print_rows(rows)
+        printing.print_rows(rows)
 
 
 def _tidy(value: Any) -> Any:

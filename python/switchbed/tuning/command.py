@@ -61,9 +61,9 @@ def tune(
     if json_to is not None:
         options.write_json(found.to_json(), json_to)
     else:
-        from switchbed.tuning import report
+        from switchbed.tuning import printing
 
-        report.show(found)
+        printing.show(found)
 
 
 def given(

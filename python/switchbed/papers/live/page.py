@@ -36,7 +36,7 @@ class Part:
 
 def write_report(parts: Sequence[Part], out: Path) -> None:
     """Writes `report.html`."""
-    css = (files("switchbed.html") / "page.css").read_text(encoding="utf-8")
+    css = (files("switchbed.report") / "page.css").read_text(encoding="utf-8")
     body = "\n".join(map(_section, parts))
     (out / REPORT).write_text(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

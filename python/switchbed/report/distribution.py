@@ -3,9 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from switchbed.html.chart import Chart, Trace, at, layout, look_of, places, rounded
 from switchbed.plots import cdf
 from switchbed.plots.runs import Line
+from switchbed.report.chart import Chart, Trace, at, layout, look_of, places, rounded
 
 BELOW, TAIL = 200, 60
 """Points of a distribution below and above its 99th percentile."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from switchbed import comparing, report
+from switchbed import comparing, printing
 from switchbed.comparing import text
 from switchbed.plots.runs import Line
 from switchbed.result import Result
@@ -24,7 +24,7 @@ class Cell(NamedTuple):
     @classmethod
     def duration(cls, us: float | None) -> "Cell":
         """A time in microseconds; none sorts last."""
-        return cls(report.duration(us), float("inf") if us is None else us)
+        return cls(printing.duration(us), float("inf") if us is None else us)
 
 
 def table(name: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Cell]]]) -> str:
@@ -60,7 +60,7 @@ def differences(drawn: Sequence[Line], by: str | None, to: str | None) -> str:
             [
                 Cell.of(ratio.scheme),
                 *(Cell.of(value) for _, value in ratio.point),
-                Cell.of(report.heading((ratio.size_class, ratio.statistic))),
+                Cell.of(printing.heading((ratio.size_class, ratio.statistic))),
                 Cell(str(ratio.change), ratio.ratio),
             ],
         )
@@ -82,7 +82,7 @@ def runs(drawn: Sequence[Line]) -> str:
     ]
     counters = ("marks", "drops", "timeouts")
     columns = keys or ["line"]
-    headings = [f"FCT {report.heading(statistic)}" for statistic in statistics]
+    headings = [f"FCT {printing.heading(statistic)}" for statistic in statistics]
     rows = []
     for line, run in every:
         told = [_setting(run, key) for key in keys] or [Cell.of(line.label)]

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from switchbed import comparing, stats
-from switchbed.html.chart import Chart, Trace, at, layout, look_of, words
 from switchbed.plots.fct import PANELS
 from switchbed.plots.places import Places
 from switchbed.plots.runs import Line
+from switchbed.report.chart import Chart, Trace, at, layout, look_of, words
 from switchbed.result import Result
 
 Measure = Callable[[Result], float | None]

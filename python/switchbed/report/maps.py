@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from switchbed import comparing
-from switchbed.html.chart import Chart, Trace, at, layout, places, rounded
-from switchbed.html.comparison import MEASURES
 from switchbed.plots import heatmap, utilisation
 from switchbed.plots.runs import Line
+from switchbed.report.chart import Chart, Trace, at, layout, places, rounded
+from switchbed.report.comparison import MEASURES
 from switchbed.result import Result
 
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from switchbed import stats
-from switchbed.report import ruled
+from switchbed.printing import ruled
 from switchbed.terminal import say
 from switchbed.tuning.advice import BREAKS, REFUSED, Advice, Entry, Fresh
 

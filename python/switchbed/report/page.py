@@ -8,12 +8,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from switchbed import comparing, files, report, stats, toml
+from switchbed import comparing, files, printing, stats, toml
 from switchbed._native import Mistake
-from switchbed.html import comparison, distribution, goodput, listing, maps, queues
-from switchbed.html.chart import Chart, order, words
 from switchbed.plots import runs
 from switchbed.plots.runs import Line
+from switchbed.report import comparison, distribution, goodput, listing, maps, queues
+from switchbed.report.chart import Chart, order, words
 from switchbed.result import Result
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " + (
@@ -78,7 +78,7 @@ def page(
     made = charts(results, drawn)
     named = title or str(results[0].scenario.get("title") or results[0].label)
     data = [{"name": c.name, "traces": c.traces, "layout": c.layout} for c in made]
-    own = resources.files("switchbed.html")
+    own = resources.files("switchbed.report")
     sections = [
         f"<h1>{escape(named)}</h1>",
         _ran(results, drawn),
@@ -178,13 +178,13 @@ def _headline(results: Sequence[Result], base: tuple[str | None, str | None]) ->
         fct = summary["fct"]["all"]
         first = (
             [
-                f"mean FCT {report.duration(fct['mean_us'])}, 99th percentile "
-                f"{report.duration(fct['p99_us'])}"
+                f"mean FCT {printing.duration(fct['mean_us'])}, 99th percentile "
+                f"{printing.duration(fct['p99_us'])}"
             ]
             if fct["n"]
             else []
         )
-        return _section("headline", "In short", _list([*first, *report.headline(summary)]))
+        return _section("headline", "In short", _list([*first, *printing.headline(summary)]))
     found = comparing.ratios([run.outcome for run in results], *base)
     groups: dict[tuple[str, tuple[str, str]], list[comparing.Ratio]] = {}
     for ratio in found:
@@ -193,7 +193,8 @@ def _headline(results: Sequence[Result], base: tuple[str | None, str | None]) ->
             groups.setdefault((ratio.scheme, statistic), []).append(ratio)
     what = f"{words(base[0])} " if base[0] else ""
     lines = [
-        f"{what}{scheme} against {group[0].to}, FCT of {report.heading(statistic)}: {_range(group)}"
+        f"{what}{scheme} against {group[0].to}, "
+        f"FCT of {printing.heading(statistic)}: {_range(group)}"
         for (scheme, statistic), group in groups.items()
     ]
     return _section("headline", "In short", _list(lines))
@@ -213,7 +214,7 @@ def _point(ratio: comparing.Ratio) -> str:
 
 def _warnings(results: Sequence[Result], failed: Sequence[str]) -> str:
     lines = [f"failed: {text}" for text in failed]
-    lines += report.warnings([run.outcome for run in results])
+    lines += printing.warnings([run.outcome for run in results])
     alone = min(len(line.runs) for line in runs.lines(results))
     if len(results) > 1 and alone == 1:
         lines.append(f"{stats.seeds(1)} a point: nothing tells chance from a difference")

@@ -4,9 +4,9 @@ slider chooses."""
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from switchbed.html.chart import Chart, Trace, at, layout, look_of, order, rounded
 from switchbed.plots import queue
 from switchbed.plots.runs import Line
+from switchbed.report.chart import Chart, Trace, at, layout, look_of, order, rounded
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from switchbed.html.chart import Chart, Trace, at, layout, look_of, places, rounded
 from switchbed.plots import style
 from switchbed.plots.runs import Line
+from switchbed.report.chart import Chart, Trace, at, layout, look_of, places, rounded
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,0 +1,88 @@
+"""What a run prints of flows that never end, and of probes."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import Program
+
+SCENARIO = """
+topology = { kind = "star", hosts = 4, rate = "1Gbps", delay = "25us" }
+switch = { queues = 2, discipline = "dwrr", buffer = "300KB" }
+scheme = { name = "per-queue", params = { threshold = "20pkt" } }
+measure = { goodput_every = "5ms" }
+run = { until = "50ms" }
+[[traffic]]
+kind = "long-lived"
+from = [0, 1]
+to = 3
+classes = [0, 1]
+[[traffic]]
+kind = "probe"
+from = 2
+to = 3
+every = "1ms"
+classes = [1]
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "probed.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_one_run_says_each_classs_goodput_and_the_probes_round_trips(
+    switchbed: Program, scenario: Path
+) -> None:
+    said = switchbed("run", scenario).stdout
+    assert re.search(r"goodput: \d+\.?\d* Mbps of class 0, \d+\.?\d* Mbps of class 1", said)
+    assert re.search(r"round trips of \d+ probes from 2 to 3 in class 1: mean \d+", said)
+
+
+def test_a_comparison_has_columns_for_what_was_measured_alone(
+    switchbed: Program, scenario: Path, single: Path
+) -> None:
+    text = scenario.read_text()
+    scenario.write_text(text + '[compare]\nscheme.params.threshold = ["20pkt", "40pkt"]\n')
+    said = switchbed("run", scenario).stdout
+    assert "goodput by class" in said
+    assert re.search(r"busiest queue .*\n.*\n +20pkt .* \d+\.\d KB ", said)
+    assert "scheme " not in said
+    assert "RTT mean" in said
+    assert "RTT p99" in said
+    assert "all mean" not in said
+    said = switchbed("run", single, "--set", "compare.load=[0.2, 0.3]").stdout
+    assert "all mean" in said
+    assert "goodput by class" not in said
+    assert "busiest queue" not in said
+    assert "RTT" not in said
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "json"])
+def test_goodputs_and_round_trips_are_tables(
+    switchbed: Program, scenario: Path, tmp_path: Path, form: str
+) -> None:
+    switchbed("run", scenario, "--out", "out", "--tables", form)
+
+    def read(name: str) -> pl.DataFrame:
+        path = tmp_path / f"out/{name}.{form}"
+        match form:
+            case "parquet":
+                return pl.read_parquet(path)
+            case "csv":
+                return pl.read_csv(path)
+            case _:
+                return pl.read_json(path)
+
+    goodput = read("goodput")
+    assert {"time_s", "class", "goodput_bps"} <= set(goodput.columns)
+    assert len(goodput) == 2 * 10
+    probes = read("probes")
+    assert probes.columns == ["time_s", "src", "dst", "class", "rtt_s"]
+    assert len(probes) == 50
+    rtts = probes["rtt_s"].drop_nulls()
+    assert len(rtts) >= 49
+    assert (rtts > 100e-6).all()
