@@ -9,7 +9,14 @@ use switchbed_qdisc::units::{Span, Time};
 
 /// A thread that waits for others lets go of its core after so many turns, about a millisecond: one
 /// that lets go at once does not get it back in time on a machine that others use too.
-const SPINS: u32 = 20_000;
+const MOST_SPINS: u64 = 20_000;
+
+/// Where phases are short it lets go sooner, after tens of microseconds: whom it waits for has no
+/// core then, and a millisecond a phase is hundreds of times what the phase takes.
+const LEAST_SPINS: u64 = 500;
+
+/// An event takes as long as so many turns at most.
+const SPINS_AN_EVENT: u64 = 50;
 
 /// Why [`Engine::run`] returned, and the time before which everything has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +181,7 @@ impl<W: World> Engine<W> {
         let each = count.div_ceil(self.threads);
         let teams = count.div_ceil(each);
         let board: Vec<Posted> = (0..2 * teams).map(|_| Posted::default()).collect();
-        let barrier = Barrier::new(teams as u64);
+        let barrier = Barrier::new(teams as u64, self.a_phase);
         let work = |team: usize, shards: &mut [Shard<W>]| {
             let alarm = barrier.alarm();
             let place =
@@ -291,6 +298,7 @@ impl Posted {
 /// microseconds, then let others run.
 struct Barrier {
     count: u64,
+    spins: u64,
     waiting: AtomicU64,
     turn: AtomicU64,
     /// A thread has panicked: nobody waits for it.
@@ -298,9 +306,11 @@ struct Barrier {
 }
 
 impl Barrier {
-    fn new(count: u64) -> Barrier {
+    /// For so many threads that each handle some of so many events a phase.
+    fn new(count: u64, a_phase: u64) -> Barrier {
         Barrier {
             count,
+            spins: (a_phase * SPINS_AN_EVENT).clamp(LEAST_SPINS, MOST_SPINS),
             waiting: AtomicU64::new(0),
             turn: AtomicU64::new(0),
             broken: AtomicBool::new(false),
@@ -314,11 +324,11 @@ impl Barrier {
             self.turn.store(turn + 1, Ordering::Release);
             return;
         }
-        let mut spins = 0u32;
+        let mut spins = 0;
         while self.turn.load(Ordering::Acquire) == turn {
             assert!(!self.broken.load(Ordering::Relaxed), "another thread of the run panicked");
             spins += 1;
-            if spins > SPINS {
+            if spins > self.spins {
                 std::thread::yield_now();
             } else {
                 std::hint::spin_loop();
