@@ -18,6 +18,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 QUICK = {"LTO": "off", "CODEGEN_UNITS": "16", "DEBUG": "0"}
+BUILDERS = ("maturin[zig]>=1.9,<2", "pip")
+"""What builds the wheel; zig links it for a glibc that is older than the machine's."""
+MANYLINUX = "manylinux_2_28"
+"""Of the wheel, as .github/workflows/wheels.yml has it."""
 SHORT = ("--set", "flows=200")
 SWEPT = ("--set", 'compare.scheme=["per-queue", "mq-ecn"]')
 COMMANDS = (
@@ -52,8 +56,8 @@ def main() -> None:
         print(f"{sdist.name}: {sdist.stat().st_size / 1e6:.1f} MB")
         wheel = from_sdist(sdist, place, quick)
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
-        if "manylinux" not in wheel.name and sys.platform == "linux":
-            sys.exit(f"{wheel.name}: is no manylinux wheel")
+        if MANYLINUX not in wheel.name:
+            sys.exit(f"{wheel.name}: is no {MANYLINUX} wheel")
         mistakes = [why for version in PYTHONS for why in tried(version, wheel, place)]
     sys.exit("\n".join(mistakes) if mistakes else 0)
 
@@ -67,14 +71,21 @@ def built(place: Path, *words: str) -> Path:
 
 
 def from_sdist(sdist: Path, place: Path, quick: bool) -> Path:
-    """The wheel that pip makes of it."""
-    words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
-    words += ["--config-settings", "build-args=--compatibility pypi"]  # names the manylinux
+    """The wheel that pip makes of it, without symbols."""
+    builder = place / "builder"
+    subprocess.run([sys.executable, "-m", "venv", builder], check=True)
+    pip = [str(builder / "bin/python"), "-m", "pip"]
+    subprocess.run([*pip, "install", "--quiet", "--upgrade", *BUILDERS], check=True)
+    words = [*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    given = f"--zig --compatibility {MANYLINUX} --strip"
+    words += ["--config-settings", f"build-args={given}"]
     words += ["--wheel-dir", str(place / "wheel"), str(sdist)]
     # With a target of its own: files of an sdist are as old as ever, so that cargo takes what
     # another version left for theirs.
     set_ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in QUICK.items() if quick}
     target = {"CARGO_TARGET_DIR": str(place / "target")}
+    # maturin asks the first python for zig.
+    target["PATH"] = f"{builder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(words, cwd=place, env=os.environ | set_ | target, check=True)
     (found,) = (place / "wheel").iterdir()
     return found

@@ -540,13 +540,16 @@ def list_scenarios(json_to: str | None) -> None:
 @click.option("--memory", is_flag=True, help="Say how much memory a run takes, be it little.")
 @options.JSON
 def check(paths: tuple[Path, ...], memory: bool, json_to: str | None) -> int:
-    """Say of each FILE whether it would run. FILE is as for `switchbed run`."""
+    """Say of each FILE whether it would run. FILE is as for `switchbed run`. Classes of a scheme in
+    Python are imported and made."""
     from switchbed import room
+    from switchbed.prototype import process
 
     found = []
     for path in paths:
         try:
             plans = library.given(path).plans()
+            process.check(plans)
         except Mistake as mistake:
             found.append({"file": str(path), "ok": False, "mistake": str(mistake)})
             _complain(str(mistake))

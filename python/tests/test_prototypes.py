@@ -443,6 +443,31 @@ def test_the_command_line_says_so_too(switchbed: Program, tmp_path: Path) -> Non
     assert not list(tmp_path.glob("*out*"))
 
 
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("return Intent.Pass", "scheme.params.threshold: is no parameter of Mine, which takes"),
+        ("return Intent.Pass\n    def __init__(self, port): 1 / 0", "is no parameter of Mine"),
+        ("return Intent.Pass\n    def __init__(self, port, threshold): 1 / 0", "ZeroDivisionError"),
+        ("return Intent.Pass\n    def __init__(self, port, threshold, scale): ...", "'scale'"),
+        ("return 1 / 0\n    def __init__(self, port, threshold): ...", None),
+    ],
+)
+def test_a_check_makes_the_classes_and_runs_nothing(
+    switchbed: Program, tmp_path: Path, body: str, says: str | None
+) -> None:
+    params = json.dumps(own(tmp_path, body)["params"]).replace(":", " =").replace('"file"', "file")
+    params = params.replace('"class"', "class").replace("}", ', threshold = "20pkt" }')
+    text = SINGLE.replace('name = "per-queue"', 'name = "python"')
+    line = next(line for line in text.splitlines() if "threshold" in line)
+    given = line.replace('{ threshold = "20pkt" }', params)
+    assert given != line
+    (tmp_path / "s.toml").write_text(text.replace(line, given))
+    done = switchbed("scenario", "check", "s.toml", code=0 if says is None else 2)
+    assert (says or "") in done.stderr
+    assert done.stdout == ("s.toml: ok, 1 run\n" if says is None else "")
+
+
 COMPARED = (
     TWO_CLASSES.replace('"20pkt" }', f'"20pkt", file = {SCHEMES!r} }}')
     + """

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -22,6 +23,22 @@ def run(plan: Plan, track: Progress) -> Results:
     """Runs it and keeps `track` up to date. Raises `CancelledError` once that is."""
     if not sources.known(json.loads(plan.scenario)):
         return _here(plan, track)
+    found = _ask(plan, track, checking=False)
+    assert found is not None, "a run has results"
+    return found
+
+
+def check(plans: Sequence[Plan]) -> None:
+    """Makes the ports of each as a run would, of plans that share their schemes in Python one, and
+    no more. Raises what a run would."""
+    of_each = {json.dumps(sources.schemes(json.loads(plan.scenario))): plan for plan in plans}
+    for schemes, plan in of_each.items():
+        if schemes != "[]":
+            _ask(plan, Progress(), checking=True)
+
+
+def _ask(plan: Plan, track: Progress, *, checking: bool) -> Results | None:
+    """What a process of its own makes of the plan."""
     if INSIDE in os.environ:
         raise Mistake(
             "the file of a scheme runs a simulation as it is imported: "
@@ -32,7 +49,7 @@ def run(plan: Plan, track: Progress) -> Results:
         with theirs:
             child = _start(theirs)
         try:
-            ours.send((plan, plan.scenario))
+            ours.send((plan, plan.scenario, checking))
             return _follow(ours, track)
         except (EOFError, ConnectionError):
             raise Panic(f"the process of the run ended early: {_ending(child)}") from None
@@ -69,7 +86,7 @@ def _start(pipe: Connection) -> subprocess.Popen[bytes]:
     )
 
 
-def _follow(pipe: Connection, track: Progress) -> Results:
+def _follow(pipe: Connection, track: Progress) -> Results | None:
     while not track.cancelled:
         if not pipe.poll(TICK_S):
             continue
@@ -78,6 +95,8 @@ def _follow(pipe: Connection, track: Progress) -> Results:
                 track.tell(value)
             case "results", Results() as results:
                 return results
+            case "checked", _:
+                return None
             case "mistake", text:
                 raise Mistake(text)
             case _, text:

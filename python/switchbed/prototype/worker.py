@@ -1,4 +1,5 @@
-"""The process that runs one scheme in Python; `process` starts it and reads what it sends."""
+"""The process that runs one scheme in Python, or looks whether it would run; `process` starts it
+and reads what it sends."""
 
 import json
 import os
@@ -15,13 +16,19 @@ EVERY_S = 0.1
 """How often it tells how far it is."""
 
 
-def run(plan: Plan, pipe: Connection) -> Results:
-    """Runs the plan. What a class does wrong is a `Mistake`."""
+class Begun(Exception):  # noqa: N818
+    """The ports are made, and nothing more was asked."""
+
+
+def run(plan: Plan, pipe: Connection, *, checking: bool) -> Results | None:
+    """Runs the plan, or only makes its ports. What a class does wrong is a `Mistake`."""
     progress = Progress()
     told = 0.0
 
     def look() -> None:
         nonlocal told
+        if checking:
+            raise Begun
         if time.monotonic() - told >= EVERY_S:
             told = time.monotonic()
             pipe.send(("counts", progress.counts()))
@@ -33,6 +40,8 @@ def run(plan: Plan, pipe: Connection) -> Results:
     random.seed(scenario["run"]["seed"])
     try:
         results = plan.run(progress, load.make, look)
+    except Begun:
+        return None
     except (Mistake, Panic, ConnectionError):
         raise
     except BaseException as error:
@@ -41,7 +50,7 @@ def run(plan: Plan, pipe: Connection) -> Results:
         if sources.digest(file) != digest:
             raise Mistake(f"{file}: has changed during the run: start it again")
     assert results is not None, "nobody cancels it here"
-    return results
+    return None if checking else results
 
 
 def _end_with(pipe: Connection) -> None:
@@ -54,11 +63,12 @@ def main() -> None:
     """One plan in, results or a message out."""
     with Connection(int(sys.argv[1])) as pipe:
         try:
-            plan, scenario = pipe.recv()
+            plan, scenario, checking = pipe.recv()
             threading.Thread(target=_end_with, args=[pipe], daemon=True).start()
             if plan.scenario != scenario:
                 raise Mistake("a file that the scenario names has changed: start it again")
-            pipe.send(("results", run(plan, pipe)))
+            results = run(plan, pipe, checking=checking)
+            pipe.send(("checked" if checking else "results", results))
         except Mistake as mistake:
             pipe.send(("mistake", str(mistake)))
         except Panic as panic:
