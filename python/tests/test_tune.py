@@ -12,6 +12,7 @@ from switchbed.tuning import first, grid, target
 from switchbed.tuning.advice import Advice, Entry
 from switchbed.tuning.field import Field
 from switchbed.tuning.grid import Link, Point
+from switchbed.tuning.guards import Verdict
 
 FAST = [
     *("--objective", "fct.all.mean_us", "--rtt", "30us", "--budget", "60", "--jobs", "2"),
@@ -209,15 +210,24 @@ def test_the_round_trip_is_measured_on_the_empty_network() -> None:
     assert found.product == pytest.approx(131_000)
 
 
-def said(advised: bool, own: str, left: list[str], lead: str = "20 KB") -> str:
-    """The sentence where of three points these are left."""
+def said(
+    advised: bool, own: str, left: list[str], lead: str = "20 KB", over: tuple[str, ...] = ()
+) -> str:
+    """The sentence where of three points these are left, and some are over a guard, not surely."""
     points = {
         name: Point(
             {"threshold": f"{name[:2]}000B"}, (float(name[:2]),), ("yours",) * (name == own)
         )
         for name in ("10 KB", "20 KB", "40 KB")
     }
-    entries = [Entry(p, "worse" if name not in left else "as good") for name, p in points.items()]
+    entries = [
+        Entry(
+            p,
+            "worse" if name not in left else "as good",
+            guards={"drops=0": Verdict(1.0, 0.5 if name in over else -1.0, surely=False)},
+        )
+        for name, p in points.items()
+    ]
     return Advice(
         *("file", "per-queue", "sim", "fct.small.p99_us", (), 0.05, ("one",), (), ""),
         entries=entries,
@@ -245,6 +255,14 @@ def test_the_sentence_names_a_winner_only_where_the_seeds_show_one() -> None:
     assert told.endswith("yours, 40 KB, is worse: keep it.")
     assert "20 KB" not in told
     assert "is worse. More --budget" in said(False, "40 KB", ["10 KB", "20 KB"])
+
+
+def test_the_sentence_says_what_guard_may_be_broken() -> None:
+    both = ["10 KB", "20 KB"]
+    assert "keep drops" not in said(False, "40 KB", both, over=("10 KB",))
+    told = said(False, "40 KB", both, over=("20 KB",))
+    assert "On average 20 KB does not keep drops=0, 10 KB does; the seeds are too few" in told
+    assert "keep drops=0; the seeds" in said(True, "40 KB", ["20 KB"], over=("20 KB",))
 
 
 def test_alpha_is_tuned_by_what_the_chip_has() -> None:

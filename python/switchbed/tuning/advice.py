@@ -37,6 +37,11 @@ class Entry:
     scenes: Sequence[float] = ()
     """The objective's geometric mean in each scene."""
 
+    @property
+    def missed(self) -> list[str]:
+        """Guards that it misses on average, not surely."""
+        return [name for name, v in self.guards.items() if v.over > 0 and not v.surely]
+
     def to_json(self) -> dict[str, Any]:
         """As `--json` has it."""
         return {
@@ -124,7 +129,24 @@ class Advice:
 
     @property
     def sentence(self) -> str:
-        """The advice."""
+        """The advice, and of what it names whether the guards are kept."""
+        return f"{self._told()}{self._unsure()}"
+
+    def _unsure(self) -> str:
+        """Guards that the advised setting, or else the leader, misses on average, where the seeds
+        do not show it."""
+        named = self.leader if self.advised is None else self.advised
+        missed = next(e for e in self.entries if e.point == named).missed
+        if not missed:
+            return ""
+        keep = [e.point.label for e in self.entries if e.point in self.left and not e.missed]
+        others = f", {', '.join(keep)} do{'es' * (len(keep) == 1)}" if keep else ""
+        return (
+            f" On average {named.label} does not keep {', '.join(missed)}{others}; "
+            "the seeds are too few to show it."
+        )
+
+    def _told(self) -> str:
         own, many = self.own, len(self.left) > 1
         near = f"within {100 * self.delta:g} %"
         reach = f"{self.left[0].label} to {self.left[-1].label}" if many else self.left[0].label

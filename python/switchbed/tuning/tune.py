@@ -345,18 +345,18 @@ class _Tuning:
         return sorted(wanted)
 
     def _advised(self) -> int | None:
+        """Of those that are as good the one in the middle of those that keep the guards on average;
+        where these have no middle, the best on average."""
         if not self.race.looks or not self.race.over:
             return None
-        if len(self.grid.keys) > 1:
-            return self.race.leader
         verdicts = self._verdicts()
-        live = [
-            p
-            for p in sorted(self.race.live)
-            if all(v[p].over <= 0 for v in verdicts.values()) or p == self.race.leader
-        ]
-        places = [self.points[p].place[0] for p in live]
-        return live[middle(places)] if min(places) > 0 else self.race.leader
+        live = sorted(self.race.live)
+        keep = [p for p in live if all(v[p].over <= 0 for v in verdicts.values())]
+        found = keep or [self.race.leader]
+        places = [self.points[p].place[0] for p in found]
+        if len(self.grid.keys) > 1 or min(places) <= 0:
+            return min(found, key=lambda p: self.race.against[p].estimate)
+        return found[middle(places)]
 
     def _conclude(self, price: str) -> Advice:
         advised = self._advised()
