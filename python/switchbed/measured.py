@@ -1,9 +1,10 @@
 """What `--metric` names: a figure of a run's summary by its dotted name, or one of its tables.
 
 `fct[class=1,size<=100KB].p99.9_us`, `slowdown[src=3].mean`, `query.p99_us` are of flows;
-`queue[port=switch:8].mean_kb` and `goodput[class=0].mean_gbps` of series, `utilisation.max` of
-switches' ports. Tables can be asked for a window of time. A `query` is a round of an incast, from
-its start to its last flow's end, or a request with its answer.
+`queue[port=switch:8].mean_kb`, `goodput[class=0].mean_gbps` and `share[class=0].mean_pct` (of all
+goodput) of series, `utilisation.max` of switches' ports. Tables can be asked for a window of time.
+A `query` is a round of an incast, from its start to its last flow's end, or a request with its
+answer.
 """
 
 import math
@@ -38,6 +39,7 @@ UNITS = {
     "slowdown": {"": 1.0},
     "queue": {"bytes": 1.0, "kb": 1e-3, "pkt": 1.0},
     "goodput": {"bps": 1.0, "mbps": 1e-6, "gbps": 1e-9},
+    "share": {"": 1.0, "pct": 100.0},
     "utilisation": {"": 1.0, "pct": 100.0},
 }
 """What each may be measured in, the first being what it is in without a word for it."""
@@ -48,6 +50,7 @@ COLUMNS = {
     "slowdown": FLOWS,
     "queue": ("port", "queue"),
     "goodput": ("class",),
+    "share": ("class",),
     "utilisation": ("port", "to"),
 }
 """What each may be asked for."""
@@ -57,6 +60,7 @@ WORDS = {
     "slowdown": "slowdown",
     "queue": "queue",
     "goodput": "goodput",
+    "share": "share of goodput",
     "utilisation": "utilisation",
 }
 SHOWN = {
@@ -139,7 +143,10 @@ class Metric:
             f"{key.replace('_', ' ')} {'' if sign == '=' else sign + ' '}{value}"
             for key, sign, value in self.conditions
         )
-        return ", ".join([_percentile(self.statistic), *where])
+        statistic = _percentile(self.statistic)
+        if self.of in ("share", "utilisation"):
+            statistic = {"max": "highest", "min": "lowest"}.get(self.statistic, statistic)
+        return ", ".join([statistic, *where])
 
     @property
     def shown_in(self) -> str:
@@ -275,6 +282,13 @@ def _rates(metric: Metric, run: "Result", window: Window) -> list[float]:
     return list(together["goodput_bps"])
 
 
+def _shares(metric: Metric, run: "Result", window: Window) -> list[float]:
+    """Of the intervals in which anything arrived: what of it is the class's."""
+    every = replace(metric, conditions=())
+    pairs = zip(_rates(metric, run, window), _rates(every, run, window), strict=True)
+    return [one / all_of_it for one, all_of_it in pairs if all_of_it > 0]
+
+
 def _busy(metric: Metric, run: "Result", window: Window) -> list[float]:
     """Of switches' ports, unless one is asked for by its name."""
     import polars as pl
@@ -287,7 +301,13 @@ def _busy(metric: Metric, run: "Result", window: Window) -> list[float]:
     return list(_chosen(ports, metric, run)["utilisation"])
 
 
-READERS = {"query": _queries, "queue": _lengths, "goodput": _rates, "utilisation": _busy}
+READERS = {
+    "query": _queries,
+    "queue": _lengths,
+    "goodput": _rates,
+    "share": _shares,
+    "utilisation": _busy,
+}
 """Where values come from; else from flows."""
 
 

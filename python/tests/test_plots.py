@@ -4,6 +4,7 @@ lacks."""
 import contextlib
 import math
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -202,9 +203,41 @@ def test_any_setting_is_an_axis_a_colour_or_a_panel(results: list[sb.Result]) ->
         "load 0.4",
         "load 0.8",
     ]
-    for draw in (drawn.fct, drawn.cdf, drawn.queue):
+    shared = drawn.shares(colour="scheme", panel="load")
+    titles = [axes.get_title("left") for axes in shared.axes]
+    assert titles == ["load 0.4, class 0", "load 0.8, class 0"]
+    assert len(shared.axes[0].lines) == 2
+    busy = drawn.utilisation(colour="scheme", panel="load")
+    assert [axes.get_title("left") for axes in busy.axes] == [
+        "load 0.4, switch",
+        "load 0.8, switch",
+    ]
+    _, used = line_of(busy.axes[1], "MQ-ECN")
+    seeds = [run for run in results if (run.label, run.settings["load"]) == ("MQ-ECN", 0.8)]
+    counters = pl.concat([run.counters for run in seeds])
+    ports = counters.filter(pl.col("port").str.starts_with("switch")).group_by("port")
+    means = ports.agg(pl.col("utilisation").mean())["utilisation"].sort(descending=True)
+    assert used == pytest.approx([100 * mean for mean in means])
+    over = drawn.utilisation(x="load", colour="scheme")
+    xs, ys = line_of(over.axes[0], "MQ-ECN")
+    assert (xs[1], ys[1]) == pytest.approx((0.8, sum(used) / len(used)))
+    everything = drawn.shares(x="load", panel="scheme").axes
+    assert [axes.get_ylabel() for axes in everything if axes.get_visible()] == [
+        "share of goodput (%)"
+    ] * 2
+    for draw in (drawn.fct, drawn.cdf, drawn.queue, drawn.shares, drawn.utilisation):
         with pytest.raises(sb.Mistake, match="--colour speed: was not swept in these runs; there"):
             draw(colour="speed")
+
+
+def test_a_setting_that_is_a_list_chooses_a_panel(results: list[sb.Result]) -> None:
+    given = {"switch.quantum": ["1500B", "3000B"]}
+    first = results[0]
+    run = sb.Result(replace(first.outcome, settings=given), first.scenario, first._read)
+    (line,) = runs.lines([run], panel="switch.quantum")
+    assert {line.panel: line.label} == {("switch.quantum", ("1500B", "3000B")): "per-queue"}
+    assert line.panel is not None
+    assert runs.named(*line.panel) == 'quantum ["1500B", "3000B"]'
 
 
 def test_a_logarithmic_axis_shows_the_estimates_whatever_intervals_reach() -> None:

@@ -106,6 +106,20 @@ def test_charts_are_plotlys_and_have_what_was_measured(kept: Path) -> None:
         assert looks == {"per-queue": style.BLACK, "MQ-ECN": style.BLUE}
 
 
+def test_completion_times_of_queries_can_be_chosen() -> None:
+    made = sb.Scenario.from_file("@incast").with_({"traffic.0.rounds": 2, "measure.warmup": "0ms"})
+    run, *_ = made.run_all()
+    (query,) = (each["query"] for each in run.summary()["by_traffic"])
+    found = comparison.measures_of([run])
+    shown = {name: measure(run) for name, measure in found.items() if name.startswith("Queries")}
+    assert shown == {
+        "Queries, average: completion time (us)": query["mean_us"],
+        "Queries, 99th percentile: completion time (us)": query["p99_us"],
+    }
+    assert query["n"] == 2
+    assert list(comparison.measures_of([])) == list(comparison.MEASURES)
+
+
 def test_a_queue_has_its_threshold_and_marks(kept: Path) -> None:
     (run,) = runs.read([kept / "one"])
     over_time, instant = queues.charts(runs.lines([run]))

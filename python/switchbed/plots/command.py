@@ -191,9 +191,10 @@ def queue(
 
 
 @kind
-def shares(plots: "Plots", title: str) -> "Figure":
-    """Each class's share of the throughput over time."""
-    return plots.shares(title=title)
+@over
+def shares(plots: "Plots", title: str, **keys: Any) -> "Figure":
+    """Each class's share of the throughput over time, or over the setting --x."""
+    return plots.shares(**keys, title=title)
 
 
 @kind
@@ -206,9 +207,10 @@ def heatmap(plots: "Plots", title: str, metric: str, x: str | None, y: str | Non
 
 
 @kind
-def utilisation(plots: "Plots", title: str) -> "Figure":
-    """How busy each switch port is."""
-    return plots.utilisation(title=title)
+@over
+def utilisation(plots: "Plots", title: str, **keys: Any) -> "Figure":
+    """How busy each switch port is, or over the setting --x their mean and the busiest."""
+    return plots.utilisation(**keys, title=title)
 
 
 def _window(text: str | None) -> tuple[float, float] | None:

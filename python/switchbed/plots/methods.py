@@ -94,11 +94,26 @@ class Plots:
             return queue.figure(drawn, port, window, title)
         return queue.together(drawn, port, window, title)
 
-    def shares(self, *, title: str = "") -> "Figure":
-        """Each class's share of the throughput over time."""
-        from switchbed.plots import shares
+    def shares(
+        self,
+        *,
+        x: str | None = None,
+        colour: str | None = None,
+        panel: str | None = None,
+        title: str = "",
+    ) -> "Figure":
+        """Each class's share of the throughput over time; with `colour` or `panel`, keys that were
+        swept, a panel a class and a line a setting; with `x` means over time, over this setting."""
+        from switchbed.plots import curve, shares
 
-        return shares.figure(self._lines(), title)
+        if x is not None:
+            found = self._read()
+            asked = curve.Asked(shares.metrics(found), x, colour, panel)
+            return curve.figure(found, asked, title)
+        drawn = self._lines(colour, panel)
+        if colour is None and panel is None:
+            return shares.figure(drawn, title)
+        return shares.together(drawn, title)
 
     def heatmap(
         self,
@@ -113,11 +128,25 @@ class Plots:
 
         return heatmap.figure(self._read(), metric, x, y, title)
 
-    def utilisation(self, *, title: str = "") -> "Figure":
-        """How busy each switch port is."""
-        from switchbed.plots import utilisation
+    def utilisation(
+        self,
+        *,
+        x: str | None = None,
+        colour: str | None = None,
+        panel: str | None = None,
+        title: str = "",
+    ) -> "Figure":
+        """How busy each switch port is; with `colour` or `panel`, keys that were swept, a line a
+        setting; with `x` the ports' mean and the busiest over this setting."""
+        from switchbed.plots import curve, utilisation
 
-        return utilisation.figure(self._lines(), title)
+        if x is not None:
+            asked = curve.Asked(utilisation.METRICS, x, colour, panel)
+            return curve.figure(self._read(), asked, title)
+        drawn = self._lines(colour, panel)
+        if colour is None and panel is None:
+            return utilisation.figure(drawn, title)
+        return utilisation.together(drawn, title)
 
     def _lines(self, colour: str | None = None, panel: str | None = None) -> "list[Line]":
         from switchbed.plots import runs

@@ -26,7 +26,7 @@ class Line:
     over: str | None = None
     """The setting on its axis, in which its runs may differ."""
     panel: tuple[str, Any] | None = None
-    """The setting that chooses its panel, and its value."""
+    """The setting that chooses its panel, and its value, a list as a tuple."""
 
     def place(self, run: Result) -> Any:
         """Where a run of it stands on the axis; `None` where there is none."""
@@ -167,10 +167,14 @@ def lines(
             looks[label],
             tuple(found),
             over,
-            (panel, setting(found[0], panel)) if panel else None,
+            (panel, _hashable(setting(found[0], panel))) if panel else None,
         )
         for (_, label), found in groups.items()
     ]
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def named(key: str, value: Any) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from switchbed._native import Mistake
-from switchbed.plots import style
+from switchbed.plots import runs, style
 from switchbed.plots.queue import MOST
 from switchbed.plots.runs import Line
 from switchbed.result import Result
@@ -63,10 +63,51 @@ def figure(drawn: Sequence[Line], title: str) -> "Figure":
     return made
 
 
-def grids(runs: Sequence[Result]) -> list[Grid]:
+METRICS = ("utilisation.mean_pct", "utilisation.max_pct")
+"""Over a setting: of all switch ports together, and of the busiest."""
+
+
+def together(drawn: Sequence[Line], title: str) -> "Figure":
+    """A panel a kind of switch, and a value of the lines' panels: a line a setting over the ports,
+    from the busiest on, its seeds averaged."""
+    found = [(line, grid) for line in drawn for grid in grids(line.runs)]
+    panels = list(dict.fromkeys((line.panel, grid.kind) for line, grid in found))
+    if len(panels) > MOST:
+        raise Mistake(f"{len(panels)} panels are too many: at most {MOST}; choose by --only")
+    if not panels:
+        raise Mistake(f"{drawn[0].runs[0]}: has no switch ports")
+    made = style.figure(6, 0.8 + 2.4 * len(panels), title)
+    rows = made.subplots(len(panels), 1, squeeze=False)[:, 0]
+    for axes, (panel, kind) in zip(rows, panels, strict=True):
+        for line, grid in found:
+            if (line.panel, grid.kind) != (panel, kind):
+                continue
+            used = sorted((value for row in grid.used.values() for value in row), reverse=True)
+            axes.plot(
+                range(1, len(used) + 1),
+                used,
+                color=line.look.colour,
+                linestyle=line.look.dashes,
+                marker=line.look.marker,
+                markersize=4,
+                markevery=max(1, len(used) // 16),
+                label=line.label,
+            )
+        where = f"{runs.named(*panel)}, " if panel else ""
+        axes.set_title(style.plain(f"{where}{kind}"), fontsize="small", loc="left")
+        axes.set_ylim(bottom=0)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.grid(alpha=0.3)
+    rows[-1].set_xlabel("ports, the busiest first")
+    made.supylabel("utilisation (%)", fontsize="medium")
+    style.legend_below(made)
+    return made
+
+
+def grids(results: Sequence[Result]) -> list[Grid]:
     """The switches of runs on one network, in the order of the table."""
     found: dict[str, dict[str, list[tuple[str, float]]]] = {}
-    for row in zip(*(_ports(run) for run in runs), strict=True):
+    for row in zip(*(_ports(run) for run in results), strict=True):
         switch, to, _ = row[0]
         kind = switch.rstrip("0123456789")
         ports = found.setdefault(kind, {}).setdefault(switch, [])

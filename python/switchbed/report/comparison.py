@@ -19,7 +19,8 @@ def chart(drawn: Sequence[Line]) -> Chart:
     axis = Axis.of(drawn)
     traces: list[Trace] = []
     alone = len(drawn) == 1 and axis is None  # its figures are in the tables
-    for name, measure in () if alone else MEASURES.items():
+    measures = {} if alone else measures_of([run for line in drawn for run in line.runs])
+    for name, measure in measures.items():
         for line in drawn:
             points = _means(line, measure, axis)
             if points:
@@ -90,7 +91,28 @@ MEASURES: dict[str, Measure] = (
     | {"Goodput (Gbps)": _counter("goodput_bps", 1e9)}
     | {name.capitalize(): _counter(name) for name in ("marks", "drops", "timeouts")}
 )
-"""Figures of the summary by what they are called."""
+"""Figures that every summary has by what they are called."""
+
+
+def measures_of(results: Sequence[Result]) -> dict[str, Measure]:
+    """These, and completion times of incasts' rounds and of requests with their answers."""
+    places = sorted({place for run in results for place in _queries(run)})
+    found = {}
+    for place in places:
+        whose = "Queries" if len(places) == 1 else f"Queries of traffic {place}"
+        for statistic, word in (("mean_us", "average"), ("p99_us", "99th percentile")):
+            found[f"{whose}, {word}: completion time (us)"] = _query(place, statistic)
+    return MEASURES | found
+
+
+def _query(place: int, statistic: str) -> Measure:
+    return lambda run: _queries(run).get(place, {}).get(statistic)
+
+
+def _queries(run: Result) -> dict[int, dict[str, Any]]:
+    """By source of traffic."""
+    sources = run.summary().get("by_traffic", ())
+    return {each["traffic"]: each["query"] for each in sources if (each["query"] or {}).get("n")}
 
 
 def _means(

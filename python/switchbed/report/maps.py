@@ -7,7 +7,7 @@ from switchbed import comparing
 from switchbed.plots import heatmap, utilisation
 from switchbed.plots.runs import Line
 from switchbed.report.chart import Chart, Trace, at, layout, places, rounded
-from switchbed.report.comparison import MEASURES
+from switchbed.report.comparison import measures_of
 from switchbed.result import Result
 
 
@@ -23,7 +23,7 @@ def sweep(results: Sequence[Result]) -> Chart:
     for x, y in combinations(keys, 2):
         panels = heatmap.panels(results, x, y)
         xs, ys = (heatmap.values(results, key) for key in (x, y))
-        for name, measure in MEASURES.items():
+        for name, measure in measures_of(results).items():
             cells = {panel: heatmap.cells(seeds, measure, x, y) for panel, seeds in panels.items()}
             known = [value for found in cells.values() for value in found.values()]
             for panel, found in cells.items():
