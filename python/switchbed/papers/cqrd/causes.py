@@ -39,6 +39,31 @@ def toy_on_hosts(_: Path) -> str:
     return claims_by("cqrd", "fig2", settings, seeds=20)
 
 
+def met_on_hosts(_: Path) -> str:
+    """Figure 9 on the declared hosts."""
+    settings = {
+        "as they are": (),
+        "timeouts of 5 ms at least": ("transport.rto_initial=5ms", "transport.rto_min=5ms"),
+        "windows of 64 packets": ("transport.receive_window=64",),
+    }
+    return claims_by("cqrd", "fig9", settings, seeds=12)
+
+
+def memory_on_hosts(_: Path) -> str:
+    """Figure 14 on the declared hosts."""
+    settings = {
+        "as they are": (),
+        "timeouts of 5 ms at least": ("transport.rto_initial=5ms", "transport.rto_min=5ms"),
+        "windows of 64 packets": ("transport.receive_window=64",),
+        "both": (
+            "transport.rto_initial=5ms",
+            "transport.rto_min=5ms",
+            "transport.receive_window=64",
+        ),
+    }
+    return claims_by("cqrd", "fig14", settings, seeds=3)
+
+
 def toy(picture: Path) -> str:
     """Figure 2: what the two large flows get, and what small ones wait for under HCF."""
     common = {"compare.transport.rto_initial": ["200us"]}
@@ -553,5 +578,18 @@ def testbed(picture: Path) -> str:
 if __name__ == "__main__":
     main(
         __file__,
-        [toy, toy_on_hosts, hcf, giants, windows, memory, victims, goodput, dctcp, testbed],
+        [
+            toy,
+            toy_on_hosts,
+            met_on_hosts,
+            memory_on_hosts,
+            hcf,
+            giants,
+            windows,
+            memory,
+            victims,
+            goodput,
+            dctcp,
+            testbed,
+        ],
     )

@@ -290,6 +290,18 @@ def stages(_: Path) -> str:
     return claims_by("eecn", "fig8", settings, seeds=3)
 
 
+def settled(_: Path) -> str:
+    """Figures 2 and 4 to 7 on the declared hosts."""
+    settings = {
+        "as they are": (),
+        "100 ns of jitter": ("host.jitter=100ns",),
+        "1 µs of jitter": ("host.jitter=1us",),
+        "an ACK for each packet": ("transport.ack_every=1",),
+        "that and 100 ns of jitter": ("transport.ack_every=1", "host.jitter=100ns"),
+    }
+    return claims_by("eecn", "fig7", settings, seeds=3)
+
+
 def longest(_: Path) -> str:
     """Figure 11 on the declared hosts."""
     settings = {
@@ -459,6 +471,7 @@ if __name__ == "__main__":
             sooner,
             stages,
             longest,
+            settled,
             bursts,
             steady,
             predicted,
