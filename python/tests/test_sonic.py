@@ -115,6 +115,14 @@ VALUES = {
 NUMBERS = ["0", "1", "2", "3", "5", "7", "14", "63", "100", "1500", "60000", "1048576", "999999999"]
 
 
+def test_marks_with_thresholds_of_their_own_are_refused() -> None:
+    config = base()
+    (name, row), *_ = config["WRED_PROFILE"].items()
+    row["ecn_green_min_threshold"] = "1000"
+    with pytest.raises(Mistake, match=rf"WRED_PROFILE\|{name}: ecn_green_min_threshold: marks"):
+        load(config, "config_db.json", pool=12_000_000)
+
+
 def test_a_profile_without_its_greatest_threshold_is_refused() -> None:
     config = CONFIGS["one port"]
     other = changed(config, "WRED_PROFILE", "AZURE_LOSSLESS", "green_max_threshold", None)

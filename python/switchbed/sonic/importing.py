@@ -262,6 +262,13 @@ class _Import:
         others = sorted(q.index for q in queues if q.wred != name)
         row, own = self._named("WRED_PROFILE", name), self.tables["WRED_PROFILE"][name]
         where = f"WRED_PROFILE|{name}"
+        apart = sorted(field for field in own if field.startswith("ecn_"))
+        if apart:
+            raise Mistake(
+                f"{self.where}: {where}: {apart[0]}: marks have thresholds of their own (SONiC's "
+                "models since June 2026), and a scenario has one ramp for marks and drops: leave "
+                "the profile's ecn_ fields out, or have them in place of those of the same colour"
+            )
         low = self._number("WRED_PROFILE", name, row, "green_min_threshold", 0)
         if "green_min_threshold" in row and "green_max_threshold" not in row:
             raise Mistake(
