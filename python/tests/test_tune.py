@@ -8,7 +8,7 @@ import pytest
 from conftest import SINGLE, Program
 
 import switchbed as sb
-from switchbed.tuning import first, grid, target
+from switchbed.tuning import first, grid, race, target, tune
 from switchbed.tuning.advice import Advice, Entry
 from switchbed.tuning.field import Field
 from switchbed.tuning.grid import Link, Point
@@ -263,6 +263,24 @@ def test_the_sentence_says_what_guard_may_be_broken() -> None:
     told = said(False, "40 KB", both, over=("20 KB",))
     assert "On average 20 KB does not keep drops=0, 10 KB does; the seeds are too few" in told
     assert "keep drops=0; the seeds" in said(True, "40 KB", ["20 KB"], over=("20 KB",))
+
+
+def test_the_advised_is_as_good_as_the_leader_and_keeps_the_guards() -> None:
+    found = race.Race(3, 1, 0.05, None, 0.95)
+    for block in range(12):
+        apart = 0.01 + (0.012 if block % 2 else -0.012)
+        for point, value in enumerate((0.0, apart, 0.4)):
+            found.add(point, [value])
+    found.look()
+    assert (found.leader, found.live, found.over) == (0, {0, 1}, True)
+    places = (10.0, 20.0, 40.0)
+    assert tune.advised(found, [True] * 3, None) == 0
+    assert tune.advised(found, [False, True, True], places) == 1
+    # The third keeps the guards and is surely worse, or if not told from others not as good.
+    assert tune.advised(found, [False, False, True], places) == 0
+    found.live.add(2)
+    assert tune.advised(found, [False, False, True], places) == 0
+    assert tune.advised(found, [False, True, True], None) == 1
 
 
 def test_alpha_is_tuned_by_what_the_chip_has() -> None:

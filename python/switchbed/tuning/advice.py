@@ -147,21 +147,20 @@ class Advice:
         )
 
     def _told(self) -> str:
-        own, many = self.own, len(self.left) > 1
-        near = f"within {100 * self.delta:g} %"
-        reach = f"{self.left[0].label} to {self.left[-1].label}" if many else self.left[0].label
+        own, near = self.own, f"within {100 * self.delta:g} %"
         if self.advised is None:
-            return self._untold(own, reach)
+            return self._untold(own, _reach(self.left))
+        good = [e.point for e in self.entries if e.verdict in (ADVISED, AS_GOOD)]
         if self.advised == own:
             return (
                 f"Keep {own.label}: no other setting is better by more than {100 * self.delta:g} %."
             )
-        if own in self.left:
+        if own in good:
             return (
-                f"Yours, {own.label}, is as good as any {near} ({reach} are); "
+                f"Yours, {own.label}, is as good as any {near} ({_reach(good)} are); "
                 f"{self.advised.label} is in the middle of them."
             )
-        rest = f" ({reach} are as good {near})" if many else ""
+        rest = f" ({_reach(good)} are as good {near})" if len(good) > 1 else ""
         return f"Take {self.advised.label}{rest}; yours, {own.label}, {self._fault(own)}."
 
     def _untold(self, own: Point, reach: str) -> str:
@@ -183,7 +182,7 @@ class Advice:
         entry = next(e for e in self.entries if e.point == point)
         if entry.verdict in (BREAKS, REFUSED):
             return f"{entry.verdict} {entry.why}".strip()
-        return "is worse"
+        return "may be as good: the seeds do not tell" if entry.verdict == UNTOLD else "is worse"
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` has it."""
@@ -211,6 +210,12 @@ class Advice:
             "runs": self.runs,
             "core_minutes": self.core_minutes,
         }
+
+
+def _reach(points: Sequence[Point]) -> str:
+    """From where to where."""
+    first, last = points[0].label, points[-1].label
+    return f"{first} to {last}" if len(points) > 1 else first
 
 
 def interval(found: stats.Interval | None) -> dict[str, Any] | None:

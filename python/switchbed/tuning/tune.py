@@ -345,18 +345,13 @@ class _Tuning:
         return sorted(wanted)
 
     def _advised(self) -> int | None:
-        """Of those that are as good the one in the middle of those that keep the guards on average;
-        where these have no middle, the best on average."""
         if not self.race.looks or not self.race.over:
             return None
         verdicts = self._verdicts()
-        live = sorted(self.race.live)
-        keep = [p for p in live if all(v[p].over <= 0 for v in verdicts.values())]
-        found = keep or [self.race.leader]
-        places = [self.points[p].place[0] for p in found]
-        if len(self.grid.keys) > 1 or min(places) <= 0:
-            return min(found, key=lambda p: self.race.against[p].estimate)
-        return found[middle(places)]
+        keep = [all(v[p].over <= 0 for v in verdicts.values()) for p in range(len(self.points))]
+        one = len(self.grid.keys) == 1
+        places = [point.place[0] for point in self.points] if one else None
+        return advised(self.race, keep, places)
 
     def _conclude(self, price: str) -> Advice:
         advised = self._advised()
@@ -564,3 +559,13 @@ class _Tuning:
         if any(w < 0 for w in found) or not sum(found):
             raise Mistake("--weight: weights must not be negative, nor all be nought")
         return found
+
+
+def advised(race: Race, keep: Sequence[bool], places: Sequence[float] | None) -> int:
+    """Of the points that are as good as the leader, and keep the guards on average where any does,
+    the one in the geometric middle; where they have none, the best on average."""
+    near = [p for p in sorted(race.live) if p == race.leader or race.against[p].high < race.delta]
+    found = [p for p in near if keep[p]] or [race.leader]
+    if places is None or min(places[p] for p in found) <= 0:
+        return min(found, key=lambda p: race.against[p].estimate)
+    return found[middle([places[p] for p in found])]
