@@ -212,9 +212,10 @@ def write(folder: Path, plan: Plan, results: Results, outcome: Outcome) -> None:
     # What a sweep calls the run is the sweep's, not the run's.
     alone = Outcome(0, {}, outcome.scheme, outcome.summary, outcome.wall_s)
     directory.write_run(folder, plan, results, alone, "parquet")
-    directory.write_json(
-        folder / directory.MACHINE, directory.machine() | {"wall_s": outcome.wall_s}
-    )
+    took = {"wall_s": outcome.wall_s}
+    if outcome.processor_s is not None:
+        took["processor_s"] = outcome.processor_s
+    directory.write_json(folder / directory.MACHINE, directory.machine() | took)
 
 
 def is_store(path: Path) -> bool:

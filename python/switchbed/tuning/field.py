@@ -91,7 +91,7 @@ class Field:
             self.summaries[point, scene, seed] = self.store.summary(name)
         new = {name for _, _, name in planned} - kept
         for name in {name for _, _, name in planned} - self._paid.keys():
-            self._paid[name] = self._wall(name)
+            self._paid[name] = self._took(name)
         if isinstance(self.engine, Threads) and new:
             # On a machine that others use a run is longer by the clock, and costs no more.
             self._paid |= dict.fromkeys(new, took / len(new))
@@ -122,8 +122,8 @@ class Field:
 
     @property
     def run_s(self) -> float:
-        """What a run takes on average: by the processor's time where runs were ours, else by the
-        clock, as the store has it."""
+        """What a run takes on average: those of this call where there are any, else as the store
+        has it."""
         known = [self._paid[name] for name in self._own] or list(self._paid.values())
         return sum(known) / max(1, len(known))
 
@@ -134,9 +134,10 @@ class Field:
         if once:
             self.store.write_sweep(self.name, rows(table))
 
-    def _wall(self, name: str) -> float:
+    def _took(self, name: str) -> float:
+        """The processor's time, by the clock where the store does not know it."""
         machine = files.read_json(self.store.run(name) / directory.MACHINE)
-        return float(machine.get("wall_s", 0.0))
+        return float(machine.get("processor_s", machine.get("wall_s", 0.0)))
 
 
 def _processor() -> float:
