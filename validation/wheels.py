@@ -7,6 +7,7 @@ runs the main commands there, away from the source tree. Prints what it all take
 
 import argparse
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -101,7 +102,8 @@ def tried(version: str, wheel: Path, place: Path) -> Iterator[str]:
     subprocess.run([python, "-m", "venv", here / "venv"], check=True)
     pip = [str(here / "venv/bin/python"), "-m", "pip"]
     subprocess.run([*pip, "install", "--quiet", str(wheel)], check=True)
-    subprocess.run([*pip, "uninstall", "--quiet", "--yes", "setuptools", "pip"], check=True)
+    leaves = [*pip, "uninstall", "--quiet", "--yes", "setuptools", "pip"]
+    subprocess.run(leaves, check=True, capture_output=True)
     megabytes = sum(f.lstat().st_size for f in here.rglob("*") if f.is_file()) / 1e6
     print(f"Python {version}: {megabytes:.0f} MB installed")
     yield from larger(here / "venv", megabytes)
@@ -153,12 +155,16 @@ def fastest(here: Path, what: str) -> float:
     code = ["-m", program, *words] if program == "switchbed" else ["-c", what]
     times = []
     for _ in range(9):
-        before = os.times()
+        before = children_s()
         subprocess.run([here / "venv/bin/python", *code], cwd=here, check=True, capture_output=True)
-        after = os.times()
-        times.append(after.children_user - before.children_user)
-        times[-1] += after.children_system - before.children_system
+        times.append(children_s() - before)
     return min(times)
+
+
+def children_s() -> float:
+    """Processor time of those that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def switchbed(here: Path, *words: str) -> subprocess.CompletedProcess[str]:
