@@ -21,6 +21,7 @@ pub mod hystart;
 mod prague;
 mod registry;
 mod reno;
+pub mod roce;
 mod udp;
 
 pub use arithmetic::Arithmetic;

@@ -1,0 +1,18 @@
+//! Rate controls of RoCE queue pairs: at what rate, and with how much in flight, the card of a sender
+//! sends a queue pair's packets. Each is one file with its parameters, what it says of itself and its
+//! algorithm ([`RateLaw`]), and a line of the registry, from which [`RateControl`] (what a scenario
+//! chose) and [`RateMemory`] (what a queue pair's control remembers) follow.
+//!
+//! Pure state machines: called with what arrives, what is sent and the time, and asked for the rate,
+//! the window and the next timer. A queue pair begins at line rate. Rates are of bytes on the wire,
+//! windows of bytes of the stream, as in the HPCC authors' simulator.
+
+mod dcqcn;
+mod law;
+mod registry;
+mod unlimited;
+
+pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
+pub use law::{IntHop, Path, RateAbout, RateLaw, RoceAck};
+pub use registry::{RateControl, RateMemory};
+pub use unlimited::Unlimited;

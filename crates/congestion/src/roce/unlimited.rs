@@ -1,0 +1,23 @@
+//! No rate control: a queue pair sends at line rate whatever happens, and PFC alone holds it.
+
+use super::{Path, RateAbout, RateLaw};
+use switchbed_qdisc::units::{Rate, Time};
+
+/// The line's rate.
+#[derive(Clone, Debug)]
+pub struct Unlimited {
+    line: Rate,
+}
+
+impl RateLaw for Unlimited {
+    type Params = ();
+    const ABOUT: RateAbout = RateAbout::PLAIN;
+
+    fn new(_: &(), path: &Path, _: Time) -> Unlimited {
+        Unlimited { line: path.line }
+    }
+
+    fn rate(&self) -> Rate {
+        self.line
+    }
+}
