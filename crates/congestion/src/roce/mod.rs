@@ -7,12 +7,20 @@
 //! the window and the next timer. A queue pair begins at line rate. Rates are of bytes on the wire,
 //! windows of bytes of the stream, as in the HPCC authors' simulator.
 
+#[cfg(test)]
+mod closed;
 mod dcqcn;
+mod hpcc;
 mod law;
 mod registry;
+mod swift;
+mod timely;
 mod unlimited;
 
 pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
+pub use hpcc::{Hpcc, HpccParams, HpccState};
 pub use law::{IntHop, Path, RateAbout, RateLaw, RoceAck};
 pub use registry::{RateControl, RateMemory};
+pub use swift::{Swift, SwiftParams};
+pub use timely::{Timely, TimelyParams, TimelyUpdate};
 pub use unlimited::Unlimited;

@@ -14,6 +14,13 @@ switchbed_qdisc::kinds! {
         kind;
         /// cut for CNPs, with which receivers answer marks; recovers by timer and byte counter.
         Dcqcn(DcqcnParams) = "dcqcn",
+        /// by the gradient of the RTT.
+        Timely(TimelyParams) = "timely",
+        /// by what switches write into packets of their queues and lines (INT).
+        Hpcc(HpccParams) = "hpcc",
+        /// by the RTT's distance from a target that grows with hops and small windows; unverified,
+        /// its paper was not at hand.
+        Swift(SwiftParams) = "swift",
         /// line rate whatever happens.
         Unlimited = "none",
     }
@@ -142,12 +149,113 @@ macro_rules! rate_controls {
 
 rate_controls! {
     Dcqcn(params),
+    Timely(params),
+    Hpcc(params),
+    Swift(params),
     Unlimited,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use switchbed_qdisc::param::at_defaults;
+
+    const PATH: Path = Path {
+        line: Rate::from_gbps(100),
+        base_rtt: Span::from_us(8),
+        hops: 2,
+        mss: 1_000,
+        wire: 1_082,
+    };
+
+    /// Every control, and the least rate that it may come to where RTTs are a millisecond at most.
+    fn controls() -> Vec<(RateControl, Rate)> {
+        let connectx = DcqcnParams { variant: DcqcnVariant::Connectx, ..at_defaults() };
+        let each = TimelyParams { update: TimelyUpdate::Ack, ..at_defaults() };
+        let rate = HpccParams { state: HpccState::Rate, max_stage: 0, ..at_defaults() };
+        let mbps = Rate::from_mbps;
+        vec![
+            (RateControl::Dcqcn(at_defaults()), mbps(10)),
+            (RateControl::Dcqcn(connectx), mbps(1)),
+            (RateControl::Timely(at_defaults()), mbps(100)),
+            (RateControl::Timely(each), mbps(100)),
+            (RateControl::Hpcc(at_defaults()), mbps(100)),
+            (RateControl::Hpcc(rate), mbps(100)),
+            // A thousandth of 8,656 bits in a millisecond.
+            (RateControl::Swift(at_defaults()), Rate::from_bps(8_656)),
+            (RateControl::Unlimited, PATH.line),
+        ]
+    }
+
+    /// What happens to a queue pair, nanoseconds after what happened before.
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        Acked { rtt: u64, bytes: u32, tx: u64, queue: u64, marked: bool },
+        Cnp,
+        Sent(u32),
+        Lost(bool),
+        Timer,
+    }
+
+    fn event() -> impl Strategy<Value = (u64, Event)> {
+        let acked = (1_u64..1_000_000, 0_u32..10_000, 0_u64..200_000, 0_u64..1_000_000);
+        let acked = (acked, any::<bool>()).prop_map(|((rtt, bytes, tx, queue), marked)| {
+            Event::Acked { rtt, bytes, tx, queue, marked }
+        });
+        let event = prop_oneof![
+            4 => acked,
+            2 => Just(Event::Cnp),
+            2 => (0_u32..20_000_000).prop_map(Event::Sent),
+            1 => any::<bool>().prop_map(Event::Lost),
+            4 => Just(Event::Timer),
+        ];
+        let gap = prop_oneof![2 => 0_u64..2_000, 1 => 0_u64..1_000_000];
+        (gap, event)
+    }
+
+    proptest! {
+        #[test]
+        fn rates_stay_in_bounds_and_timers_ahead(
+            events in proptest::collection::vec(event(), 0..300)
+        ) {
+            for (control, least) in controls() {
+                prop_assert_eq!(control.check(), Ok(()));
+                let mut now = Time::ZERO;
+                let mut memory = RateMemory::new(&control, &PATH, now);
+                prop_assert_eq!(memory.rate(), PATH.line);
+                let (mut acked, mut tx_bytes) = (0, 0);
+                for &(gap, event) in &events {
+                    now += Span::from_ns(gap);
+                    match event {
+                        Event::Acked { rtt, bytes, tx, queue, marked } => {
+                            acked += u64::from(bytes);
+                            tx_bytes += tx;
+                            let hop =
+                                IntHop { rate: PATH.line, at: now, tx_bytes, queue_bytes: queue };
+                            let (sent, rtt) = (acked + 50_000, Span::from_ns(rtt));
+                            let hops = &[hop, IntHop { queue_bytes: 0, ..hop }];
+                            let ack = RoceAck { now, rtt, bytes, acked, sent, hops, marked };
+                            memory.acked(&control, &PATH, &ack);
+                        }
+                        Event::Cnp => memory.cnp(&control, now),
+                        Event::Sent(bytes) => memory.sent(&control, bytes, now),
+                        Event::Lost(timeout) => memory.lost(&control, timeout, now),
+                        Event::Timer => {
+                            let before = memory.rate();
+                            let due = memory.next_timer() <= now;
+                            memory.timer(&control, now);
+                            prop_assert!(due || memory.rate() == before);
+                            prop_assert!(memory.next_timer() > now);
+                        }
+                    }
+                    let rate = memory.rate();
+                    prop_assert!((least..=PATH.line).contains(&rate), "{control:?}: {rate}");
+                    prop_assert!(memory.window().is_none_or(|it| it >= u64::from(PATH.mss)));
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_queue_pairs_memory_stays_small() {
