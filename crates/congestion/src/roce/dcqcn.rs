@@ -90,8 +90,8 @@ struct Settings {
     min_rate: Rate,
 }
 
-/// The paper's, all from memory of it (its section 5 has them fitted for 40 Gbps) and as two
-/// simulators agree (ns3-rdma, uet-htsim), but for the last two.
+/// The paper's, all from memory of it but for the last two. uet-htsim has the same α, CNP interval,
+/// timer, byte counter and F; ns3-rdma the same α, CNP interval, F and R_AI, but 60 us and 300 MB.
 const PAPER: Settings = Settings {
     g: 1.0 / 256.0,
     alpha_start: 1.0,
@@ -499,6 +499,10 @@ mod tests {
             dcqcn.target / 1e9
         };
         assert_eq!((sent(&mut dcqcn, 9_999), gbps(&dcqcn)), (50.0, 25.0));
+        // A cut begins the cycle anew.
+        dcqcn.cnp(&params, Time::ZERO);
+        (dcqcn.rate, dcqcn.target) = (25e9, 50e9);
+        assert_eq!((sent(&mut dcqcn, 9_999), gbps(&dcqcn)), (50.0, 25.0));
         assert_eq!((sent(&mut dcqcn, 1), gbps(&dcqcn)), (50.0, 37.5));
         assert_eq!((sent(&mut dcqcn, 40_000), gbps(&dcqcn)), (50.0, 49.218_75));
         // The sixth and seventh expiry of the byte counter, none of the timer: R_AI each.
@@ -539,6 +543,12 @@ mod tests {
         assert!((dcqcn.alpha - alpha).abs() < 1e-12);
         let cut = rate * (1.0 - alpha / 2.0);
         assert!((gbps(&dcqcn) - cut).abs() < 1e-8);
+        // A CNP between two updates leaves their times as they are: the next is at 19 us.
+        dcqcn.cnp(&params, us(18) + Span::from_ns(500));
+        assert_eq!(dcqcn.updated, us(18));
+        (dcqcn.cut_at, dcqcn.sampled) = (Time::NEVER, false); // as if it had not come
+        dcqcn.decay(&params.settings(), us(20) + Span::from_ns(500));
+        assert_eq!(dcqcn.updated, us(20));
         // No increase since: the target is as before. One step of fast recovery, one of R_AI, then
         // R_HAI.
         let mut expected = (cut, 100.0);

@@ -8,8 +8,8 @@
 //!
 //! Where paper and code differ is a setting: what is added (`state`), T, maxStage and η. In the code the
 //! state is the rate R, and the window follows; with W = R·T that is the same but for what is added,
-//! W_AI a round trip or R_AI·T. One rate a hop (MULTI_RATE) is not here. Neither paper nor code lets
-//! the rate over the line's; here the window, too, stays within B·T of the card.
+//! W_AI a round trip or R_AI·T. One rate a hop (MULTI_RATE) is not here. The code keeps the rate between
+//! a least one and the line's, and so it is here with both, the window between those rates' times T.
 
 use super::law::{bps, lasts};
 use super::{IntHop, Path, RateAbout, RateLaw, RoceAck};
