@@ -9,6 +9,7 @@ import json
 import sys
 import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import peers
@@ -20,10 +21,13 @@ RESULTS = peers.HERE / "results" / "aqm-star.json"
 PACKET = 1502
 TOLERANCE = 0.1
 RUN = (
-    *("--own=reno", "--senders=8", "--rate=1Gbps", "--delay=100us"),
+    *("--senders=8", "--rate=1Gbps", "--delay=100us"),
     *("--warmup=500ms", "--end=5s", "--sampling=200us"),
 )
 """As aqm-star.toml has it."""
+THEIRS, PLAIN = "reno", "plain-reno"
+"""ns-3's own sender, and one whose window does not jump as a recovery ends (ns3/common.h): the
+experiment for what is not within the tolerance."""
 STAGGERS_US = (700, 800, 900, 1000, 1100, 1200)
 """Of a run each, with a seed of its own: one run is chance, as a flow that times out early is gone
 for a second."""
@@ -82,12 +86,11 @@ def main() -> int:
     binary = program.build("star")
     for name in sys.argv[1:] or ROWS:
         row = ROWS[name]
-        theirs = [
-            peers.run(binary, *RUN, f"--aqm={row.ns3}", f"--RngRun={seed}", f"--stagger={us}us")
-            for seed, us in enumerate(STAGGERS_US, 1)
-        ]
-        ours = [_ours(row, seed, us) for seed, us in enumerate(STAGGERS_US, 1)]
-        found[name] = {"version": program.version, "ns3": _mean(theirs), "ours": _mean(ours)}
+        ours = _mean([_ours(row, seed, us) for seed, us in enumerate(STAGGERS_US, 1)])
+        theirs = _theirs(binary, row, THEIRS)
+        found[name] = {"version": program.version, "ns3": theirs, "ours": ours}
+        if _apart(ours, theirs) > TOLERANCE:
+            found[name]["plain"] = _theirs(binary, row, PLAIN)
         RESULTS.write_text(json.dumps(found, indent=2) + "\n")
         print(name, found[name], flush=True)
     import offered
@@ -104,6 +107,22 @@ def _mean(runs: list[Found]) -> Found:
         key: [round(it.estimate, 4), round(it.relative * it.estimate, 4)]
         for key, it in estimates.items()
     }
+
+
+def _theirs(binary: Path, row: Row, sender: str) -> Found:
+    how = (*RUN, f"--own={sender}", f"--aqm={row.ns3}")
+    return _mean(
+        [
+            peers.run(binary, *how, f"--RngRun={seed}", f"--stagger={us}us")
+            for seed, us in enumerate(STAGGERS_US, 1)
+        ]
+    )
+
+
+def _apart(ours: Found, theirs: Found) -> float:
+    """By what share they differ in mean wait or drops, whichever is more."""
+    keys = ("queue_mean_pkt", "drops")
+    return max(abs(float(ours[key][0]) / float(theirs[key][0]) - 1) for key in keys)
 
 
 def _ours(row: Row, seed: int, stagger_us: int) -> Found:
@@ -130,14 +149,20 @@ def section() -> list[str]:
     for name in ROWS:
         if name in found:
             ours, theirs = found[name]["ours"], found[name]["ns3"]
-            apart = max(
-                abs(ours[key][0] / theirs[key][0] - 1) for key in ("queue_mean_pkt", "drops")
-            )
-            lines.append(
-                f"| {name} | {_cell(ours)} | {_cell(theirs)} | "
-                f"{'yes' if apart <= TOLERANCE else f'no: {100 * apart:.0f} %'} |"
-            )
+            lines.append(f"| {name} | {_cell(ours)} | {_cell(theirs)} | {_verdict(ours, theirs)} |")
+    lines += EXPERIMENT.splitlines()
+    lines += [
+        f"| {name} | {_cell(it['ours'])} | {_cell(it['plain'])} | "
+        f"{_verdict(it['ours'], it['plain'])} |"
+        for name, it in found.items()
+        if "plain" in it
+    ]
     return [*lines, *FOOT.splitlines()]
+
+
+def _verdict(ours: Found, theirs: Found) -> str:
+    apart = _apart(ours, theirs)
+    return "yes" if apart <= TOLERANCE else f"no: {100 * apart:.0f} %"
 
 
 def _cell(found: Found) -> str:
@@ -160,13 +185,20 @@ start 0.7 to 1.2 ms apart, with 95 % intervals (`validation/aqm_star.py`).
 
 | discipline | ours | ns-3 | within a tenth |
 | --- | --- | --- | --- |"""
+EXPERIMENT = """
+What CoDel, FQ-CoDel and COBALT differ by is the sender's. ns-3's Reno counts the ACK that ends a
+recovery for all segments that it covers, so that half of the window becomes half and two or three
+packets. Of windows of 9 to 18 packets that is much: the queue stays above the target, and the discipline
+drops again where it would have left off. The same in ns-3 with a Reno that lets an ACK count for
+two segments at most (`PlainReno` in `validation/ns3/common.h`), beside ours as above:
+
+| discipline | ours | ns-3, plain Reno | within a tenth |
+| --- | --- | --- | --- |"""
 FOOT = """
 Here two TCPs differ besides two disciplines: the list above, which no TCP answers, is what tells of
-disciplines alone. The waits of CoDel, FQ-CoDel, PIE and COBALT agree to 4 %. ns-3's CoDel and
-FQ-CoDel drop more for the same wait and goodput, its COBALT fewer; no experiment yet removes that,
-and these rows stand unexplained.
+disciplines alone.
 
-RED's runs differ among each other by more than the two simulators do. Its average follows slowly:
+RED that averages fast stays unexplained to a part. RED's runs differ among each other by more than the two simulators do. Its average follows slowly:
 as the flows start it lets the queue grow to 160 packets and then drops what comes until after the
 queue has run empty, so that flows are gone for one to three seconds. At least one of eight came
 through in each of six runs of ns-3, and none in six here: ns-3 never drops a packet that finds the

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from switchbed import _native
 from switchbed._native import Mistake
 from switchbed.papers.commands import fabrics
-from switchbed.papers.fabrics import experiment, page, picture
+from switchbed.papers.fabrics import experiment, linux_page, page, picture
 from switchbed.papers.fabrics.cells import (
     CELLS,
     FABRICS,
@@ -95,7 +95,7 @@ def scenarios() -> list[dict[str, Any]]:
 def test_the_page_says_which_schemes_it_has() -> None:
     """The same on every fabric. A new scheme is none of them, until it has its lines and runs."""
     known = {scheme["name"] for scheme in json.loads(_native.schemes())}
-    has = page.schemes(page.committed())
+    has = page.schemes(page.committed(CELLS))
     assert len(has) >= 19
     assert f"has**: {', '.join(f'`{name}`' for name in has)}." in page.PAGE.read_text()
     for fabric in FABRICS:
@@ -194,6 +194,29 @@ def test_a_page_and_pictures_follow(
         assert f"| {label} |" in text
 
 
+def test_a_page_of_linux_hosts_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the cells that there are, and of a single seed too."""
+    monkeypatch.setattr(experiment, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(linux_page, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(linux_page, "PICTURES", tmp_path / "pictures")
+    cells = [cell for cell in LINUX if cell.name in ("linux-25-100-web-search-plain-0.3",)]
+    tables = experiment.run(cells, tmp_path / "store", seeds=1, jobs=None, flows=60)
+    linux_page.commit({cell: Standing(table) for cell, table in tables.items()})
+    assert [file.name for file in (tmp_path / "pictures").iterdir()] == ["linux-0.3.png"]
+    text = (tmp_path / "page.md").read_text()
+    assert "1 seed, 29 runs" in text
+    for words in ("### Load 0.3", "| fq-codel |", "| 25/100 web-search 0.3 |"):
+        assert words in text
+    assert "### Load 0.6" not in text
+
+
+def test_who_is_near_the_best() -> None:
+    found = standing({"old": SEEDS, "new": (times(0.98, SEEDS[0]), times(1.1, SEEDS[1]))})
+    assert linux_page.behind(found, "new", SMALL) == 0
+    assert linux_page.behind(found, "old", SMALL) == pytest.approx(1 / 0.98 - 1, rel=0.1)
+    assert linux_page.behind(found, "new", LARGE) == pytest.approx(0.1, rel=0.1)
+
+
 def test_too_few_flows_are_named() -> None:
     table = pl.DataFrame({"label": ["a"], "scheme": ["a"], "seed": [1], LARGE: [None]})
     with pytest.raises(Mistake, match="a: a seed has no flows for large_mean_us"):
@@ -201,13 +224,19 @@ def test_too_few_flows_are_named() -> None:
 
 
 def test_the_committed_page_follows_from_the_committed_results() -> None:
-    found = page.committed()
+    found = page.committed(CELLS)
     assert list(found) == list(CELLS)
     assert page.PAGE.read_text() == page.render(found)
 
 
+def test_the_committed_page_of_linux_hosts_follows_from_the_committed_results() -> None:
+    found = page.committed(LINUX)
+    assert list(found) == list(LINUX)
+    assert linux_page.PAGE.read_text() == linux_page.render(found)
+
+
 def test_the_committed_results_are_of_the_schemes_in_the_files() -> None:
-    for cell, of_it in page.committed().items():
+    for cell, of_it in page.committed((*CELLS, *LINUX)).items():
         plans = cell.scenario().plans
         assert of_it.labels == [dict(json.loads(plan.settings))["scheme"] for plan in plans]
         counts = of_it.table.group_by("label").len()["len"]

@@ -100,11 +100,35 @@ struct Tcp
     }
 };
 
+// Reno whose window does not grow for what a recovery repaired: an ACK counts for no more
+// segments than a receiver that delays ACKs lets it cover. ns-3's counts for all that it covers,
+// and so adds two or three packets to half of the window as a recovery ends.
+class PlainReno : public TcpLinuxReno
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId id = TypeId("peer::PlainReno")
+                               .SetParent<TcpLinuxReno>()
+                               .AddConstructor<PlainReno>();
+        return id;
+    }
+
+    void IncreaseWindow(Ptr<TcpSocketState> state, uint32_t acked) override
+    {
+        TcpLinuxReno::IncreaseWindow(state, std::min(acked, 2u));
+    }
+
+    Ptr<TcpCongestionOps> Fork() override { return CopyObject<PlainReno>(this); }
+};
+
 // TCP as ns-3 has it, but for a segment that fills a packet with its time stamps.
 inline void
 SetOwn(const std::string& control, uint32_t segment = 1448)
 {
-    TypeId type = control == "reno" ? TcpLinuxReno::GetTypeId() : TcpCubic::GetTypeId();
+    TypeId type = control == "reno"         ? TcpLinuxReno::GetTypeId()
+                  : control == "plain-reno" ? PlainReno::GetTypeId()
+                                            : TcpCubic::GetTypeId();
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(type));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
 }

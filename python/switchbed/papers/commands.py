@@ -39,7 +39,9 @@ def demo(out: Path) -> None:
     help="What has run stays here, and is not run again.",
 )
 @click.option(
-    "--commit", is_flag=True, help="Make it the committed results; write docs/fabrics.md."
+    "--commit",
+    is_flag=True,
+    help="Make it the committed results; write docs/fabrics.md, or docs/fabrics-linux.md.",
 )
 @click.option(
     "--linux",

@@ -3,6 +3,7 @@
 mod pipe;
 
 mod early;
+mod golden;
 mod growth;
 mod loss;
 mod lso;

@@ -39,7 +39,7 @@ class Cell:
     @property
     def where(self) -> str:
         """Fabric and workload, in words."""
-        return f"{FABRICS[self.fabric]}, {self.workload}"
+        return f"{(FABRICS | LINUX_FABRICS)[self.fabric]}, {self.workload}"
 
     def scenario(self, flows: int | None = None) -> Scenario:
         """All schemes; `flows` instead of the workload's own number."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from switchbed.papers import tree
-from switchbed.papers.fabrics import experiment, page
+from switchbed.papers.fabrics import experiment, linux_page, page
 from switchbed.papers.fabrics.cells import CELLS, LINUX, WORKLOADS, Cell
 from switchbed.papers.fabrics.front import LARGE, SMALL, Standing
 from switchbed.terminal import say
@@ -29,8 +29,6 @@ def run(
     chosen = [cell for cell in cells if only in cell.name]
     if not chosen:
         raise click.UsageError(f"--only {only}: no such cell; there is {cells[0].name} and others")
-    if commit and linux:
-        raise click.UsageError("--commit: there is no page of --linux")
     if commit and flows is not None:
         raise click.UsageError("--commit: takes the full number of flows, without --flows")
     if commit:
@@ -41,7 +39,9 @@ def run(
     for cell, standing in found.items():
         small, large = standing.best(SMALL)[0], standing.best(LARGE)[0]
         say(f"{cell.name}: small {small}, large {large}; front: {', '.join(standing.front)}")
-    if commit:
+    if commit and linux:
+        linux_page.commit(found)
+    elif commit:
         page.commit(found)
 
 

@@ -1,4 +1,5 @@
-"""docs/fabrics.md, from the committed tables, the scenario files and `page.md`."""
+"""docs/fabrics.md, from the committed tables, the scenario files and `page.md`; and what both pages
+have alike."""
 
 import json
 import tomllib
@@ -22,7 +23,7 @@ def commit(found: Found) -> None:
     """Makes these tables the committed ones, and writes page and pictures anew."""
     for cell, standing in found.items():
         experiment.write(cell, standing.table)
-    kept = committed()
+    kept = committed(CELLS)
     PICTURES.mkdir(exist_ok=True)
     for condition, words in CONDITIONS.items():
         of_it = having(kept, condition)
@@ -31,9 +32,9 @@ def commit(found: Found) -> None:
     PAGE.write_text(render(kept), encoding="utf-8")
 
 
-def committed() -> dict[Cell, Standing]:
-    """What is committed of all cells."""
-    tables = {cell: experiment.committed(cell) for cell in CELLS}
+def committed(cells: Iterable[Cell]) -> dict[Cell, Standing]:
+    """What is committed of the cells."""
+    tables = {cell: experiment.committed(cell) for cell in cells}
     return {cell: Standing(table) for cell, table in tables.items() if table is not None}
 
 
@@ -48,7 +49,7 @@ def render(found: Found) -> str:
     text = Template((FOLDER / "page.md").read_text(encoding="utf-8"))
     return text.substitute(
         schemes=", ".join(f"`{name}`" for name in schemes(found)),
-        scale=_scale(found),
+        scale=scale(found),
         margin=f"{100 * MARGIN:.0f} %",
         base=f"`{some.labels[0]}`",
         conditions="\n\n".join(
@@ -59,7 +60,7 @@ def render(found: Found) -> str:
         front=_front(found),
         lso=_lso(found),
         incast=_incast(having(found, "incast")),
-        settings=_settings(),
+        settings=settings(FABRICS),
         tables="\n\n".join(_figures(cell, standing) for cell, standing in found.items()),
     )
 
@@ -69,13 +70,15 @@ def schemes(found: Found) -> list[str]:
     return list(dict.fromkeys(name for standing in found.values() for _, name in standing.schemes))
 
 
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """In Markdown."""
     first = list(heads)
     lines = [first, ["---"] * len(first), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _scale(found: Found) -> str:
+def scale(found: Found) -> str:
+    """Flows, seeds and runs."""
     flows = " and ".join(f"{count:,} {name}" for name, (count, _) in WORKLOADS.items())
     seeds = " or ".join(stats.seeds(n) for n in sorted({s.seeds for s in found.values()}))
     runs = sum(standing.table.height for standing in found.values())
@@ -90,7 +93,7 @@ def _condition(found: Found, condition: str) -> str:
         for cell, standing in found.items()
     )
     words = CONDITIONS[condition]
-    return f"### {words}\n\n![{words}](fabrics/{condition}.png)\n\n{_table(heads, rows)}"
+    return f"### {words}\n\n![{words}](fabrics/{condition}.png)\n\n{table(heads, rows)}"
 
 
 def _best(standing: Standing, column: str) -> tuple[str, str]:
@@ -110,7 +113,7 @@ def _front(found: Found) -> str:
         [label, f"{marks[label].count('●')}", f"{marks[label].count('○')}", *marks[label]]
         for label in ordered
     )
-    return _table(["scheme", "●", "○", *map(_short, found)], rows)
+    return table(["scheme", "●", "○", *map(_short, found)], rows)
 
 
 def _mark(standing: Standing, label: str) -> str:
@@ -129,13 +132,13 @@ def _lso(found: Found) -> str:
     rows = (
         [label]
         + [
-            _change(stats.paired(batching.values(label, column), plain.values(label, column)))
+            change(stats.paired(batching.values(label, column), plain.values(label, column)))
             for plain, batching in pairs.values()
             for column in measures.values()
         ]
         for label in _labels(found)
     )
-    return _table(["scheme", *(f"{cell}: {m}" for cell in pairs for m in measures)], rows)
+    return table(["scheme", *(f"{cell}: {m}" for cell in pairs for m in measures)], rows)
 
 
 def _incast(found: Found) -> str:
@@ -143,16 +146,17 @@ def _incast(found: Found) -> str:
         [label, *(_range(s, label, "incast_p99_us") for s in found.values())]
         for label in _labels(found)
     )
-    return _table(["scheme", *map(_short, found)], rows)
+    return table(["scheme", *map(_short, found)], rows)
 
 
-def _settings() -> str:
-    files = [tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8")) for name in FABRICS]
+def settings(fabrics: Mapping[str, str]) -> str:
+    """What each scheme is set to, by fabric."""
+    files = [tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8")) for name in fabrics]
     rows = (
         [label_of(entries[0]), *map(_params, entries)]
         for entries in zip(*(file["compare"]["scheme"] for file in files), strict=True)
     )
-    return _table(["scheme", *FABRICS.values()], rows)
+    return table(["scheme", *fabrics.values()], rows)
 
 
 def label_of(entry: str | Mapping[str, Any]) -> str:
@@ -170,14 +174,14 @@ def _figures(cell: Cell, standing: Standing) -> str:
     heads = ["scheme", "front", "small p99", f"against {base}", "large average", f"against {base}"]
     heads += ["small average", "all", "marks", "drops", "timeouts"]
     rows = (_row(standing, label, base) for label in standing.labels)
-    return f"### {cell.where}: {CONDITIONS[cell.condition].lower()}\n\n{_table(heads, rows)}"
+    return f"### {cell.where}: {CONDITIONS[cell.condition].lower()}\n\n{table(heads, rows)}"
 
 
 def _row(standing: Standing, label: str, base: str) -> list[str]:
     cells = [label, _mark(standing, label)]
     for column in (SMALL, LARGE):
         cells.append(_spread(standing.values(label, column)))
-        cells.append("" if label == base else _change(standing.against(label, base, column)))
+        cells.append("" if label == base else change(standing.against(label, base, column)))
     cells += [f"{standing.mean(label, c) / 1000:.3g}" for c in ("small_mean_us", "all_mean_us")]
     return cells + [f"{standing.mean(label, c):,.0f}" for c in ("marks", "drops", "timeouts")]
 
@@ -196,7 +200,7 @@ def _range(standing: Standing, label: str, column: str) -> str:
     return "{:.3g} ({:.3g} to {:.3g})".format(*ms)
 
 
-def _change(found: stats.Change) -> str:
+def change(found: stats.Change) -> str:
     """`−12 (−15 to −9)`, bold where the interval excludes 0."""
     ratio = found.ratio
     if ratio.low is None or ratio.high is None:
