@@ -188,9 +188,9 @@ start 0.7 to 1.2 ms apart, with 95 % intervals (`validation/aqm_star.py`).
 EXPERIMENT = """
 What CoDel, FQ-CoDel and COBALT differ by is the sender's. ns-3's Reno counts the ACK that ends a
 recovery for all segments that it covers, so that half of the window becomes half and two or three
-packets. Of windows of 9 to 18 packets that is much: the queue stays above the target, and the discipline
-drops again where it would have left off. The same in ns-3 with a Reno that lets an ACK count for
-two segments at most (`PlainReno` in `validation/ns3/common.h`), beside ours as above:
+packets. Of windows of 9 to 18 packets that is much: the queue stays above the target, and the
+discipline drops again where it would have left off. The same in ns-3 with a Reno that lets an ACK
+count for two segments at most (`PlainReno` in `validation/ns3/common.h`), beside ours as above:
 
 | discipline | ours | ns-3, plain Reno | within a tenth |
 | --- | --- | --- | --- |"""
@@ -198,12 +198,13 @@ FOOT = """
 Here two TCPs differ besides two disciplines: the list above, which no TCP answers, is what tells of
 disciplines alone.
 
-RED that averages fast stays unexplained to a part. RED's runs differ among each other by more than the two simulators do. Its average follows slowly:
-as the flows start it lets the queue grow to 160 packets and then drops what comes until after the
-queue has run empty, so that flows are gone for one to three seconds. At least one of eight came
-through in each of six runs of ns-3, and none in six here: ns-3 never drops a packet that finds the
-queue empty, which neither the paper nor Linux has, and leaves the arriving packet out of the
-average. In the first two seconds that is the difference between 0.95 and 0.63 Gbps.
+RED that averages fast stays unexplained to a part. RED's runs differ among each other by more
+than the two simulators do. Its average follows slowly: as the flows start it lets the queue grow
+to 160 packets and then drops what comes until after the queue has run empty, so that flows are
+gone for one to three seconds. At least one of eight came through in each of six runs of ns-3, and
+none in six here: ns-3 never drops a packet that finds the queue empty, which neither the paper
+nor Linux has, and leaves the arriving packet out of the average. In the first two seconds that is
+the difference between 0.95 and 0.63 Gbps.
 """
 
 
