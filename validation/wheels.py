@@ -38,7 +38,10 @@ COMMANDS = (
     ("reproduce", "mqecn/fig1", "--quick", "--seeds", "1"),
     ("fabrics", "--flows", "300", "--seeds", "2", "--only", "10-40-web-search-plain"),
 )
-LAB = (("live", "lab", "star.toml", "--scale", "0.01", "--set", "flows=50"),)
+LAB = (
+    ("live", "lab", "star.toml", "--scale", "0.01", "--set", "flows=50"),
+    ("live", "lab", "@star-dctcp", "--scale", "0.01"),
+)
 """As root, where a lab can be."""
 TIMED = {"import switchbed": 0.3, "switchbed --help": 0.2}
 """Seconds, at most, where the interpreter alone takes `BARE_S`."""

@@ -285,6 +285,8 @@ def test_a_discipline_with_queues_of_its_own_is_the_ports_only_one() -> None:
     assert " root fq_codel limit 10240 flows 1024 quantum 1500 target 50us" in line
     text, _ = importing.load(shown([line]), "x.json")
     assert resolved(text)["scheme"]["params"] == own["scheme"]["params"]
+    (line,) = lines(PORT.replace(SCHEME, 'name = "fq-codel"'))
+    assert " quantum 1500 target 5000us interval 100000us" in line
     (line,) = lines(ALONE.replace(SCHEME, 'name = "dualpi2"'))
     assert "target 15000us tupdate 16000us alpha 0.160156 beta 3.19922 coupling_factor 2" in line
     assert "step_thresh 1000us classic_protection 10 drop_on_overload" in line

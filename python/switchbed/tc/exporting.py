@@ -297,7 +297,8 @@ class _Export:
         self.said.approximated("scheme.params", "times in units of 1.024 us")
 
     def _fq_codel(self, where: str, params: Mapping[str, Any], limit: int) -> None:
-        quantum = quantity.size(params.get("quantum", self.mtu), self.mtu)
+        given = params.get("quantum")
+        quantum = self.mtu if given is None else quantity.size(given, self.mtu)
         ce = f" ce_threshold {_us(params['ce_threshold'])}" if "ce_threshold" in params else ""
         self.add(
             where,
