@@ -94,6 +94,7 @@ bench-core: setup
 # before: about half an hour.
 bench-sizes: setup
 	$(BIN)/python validation/bench_sizes.py $(REPEATS)
+	$(BIN)/python validation/bench_schemes.py
 	$(BIN)/python validation/engines.py $(REPEATS)
 
 # Bytes of memory a flow, a connection, a sample and a captured packet: some minutes.

@@ -8,6 +8,7 @@ import pytest
 
 import bench_core
 import bench_memory
+import bench_schemes
 import bench_sizes
 import performance
 import sizes
@@ -29,7 +30,9 @@ def test_the_block_follows_from_the_results(found: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "block", [bench_core, bench_memory, sizes], ids=["core", "memory", "sizes"]
+    "block",
+    [bench_core, bench_memory, bench_schemes, sizes],
+    ids=["core", "memory", "schemes", "sizes"],
 )
 def test_the_other_blocks_follow_from_theirs(block: Any) -> None:
     text = performance.FILE.read_text()
@@ -45,6 +48,14 @@ def test_what_is_said_of_whole_runs_is_near_what_was_measured() -> None:
 def test_every_row_of_the_sizes_is_a_scenario() -> None:
     for _, value, _, sets in bench_sizes.rows():
         assert len(_native.plans(bench_sizes.FIG9, sets)) == 1, value
+
+
+def test_every_scheme_has_its_cost() -> None:
+    counted = json.loads(bench_schemes.RESULTS.read_text())["rows"]
+    cases = bench_schemes.cases()
+    assert counted.keys() == cases.keys()
+    for label, sets in cases.items():
+        assert len(_native.plans(bench_schemes.STAR, sets)) == 1, label
 
 
 def test_the_committed_runs_agree_on_what_happened(found: dict[str, Any]) -> None:
