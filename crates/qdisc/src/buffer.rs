@@ -8,11 +8,12 @@ mod cells;
 mod crosspoint;
 mod fab;
 mod holdings;
+mod lossless;
 mod lqd;
 mod occamy;
 
 pub use abm::Abm;
-pub use cells::Cells;
+pub use cells::{AllHeadroom, Cells, Inputs};
 pub use crosspoint::{Crosspoint, Overflow};
 pub use fab::{Fab, Young};
 pub use holdings::{Place, QueueOf};

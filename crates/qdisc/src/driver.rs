@@ -10,7 +10,7 @@ use crate::arena::SlotId;
 use crate::fairness::Share;
 use crate::packet::QueueId;
 use crate::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Qdisc};
-use crate::seats::{End, Expulsion};
+use crate::seats::{End, Expulsion, Signal};
 use crate::units::{Rate, Time};
 use crate::view::PortState;
 use std::hint::select_unpredictable;
@@ -45,13 +45,15 @@ pub struct Driver {
     queued: u32,
     up: bool,
     watched: bool,
+    /// Its peer has paused queues of it.
+    pausable: bool,
 }
 
 impl Driver {
     /// An idle port whose line is up.
     pub fn new(port: Box<dyn Qdisc>) -> Driver {
         let (busy_until, wake) = (Time::ZERO, Time::ZERO);
-        Driver { busy_until, wake, port, queued: 0, up: true, watched: false }
+        Driver { busy_until, wake, port, queued: 0, up: true, watched: false, pausable: false }
     }
 
     /// The port.
@@ -106,7 +108,8 @@ impl Driver {
     /// free.
     #[inline(always)]
     pub fn arrive(&mut self, slot: SlotId, wire: &mut impl Wire, now: Time) {
-        if self.queued == 0 && self.busy_until <= now && self.up && !self.watched {
+        let plain = self.up && !self.watched && !self.pausable;
+        if self.queued == 0 && self.busy_until <= now && plain {
             match self.port.pass(slot, &mut wire.cx(now)) {
                 Passed::Sent { until, marked, .. } => {
                     self.sent(until);
@@ -161,7 +164,11 @@ impl Driver {
     /// Puts the port's next packet on the line at `now`, if it gives one.
     #[inline]
     pub fn transmit(&mut self, wire: &mut impl Wire, now: Time) {
-        match self.port.dequeue(&mut wire.cx(now)) {
+        let dequeued = match self.pausable {
+            false => self.port.dequeue(&mut wire.cx(now)),
+            true => self.port.dequeue_unpaused(&mut wire.cx(now)),
+        };
+        match dequeued {
             Dequeued::Sent { slot, queue, until, marked } => {
                 self.queued -= 1;
                 self.sent(until);
@@ -186,6 +193,26 @@ impl Driver {
     /// way keeps its end. The caller stores what was queued.
     pub fn replace(&mut self, port: Box<dyn Qdisc>, now: Time) {
         (self.port, self.queued, self.wake) = (port, 0, now);
+    }
+
+    /// A settled port's peer pauses a queue of it, from a time on until another.
+    pub fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
+        self.port.pause(queue, from, until);
+        self.pausable = true;
+        // What waited for an end may wait for another.
+        self.wake = if self.up { now } else { Time::NEVER };
+    }
+
+    /// Puts a MAC control frame of so many bytes on the line of a settled port, before all that waits.
+    pub fn control(&mut self, slot: SlotId, len_bytes: u32, wire: &mut impl Wire, now: Time) {
+        let start = self.busy_until.max(now);
+        self.busy_until = self.port.control(len_bytes, start);
+        wire.sent(slot, false, start, self.busy_until);
+    }
+
+    /// What the port's memory wants a neighbour to be told.
+    pub fn signal(&mut self) -> Option<Signal> {
+        self.port.signal()
     }
 
     /// Takes the line down (its port sends no more) or up again.

@@ -28,7 +28,7 @@ use crate::param::Unfit;
 use crate::params;
 use crate::random::Random;
 use crate::scheme::{Needs, Scheme, Stored};
-use crate::seats::{Admission, Departure, Expulsion, Intent, Selection};
+use crate::seats::{Admission, Departure, Expulsion, Intent, Selection, Signal};
 use crate::site::{Built, Site};
 use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
@@ -244,6 +244,10 @@ impl Scheme for FqCodel {
     fn refused(&mut self, _: &View, _: QueueId, _: &Packet, _: DropReason) {}
 
     fn expels(&mut self, _: &View) -> Option<Expulsion> {
+        None
+    }
+
+    fn signal(&mut self) -> Option<Signal> {
         None
     }
 

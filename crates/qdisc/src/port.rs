@@ -15,7 +15,7 @@ use crate::fairness::Share;
 use crate::packet::{Ecn, Packet, QueueId};
 use crate::random::Random;
 use crate::scheme::{Needs, Scheme};
-use crate::seats::{Admission, Departure, End, Expulsion, Feedback, Intent, Selection};
+use crate::seats::{Admission, Departure, End, Expulsion, Feedback, Intent, Selection, Signal};
 use crate::set::QueueSet;
 use crate::units::{Rate, Span, Time};
 use crate::view::{DropReason, Pool, PortState, View};
@@ -125,6 +125,22 @@ pub trait Qdisc: Send {
     }
     /// Drops the packet at an end of a queue, if there is one.
     fn expel(&mut self, _queue: QueueId, _end: End, _cx: &mut Cx) {}
+    /// [`Qdisc::dequeue`] of a port that its peer may pause: queues that it has paused are passed over.
+    fn dequeue_unpaused(&mut self, cx: &mut Cx) -> Dequeued {
+        self.dequeue(cx)
+    }
+    /// Its peer pauses a queue, from a time on until another; a port without classes does not heed it.
+    fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time) {}
+    /// What the port's memory wants its switch to tell a neighbour, since packets came and went. Where
+    /// [`crate::switch::Switch::pfc`] is on, it asks after each operation, until there is nothing.
+    fn signal(&mut self) -> Option<Signal> {
+        None
+    }
+    /// Sends a MAC control frame, which waits for nothing but the line: it must be free. The end of its last
+    /// bit. A port without classes has none.
+    fn control(&mut self, _len_bytes: u32, now: Time) -> Time {
+        now
+    }
     /// Runs the ticks that are due by `cx.now`, so that probes see the state at that time.
     fn settle(&mut self, cx: &mut Cx);
     /// Queues and line.
@@ -356,28 +372,28 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
 
     #[inline]
     fn dequeue(&mut self, cx: &mut Cx) -> Dequeued {
-        debug_assert!(cx.now >= self.state.busy_until, "the line is busy");
-        self.ticks(cx);
-        loop {
-            let (queue, slot) = match self.scheme.select(&view(&self.state, cx)) {
-                Selection::Queue(queue) => (queue, self.state.queues[queue as usize].list.head),
-                Selection::Packet(slot) => (cx.arena.queue(slot), slot),
-                Selection::Empty => return Dequeued::Empty,
-                Selection::NotBefore(time) => return Dequeued::NotBefore(time),
-            };
-            debug_assert!(self.state.backlogged().contains(queue), "an empty queue");
-            let Some(note) = self.verdict(slot, queue, cx) else {
-                self.drop_queued(slot, DropReason::AtDeparture, cx);
-                continue;
-            };
-            let packet = *cx.arena.packet(slot);
-            self.unlink(slot, queue, packet.len_bytes, cx);
-            let until = self.send(&packet, cx);
-            self.scheme.served(&view(&self.state, cx), queue, &packet, until);
-            let marked = note == Note::Mark && self.mark(slot, cx);
-            debug_assert!(self.conserved());
-            return Dequeued::Sent { slot, queue, until, marked };
-        }
+        self.depart(cx, QueueSet::EMPTY)
+    }
+
+    fn dequeue_unpaused(&mut self, cx: &mut Cx) -> Dequeued {
+        let held = self.state.seldom.pauses.held(cx.now);
+        self.depart(cx, held)
+    }
+
+    fn pause(&mut self, queue: QueueId, from: Time, until: Time) {
+        self.state.seldom.pauses.pause(queue, from, until);
+        self.state.seldom.frames.heard += 1;
+    }
+
+    fn signal(&mut self) -> Option<Signal> {
+        self.scheme.signal()
+    }
+
+    fn control(&mut self, len_bytes: u32, now: Time) -> Time {
+        debug_assert!(now >= self.state.busy_until, "the line is busy");
+        self.state.busy_until = now + self.state.line.transmit(len_bytes);
+        self.state.seldom.frames.sent += 1;
+        self.state.busy_until
     }
 
     #[inline]
@@ -464,6 +480,42 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
 }
 
 impl<S: Scheme> Port<S> {
+    /// The next packet of the queues that are not held.
+    #[inline(always)]
+    fn depart(&mut self, cx: &mut Cx, held: QueueSet) -> Dequeued {
+        debug_assert!(cx.now >= self.state.busy_until, "the line is busy");
+        self.ticks(cx);
+        loop {
+            // The scheduler sees none that is held.
+            let all = self.state.backlogged;
+            self.state.backlogged = all.without(held);
+            if self.state.backlogged.is_empty() && !all.is_empty() {
+                self.state.backlogged = all;
+                return Dequeued::NotBefore(self.state.seldom.pauses.ends(all, cx.now));
+            }
+            let selection = self.scheme.select(&view(&self.state, cx));
+            self.state.backlogged = all;
+            let (queue, slot) = match selection {
+                Selection::Queue(queue) => (queue, self.state.queues[queue as usize].list.head),
+                Selection::Packet(slot) => (cx.arena.queue(slot), slot),
+                Selection::Empty => return Dequeued::Empty,
+                Selection::NotBefore(time) => return Dequeued::NotBefore(time),
+            };
+            debug_assert!(all.without(held).contains(queue), "an empty queue, or one that is held");
+            let Some(note) = self.verdict(slot, queue, cx) else {
+                self.drop_queued(slot, DropReason::AtDeparture, cx);
+                continue;
+            };
+            let packet = *cx.arena.packet(slot);
+            self.unlink(slot, queue, packet.len_bytes, cx);
+            let until = self.send(&packet, cx);
+            self.scheme.served(&view(&self.state, cx), queue, &packet, until);
+            let marked = note == Note::Mark && self.mark(slot, cx);
+            debug_assert!(self.conserved());
+            return Dequeued::Sent { slot, queue, until, marked };
+        }
+    }
+
     /// Carries a note out; true if the packet got its CE here.
     #[inline]
     fn mark(&mut self, slot: SlotId, cx: &mut Cx) -> bool {

@@ -7,7 +7,7 @@ use crate::packet::{Packet, QueueId};
 use crate::random::Random;
 use crate::seats::{
     Admission, Buffer, Classifier, Departure, Expulsion, Feedback, Intent, Marker, Notifier,
-    Scheduler, Selection, ServiceEnd,
+    Scheduler, Selection, ServiceEnd, Signal,
 };
 use crate::units::{Span, Time};
 use crate::view::{DropReason, View};
@@ -61,6 +61,8 @@ pub trait Scheme {
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
     /// [`Buffer::expels`].
     fn expels(&mut self, view: &View) -> Option<Expulsion>;
+    /// [`Buffer::signal`].
+    fn signal(&mut self) -> Option<Signal>;
     /// [`Buffer::removed`], [`Marker::removed`], [`Scheduler::removed`].
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
     /// [`Scheduler::select`]; [`Marker::service_ended`] hears of the ends.
@@ -243,6 +245,9 @@ where
     }
     fn expels(&mut self, view: &View) -> Option<Expulsion> {
         self.buffer.expels(view)
+    }
+    fn signal(&mut self) -> Option<Signal> {
+        self.buffer.signal()
     }
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
         self.buffer.removed(view, q, packet, why);

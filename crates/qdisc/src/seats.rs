@@ -74,6 +74,17 @@ pub enum End {
     Tail,
 }
 
+/// What a switch is to tell the neighbour behind a port of its, of packets that come from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// The port that they come in on, as [`Packet::ingress`] numbers it.
+    pub input: u16,
+    /// Their class.
+    pub class: u8,
+    /// It is to send none of that class; else it may again.
+    pub pause: bool,
+}
+
 /// A scheduler's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
@@ -148,6 +159,12 @@ pub trait Buffer {
     /// What the switch is to expel from one of its ports. Asked after an arrival at this port, whatever
     /// became of it, where the pool is read, and again until there is nothing.
     fn expels(&mut self, _view: &View) -> Option<Expulsion> {
+        None
+    }
+
+    /// What a neighbour is to be told, of whichever input, since packets came and went; again until
+    /// there is nothing.
+    fn signal(&mut self) -> Option<Signal> {
         None
     }
 

@@ -28,6 +28,12 @@ impl QueueSet {
     pub fn contains(self, queue: QueueId) -> bool {
         self.0 >> queue & 1 == 1
     }
+    /// Those that are not in another.
+    #[inline]
+    #[must_use]
+    pub fn without(self, other: QueueSet) -> QueueSet {
+        QueueSet(self.0 & !other.0)
+    }
     /// Whether no queue is in.
     #[inline]
     pub fn is_empty(self) -> bool {

@@ -1,10 +1,13 @@
 //! `[switch]`: a port's own classifier, scheduler and buffer, where the scheme leaves these seats
 //! to it.
 
-use crate::buffer::{Abm, Cells, Dynamic, Fab, Lqd, Occamy, Place, Shared, Static, Young};
+use crate::buffer::{
+    Abm, AllHeadroom, Cells, Dynamic, Fab, Inputs, Lqd, Occamy, Place, Shared, Static, Young,
+};
 use crate::chip::Asic;
 use crate::classifier::{ByClass, ByHash, ByIngress, Single};
 use crate::param::{Field, Param, ParamKind, Section};
+use crate::pfc::Pfc;
 use crate::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use crate::seats::{Buffer, Classifier, Scheduler};
 use crate::units::{Bytes, Rate, Span};
@@ -44,6 +47,9 @@ pub struct Switch {
     pub sharing: Sharing,
     /// What becomes of an arrival that is to be marked and cannot be.
     pub unmarkable: Unmarkable,
+    /// Which classes pause before they lose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pfc: Option<Pfc>,
 }
 
 /// What only some policies go by.
@@ -189,6 +195,12 @@ pub const SECTION: Section = Section {
              with transport.ecn_acks = false. drop: it is dropped (RFC 3168, section 5), as by \
              switches whose WRED is on beside ECN. pass: it goes on, as where only ECN is.",
         ),
+        Param::optional(
+            "pfc",
+            <Pfc as Field>::KIND,
+            "Priority-based flow control, at switches and at hosts: which classes are paused before they lose. \
+             The memory is asic's, or a pool without cells, partitions and reserves. Default: off.",
+        ),
     ],
 };
 
@@ -211,6 +223,19 @@ impl Switch {
             Classify::Ingress => Box::new(ByIngress),
             Classify::Hash => Box::new(ByHash { key: 0 }),
         }
+    }
+
+    /// The first of a switch's ports, which have so many queues each and know what the others hold; where
+    /// these links come in.
+    ///
+    /// # Errors
+    /// The headroom of its lossless groups leaves no memory for anything else.
+    pub fn place(&self, ports: u32, queues: usize, inputs: Inputs) -> Result<Place, AllHeadroom> {
+        let known = if self.policy.knows_others() { ports } else { 1 };
+        let place = Place::first(known, queues);
+        let Some(pfc) = &self.pfc else { return Ok(place) };
+        let memory = (self.sharing.asic.map(|Asic(chip)| chip), self.pool.unwrap_or(Bytes::ZERO));
+        Cells::first_lossless(place, pfc, memory, inputs)
     }
 
     /// A port's own buffer, at its place in the switch; `packet` is the longest.
@@ -238,7 +263,9 @@ impl Switch {
             BufferPolicy::Asic => {
                 let queues = usize::from(self.queues);
                 let of = |Asic(chip)| Cells::of(chip, self.alpha, place.clone(), queues);
-                Box::new(asic.and_then(of).expect("a scenario is refused whose chip is not known"))
+                let plain = |pool| Cells::plain(pool, self.alpha, place.clone(), queues);
+                let cells = asic.and_then(of).or_else(|| self.pool.map(plain));
+                Box::new(cells.expect("a scenario is refused whose chip is not known"))
             }
             BufferPolicy::Lqd => Box::new(Lqd::new(place.clone())),
             BufferPolicy::Occamy => Box::new(Occamy {

@@ -2,6 +2,7 @@
 
 use crate::arena::{Arena, List, SlotId};
 use crate::packet::{Packet, QueueId};
+use crate::pauses::Pauses;
 use crate::set::QueueSet;
 use crate::units::{Bytes, Line, PS_PER_S, Rate, Span, Time};
 
@@ -117,7 +118,7 @@ impl Counters {
 }
 
 /// What few packets count into.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Seldom {
     /// What is to be marked and cannot be goes on, and is counted.
     pub(crate) passes_unmarkable: bool,
@@ -126,6 +127,18 @@ pub(crate) struct Seldom {
     pub(crate) notified: u64,
     pub(crate) drops: [u64; DropReason::ALL.len()],
     pub(crate) dropped_bytes: u64,
+    /// Which queues its peer has paused.
+    pub(crate) pauses: Pauses,
+    pub(crate) frames: PauseFrames,
+}
+
+/// Pause frames of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PauseFrames {
+    /// That it has sent to its peer.
+    pub sent: u64,
+    /// That it has heard from it.
+    pub heard: u64,
 }
 
 /// A port's queues and line, with its scheme in few cache lines: what few packets touch is apart.
@@ -248,6 +261,14 @@ impl PortState {
     #[inline]
     pub fn busy_until(&self) -> Time {
         self.busy_until
+    }
+    /// Pause frames (IEEE 802.1Q, clause 36), which no other count has.
+    pub fn pause_frames(&self) -> PauseFrames {
+        self.seldom.frames
+    }
+    /// How long a queue has been paused by its peer, up to now.
+    pub fn paused(&self, queue: QueueId, now: Time) -> Span {
+        self.seldom.pauses.total(queue, now)
     }
     /// What the port has done so far. An arrival counts once it is stored, sent or dropped.
     pub fn counters(&self) -> Counters {

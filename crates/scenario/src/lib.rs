@@ -44,10 +44,15 @@ pub use run::{Progress, Unfinished, run, run_on, run_with};
 pub use schema::schema;
 pub use sections::SECTIONS;
 pub use summary::{BUILD, SCHEMA_VERSION, Summary};
-pub use switchbed_sim::monitored_tables;
+
 pub use switchbed_sim::table::{Column, Names, Table, Values};
 pub use switchbed_sim::{Division, Scenario};
 pub use write::to_toml;
 
 pub use switchbed_qdisc::units::Bytes;
 pub use switchbed_spec::quantity;
+
+/// The names of the tables that only some runs have: monitors', and what flow control did.
+pub fn monitored_tables() -> impl Iterator<Item = &'static str> {
+    switchbed_sim::monitored_tables().chain(["pauses"])
+}

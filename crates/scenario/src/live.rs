@@ -135,6 +135,11 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
     let port = ports(origin, root, &section)?;
     let all = [port.len() as u32];
     let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &all, mtu)?;
+    if switch.pfc.is_some() {
+        let why = "a live switch sends no pause frames: leave it away";
+        let section = open(switchbed_spec::switch::SECTION, packet)?;
+        return Err(section.refuse("pfc", why));
+    }
     let scheme_section = open(switchbed_spec::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(scheme_section, &switch, &all, packet, &[])?;
     if scheme.python.is_some() {

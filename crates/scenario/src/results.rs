@@ -66,7 +66,11 @@ impl Results {
             series: series_table(simulation, series),
             goodput: goodput_table(scenario, simulation),
             probes: probe_table(simulation),
-            monitors: simulation.take_monitored(),
+            monitors: {
+                let mut tables = simulation.take_monitored();
+                tables.extend(simulation.pauses().map(|table| ("pauses", table)));
+                tables
+            },
             captures,
         }
     }

@@ -183,7 +183,7 @@ fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
         NicQueue::Fifo(fifo) => format!("host.nic_buffer, {}", fifo.buffer),
         NicQueue::Switch => format!("switch.buffer, {}, as host.nic says", scenario.switch.buffer),
         NicQueue::Fq => "host.nic = \"fq\", 100 packets of a flow".to_owned(),
-        NicQueue::Unlimited => return None,
+        NicQueue::Unlimited | NicQueue::Classes => return None,
     };
     cards.any(|report| report.counters.drops[DropReason::Full as usize] > 0).then(|| {
         format!("packets were lost in hosts' own cards ({buffer}): drops_full in the table ports")

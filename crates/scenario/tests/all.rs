@@ -10,6 +10,7 @@ mod limits;
 mod live;
 mod mistakes;
 mod observers;
+mod pfc;
 mod profiles;
 mod python;
 mod robust;

@@ -105,7 +105,7 @@ queues = 2 -> mtu = "9KB"
 queues = 2 -> threshold = 3
     8: switch.threshold is unknown: did you mean scheme.params.threshold?
 queues = 2 -> colour = 3
-    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion or unmarkable
+    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable or pfc
 to = 8 -> to = 8\nload = 0.5
     20: traffic.load does not apply to kind = "long-lived", which takes kind, from, to, flows_each, classes, start, stagger or stop
 hosts = 9 -> hosts = 9\nleaves = 3
@@ -261,7 +261,7 @@ queues = 2 -> queues = 2\nquantum = "0KB"
 queues = 2 -> queues = 2\ndiscipline = "wrr"\nquantum = "1KB"
     10: switch.quantum is "1KB": wrr needs at least a packet, 1.5KB, for each queue
 name = "per-queue" -> name = "mq-ecn"\n[switch.x]
-    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion or unmarkable
+    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable or pfc
 "dctcp" -> "dctcp"\nmss = "1500B"
     16: transport.mss is "1500B": with a header of 52B it must be at most 1.448KB (host.mtu)
 "dctcp" -> "dctcp"\nheader = "2KB"

@@ -4,6 +4,7 @@ use crate::engine::phases::{Beat, LONGEST};
 use crate::observe::measure::Scenario;
 use crate::ports::{self, PortInfo};
 use crate::topology::{Cable, Graph, Node};
+use switchbed_qdisc::pfc::FRAME_BYTES;
 use switchbed_qdisc::units::{Rate, Span};
 use switchbed_spec::Traffic;
 use switchbed_spec::event::Change;
@@ -73,7 +74,8 @@ fn frames(scenario: &Scenario) -> (u32, u32) {
         _ => None,
     });
     let notifications = reaction.iter().map(|reaction| reaction.notification_size.get());
-    let smallest = probes.chain(notifications).fold(header, u64::min).max(1);
+    let pauses = scenario.switch.pfc.iter().map(|_| u64::from(FRAME_BYTES));
+    let smallest = probes.chain(notifications).chain(pauses).fold(header, u64::min).max(1);
     let largest = (transport.mss.get() + header).max(host.mtu.get());
     (smallest as u32, largest as u32)
 }

@@ -18,6 +18,7 @@ use crate::topology::{Cable, Graph, Node};
 use std::collections::HashMap;
 use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
+use switchbed_qdisc::pfc::Pfc;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Qdisc, QueueId};
 use switchbed_spec::traffic::FlowStart;
@@ -53,6 +54,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) settings: host::Settings,
     pub(crate) frames: Frames,
+    pub(crate) pfc: Option<Pfc>,
     /// By link.
     pub(crate) ranks: &'a [Rank],
     pub(crate) seed: u64,
@@ -133,6 +135,7 @@ impl Network {
             adapts: graph.route.adapts(),
             ties: crate::engine::tie::Ties::new(seed),
             frames: plan.frames,
+            pfc: plan.pfc,
             hosts: hosts.clone(),
         });
         let mut worlds: Vec<Fabric> =
@@ -165,10 +168,12 @@ impl Network {
             let link = build(cable, shard);
             worlds[shard.index()].add_host(HostId::at(host), pool, link, seed);
         }
+        let mut ways_back = graph.ways_back();
         for (switch, (_, cables)) in graph.switches.iter().enumerate() {
             let shard = switch_shards[switch];
             let links = cables.iter().map(|cable| build(cable, shard)).collect();
-            worlds[shard.index()].add_switch(SwitchId::at(switch), pool, links, seed);
+            let back = std::mem::take(&mut ways_back[switch]);
+            worlds[shard.index()].add_switch(SwitchId::at(switch), pool, links, back, seed);
         }
         let visits: Vec<_> = worlds.iter().map(Fabric::first_visits).collect();
         let mut by_shard = vec![Vec::new(); shards];
@@ -220,6 +225,11 @@ impl Network {
     /// All links.
     pub(crate) fn links(&self) -> impl ExactSizeIterator<Item = LinkId> + use<> {
         (0..self.links.len()).map(LinkId::at)
+    }
+
+    /// Which classes are paused before they lose.
+    pub(crate) fn pfc(&self) -> Option<&Pfc> {
+        self.worlds().next()?.pfc()
     }
 
     /// Packets transmitted by ports so far.

@@ -3,9 +3,9 @@
 use crate::ids::LinkId;
 use crate::topology::{Cable, Graph, Node};
 use switchbed_qdisc::buffer::Shared;
-use switchbed_qdisc::classifier::Single;
+use switchbed_qdisc::classifier::{ByClass, Single};
 use switchbed_qdisc::fq::{FairQueue, Terms};
-use switchbed_qdisc::scheduler::Fifo;
+use switchbed_qdisc::scheduler::{Fifo, RoundRobin};
 use switchbed_qdisc::seats::Nobody;
 use switchbed_qdisc::units::{Bytes, Rate};
 use switchbed_qdisc::{Cargo, Port, PortState, Qdisc, Seats};
@@ -54,14 +54,17 @@ pub(crate) fn of_switches(ports: &[PortInfo]) -> impl Iterator<Item = LinkId> {
 pub(crate) fn card_memory(nic: NicQueue, mtu: Bytes) -> Option<Bytes> {
     match nic {
         NicQueue::Fifo(NicFifo { buffer }) => Some(buffer),
-        NicQueue::Unlimited | NicQueue::Fq => Some(Bytes::new(1_000 * mtu.get())),
+        NicQueue::Unlimited | NicQueue::Fq | NicQueue::Classes => {
+            Some(Bytes::new(1_000 * mtu.get()))
+        }
         NicQueue::Switch => None,
     }
 }
 
-/// A network card's port, whose packets' terms are found so, unless it is like a switch's.
+/// A network card's port, with so many classes, whose packets' terms are found so, unless it is like a switch's.
 pub(crate) fn card(
     nic: NicQueue,
+    classes: u16,
     rate: Rate,
     mtu: Bytes,
     terms: fn(&Cargo) -> Terms,
@@ -69,6 +72,12 @@ pub(crate) fn card(
     let limit = match nic {
         NicQueue::Fifo(NicFifo { buffer }) => buffer,
         NicQueue::Unlimited => Bytes::MAX,
+        NicQueue::Classes => {
+            let state = PortState::new(rate, &vec![Bytes::new(1); usize::from(classes)]);
+            let memory = Shared { limit: Bytes::MAX };
+            let seats = Seats::new(ByClass, memory, Nobody, RoundRobin::default(), Nobody);
+            return Some(Box::new(Port::new(state, seats)));
+        }
         NicQueue::Fq => return Some(Box::new(FairQueue::new(rate, mtu, terms))),
         NicQueue::Switch => return None,
     };

@@ -11,7 +11,7 @@ use crate::empty_network::Paths;
 use crate::engine::Ran;
 use crate::engine::phases::Phases;
 use crate::flow::FlowRecord;
-use crate::ids::{HostId, LinkId, Rank};
+use crate::ids::{HostId, LinkId, Rank, SwitchId};
 use crate::lookahead::Lookahead;
 use crate::network::{Division, Network, Plan};
 use crate::node::host::{self, ProbeSample};
@@ -25,16 +25,17 @@ use crate::observe::queue_stats::{Lengths, QueueStats};
 use crate::observe::series::{QueueSample, Series};
 use crate::observe::underflow::Underflow;
 use crate::ports::{self, PortInfo};
-use crate::table::Table;
+use crate::table::{Table, Values};
 use crate::timeline::{Action, Timeline};
-use crate::topology::{Graph, Node};
+use crate::topology::{Cable, Graph, Node};
 use crate::transport::tcp::{BadSetting, Config};
 use std::collections::HashMap;
 use std::fmt;
 use switchbed_qdisc::PortState;
+use switchbed_qdisc::pfc::Input;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
-use switchbed_spec::build::{self, Outside, Place};
+use switchbed_spec::build::{self, AllHeadroom, Inputs, Outside, Place};
 use switchbed_spec::random::Stream;
 use switchbed_spec::traffic::MAX_CONNECTIONS;
 use switchbed_spec::traffic::{self, FlowStart, Flows, TrafficError};
@@ -49,6 +50,8 @@ pub enum BuildError {
     Transport(BadSetting),
     /// Its hosts.
     Host(BadSetting),
+    /// Its lossless groups' headroom leaves no memory for anything else.
+    Headroom(AllHeadroom),
     /// A port that it measures does not exist.
     Port(String),
     /// A port that an event names does not exist.
@@ -65,6 +68,11 @@ impl fmt::Display for BuildError {
             BuildError::Traffic(error) => error.fmt(f),
             BuildError::Transport(error) => write!(f, "transport.{error}"),
             BuildError::Host(error) => write!(f, "host.{error}"),
+            BuildError::Headroom(AllHeadroom { headroom, memory }) => write!(
+                f,
+                "switch.pfc needs {headroom} of headroom, and a switch has {memory} of memory: give it \
+                 more (switch.pool), or the groups less (switch.pfc.headroom, headroom_pool)"
+            ),
             BuildError::Event(name) => {
                 write!(f, "event names the port `{name}`, which there is not")
             }
@@ -211,6 +219,7 @@ impl Simulation {
             graph: &graph,
             settings: host::Settings::new(scenario, config, word),
             frames,
+            pfc: switch.pfc.clone(),
             ranks: &ranks,
             seed: run.seed,
             pool: switch.pool.unwrap_or(Bytes::MAX),
@@ -219,11 +228,14 @@ impl Simulation {
             reach,
             division,
         };
+        let first = lossless(scenario, &deployed, &graph)?;
         // A switch's ports are built one after the other.
         let mut last: Option<(Node, Place)> = None;
         let mut network = Network::new(plan, |cable| {
             let card = match cable.from {
-                Node::Host(_) => ports::card(host.nic, cable.rate, host.mtu, node::terms),
+                Node::Host(_) => {
+                    ports::card(host.nic, switch.queues, cable.rate, host.mtu, node::terms)
+                }
                 Node::Switch(_) => None,
             };
             card.unwrap_or_else(|| {
@@ -231,7 +243,11 @@ impl Simulation {
                 let ports = graph.ports(cable.from);
                 let place = match &last {
                     Some((node, place)) if *node == cable.from => place.next(),
-                    _ => build::first_place(switch, scheme, ports),
+                    _ => match cable.from {
+                        Node::Switch(switch) => first.get(switch.index()).cloned(),
+                        Node::Host(_) => None,
+                    }
+                    .unwrap_or_else(|| build::first_place(switch, scheme, ports)),
                 };
                 last = Some((cable.from, place.clone()));
                 build::port(switch, scheme, ports, cable.rate, host.mtu, outside, place)
@@ -552,6 +568,50 @@ impl Simulation {
         self.observers.full(&self.network).into_iter().chain(probes).collect()
     }
 
+    /// What pause frames did at each port, by lossless class; none without flow control.
+    pub fn pauses(&self) -> Option<Table> {
+        let classes = &self.network.pfc()?.priorities;
+        let rows = || {
+            let ports = self.ports.iter().enumerate();
+            ports.flat_map(|(link, info)| classes.iter().map(move |&class| (link, info, class)))
+        };
+        let state = |link: usize| self.network.port(LinkId::at(link)).state();
+        let u64s = |of: &dyn Fn(usize) -> u64| Values::U64(rows().map(|row| of(row.0)).collect());
+        let paused = |(link, _, class)| state(link).paused(class, self.now).as_secs_f64();
+        Some(Table::new([
+            (
+                "port",
+                "",
+                "its name",
+                Values::Names(rows().map(|row| row.1.name.as_str()).collect()),
+            ),
+            (
+                "class",
+                "",
+                "the lossless class",
+                Values::U32(rows().map(|row| row.2.into()).collect()),
+            ),
+            (
+                "paused_s",
+                "s",
+                "how long its peer had paused that class here",
+                Values::F64(rows().map(paused).collect()),
+            ),
+            (
+                "frames_sent",
+                "",
+                "pause frames and resumes that the port sent its peer, of all classes",
+                u64s(&|link| state(link).pause_frames().sent),
+            ),
+            (
+                "frames_heard",
+                "",
+                "those that it heard from there",
+                u64s(&|link| state(link).pause_frames().heard),
+            ),
+        ]))
+    }
+
     /// The packet traces that were asked for.
     pub fn captures(&self) -> Vec<Capture> {
         let captures = self.observers.of::<Captures>();
@@ -621,6 +681,27 @@ impl Simulation {
         });
         flow.size.map(|size| request + self.empty_fct(flow.src, flow.dst, size))
     }
+}
+
+/// The first port's place at each switch, where there are lossless groups.
+fn lossless<M>(
+    scenario: &switchbed_spec::Scenario<M>,
+    deployed: &Deployed,
+    graph: &Graph,
+) -> Result<Vec<Place>, BuildError> {
+    if scenario.switch.pfc.is_none() {
+        return Ok(Vec::new());
+    }
+    let (longest, shortest) = (scenario.host.mtu, scenario.transport.header);
+    let inputs = graph.inputs();
+    let of = |(switch, cables): (usize, &Vec<Cable>)| {
+        let input = |cable: &Cable| Input { rate: cable.rate, delay: cable.delay };
+        let links: Vec<Input> = cables.iter().map(input).collect();
+        let node = Node::Switch(SwitchId::at(switch));
+        let (own, scheme) = deployed.at(node);
+        build::place(own, scheme, graph.ports(node), Inputs { links: &links, longest, shortest })
+    };
+    inputs.iter().enumerate().map(of).collect::<Result<_, _>>().map_err(BuildError::Headroom)
 }
 
 /// Bits of the packet on a port's line, which counts since it began, that are still to be sent.

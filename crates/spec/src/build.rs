@@ -6,7 +6,7 @@ pub use outside::{Nothing, Outside};
 pub use switchbed_qdisc::site::Taken;
 
 use crate::{SchemeChoice, Switch};
-pub use switchbed_qdisc::buffer::Place;
+pub use switchbed_qdisc::buffer::{AllHeadroom, Inputs, Place};
 
 use switchbed_qdisc::Qdisc;
 use switchbed_qdisc::site::Site;
@@ -32,7 +32,20 @@ pub fn port(
     scheme.scheme.build(site).port()
 }
 
-/// The first of a switch's so many ports.
+/// The first of a switch's so many ports, where these links come in.
+///
+/// # Errors
+/// The headroom of its lossless groups leaves no memory for anything else.
+pub fn place(
+    switch: &Switch,
+    scheme: &SchemeChoice,
+    ports: u32,
+    inputs: Inputs,
+) -> Result<Place, AllHeadroom> {
+    switch.place(ports, scheme.scheme.queues(switch, ports), inputs)
+}
+
+/// The same of a switch without lossless groups.
 pub fn first_place(switch: &Switch, scheme: &SchemeChoice, ports: u32) -> Place {
     let known = if switch.policy.knows_others() { ports } else { 1 };
     Place::first(known, scheme.scheme.queues(switch, ports))

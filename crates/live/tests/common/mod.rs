@@ -60,6 +60,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
             alpha: None,
             sharing: Sharing::default(),
             unmarkable: Unmarkable::Drop,
+            pfc: None,
         },
         scheme,
         reaction: None,

@@ -2,39 +2,111 @@
 //! charged to the group of its input and to its queue. Either account may refuse it: it has a reserve, and
 //! beyond it at most α times what its pool has left in the partition.
 //!
-//! Lossy traffic's groups have no threshold of their own, as shipped, only their pool. A lossless group is the
-//! same account with one; it would pause where this refuses.
+//! Lossy traffic's groups have no threshold of their own, as shipped, only their pool. A lossless class's have
+//! one, from which on their neighbour is paused, and room for what still comes (`lossless.rs`); they count at
+//! no queue.
 
 use super::holdings::Place;
+use super::lossless::{Lossless, Rules};
 use crate::chip::Chip;
 use crate::packet::{Packet, QueueId};
+use crate::pfc::{Input, Pfc};
 use crate::random::Random;
-use crate::seats::{Admission, Buffer};
+use crate::seats::{Admission, Buffer, Signal};
+use crate::units::Bytes;
 use crate::view::{DropReason, View};
 
 /// What one account may hold, in cells.
 #[derive(Clone, Copy, Debug)]
-struct Account {
+pub(super) struct Account {
     /// What it has for itself.
-    reserve: u64,
+    pub(super) reserve: u64,
     /// α; `None`: all that its pool has left.
-    alpha: Option<f64>,
+    pub(super) alpha: Option<f64>,
     /// What its pool shares in a partition.
-    shared: u64,
+    pub(super) shared: u64,
 }
 
 impl Account {
     /// What of so many cells is beyond the reserve.
-    fn beyond(&self, cells: u64) -> u64 {
+    pub(super) fn beyond(&self, cells: u64) -> u64 {
         cells.saturating_sub(self.reserve)
     }
 
     /// Whether `more` fit where it holds so many and its pool has `used` taken.
-    fn fits(&self, held: u64, more: u64, used: u64) -> bool {
+    pub(super) fn fits(&self, held: u64, more: u64, used: u64) -> bool {
         let (before, after) = (self.beyond(held), self.beyond(held + more));
         let free = self.shared.saturating_sub(used);
         after - before <= free && self.alpha.is_none_or(|alpha| after as f64 <= alpha * free as f64)
     }
+
+    /// So much under what it may hold beyond its reserve; nothing less than nothing.
+    pub(super) fn threshold(&self, used: u64, offset: u64) -> f64 {
+        let free = self.shared.saturating_sub(used) as f64;
+        (self.alpha.map_or(free, |alpha| alpha * free) - offset as f64).max(0.0)
+    }
+}
+
+/// A switch's memory, in cells.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    /// Bytes.
+    cell: u32,
+    parts: u32,
+    /// What the inputs share, all partitions together.
+    ingress: u64,
+    /// What lossy queues share.
+    egress: u64,
+    /// What a lossy queue has for itself, and its part of what they share.
+    queue: (u64, f64),
+    /// The same of a lossless group.
+    group: (u64, f64),
+    /// All headroom; `None`: enough.
+    headroom: Option<u64>,
+}
+
+impl Memory {
+    /// A chip's, with another α for queues if one is given. `None` where it is not known how the chip
+    /// shares its memory among lossy queues.
+    fn of(chip: &Chip, alpha: Option<f64>) -> Option<Memory> {
+        let group = chip.alpha_group.map_or(PLAIN_ALPHA, |alpha| libm::exp2(f64::from(alpha)));
+        Some(Memory {
+            cell: chip.cell,
+            parts: chip.parts(),
+            ingress: chip.ingress_cells(),
+            egress: chip.lossy_cells()?,
+            queue: (chip.queue_cells(), alpha.or_else(|| chip.queue_alpha())?),
+            group: (chip.group_cells(), group),
+            headroom: chip.ingress.xoff.map(|xoff| chip.cells(xoff)),
+        })
+    }
+
+    /// One of so many bytes, without cells, partitions and reserves.
+    fn plain(pool: Bytes, alpha: Option<f64>) -> Memory {
+        Memory {
+            cell: 1,
+            parts: 1,
+            ingress: pool.get(),
+            egress: pool.get(),
+            queue: (0, alpha.unwrap_or(1.0)),
+            group: (0, PLAIN_ALPHA),
+            headroom: None,
+        }
+    }
+}
+
+/// A lossless group's part of what is left (HPCC's authors' simulator).
+const PLAIN_ALPHA: f64 = 0.125;
+
+/// The links that come in at a switch, and what travels there.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// By the number that [`Packet::ingress`] has.
+    pub links: &'a [Input],
+    /// The longest packet.
+    pub longest: Bytes,
+    /// The shortest.
+    pub shortest: Bytes,
 }
 
 /// A port of a switch with such a chip.
@@ -48,22 +120,83 @@ pub struct Cells {
     held: Box<[u64]>,
 }
 
+/// Why a switch's memory cannot be lossless: what is left for all is less than two of the longest packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllHeadroom {
+    /// What all groups' headroom comes to.
+    pub headroom: Bytes,
+    /// What there is.
+    pub memory: Bytes,
+}
+
 impl Cells {
     /// At a port of so many queues, with another α for queues if one is given. `None` where it is not
     /// known how the chip shares its memory among lossy queues.
     pub fn of(chip: &Chip, alpha: Option<f64>, place: Place, queues: usize) -> Option<Cells> {
-        let parts = chip.parts();
-        let part = |cells: u64| cells / u64::from(parts);
-        let alpha = alpha.or_else(|| chip.queue_alpha())?;
-        let shared = part(chip.lossy_cells()?);
-        Some(Cells {
-            cell: chip.cell,
-            parts,
-            group: Account { reserve: 0, alpha: None, shared: part(chip.ingress_cells()) },
-            queue: Account { reserve: chip.queue_cells(), alpha: Some(alpha), shared },
+        Some(Self::with(&Memory::of(chip, alpha)?, place, queues))
+    }
+
+    /// The same of a memory of so many bytes without cells, partitions and reserves, less the headroom of
+    /// lossless groups if there are any.
+    pub fn plain(pool: Bytes, alpha: Option<f64>, place: Place, queues: usize) -> Cells {
+        let headroom = place.headroom();
+        Self::with(&Memory::plain(pool - Bytes::new(headroom), alpha), place, queues)
+    }
+
+    fn with(memory: &Memory, place: Place, queues: usize) -> Cells {
+        let part = |cells: u64| cells / u64::from(memory.parts);
+        let (reserve, alpha) = memory.queue;
+        Cells {
+            cell: memory.cell,
+            parts: memory.parts,
+            group: Account { reserve: 0, alpha: None, shared: part(memory.ingress) },
+            queue: Account { reserve, alpha: Some(alpha), shared: part(memory.egress) },
             place,
             held: vec![0; queues].into(),
-        })
+        }
+    }
+
+    /// The first of a switch's ports, with accounts for lossless groups; `chip` or else a `pool`.
+    ///
+    /// # Errors
+    /// Nothing would be left for what is not headroom.
+    pub(crate) fn first_lossless(
+        first: Place,
+        pfc: &Pfc,
+        (chip, pool): (Option<&Chip>, Bytes),
+        inputs: Inputs,
+    ) -> Result<Place, AllHeadroom> {
+        let memory = chip.and_then(|chip| Memory::of(chip, Some(1.0)));
+        let memory = memory.unwrap_or_else(|| Memory::plain(pool, None));
+        let Inputs { links, longest, shortest } = inputs;
+        let room = |&link: &Input| pfc.headroom_cells(link, longest, shortest, memory.cell);
+        let headroom: Box<[u64]> = links.iter().map(room).collect();
+        let classes = pfc.priorities.iter().fold(0u8, |all, class| all | 1 << class);
+        let cells = |bytes: Bytes| bytes.get() / u64::from(memory.cell);
+        let every = headroom.iter().sum::<u64>() * u64::from(classes.count_ones());
+        let given = pfc.headroom_pool.map(cells).or(memory.headroom);
+        let pool = given.unwrap_or(every);
+        // A chip's sizes have it apart already.
+        let apart = if chip.is_some() { 0 } else { pool };
+        let least = 2 * longest.get().div_ceil(memory.cell.into());
+        let Some(shared) = memory.ingress.checked_sub(apart).filter(|&left| left >= least) else {
+            let bytes = |cells: u64| Bytes::new(cells * u64::from(memory.cell));
+            return Err(AllHeadroom { headroom: bytes(pool), memory: bytes(memory.ingress) });
+        };
+        let part = |cells: u64| cells / u64::from(memory.parts);
+        let (reserve, alpha) = memory.group;
+        let alpha = Some(pfc.alpha.unwrap_or(alpha));
+        let rules = Rules {
+            classes,
+            account: Account { reserve, alpha, shared: part(shared) },
+            offset: cells(pfc.xon_offset),
+            resumes_at: pfc.xon.map(cells),
+            headroom,
+            // A partition has what its own groups need, where that is not given.
+            pool: if given.is_some() { part(pool) } else { pool },
+            parts: memory.parts as usize,
+        };
+        Ok(first.lossless(Lossless::new(rules), apart))
     }
 
     fn cells(&self, packet: &Packet) -> u64 {
@@ -77,23 +210,49 @@ impl Cells {
 
     /// A port's partition: neighbours are together.
     fn part(&self, port: u32) -> usize {
-        (u64::from(port) * u64::from(self.parts) / self.place.ports()) as usize
+        part_of(port, self.parts, self.place.ports())
     }
 
     /// A packet came or went.
     fn count(&mut self, queue: QueueId, packet: &Packet, came: bool) {
         let cells = self.cells(packet);
+        let (own, input) = (self.place.port(), self.input(packet));
+        let part = self.part(input);
+        let (parts, ports) = (self.parts, self.place.ports());
+        let counted = self.place.with_lossless(packet.class, |lossless, pools| {
+            let group = (input as u16, packet.class);
+            let used = pools.groups(part, 0);
+            if came {
+                pools.groups(part, lossless.came(group, part, cells, used) as i64);
+            } else {
+                let used = pools.groups(part, -(lossless.went(group, part, cells) as i64));
+                lossless.resume(part, used, |input| part_of(input.into(), parts, ports));
+            }
+        });
+        if counted.is_some() {
+            return;
+        }
         let after = |held: u64| if came { held + cells } else { held - cells };
         let held = self.held[usize::from(queue)];
         self.held[usize::from(queue)] = after(held);
-        let (own, input) = (self.place.port(), self.input(packet));
         let change = |account: &Account, held: u64| {
             account.beyond(after(held)) as i64 - account.beyond(held) as i64
         };
         self.place.pools().queues(self.part(own), change(&self.queue, held));
         let group = self.place.pools().group(input, after);
-        self.place.pools().groups(self.part(input), change(&self.group, group));
+        let used = self.place.pools().groups(part, change(&self.group, group));
+        if !came {
+            // What lossy traffic leaves, lossless groups may take.
+            self.place.with_all_lossless(|lossless| {
+                lossless.resume(part, used, |input| part_of(input.into(), parts, ports));
+            });
+        }
     }
+}
+
+/// The partition of one of so many ports: neighbours are together.
+fn part_of(port: u32, parts: u32, ports: u64) -> usize {
+    (u64::from(port) * u64::from(parts) / ports) as usize
 }
 
 impl Buffer for Cells {
@@ -106,11 +265,20 @@ impl Buffer for Cells {
     ) -> Admission {
         let cells = self.cells(packet);
         let (own, input) = (self.place.port(), self.input(packet));
+        let part = self.part(input);
+        let lossless = self.place.with_lossless(packet.class, |lossless, pools| {
+            lossless.admits((input as u16, packet.class), part, cells, pools.groups(part, 0))
+        });
+        match lossless {
+            Some(true) => return Admission::In,
+            Some(false) => return Admission::Out(DropReason::Full),
+            None => {}
+        }
         let pools = self.place.pools();
         let held = self.held[usize::from(queue)];
         let group = pools.group(input, |held| held);
         if self.queue.fits(held, cells, pools.queues(self.part(own), 0))
-            && self.group.fits(group, cells, pools.groups(self.part(input), 0))
+            && self.group.fits(group, cells, pools.groups(part, 0))
         {
             Admission::In
         } else {
@@ -128,6 +296,10 @@ impl Buffer for Cells {
 
     fn sent(&mut self, _: &View, queue: QueueId, packet: &Packet) {
         self.count(queue, packet, false);
+    }
+
+    fn signal(&mut self) -> Option<Signal> {
+        self.place.with_all_lossless(Lossless::signal).flatten()
     }
 
     fn reads_pool(&self) -> bool {
@@ -214,6 +386,138 @@ mod tests {
             }
         }
         assert_eq!(seen, 3);
+    }
+
+    /// A pool without cells whose class 3 is lossless, at so many inputs with so much headroom each.
+    fn lossless(chip: Option<&Chip>, pool: u64, inputs: usize, set: impl Fn(&mut Pfc)) -> Switch {
+        use crate::param::{Params, Value, defaults};
+        let mut values = defaults(Pfc::TABLE);
+        values.insert("priorities".to_owned(), Value::List(vec![Value::Count(3)]));
+        let mut pfc = Pfc::from_values(&mut values);
+        set(&mut pfc);
+        let link = Input { rate: Rate::from_gbps(100), delay: crate::units::Span::from_us(1) };
+        let links = vec![link; inputs];
+        let (longest, shortest) = (Bytes::new(100), Bytes::new(64));
+        let first = Place::first(inputs as u32, 1);
+        let inputs_of = Inputs { links: &links, longest, shortest };
+        let memory = (chip, Bytes::new(pool));
+        let first = Cells::first_lossless(first, &pfc, memory, inputs_of).unwrap();
+        let places = std::iter::successors(Some(first), |place| Some(place.next()));
+        let port = |place| match chip {
+            Some(chip) => Cells::of(chip, Some(1.0), place, 1).unwrap(),
+            None => Cells::plain(Bytes::new(pool), None, place, 1),
+        };
+        let mut switch = Switch::new(&small(30, 1000), 1, 1);
+        switch.ports = places.take(inputs).map(port).collect();
+        switch
+    }
+
+    fn of_class(class: u8, len_bytes: u32, ingress: u16) -> Packet {
+        Packet { class, ..packet(len_bytes, ingress) }
+    }
+
+    #[test]
+    fn groups_pause_where_switches_were_seen_to() {
+        let mut seen = 0;
+        for chip in CHIPS.iter().filter(|chip| chip.lossy.is_some()) {
+            for observed in chip.observed {
+                let Observed::Pause { groups, cells } = *observed else { continue };
+                let mut switch = lossless(Some(chip), 0, chip.ports as usize, |_| {});
+                // Alike, in turn, at neighbours: they share a partition.
+                let mut held = 0;
+                'filled: loop {
+                    for input in 0..groups {
+                        assert!(switch.arrive(0, 0, &of_class(3, 64, input as u16)));
+                        if let Some(signal) = switch.ports[0].signal() {
+                            assert!(signal.pause);
+                            break 'filled;
+                        }
+                    }
+                    held += 1;
+                }
+                assert!((held as i64 - cells as i64).abs() <= 2, "{}: {held}", chip.name);
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 6);
+    }
+
+    #[test]
+    fn groups_that_are_filled_alike_share_by_alpha() {
+        // α·S/(1 + n·α), of 1/8, 16 and 3,487,172 bytes: 145,298.8.
+        let headroom = 27_000;
+        let mut switch = lossless(None, 3_487_172 + 16 * headroom, 16, |pfc| {
+            pfc.headroom = Some(Bytes::new(headroom));
+        });
+        let mut held = [0u64; 16];
+        let mut paused = [false; 16];
+        while paused.iter().any(|paused| !paused) {
+            for input in 0..16u16 {
+                if !paused[usize::from(input)] {
+                    assert!(switch.arrive(usize::from(input), 0, &of_class(3, 64, input)));
+                    held[usize::from(input)] += 64;
+                }
+                while let Some(signal) = switch.ports[0].signal() {
+                    paused[usize::from(signal.input)] = signal.pause;
+                }
+            }
+        }
+        for held in held {
+            assert!((held as f64 - 145_298.8).abs() <= 2.0 * 64.0, "{held}");
+        }
+    }
+
+    #[test]
+    fn groups_that_are_filled_one_by_one_halve_what_is_left() {
+        // α = 1: half, a quarter, an eighth of 240,087 cells, as Tomahawk 5's published sequence.
+        let mut switch = lossless(None, 240_087 + 5 * 10, 5, |pfc| {
+            (pfc.alpha, pfc.headroom) = (Some(1.0), Some(Bytes::new(10)));
+        });
+        let fill = |switch: &mut Switch, input| {
+            let mut held = 0u64;
+            while switch.arrive(0, 0, &of_class(3, 1, input)) && switch.ports[0].signal().is_none()
+            {
+                held += 1;
+            }
+            // What crossed the threshold is in the headroom, to which nothing is added here.
+            held
+        };
+        let held: Vec<u64> = (0..5).map(|input| fill(&mut switch, input)).collect();
+        for (held, published) in held.iter().zip([120_043, 60_022, 30_011, 15_005, 7_503]) {
+            assert!(held.abs_diff(published) <= 1, "{held} for {published}");
+        }
+    }
+
+    #[test]
+    fn a_group_pauses_fills_its_headroom_and_resumes_under_its_threshold() {
+        // 1,000 bytes shared, α = 1: 500, then 100 of headroom; it resumes 200 under the threshold.
+        let mut switch = lossless(None, 1000 + 200, 2, |pfc| {
+            (pfc.alpha, pfc.headroom) = (Some(1.0), Some(Bytes::new(100)));
+            pfc.xon_offset = Bytes::new(200);
+            pfc.headroom_pool = Some(Bytes::new(200));
+        });
+        let pause = |input, pause| Some(Signal { input, class: 3, pause });
+        for _ in 0..5 {
+            assert!(switch.arrive(0, 0, &of_class(3, 100, 0)));
+        }
+        assert_eq!(switch.ports[0].signal(), None);
+        assert!(switch.arrive(0, 0, &of_class(3, 60, 0)));
+        assert_eq!(switch.ports[1].signal(), pause(0, true));
+        assert!(switch.arrive(0, 0, &of_class(3, 40, 0)));
+        assert!(!switch.arrive(0, 0, &of_class(3, 1, 0)), "the headroom is full");
+        assert_eq!(switch.ports[0].signal(), None, "it has paused");
+        // Another class is not lossless and has its queue's threshold, another input its own group.
+        assert!(
+            switch.arrive(0, 0, &of_class(0, 100, 0)) && switch.arrive(0, 0, &of_class(3, 100, 1))
+        );
+        // 100 of the headroom go first, then 400 - 200 under the threshold of what is left.
+        switch.send(0, 0, &of_class(3, 60, 0));
+        switch.send(0, 0, &of_class(3, 40, 0));
+        assert_eq!(switch.ports[0].signal(), None);
+        switch.send(0, 0, &of_class(3, 100, 0));
+        assert_eq!(switch.ports[0].signal(), None, "400 held, 500 left: 300 would do");
+        switch.send(0, 0, &of_class(3, 100, 0));
+        assert_eq!(switch.ports[0].signal(), pause(0, false), "300 held, 600 left");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! What the queues of a switch hold, as its ports know it of each other.
 
+use super::lossless::Lossless;
 use crate::packet::QueueId;
 use crate::units::Bytes;
 use crate::view::View;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The lengths of all queues of a switch. Its ports are one thread's at any time, so no order of
 /// theirs is at stake.
@@ -16,6 +17,8 @@ struct Holdings {
     turn: AtomicU64,
     next: AtomicU64,
     pools: Pools,
+    /// Groups that pause before they lose, if there are any, and what is kept apart for their headroom.
+    lossless: Option<(Mutex<Lossless>, u64)>,
 }
 
 /// What a chip's pools have given out, in cells.
@@ -84,7 +87,42 @@ impl Place {
             groups: Default::default(),
             inputs: std::iter::repeat_with(AtomicU64::default).take(ports as usize).collect(),
         };
-        Place { holdings: Arc::new(Holdings { queues, bytes, turn, next, pools }), port: 0 }
+        Place {
+            holdings: Arc::new(Holdings { queues, bytes, turn, next, pools, lossless: None }),
+            port: 0,
+        }
+    }
+
+    /// The first of a switch that has lossless groups.
+    pub(super) fn lossless(mut self, lossless: Lossless, apart: u64) -> Place {
+        if let Some(holdings) = Arc::get_mut(&mut self.holdings) {
+            holdings.lossless = Some((Mutex::new(lossless), apart));
+        }
+        self
+    }
+
+    /// What is kept apart for lossless groups' headroom.
+    pub(super) fn headroom(&self) -> u64 {
+        self.holdings.lossless.as_ref().map_or(0, |(_, apart)| *apart)
+    }
+
+    /// Does something with the lossless groups, if a class is.
+    #[inline]
+    pub(super) fn with_lossless<T>(
+        &self,
+        class: u8,
+        act: impl FnOnce(&mut Lossless, &Pools) -> T,
+    ) -> Option<T> {
+        let (lossless, _) = self.holdings.lossless.as_ref()?;
+        // The ports of a switch are one thread's: nobody else has it.
+        let mut lossless = lossless.lock().unwrap_or_else(PoisonError::into_inner);
+        lossless.has(class).then(|| act(&mut lossless, self.pools()))
+    }
+
+    /// The same whatever the class.
+    pub(super) fn with_all_lossless<T>(&self, act: impl FnOnce(&mut Lossless) -> T) -> Option<T> {
+        let (lossless, _) = self.holdings.lossless.as_ref()?;
+        Some(act(&mut lossless.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// The next port of the same switch.

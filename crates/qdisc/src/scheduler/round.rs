@@ -139,6 +139,11 @@ impl<const CARRY: bool> Round<CARRY> {
                 self.leave(queue);
                 continue;
             }
+            if !view.port.backlogged().contains(queue) {
+                // Paused: it keeps what it has of its quantum, and the others have their turns.
+                self.move_last(queue);
+                continue;
+            }
             let head = view.arena.packet(head).len_bytes as u64;
             let entry = &mut self.entries[queue as usize];
             if !entry.visited {

@@ -101,6 +101,7 @@ fn case(name: String, choice: Choice) -> Case {
         alpha: None,
         sharing: Sharing::default(),
         unmarkable: Unmarkable::Drop,
+        pfc: None,
     };
     let ports = QUANTA.len() as u32;
     let (limit, reads_pool) = (Some(PORT), choice.about().needs_pool);

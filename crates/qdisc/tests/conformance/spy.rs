@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::scheme::Stored;
-use switchbed_qdisc::seats::{Admission, Departure, Expulsion, Intent, Selection};
+use switchbed_qdisc::seats::{Admission, Departure, Expulsion, Intent, Selection, Signal};
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_qdisc::{Needs, Note, Packet, QueueId, Random, Scheme, SlotId, View};
@@ -214,6 +214,10 @@ impl Scheme for Spy {
         self.look(view);
         assert_eq!(self.phase.get(), Phase::Idle, "{}: expels amid an operation", self.name);
         self.inner.expels(view)
+    }
+
+    fn signal(&mut self) -> Option<Signal> {
+        self.inner.signal()
     }
 
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {

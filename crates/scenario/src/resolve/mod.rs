@@ -65,6 +65,10 @@ pub(crate) fn resolve(
     let topology = topology::resolve(open(switchbed_spec::topology::SECTION, packet)?, mtu)?;
     let ports: Vec<u32> = topology.switch_groups().iter().map(|group| group.ports).collect();
     let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &ports, mtu)?;
+    let host = match &switch.pfc {
+        Some(_) => Host { nic: pausable(&choice, host.nic)?, ..host },
+        None => host,
+    };
     let section = open(switchbed_spec::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(section, &switch, &ports, packet, compared)?;
     let context = deploy::Context { origin, topology: &topology, switch: &switch, mtu, compared };
@@ -117,6 +121,16 @@ pub(crate) fn resolve(
         run,
     };
     Ok((scenario, hosts))
+}
+
+/// A card that can be paused, unless the file asks for another: the profile's cannot.
+fn pausable(section: &Section<'_>, nic: NicQueue) -> Result<NicQueue, Mistake> {
+    if section.given(NicQueue::KEY).is_some() && nic != NicQueue::Classes {
+        let why =
+            "switch.pfc pauses classes at hosts, too: it must be \"classes\", or be left away";
+        return Err(section.refuse(NicQueue::KEY, why));
+    }
+    Ok(NicQueue::Classes)
 }
 
 /// The hosts and their transport, and where `warm` was written. Either section is opened where

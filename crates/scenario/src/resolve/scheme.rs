@@ -28,6 +28,11 @@ pub(crate) fn resolve(
             section.refuse(key!(name), "it reads the switch's shared memory: write switch.pool")
         );
     }
+    if switch.pfc.is_some() && [0, 1, 3].into_iter().any(|seat| scheme.seats[seat] != "any") {
+        let why = "it has queues, memory or a scheduler of its own, and switch.pfc pauses classes in the \
+                   switch's: choose a scheme that marks, or leave switch.pfc away";
+        return Err(section.refuse(key!(name), why));
+    }
     let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
     let label = section.maybe(key!(label))?;
     let given = section.given(key!(params));

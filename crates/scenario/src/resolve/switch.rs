@@ -4,7 +4,9 @@ use crate::mistake::Mistake;
 use crate::section::{Section, key};
 use crate::tree::Data;
 use switchbed_qdisc::chip::Asic;
+use switchbed_qdisc::pfc::Pfc;
 use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_spec::param::Params;
 use switchbed_spec::switch::SECTION;
 use switchbed_spec::{BufferPolicy, Classify, Discipline, ParamKind, Sharing, Switch};
 
@@ -37,14 +39,19 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
             return Err(section.refuse(key!(quantum), format!("it must be at most {most}")));
         }
     }
+    let pfc = pfc(&section, queues, classify)?;
     let asic: Option<Asic> = section.maybe(key!(asic))?;
     let memory: Option<Bytes> = if asic.is_some() { None } else { section.maybe(key!(memory))? };
     let buffer = match asic {
         Some(asic) => chips(&section, asic)?,
+        // Lossless groups share all that there is.
+        None if pfc.is_some() => {
+            section.maybe(key!(pool))?.ok_or_else(|| section.missing(key!(pool)))?
+        }
         None => buffer(&section, memory, ports)?,
     };
     let given = if memory.is_some() { "memory" } else { "buffer" };
-    let policy = policy(&section, asic)?;
+    let policy = policy(&section, asic, pfc.is_some())?;
     let parts = if policy == BufferPolicy::Static { u64::from(queues) } else { 1 };
     if buffer.get() / parts < mtu.get() {
         let whose = if parts > 1 { "each queue's part" } else { "it" };
@@ -83,13 +90,23 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         alpha,
         sharing,
         unmarkable,
+        pfc,
     })
 }
 
-/// A chip brings its policy.
-fn policy(section: &Section<'_>, asic: Option<Asic>) -> Result<BufferPolicy, Mistake> {
+/// A chip brings its policy, and so do lossless classes.
+fn policy(
+    section: &Section<'_>,
+    asic: Option<Asic>,
+    pauses: bool,
+) -> Result<BufferPolicy, Mistake> {
     let given: BufferPolicy = section.get(key!(policy))?;
     match (asic, given) {
+        (None, BufferPolicy::Shared | BufferPolicy::Asic) if pauses => Ok(BufferPolicy::Asic),
+        (None, _) if pauses => {
+            let why = "switch.pfc brings its own, \"asic\": leave one of the two away";
+            Err(section.refuse(key!(policy), why))
+        }
         (None, BufferPolicy::Asic) => Err(section.missing(key!(asic))),
         (None, _) => Ok(given),
         (Some(_), BufferPolicy::Shared | BufferPolicy::Asic) => Ok(BufferPolicy::Asic),
@@ -98,6 +115,29 @@ fn policy(section: &Section<'_>, asic: Option<Asic>) -> Result<BufferPolicy, Mis
             Err(section.refuse(key!(policy), why))
         }
     }
+}
+
+/// Which classes pause before they lose.
+fn pfc(section: &Section<'_>, queues: u16, classify: Classify) -> Result<Option<Pfc>, Mistake> {
+    let Some(inner) = section.inner(key!(pfc))? else { return Ok(None) };
+    let pfc = Pfc::from_values(&mut inner.values()?);
+    if classify != Classify::Class {
+        let why = "switch.pfc pauses classes, which must be queues: it must be \"class\"";
+        return Err(section.refuse(key!(classify), why));
+    }
+    match pfc.priorities.iter().find(|&&class| u16::from(class) >= queues) {
+        _ if pfc.priorities.is_empty() => {
+            return Err(
+                inner.refuse(Pfc::KEY.priorities, "it lists no class: leave switch.pfc away")
+            );
+        }
+        Some(class) => {
+            let why = format!("class {class} has no queue of its own: switch.queues is {queues}");
+            return Err(inner.refuse(Pfc::KEY.priorities, why));
+        }
+        None => {}
+    }
+    Ok(Some(pfc))
 }
 
 /// What a chip's lossy queues share: whoever asks for a port's memory is told all of it.

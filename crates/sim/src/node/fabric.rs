@@ -3,6 +3,7 @@
 use super::host::{self, Host, Left, Log};
 use super::link::{Channel, ColdLink, Line, Link, Packets, transit};
 use super::notice::{Notice, What};
+use super::pausing::Pausing;
 use super::switch::Switch;
 use super::{NOTICE, Parcel, START, Shared, class, place};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
@@ -16,6 +17,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::fq::Terms;
+use switchbed_qdisc::pfc;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Driver, FlowId, Packet, Pool, Qdisc, SlotId};
 use switchbed_spec::random::OnDemand;
@@ -29,6 +31,8 @@ pub(crate) struct Fabric {
     /// Each host's card's memory.
     pools: Vec<Pool>,
     pub(super) switches: Vec<Switch>,
+    /// Each switch's part in flow control, where there is any.
+    pub(super) pausing: Vec<Pausing>,
     /// Hosts' links, one each, then the switches'.
     pub(super) links: Vec<Link>,
     pub(super) cold_links: Vec<ColdLink>,
@@ -92,6 +96,7 @@ impl Fabric {
             hosts: Vec::new(),
             pools: Vec::new(),
             switches: Vec::new(),
+            pausing: Vec::new(),
             links: Vec::new(),
             cold_links: Vec::new(),
             packets: Packets::default(),
@@ -118,7 +123,15 @@ impl Fabric {
     }
 
     /// Adds a switch with its ports' links.
-    pub(crate) fn add_switch(&mut self, id: SwitchId, pool: Bytes, links: Vec<Built>, seed: u64) {
+    /// `back` has for each input the port that leads where it comes from.
+    pub(crate) fn add_switch(
+        &mut self,
+        id: SwitchId,
+        pool: Bytes,
+        links: Vec<Built>,
+        back: Vec<PortId>,
+        seed: u64,
+    ) {
         let first = LocalLink::at(self.links.len());
         let mut switch = Switch::new(id, first, links.len() as u32, Pool::new(pool));
         for link in links {
@@ -126,6 +139,9 @@ impl Fabric {
             self.add_link(link, seed);
         }
         self.switches.push(switch);
+        if self.shared.pfc.is_some() {
+            self.pausing.push(Pausing::new(back));
+        }
     }
 
     fn add_link(&mut self, link: Built, seed: u64) {
@@ -138,6 +154,11 @@ impl Fabric {
             losses: None,
             left: None,
         });
+    }
+
+    /// Which classes are paused before they lose.
+    pub(crate) fn pfc(&self) -> Option<&pfc::Pfc> {
+        self.shared.pfc.as_ref()
     }
 
     /// When the last flow ended.
@@ -654,6 +675,16 @@ impl host::Net for Card<'_, '_> {
         left.pop_front()
     }
 
+    fn pause(&mut self, class: u8, quanta: u16, now: Time) -> Option<(Time, Time)> {
+        let pfc = self.shared.pfc.as_ref()?;
+        let rate = self.link.driver.port().state().rate();
+        let from = now + pfc.response(rate);
+        let until = from + pfc::quanta(quanta.into(), rate);
+        self.settle(now);
+        self.act(|driver, _| driver.pause(class, from, until, now));
+        Some((from, until))
+    }
+
     fn post(&mut self, to: HostId, flow: FlowId, what: What, now: Time) {
         let (shard, node) = self.shared.hosts[to.index()];
         let at = now + self.shared.settings.lookahead;
@@ -683,6 +714,10 @@ impl host::Net for Silent {
     }
 
     fn left(&mut self, _: Time) -> Option<Left> {
+        None
+    }
+
+    fn pause(&mut self, _: u8, _: u16, _: Time) -> Option<(Time, Time)> {
         None
     }
 

@@ -6,6 +6,7 @@
 //! | `fabric` | the nodes of a shard, as the engine moves them |
 //! | `link` | a port with its line, and the way behind it |
 //! | `switch` | a switch |
+//! | `pausing` | its part in priority-based flow control |
 //! | `host` | a host |
 //! | `notice` | what the applications at both ends of a connection know of each other |
 
@@ -13,6 +14,7 @@ pub(crate) mod fabric;
 pub(crate) mod host;
 mod link;
 pub(crate) mod notice;
+mod pausing;
 mod switch;
 
 pub(crate) use link::transit::terms;
@@ -23,6 +25,7 @@ use crate::packet::Payload;
 use crate::topology::Route;
 use notice::Notice;
 use std::sync::Arc;
+use switchbed_qdisc::pfc::Pfc;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{Cargo, Packet};
 
@@ -34,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) adapts: bool,
     pub(crate) ties: Ties,
     pub(crate) frames: Frames,
+    /// Which classes are paused before they lose.
+    pub(crate) pfc: Option<Pfc>,
     /// Each host's shard, and its number there.
     pub(crate) hosts: Vec<(ShardId, NodeId)>,
 }

@@ -2,6 +2,7 @@
 
 use super::fabric::Fabric;
 use super::link::{ColdLink, Line, Link, Packets, transit};
+use super::pausing::Pausing;
 use super::{Parcel, Shared, class};
 use crate::engine::{Event, Outbox};
 use crate::ids::{HostId, LocalLink, PortId, ShardId, SwitchId};
@@ -22,7 +23,7 @@ pub(super) struct Feedbacks(Option<Box<VecDeque<Told>>>);
 
 impl Feedbacks {
     #[inline]
-    fn front(&self) -> Option<&Told> {
+    pub(super) fn front(&self) -> Option<&Told> {
         self.0.as_ref()?.front()
     }
     fn pop_front(&mut self) {
@@ -44,14 +45,14 @@ pub(super) struct Switch {
     pub(super) reads_pool: bool,
     pub(super) pool: Pool,
     /// Ports with packets.
-    busy: PortSet,
-    feedbacks: Feedbacks,
+    pub(super) busy: PortSet,
+    pub(super) feedbacks: Feedbacks,
 }
 
 const _: () = assert!(size_of::<Switch>() == 64);
 
 /// A set of ports: a bit for each, those of the first 64 at hand.
-struct PortSet {
+pub(super) struct PortSet {
     first: u64,
     others: Box<[u64]>,
 }
@@ -63,7 +64,7 @@ impl PortSet {
     }
 
     #[inline(always)]
-    fn set(&mut self, port: PortId, member: bool) {
+    pub(super) fn set(&mut self, port: PortId, member: bool) {
         let word = match (port.index() / 64).checked_sub(1) {
             None => &mut self.first,
             Some(other) => &mut self.others[other],
@@ -111,13 +112,15 @@ impl Switch {
 
 /// A switch at work: what it has, and what it sends with.
 pub(super) struct AtWork<'a, 'b> {
-    node: &'a mut Switch,
-    links: &'a mut [Link],
+    pub(super) node: &'a mut Switch,
+    pub(super) links: &'a mut [Link],
     cold: &'a mut [ColdLink],
-    packets: &'a mut Packets,
-    shared: &'a Shared,
+    pub(super) packets: &'a mut Packets,
+    pub(super) shared: &'a Shared,
     me: ShardId,
     out: &'a mut Outbox<'b, Parcel>,
+    /// Its part in flow control, if there is any.
+    pub(super) pausing: Option<&'a mut Pausing>,
 }
 
 impl Fabric {
@@ -128,11 +131,12 @@ impl Fabric {
         switch: usize,
         out: &'a mut Outbox<'b, Parcel>,
     ) -> AtWork<'a, 'b> {
-        let Fabric { switches, links, cold_links, packets, shared, me, .. } = self;
+        let Fabric { switches, pausing, links, cold_links, packets, shared, me, .. } = self;
+        let pausing = pausing.get_mut(switch);
         let node = &mut switches[switch];
         let own = node.link(PortId(0)).index()..node.link(PortId(node.ports)).index();
         let (links, cold) = (&mut links[own.clone()], &mut cold_links[own]);
-        AtWork { node, links, cold, packets, shared, me: *me, out }
+        AtWork { node, links, cold, packets, shared, me: *me, out, pausing }
     }
 }
 
@@ -141,6 +145,9 @@ impl AtWork<'_, '_> {
     /// visited again.
     #[inline(never)]
     pub(super) fn visit(mut self, events: &[Event], end: Time) -> Time {
+        if self.pausing.is_some() {
+            return self.visit_lossless(events, end);
+        }
         for event in events {
             debug_assert!(class(event.what()) == 0, "switches get packets alone");
             if self.node.feedbacks.front().is_some() {
@@ -194,14 +201,14 @@ impl AtWork<'_, '_> {
 
     /// The port that a packet takes where the way depends on the switch's queues.
     #[cold]
-    fn choose(&self, slot: SlotId) -> PortId {
+    pub(super) fn choose(&self, slot: SlotId) -> PortId {
         let queued = |port: PortId| self.links[port.index()].driver.port().state().bytes();
         let hop = transit::hop(self.packets.arena.cargo(slot));
         self.shared.route.choose(hop, self.node.id, &queued)
     }
 
     #[inline(always)]
-    fn arrive(&mut self, port: PortId, slot: SlotId, now: Time) {
+    pub(super) fn arrive(&mut self, port: PortId, slot: SlotId, now: Time) {
         let backlogged = self.at(port, |driver, line| {
             driver.settle(line, now);
             driver.arrive(slot, line, now);
@@ -226,7 +233,7 @@ impl AtWork<'_, '_> {
 
     /// Sends the messages to sources that are due by `now`.
     #[cold]
-    fn send_feedbacks(&mut self, now: Time) {
+    pub(super) fn send_feedbacks(&mut self, now: Time) {
         while let Some(&(at, to, feedback)) = self.node.feedbacks.front()
             && at <= now
         {
@@ -286,7 +293,7 @@ impl AtWork<'_, '_> {
     }
 
     /// The port whose departure is due next, and when.
-    fn due(&self) -> Option<(Time, PortId)> {
+    pub(super) fn due(&self) -> Option<(Time, PortId)> {
         let dues = self.node.busy.iter().map(|port| {
             let Link { driver, channel } = &self.links[port.index()];
             (driver.due(), channel.rank, port)

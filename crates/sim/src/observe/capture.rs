@@ -171,7 +171,7 @@ fn headers(sent: &Sent) -> Headers {
     let back = match &payload.body {
         Body::Segment(segment) => segment.flags.contains(Flags::ACK),
         Body::Echo { back, .. } => *back,
-        Body::Datagram { .. } | Body::Notification(_) => false,
+        Body::Datagram { .. } | Body::Notification(_) | Body::Pause { .. } => false,
     };
     let (here, there) = if back { (passive, active) } else { (active, passive) };
     let ecn = match packet.ecn {

@@ -44,6 +44,13 @@ pub enum Body {
     },
     /// A switch's message to a source (IEEE 802.1Qau's congestion notification message).
     Notification(Feedback),
+    /// A MAC control frame: a class is paused for so many quanta, none is a resume (IEEE 802.1Q, clause 36).
+    Pause {
+        /// The class.
+        class: u8,
+        /// The time, in 512 bit times of the line.
+        quanta: u16,
+    },
 }
 
 const _: () = assert!(size_of::<Payload>() == 64);
@@ -59,6 +66,8 @@ impl Payload {
 pub const NOTIFICATIONS: FlowId = FlowId(u32::MAX);
 /// The flow of all probes' packets.
 pub const PROBES: FlowId = FlowId(u32::MAX - 1);
+/// That of pause frames.
+pub const PAUSES: FlowId = FlowId(u32::MAX - 2);
 
 /// What a connection that flow number `row` opened is called: the direction of the flow's data,
 /// or that of the requests for it.
@@ -68,5 +77,5 @@ pub fn flow_id(row: u64, requests: bool) -> FlowId {
 
 /// The number of the flow that opened a connection; `None`: it is called for something else.
 pub fn row_of(flow: FlowId) -> Option<u64> {
-    (flow < PROBES).then_some(u64::from(flow.0 >> 1))
+    (flow < PAUSES).then_some(u64::from(flow.0 >> 1))
 }

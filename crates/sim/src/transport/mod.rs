@@ -330,6 +330,6 @@ pub fn is_data(body: &Body) -> bool {
     match body {
         Body::Segment(segment) => !segment.flags.contains(Flags::ACK),
         Body::Datagram { .. } => true,
-        Body::Echo { .. } | Body::Notification(_) => false,
+        Body::Echo { .. } | Body::Notification(_) | Body::Pause { .. } => false,
     }
 }

@@ -107,6 +107,7 @@ pub fn star(hosts: u32) -> Scenario {
             alpha: None,
             sharing: Sharing::default(),
             unmarkable: Unmarkable::Drop,
+            pfc: None,
         },
         scheme: scheme("per-queue", packets(65)),
         deploy: Vec::new(),

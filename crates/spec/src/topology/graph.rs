@@ -85,6 +85,34 @@ impl Graph {
         graph
     }
 
+    /// Each switch's cables that come in, in the order in which a packet's ingress counts them: hosts'
+    /// first, then switches' by their ports.
+    pub fn inputs(&self) -> Vec<Vec<Cable>> {
+        let mut inputs = vec![Vec::new(); self.switches.len()];
+        let cables = self.switches.iter().flat_map(|(_, cables)| cables);
+        for cable in self.hosts.iter().chain(cables) {
+            if let Node::Switch(switch) = cable.to {
+                inputs[switch.index()].push(*cable);
+            }
+        }
+        inputs
+    }
+
+    /// For each switch, by input: the port that leads back to where the input is from. Of several cables
+    /// between two nodes, the first goes with the first.
+    pub fn ways_back(&self) -> Vec<Vec<PortId>> {
+        let of = |(inputs, (_, ports)): (Vec<Cable>, &(String, Vec<Cable>))| {
+            let back = |nth: usize| {
+                let from = inputs[nth].from;
+                let before = inputs[..nth].iter().filter(|other| other.from == from).count();
+                let mut alike = ports.iter().enumerate().filter(|(_, cable)| cable.to == from);
+                PortId(alike.nth(before).map_or(0, |(port, _)| port as u32))
+            };
+            (0..inputs.len()).map(back).collect()
+        };
+        self.inputs().into_iter().zip(&self.switches).map(of).collect()
+    }
+
     /// How many ports a node has.
     pub fn ports(&self, node: Node) -> u32 {
         match node {

@@ -10,8 +10,9 @@ use crate::ids::{ConnId, GroupId, HostId};
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use switchbed_qdisc::pauses::Pauses;
 use switchbed_qdisc::units::{Line, Rate, Time};
-use switchbed_qdisc::{ReactionPoint, ReactionSettings};
+use switchbed_qdisc::{QueueSet, ReactionPoint, ReactionSettings};
 use switchbed_spec::random::Stream;
 use switchbed_spec::{Limiters, Reaction};
 
@@ -30,12 +31,16 @@ pub(crate) struct Card {
     groups: Vec<Group>,
     /// Groups whose connection is closed.
     idle: Vec<GroupId>,
+    /// Classes that the switch has paused, and the groups that wait for that to end.
+    pauses: Option<Pauses>,
+    held: VecDeque<GroupId>,
     /// The groups of classes; of the host, class 0's.
     shared: BTreeMap<u8, GroupId>,
 }
 
 #[derive(Debug)]
 struct Group {
+    class: u8,
     /// It waits for its turn, due or later.
     waits: bool,
     /// When its next packet may be sent.
@@ -57,27 +62,29 @@ impl Card {
             later: BinaryHeap::new(),
             groups: Vec::new(),
             idle: Vec::new(),
+            pauses: None,
+            held: VecDeque::new(),
             shared: BTreeMap::new(),
         }
     }
 
     /// The group of a new connection.
     pub(crate) fn group(&mut self, class: u8, settings: Option<&Reaction>) -> GroupId {
-        let class = match settings.map_or(Limiters::Flow, |settings| settings.card.limiters) {
+        let limited = match settings.map_or(Limiters::Flow, |settings| settings.card.limiters) {
             Limiters::Flow => {
-                let Some(id) = self.idle.pop() else { return self.add() };
+                let Some(id) = self.idle.pop() else { return self.add(class) };
                 let group = &mut self.groups[id.index()];
-                (group.point, group.next) = (None, Time::ZERO);
+                (group.class, group.point, group.next) = (class, None, Time::ZERO);
                 return id;
             }
             Limiters::Class => class,
             Limiters::Host => 0,
         };
-        if let Some(&id) = self.shared.get(&class) {
+        if let Some(&id) = self.shared.get(&limited) {
             return id;
         }
-        let id = self.add();
-        self.shared.insert(class, id);
+        let id = self.add(class);
+        self.shared.insert(limited, id);
         id
     }
 
@@ -89,9 +96,9 @@ impl Card {
         }
     }
 
-    fn add(&mut self) -> GroupId {
+    fn add(&mut self, class: u8) -> GroupId {
         let (members, point) = (VecDeque::new(), None);
-        self.groups.push(Group { waits: false, next: Time::ZERO, members, point });
+        self.groups.push(Group { class, waits: false, next: Time::ZERO, members, point });
         GroupId::at(self.groups.len() - 1)
     }
 
@@ -109,6 +116,31 @@ impl Card {
     /// The line goes down, or is free again.
     pub(crate) fn set_up(&mut self, up: bool, now: Time) {
         self.free = if up { now } else { Time::NEVER };
+    }
+
+    /// A class may send nothing from a time on until another.
+    pub(crate) fn pause(&mut self, class: u8, from: Time, until: Time) {
+        self.pauses.get_or_insert_default().pause(class, from, until);
+    }
+
+    /// Groups whose class is no longer paused are due again.
+    fn release(&mut self, now: Time) -> QueueSet {
+        let held = self.pauses.as_mut().map_or(QueueSet::EMPTY, |pauses| pauses.held(now));
+        for _ in 0..self.held.len() {
+            let Some(id) = self.held.pop_front() else { break };
+            match held.contains(self.groups[id.index()].class) {
+                true => self.held.push_back(id),
+                false => self.due.push_back(id),
+            }
+        }
+        held
+    }
+
+    /// When a group that is held may send, if there is one.
+    fn released(&self, now: Time) -> Option<Time> {
+        let mut classes = QueueSet::EMPTY;
+        self.held.iter().for_each(|id| classes.insert(self.groups[id.index()].class));
+        Some(self.pauses.as_ref()?.ends(classes, now).max(now)).filter(|_| !self.held.is_empty())
     }
 
     /// A notification of so many steps for a group.
@@ -145,7 +177,8 @@ impl Card {
     /// When it is to be asked for its next packet, if a group has one.
     pub(crate) fn next(&self, now: Time) -> Option<Time> {
         let later = self.later.peek().map(|&Reverse((at, _))| at);
-        let next = if self.due.is_empty() { later? } else { now };
+        let waits = later.into_iter().chain(self.released(now)).min();
+        let next = if self.due.is_empty() { waits? } else { now };
         Some(next.max(self.free))
     }
 
@@ -157,8 +190,9 @@ impl Card {
         now: Time,
         mut poll: impl FnMut(ConnId) -> Option<u32>,
     ) {
+        let held = self.release(now);
         while self.free <= now {
-            if self.due.is_empty() {
+            if self.due.is_empty() && self.pauses.is_none() {
                 // The usual case where all rates are limited: one place in the heap is changed.
                 let Some(mut first) = self.later.peek_mut().filter(|first| first.0.0 <= now) else {
                     return;
@@ -173,7 +207,10 @@ impl Card {
             while let Some(first) = self.later.peek_mut().filter(|first| first.0.0 <= now) {
                 self.due.push_back(PeekMut::pop(first).0.1);
             }
-            if let Some(id) = self.due.pop_front() {
+            let Some(id) = self.due.pop_front() else { return };
+            if held.contains(self.groups[id.index()].class) {
+                self.held.push_back(id);
+            } else {
                 let group = &mut self.groups[id.index()];
                 match group.send(settings, &mut self.line, &mut self.free, now, &mut poll) {
                     Some(next) if next <= now => self.due.push_back(id),

@@ -6,7 +6,7 @@ use super::{Cx, Host, Net, Timer, probes, through};
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, Maybe};
 use crate::node::notice::{Answers, Notice, What};
-use crate::packet::{Body, Flags, NOTIFICATIONS, PROBES, Payload};
+use crate::packet::{Body, Flags, NOTIFICATIONS, PAUSES, PROBES, Payload};
 use crate::transport::is_data;
 use switchbed_qdisc::seats::Feedback;
 use switchbed_qdisc::units::Time;
@@ -26,6 +26,8 @@ impl Host {
             if let Body::Notification(feedback) = &payload.body {
                 self.notified(feedback, cx, now);
             }
+        } else if packet.flow == PAUSES {
+            self.paused(&payload.body, cx, now);
         } else if self.intake.is_some() {
             self.take_in((packet, payload), cx, now);
         } else {
@@ -237,6 +239,18 @@ impl Host {
         {
             let group = self.senders[conn].group;
             card.notify(group, &reaction.card.point, feedback.quantized, now);
+        }
+    }
+
+    /// The switch has paused a class, or resumed it: its queue in front of the line, and what the card asks
+    /// connections for.
+    #[cold]
+    fn paused<N: Net>(&mut self, body: &Body, cx: &mut Cx<N>, now: Time) {
+        let &Body::Pause { class, quanta } = body else { return };
+        let Some((from, until)) = cx.net.pause(class, quanta, now) else { return };
+        if let Some(card) = &mut self.card {
+            card.pause(class, from, until);
+            self.arm_card(now);
         }
     }
 

@@ -53,6 +53,8 @@ pub(crate) trait Net {
     fn line_next(&mut self, now: Time) -> Time;
     /// The next data packet that is no longer in the card, of those that nobody has heard of.
     fn left(&mut self, now: Time) -> Option<Left>;
+    /// A class of the card is paused for so many quanta: from when until when.
+    fn pause(&mut self, class: u8, quanta: u16, now: Time) -> Option<(Time, Time)>;
     /// Word for another host, of a connection.
     fn post(&mut self, to: HostId, flow: FlowId, what: What, now: Time);
 }

@@ -1,0 +1,152 @@
+//! Priority-based flow control (IEEE 802.1Q, clause 36): what `[switch.pfc]` says, what a pause frame is, and
+//! how much room there must be for what still comes after one.
+
+use crate::param::{ParamKind, count};
+use crate::params;
+use crate::units::{Bytes, PS_PER_S, Rate, Span};
+
+/// A pause frame: a MAC control frame of the least length, without preamble and gap, as all lengths are.
+pub const FRAME_BYTES: u32 = 64;
+
+/// A quantum, in bits of the port's own line.
+const QUANTUM_BITS: u64 = 512;
+
+/// How many there are.
+pub const PRIORITIES: u8 = 8;
+
+const PRIORITY: ParamKind = count(0, PRIORITIES as u64 - 1);
+
+params! {
+    /// Priority-based flow control on every link of the network, at switches and at hosts.
+    pub struct Pfc {
+        /// Classes that are lossless. Each counts at the port that it comes in on; from its threshold on
+        /// that port's neighbour is paused, and what still comes has the headroom.
+        priorities: Vec<u8> as List(&PRIORITY);
+        /// A lossless group may hold so many times what the shared memory has left. Default: the chip's;
+        /// else 1/8 (HPCC's authors' simulator).
+        alpha: Option<f64> as number(0.001, 1000.0);
+        /// Each group's room for what comes after it has paused. Default: what a full frame on its way back,
+        /// the pause frame, the cable both ways, pipeline, response and two packets come to.
+        headroom: Option<Bytes>;
+        /// All groups' headroom together. Default: the chip's; else enough for all at once.
+        headroom_pool: Option<Bytes>;
+        /// A paused group resumes once it holds this less than its threshold is then (Tomahawk 5: 14 cells;
+        /// HPCC's authors' simulator: 3072 bytes).
+        xon_offset: Bytes = "3072B";
+        /// A paused group resumes once it holds no more than this (Spectrum). Default: xon_offset counts.
+        xon: Option<Bytes>;
+        /// From a pause frame's last bit to the last start of a packet at who gets it. Default: what the
+        /// standards allow at the port's rate (394 quanta, 2.02 us, at 100 Gbps).
+        response: Option<Span>;
+        /// From the packet that crosses a threshold to the pause frame.
+        pipeline: Span = "0us";
+        /// For how long a pause frame pauses, in quanta of 512 bit times; it is sent again after half of it.
+        quanta: u32 = "65535" as count(1, 65_535);
+    }
+}
+
+/// The response that standards allow, in quanta, by rate in Gbps (IEEE 802.3, 31B.3.7; sonic-swss,
+/// `buffer_headroom_mellanox.lua`; that of 800 Gbps is assumed there).
+const RESPONSE_QUANTA: [(u64, u64); 8] =
+    [(10, 67), (25, 80), (40, 118), (50, 147), (100, 394), (200, 453), (400, 905), (800, 905)];
+
+/// How long so many quanta are at a rate.
+pub fn quanta(quanta: u64, rate: Rate) -> Span {
+    let bits = u128::from(quanta * QUANTUM_BITS);
+    Span::from_ps((bits * u128::from(PS_PER_S) / u128::from(rate.as_bps())) as u64)
+}
+
+/// A link that comes in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Input {
+    /// Its rate, both ways.
+    pub rate: Rate,
+    /// How long a bit is on the cable.
+    pub delay: Span,
+}
+
+impl Pfc {
+    /// Whether a class is lossless.
+    pub fn lossless(&self, class: u8) -> bool {
+        self.priorities.contains(&class)
+    }
+
+    /// From a pause frame's last bit to the last start of a packet, at a rate.
+    pub fn response(&self, rate: Rate) -> Span {
+        let gbps = rate.as_bps().div_ceil(1_000_000_000);
+        let allowed = RESPONSE_QUANTA.iter().find(|&&(up_to, _)| gbps <= up_to);
+        let (_, allowed) = allowed.unwrap_or(&RESPONSE_QUANTA[RESPONSE_QUANTA.len() - 1]);
+        self.response.unwrap_or_else(|| quanta(*allowed, rate))
+    }
+
+    /// Bytes that can still come in on a link after the packet that crosses its threshold, that packet
+    /// counted, where the longest packets have `mtu` bytes: the pause frame may have to wait for a full
+    /// frame, it and the packets are on the cable, its receiver takes its time to respond, and has a
+    /// packet under way then.
+    pub fn needed_headroom(&self, input: Input, mtu: Bytes) -> Bytes {
+        let Input { rate, delay } = input;
+        let waits = delay * 2 + self.pipeline + self.response(rate);
+        let bits = u128::from(waits.as_ps()) * u128::from(rate.as_bps());
+        let sent = bits.div_ceil(8 * u128::from(PS_PER_S)) as u64;
+        Bytes::new(sent + 3 * mtu.get() + u64::from(FRAME_BYTES))
+    }
+
+    /// Each group's room for what comes after a pause, in cells. A packet takes whole cells: the shortest
+    /// waste the most.
+    pub fn headroom_cells(&self, input: Input, mtu: Bytes, least: Bytes, cell: u32) -> u64 {
+        let cell = u64::from(cell);
+        match self.headroom {
+            Some(headroom) => headroom.get() / cell,
+            None => {
+                let needed = u128::from(self.needed_headroom(input, mtu).get());
+                let least = least.get().max(1);
+                // The shortest, or the shortest that just needs another cell.
+                let just = least.saturating_sub(1).div_ceil(cell) * cell + 1;
+                let cells = |len: u64| {
+                    (needed * u128::from(len.div_ceil(cell))).div_ceil(u128::from(len)) as u64
+                };
+                cells(least).max(cells(just))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::param::{Params, Value, defaults};
+
+    fn pfc() -> Pfc {
+        let mut values = defaults(Pfc::TABLE);
+        values.insert("priorities".to_owned(), Value::List(vec![Value::Count(3)]));
+        Pfc::from_values(&mut values)
+    }
+
+    #[test]
+    fn quanta_are_512_bit_times() {
+        // 65,535 quanta: 335.5 us at 100G, 83.9 us at 400G.
+        assert_eq!(quanta(65_535, Rate::from_gbps(100)), Span::from_ps(335_539_200));
+        assert_eq!(quanta(65_535, Rate::from_gbps(400)), Span::from_ps(83_884_800));
+        // 394 quanta at 100G are 25,216 bytes.
+        assert_eq!(pfc().response(Rate::from_gbps(100)), Span::from_ps(2_017_280));
+        assert_eq!(pfc().response(Rate::from_gbps(1)), quanta(67, Rate::from_gbps(1)));
+    }
+
+    #[test]
+    fn headroom_by_hand() {
+        // 100G and 1 us: 2 us on the cable are 25,000 bytes, three packets of 1048, a frame of 64.
+        let input = Input { rate: Rate::from_gbps(100), delay: Span::from_us(1) };
+        let at_once = Pfc { response: Some(Span::ZERO), ..pfc() };
+        let needed = at_once.needed_headroom(input, Bytes::new(1048));
+        assert_eq!(needed, Bytes::new(25_000 + 3 * 1048 + 64));
+        // 394 quanta more.
+        let needed = pfc().needed_headroom(input, Bytes::new(1048));
+        assert_eq!(needed, Bytes::new(25_000 + 25_216 + 3 * 1048 + 64));
+        // 64-byte packets in cells of 192 bytes: three times as much.
+        let cells = at_once.headroom_cells(input, Bytes::new(1048), Bytes::new(64), 192);
+        assert_eq!(cells, 28_208_u64.div_ceil(64));
+        // 193 bytes just need a second cell, 192 do not.
+        let cells = at_once.headroom_cells(input, Bytes::new(1048), Bytes::new(192), 192);
+        assert_eq!(cells, (2 * 28_208_u64).div_ceil(193));
+    }
+}

@@ -1,0 +1,178 @@
+//! Priority-based flow control: the edge of headroom, what a pause lasts, and that nothing lossless is lost.
+
+use proptest::prelude::*;
+use std::path::Path;
+use switchbed_qdisc::units::{Span, Time};
+use switchbed_scenario::plans_of;
+use switchbed_sim::table::Values;
+use switchbed_sim::{Division, Simulation, Status};
+use switchbed_spec::build::Nothing;
+
+/// Senders at line rate to one receiver, whose line is down from a time on.
+const STAR: &str = r#"[topology]
+kind = "star"
+hosts = 3
+rate = "100Gbps"
+delay = "1us"
+[switch]
+queues = 4
+pool = "2MB"
+[switch.pfc]
+priorities = [3]
+response = "0us"
+[scheme]
+name = "none"
+[host]
+profile = "ideal"
+mtu = "1048B"
+[transport]
+kind = "udp"
+header = "48B"
+mss = "1000B"
+[[traffic]]
+kind = "long-lived"
+from = 0
+to = 2
+classes = [3]
+[[event]]
+at = "20us"
+port = "switch:2"
+up = false
+[run]
+until = "300us"
+"#;
+
+fn run(sets: &[&str], division: Division) -> Simulation {
+    run_of(STAR, sets, division)
+}
+
+fn run_of(text: &str, sets: &[&str], division: Division) -> Simulation {
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    let plans = plans_of("star.toml", text, Path::new(""), &sets, None);
+    let plans = plans.unwrap_or_else(|mistake| panic!("{mistake}"));
+    let mut run = Simulation::with(&plans[0].scenario, &Nothing, division).expect("builds");
+    while run.advance(1 << 20) == Status::Running {}
+    run
+}
+
+fn dropped(run: &mut Simulation) -> u64 {
+    run.port_reports().iter().map(|report| report.counters.dropped()).sum()
+}
+
+/// A column of the table of pauses, by port.
+fn pauses(run: &Simulation, column: &str) -> Vec<f64> {
+    let table = run.pauses().expect("there is flow control");
+    let found = table.columns.iter().find(|found| found.name == column).expect("a column");
+    match &found.values {
+        Values::F64(values) => values.clone(),
+        Values::U64(values) => values.iter().map(|&value| value as f64).collect(),
+        _ => panic!("numbers"),
+    }
+}
+
+#[test]
+fn headroom_is_needed_to_the_byte() {
+    // 2 us on the cable and 5.12 ns of the pause frame are 23.9 packets of 83.84 ns: 24 are sent in that
+    // time and one has crossed the threshold, 25 in all.
+    for (headroom, lost) in [("26200B", 0), ("26199B", 1)] {
+        let mut run = run(&[&format!("switch.pfc.headroom={headroom}")], Division::ALONE);
+        assert_eq!(dropped(&mut run), lost, "{headroom}");
+    }
+}
+
+#[test]
+fn what_is_computed_holds() {
+    let mut run = run(&[], Division::ALONE);
+    assert_eq!(dropped(&mut run), 0);
+    // It is paused to the end, and told again after half of 335.5 us.
+    assert_eq!(pauses(&run, "frames_sent")[3..], [2.0, 0.0, 0.0]);
+    assert_eq!(pauses(&run, "frames_heard")[0], 2.0);
+    assert!(pauses(&run, "paused_s")[0] > 200e-6);
+}
+
+#[test]
+fn a_pause_lasts_what_its_quanta_say_unless_it_is_renewed() {
+    // A pause of 200 quanta is 1.024 us at 100 Gbps; its renewals come each 512 ns, so it never ends.
+    let short = ["switch.pfc.quanta=200", "run.until=100us"];
+    let mut paused = run(&short, Division::ALONE);
+    assert_eq!(dropped(&mut paused), 0);
+    // The way to the sender is down as well: no frame gets there, and it sends on.
+    let cut = [&short[..], &["event.0.port=switch:0"]].concat();
+    let cut = run(&cut, Division::ALONE);
+    assert_eq!(pauses(&cut, "frames_heard")[0], 0.0);
+}
+
+#[test]
+fn who_is_paused_sends_again_once_there_is_room() {
+    // Two senders at line rate share the receiver's line without a loss, and it is never idle.
+    let sets = ["traffic.0.from=0-1", "event.0.at=299us"];
+    let mut run = run(&sets, Division::ALONE);
+    assert_eq!(dropped(&mut run), 0);
+    let report = run.port_reports().into_iter().nth(3 + 2).expect("the receiver's port");
+    assert!(report.utilisation > 0.985, "{}", report.utilisation);
+    let paused = pauses(&run, "paused_s");
+    // Each sends half of the time, once the memory is full: 1 - share / line rate.
+    for host in [0, 1] {
+        assert!((0.3..0.5).contains(&(paused[host] / 300e-6)), "{paused:?}");
+    }
+    let now = run.now();
+    assert!(now.since(Time::ZERO) >= Span::from_us(299));
+}
+
+#[test]
+fn it_is_the_same_however_it_is_divided() {
+    let sets = ["traffic.0.from=0-1", "event.0.at=299us", "host.jitter=100ns"];
+    let state = |division| {
+        let mut run = run(&sets, division);
+        (format!("{:?}", run.port_reports()), pauses(&run, "paused_s"))
+    };
+    let whole = state(Division::ALONE);
+    for (threads, shards) in [(1, 3), (2, 2)] {
+        assert!(whole == state(Division { threads, shards, worthwhile: 0 }));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// The headroom that is computed never loses: whatever the cable, the rate, the packets, the response.
+    #[test]
+    fn nothing_lossless_is_lost(
+        delay_ns in 1u64..20_000,
+        gbps in prop::sample::select(vec![1u64, 10, 25, 40, 100, 400]),
+        mtu in 128u64..9_000,
+        response in prop::sample::select(vec!["", "switch.pfc.response=0us", "switch.pfc.response=7us"]),
+        pipeline_ns in 0u64..2_000,
+        from in prop::sample::select(vec!["0", "0-1", "0-3"]),
+        asic in any::<bool>(),
+    ) {
+        let sets = [
+            format!("topology.delay={delay_ns}ns"),
+            format!("topology.rate={gbps}Gbps"),
+            "topology.hosts=5".to_owned(),
+            format!("host.mtu={mtu}B"),
+            format!("transport.mss={}B", mtu - 48),
+            format!("switch.pfc.pipeline={pipeline_ns}ns"),
+            format!("traffic.0.from={from}"),
+            "traffic.0.to=4".to_owned(),
+            "event.0.port=switch:4".to_owned(),
+            "event.0.at=150us".to_owned(),
+            "switch.pool=32MB".to_owned(),
+            // Groups pause from some 32 KB on.
+            "switch.pfc.alpha=0.001".to_owned(),
+            "run.until=600us".to_owned(),
+            response.to_owned(),
+        ];
+        let mut sets: Vec<&str> = sets.iter().map(String::as_str).filter(|set| !set.is_empty()).collect();
+        let mut text = STAR.to_owned();
+        if asic {
+            text = text.replace("pool = \"2MB\"", "asic = \"trident-3\"");
+            sets.retain(|set| !set.starts_with("switch.pool"));
+            // The chip's own is shared by more groups than it holds at once.
+            sets.push("switch.pfc.headroom_pool=100MB");
+        }
+        let mut run = run_of(&text, &sets, Division::ALONE);
+        prop_assert!(pauses(&run, "frames_sent").iter().sum::<f64>() > 0.0);
+        prop_assert_eq!(dropped(&mut run), 0);
+    }
+}

@@ -1,0 +1,157 @@
+//! A switch's part in priority-based flow control (IEEE 802.1Q, clause 36): what its memory wants told becomes
+//! pause frames to its neighbours, and theirs pause its ports.
+//!
+//! All that happens at such a switch does so in the order of time: a departure may let a neighbour send
+//! again, and the frame that says so takes the line that the next departure waits for.
+
+use super::class;
+use super::link::transit;
+use super::switch::AtWork;
+use crate::engine::Event;
+use crate::ids::{HostId, PortId};
+use crate::packet::{Body, PAUSES, Payload};
+use crate::topology::Hop;
+use std::collections::{BTreeMap, VecDeque};
+use switchbed_qdisc::pfc::{self, FRAME_BYTES};
+use switchbed_qdisc::seats::Signal;
+use switchbed_qdisc::units::Time;
+use switchbed_qdisc::{Packet, SlotId};
+
+/// What a switch has told its neighbours, and is to tell them.
+pub(super) struct Pausing {
+    /// The port that leads back to where each input is from.
+    back: Vec<PortId>,
+    /// What is to be sent, and when; in that order, for all wait alike.
+    waiting: VecDeque<(Time, Signal)>,
+    /// The inputs' classes that are paused, and when to say so again.
+    paused: BTreeMap<(u16, u8), Time>,
+}
+
+impl Pausing {
+    pub(super) fn new(back: Vec<PortId>) -> Pausing {
+        Pausing { back, waiting: VecDeque::new(), paused: BTreeMap::new() }
+    }
+
+    /// What is to be sent next, and when.
+    fn next(&self) -> Option<(Time, Signal)> {
+        let again = self
+            .paused
+            .iter()
+            .map(|(&(input, class), &at)| (at, Signal { input, class, pause: true }));
+        let again = again.min_by_key(|&(at, _)| at);
+        match (self.waiting.front().copied(), again) {
+            (Some(first), Some(again)) if again.0 < first.0 => Some(again),
+            (first, again) => first.or(again),
+        }
+    }
+}
+
+impl AtWork<'_, '_> {
+    /// [`AtWork::visit`] of a switch that takes part in flow control.
+    pub(super) fn visit_lossless(mut self, events: &[Event], end: Time) -> Time {
+        for event in events {
+            debug_assert!(class(event.what()) == 0, "switches get packets alone");
+            self.catch_up(event.at);
+            let slot = SlotId::at(event.what());
+            if self.packets.arena.packet(slot).flow == PAUSES {
+                self.paused(slot, event.at);
+                continue;
+            }
+            if self.node.feedbacks.front().is_some() {
+                self.send_feedbacks(event.at);
+            }
+            let port = match self.shared.adapts {
+                false => transit::out(self.packets.arena.cargo(slot)),
+                true => self.choose(slot),
+            };
+            self.arrive(port, slot, event.at);
+            self.listen(port, event.at);
+        }
+        let last = Time::from_ps(end.as_ps() - 1);
+        if self.node.feedbacks.front().is_some() {
+            self.send_feedbacks(last);
+        }
+        self.catch_up(last);
+        let next = self.pausing.as_ref().and_then(|pausing| pausing.next());
+        let next = next.map_or(Time::NEVER, |(at, _)| at);
+        let due = self.due().map_or(Time::NEVER, |(at, _)| at);
+        let told = self.node.feedbacks.front().map_or(Time::NEVER, |&(at, ..)| at);
+        next.min(due).min(told)
+    }
+
+    /// The departures and the pause frames that are due by `now`, in the order of their times.
+    fn catch_up(&mut self, now: Time) {
+        loop {
+            let departs = self.due().unwrap_or((Time::NEVER, PortId(0)));
+            let next = self.pausing.as_ref().and_then(|pausing| pausing.next());
+            match next {
+                Some((at, signal)) if at < departs.0 && at <= now => self.tell(signal, at),
+                _ if departs.0 <= now => {
+                    let (at, port) = departs;
+                    let backlogged = self.at(port, |driver, line| {
+                        driver.transmit(line, at);
+                        driver.backlogged()
+                    });
+                    self.node.busy.set(port, backlogged);
+                    self.listen(port, at);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// What the memory wants told since something happened at a port.
+    fn listen(&mut self, port: PortId, now: Time) {
+        while let Some(signal) = self.links[port.index()].driver.signal() {
+            let (Some(pausing), Some(pfc)) = (&mut self.pausing, &self.shared.pfc) else { return };
+            pausing.waiting.push_back((now + pfc.pipeline, signal));
+        }
+    }
+
+    /// Sends a neighbour a pause frame.
+    fn tell(&mut self, signal: Signal, now: Time) {
+        let (Some(pausing), Some(pfc)) = (&mut self.pausing, &self.shared.pfc) else { return };
+        let Signal { input, class, pause } = signal;
+        let Some(&port) = pausing.back.get(usize::from(input)) else { return };
+        if pausing.waiting.front() == Some(&(now, signal)) {
+            pausing.waiting.pop_front();
+        }
+        let driver = &self.links[port.index()].driver;
+        match pause {
+            true => {
+                let lasts = pfc::quanta(pfc.quanta.into(), driver.port().state().rate());
+                pausing.paused.insert((input, class), now + lasts / 2);
+            }
+            false => {
+                pausing.paused.remove(&(input, class));
+            }
+        }
+        if !driver.is_up() {
+            return;
+        }
+        let packet = Packet { flow: PAUSES, len_bytes: FRAME_BYTES, ..Packet::default() };
+        let quanta = if pause { pfc.quanta as u16 } else { 0 };
+        let payload = Payload::loose(Body::Pause { class, quanta });
+        // It goes no further than the next node: its way is nobody's.
+        let slot =
+            self.packets.put(packet, payload, transit::new(Hop { dst: HostId(0), key: 0 }, None));
+        self.at(port, |driver, line| driver.control(slot, FRAME_BYTES, line, now));
+    }
+
+    /// A neighbour's pause frame has come in.
+    fn paused(&mut self, slot: SlotId, now: Time) {
+        let input = self.packets.arena.packet(slot).ingress;
+        let body = self.packets.payloads[slot.index()].body;
+        self.packets.arena.free(slot);
+        let (Some(pausing), Some(pfc)) = (&self.pausing, &self.shared.pfc) else { return };
+        let (Body::Pause { class, quanta }, Some(&port)) =
+            (body, pausing.back.get(usize::from(input)))
+        else {
+            return;
+        };
+        let rate = self.links[port.index()].driver.port().state().rate();
+        let from = now + pfc.response(rate);
+        let until = from + pfc::quanta(quanta.into(), rate);
+        self.at(port, |driver, _| driver.pause(class, from, until, now));
+    }
+}
