@@ -438,6 +438,13 @@ class _Export:
 
     def _buffers(self, queues: Sequence[int]) -> None:
         policy = self.switch["policy"]
+        if "pfc" in self.switch:
+            self.said.refused(
+                "switch.pfc",
+                "tables of lossless groups and their headroom are not written yet: leave switch.pfc "
+                "away, and the device's stay as they are",
+            )
+            return
         if self.choices.instead.get("buffer") == "device":
             self.said.approximated(
                 "switch.buffer", "the device's buffers stay as they are, as --instead chose"
