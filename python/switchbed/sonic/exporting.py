@@ -441,7 +441,7 @@ class _Export:
         if "pfc" in self.switch:
             self.said.refused(
                 "switch.pfc",
-                "tables of lossless groups and their headroom are not written yet: leave switch.pfc "
+                "tables of lossless groups and headroom are not written yet: leave switch.pfc "
                 "away, and the device's stay as they are",
             )
             return
