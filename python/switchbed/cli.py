@@ -555,9 +555,18 @@ def check(paths: tuple[Path, ...], memory: bool, json_to: str | None) -> int:
             _complain(str(mistake))
             continue
         need = room.Need.of(plans, 1)
+        said = list(dict.fromkeys(line for plan in plans for line in plan.cautions))
         found.append(
-            {"file": str(path), "ok": True, "runs": len(plans), "memory_bytes": need.bytes}
+            {
+                "file": str(path),
+                "ok": True,
+                "runs": len(plans),
+                "memory_bytes": need.bytes,
+                "warnings": said,
+            }
         )
+        for caution in said if json_to is None else ():
+            say(f"{path}: warning: {caution}", err=True)
         if json_to is None:
             takes = f"; {need}" if memory or need.bytes >= room.LARGE else ""
             say(f"{path}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")

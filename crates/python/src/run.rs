@@ -72,6 +72,11 @@ impl Plan {
     fn memory(&self) -> String {
         json(&self.plan.memory())
     }
+    /// What there is to be said of it before it runs.
+    #[getter]
+    fn cautions(&self) -> Vec<String> {
+        self.plan.cautions()
+    }
     /// Whether it needs `make`: a port has a scheme in Python.
     #[getter]
     fn python(&self) -> bool {

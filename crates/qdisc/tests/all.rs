@@ -8,6 +8,7 @@ mod fairness;
 mod fq_codel;
 mod golden;
 mod hcf;
+mod pausing;
 mod promises;
 mod qcn;
 mod reaction;

@@ -42,6 +42,11 @@ impl Plan {
         memory::memory(&self.scenario, self.listed)
     }
 
+    /// What there is to be said of it before it runs.
+    pub fn cautions(&self) -> Vec<String> {
+        Vec::from_iter(crate::headroom::too_small(&self.scenario))
+    }
+
     /// The settings in a line: `scheme=MQ-ECN load=0.5`.
     pub fn label(&self) -> String {
         let setting = |(key, value): &(String, Json)| match value {

@@ -11,6 +11,7 @@
 
 mod catalog;
 mod expand;
+mod headroom;
 mod lists;
 mod live;
 mod memory;

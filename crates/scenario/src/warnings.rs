@@ -18,7 +18,7 @@ pub(crate) fn warnings(
     flows: &[FlowRecord],
     reports: &[PortReport],
 ) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = Vec::from_iter(crate::headroom::too_small(scenario));
     let open = summary.flows.count - summary.flows.finished;
     let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
     if open > 0 && !endless {

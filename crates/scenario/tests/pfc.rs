@@ -176,3 +176,36 @@ proptest! {
         prop_assert_eq!(dropped(&mut run), 0);
     }
 }
+
+#[test]
+fn headroom_that_is_too_small_is_named_before_a_run() {
+    let cautions = |headroom: &str| {
+        let sets = [format!("switch.pfc.headroom={headroom}")];
+        plans_of("star.toml", STAR, Path::new(""), &sets, None).expect("a scenario")[0].cautions()
+    };
+    // 25,000 on the cable, three packets of 1048 and a frame of 64.
+    assert_eq!(cautions("28208B"), Vec::<String>::new());
+    let [caution] = &cautions("28207B")[..] else { panic!("one") };
+    assert!(caution.contains("3 of the 3 links") && caution.contains("up to 28208B"), "{caution}");
+}
+
+/// Lines that a reader must understand alone.
+#[test]
+fn what_cannot_be_paused_is_refused() {
+    let refused = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+        let plans = plans_of("star.toml", STAR, Path::new(""), &sets, None);
+        plans.err().map(|mistake| mistake.to_string()).unwrap_or_default()
+    };
+    let cases: [(&[&str], &str); 5] = [
+        (&["switch.queues=2"], "class 3 has no queue of its own: switch.queues is 2"),
+        (&["switch.classify=hash"], "must be \"class\""),
+        (&["scheme.name=hcf"], "queues, memory or a scheduler of its own"),
+        (&["host.nic=fq"], "must be \"classes\""),
+        (&["switch.policy=lqd"], "brings its own"),
+    ];
+    for (sets, says) in cases {
+        let said = refused(sets);
+        assert!(said.contains(says), "{sets:?}: {said}");
+    }
+}

@@ -44,10 +44,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
     let memory: Option<Bytes> = if asic.is_some() { None } else { section.maybe(key!(memory))? };
     let buffer = match asic {
         Some(asic) => chips(&section, asic)?,
-        // Lossless groups share all that there is.
-        None if pfc.is_some() => {
-            section.maybe(key!(pool))?.ok_or_else(|| section.missing(key!(pool)))?
-        }
+        None if pfc.is_some() => shared_by_all(&section)?,
         None => buffer(&section, memory, ports)?,
     };
     let given = if memory.is_some() { "memory" } else { "buffer" };
@@ -153,6 +150,18 @@ fn chips(section: &Section<'_>, Asic(chip): Asic) -> Result<Bytes, Mistake> {
             Err(section.refuse(key!(buffer), why))
         }
         _ => Ok(memory),
+    }
+}
+
+/// What lossless groups share with the rest: whoever asks for a port's memory is told all of it.
+fn shared_by_all(section: &Section<'_>) -> Result<Bytes, Mistake> {
+    let pool: Bytes = section.maybe(key!(pool))?.ok_or_else(|| section.missing(key!(pool)))?;
+    match section.maybe::<Bytes>(key!(buffer))? {
+        Some(buffer) if buffer != pool => {
+            let why = format!("with switch.pfc all share switch.pool, {pool}: leave it away");
+            Err(section.refuse(key!(buffer), why))
+        }
+        _ => Ok(pool),
     }
 }
 

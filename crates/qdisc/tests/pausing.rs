@@ -1,0 +1,130 @@
+//! A port whose peer pauses queues of it, under each discipline: what is paused stays, the rest goes on, and
+//! nothing is lost or out of order.
+
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use switchbed_qdisc::buffer::Shared;
+use switchbed_qdisc::classifier::ByClass;
+use switchbed_qdisc::random::NoRandom;
+use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
+use switchbed_qdisc::seats::{Nobody, Scheduler};
+use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
+use switchbed_qdisc::{
+    Arena, Cx, Dequeued, Enqueued, FlowId, Outcome, Packet, Pool, Port, PortState, Qdisc, QueueId,
+    Seats,
+};
+
+const QUEUES: usize = 4;
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Arrive {
+        queue: QueueId,
+        len_bytes: u32,
+    },
+    /// From so long after now, for so long; no time at all is a resume.
+    Pause {
+        queue: QueueId,
+        response: Span,
+        lasts: Span,
+    },
+}
+
+fn op() -> impl Strategy<Value = (Span, Op)> {
+    let arrive = (0..QUEUES as QueueId, 64u32..=1_500)
+        .prop_map(|(queue, len_bytes)| Op::Arrive { queue, len_bytes });
+    let pause = (0..QUEUES as QueueId, 0u64..5_000).prop_map(|(queue, lasts)| Op::Pause {
+        queue,
+        response: Span::from_ns(700),
+        lasts: Span::from_ns(if lasts < 1_500 { 0 } else { lasts }),
+    });
+    ((0u64..1_500).prop_map(Span::from_ns), prop_oneof![4 => arrive, 1 => pause])
+}
+
+/// What a peer has said of a queue: from each of these times on, until then.
+type Said = Vec<(Time, Time)>;
+
+fn held(said: &Said, at: Time) -> bool {
+    said.iter().rev().find(|said| said.0 <= at).is_some_and(|said| at < said.1)
+}
+
+/// Runs the operations and drains the port; panics where a promise is broken.
+fn check(scheduler: Box<dyn Scheduler + Send>, ops: &[(Span, Op)]) {
+    let state = PortState::new(Rate::from_gbps(10), &[Bytes::new(1_500); QUEUES]);
+    let memory = Shared { limit: Bytes::MAX };
+    let mut port = Port::new(state, Seats::new(ByClass, memory, Nobody, scheduler, Nobody));
+    let (mut arena, mut pool, mut out) = (Arena::new(), Pool::new(Bytes::MAX), Outcome::default());
+    let mut waiting: [VecDeque<u32>; QUEUES] = Default::default();
+    let mut said: [Said; QUEUES] = Default::default();
+    let (mut now, mut free, mut number) = (Time::ZERO, Time::ZERO, 0);
+    let end = Span::from_ms(1);
+    for (after, op) in ops.iter().copied().map(|(after, op)| (after, Some(op))).chain([(end, None)])
+    {
+        let next = now + after;
+        // Departures up to then, each at its time.
+        let mut at = free.max(now);
+        while at <= next {
+            let (arena, pool, out) = (&mut arena, &mut pool, &mut out);
+            let mut cx = Cx { now: at, arena, pool, rng: &mut NoRandom, out };
+            match port.dequeue_unpaused(&mut cx) {
+                Dequeued::Sent { slot, queue, until, .. } => {
+                    let queue = usize::from(queue);
+                    assert!(!held(&said[queue], at), "queue {queue} is paused at {at}");
+                    let sent = cx.arena.packet(slot).flow.0;
+                    assert_eq!(waiting[queue].pop_front(), Some(sent), "in order");
+                    cx.arena.free(slot);
+                    (free, at) = (until, until);
+                }
+                Dequeued::Empty => {
+                    assert!(waiting.iter().all(VecDeque::is_empty), "something waits at {at}");
+                    break;
+                }
+                Dequeued::NotBefore(later) => {
+                    assert!(later > at, "it must go on");
+                    for queue in (0..QUEUES).filter(|&queue| !waiting[queue].is_empty()) {
+                        assert!(held(&said[queue], at), "queue {queue} could send at {at}");
+                    }
+                    at = later;
+                }
+            }
+        }
+        now = next;
+        match op {
+            Some(Op::Arrive { queue, len_bytes }) => {
+                let packet =
+                    Packet { flow: FlowId(number), len_bytes, class: queue, ..Packet::default() };
+                let slot = arena.alloc(packet);
+                let (arena, pool, out) = (&mut arena, &mut pool, &mut out);
+                let mut cx = Cx { now, arena, pool, rng: &mut NoRandom, out };
+                assert_eq!(port.enqueue(slot, &mut cx), Enqueued::In(queue));
+                waiting[usize::from(queue)].push_back(number);
+                number += 1;
+            }
+            Some(Op::Pause { queue, response, lasts }) => {
+                let from = now + response;
+                port.pause(queue, from, from + lasts);
+                said[usize::from(queue)].push((from, from + lasts));
+            }
+            None => {}
+        }
+    }
+    assert!(waiting.iter().all(VecDeque::is_empty), "all pauses end, and then all goes");
+    assert_eq!(port.state().counters().sent, u64::from(number));
+}
+
+proptest! {
+    #[test]
+    fn what_is_paused_stays_and_the_rest_goes_on(ops in prop::collection::vec(op(), 1..120)) {
+        let disciplines: [Box<dyn Scheduler + Send>; 6] = [
+            Box::new(Fifo),
+            Box::new(RoundRobin::default()),
+            Box::new(Wrr::new(QUEUES)),
+            Box::new(Dwrr::new(QUEUES)),
+            Box::new(Wfq::new(QUEUES)),
+            Box::new(Strict::new(2, Dwrr::new(QUEUES))),
+        ];
+        for discipline in disciplines {
+            check(discipline, &ops);
+        }
+    }
+}
