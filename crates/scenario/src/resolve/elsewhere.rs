@@ -18,6 +18,7 @@ const OURS: &[(&str, &str)] = &[
 
 /// Those of the field that nobody has written here yet.
 const ABSENT: &[(&str, &str)] = &[
+    ("aifo", "AIFO (SIGCOMM 2021)"),
     ("avq", "AVQ (SIGCOMM 2001)"),
     ("bfc", "BFC (NSDI 2022)"),
     ("blue", "BLUE (2002)"),
@@ -27,9 +28,11 @@ const ABSENT: &[(&str, &str)] = &[
     ("hull", "HULL's phantom queues (NSDI 2012)"),
     ("pfabric", "pFabric (SIGCOMM 2013)"),
     ("pi2", "PI2 (CoNEXT 2016)"),
+    ("pias", "PIAS (NSDI 2015)"),
     ("rem", "REM (2001)"),
     ("sfb", "SFB (INFOCOM 2001)"),
     ("sfq", "SFQ (INFOCOM 1990)"),
+    ("sp-pifo", "SP-PIFO (NSDI 2020)"),
 ];
 
 /// What of ours is meant.
