@@ -34,6 +34,7 @@ PANELS = {
     ],
     "red": ["step, 65 packets", "RED, weight 1", "RED, weight 0.002"],
     "s-ecn": ["1Gbps, 10us", "1Gbps, 100us", "100Mbps, 10us", "100Mbps, 100us"],
+    "pfc": ["class 0", "class 3"],
     "cedm-fig3": ["ecn-star, lso off", "ecn-star, lso on", "dctcp, lso off", "dctcp, lso on"],
 }
 """What each picture compares, from above."""

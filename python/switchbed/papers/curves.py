@@ -90,6 +90,8 @@ def name(key: str, value: Any) -> str:
     """A compared setting in a few words."""
     if isinstance(value, bool):
         return f"{key.rsplit('.', maxsplit=1)[-1]} {'on' if value else 'off'}"
+    if isinstance(value, list) and key.endswith(".classes"):
+        return f"class {', '.join(map(str, value))}"
     return str(value)
 
 

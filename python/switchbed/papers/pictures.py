@@ -38,6 +38,12 @@ PICTURES: dict[str, tuple[str, ...]] = {
 """What each scheme's picture is drawn from: a scenario, and what is set."""
 QUEUES: dict[str, tuple[str, ...]] = {
     "cedm-fig3": ("scenarios/cedm-fig3.toml",),
+    "pfc": (
+        "scenarios/pfc-incast.toml",
+        "traffic.0.rounds=1",
+        "run.until=0.5ms",
+        "measure.series_every=1us",
+    ),
 }
 """Pictures of the same kind in docs."""
 CURVES = {
