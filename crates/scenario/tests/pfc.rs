@@ -92,14 +92,18 @@ fn what_is_computed_holds() {
 
 #[test]
 fn a_pause_lasts_what_its_quanta_say_unless_it_is_renewed() {
-    // A pause of 200 quanta is 1.024 us at 100 Gbps; its renewals come each 512 ns, so it never ends.
-    let short = ["switch.pfc.quanta=200", "run.until=100us"];
-    let mut paused = run(&short, Division::ALONE);
-    assert_eq!(dropped(&mut paused), 0);
-    // The way to the sender is down as well: no frame gets there, and it sends on.
-    let cut = [&short[..], &["event.0.port=switch:0"]].concat();
-    let cut = run(&cut, Division::ALONE);
-    assert_eq!(pauses(&cut, "frames_heard")[0], 0.0);
+    // 2,000 quanta are 10.24 us at 100 Gbps; it is said again after half of that.
+    let short = ["switch.pfc.quanta=2000", "switch.pfc.headroom=26200B", "run.until=200us"];
+    let mut renewed = run(&short, Division::ALONE);
+    assert_eq!(dropped(&mut renewed), 0);
+    // From 100 us on no frame gets to the sender: what it heard last ends, and it sends on into a headroom
+    // that is full.
+    let cut = "[[event]]\nat = \"100us\"\nport = \"switch:0\"\nup = false\n[run]\n";
+    let mut cut = run_of(&STAR.replace("[run]\n", cut), &short, Division::ALONE);
+    assert!(dropped(&mut cut) > 0);
+    let (heard, paused) = (pauses(&cut, "frames_heard")[0], pauses(&cut, "paused_s")[0]);
+    assert!(heard > 1.0);
+    assert!((paused - ((heard - 1.0) * 5.12e-6 + 10.24e-6)).abs() < 1e-12, "{heard}: {paused}");
 }
 
 #[test]
