@@ -9,6 +9,8 @@ use switchbed_qdisc::units::{Span, Time};
 pub struct About {
     /// There is a window: else there is no TCP, and nothing but the network card paces a sender.
     pub tcp: bool,
+    /// Hosts have RoCE's queue pairs, whose rate control has the same name ([`crate::roce`]).
+    pub roce: bool,
     /// SYNs, pure ACKs and retransmissions are ECN-capable, unless a file says otherwise.
     pub ecn_throughout: bool,
     /// The receiver echoes each mark as it comes, instead of until it hears of a cut (RFC 3168).
@@ -24,6 +26,7 @@ impl About {
     /// TCP as RFC 5681 and RFC 3168 have it.
     pub const TCP: About = About {
         tcp: true,
+        roce: false,
         ecn_throughout: false,
         exact_echo: false,
         scalable: false,

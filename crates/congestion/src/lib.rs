@@ -19,6 +19,7 @@ mod dctcp;
 mod ecn_star;
 pub mod hystart;
 mod prague;
+mod queue_pair;
 mod registry;
 mod reno;
 pub mod roce;

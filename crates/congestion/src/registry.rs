@@ -1,6 +1,7 @@
 //! Every control that a scenario may name: what it does, behind its word in the key's meaning, and
 //! its line.
 
+use crate::queue_pair::{Dcqcn, Hpcc, Roce, Swift, Timely};
 use crate::*;
 use switchbed_qdisc::units::{Span, Time};
 
@@ -22,4 +23,15 @@ controls! {
     /// no window, no ACKs, no TCP: packets go as the network card and its rate limiter let
     /// them, and what is lost stays lost; of the other keys mss, header and ecn count.
     Udp = "udp",
+    /// RoCE's queue pairs, whose rate CNPs cut; this and the following are set up by the
+    /// section roce.
+    Dcqcn = "dcqcn",
+    /// the same by the gradient of the RTT.
+    Timely = "timely",
+    /// by what switches write into packets (INT).
+    Hpcc = "hpcc",
+    /// by the RTT's distance from a target; unverified.
+    Swift = "swift",
+    /// at line rate whatever happens.
+    Roce = "roce",
 }

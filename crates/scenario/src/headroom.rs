@@ -13,7 +13,7 @@ pub(crate) fn too_small(scenario: &Scenario) -> Option<String> {
     let computed = Pfc { headroom: None, ..pfc.clone() };
     let needed = |cable: &Cable| {
         let input = Input { rate: cable.rate, delay: cable.delay };
-        let (longest, shortest) = (scenario.host.mtu, scenario.transport.header);
+        let (longest, shortest) = (scenario.host.mtu, scenario.shortest());
         computed.headroom_cells(input, longest, shortest, cell) * u64::from(cell)
     };
     let graph = Graph::new(&scenario.topology, scenario.host.delay);

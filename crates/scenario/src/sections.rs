@@ -2,7 +2,7 @@
 
 use switchbed_sim::measure;
 use switchbed_spec::{
-    Section, deploy, event, host, reaction, run, scheme, switch, topology, traffic, transport,
+    Section, deploy, event, host, reaction, roce, run, scheme, switch, topology, traffic, transport,
 };
 
 /// In the order in which a reader wants them. Beside these a file has `title` and `[compare]`.
@@ -13,6 +13,7 @@ pub const SECTIONS: &[Section] = &[
     deploy::SECTION,
     host::SECTION,
     transport::SECTION,
+    roce::SECTION,
     reaction::SECTION,
     traffic::SECTION,
     event::SECTION,

@@ -14,6 +14,7 @@ mod pfc;
 mod profiles;
 mod python;
 mod robust;
+mod roce;
 mod scenarios;
 mod small_queues;
 mod warmup;

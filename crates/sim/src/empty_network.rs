@@ -1,25 +1,37 @@
 //! How long a flow takes in an empty network, whatever its windows.
 
 use crate::ids::HostId;
-use crate::topology::{Graph, Hop};
+use crate::topology::{Cable, Graph, Hop};
 use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_spec::FctEnd;
+use switchbed_spec::{FctEnd, Roce};
 
 /// What is needed to tell how long a flow takes in an empty network.
 pub(crate) struct Paths {
     pub(crate) graph: Graph,
-    pub(crate) mss: u64,
-    pub(crate) header: u64,
+    /// Payload of a full packet, and what each has besides: of flows without queue pairs.
+    pub(crate) main: (Bytes, Bytes),
+    /// The classes that have them.
+    pub(crate) roce: Option<Roce>,
     pub(crate) fct_end: FctEnd,
 }
 
 impl Paths {
     /// A flow's time: its packets back to back over its path, and its last one's ACK where
     /// that ends it.
-    pub(crate) fn flow(&self, src: HostId, dst: HostId, size: Bytes, end: FctEnd) -> Span {
-        let full = (self.mss + self.header) as u32;
-        let packets = size.get().div_ceil(self.mss).max(1);
-        let last = (size.get() - (packets - 1) * self.mss + self.header) as u32;
+    pub(crate) fn flow(
+        &self,
+        (src, dst): (HostId, HostId),
+        class: u8,
+        size: Bytes,
+        end: FctEnd,
+    ) -> Span {
+        let pair = self.roce.as_ref().filter(|roce| roce.carries(class));
+        let (mss, header) = pair.map_or(self.main, |roce| (roce.mtu, roce.overhead()));
+        let (mss, header) = (mss.get(), header.get());
+        let ack = pair.map_or(header as u32, Roce::ack_bytes);
+        let full = (mss + header) as u32;
+        let packets = size.get().div_ceil(mss).max(1);
+        let last = (size.get() - (packets - 1) * mss + header) as u32;
         // When the last bit of the first packet, of the last but one and of the last leaves
         // a link, which each does behind the one ahead of it.
         let (mut first, mut ahead, mut at) = (Span::ZERO, Span::ZERO, Span::ZERO);
@@ -35,7 +47,7 @@ impl Paths {
         }
         if end == FctEnd::Acked {
             for cable in self.graph.path(dst, Hop { dst: src, key: 0 }) {
-                let tx = cable.rate.tx_time(self.header as u32);
+                let tx = cable.rate.tx_time(ack);
                 ahead += tx;
                 at = if packets > 1 { ahead.max(at) } else { at } + tx + cable.delay;
                 ahead += cable.delay;
@@ -43,4 +55,26 @@ impl Paths {
         }
         at
     }
+}
+
+/// The round trip of a queue pair's full packet and its ACK between the hosts that are farthest from each other,
+/// and the switches on that way. Farthest from host 0 is one end, farthest from that the other, as in a tree.
+pub(crate) fn longest_way(graph: &Graph, roce: &Roce) -> (Span, u32) {
+    let round_trip = |src: HostId, dst: HostId| {
+        let way = |from, to, bytes| {
+            let took = |cable: Cable| cable.rate.tx_time(bytes) + cable.delay;
+            let cables = graph.path(from, Hop { dst: to, key: 0 }).into_iter().map(took);
+            cables.fold((Span::ZERO, 0), |(span, cables), took| (span + took, cables + 1))
+        };
+        let (there, cables) = way(src, dst, roce.wire_bytes(roce.mtu.get() as u32));
+        (there + way(dst, src, roce.ack_bytes()).0, cables - 1)
+    };
+    let farthest = |from: HostId| {
+        let others = (0..graph.hosts.len()).map(HostId::at).filter(|&host| host != from);
+        others
+            .map(|host| (round_trip(from, host), host))
+            .max_by_key(|&(way, host)| (way, std::cmp::Reverse(host)))
+    };
+    let end = farthest(HostId(0)).map_or(HostId(0), |(_, host)| host);
+    farthest(end).map_or((Span::ZERO, 0), |(way, _)| way)
 }

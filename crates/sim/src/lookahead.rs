@@ -67,8 +67,8 @@ impl Lookahead {
 
 /// The smallest and the largest frame of a scenario in bytes.
 fn frames(scenario: &Scenario) -> (u32, u32) {
-    let Scenario { transport, traffic, reaction, host, .. } = scenario;
-    let header = transport.header.get().max(1);
+    let Scenario { traffic, reaction, host, .. } = scenario;
+    let header = scenario.shortest().get().max(1);
     let probes = traffic.iter().filter_map(|traffic| match traffic {
         Traffic::Probe(probe) => Some(probe.size.get()),
         _ => None,
@@ -76,7 +76,7 @@ fn frames(scenario: &Scenario) -> (u32, u32) {
     let notifications = reaction.iter().map(|reaction| reaction.notification_size.get());
     let pauses = scenario.switch.pfc.iter().map(|_| u64::from(FRAME_BYTES));
     let smallest = probes.chain(notifications).chain(pauses).fold(header, u64::min).max(1);
-    let largest = (transport.mss.get() + header).max(host.mtu.get());
+    let largest = scenario.longest().max(host.mtu).get();
     (smallest as u32, largest as u32)
 }
 

@@ -7,7 +7,7 @@
 //! window being less than what a packet needs from one node to the next.
 
 use crate::deployed::Deployed;
-use crate::empty_network::Paths;
+use crate::empty_network::{Paths, longest_way};
 use crate::engine::Ran;
 use crate::engine::phases::Phases;
 use crate::flow::FlowRecord;
@@ -28,6 +28,7 @@ use crate::ports::{self, PortInfo};
 use crate::table::{Table, Values};
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
+use crate::transport::roce;
 use crate::transport::tcp::{BadSetting, Config};
 use std::collections::HashMap;
 use std::fmt;
@@ -214,10 +215,14 @@ impl Simulation {
             },
             None => Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
         };
+        let roce = scenario.roce.as_ref().map(|roce| {
+            let (base_rtt, hops) = longest_way(&graph, roce);
+            roce::Config::new(roce, base_rtt, hops)
+        });
         let phases = Phases::new(least, beats.longest());
         let plan = Plan {
             graph: &graph,
-            settings: host::Settings::new(scenario, config, word),
+            settings: host::Settings::new(scenario, config, roce, word),
             frames,
             pfc: switch.pfc.clone(),
             ranks: &ranks,
@@ -277,8 +282,8 @@ impl Simulation {
             flows,
             paths: Paths {
                 graph,
-                mss: transport.mss.get(),
-                header: transport.header.get(),
+                main: (transport.mss, transport.header),
+                roce: scenario.roce.clone(),
                 fct_end: measure.fct_end,
             },
             before: vec![(Counters::default(), 0.0); ports.len()],
@@ -666,20 +671,21 @@ impl Simulation {
         reports
     }
 
-    /// How long a flow takes in an empty network whose windows never limit it: its packets
+    /// How long a flow of class 0 takes in an empty network whose windows never limit it: its packets
     /// back to back over its path (the slowest link spaces them), and, where the FCT ends
     /// with it, the last one's ACK.
     pub fn empty_fct(&self, src: HostId, dst: HostId, size: Bytes) -> Span {
-        self.paths.flow(src, dst, size, self.paths.fct_end)
+        self.paths.flow((src, dst), 0, size, self.paths.fct_end)
     }
 
     /// The same of a flow with the request for it, if there was one; `None` for a flow that
     /// never ends. A slowdown is an FCT over this.
     pub fn empty_fct_of(&self, flow: &FlowRecord) -> Option<Span> {
         let request = flow.request.map_or(Span::ZERO, |request| {
-            self.paths.flow(flow.dst, flow.src, request, FctEnd::Received)
+            self.paths.flow((flow.dst, flow.src), flow.class, request, FctEnd::Received)
         });
-        flow.size.map(|size| request + self.empty_fct(flow.src, flow.dst, size))
+        let end = self.paths.fct_end;
+        flow.size.map(|size| request + self.paths.flow((flow.src, flow.dst), flow.class, size, end))
     }
 }
 
@@ -692,7 +698,7 @@ fn lossless<M>(
     if scenario.switch.pfc.is_none() {
         return Ok(Vec::new());
     }
-    let (longest, shortest) = (scenario.host.mtu, scenario.transport.header);
+    let (longest, shortest) = (scenario.host.mtu, scenario.shortest());
     let inputs = graph.inputs();
     let of = |(switch, cables): (usize, &Vec<Cable>)| {
         let input = |cable: &Cable| Input { rate: cable.rate, delay: cable.delay };

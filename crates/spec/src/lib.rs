@@ -17,6 +17,7 @@ pub mod near;
 pub mod param;
 pub mod random;
 pub mod reaction;
+pub mod roce;
 pub mod run;
 pub mod scheme;
 pub mod sizes;
@@ -33,6 +34,7 @@ pub use host::{Autosize, Coalesce, Host, Lso, Merge, MergeFlush, NicFifo, NicQue
 pub use live::{Attach, Faults, Live, LivePort};
 pub use param::{Param, ParamKind, Section};
 pub use reaction::{CardReaction, Limiters, Reaction};
+pub use roce::{Recovery, Roce};
 pub use run::{FctEnd, Run};
 pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Sharing, Switch, Unmarkable};
@@ -47,6 +49,7 @@ pub use transport::{
 };
 
 use serde::Serialize;
+use switchbed_qdisc::units::Bytes;
 
 /// One simulation, whole: what `scenario` makes of a file and what the manifest records. What it notes
 /// is the simulator's to say: `M`.
@@ -67,6 +70,9 @@ pub struct Scenario<M> {
     pub host: Host,
     /// TCP.
     pub transport: Transport,
+    /// Queue pairs; `None`: all flows have TCP, or none has anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roce: Option<Roce>,
     /// What hosts do about congestion notifications; `None` where the scheme sends none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reaction: Option<Reaction>,
@@ -79,4 +85,35 @@ pub struct Scenario<M> {
     pub measure: M,
     /// Seed and end.
     pub run: Run,
+}
+
+impl<M> Scenario<M> {
+    /// The queue pairs of a class's flows, if they have any.
+    pub fn roce_of(&self, class: u8) -> Option<&Roce> {
+        self.roce.as_ref().filter(|roce| roce.carries(class))
+    }
+
+    /// Payload of a class's full packets, and what each of its data packets has besides.
+    pub fn framing(&self, class: u8) -> (Bytes, Bytes) {
+        match self.roce_of(class) {
+            Some(roce) => (roce.mtu, roce.overhead()),
+            None => (self.transport.mss, self.transport.header),
+        }
+    }
+
+    /// The shortest packet that a transport sends.
+    pub fn shortest(&self) -> Bytes {
+        let tcp = self.transport.header;
+        match &self.roce {
+            Some(roce) if roce.classes.is_none() => roce.shortest(),
+            Some(roce) => roce.shortest().min(tcp),
+            None => tcp,
+        }
+    }
+
+    /// The longest that a class with a transport sends.
+    pub fn longest(&self) -> Bytes {
+        let tcp = self.transport.mss + self.transport.header;
+        self.roce.iter().map(|roce| roce.mtu + roce.overhead()).fold(tcp, Bytes::max)
+    }
 }

@@ -148,7 +148,7 @@ impl Closed {
         sender.acked += u64::from(PATH.mss);
         let (acked, sent) = (sender.acked, sender.sent);
         let (bytes, rtt, marked) = (PATH.mss, now - packet.sent_at, packet.marked);
-        let ack = RoceAck { now, rtt, bytes, acked, sent, hops: &[packet.left], marked };
+        let ack = RoceAck { now, rtt, bytes, acked, sent, hops: &[packet.left] };
         sender.memory.acked(&self.control, &PATH, &ack);
         let Some(interval) = self.control.cnp_interval() else { return };
         if marked && sender.notified.is_none_or(|last| now - last >= interval) {

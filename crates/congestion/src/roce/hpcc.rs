@@ -195,7 +195,7 @@ mod tests {
 
     fn ack(acked: u64, sent: u64, hops: &[IntHop]) -> RoceAck<'_> {
         let now = Time::ZERO; // which does not matter
-        RoceAck { now, rtt: Span::ZERO, bytes: 1_000, acked, sent, hops, marked: false }
+        RoceAck { now, rtt: Span::ZERO, bytes: 1_000, acked, sent, hops }
     }
 
     fn hop(us: u64, tx_bytes: u64, queue_bytes: u64) -> IntHop {

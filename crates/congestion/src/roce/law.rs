@@ -75,8 +75,6 @@ pub struct RoceAck<'a> {
     pub sent: u64,
     /// What the packet gathered on its way, hop by hop.
     pub hops: &'a [IntHop],
-    /// The packet that it answers was marked.
-    pub marked: bool,
 }
 
 /// A rate control, as what one queue pair remembers of it; `params` are what the scenario says.

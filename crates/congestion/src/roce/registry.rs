@@ -22,7 +22,7 @@ switchbed_qdisc::kinds! {
         /// its paper was not at hand.
         Swift(SwiftParams) = "swift",
         /// line rate whatever happens.
-        Unlimited = "none",
+        Unlimited = "roce",
     }
 }
 
@@ -191,7 +191,7 @@ mod tests {
     /// What happens to a queue pair, nanoseconds after what happened before.
     #[derive(Clone, Copy, Debug)]
     enum Event {
-        Acked { rtt: u64, bytes: u32, tx: u64, queue: u64, marked: bool },
+        Acked { rtt: u64, bytes: u32, tx: u64, queue: u64 },
         Cnp,
         Sent(u32),
         Lost(bool),
@@ -200,9 +200,8 @@ mod tests {
 
     fn event() -> impl Strategy<Value = (u64, Event)> {
         let acked = (1_u64..1_000_000, 0_u32..10_000, 0_u64..200_000, 0_u64..1_000_000);
-        let acked = (acked, any::<bool>()).prop_map(|((rtt, bytes, tx, queue), marked)| {
-            Event::Acked { rtt, bytes, tx, queue, marked }
-        });
+        let acked =
+            acked.prop_map(|(rtt, bytes, tx, queue)| Event::Acked { rtt, bytes, tx, queue });
         let event = prop_oneof![
             4 => acked,
             2 => Just(Event::Cnp),
@@ -228,14 +227,14 @@ mod tests {
                 for &(gap, event) in &events {
                     now += Span::from_ns(gap);
                     match event {
-                        Event::Acked { rtt, bytes, tx, queue, marked } => {
+                        Event::Acked { rtt, bytes, tx, queue } => {
                             acked += u64::from(bytes);
                             tx_bytes += tx;
                             let hop =
                                 IntHop { rate: PATH.line, at: now, tx_bytes, queue_bytes: queue };
                             let (sent, rtt) = (acked + 50_000, Span::from_ns(rtt));
                             let hops = &[hop, IntHop { queue_bytes: 0, ..hop }];
-                            let ack = RoceAck { now, rtt, bytes, acked, sent, hops, marked };
+                            let ack = RoceAck { now, rtt, bytes, acked, sent, hops };
                             memory.acked(&control, &PATH, &ack);
                         }
                         Event::Cnp => memory.cnp(&control, now),

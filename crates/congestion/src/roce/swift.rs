@@ -173,7 +173,7 @@ mod tests {
     /// The window after an ACK of so many bytes with an RTT in microseconds.
     fn answer(swift: &mut Swift, now: u64, rtt: u64, bytes: u32) -> f64 {
         let (now, rtt) = (us(now), Span::from_us(rtt));
-        let ack = RoceAck { now, rtt, bytes, acked: 0, sent: 0, hops: &[], marked: false };
+        let ack = RoceAck { now, rtt, bytes, acked: 0, sent: 0, hops: &[] };
         swift.acked(&at_defaults(), &PATH, &ack);
         swift.window
     }

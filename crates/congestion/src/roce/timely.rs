@@ -156,7 +156,7 @@ mod tests {
         let acked = timely.round_end + 1;
         let (bytes, sent) = (1_000, acked + 10_000);
         let (now, rtt) = (Time::ZERO, Span::from_us(rtt));
-        let ack = RoceAck { now, rtt, bytes, acked, sent, hops: &[], marked: false };
+        let ack = RoceAck { now, rtt, bytes, acked, sent, hops: &[] };
         timely.acked(&at_defaults(), &PATH, &ack);
         // Another of the same round trip says nothing.
         let rate = timely.rate;

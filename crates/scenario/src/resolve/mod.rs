@@ -8,6 +8,7 @@ pub(crate) mod hosts;
 mod links;
 pub(crate) mod measure;
 pub(crate) mod reaction;
+mod roce;
 pub(crate) mod scheme;
 pub(crate) mod sizes;
 pub(crate) mod switch;
@@ -65,10 +66,15 @@ pub(crate) fn resolve(
     let topology = topology::resolve(open(switchbed_spec::topology::SECTION, packet)?, mtu)?;
     let ports: Vec<u32> = topology.switch_groups().iter().map(|group| group.ports).collect();
     let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &ports, mtu)?;
-    let host = match &switch.pfc {
-        Some(_) => Host { nic: pausable(&choice, host.nic)?, ..host },
-        None => host,
+    let implied = roce::under(&transport);
+    let section = plain(switchbed_spec::roce::SECTION, packet)?.over(&implied);
+    let roce = roce::resolve(section, &transport, &switch, mtu)?;
+    let nic = match (&switch.pfc, &roce) {
+        (Some(_), _) => pausable(&choice, host.nic)?,
+        (None, Some(_)) => roce::card(&choice, host.nic)?,
+        (None, None) => host.nic,
     };
+    let host = Host { nic, ..host };
     let section = open(switchbed_spec::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(section, &switch, &ports, packet, compared)?;
     let context = deploy::Context { origin, topology: &topology, switch: &switch, mtu, compared };
@@ -83,7 +89,16 @@ pub(crate) fn resolve(
         reaction::resolve(open(switchbed_spec::reaction::SECTION, packet)?, &schemes, mtu)?;
     let site = Site { topology: &topology, switch: &switch, run: &run, mtu };
     let traffic = traffic::resolve(origin, root, &site)?;
-    if !transport.control.about().tcp {
+    if let (Some(roce), Some(_)) = (&roce, &reaction) {
+        let message = format!(
+            "notifies sources, whose rate limiters are TCP's and UDP's: queue pairs have {} instead",
+            roce.control.word()
+        );
+        let at = root.get("scheme").map_or(At::Unwritten, |node| node.at);
+        return Err(origin.mistake(at, "scheme.name", message));
+    }
+    let about = transport.control.about();
+    if !about.tcp && !about.roce {
         // Without ACKs a flow ends where it arrives.
         measure.fct_end = FctEnd::Received;
         if let Some(i) = traffic.iter().position(|traffic| traffic.asks()) {
@@ -114,6 +129,7 @@ pub(crate) fn resolve(
         deploy,
         host,
         transport,
+        roce,
         reaction,
         traffic,
         event,

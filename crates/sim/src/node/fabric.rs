@@ -1,7 +1,7 @@
 //! The nodes of a shard: hosts first, then switches.
 
 use super::host::{self, Host, Left, Log};
-use super::link::{Channel, ColdLink, Line, Link, Packets, transit};
+use super::link::{Channel, ColdLink, Line, Link, Packets, Telemetry, transit};
 use super::notice::{Notice, What};
 use super::pausing::Pausing;
 use super::switch::Switch;
@@ -136,7 +136,15 @@ impl Fabric {
         let mut switch = Switch::new(id, first, links.len() as u32, Pool::new(pool));
         for link in links {
             switch.reads_pool |= link.port.needs().pool;
+            let rate = link.rate;
             self.add_link(link, seed);
+            if self.shared.settings.transport.gathers()
+                && let (Some(link), Some(cold)) =
+                    (self.links.last_mut(), self.cold_links.last_mut())
+            {
+                link.driver.watch();
+                cold.telemetry = Some(Telemetry::new(rate));
+            }
         }
         self.switches.push(switch);
         if self.shared.pfc.is_some() {
@@ -153,6 +161,7 @@ impl Fabric {
             watch: None,
             losses: None,
             left: None,
+            telemetry: None,
         });
     }
 
@@ -659,6 +668,12 @@ impl host::Net for Card<'_, '_> {
         });
     }
 
+    fn line_free(&mut self, now: Time) -> Time {
+        self.settle(now);
+        let driver = &self.link.driver;
+        if driver.is_up() { driver.busy_until().max(now) } else { Time::NEVER }
+    }
+
     fn line_next(&mut self, now: Time) -> Time {
         self.settle(now);
         let driver = &self.link.driver;
@@ -708,6 +723,10 @@ impl host::Net for Silent {
     fn send(&mut self, _: Packet, _: Payload, _: Hop, _: Time) {}
 
     fn send_on(&mut self, _: Packet, _: Payload, _: Hop, _: Terms, _: Time) {}
+
+    fn line_free(&mut self, _: Time) -> Time {
+        Time::NEVER
+    }
 
     fn line_next(&mut self, _: Time) -> Time {
         Time::NEVER

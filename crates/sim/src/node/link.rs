@@ -4,10 +4,11 @@ use crate::engine::{Event, Outbox};
 use crate::ids::{Maybe, NodeId, Rank, ShardId, SwitchId};
 use crate::node::switch::Feedbacks;
 use crate::observe::watch::{Sent, Watch};
-use crate::packet::Payload;
+use crate::packet::rdma::Int;
+use crate::packet::{Body, Payload};
 use crate::topology::Hop;
 use switchbed_qdisc::driver::{Driver, Wire};
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_qdisc::{Arena, Cargo, Cx, Outcome, Packet, Pool, PortState, QueueId, SlotId};
 use switchbed_spec::random::OnDemand;
 
@@ -116,6 +117,23 @@ pub(super) struct ColdLink {
     /// What is no longer in a host's card, where its connections hear of that, in the order of
     /// time; then the port is watched.
     pub(super) left: Option<VecDeque<Left>>,
+    /// What it writes into packets that gather INT, where they do; then the port is watched.
+    pub(super) telemetry: Option<Telemetry>,
+}
+
+/// What a port knows of itself for INT.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Telemetry {
+    rate: Rate,
+    sent_bytes: u64,
+    queue_bytes: u64,
+}
+
+impl Telemetry {
+    /// Of a port that has sent nothing yet.
+    pub(super) fn new(rate: Rate) -> Telemetry {
+        Telemetry { rate, sent_bytes: 0, queue_bytes: 0 }
+    }
 }
 
 /// The packets of a shard.
@@ -180,6 +198,7 @@ impl Wire for Line<'_, '_> {
         let at = until + delay;
         self.packets.hops += 1;
         if self.told {
+            self.stamp(slot, now);
             self.tell_sent(slot, now, until, at);
             if self.is_to_lose(slot) {
                 return self.packets.arena.free(slot);
@@ -232,6 +251,9 @@ impl Wire for Line<'_, '_> {
         if let Some(watch) = &mut self.cold.watch {
             watch.changed(queue, now, state);
         }
+        if let Some(telemetry) = &mut self.cold.telemetry {
+            (telemetry.rate, telemetry.queue_bytes) = (state.rate(), state.bytes().get());
+        }
     }
 }
 
@@ -240,6 +262,19 @@ impl Line<'_, '_> {
     fn is_to_lose(&mut self, slot: SlotId) -> bool {
         let packet = self.packets.arena.packet_mut(slot);
         self.cold.losses.as_mut().is_some_and(|losses| losses.lose(packet))
+    }
+
+    /// Writes into a packet that gathers INT, as it leaves; what waits is what it leaves behind.
+    #[inline]
+    fn stamp(&mut self, slot: SlotId, now: Time) {
+        let Some(telemetry) = &mut self.cold.telemetry else { return };
+        if let Body::Rdma(rdma) = &mut self.packets.payloads[slot.index()].body
+            && rdma.kind.is_data()
+        {
+            let Telemetry { rate, sent_bytes, queue_bytes } = *telemetry;
+            rdma.trail.write(&mut rdma.hops, Int::new(rate, now, sent_bytes, queue_bytes));
+        }
+        telemetry.sent_bytes += u64::from(self.packets.arena.packet(slot).len_bytes);
     }
 
     /// The packet in a slot is no longer in the card from a time on.

@@ -171,6 +171,7 @@ fn headers(sent: &Sent) -> Headers {
     let back = match &payload.body {
         Body::Segment(segment) => segment.flags.contains(Flags::ACK),
         Body::Echo { back, .. } => *back,
+        Body::Rdma(rdma) => !rdma.kind.is_data(),
         Body::Datagram { .. } | Body::Notification(_) | Body::Pause { .. } => false,
     };
     let (here, there) = if back { (passive, active) } else { (active, passive) };

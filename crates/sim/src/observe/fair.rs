@@ -99,8 +99,9 @@ struct Flow {
 impl FairShares {
     /// Of a scenario, whose on–off sources are known beforehand.
     pub(crate) fn of<M>(scenario: &Scenario<M>, graph: &Graph, ports: &[PortInfo]) -> FairShares {
-        let Scenario { scheme, transport, traffic, run, .. } = scenario;
-        let (mss, header) = (transport.mss.as_f64(), transport.header.as_f64());
+        let Scenario { scheme, traffic, run, .. } = scenario;
+        let (payload, header) = scenario.framing(0);
+        let (mss, header) = (payload.as_f64(), header.as_f64());
         let party = scheme.scheme.shares().map_or(Party::Flow, |(party, _)| party);
         let rates = ports.iter().map(|port| port.cable.rate).collect();
         let mut shares = FairShares::new(rates, party, initial_shares(scenario));
@@ -109,7 +110,7 @@ impl FairShares {
             let Traffic::OnOff(sources) = entry else { continue };
             let OnOff { from, to, burst, rate, classes, start, stagger, .. } = sources;
             let stop = Time::ZERO + sources.stop();
-            let packets = burst.get().div_ceil(transport.mss.get()) as f64;
+            let packets = burst.get().div_ceil(payload.get()) as f64;
             let payload = burst.as_f64() / (burst.as_f64() + packets * header);
             for (k, (&src, &class)) in from.iter().zip(classes.iter().cycle()).enumerate() {
                 let pair = u64::from(src) << 32 | u64::from(to.0);

@@ -1,8 +1,10 @@
 //! What travels between hosts: the network carries a [`Payload`] and looks at none of it.
 
 pub(crate) mod losses;
+pub mod rdma;
 pub mod segment;
 
+pub use rdma::Rdma;
 pub use segment::{Flags, MAX_SACKS, SackBlock, Segment};
 
 use crate::ids::{ConnId, Maybe};
@@ -33,6 +35,8 @@ pub enum Body {
         /// Bytes.
         len: u32,
     },
+    /// A queue pair's data, or the answer to it.
+    Rdma(Rdma),
     /// A probe on its way there or back.
     Echo {
         /// Its source, by number among all.

@@ -64,7 +64,7 @@ impl Sender {
         if self.sent == end {
             self.ends.pop_front();
         }
-        Some(Outgoing { body, len_bytes: len + config.header, ecn: config.ecn })
+        Some(Outgoing { body, len_bytes: len + config.header, ecn: config.ecn, class: None })
     }
 }
 

@@ -4,53 +4,88 @@
 //! Whoever drives a half hands in what arrives, with the time, then polls for what to send, then
 //! asks when it wants to be woken. Settings are passed to every call.
 
+mod counters;
 pub mod datagram;
+mod ranges;
+pub mod roce;
 pub mod tcp;
+
+pub use counters::Counters;
 
 use crate::packet::{Body, Flags};
 use switchbed_qdisc::Ecn;
 use switchbed_qdisc::fq::Terms;
-use switchbed_qdisc::units::Time;
+use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::Transport;
 use switchbed_spec::transport::Warm;
-use tcp::Counters;
 
-/// A transport's settings, one copy for all hosts.
+/// Transports' settings, one copy for all hosts.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Those of flows without queue pairs.
+    pub main: Main,
+    /// Queue pairs'.
+    pub roce: Option<Box<roce::Config>>,
+}
+
+/// What flows without queue pairs have.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one for all hosts")]
-pub enum Settings {
-    /// TCP's.
+pub enum Main {
+    /// TCP.
     Tcp(tcp::Config),
-    /// Those of senders without TCP.
+    /// Senders without TCP.
     Datagrams(datagram::Config),
 }
 
 impl Settings {
     /// What a scenario asks for; `tcp` is the same read as TCP's.
-    pub fn new(transport: &Transport, tcp: tcp::Config) -> Settings {
-        match transport.control.about().tcp {
-            true => Settings::Tcp(tcp),
-            false => Settings::Datagrams(datagram::Config::new(transport)),
-        }
+    pub fn new(transport: &Transport, tcp: tcp::Config, roce: Option<roce::Config>) -> Settings {
+        let about = transport.control.about();
+        let main = match about.tcp || about.roce {
+            true => Main::Tcp(tcp),
+            false => Main::Datagrams(datagram::Config::new(transport)),
+        };
+        Settings { main, roce: roce.map(Box::new) }
     }
 
-    /// Whether nothing but the network card paces a sender, which then asks for its packets.
+    /// Whether nothing is acknowledged.
+    pub fn unanswered(&self) -> bool {
+        matches!(self.main, Main::Datagrams(_))
+    }
+
+    /// Whether the network card paces senders, and asks all of them for their packets.
     pub fn paced_by_card(&self) -> bool {
-        matches!(self, Settings::Datagrams(_))
+        self.unanswered() || self.roce.is_some()
     }
 
     /// Whether senders have terms for their packets, and hear what has left the card.
     #[inline]
     pub(crate) fn shapes(&self) -> bool {
-        matches!(self, Settings::Tcp(config) if config.shapes())
+        matches!(&self.main, Main::Tcp(config) if config.shapes())
     }
 
-    /// Payload of a full packet in bytes.
+    /// Whether packets gather INT.
+    pub(crate) fn gathers(&self) -> bool {
+        self.roce.as_ref().is_some_and(|config| config.gathers())
+    }
+
+    /// Payload of a full packet in bytes, of a flow without a queue pair.
     pub fn mss(&self) -> u32 {
-        match self {
-            Settings::Tcp(config) => config.mss(),
-            Settings::Datagrams(config) => config.mss,
+        match &self.main {
+            Main::Tcp(config) => config.mss(),
+            Main::Datagrams(config) => config.mss,
         }
+    }
+
+    /// Whether a class's flows have queue pairs.
+    pub fn pairs(&self, class: u8) -> bool {
+        self.roce_of(class).is_some()
+    }
+
+    /// The queue pairs' of a class.
+    fn roce_of(&self, class: u8) -> Option<&roce::Config> {
+        self.roce.as_deref().filter(|config| config.carries(class))
     }
 }
 
@@ -74,6 +109,8 @@ pub struct Outgoing {
     pub len_bytes: u32,
     /// Whether it may be marked.
     pub ecn: Ecn,
+    /// Its class, where that is not its connection's.
+    pub class: Option<u8>,
 }
 
 /// Either half of a connection.
@@ -93,6 +130,8 @@ pub enum Sending {
     Tcp(tcp::Sender),
     /// One without TCP.
     Datagrams(datagram::Sender),
+    /// A queue pair's.
+    Roce(Box<roce::Sender>),
 }
 
 /// The half that takes in what arrives.
@@ -102,41 +141,63 @@ pub enum Receiving {
     Tcp(tcp::Receiver),
     /// One without TCP.
     Datagrams(datagram::Receiver),
+    /// A queue pair's.
+    Roce(Box<roce::Receiver>),
 }
 
 fn segment(config: &tcp::Config, segment: tcp::Segment) -> Outgoing {
     let ecn = if config.ecn_capable(&segment) { config.ect() } else { Ecn::NotEct };
-    Outgoing { body: Body::Segment(segment), len_bytes: config.wire_bytes(&segment), ecn }
+    Outgoing {
+        body: Body::Segment(segment),
+        len_bytes: config.wire_bytes(&segment),
+        ecn,
+        class: None,
+    }
 }
 
 impl Sending {
-    /// A connection that begins so.
-    pub fn new(settings: &Settings, opening: Opening, warm: Option<&Warm>) -> Sending {
-        match (settings, opening, warm) {
-            (Settings::Datagrams(_), ..) => Sending::Datagrams(datagram::Sender::default()),
-            (Settings::Tcp(config), Opening::Warm, Some(warm)) => {
+    /// A connection of a class that begins so, at a card whose line has this rate.
+    pub fn new(
+        settings: &Settings,
+        opening: Opening,
+        warm: Option<&Warm>,
+        class: u8,
+        line: Rate,
+        now: Time,
+    ) -> Sending {
+        if let Some(config) = settings.roce_of(class) {
+            return Sending::Roce(Box::new(roce::Sender::new(config, line, now)));
+        }
+        match (&settings.main, opening, warm) {
+            (Main::Datagrams(_), ..) => Sending::Datagrams(datagram::Sender::default()),
+            (Main::Tcp(config), Opening::Warm, Some(warm)) => {
                 Sending::Tcp(tcp::Sender::warm(config, warm))
             }
-            (Settings::Tcp(config), Opening::Handshake, _) => {
-                Sending::Tcp(tcp::Sender::new(config))
-            }
-            (Settings::Tcp(config), ..) => Sending::Tcp(tcp::Sender::established(config)),
+            (Main::Tcp(config), Opening::Handshake, _) => Sending::Tcp(tcp::Sender::new(config)),
+            (Main::Tcp(config), ..) => Sending::Tcp(tcp::Sender::established(config)),
         }
     }
 
     /// The application appends `bytes` to the stream.
-    pub fn write(&mut self, bytes: u64) {
+    pub fn write(&mut self, settings: &Settings, bytes: u64) {
         match self {
             Sending::Tcp(sender) => sender.write(bytes),
             Sending::Datagrams(sender) => sender.write(bytes),
+            Sending::Roce(sender) => {
+                if let Some(config) = &settings.roce {
+                    sender.write(config, bytes);
+                }
+            }
         }
     }
 
     /// The application takes back what has not been sent yet; returns where the stream ends now.
-    pub fn truncate(&mut self) -> u64 {
-        match self {
-            Sending::Tcp(sender) => sender.truncate(),
-            Sending::Datagrams(sender) => sender.truncate(),
+    pub fn truncate(&mut self, settings: &Settings) -> u64 {
+        match (self, &settings.roce) {
+            (Sending::Tcp(sender), _) => sender.truncate(),
+            (Sending::Datagrams(sender), _) => sender.truncate(),
+            (Sending::Roce(sender), Some(config)) => sender.truncate(config),
+            (Sending::Roce(sender), None) => sender.written(),
         }
     }
 
@@ -145,6 +206,7 @@ impl Sending {
         match self {
             Sending::Tcp(sender) => sender.written(),
             Sending::Datagrams(sender) => sender.written(),
+            Sending::Roce(sender) => sender.written(),
         }
     }
 
@@ -154,6 +216,7 @@ impl Sending {
         match self {
             Sending::Tcp(sender) => sender.acked(),
             Sending::Datagrams(_) => 0,
+            Sending::Roce(sender) => sender.acked(),
         }
     }
 
@@ -163,6 +226,7 @@ impl Sending {
         match self {
             Sending::Tcp(sender) => sender.idle(),
             Sending::Datagrams(sender) => sender.unsent() == 0,
+            Sending::Roce(sender) => sender.acked() == sender.written(),
         }
     }
 
@@ -171,6 +235,7 @@ impl Sending {
         match self {
             Sending::Tcp(sender) => sender.unsent(),
             Sending::Datagrams(sender) => sender.unsent(),
+            Sending::Roce(sender) => sender.unsent(),
         }
     }
 
@@ -179,6 +244,7 @@ impl Sending {
         match self {
             Sending::Tcp(sender) => *sender.counters(),
             Sending::Datagrams(_) => Counters::default(),
+            Sending::Roce(sender) => sender.counters(),
         }
     }
 
@@ -186,7 +252,7 @@ impl Sending {
     pub fn alpha(&self) -> Option<f64> {
         match self {
             Sending::Tcp(sender) => sender.alpha(),
-            Sending::Datagrams(_) => None,
+            Sending::Datagrams(_) | Sending::Roce(_) => None,
         }
     }
 
@@ -194,7 +260,7 @@ impl Sending {
     pub(crate) fn terms(&self) -> Option<Terms> {
         match self {
             Sending::Tcp(sender) => Some(sender.terms()),
-            Sending::Datagrams(_) => None,
+            Sending::Datagrams(_) | Sending::Roce(_) => None,
         }
     }
 
@@ -202,7 +268,7 @@ impl Sending {
     pub(crate) fn paced_until(&self) -> Time {
         match self {
             Sending::Tcp(sender) => sender.paced_until(),
-            Sending::Datagrams(_) => Time::NEVER,
+            Sending::Datagrams(_) | Sending::Roce(_) => Time::NEVER,
         }
     }
 
@@ -210,15 +276,36 @@ impl Sending {
     pub(crate) fn left_card(&mut self, bytes: u32) -> bool {
         match self {
             Sending::Tcp(sender) => sender.left_card(bytes),
-            Sending::Datagrams(_) => false,
+            Sending::Datagrams(_) | Sending::Roce(_) => false,
         }
     }
 
-    /// An acknowledgement came.
+    /// What paces it in the card: when its next packet may leave, and whether it has one; `None`: nothing.
+    #[inline]
+    pub(crate) fn pace(&self, settings: &Settings) -> Option<(Time, bool)> {
+        match (self, &settings.roce) {
+            (Sending::Roce(sender), Some(config)) => {
+                Some((sender.not_before(), sender.has_more(config)))
+            }
+            _ => None,
+        }
+    }
+
+    /// What came for a sender: an acknowledgement, or another answer.
     #[inline(always)]
-    pub fn on_ack(&mut self, settings: &Settings, ack: &tcp::Segment, now: Time) {
-        if let (Sending::Tcp(sender), Settings::Tcp(config)) = (self, settings) {
-            sender.on_segment(config, ack, now);
+    pub fn on_answer(&mut self, settings: &Settings, body: &Body, now: Time) {
+        match (self, body) {
+            (Sending::Tcp(sender), Body::Segment(ack)) => {
+                if let Main::Tcp(config) = &settings.main {
+                    sender.on_segment(config, ack, now);
+                }
+            }
+            (Sending::Roce(sender), Body::Rdma(answer)) => {
+                if let Some(config) = &settings.roce {
+                    sender.on_answer(config, answer, now);
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -226,13 +313,12 @@ impl Sending {
 impl Half for Sending {
     #[inline]
     fn poll_transmit(&mut self, settings: &Settings, now: Time) -> Option<Outgoing> {
-        match (self, settings) {
-            (Sending::Tcp(sender), Settings::Tcp(config)) => {
+        match (self, &settings.main) {
+            (Sending::Tcp(sender), Main::Tcp(config)) => {
                 Some(segment(config, sender.poll_transmit(config, now)?))
             }
-            (Sending::Datagrams(sender), Settings::Datagrams(config)) => {
-                sender.poll_transmit(config)
-            }
+            (Sending::Datagrams(sender), Main::Datagrams(config)) => sender.poll_transmit(config),
+            (Sending::Roce(sender), _) => sender.poll_transmit(settings.roce.as_deref()?, now),
             _ => None,
         }
     }
@@ -241,23 +327,29 @@ impl Half for Sending {
     fn next_timeout(&self) -> Option<Time> {
         match self {
             Sending::Tcp(sender) => sender.next_timeout(),
+            Sending::Roce(sender) => sender.next_timeout(),
             Sending::Datagrams(_) => None,
         }
     }
 
     fn on_timeout(&mut self, settings: &Settings, now: Time) {
-        if let (Sending::Tcp(sender), Settings::Tcp(config)) = (self, settings) {
-            sender.on_timeout(config, now);
+        match (self, &settings.main, &settings.roce) {
+            (Sending::Tcp(sender), Main::Tcp(config), _) => sender.on_timeout(config, now),
+            (Sending::Roce(sender), _, Some(config)) => sender.on_timeout(config, now),
+            _ => {}
         }
     }
 }
 
 impl Receiving {
     /// Nothing has come yet.
-    pub fn new(settings: &Settings) -> Receiving {
-        match settings {
-            Settings::Tcp(_) => Receiving::Tcp(tcp::Receiver::new()),
-            Settings::Datagrams(_) => Receiving::Datagrams(datagram::Receiver::default()),
+    pub fn new(settings: &Settings, class: u8) -> Receiving {
+        if settings.roce_of(class).is_some() {
+            return Receiving::Roce(Box::default());
+        }
+        match settings.main {
+            Main::Tcp(_) => Receiving::Tcp(tcp::Receiver::new()),
+            Main::Datagrams(_) => Receiving::Datagrams(datagram::Receiver::default()),
         }
     }
 
@@ -267,6 +359,7 @@ impl Receiving {
         match self {
             Receiving::Tcp(receiver) => receiver.received(),
             Receiving::Datagrams(receiver) => receiver.reached(),
+            Receiving::Roce(receiver) => receiver.received(),
         }
     }
 
@@ -275,6 +368,7 @@ impl Receiving {
     pub fn in_order(&self) -> Option<u64> {
         match self {
             Receiving::Tcp(receiver) => Some(receiver.received()),
+            Receiving::Roce(receiver) => Some(receiver.received()),
             Receiving::Datagrams(_) => None,
         }
     }
@@ -282,8 +376,8 @@ impl Receiving {
     /// Data came; `ce`: with a congestion mark, `merged`: several packets as one.
     #[inline(always)]
     pub fn on_data(&mut self, settings: &Settings, body: &Body, ce: bool, merged: bool, now: Time) {
-        match (self, settings, body) {
-            (Receiving::Tcp(receiver), Settings::Tcp(config), Body::Segment(segment)) => {
+        match (self, &settings.main, body) {
+            (Receiving::Tcp(receiver), Main::Tcp(config), Body::Segment(segment)) => {
                 if merged {
                     receiver.on_merged(config, segment, ce, now);
                 } else {
@@ -293,6 +387,11 @@ impl Receiving {
             (Receiving::Datagrams(receiver), _, &Body::Datagram { offset, len }) => {
                 receiver.on_datagram(offset, len);
             }
+            (Receiving::Roce(receiver), _, Body::Rdma(data)) => {
+                if let Some(config) = &settings.roce {
+                    receiver.on_data(config, data, ce, now);
+                }
+            }
             _ => {}
         }
     }
@@ -301,9 +400,12 @@ impl Receiving {
 impl Half for Receiving {
     #[inline]
     fn poll_transmit(&mut self, settings: &Settings, now: Time) -> Option<Outgoing> {
-        match (self, settings) {
-            (Receiving::Tcp(receiver), Settings::Tcp(config)) => {
+        match (self, &settings.main) {
+            (Receiving::Tcp(receiver), Main::Tcp(config)) => {
                 Some(segment(config, receiver.poll_transmit(config, now)?))
+            }
+            (Receiving::Roce(receiver), _) => {
+                receiver.poll_transmit(settings.roce.as_deref()?, now)
             }
             _ => None,
         }
@@ -313,13 +415,16 @@ impl Half for Receiving {
     fn next_timeout(&self) -> Option<Time> {
         match self {
             Receiving::Tcp(receiver) => receiver.next_timeout(),
+            Receiving::Roce(receiver) => receiver.next_timeout(),
             Receiving::Datagrams(_) => None,
         }
     }
 
     fn on_timeout(&mut self, settings: &Settings, now: Time) {
-        if let (Receiving::Tcp(receiver), Settings::Tcp(config)) = (self, settings) {
-            receiver.on_timeout(config, now);
+        match (self, &settings.main, &settings.roce) {
+            (Receiving::Tcp(receiver), Main::Tcp(config), _) => receiver.on_timeout(config, now),
+            (Receiving::Roce(receiver), _, Some(config)) => receiver.on_timeout(config, now),
+            _ => {}
         }
     }
 }
@@ -330,6 +435,7 @@ pub fn is_data(body: &Body) -> bool {
     match body {
         Body::Segment(segment) => !segment.flags.contains(Flags::ACK),
         Body::Datagram { .. } => true,
+        Body::Rdma(rdma) => rdma.kind.is_data(),
         Body::Echo { .. } | Body::Notification(_) | Body::Pause { .. } => false,
     }
 }

@@ -123,6 +123,7 @@ pub fn star(hosts: u32) -> Scenario {
             merge: MERGE,
         },
         transport: dctcp(),
+        roce: None,
         reaction: None,
         traffic: Vec::new(),
         event: Vec::new(),

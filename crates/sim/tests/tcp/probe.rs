@@ -3,7 +3,7 @@
 
 use super::pipe::*;
 use switchbed_qdisc::units::{Span, Time};
-use switchbed_sim::tcp::Counters;
+use switchbed_sim::transport::Counters;
 use switchbed_spec::transport::*;
 
 fn probing() -> Transport {

@@ -16,6 +16,24 @@ use switchbed_qdisc::{QueueSet, ReactionPoint, ReactionSettings};
 use switchbed_spec::random::Stream;
 use switchbed_spec::{Limiters, Reaction};
 
+/// What a connection hands over when it is asked for its next packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Polled {
+    /// How long the packet is.
+    len_bytes: u32,
+    /// When the connection lets the next one leave.
+    pub(crate) next: Time,
+    /// There is one.
+    pub(crate) more: bool,
+}
+
+impl Polled {
+    /// A packet of a connection that is asked again.
+    pub(crate) fn packet(len_bytes: u32) -> Polled {
+        Polled { len_bytes, next: Time::ZERO, more: true }
+    }
+}
+
 /// A host's card.
 #[derive(Debug)]
 pub(crate) struct Card {
@@ -108,6 +126,16 @@ impl Card {
         self.groups[group.index()].point.is_some()
     }
 
+    /// The line's rate.
+    pub(crate) fn rate(&self) -> Rate {
+        self.line.rate()
+    }
+
+    /// The line is taken until then, by whatever.
+    pub(crate) fn wait(&mut self, free: Time) {
+        self.free = free;
+    }
+
     /// The line has another rate from now on.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.line = Line::new(rate);
@@ -182,13 +210,13 @@ impl Card {
         Some(next.max(self.free))
     }
 
-    /// Lets groups send until the line is taken. `poll` hands over a connection's next packet
-    /// and says how long it is, or nothing where the connection has fallen silent.
+    /// Lets groups send until the line is taken. `poll` hands over a connection's next
+    /// packet, or nothing where the connection has fallen silent.
     pub(crate) fn send(
         &mut self,
         settings: Option<&ReactionSettings>,
         now: Time,
-        mut poll: impl FnMut(ConnId) -> Option<u32>,
+        mut poll: impl FnMut(ConnId) -> Option<Polled>,
     ) {
         let held = self.release(now);
         while self.free <= now {
@@ -230,13 +258,16 @@ impl Group {
         line: &mut Line,
         free: &mut Time,
         now: Time,
-        poll: &mut impl FnMut(ConnId) -> Option<u32>,
+        poll: &mut impl FnMut(ConnId) -> Option<Polled>,
     ) -> Option<Time> {
         while let Some(connection) = self.members.pop_front() {
-            let Some(len_bytes) = poll(connection) else { continue };
-            self.members.push_back(connection);
+            let Some(Polled { len_bytes, next, more }) = poll(connection) else { continue };
+            if more {
+                self.members.push_back(connection);
+            }
             *free = now + line.transmit(len_bytes);
             self.sent(settings, len_bytes, now);
+            self.next = self.next.max(next);
             break;
         }
         self.waits = !self.members.is_empty();
@@ -297,7 +328,7 @@ mod tests {
                 now = next;
                 self.card.send(Some(&self.reaction.card.point), now, |connection| {
                     log.push((connection.0, now.as_ps() / 1_000));
-                    Some(1000)
+                    Some(Polled::packet(1000))
                 });
             }
             log

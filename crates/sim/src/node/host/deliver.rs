@@ -28,7 +28,7 @@ impl Host {
             }
         } else if packet.flow == PAUSES {
             self.paused(&payload.body, cx, now);
-        } else if self.intake.is_some() {
+        } else if self.intake.is_some() && !matches!(payload.body, Body::Rdma(_)) {
             self.take_in((packet, payload), cx, now);
         } else {
             self.hand_up(&packet, &payload, false, cx, now);
@@ -59,14 +59,14 @@ impl Host {
             let after = half.receiving.reached();
             self.pump_receiver(conn, cx, now);
             self.take(conn, &payload.body, before, after, cx, now);
-        } else if let Body::Segment(ack) = &payload.body {
+        } else {
             let Some(conn) = payload.to.get() else { return };
             let Some(half) = self.senders.get_mut(conn) else { return };
             if half.flow != packet.flow || !half.open {
                 return;
             }
             half.peer = payload.from;
-            half.sending.on_ack(&cx.settings.transport, ack, now);
+            half.sending.on_answer(&cx.settings.transport, &payload.body, now);
             self.pump_sender(conn, cx, now);
             self.finish(conn, cx, now);
         }
@@ -149,17 +149,17 @@ impl Host {
         let Notice { flow, what, .. } = notice;
         match what {
             What::Opened { src, sender, fresh, class, key, answers } => {
-                let conn = self.receiver(flow, src, sender.into(), key, cx.settings);
+                let conn = self.receiver(flow, src, sender.into(), (key, class), cx.settings);
                 let other = answers.map(|answers| {
                     let Answers { flow, opening, receiver, keys } = answers;
                     cx.log.open += 1;
-                    let other = self.sender(flow, src, keys, class, opening, cx.settings);
+                    let at = (cx.settings, now);
+                    let other = self.sender(flow, src, keys, (class, opening), at);
                     let half = &mut self.senders[other];
                     (half.peer, half.fresh) = (receiver.into(), fresh);
                     other
                 });
-                let half = &mut self.receivers[conn];
-                (half.class, half.other) = (class, other);
+                self.receivers[conn].other = other;
             }
             What::Written(written) => {
                 let Some(&conn) = self.receiving.get(&flow) else { return };

@@ -2,8 +2,7 @@
 
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, GroupId, HostId, Maybe};
-use crate::transport::tcp::Counters;
-use crate::transport::{Receiving, Sending};
+use crate::transport::{Counters, Receiving, Sending};
 use std::collections::VecDeque;
 use switchbed_qdisc::FlowId;
 use switchbed_qdisc::units::{Bytes, Time};

@@ -19,7 +19,7 @@ mod probes;
 mod settings;
 mod timers;
 
-pub(crate) use card::Card;
+pub(crate) use card::{Card, Polled};
 pub use probes::ProbeSample;
 pub(crate) use settings::Settings;
 
@@ -28,7 +28,7 @@ use crate::flow::{ENDLESS, FlowRecord};
 use crate::ids::{ConnId, HostId};
 use crate::node::notice::{What, Written};
 use crate::observe::underflow::Unsent;
-use crate::packet::Payload;
+use crate::packet::{Body, Payload};
 use crate::topology::Hop;
 use crate::transport::Half;
 use halves::{Expected, ReceiveHalf, Running, SendHalf, Table};
@@ -48,6 +48,8 @@ pub(crate) trait Net {
     fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time);
     /// The same for a packet whose sender has terms.
     fn send_on(&mut self, packet: Packet, payload: Payload, hop: Hop, terms: Terms, now: Time);
+    /// When the card's line is next without a packet of the port's; [`Time::NEVER`] while it is down.
+    fn line_free(&mut self, now: Time) -> Time;
     /// When the card's line is free, or has something to send again; [`Time::NEVER`] if it has
     /// nothing.
     fn line_next(&mut self, now: Time) -> Time;
@@ -276,7 +278,7 @@ impl Host {
         let before = half.sending.counters();
         half.running.push_back(Running { record, number, from, until, before });
         half.set_due();
-        half.sending.write(size);
+        half.sending.write(&cx.settings.transport, size);
         let written = Written {
             number,
             from,
@@ -295,7 +297,7 @@ impl Host {
         if !half.open || half.running.back().is_none_or(|flow| flow.number != number) {
             return;
         }
-        let until = half.sending.truncate();
+        let until = half.sending.truncate(&cx.settings.transport);
         if let Some(flow) = half.running.back_mut() {
             flow.until = until;
         }
@@ -355,7 +357,12 @@ impl Host {
         }
         self.card_armed = Time::NEVER;
         let Some(mut card) = self.card.take() else { return };
+        let yields = cx.settings.cards_yield();
+        if yields {
+            card.wait(cx.net.line_free(now));
+        }
         let mut silent = Vec::new();
+        let mut sent = None;
         let point = cx.settings.reaction.as_ref().map(|reaction| reaction.card.point);
         card.send(point.as_ref(), now, |conn| {
             let half = &mut self.senders[conn];
@@ -369,9 +376,24 @@ impl Host {
                 Some(terms) => cx.net.send_on(packet, payload, hop, terms, now),
                 None => cx.net.send(packet, payload, hop, now),
             }
-            Some(packet.len_bytes)
+            sent = Some(conn);
+            let mut polled = Polled::packet(packet.len_bytes);
+            if let Some((next, more)) = half.sending.pace(&cx.settings.transport) {
+                (polled.next, polled.more) = (next, more);
+                if !more {
+                    half.joined = false;
+                    silent.push(conn);
+                }
+            }
+            Some(polled)
         });
+        if yields {
+            card.wait(cx.net.line_free(now));
+        }
         self.card = Some(card);
+        if let Some(conn) = sent.filter(|_| yields) {
+            self.arm_sender(conn);
+        }
         self.arm_card(now);
         self.watch_line(cx, now);
         for conn in silent {
@@ -401,7 +423,9 @@ impl Host {
             None => false,
         };
         if limited {
-            if !std::mem::replace(&mut half.joined, true)
+            let wants = half.sending.pace(&cx.settings.transport).is_none_or(|(_, more)| more);
+            if wants
+                && !std::mem::replace(&mut half.joined, true)
                 && let Some(card) = &mut self.card
             {
                 card.join(half.group, conn, now);
@@ -495,13 +519,13 @@ impl Host {
         let half = &mut self.receivers[conn];
         let class = if cx.settings.ack_class_follows { half.class } else { 0 };
         while let Some(out) = half.receiving.poll_transmit(&cx.settings.transport, now) {
-            let packet = Packet {
-                flow: half.flow,
-                len_bytes: out.len_bytes,
-                ingress: 0,
-                class,
-                ecn: out.ecn,
+            let class = match &out.body {
+                // A queue pair's answers are of its class, but for those that have one of their own.
+                Body::Rdma(_) => out.class.unwrap_or(half.class),
+                _ => class,
             };
+            let (flow, len_bytes, ecn) = (half.flow, out.len_bytes, out.ecn);
+            let packet = Packet { flow, len_bytes, ingress: 0, class, ecn };
             let payload = Payload { to: half.peer, from: conn.into(), body: out.body };
             cx.net.send(packet, payload, Hop { dst: half.src, key: half.key }, now);
         }

@@ -8,7 +8,7 @@ use crate::packet::{Payload, flow_id};
 use crate::topology::Hop;
 use crate::transport::{Opening, Outgoing, Receiving, Sending};
 use std::collections::VecDeque;
-use switchbed_qdisc::units::Time;
+use switchbed_qdisc::units::{Rate, Time};
 use switchbed_qdisc::{FlowId, Packet};
 use switchbed_spec::traffic::{ConnectionUse, FlowStart};
 
@@ -17,6 +17,8 @@ use switchbed_spec::traffic::{ConnectionUse, FlowStart};
 pub(super) struct Shared {
     peer: HostId,
     by: By,
+    /// It is a queue pair.
+    pair: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +44,9 @@ impl SendHalf {
     /// What it sends as a packet, with its number here.
     #[inline]
     pub(super) fn packet(&self, out: &Outgoing, conn: ConnId) -> (Packet, Payload, Hop) {
-        let Outgoing { body, len_bytes, ecn } = *out;
-        let packet = Packet { flow: self.flow, len_bytes, ingress: 0, class: self.class, ecn };
+        let Outgoing { body, len_bytes, ecn, class } = *out;
+        let class = class.unwrap_or(self.class);
+        let packet = Packet { flow: self.flow, len_bytes, ingress: 0, class, ecn };
         (packet, Payload { to: self.peer, from: conn.into(), body }, self.hop())
     }
 }
@@ -57,7 +60,11 @@ impl Host {
     ) -> (ConnId, bool) {
         let asks = flow.request.is_some();
         let by = match flow.connection {
-            ConnectionUse::Fresh => return (self.open(flow, Opening::Handshake, None, cx), true),
+            // A queue pair is there before its first packet.
+            ConnectionUse::Fresh => {
+                let handshake = !cx.settings.transport.pairs(flow.class);
+                return (self.open(flow, Opening::Handshake, None, cx), handshake);
+            }
             ConnectionUse::FreshNoHandshake => {
                 return (self.open(flow, Opening::Established, None, cx), false);
             }
@@ -68,7 +75,7 @@ impl Host {
             ConnectionUse::Keyed(key) => By::Key(key),
         };
         let peer = if asks { flow.src } else { flow.dst };
-        let key = Shared { peer, by };
+        let key = Shared { peer, by, pair: cx.settings.transport.pairs(flow.class) };
         let known = self.shared.get(&key).map_or(&[][..], Vec::as_slice);
         let usable =
             |&&conn: &&ConnId| !matches!(by, By::Class(_) | By::Requests) || self.is_idle(conn);
@@ -121,7 +128,7 @@ impl Host {
         let id = flow_id(flow.row, asks);
         let answers = asks.then(|| {
             let answers = flow_id(flow.row, false);
-            let receiver = self.receiver(answers, dst, Maybe::NONE, acks, settings);
+            let receiver = self.receiver(answers, dst, Maybe::NONE, (acks, flow.class), settings);
             let opening = match opening {
                 Opening::Handshake => Opening::Established,
                 opening => opening,
@@ -129,12 +136,11 @@ impl Host {
             Answers { flow: answers, opening, receiver, keys: [data, acks] }
         });
         cx.log.open += 1;
-        let conn = self.sender(id, dst, keys, flow.class, opening, settings);
+        let conn = self.sender(id, dst, keys, (flow.class, opening), (settings, flow.start));
         let half = &mut self.senders[conn];
         (half.fresh, half.asks) = (salt.is_none(), asks);
         if let Some(Answers { receiver, .. }) = answers {
-            let half = &mut self.receivers[receiver];
-            (half.class, half.other) = (flow.class, Some(conn));
+            self.receivers[receiver].other = Some(conn);
         }
         let opened = What::Opened {
             src: self.id,
@@ -154,16 +160,17 @@ impl Host {
         flow: FlowId,
         dst: HostId,
         keys: [u32; 2],
-        class: u8,
-        opening: Opening,
-        settings: &Settings,
+        (class, opening): (u8, Opening),
+        (settings, now): (&Settings, Time),
     ) -> ConnId {
         let group = match &mut self.card {
             Some(card) => card.group(class, settings.reaction.as_ref()),
             None => GroupId(0),
         };
+        let line = self.card.as_ref().map_or(Rate::from_bps(1), |card| card.rate());
+        let warm = settings.warm.as_ref();
         let conn = self.senders.put(SendHalf {
-            sending: Sending::new(&settings.transport, opening, settings.warm.as_ref()),
+            sending: Sending::new(&settings.transport, opening, warm, class, line, now),
             flow,
             dst,
             peer: Maybe::NONE,
@@ -190,16 +197,16 @@ impl Host {
         flow: FlowId,
         src: HostId,
         peer: Maybe<ConnId>,
-        key: u32,
+        (key, class): (u32, u8),
         settings: &Settings,
     ) -> ConnId {
         let conn = self.receivers.put(ReceiveHalf {
-            receiving: Receiving::new(&settings.transport),
+            receiving: Receiving::new(&settings.transport, class),
             flow,
             src,
             peer,
             key,
-            class: 0,
+            class,
             open: true,
             other: None,
             armed: Time::NEVER,

@@ -4,6 +4,7 @@ use super::intake;
 use super::probes::{self, Source};
 use crate::observe::measure::Scenario;
 use crate::transport;
+use crate::transport::roce;
 use crate::transport::tcp::Config;
 use switchbed_qdisc::units::Span;
 use switchbed_spec::transport::Warm;
@@ -34,12 +35,17 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// A scenario's; `config` is its transport read as TCP's.
-    pub(crate) fn new(scenario: &Scenario, config: Config, lookahead: Span) -> Settings {
+    /// A scenario's; `config` is its transport read as TCP's, `roce` its queue pairs.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        config: Config,
+        roce: Option<roce::Config>,
+        lookahead: Span,
+    ) -> Settings {
         let Scenario { host, transport, traffic, measure, run, reaction, .. } = scenario;
         let probes = probes::sources(traffic, transport.ecn, run.seed);
         Settings {
-            transport: transport::Settings::new(transport, config),
+            transport: transport::Settings::new(transport, config, roce),
             warm: transport.warm,
             fct_end: measure.fct_end,
             ack_class_follows: transport.ack_class_follows,
@@ -61,6 +67,11 @@ impl Settings {
         self.transport.paced_by_card()
     }
 
+    /// Cards send when the port behind them has nothing to send; else when their own packets are through.
+    pub(super) fn cards_yield(&self) -> bool {
+        self.transport.roce.is_some()
+    }
+
     pub(super) fn has_cards(&self) -> bool {
         self.cards_for_all() || self.reaction.is_some()
     }
@@ -68,7 +79,7 @@ impl Settings {
     /// Flows end with the ACK of their last byte; else with its arrival. Without TCP there are
     /// no ACKs.
     pub(super) fn ends_acked(&self) -> bool {
-        self.fct_end == FctEnd::Acked && !self.cards_for_all()
+        self.fct_end == FctEnd::Acked && !self.transport.unanswered()
     }
 
     /// ECMP keys for both directions.

@@ -6,7 +6,7 @@
 
 use super::Config;
 use super::Segment;
-use super::ranges::Ranges;
+use crate::transport::ranges::Ranges;
 use switchbed_spec::transport::LossDetection;
 
 /// Duplicate ACKs that make a loss (RFC 5681).

@@ -29,7 +29,6 @@
 //! | `pace` | when it acknowledges, as Linux does |
 //! | `opening` | how it opens its window, as Linux does |
 //! | `accurate` | accurate ECN's counters (RFC 9768) |
-//! | `ranges` | sets of stream bytes |
 //!
 //! What is not modelled: FIN, Nagle, a closing receive window, the ACK that ends the
 //! handshake (it rides on the first data), DSACK, taking back spurious retransmissions (F-RTO,
@@ -48,7 +47,6 @@ mod outlet;
 mod pace;
 mod probe;
 mod rack;
-mod ranges;
 mod receiver;
 mod reduction;
 mod repair;
@@ -61,7 +59,7 @@ mod usage;
 pub use crate::packet::segment::{Flags, MAX_SACKS, SackBlock, Segment};
 pub use config::{BadSetting, Config};
 pub use receiver::Receiver;
-pub use sender::{Counters, Sender};
+pub use sender::Sender;
 
 #[cfg(test)]
 mod tests {

@@ -2,8 +2,8 @@
 
 use super::Config;
 use super::pace::Pace;
-use super::ranges::Ranges;
 use super::{Flags, MAX_SACKS, SackBlock, Segment, accurate};
+use crate::transport::ranges::Ranges;
 use switchbed_qdisc::units::Time;
 
 /// The receiving half of a connection.

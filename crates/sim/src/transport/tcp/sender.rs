@@ -8,6 +8,7 @@ use super::extras::Extras;
 use super::loss::Loss;
 use super::rtt::Rtt;
 use super::{Flags, Segment, accurate};
+use crate::transport::Counters;
 use switchbed_congestion::Acked;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::{Hystart, Restart, Warm};
@@ -52,19 +53,6 @@ pub struct Sender {
     pub(super) tell_cut: bool,
     /// The last cut was for a mark.
     pub(super) cut_by_mark: bool,
-}
-
-/// What happened on a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Expiries of the retransmission timer, those for SYNs too.
-    pub timeouts: u32,
-    /// Data segments sent again.
-    pub retransmits: u32,
-    /// Window cuts for marks.
-    pub mark_cuts: u32,
-    /// Fast recoveries.
-    pub fast_recoveries: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,34 +4,34 @@ use std::collections::VecDeque;
 
 /// Byte ranges `[start, end)`, sorted, never touching each other.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ranges {
+pub(in crate::transport) struct Ranges {
     ranges: VecDeque<(u64, u64)>,
     /// Bytes in all of them.
     bytes: u64,
 }
 
 impl Ranges {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::transport) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// How many bytes it holds.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::transport) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Ranges from the lowest up; can be walked from the highest down.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
+    pub(in crate::transport) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().copied()
     }
 
     /// The end of the highest range.
-    pub(super) fn end(&self) -> Option<u64> {
+    pub(in crate::transport) fn end(&self) -> Option<u64> {
         self.ranges.back().map(|&(_, end)| end)
     }
 
     /// Adds `[start, end)`; answers how many of its bytes are new.
-    pub(super) fn insert(&mut self, start: u64, end: u64) -> u64 {
+    pub(in crate::transport) fn insert(&mut self, start: u64, end: u64) -> u64 {
         debug_assert!(start < end);
         // The ranges from `first` up to `last` (excluded) touch the new one.
         let first = self.ranges.partition_point(|&(_, e)| e < start);
@@ -51,7 +51,7 @@ impl Ranges {
     }
 
     /// Forgets everything below `offset`.
-    pub(super) fn remove_below(&mut self, offset: u64) {
+    pub(in crate::transport) fn remove_below(&mut self, offset: u64) {
         while let Some(front) = self.ranges.front_mut() {
             if front.0 >= offset {
                 return;
@@ -66,13 +66,13 @@ impl Ranges {
     }
 
     /// The range that holds `offset`.
-    pub(super) fn containing(&self, offset: u64) -> Option<(u64, u64)> {
+    pub(in crate::transport) fn containing(&self, offset: u64) -> Option<(u64, u64)> {
         let i = self.ranges.partition_point(|&(_, e)| e <= offset);
         self.ranges.get(i).copied().filter(|&(s, _)| s <= offset)
     }
 
     /// Bytes of the set below `offset`.
-    pub(super) fn bytes_below(&self, offset: u64) -> u64 {
+    pub(in crate::transport) fn bytes_below(&self, offset: u64) -> u64 {
         if self.end().is_none_or(|end| end <= offset) {
             return self.bytes;
         }
@@ -81,7 +81,7 @@ impl Ranges {
 
     /// The first bytes outside the set from `offset` up: their start, and their end
     /// (`u64::MAX` above the highest range).
-    pub(super) fn gap_from(&self, offset: u64) -> (u64, u64) {
+    pub(in crate::transport) fn gap_from(&self, offset: u64) -> (u64, u64) {
         let i = self.ranges.partition_point(|&(_, e)| e <= offset);
         match self.ranges.get(i) {
             Some(&(start, _)) if start > offset => (offset, start),

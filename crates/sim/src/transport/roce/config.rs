@@ -1,0 +1,80 @@
+//! Settings of queue pairs.
+
+use switchbed_congestion::roce::{Path, RateAbout, RateControl};
+use switchbed_qdisc::Ecn;
+use switchbed_qdisc::units::{Rate, Span};
+use switchbed_spec::{Recovery, Roce};
+
+/// One copy for all.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(super) control: RateControl,
+    pub(super) about: RateAbout,
+    path: Path,
+    pub(super) mtu: u32,
+    /// What a data packet has besides payload.
+    pub(super) header: u32,
+    pub(super) ack_bytes: u32,
+    pub(super) cnp_bytes: u32,
+    pub(super) ecn: Ecn,
+    pub(super) ack_every: u32,
+    pub(super) recovery: Recovery,
+    pub(super) nack_interval: Span,
+    pub(super) rto: Span,
+    pub(super) rto_low: Span,
+    pub(super) window: u64,
+    pub(super) cnp_interval: Option<Span>,
+    pub(super) ack_class: Option<u8>,
+    pub(super) cnp_class: Option<u8>,
+    roce: Roce,
+}
+
+impl Config {
+    /// A scenario's; `base_rtt` is that of a full packet on the longest way of the network, which leads over so
+    /// many switches.
+    pub fn new(roce: &Roce, base_rtt: Span, hops: u32) -> Config {
+        let mtu = roce.mtu.get() as u32;
+        Config {
+            about: *roce.control.about(),
+            cnp_interval: roce.control.cnp_interval(),
+            control: roce.control,
+            path: Path {
+                line: Rate::from_bps(0),
+                base_rtt,
+                hops,
+                mss: mtu,
+                wire: roce.wire_bytes(mtu),
+            },
+            mtu,
+            header: roce.overhead().get() as u32,
+            ack_bytes: roce.ack_bytes(),
+            cnp_bytes: roce.cnp_bytes(),
+            ecn: if roce.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            ack_every: roce.ack_every,
+            recovery: roce.recovery,
+            nack_interval: roce.nack_interval,
+            rto: roce.rto,
+            rto_low: roce.rto_low,
+            window: roce.window.map_or(u64::MAX, |window| window.get()),
+            ack_class: roce.ack_class,
+            cnp_class: roce.cnp_class.or(roce.ack_class),
+            roce: roce.clone(),
+        }
+    }
+
+    /// Whether a class's flows have queue pairs.
+    #[inline]
+    pub(crate) fn carries(&self, class: u8) -> bool {
+        self.roce.carries(class)
+    }
+
+    /// Whether packets gather INT.
+    pub(crate) fn gathers(&self) -> bool {
+        self.about.int
+    }
+
+    /// What a queue pair knows of the way from a card with such a line.
+    pub(super) fn path(&self, line: Rate) -> Path {
+        Path { line, ..self.path }
+    }
+}

@@ -1,0 +1,148 @@
+//! The messages of a queue pair as a stream: which packet begins where, and what its number is. No packet
+//! holds parts of two messages, so a message is always cut at the same places.
+
+use std::collections::VecDeque;
+
+/// Messages that are not acknowledged whole, the oldest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Messages {
+    messages: VecDeque<Message>,
+    /// Where the stream ends, and the number that the next packet behind it gets.
+    end: u64,
+    psn: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    from: u64,
+    until: u64,
+    /// The number of its first packet.
+    psn: u32,
+}
+
+/// A packet of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub(super) len: u32,
+    pub(super) psn: u32,
+    /// The last of its message.
+    pub(super) last: bool,
+}
+
+impl Messages {
+    /// The stream grows by a message of so many bytes.
+    pub(super) fn write(&mut self, bytes: u64, mtu: u32) {
+        let (from, psn) = (self.end, self.psn);
+        self.end += bytes;
+        self.psn = psn.wrapping_add(bytes.div_ceil(mtu.into()) as u32);
+        self.messages.push_back(Message { from, until: self.end, psn });
+    }
+
+    /// Where it ends.
+    #[inline]
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Takes back what is behind the end of a packet.
+    pub(super) fn truncate(&mut self, end: u64, mtu: u32) {
+        while let Some(last) = self.messages.back_mut().filter(|last| last.until > end) {
+            last.until = end.max(last.from);
+            self.psn = last.psn.wrapping_add((last.until - last.from).div_ceil(mtu.into()) as u32);
+            if last.from < last.until {
+                break;
+            }
+            self.messages.pop_back();
+        }
+        self.end = self.end.min(end);
+    }
+
+    /// What is below this is acknowledged.
+    pub(super) fn acked(&mut self, offset: u64) {
+        while self.messages.front().is_some_and(|first| first.until <= offset) {
+            self.messages.pop_front();
+        }
+    }
+
+    /// The packet that begins at an offset which is not acknowledged.
+    #[inline]
+    pub(super) fn cut(&self, offset: u64, mtu: u32) -> Option<Cut> {
+        let first = self.messages.front().filter(|first| offset < first.until);
+        let message = first.or_else(|| {
+            let nth = self.messages.partition_point(|message| message.until <= offset);
+            self.messages.get(nth)
+        })?;
+        let left = message.until - offset;
+        let len = u64::from(mtu).min(left) as u32;
+        let psn = message.psn.wrapping_add(((offset - message.from) / u64::from(mtu)) as u32);
+        Some(Cut { len, psn, last: u64::from(len) == left })
+    }
+
+    /// Where the packet begins that is so many behind the one which begins at an offset, and where it ends.
+    pub(super) fn beyond(&self, mut offset: u64, mut packets: u16, mtu: u32) -> Option<(u64, u64)> {
+        loop {
+            let nth = self.messages.partition_point(|message| message.until <= offset);
+            let message = self.messages.get(nth)?;
+            let here = (message.until - offset).div_ceil(mtu.into());
+            if u64::from(packets) < here {
+                let at = offset + u64::from(packets) * u64::from(mtu);
+                return Some((at, (at + u64::from(mtu)).min(message.until)));
+            }
+            packets -= here as u16;
+            offset = message.until;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MTU: u32 = 1_000;
+
+    #[test]
+    fn no_packet_holds_parts_of_two_messages() {
+        let mut messages = Messages::default();
+        for bytes in [2_500, 10, 1_000] {
+            messages.write(bytes, MTU);
+        }
+        let cuts = [0, 1_000, 2_000, 2_500, 2_510].map(|at| messages.cut(at, MTU).unwrap());
+        let of = |len, psn, last| Cut { len, psn, last };
+        let expected = [
+            of(1_000, 0, false),
+            of(1_000, 1, false),
+            of(500, 2, true),
+            of(10, 3, true),
+            of(1_000, 4, true),
+        ];
+        assert_eq!(cuts, expected);
+        assert_eq!(messages.cut(3_510, MTU), None);
+        // What is acknowledged is forgotten, and the rest cut as before.
+        messages.acked(2_500);
+        assert_eq!(messages.cut(2_500, MTU), Some(of(10, 3, true)));
+    }
+
+    #[test]
+    fn packets_are_counted_over_messages() {
+        let mut messages = Messages::default();
+        for bytes in [2_500, 10, 1_000] {
+            messages.write(bytes, MTU);
+        }
+        assert_eq!(messages.beyond(1_000, 0, MTU), Some((1_000, 2_000)));
+        assert_eq!(messages.beyond(1_000, 1, MTU), Some((2_000, 2_500)));
+        assert_eq!(messages.beyond(1_000, 2, MTU), Some((2_500, 2_510)));
+        assert_eq!(messages.beyond(1_000, 3, MTU), Some((2_510, 3_510)));
+        assert_eq!(messages.beyond(1_000, 4, MTU), None);
+    }
+
+    #[test]
+    fn what_is_taken_back_is_not_cut() {
+        let mut messages = Messages::default();
+        messages.write(2_500, MTU);
+        messages.write(5_000, MTU);
+        messages.truncate(2_000, MTU);
+        assert_eq!((messages.end(), messages.cut(2_000, MTU)), (2_000, None));
+        messages.write(10, MTU);
+        assert_eq!(messages.cut(2_000, MTU), Some(Cut { len: 10, psn: 2, last: true }));
+    }
+}

@@ -1,0 +1,288 @@
+//! The requester of a queue pair: cuts messages into packets, paces them, and sends again what is lost.
+
+use super::Config;
+use super::messages::Messages;
+use crate::packet::Body;
+use crate::packet::rdma::{MAX_INT, Rdma, RdmaKind, Trail};
+use crate::transport::ranges::Ranges;
+use crate::transport::{Counters, Outgoing};
+use switchbed_congestion::roce::{IntHop, RateMemory, RoceAck};
+use switchbed_qdisc::units::{Rate, Time};
+use switchbed_spec::Recovery;
+
+/// The sending half.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    memory: RateMemory,
+    messages: Messages,
+    /// Stream offsets: of the next byte to send, after the highest that was sent, and up to which all is
+    /// acknowledged.
+    next: u64,
+    highest: u64,
+    acked: u64,
+    /// When the rate allows the next packet.
+    not_before: Time,
+    /// When what is out is taken to be lost.
+    deadline: Time,
+    line: Rate,
+    counters: Counters,
+    /// With selective repeat, once something came out of order.
+    repair: Option<Box<Repair>>,
+    /// Bytes that each switch on the way had sent, by its last INT.
+    sent_bytes: [u64; MAX_INT],
+}
+
+/// What is known of packets behind one that is missing.
+#[derive(Clone, Debug, Default)]
+struct Repair {
+    /// What has arrived out of order.
+    arrived: Ranges,
+    /// Up to here what is missing was sent again since the repair began.
+    repeated: u64,
+    /// The repair is over when all below this is acknowledged; later losses begin another.
+    until: u64,
+    /// After a timeout all that has not arrived is missing, up to here; else what lies below the highest arrival.
+    missing: u64,
+}
+
+impl Sender {
+    /// A queue pair of a card whose line has this rate.
+    pub fn new(config: &Config, line: Rate, now: Time) -> Sender {
+        Sender {
+            memory: RateMemory::new(&config.control, &config.path(line), now),
+            messages: Messages::default(),
+            next: 0,
+            highest: 0,
+            acked: 0,
+            not_before: Time::ZERO,
+            deadline: Time::NEVER,
+            line,
+            counters: Counters::default(),
+            repair: None,
+            sent_bytes: [0; MAX_INT],
+        }
+    }
+
+    /// The application sends a message.
+    pub fn write(&mut self, config: &Config, bytes: u64) {
+        self.messages.write(bytes, config.mtu);
+    }
+
+    /// The application takes back what was never sent; where the stream ends now.
+    pub fn truncate(&mut self, config: &Config) -> u64 {
+        self.messages.truncate(self.highest, config.mtu);
+        self.messages.end()
+    }
+
+    /// Where the stream ends.
+    pub fn written(&self) -> u64 {
+        self.messages.end()
+    }
+
+    /// Bytes acknowledged.
+    #[inline]
+    pub fn acked(&self) -> u64 {
+        self.acked
+    }
+
+    /// Bytes that are still to be sent, once more or for the first time.
+    pub fn unsent(&self) -> u64 {
+        self.messages.end() - self.next
+    }
+
+    /// What happened so far; a CNP is a cut for a mark.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// When the rate allows the next packet.
+    #[inline]
+    pub(crate) fn not_before(&self) -> Time {
+        self.not_before
+    }
+
+    /// What it may send next: an offset, whether or not the rate allows it now.
+    #[inline]
+    fn due(&self, config: &Config) -> Option<u64> {
+        if let Some(missing) = self.missing() {
+            return Some(missing);
+        }
+        if self.next == self.messages.end() {
+            return None;
+        }
+        let out = self.next - self.acked - self.arrived();
+        let window = self.memory.window().unwrap_or(u64::MAX).min(config.window);
+        (out < window).then_some(self.next)
+    }
+
+    /// Whether it has a packet that only the rate may hold back.
+    #[inline]
+    pub(crate) fn has_more(&self, config: &Config) -> bool {
+        self.due(config).is_some()
+    }
+
+    /// The next packet that a repair sends again.
+    fn missing(&self) -> Option<u64> {
+        let repair = self.repair.as_deref()?;
+        let below = repair.missing.max(repair.arrived.end().unwrap_or(0)).min(self.next);
+        let (gap, _) = repair.arrived.gap_from(repair.repeated.max(self.acked));
+        (gap < below).then_some(gap)
+    }
+
+    /// Bytes beyond the first that is missing that have arrived.
+    fn arrived(&self) -> u64 {
+        self.repair.as_ref().map_or(0, |repair| repair.arrived.bytes())
+    }
+
+    #[inline]
+    pub(crate) fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Outgoing> {
+        if now < self.not_before {
+            return None;
+        }
+        let offset = self.due(config)?;
+        let cut = self.messages.cut(offset, config.mtu)?;
+        let end = offset + u64::from(cut.len);
+        if offset < self.highest {
+            self.counters.retransmits += 1;
+        }
+        match &mut self.repair {
+            Some(repair) if offset < self.next => repair.repeated = end,
+            _ => self.next = end,
+        }
+        self.highest = self.highest.max(end);
+        let len_bytes = cut.len + config.header;
+        self.pace(config, len_bytes, now);
+        if self.deadline == Time::NEVER {
+            self.restart_timer(config, now);
+        }
+        let rdma = Rdma {
+            offset,
+            trail: if config.about.stamps { Trail::stamped(now) } else { Trail::default() },
+            psn: cut.psn,
+            len: cut.len as u16,
+            hops: 0,
+            kind: if cut.last { RdmaKind::Last } else { RdmaKind::Data },
+        };
+        Some(Outgoing { body: Body::Rdma(rdma), len_bytes, ecn: config.ecn, class: None })
+    }
+
+    /// A packet leaves now. One that had to wait for the line or for its turn may make up for one packet.
+    #[inline]
+    fn pace(&mut self, config: &Config, len_bytes: u32, now: Time) {
+        self.memory.timer(&config.control, now);
+        let gap = self.memory.rate().tx_time(len_bytes);
+        let since = Time::ZERO + now.since(Time::ZERO + gap);
+        self.not_before = self.not_before.max(since) + gap;
+        self.memory.sent(&config.control, len_bytes, now);
+    }
+
+    /// An ACK, a NACK or a CNP came.
+    pub(crate) fn on_answer(&mut self, config: &Config, answer: &Rdma, now: Time) {
+        match answer.kind {
+            RdmaKind::Cnp => {
+                self.counters.mark_cuts += 1;
+                self.memory.cnp(&config.control, now);
+            }
+            RdmaKind::Ack => {
+                self.advance(config, answer, now);
+                if config.recovery == Recovery::Selective && answer.len > 0 {
+                    self.out_of_order(config, answer, now);
+                }
+            }
+            RdmaKind::Nack => {
+                self.advance(config, answer, now);
+                if answer.offset == self.acked && self.next > self.acked {
+                    self.next = self.acked;
+                    self.memory.lost(&config.control, false, now);
+                    self.restart_timer(config, now);
+                }
+            }
+            RdmaKind::Data | RdmaKind::Last => {}
+        }
+    }
+
+    /// All below the offset of an answer has arrived.
+    fn advance(&mut self, config: &Config, answer: &Rdma, now: Time) {
+        if answer.offset <= self.acked || answer.offset > self.highest {
+            return;
+        }
+        let bytes = (answer.offset - self.acked) as u32;
+        self.acked = answer.offset;
+        self.next = self.next.max(self.acked);
+        self.messages.acked(self.acked);
+        if let Some(repair) = &mut self.repair {
+            repair.arrived.remove_below(self.acked);
+            if self.acked >= repair.until && repair.arrived.is_empty() {
+                self.repair = None;
+            } else if self.acked >= repair.until {
+                // Something after it is missing, too.
+                (repair.until, repair.missing) = (self.next, 0);
+                self.memory.lost(&config.control, false, now);
+            }
+        }
+        self.restart_timer(config, now);
+        let stamps = config.about.stamps;
+        let rtt = if stamps { now.since(answer.trail.stamp()) } else { Default::default() };
+        let (mut hops, mut count) = ([UNWRITTEN; MAX_INT], 0);
+        if config.about.int {
+            for (int, before) in answer.trail.written(answer.hops).zip(&mut self.sent_bytes) {
+                *before = int.sent_bytes(*before);
+                let (rate, at) = (int.rate(), int.at(now));
+                hops[count] =
+                    IntHop { rate, at, tx_bytes: *before, queue_bytes: int.queue_bytes() };
+                count += 1;
+            }
+        }
+        let (acked, sent, hops) = (self.acked, self.next, &hops[..count]);
+        let ack = RoceAck { now, rtt, bytes, acked, sent, hops };
+        self.memory.timer(&config.control, now);
+        self.memory.acked(&config.control, &config.path(self.line), &ack);
+    }
+
+    /// A packet beyond the one that is expected has arrived.
+    fn out_of_order(&mut self, config: &Config, answer: &Rdma, now: Time) {
+        let at = self.messages.beyond(answer.offset.max(self.acked), answer.len, config.mtu);
+        let Some((from, until)) = at.filter(|_| answer.offset == self.acked) else { return };
+        if until > self.next {
+            return;
+        }
+        if self.repair.is_none() {
+            self.memory.lost(&config.control, false, now);
+            self.repair = Some(Box::new(Repair { until: self.next, ..Repair::default() }));
+        }
+        if let Some(repair) = &mut self.repair {
+            repair.arrived.insert(from, until);
+        }
+    }
+
+    fn restart_timer(&mut self, config: &Config, now: Time) {
+        let out = self.next - self.acked;
+        let few = out <= 3 * u64::from(config.mtu);
+        let rto = if few { config.rto_low } else { config.rto };
+        self.deadline = if out == 0 { Time::NEVER } else { now + rto };
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        (self.deadline != Time::NEVER).then_some(self.deadline)
+    }
+
+    pub(crate) fn on_timeout(&mut self, config: &Config, now: Time) {
+        if now < self.deadline {
+            return;
+        }
+        self.counters.timeouts += 1;
+        self.memory.lost(&config.control, true, now);
+        match config.recovery {
+            Recovery::GoBackN => self.next = self.acked,
+            Recovery::Selective => {
+                let repair = self.repair.get_or_insert_default();
+                repair.repeated = 0;
+                (repair.until, repair.missing) = (self.next, self.next);
+            }
+        }
+        self.deadline = now + config.rto;
+    }
+}
+
+const UNWRITTEN: IntHop =
+    IntHop { rate: Rate::from_bps(1), at: Time::ZERO, tx_bytes: 0, queue_bytes: 0 };

@@ -1,0 +1,145 @@
+//! RoCE's queue pairs: how hosts send without TCP over Ethernet that loses little or nothing.
+
+use crate::param::{Params, Section, Unfit, Values};
+pub use switchbed_congestion::roce::RateControl;
+
+use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_qdisc::{params, words};
+
+params! {
+    /// The queue pairs of every host.
+    pub struct Roce {
+        /// What controls their rate.
+        control: RateControl;
+        /// The classes whose flows have queue pairs; those of others have TCP. Default: all.
+        classes: Option<Vec<u8>>;
+        /// Payload of a full packet (InfiniBand's path MTU: 256 to 4096).
+        mtu: Bytes = "1024B";
+        /// What a data packet has besides: Ethernet 14 and 4, IPv4 20, UDP 8, the base transport header
+        /// 12, its checksum 4. An ACK has 4 more, a CNP 16, and what carries INT 42.
+        header: Bytes = "62B";
+        /// Packets are ECN-capable, ACKs and CNPs too, so that none is dropped where others are marked.
+        ecn: bool = "true";
+        /// Packets that an ACK may cover; a message's last is acknowledged at once.
+        ack_every: u32 = "1" as count(1, 1000);
+        /// What happens to packets behind a lost one. go-back-n: they are dropped, a NACK names the one that
+        /// is missing, and the sender goes on from there. selective: they are kept, and what is missing
+        /// is sent again (IRN).
+        recovery: Recovery = "go-back-n";
+        /// With go-back-n, a packet that is still missing after so long is asked for again.
+        nack_interval: Span = "500us";
+        /// Without an ACK of new data for so long, what is not acknowledged is sent again.
+        rto: Span = "4ms";
+        /// The same where no more than three packets are in flight (IRN's RTO_low). Default: rto.
+        rto_low: Span, follows rto;
+        /// Payload in flight at most, besides what the rate control says. Default: no limit.
+        window: Option<Bytes>;
+        /// The class of ACKs. Default: the data's.
+        ack_class: Option<u8>;
+        /// The class of CNPs. Default: the ACKs'.
+        cnp_class: Option<u8>;
+    }
+}
+
+words! {
+    /// What happens to packets behind a lost one.
+    pub enum Recovery {
+        /// They are dropped and sent again.
+        GoBackN = "go-back-n",
+        /// They are kept.
+        Selective = "selective",
+    }
+}
+
+/// `[roce]`.
+pub const SECTION: Section = Section {
+    name: "roce",
+    repeated: false,
+    doc: "RoCE's queue pairs, where transport.kind is dcqcn, timely, hpcc, swift or roce, which kind \
+          then is as well; or, with a kind of its own, for some classes beside TCP. Packets leave at \
+          the rate that the control allows, queue pairs in turn; one begins at line rate.",
+    keys: Roce::TABLE,
+};
+
+/// What INT takes in a packet: 8 bytes for each of five switches, and 2 (HPCC's figure 7).
+pub const INT_BYTES: u32 = 42;
+
+impl Roce {
+    /// The queue pairs that were read, over links that carry packets of `mtu`.
+    ///
+    /// # Errors
+    /// What does not fit the rest.
+    pub fn of(mut values: Values, mtu: Bytes) -> Result<Roce, Unfit> {
+        let roce = Roce::from_values(&mut values);
+        roce.check(mtu).map(|()| roce)
+    }
+
+    fn check(&self, mtu: Bytes) -> Result<(), Unfit> {
+        let key = Roce::KEY;
+        self.control.check()?;
+        if self.mtu == Bytes::ZERO {
+            return Err(Unfit::new(key.mtu, "a packet carries at least 1 byte"));
+        }
+        if self.header < Bytes::new(16) {
+            return Err(Unfit::new(key.header, "queue pairs' headers alone are 16 bytes"));
+        }
+        let full = Bytes::new(self.wire_bytes(self.mtu.get() as u32).into());
+        if full > mtu {
+            let why = format!("a full packet is {full} with its headers, and host.mtu is {mtu}");
+            return Err(Unfit::new(key.mtu, why));
+        }
+        for (key, span) in [
+            (key.rto, self.rto),
+            (key.rto_low, self.rto_low),
+            (key.nack_interval, self.nack_interval),
+        ] {
+            if span == Span::ZERO {
+                return Err(Unfit::new(key, "it must be longer than 0"));
+            }
+        }
+        if self.rto_low > self.rto {
+            let why = format!("it must be at most rto, {}", self.rto);
+            return Err(Unfit::new(key.rto_low, why));
+        }
+        match &self.classes {
+            Some(classes) if classes.is_empty() => {
+                Err(Unfit::new(key.classes, "it lists no class: leave the section away"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a class's flows have queue pairs.
+    #[inline]
+    pub fn carries(&self, class: u8) -> bool {
+        self.classes.as_ref().is_none_or(|classes| classes.contains(&class))
+    }
+
+    /// What a packet has besides payload.
+    pub fn overhead(&self) -> Bytes {
+        match self.control.about().int {
+            true => self.header + Bytes::new(INT_BYTES.into()),
+            false => self.header,
+        }
+    }
+
+    /// The shortest packet: data of a byte, or a CNP.
+    pub fn shortest(&self) -> Bytes {
+        (self.overhead() + Bytes::new(1)).min(Bytes::new(self.cnp_bytes().into()))
+    }
+
+    /// The length on the wire of so many bytes of payload.
+    pub fn wire_bytes(&self, payload: u32) -> u32 {
+        payload + self.overhead().get() as u32
+    }
+
+    /// That of an ACK.
+    pub fn ack_bytes(&self) -> u32 {
+        self.wire_bytes(4)
+    }
+
+    /// That of a CNP.
+    pub fn cnp_bytes(&self) -> u32 {
+        self.header.get() as u32 + 16
+    }
+}
