@@ -108,12 +108,14 @@ fn the_window_costs_round_trips_as_slow_start_says() {
 fn fat_tree() -> Scenario {
     let topology = Topology::FatTree(FatTree {
         k: 8,
-        host_rate: Rate::from_gbps(1),
-        host_delay: Span::from_us(3),
-        aggregation_rate: Rate::from_gbps(10),
-        aggregation_delay: Span::from_us(2),
-        core_rate: Rate::from_gbps(100),
-        core_delay: Span::from_us(1),
+        tiers: Tiers {
+            host_rate: Rate::from_gbps(1),
+            host_delay: Span::from_us(3),
+            aggregation_rate: Rate::from_gbps(10),
+            aggregation_delay: Span::from_us(2),
+            core_rate: Rate::from_gbps(100),
+            core_delay: Span::from_us(1),
+        },
     });
     unlimited(Scenario { topology, ..star(2) })
 }

@@ -37,12 +37,14 @@ fn on_a_fat_tree_with_a_rate_a_tier() {
     let (host_delay, rate) = (Span::from_us(2), Rate::from_gbps);
     scenario.topology = Topology::FatTree(FatTree {
         k: 4,
-        host_rate: rate(1),
-        host_delay,
-        aggregation_rate: rate(2),
-        aggregation_delay: host_delay,
-        core_rate: rate(4),
-        core_delay: host_delay,
+        tiers: Tiers {
+            host_rate: rate(1),
+            host_delay,
+            aggregation_rate: rate(2),
+            aggregation_delay: host_delay,
+            core_rate: rate(4),
+            core_delay: host_delay,
+        },
     });
     let Traffic::Poisson(poisson) = &mut scenario.traffic[0] else { unreachable!() };
     (poisson.from, poisson.to) =

@@ -38,7 +38,7 @@ pub use roce::{Recovery, Roce};
 pub use run::{FctEnd, Run};
 pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Sharing, Switch, Unmarkable};
-pub use topology::{Dumbbell, FatTree, LeafSpine, ParkingLot, Shape, Star, Topology};
+pub use topology::{Clos, Dumbbell, FatTree, LeafSpine, ParkingLot, Shape, Star, Tiers, Topology};
 pub use traffic::{
     Carried, Connections, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson, Probe,
     RequestResponse, Service, Sizes, Source, Traffic,

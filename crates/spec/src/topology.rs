@@ -2,6 +2,7 @@
 //! rate and delay; `delay` is propagation one way. Each kind is a file: its parameters, what they come
 //! to, its graph and the ways through it.
 
+mod clos;
 mod dumbbell;
 mod fat_tree;
 pub mod graph;
@@ -9,6 +10,7 @@ mod leaf_spine;
 mod parking_lot;
 mod star;
 
+pub use clos::{Clos, Tiers};
 pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;
 pub use leaf_spine::LeafSpine;
@@ -36,6 +38,8 @@ kinds! {
         /// k pods of k/2 edge and k/2 aggregation switches under (k/2)² cores, k³/4 hosts
         /// (Al-Fares et al., SIGCOMM 2008).
         FatTree(FatTree) = "fat-tree",
+        /// pods of edge and aggregation switches under cores, as many of each as is said.
+        Clos(Clos) = "clos",
     }
 }
 

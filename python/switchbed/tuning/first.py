@@ -56,6 +56,7 @@ def _hosts(topology: Mapping[str, Any]) -> int:
         "parking-lot": lambda t: t["switches"] * t["hosts_per_switch"],
         "leaf-spine": lambda t: t["leaves"] * t["hosts_per_leaf"],
         "fat-tree": lambda t: t["k"] ** 3 // 4,
+        "clos": lambda t: t["pods"] * t["edges_per_pod"] * t["hosts_per_edge"],
     }
     return int(sizes[topology["kind"]](topology))
 

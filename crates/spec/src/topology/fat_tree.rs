@@ -1,16 +1,10 @@
-//! Fat-tree (Al-Fares, Loukissas, Vahdat: SIGCOMM 2008) of k-port switches: k pods of k/2 edge
-//! and k/2 aggregation switches, (k/2)² cores, k/2 hosts on each edge. Edges are switches 0…
-//! in the order of their pods, aggregations follow likewise, then the cores. Ports: an edge's
-//! are its hosts, then its pod's aggregations; an aggregation's its pod's edges, then its k/2
-//! cores, j·k/2… for the j-th of every pod; a core's the pods. ECMP on the way up, at both
-//! tiers; one way down. A pinned path p goes by its pod's aggregation p mod k/2 and that one's
-//! core p / (k/2).
+//! Fat-tree (Al-Fares, Loukissas, Vahdat: SIGCOMM 2008) of k-port switches: the Clos network (`clos.rs`) of k pods of
+//! k/2 edge and k/2 aggregation switches, (k/2)² cores, k/2 hosts on each edge.
 
-use super::graph::{Graph, Hop, Route, access, across, spread};
+use super::clos::{Clos, Tiers};
+use super::graph::Graph;
 use super::{Shape, SwitchGroup};
-use crate::ids::{HostId, PortId, SwitchId};
 use crate::param::Unfit;
-use std::sync::Arc;
 use switchbed_qdisc::params;
 use switchbed_qdisc::units::{Rate, Span};
 
@@ -23,37 +17,37 @@ params! {
     pub struct FatTree {
         /// Ports of each switch, an even number; host h sits on edge h / (k/2).
         k: u32 as count(2, MAX_K);
-        /// Rate of each host's link.
-        host_rate: Rate;
-        /// Propagation of each host's link, one way.
-        host_delay: Span;
-        /// Rate of each link between edge and aggregation. Default: host_rate.
-        aggregation_rate: Rate, follows host_rate;
-        /// Propagation of each link between edge and aggregation, one way. Default: host_delay.
-        aggregation_delay: Span, follows host_delay;
-        /// Rate of each link between aggregation and core. Default: aggregation_rate.
-        core_rate: Rate, follows aggregation_rate;
-        /// Propagation of each link between aggregation and core, one way. Default:
-        /// aggregation_delay.
-        core_delay: Span, follows aggregation_delay;
+        /// The links.
+        tiers: Tiers;
+    }
+}
+
+impl FatTree {
+    fn clos(&self) -> Clos {
+        let (pods, half) = (self.k, self.k / 2);
+        Clos {
+            pods,
+            edges_per_pod: half,
+            aggregations_per_pod: half,
+            cores: half * half,
+            hosts_per_edge: half,
+            tiers: self.tiers,
+        }
     }
 }
 
 impl Shape for FatTree {
     fn hosts(&self) -> u32 {
-        self.k * self.k * self.k / 4
+        self.clos().hosts()
     }
     fn access(&self) -> (Rate, Span) {
-        (self.host_rate, self.host_delay)
+        self.clos().access()
     }
     fn across(&self) -> Span {
-        (self.aggregation_delay + self.core_delay) * 2
+        self.clos().across()
     }
     fn switch_groups(&self) -> Vec<SwitchGroup> {
-        let k = self.k;
-        let (edges, cores) = (k * k / 2, k * k / 4);
-        let tiers = [("edge", edges), ("aggregation", edges), ("core", cores)];
-        tiers.map(|(name, count)| SwitchGroup::many(name, count, k)).to_vec()
+        self.clos().switch_groups()
     }
     fn size(&self) -> &'static str {
         FatTree::KEY.k
@@ -68,76 +62,15 @@ impl Shape for FatTree {
         }
     }
     fn graph(&self) -> Graph {
-        let k = self.k;
-        let aggregation = (self.aggregation_rate, self.aggregation_delay);
-        let core = (self.core_rate, self.core_delay);
-        let half = k / 2;
-        let edges = k * half;
-        let mut hosts = Vec::new();
-        let mut switches = Vec::new();
-        for edge in 0..edges {
-            let mut ports = Vec::new();
-            for h in edge * half..(edge + 1) * half {
-                let (up, down) = access(HostId(h), SwitchId(edge), self.access());
-                hosts.push(up);
-                ports.push(down);
-            }
-            let first = edges + edge / half * half;
-            ports.extend((first..first + half).map(|to| across(edge, to, aggregation)));
-            switches.push((format!("edge{edge}"), ports));
-        }
-        for a in 0..edges {
-            let (from, pod, j) = (edges + a, a / half, a % half);
-            let mut ports = Vec::new();
-            ports.extend((pod * half..(pod + 1) * half).map(|to| across(from, to, aggregation)));
-            let first = 2 * edges + j * half;
-            ports.extend((first..first + half).map(|to| across(from, to, core)));
-            switches.push((format!("aggregation{a}"), ports));
-        }
-        for c in 0..half * half {
-            let j = c / half;
-            let ports = (0..k).map(|pod| across(2 * edges + c, edges + pod * half + j, core));
-            switches.push((format!("core{c}"), ports.collect()));
-        }
-        Graph { hosts, switches, route: Arc::new(Tiers { half, edges }) }
-    }
-}
-
-struct Tiers {
-    /// k/2.
-    half: u32,
-    /// The first aggregation's number: k²/2, the number of edges.
-    edges: u32,
-}
-
-impl Route for Tiers {
-    #[inline]
-    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
-        let Tiers { half, edges } = *self;
-        let (dst, number) = (hop.dst.0, switch.0);
-        let edge = dst / half;
-        PortId(if number < edges {
-            if edge == number {
-                dst - edge * half
-            } else {
-                half + spread(hop.key, switch, (1, half))
-            }
-        } else if number < 2 * edges {
-            if edge / half == (number - edges) / half {
-                edge % half
-            } else {
-                half + spread(hop.key, switch, (half, half))
-            }
-        } else {
-            edge / half
-        })
+        self.clos().graph()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::graph::{Cable, Node};
+    use crate::ids::{HostId, SwitchId};
+    use crate::topology::graph::{Cable, Hop, Node};
     use std::collections::BTreeSet;
 
     const TIERS: [(Rate, Span); 3] = [
@@ -152,16 +85,15 @@ mod tests {
             (aggregation_rate, aggregation_delay),
             (core_rate, core_delay),
         ] = TIERS;
-        FatTree {
-            k,
+        let tiers = Tiers {
             host_rate,
             host_delay,
             aggregation_rate,
             aggregation_delay,
             core_rate,
             core_delay,
-        }
-        .graph()
+        };
+        FatTree { k, tiers }.graph()
     }
 
     fn cables(graph: &Graph) -> Vec<Cable> {
