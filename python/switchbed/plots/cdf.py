@@ -76,11 +76,7 @@ def flows(run: Result, value: Value) -> Any:
     small, large = (run.size_bytes("measure", name) for name in ("small", "large"))
     size = pl.col("size_bytes")
     shown = pl.col("fct_s") * 1e6 if value == "fct" else pl.col("slowdown")
-    counted = run.flows.filter(
-        pl.col("fct_s").is_not_null(),
-        pl.col("start_s") >= _seconds(run.scenario["measure"]["warmup"]),
-    )
-    return counted.select(
+    return _counted(run).select(
         shown.alias("value"),
         pl.when(size <= small)
         .then(pl.lit("small"))
@@ -88,6 +84,21 @@ def flows(run: Result, value: Value) -> Any:
         .then(pl.lit("medium"))
         .otherwise(pl.lit("large"))
         .alias("size_class"),
+    )
+
+
+def sized(run: Result) -> Any:
+    """The sizes and slowdowns of finished flows that count."""
+    return _counted(run).select("size_bytes", "slowdown")
+
+
+def _counted(run: Result) -> Any:
+    """Finished flows that started after the warm-up."""
+    import polars as pl
+
+    return run.flows.filter(
+        pl.col("fct_s").is_not_null(),
+        pl.col("start_s") >= _seconds(run.scenario["measure"]["warmup"]),
     )
 
 

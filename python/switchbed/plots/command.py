@@ -163,6 +163,20 @@ def cdf(plots: "Plots", title: str, value: Any, ccdf: bool, **keys: Any) -> "Fig
 
 
 @kind
+@apart
+@click.option(
+    "--bins",
+    type=click.IntRange(1, 100),
+    default=20,
+    show_default=True,
+    help="Of flow sizes, with as many flows each; fewer where flows are few.",
+)
+def sizes(plots: "Plots", title: str, bins: int, **keys: Any) -> "Figure":
+    """Slowdown over flow size, at the 50th, 95th and 99th percentile."""
+    return plots.sizes(bins=bins, **keys, title=title)
+
+
+@kind
 @measured
 @over
 def curve(

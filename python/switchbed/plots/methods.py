@@ -75,6 +75,20 @@ class Plots:
         drawn = self._lines(colour, panel)
         return cdf.figure(drawn, value, title, complement=complement)
 
+    def sizes(
+        self,
+        *,
+        bins: int = 20,
+        colour: str | None = None,
+        panel: str | None = None,
+        title: str = "",
+    ) -> "Figure":
+        """Slowdown over flow size, at the 50th, 95th and 99th percentile of at most so many bins of
+        equal count. `colour` and `panel` are keys that were swept, or `scheme`."""
+        from switchbed.plots import sizes
+
+        return sizes.figure(self._lines(colour, panel), title, bins)
+
     def queue(
         self,
         *,
