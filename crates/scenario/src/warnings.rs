@@ -34,7 +34,12 @@ pub(crate) fn warnings(
     let early: u64 =
         reports.iter().map(|report| report.counters.drops[DropReason::Early as usize]).sum();
     let acts = summary.marks + summary.notifications + early;
-    if scenario.scheme.acts() && acts == 0 {
+    // Marks are nothing to rates that follow delays or INT.
+    let answers = scenario
+        .roce
+        .as_ref()
+        .is_none_or(|roce| roce.classes.is_some() || roce.control.about().cnp);
+    if scenario.scheme.acts() && acts == 0 && answers {
         warnings.push(format!(
             "{} {}: {}",
             scenario.scheme.label,
@@ -57,9 +62,11 @@ pub(crate) fn warnings(
     };
     let silent = flows.iter().filter(silent).count();
     if silent > 0 {
-        let why = match scenario.transport.control.about().tcp {
-            false => "nothing is sent twice".to_string(),
-            true => {
+        let about = scenario.transport.control.about();
+        let why = match (&scenario.roce, about.tcp) {
+            (Some(roce), false) => format!("what is lost waits for roce.rto, {}", roce.rto),
+            (None, false) => "nothing is sent twice".to_string(),
+            (_, true) => {
                 let timeout = scenario.transport.rto_initial;
                 format!("a lost SYN waits for transport.rto_initial, {timeout}")
             }
@@ -100,7 +107,8 @@ fn waited(scenario: &Scenario, flows: &[FlowRecord], warmed_at: Time) -> Option<
     // A lone packet's tail loss probe waits as long as the timer, and is counted as sent again.
     let late = |flow: &FlowRecord| {
         let took = flow.end.map_or(Span::ZERO, |end| end.since(flow.start));
-        flow.timeouts > 0 || (t.tail_loss_probe && flow.retransmissions > 0 && took >= t.rto_min)
+        let probes = t.tail_loss_probe && scenario.roce_of(flow.class).is_none();
+        flow.timeouts > 0 || (probes && flow.retransmissions > 0 && took >= t.rto_min)
     };
     let decides = |(_, of): &(&str, Vec<&FlowRecord>)| {
         let waited = of.iter().filter(|flow| late(flow)).count();
@@ -109,10 +117,15 @@ fn waited(scenario: &Scenario, flows: &[FlowRecord], warmed_at: Time) -> Option<
     let small = ("small flows", small(scenario, flows, warmed_at));
     let all = ("flows", ended(flows, warmed_at));
     let (which, found) = [small, all].into_iter().find(decides)?;
-    let mut waited = found.into_iter().filter(|flow| late(flow));
-    let timer = match waited.any(|flow| waited_first(flow, t.rto_initial)) {
-        true => format!("transport.rto_initial, {}, or rto_min, {}", t.rto_initial, t.rto_min),
-        false => format!("transport.rto_min, {}", t.rto_min),
+    let waited: Vec<&FlowRecord> = found.into_iter().filter(|flow| late(flow)).collect();
+    let first = waited.iter().any(|flow| waited_first(flow, t.rto_initial));
+    let pair = waited.iter().find_map(|flow| scenario.roce_of(flow.class));
+    let timer = match (pair, first) {
+        (Some(roce), _) => format!("roce.rto, {}", roce.rto),
+        (None, true) => {
+            format!("transport.rto_initial, {}, or rto_min, {}", t.rto_initial, t.rto_min)
+        }
+        (None, false) => format!("transport.rto_min, {}", t.rto_min),
     };
     Some(format!(
         "1 % of the {which} or more waited for a retransmission timer: their 99th percentile is \

@@ -102,6 +102,75 @@ pub fn udp(way: &Way, payload: u32) -> Headers {
     headers(way, &ip, &udp.unwrap_or_default().to_bytes(), payload)
 }
 
+/// The port of RoCEv2.
+pub const ROCE_PORT: u16 = 4791;
+
+/// What a RoCEv2 packet's transport header says (InfiniBand Architecture, volume 1, chapter 9, and annex A17), of a
+/// reliable connection. The queue pair is told by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Roce {
+    /// What it is.
+    pub operation: Operation,
+    /// The queue pair at its destination, of 24 bits.
+    pub queue_pair: u32,
+    /// The packet sequence number, of 24 bits.
+    pub psn: u32,
+}
+
+/// What a RoCEv2 packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Data of a SEND: whether it is the first packet of its message, and the last.
+    Send {
+        /// The first.
+        first: bool,
+        /// The last.
+        last: bool,
+    },
+    /// An acknowledgement.
+    Ack,
+    /// A negative one: a packet came out of sequence.
+    Nack,
+    /// A congestion notification packet.
+    Cnp,
+}
+
+/// A RoCEv2 packet with `payload` bytes; what does not fit into an IPv4 packet is cut. The payload is filled up
+/// to 4 bytes and has a checksum of 4 behind it.
+pub fn roce(way: &Way, head: &Roce, payload: u32) -> Headers {
+    let opcode = match head.operation {
+        Operation::Send { first: true, last: false } => 0x00,
+        Operation::Send { first: false, last: false } => 0x01,
+        Operation::Send { first: false, last: true } => 0x02,
+        Operation::Send { first: true, last: true } => 0x04,
+        Operation::Ack | Operation::Nack => 0x11,
+        Operation::Cnp => 0x81,
+    };
+    let pad = payload.wrapping_neg() & 3;
+    let [_, qp @ ..] = head.queue_pair.to_be_bytes();
+    let [_, psn @ ..] = head.psn.to_be_bytes();
+    // Padding in bits 4 and 5; the default partition; of a CNP the BECN bit.
+    let becn = u8::from(head.operation == Operation::Cnp) << 6;
+    let mut transport = vec![opcode, (pad << 4) as u8, 0xff, 0xff, becn];
+    transport.extend(qp);
+    transport.push(0);
+    transport.extend(psn);
+    match head.operation {
+        // The syndrome, and the number of messages, which is not told.
+        Operation::Ack => transport.extend([0x1f, 0, 0, 0]),
+        Operation::Nack => transport.extend([0x60, 0, 0, 0]),
+        Operation::Cnp => transport.extend([0; 16]),
+        Operation::Send { .. } => {}
+    }
+    let header_len = UdpHeader::LEN + transport.len();
+    let (ip, payload) = ipv4(way, IpNumber::UDP, header_len, payload + pad + 4);
+    let length = (header_len + payload) as u16;
+    let (source_port, destination_port) = (way.source.port, ROCE_PORT);
+    // RoCEv2's own checksum covers what UDP's would.
+    let udp = UdpHeader { source_port, destination_port, length, checksum: 0 };
+    headers(way, &ip, &[&udp.to_bytes()[..], &transport].concat(), payload)
+}
+
 /// The IPv4 header, and the payload that fits behind it and `header_len` bytes more.
 fn ipv4(way: &Way, protocol: IpNumber, header_len: usize, payload: u32) -> (Ipv4Header, usize) {
     let most = usize::from(u16::MAX) - Ipv4Header::MIN_LEN - header_len;
@@ -193,6 +262,27 @@ mod tests {
         let again = slice.to_header();
         let ip = net.header().to_header();
         assert_eq!(again.checksum, again.calc_checksum_ipv4(&ip, slice.payload()).unwrap());
+    }
+
+    #[test]
+    fn a_roce_packet_reads_as_it_was_built() {
+        let send = Operation::Send { first: false, last: true };
+        let built =
+            roce(&way(2), &Roce { operation: send, queue_pair: 0x12_3456, psn: 0xabcdef }, 998);
+        // Two bytes of padding and the checksum.
+        assert_eq!(built.frame_bytes, 14 + 20 + 8 + 12 + 998 + 2 + 4);
+        let bytes = whole(&built);
+        let sliced = SlicedPacket::from_ethernet(&bytes).unwrap();
+        let Some(TransportSlice::Udp(slice)) = &sliced.transport else { panic!("no UDP") };
+        assert_eq!(slice.destination_port(), 4791);
+        let head = [0x02, 0x20, 0xff, 0xff, 0, 0x12, 0x34, 0x56, 0, 0xab, 0xcd, 0xef];
+        assert_eq!(slice.payload()[..12], head);
+        let of = |operation| roce(&way(0), &Roce { operation, queue_pair: 1, psn: 2 }, 0);
+        // An ACK is 62 bytes, a CNP 74, without their frame check sequences.
+        assert_eq!(of(Operation::Ack).frame_bytes, 62);
+        assert_eq!(of(Operation::Nack).bytes[42 + 12], 0x60);
+        let cnp = of(Operation::Cnp);
+        assert_eq!((cnp.frame_bytes, cnp.bytes[42], cnp.bytes[46]), (74, 0x81, 0x40));
     }
 
     #[test]

@@ -24,6 +24,7 @@ def figure(drawn: Sequence[Line], title: str, bins: int = BINS) -> "Figure":
     """A panel for each percentile and value of `panel`; bins are alike for all lines of a panel,
     and stand side by side, each under its largest size. Panels of a percentile have one scale."""
     import polars as pl
+    from matplotlib.ticker import LogLocator
 
     panels = list(dict.fromkeys(line.panel for line in drawn))
     if len(panels) * len(PERCENTILES) > MOST:
@@ -53,9 +54,9 @@ def figure(drawn: Sequence[Line], title: str, bins: int = BINS) -> "Figure":
             where = f"{runs.named(*panel)}, " if panel else ""
             axes.set_title(style.plain(f"{where}{percentile}th percentile"), fontsize="medium")
             axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.yaxis.set_major_formatter("{x:g}")
-            low, high = axes.get_ylim()
-            axes.yaxis.set_minor_formatter("{x:g}" if high < 8 * low else "")
+            axes.yaxis.set_minor_formatter("")
             shown = range(len(edges) - 1, -1, -max(1, len(edges) // 5))
             axes.set_xticks(list(shown), [_size(edges[i]) for i in shown])
             axes.set_xlabel("flow size up to")

@@ -1,5 +1,5 @@
 //! Packet traces: what ports sent and hosts received, as pcapng files with true Ethernet,
-//! IPv4, TCP or UDP headers, DSCP and ECN bits.
+//! IPv4, TCP, UDP or RoCEv2 headers, DSCP and ECN bits.
 //!
 //! A packet is written down as it leaves a port, in the branch that measuring queues takes;
 //! ports that nobody watches do not know of it. Headers are built at the end.
@@ -7,6 +7,7 @@
 use super::observer::{Asked, Observed, Observer, Site};
 use super::watch::{AtPort, Sent};
 use crate::ids::LinkId;
+use crate::packet::rdma::RdmaKind;
 use crate::packet::{Body, Flags, SackBlock};
 use crate::topology::Node;
 use pcap_file::pcapng::PcapNgWriter;
@@ -19,7 +20,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 use switchbed_qdisc::Ecn;
 use switchbed_qdisc::units::Time;
-use switchbed_wire::build::{self, End, Headers, Tcp, Way};
+use switchbed_wire::build::{self, End, Headers, Operation, Tcp, Way};
 
 /// What one port has sent.
 #[derive(Clone, Debug)]
@@ -183,6 +184,18 @@ fn headers(sent: &Sent) -> Headers {
     };
     let (source, destination) = (End::of(from, here), End::of(to, there));
     let way = Way { source, destination, dscp: packet.class, ecn };
+    if let Body::Rdma(rdma) = &payload.body {
+        let (first, last) = (rdma.kind.begins(), rdma.kind.ends());
+        let operation = match rdma.kind {
+            RdmaKind::Ack => Operation::Ack,
+            RdmaKind::Nack => Operation::Nack,
+            RdmaKind::Cnp => Operation::Cnp,
+            _ => Operation::Send { first, last },
+        };
+        let payload = if rdma.kind.is_data() { rdma.len.into() } else { 0 };
+        let (queue_pair, psn) = (connection, rdma.psn & 0xff_ffff);
+        return build::roce(&way, &build::Roce { operation, queue_pair, psn }, payload);
+    }
     let Body::Segment(segment) = &payload.body else {
         return build::udp(&way, packet.len_bytes.saturating_sub(28));
     };

@@ -24,10 +24,14 @@ pub struct Rdma {
 /// What a packet of a queue pair is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RdmaKind {
-    /// Data, with more of its message to come.
-    Data,
-    /// The last of a message.
+    /// Data, the first of several packets of a message.
+    First,
+    /// One between the first and the last.
+    Middle,
+    /// The last.
     Last,
+    /// The only one.
+    Only,
     /// An acknowledgement.
     Ack,
     /// A negative one: data came out of order.
@@ -40,7 +44,17 @@ impl RdmaKind {
     /// Whether it has payload.
     #[inline]
     pub fn is_data(self) -> bool {
-        matches!(self, RdmaKind::Data | RdmaKind::Last)
+        self.begins() || self.ends() || self == RdmaKind::Middle
+    }
+
+    /// Whether a message begins with it.
+    pub fn begins(self) -> bool {
+        matches!(self, RdmaKind::First | RdmaKind::Only)
+    }
+
+    /// Whether a message ends with it.
+    pub fn ends(self) -> bool {
+        matches!(self, RdmaKind::Last | RdmaKind::Only)
     }
 }
 

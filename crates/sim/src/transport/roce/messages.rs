@@ -25,7 +25,8 @@ struct Message {
 pub(super) struct Cut {
     pub(super) len: u32,
     pub(super) psn: u32,
-    /// The last of its message.
+    /// Its message begins with it, or ends.
+    pub(super) first: bool,
     pub(super) last: bool,
 }
 
@@ -75,7 +76,7 @@ impl Messages {
         let left = message.until - offset;
         let len = u64::from(mtu).min(left) as u32;
         let psn = message.psn.wrapping_add(((offset - message.from) / u64::from(mtu)) as u32);
-        Some(Cut { len, psn, last: u64::from(len) == left })
+        Some(Cut { len, psn, first: offset == message.from, last: u64::from(len) == left })
     }
 
     /// Where the packet begins that is so many behind the one which begins at an offset, and where it ends.
@@ -107,19 +108,19 @@ mod tests {
             messages.write(bytes, MTU);
         }
         let cuts = [0, 1_000, 2_000, 2_500, 2_510].map(|at| messages.cut(at, MTU).unwrap());
-        let of = |len, psn, last| Cut { len, psn, last };
+        let of = |len, psn, first, last| Cut { len, psn, first, last };
         let expected = [
-            of(1_000, 0, false),
-            of(1_000, 1, false),
-            of(500, 2, true),
-            of(10, 3, true),
-            of(1_000, 4, true),
+            of(1_000, 0, true, false),
+            of(1_000, 1, false, false),
+            of(500, 2, false, true),
+            of(10, 3, true, true),
+            of(1_000, 4, true, true),
         ];
         assert_eq!(cuts, expected);
         assert_eq!(messages.cut(3_510, MTU), None);
         // What is acknowledged is forgotten, and the rest cut as before.
         messages.acked(2_500);
-        assert_eq!(messages.cut(2_500, MTU), Some(of(10, 3, true)));
+        assert_eq!(messages.cut(2_500, MTU), Some(of(10, 3, true, true)));
     }
 
     #[test]
@@ -143,6 +144,9 @@ mod tests {
         messages.truncate(2_000, MTU);
         assert_eq!((messages.end(), messages.cut(2_000, MTU)), (2_000, None));
         messages.write(10, MTU);
-        assert_eq!(messages.cut(2_000, MTU), Some(Cut { len: 10, psn: 2, last: true }));
+        assert_eq!(
+            messages.cut(2_000, MTU),
+            Some(Cut { len: 10, psn: 2, first: true, last: true })
+        );
     }
 }

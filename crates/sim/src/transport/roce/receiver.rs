@@ -75,7 +75,7 @@ impl Receiver {
             }
         }
         self.unanswered += 1;
-        let at_once = data.kind == RdmaKind::Last || filled;
+        let at_once = data.kind.ends() || filled;
         if at_once || self.unanswered >= config.ack_every {
             self.answer = Some((RdmaKind::Ack, 0));
         }

@@ -161,7 +161,12 @@ impl Sender {
             psn: cut.psn,
             len: cut.len as u16,
             hops: 0,
-            kind: if cut.last { RdmaKind::Last } else { RdmaKind::Data },
+            kind: match (cut.first, cut.last) {
+                (true, true) => RdmaKind::Only,
+                (true, false) => RdmaKind::First,
+                (false, false) => RdmaKind::Middle,
+                (false, true) => RdmaKind::Last,
+            },
         };
         Some(Outgoing { body: Body::Rdma(rdma), len_bytes, ecn: config.ecn, class: None })
     }
@@ -197,7 +202,7 @@ impl Sender {
                     self.restart_timer(config, now);
                 }
             }
-            RdmaKind::Data | RdmaKind::Last => {}
+            RdmaKind::First | RdmaKind::Middle | RdmaKind::Last | RdmaKind::Only => {}
         }
     }
 
