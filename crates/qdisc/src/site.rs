@@ -110,6 +110,11 @@ impl Site {
         self.switch.strict as QueueId
     }
 
+    /// The line's rate.
+    pub fn rate(&self) -> Rate {
+        self.state.rate()
+    }
+
     /// The time that one MTU takes on the line.
     pub fn packet_time(&self) -> Span {
         self.state.rate().tx_time(self.mtu.get() as u32)

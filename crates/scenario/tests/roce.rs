@@ -250,6 +250,85 @@ fn tcp_and_queue_pairs_share_a_port_by_class() {
     assert!(pairs + tcp > 0.93 * 100e9, "{pairs} {tcp}");
 }
 
+#[test]
+fn a_curve_is_in_proportion_to_each_line() {
+    // DCQCN's 5 and 200 KB at 40 Gbps are 12.5 and 500 KB at 100.
+    let own = "scheme.params={kmin=\"12500B\", kmax=\"500KB\", pmax=0.01, weight=1, spacing=\"geometric\"}";
+    let curve = "scheme.params={curve=\"dcqcn\"}";
+    let common = ["transport.kind=dcqcn", "traffic.0.from=0-3", "scheme.name=red"];
+    let ends = |params| {
+        let mut run = simulation(&[&common[..], &[params]].concat(), Division::ALONE);
+        format!("{:?}", run.take_finished())
+    };
+    assert_eq!(ends(curve), ends(own));
+}
+
+fn refused(sets: &[&str]) -> String {
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    let plans = plans_of("star.toml", STAR, Path::new(""), &sets, None);
+    plans.err().map(|mistake| mistake.to_string()).expect("it is refused")
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_by_name() {
+    let cases: [(&[&str], &str); 7] = [
+        (
+            &["transport.kind=dctcp", "roce.kind=dcqcn"],
+            "star.toml:17: roce.classes is missing: which classes have queue pairs? The others have \
+             transport.kind = \"dctcp\"",
+        ),
+        (
+            &["roce.kind=hpcc"],
+            "--set roce.kind=hpcc: roce.kind is \"hpcc\": transport.kind is \"roce\": they must be the \
+             same, or leave this one away",
+        ),
+        (
+            &["roce.classes=[3]"],
+            "--set roce.classes=[3]: roce.classes is [3]: transport.kind is \"roce\", so that all classes \
+             have queue pairs",
+        ),
+        (
+            &["roce.mtu=1500B"],
+            "--set roce.mtu=1500B: roce.mtu is \"1500B\": a full packet is 1.548KB with its headers, and \
+             host.mtu is 1.5KB",
+        ),
+        (
+            &["roce.cnp_class=6"],
+            "--set roce.cnp_class=6: roce.cnp_class is 6: that class has no queue of its own: \
+             switch.queues is 4",
+        ),
+        (
+            &["host.nic=fq"],
+            "--set host.nic=fq: host.nic is \"fq\": switch.pfc pauses classes at hosts, too: it must be \
+             \"classes\", or be left away",
+        ),
+        (
+            &["scheme.name=qcn"],
+            "star.toml:9: scheme.name notifies sources, whose rate limiters are TCP's and UDP's: queue pairs \
+             have roce instead",
+        ),
+    ];
+    for (sets, message) in cases {
+        assert_eq!(refused(sets), message);
+    }
+}
+
+#[test]
+fn who_reads_no_marks_is_not_told_that_none_came() {
+    let warned = |kind: &str| {
+        let sets = [
+            format!("transport.kind={kind}"),
+            "scheme.name=per-queue".to_owned(),
+            "scheme.params.threshold=1MB".to_owned(),
+        ];
+        let plans = plans_of("star.toml", STAR, Path::new(""), &sets, None).expect("it is right");
+        let done =
+            switchbed_scenario::run(&plans[0].scenario, &Default::default()).expect("builds");
+        done.summary.warnings.iter().any(|warning| warning.contains("marked nothing"))
+    };
+    assert!(warned("dcqcn") && !warned("hpcc"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     /// Whatever the control, the senders and their messages: all arrives, once, and nothing is lost where

@@ -13,6 +13,8 @@
 //! | gentle | – | no |
 //! | spacing | – | uniform: p = p_b / (1 − count·p_b), count packets since the last mark; geometric: p = p_b |
 //! | mark_at | – | enqueue |
+//! | rate | the line that kmin and kmax are for | any |
+//! | curve | DCQCN's, by name | – |
 //!
 //! Departures from the paper: the packet in question is counted in q and the comparison with
 //! Kmax is strict, so that Kmin = Kmax with weight 1 is step marking; a queue is empty from
@@ -27,11 +29,11 @@ use super::{MarkAt, Share, Whole, power};
 use crate::arena::{Note, SlotId};
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::param::Unfit;
+use crate::param::{Unfit, at_defaults};
 use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker, ServiceEnd};
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Rate, Span, Time};
 use crate::view::{DropReason, View};
 use crate::{params, words};
 
@@ -40,8 +42,16 @@ params! {
     pub struct RedParams {
         /// Up to this average nothing is marked. Default: half of kmax.
         kmin: Option<Bytes> as Threshold;
-        /// At this average packets are marked with probability pmax, above it all are.
-        kmax: Bytes as Threshold;
+        /// At this average packets are marked with probability pmax, above it all are. Without a curve it
+        /// must be given.
+        kmax: Option<Bytes> as Threshold;
+        /// The line that kmin and kmax are for: on faster and slower ones they are in proportion. Default:
+        /// they are the same on all.
+        rate: Option<Rate>;
+        /// Thresholds, pmax and rate as DCQCN has them, of the present length, each packet by itself. dcqcn: 5
+        /// to 200 KB and 1 % at 40 Gbps (its paper, SIGCOMM 2015). hpcc: 100 to 400 KB and 20 % for each 25
+        /// Gbps, as the HPCC authors have it. Default: as the others say.
+        curve: Option<Curve>;
         /// The probability of a mark at kmax.
         pmax: f64 = "0.1" as FRACTION;
         /// Weight of the present length in the average; 1 is the present length itself.
@@ -57,9 +67,53 @@ params! {
 }
 
 impl RedParams {
+    fn kmax(&self) -> Bytes {
+        self.kmax.unwrap_or(Bytes::MAX)
+    }
+
     /// Half of kmax unless given (as Wang et al. set RED).
     fn kmin(&self) -> Bytes {
-        self.kmin.unwrap_or(Bytes::new(self.kmax.get() / 2))
+        self.kmin.unwrap_or(Bytes::new(self.kmax().get() / 2))
+    }
+
+    /// Puts in what a curve says; what is written beside it may say the same.
+    fn take(&mut self, curve: Curve) -> Result<(), Unfit> {
+        let key = RedParams::KEY;
+        let unfit = |key| Err(Unfit::new(key, format!("curve = \"{}\" has its own", curve.word())));
+        let (kmin, kmax, pmax, rate) = match curve {
+            Curve::Dcqcn => (5_000, 200_000, 0.01, Rate::from_gbps(40)),
+            Curve::Hpcc => (100_000, 400_000, 0.2, Rate::from_gbps(25)),
+        };
+        let (kmin, kmax) = (Bytes::new(kmin), Bytes::new(kmax));
+        let default: RedParams = at_defaults();
+        if self.kmin.is_some_and(|given| given != kmin) {
+            return unfit(key.kmin);
+        }
+        if self.kmax.is_some_and(|given| given != kmax) {
+            return unfit(key.kmax);
+        }
+        if self.rate.is_some_and(|given| given != rate) {
+            return unfit(key.rate);
+        }
+        if self.pmax != default.pmax && self.pmax != pmax {
+            return unfit(key.pmax);
+        }
+        if self.weight != default.weight && self.weight != 1.0 {
+            return unfit(key.weight);
+        }
+        (self.kmin, self.kmax, self.rate) = (Some(kmin), Some(kmax), Some(rate));
+        (self.pmax, self.weight, self.spacing) = (pmax, 1.0, Spacing::Geometric);
+        Ok(())
+    }
+}
+
+words! {
+    /// What DCQCN marks by.
+    pub enum Curve {
+        /// The paper's: Zhu et al., SIGCOMM 2015.
+        Dcqcn = "dcqcn",
+        /// The HPCC authors', by their simulator's settings for DCQCN.
+        Hpcc = "hpcc",
     }
 }
 
@@ -88,7 +142,14 @@ impl Definition for Red {
     };
 
     fn complete(params: &mut RedParams, _: Bytes) -> Result<(), Unfit> {
-        let (kmin, kmax) = (params.kmin(), params.kmax);
+        if let Some(curve) = params.curve {
+            params.take(curve)?;
+        }
+        let Some(kmax) = params.kmax else {
+            let why = "write kmax = \"30KB\", or a curve";
+            return Err(Unfit::new(RedParams::KEY.kmax, why));
+        };
+        let kmin = params.kmin();
         if kmin > kmax {
             return Err(Unfit::new(
                 RedParams::KEY.kmin,
@@ -100,8 +161,11 @@ impl Definition for Red {
     }
 
     fn build(params: &RedParams, site: Site) -> Built {
-        let &RedParams { kmax, pmax, weight, gentle, spacing, mark_at: at, .. } = params;
-        let (kmin, packet_time) = (params.kmin(), site.packet_time());
+        let &RedParams { pmax, weight, gentle, spacing, mark_at: at, rate, .. } = params;
+        let scale = rate.map_or(1.0, |rate| site.rate().as_bps() as f64 / rate.as_bps() as f64);
+        let scaled = |bytes: Bytes| Bytes::new((bytes.as_f64() * scale).round() as u64);
+        let (kmin, kmax) = (scaled(params.kmin()), scaled(params.kmax()));
+        let packet_time = site.packet_time();
         let settings = RedSettings { kmin, kmax, pmax, weight, gentle, spacing, packet_time, at };
         let red = Red::new(settings, site.queues());
         site.mark(red)
@@ -364,5 +428,27 @@ mod tests {
         red.queues[0].count = 10;
         assert!(!red.chosen(0, 0.05, &mut Always(0.1001)));
         assert!(red.chosen(0, 0.05, &mut Always(0.0999)));
+    }
+
+    #[test]
+    fn a_curve_gives_what_it_has_and_refuses_another() {
+        let with = |curve| RedParams { curve: Some(curve), ..at_defaults() };
+        let mut paper = with(Curve::Dcqcn);
+        Red::complete(&mut paper, Bytes::MAX).expect("nothing stands against it");
+        assert_eq!((paper.kmin(), paper.kmax()), (Bytes::new(5_000), Bytes::new(200_000)));
+        assert_eq!((paper.pmax, paper.weight, paper.spacing), (0.01, 1.0, Spacing::Geometric));
+        // What it has come to may be read again.
+        Red::complete(&mut paper, Bytes::MAX).expect("it is the same");
+        for (key, params) in [
+            ("kmax", RedParams { kmax: Some(Bytes::new(1)), ..with(Curve::Hpcc) }),
+            ("weight", RedParams { weight: 0.5, ..with(Curve::Hpcc) }),
+            ("pmax", RedParams { pmax: 0.01, ..with(Curve::Hpcc) }),
+            ("rate", RedParams { rate: Some(Rate::from_gbps(1)), ..with(Curve::Hpcc) }),
+            ("kmax", at_defaults()),
+        ] {
+            let mut params = params;
+            let unfit = Red::complete(&mut params, Bytes::MAX).expect_err(key);
+            assert_eq!(unfit.param, key);
+        }
     }
 }
