@@ -309,6 +309,20 @@ def test_what_sonic_lacks_is_refused_with_what_would_do(
     assert said in refused[0].text
 
 
+def test_a_curve_is_exported_for_the_lines_that_there_are() -> None:
+    curve = 'name = "red"\nparams = { curve = "hpcc" }'
+    text = FABRIC.replace('name = "per-queue"\nparams = { threshold = "65pkt" }', curve)
+    made, _ = export(resolved(text), Choices())
+    profile = made["WRED_PROFILE"]["SWITCHBED"]
+    # 100 to 400 KB at 25 Gbps are 40 to 160 KB at 10.
+    assert profile["green_min_threshold"] == "40000"
+    assert profile["green_max_threshold"] == "160000"
+    uneven = 'kind = "dumbbell"\nleft = 2\nright = 2\nbottleneck_rate = "5Gbps"'
+    text = text.replace('kind = "star"\nhosts = 4', uneven)
+    _, findings = export(resolved(text), Choices())
+    assert any("lines differ" in refused.text for refused in findings.refusals)
+
+
 def test_a_chips_cells_are_told_and_its_buffers_stay() -> None:
     text = FABRIC.replace('policy = "dynamic"\npool = "12MB"\nbuffer = "12MB"\nalpha = 1\n', "")
     text = text.replace("queues = 4", 'queues = 4\nasic = "spectrum-2"\nunmarkable = "pass"')

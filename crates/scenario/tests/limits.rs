@@ -60,6 +60,10 @@ fn networks() -> Vec<String> {
             .to_owned(),
         format!("kind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\n{of_hosts}"),
         format!("kind = \"fat-tree\"\nk = 4\n{of_hosts}"),
+        format!(
+            "kind = \"clos\"\npods = 2\nedges_per_pod = 1\naggregations_per_pod = 1\ncores = 1\n\
+             hosts_per_edge = 1\n{of_hosts}"
+        ),
     ];
     topologies.iter().map(|topology| base(topology, "dctcp", POISSON)).collect()
 }
@@ -80,7 +84,7 @@ fn stars() -> Vec<String> {
          [[event]]\nat = \"6us\"\nclass = 0\nweight = 2"
     );
     let traffic = traffic.iter().map(|traffic| base(STAR, "dctcp", traffic));
-    let transports = ["cubic", "reno", "ecn*", "udp"].map(|kind| base(STAR, kind, POISSON));
+    let transports = ["cubic", "reno", "ecn*", "udp", "dcqcn", "timely", "hpcc", "swift", "roce"].map(|kind| base(STAR, kind, POISSON));
     let afqcn = base(STAR, "udp", &events)
         .replace("\"per-queue\"", "\"af-qcn\"")
         .replace("params.threshold = \"20pkt\"", "");
@@ -187,6 +191,7 @@ fn every_schemes_parameters_at_both_ends_run_or_are_refused() {
         let or_else = match scheme.name {
             "cedm" => "params.k2 = \"30pkt\"",
             "e-ecn" => "params.t_a = \"10us\"",
+            "red" => "params.kmax = \"20pkt\"",
             _ => "",
         };
         let given = needed.map(|param| match param.kind {

@@ -304,7 +304,7 @@ fn what_does_not_go_together_is_refused_by_name() {
         ),
         (
             &["scheme.name=qcn"],
-            "star.toml:9: scheme.name notifies sources, whose rate limiters are TCP's and UDP's: queue pairs \
+            "star.toml:11: scheme.name notifies sources, whose rate limiters are TCP's and UDP's: queue pairs \
              have roce instead",
         ),
     ];

@@ -382,6 +382,21 @@ class _Export:
     def _ramp(self, params: Mapping[str, Any], *, enable: bool) -> _Wred | None:
         high = quantity.size(params["kmax"], self.mtu)
         low = quantity.size(params["kmin"], self.mtu) if "kmin" in params else high // 2
+        if "rate" in params:
+            speeds = {
+                quantity.rate(value)
+                for key, value in self.scenario["topology"].items()
+                if key == "rate" or key.endswith("_rate")
+            }
+            if len(speeds) > 1:
+                self.said.refused(
+                    "scheme.params.rate",
+                    f"{params['rate']}: lines differ, and thresholds with them: kmin and kmax of "
+                    "one speed, without rate and curve",
+                )
+                return None
+            share = speeds.pop() / quantity.rate(params["rate"])
+            low, high = round(low * share), round(high * share)
         percent = 100 * float(params["pmax"])
         if abs(percent - round(percent)) > 1e-9:
             self.said.refused(

@@ -260,6 +260,9 @@ class _Export:
             return
         high = quantity.size(params["kmax"], self.mtu)
         low = quantity.size(params["kmin"], self.mtu) if "kmin" in params else high // 2
+        if "rate" in params:
+            share = self.rate / quantity.rate(params["rate"])
+            low, high = round(low * share), round(high * share)
         if params["gentle"]:
             self.said.refused("scheme.params.gentle", "true: gentle = false")
             return
