@@ -13,7 +13,7 @@ mod lqd;
 mod occamy;
 
 pub use abm::Abm;
-pub use cells::{AllHeadroom, Cells, Inputs};
+pub use cells::{AllHeadroom, Cells, GroupMay, Inputs};
 pub use crosspoint::{Crosspoint, Overflow};
 pub use fab::{Fab, Young};
 pub use holdings::{Place, QueueOf};

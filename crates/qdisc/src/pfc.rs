@@ -25,6 +25,8 @@ params! {
         /// A lossless group may hold so many times what the shared memory has left. Default: the chip's;
         /// else 1/8 (HPCC's authors' simulator).
         alpha: Option<f64> as number(0.001, 1000.0);
+        /// It may hold so much of it whatever is left, in place of alpha.
+        threshold: Option<Bytes>;
         /// Each group's room for what comes after it has paused. Default: what a full frame on its way back,
         /// the pause frame, the cable both ways, pipeline, response and two packets come to.
         headroom: Option<Bytes>;

@@ -2,7 +2,8 @@
 //! to it.
 
 use crate::buffer::{
-    Abm, AllHeadroom, Cells, Dynamic, Fab, Inputs, Lqd, Occamy, Place, Shared, Static, Young,
+    Abm, AllHeadroom, Cells, Dynamic, Fab, GroupMay, Inputs, Lqd, Occamy, Place, Shared, Static,
+    Young,
 };
 use crate::chip::Asic;
 use crate::classifier::{ByClass, ByHash, ByIngress, Single};
@@ -236,6 +237,13 @@ impl Switch {
         let Some(pfc) = &self.pfc else { return Ok(place) };
         let memory = (self.sharing.asic.map(|Asic(chip)| chip), self.pool.unwrap_or(Bytes::ZERO));
         Cells::first_lossless(place, pfc, memory, inputs)
+    }
+
+    /// What a lossless group may hold before its neighbour is paused; `None` without such groups.
+    pub fn group_may(&self, inputs: Inputs) -> Option<GroupMay> {
+        let pfc = self.pfc.as_ref()?;
+        let memory = (self.sharing.asic.map(|Asic(chip)| chip), self.pool.unwrap_or(Bytes::ZERO));
+        Cells::group_may(pfc, memory, inputs).ok()
     }
 
     /// A port's own buffer, at its place in the switch; `packet` is the longest.

@@ -44,7 +44,9 @@ impl Plan {
 
     /// What there is to be said of it before it runs.
     pub fn cautions(&self) -> Vec<String> {
-        Vec::from_iter(crate::headroom::too_small(&self.scenario))
+        let marking = crate::marking::never_first(&self.scenario)
+            .or_else(|| crate::marking::not_always_first(&self.scenario));
+        crate::headroom::too_small(&self.scenario).into_iter().chain(marking).collect()
     }
 
     /// The settings in a line: `scheme=MQ-ECN load=0.5`.

@@ -14,6 +14,7 @@ mod expand;
 mod headroom;
 mod lists;
 mod live;
+mod marking;
 mod memory;
 mod migrate;
 mod mistake;

@@ -19,6 +19,7 @@ pub(crate) fn warnings(
     reports: &[PortReport],
 ) -> Vec<String> {
     let mut warnings = Vec::from_iter(crate::headroom::too_small(scenario));
+    warnings.extend(crate::marking::never_first(scenario));
     let open = summary.flows.count - summary.flows.finished;
     let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
     if open > 0 && !endless {

@@ -84,7 +84,8 @@ fn stars() -> Vec<String> {
          [[event]]\nat = \"6us\"\nclass = 0\nweight = 2"
     );
     let traffic = traffic.iter().map(|traffic| base(STAR, "dctcp", traffic));
-    let transports = ["cubic", "reno", "ecn*", "udp", "dcqcn", "timely", "hpcc", "swift", "roce"].map(|kind| base(STAR, kind, POISSON));
+    let transports = ["cubic", "reno", "ecn*", "udp", "dcqcn", "timely", "hpcc", "swift", "roce"]
+        .map(|kind| base(STAR, kind, POISSON));
     let afqcn = base(STAR, "udp", &events)
         .replace("\"per-queue\"", "\"af-qcn\"")
         .replace("params.threshold = \"20pkt\"", "");

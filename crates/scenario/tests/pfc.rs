@@ -136,6 +136,47 @@ fn it_is_the_same_however_it_is_divided() {
     }
 }
 
+#[test]
+fn a_static_threshold_pauses_at_its_byte() {
+    // The receiver is cut off from 20 us on; 20 packets of 1,048 bytes are one byte short of the second
+    // threshold, and what comes after the pause is the same.
+    let queue = |threshold: &str| {
+        let sets = [&format!("switch.pfc.threshold={threshold}"), "measure.queues=[\"switch:2\"]"];
+        let mut run = run(&sets, Division::ALONE);
+        assert_eq!(dropped(&mut run), 0);
+        let report = run.port_reports().into_iter().nth(3 + 2).expect("the receiver's port");
+        report.lengths.expect("it is measured").1.max_bytes
+    };
+    let packets = |bytes: u64| bytes / 1_048;
+    // The packet that crosses is the first that no longer fits; 25 come from that one on.
+    assert_eq!(packets(queue("20960B")), 20 + 25);
+    assert_eq!(packets(queue("20959B")), 19 + 25);
+}
+
+#[test]
+fn marks_that_come_after_pauses_are_told_of() {
+    let cautions = |sets: &[&str]| {
+        let common = ["transport.kind=dctcp", "scheme.name=per-queue", "host.mtu=1500B"];
+        let sets: Vec<String> = common.iter().chain(sets).map(ToString::to_string).collect();
+        let plans = plans_of("star.toml", STAR, Path::new(""), &sets, None);
+        plans.unwrap_or_else(|mistake| panic!("{mistake}"))[0].cautions().join("; ")
+    };
+    // 2 MB less headroom, α = 1/8: one group alone has a ninth, three have an eleventh each.
+    let headroom = "switch.pfc.headroom=100KB";
+    let at =
+        |threshold: &str| cautions(&[headroom, &format!("scheme.params.threshold={threshold}")]);
+    assert_eq!(at("154KB"), "");
+    assert!(
+        at("155KB").contains("155000 bytes on, and pauses inputs at 154545 bytes"),
+        "{}",
+        at("155KB")
+    );
+    assert!(at("189KB").contains("pauses an input that holds 188889 bytes"), "{}", at("189KB"));
+    // Nobody answers marks.
+    let blind = ["transport.kind=hpcc", "scheme.params.threshold=1MB", headroom];
+    assert_eq!(cautions(&blind), "");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

@@ -23,6 +23,8 @@ pub(super) struct Account {
     pub(super) reserve: u64,
     /// α; `None`: all that its pool has left.
     pub(super) alpha: Option<f64>,
+    /// What it may hold beyond its reserve however much is left.
+    pub(super) most: u64,
     /// What its pool shares in a partition.
     pub(super) shared: u64,
 }
@@ -37,13 +39,15 @@ impl Account {
     pub(super) fn fits(&self, held: u64, more: u64, used: u64) -> bool {
         let (before, after) = (self.beyond(held), self.beyond(held + more));
         let free = self.shared.saturating_sub(used);
-        after - before <= free && self.alpha.is_none_or(|alpha| after as f64 <= alpha * free as f64)
+        let fits = |alpha: f64| after as f64 <= alpha * free as f64;
+        after - before <= free && after <= self.most && self.alpha.is_none_or(fits)
     }
 
     /// So much under what it may hold beyond its reserve; nothing less than nothing.
     pub(super) fn threshold(&self, used: u64, offset: u64) -> f64 {
         let free = self.shared.saturating_sub(used) as f64;
-        (self.alpha.map_or(free, |alpha| alpha * free) - offset as f64).max(0.0)
+        let may = self.alpha.map_or(free, |alpha| alpha * free).min(self.most as f64);
+        (may - offset as f64).max(0.0)
     }
 }
 
@@ -109,6 +113,35 @@ pub struct Inputs<'a> {
     pub shortest: Bytes,
 }
 
+/// The rules of lossless groups, and how many cells of the memory are apart for their headroom.
+struct Apart {
+    rules: Rules,
+    apart: u64,
+    cell: u32,
+}
+
+/// What a lossless group may hold before its neighbour is paused, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupMay {
+    /// Its own.
+    pub reserve: f64,
+    /// Beyond it, so many times what is left of what is shared; `None`: all of it.
+    pub alpha: Option<f64>,
+    /// Beyond it at most.
+    pub most: f64,
+    /// What is shared.
+    pub shared: f64,
+}
+
+impl GroupMay {
+    /// The most that so many groups may hold each, all alike and nothing else there.
+    pub fn each_of(&self, groups: f64) -> f64 {
+        let free = self.shared / groups;
+        let part = self.alpha.map_or(free, |alpha| alpha * self.shared / (1.0 + groups * alpha));
+        self.reserve + part.min(self.most).min(free)
+    }
+}
+
 /// A port of a switch with such a chip.
 #[derive(Clone, Debug)]
 pub struct Cells {
@@ -149,8 +182,18 @@ impl Cells {
         Cells {
             cell: memory.cell,
             parts: memory.parts,
-            group: Account { reserve: 0, alpha: None, shared: part(memory.ingress) },
-            queue: Account { reserve, alpha: Some(alpha), shared: part(memory.egress) },
+            group: Account {
+                reserve: 0,
+                alpha: None,
+                most: u64::MAX,
+                shared: part(memory.ingress),
+            },
+            queue: Account {
+                reserve,
+                alpha: Some(alpha),
+                most: u64::MAX,
+                shared: part(memory.egress),
+            },
             place,
             held: vec![0; queues].into(),
         }
@@ -163,9 +206,34 @@ impl Cells {
     pub(crate) fn first_lossless(
         first: Place,
         pfc: &Pfc,
-        (chip, pool): (Option<&Chip>, Bytes),
+        memory: (Option<&Chip>, Bytes),
         inputs: Inputs,
     ) -> Result<Place, AllHeadroom> {
+        let Apart { rules, apart, .. } = Self::rules(pfc, memory, inputs)?;
+        Ok(first.lossless(Lossless::new(rules), apart))
+    }
+
+    /// What a lossless group may hold before its neighbour is paused.
+    ///
+    /// # Errors
+    /// As [`Cells::first_lossless`].
+    pub(crate) fn group_may(
+        pfc: &Pfc,
+        memory: (Option<&Chip>, Bytes),
+        inputs: Inputs,
+    ) -> Result<GroupMay, AllHeadroom> {
+        let Apart { rules, cell, .. } = Self::rules(pfc, memory, inputs)?;
+        let Account { reserve, alpha, most, shared } = rules.account;
+        let cell = f64::from(cell);
+        let bytes = |cells: u64| cells as f64 * cell;
+        Ok(GroupMay { reserve: bytes(reserve), alpha, most: bytes(most), shared: bytes(shared) })
+    }
+
+    fn rules(
+        pfc: &Pfc,
+        (chip, pool): (Option<&Chip>, Bytes),
+        inputs: Inputs,
+    ) -> Result<Apart, AllHeadroom> {
         let memory = chip.and_then(|chip| Memory::of(chip, Some(1.0)));
         let memory = memory.unwrap_or_else(|| Memory::plain(pool, None));
         let Inputs { links, longest, shortest } = inputs;
@@ -185,10 +253,14 @@ impl Cells {
         };
         let part = |cells: u64| cells / u64::from(memory.parts);
         let (reserve, alpha) = memory.group;
-        let alpha = Some(pfc.alpha.unwrap_or(alpha));
+        let alpha = match pfc.threshold {
+            Some(_) => None,
+            None => Some(pfc.alpha.unwrap_or(alpha)),
+        };
+        let most = pfc.threshold.map_or(u64::MAX, cells);
         let rules = Rules {
             classes,
-            account: Account { reserve, alpha, shared: part(shared) },
+            account: Account { reserve, alpha, most, shared: part(shared) },
             offset: cells(pfc.xon_offset),
             resumes_at: pfc.xon.map(cells),
             headroom,
@@ -196,7 +268,7 @@ impl Cells {
             pool: if given.is_some() { part(pool) } else { pool },
             parts: memory.parts as usize,
         };
-        Ok(first.lossless(Lossless::new(rules), apart))
+        Ok(Apart { rules, apart, cell: memory.cell })
     }
 
     fn cells(&self, packet: &Packet) -> u64 {
@@ -607,5 +679,21 @@ mod tests {
                 prop_assert_eq!(pools.queues(part(port), 0) + pools.groups(part(port), 0), 0);
             }
         }
+    }
+
+    #[test]
+    fn groups_may_hold_what_dcqcns_paper_says() {
+        // Zhu et al., section 4: 12 MB, 32 ports of 8 priorities, 22.4 KB of headroom each leave 24.47 KB for each
+        // threshold of pausing; with β = 8, which is α = 8/256, all may hold 21.75 KB at once before any is
+        // paused.
+        let shared = 12e6 - 256.0 * 22_400.0;
+        let may = GroupMay { reserve: 0.0, alpha: None, most: f64::MAX, shared };
+        assert!((may.each_of(256.0) - 24_475.0).abs() < 1.0);
+        let may = GroupMay { alpha: Some(8.0 / 256.0), ..may };
+        assert!((may.each_of(256.0) - 21_755.6).abs() < 1.0);
+        // Alone, a group has αS/(1 + α); a static threshold bounds it.
+        assert!((may.each_of(1.0) - shared * 0.03125 / 1.03125).abs() < 1.0);
+        let fixed = GroupMay { alpha: None, most: 10_000.0, reserve: 500.0, ..may };
+        assert_eq!(fixed.each_of(1.0), 10_500.0);
     }
 }

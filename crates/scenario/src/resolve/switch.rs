@@ -122,6 +122,11 @@ fn pfc(section: &Section<'_>, queues: u16, classify: Classify) -> Result<Option<
         let why = "switch.pfc pauses classes, which must be queues: it must be \"class\"";
         return Err(section.refuse(key!(classify), why));
     }
+    if pfc.threshold.is_some() && pfc.alpha.is_some() {
+        return Err(
+            inner.refuse(Pfc::KEY.threshold, "alpha follows what is left: write one of them")
+        );
+    }
     match pfc.priorities.iter().find(|&&class| u16::from(class) >= queues) {
         _ if pfc.priorities.is_empty() => {
             return Err(

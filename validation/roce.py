@@ -1,0 +1,189 @@
+"""RoCE's rate controls on fabrics: FCT slowdown by flow size, as HPCC's figure 11 has it. Writes
+results/roce.json, the pictures docs/roce-*.png, and the tables of docs/roce.md.
+
+    roce.py [--seeds N] [FABRIC…]    these anew, the others as they were
+"""
+
+import argparse
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import switchbed as sb
+from switchbed import stats
+from switchbed.plots import output
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "validation" / "results" / "roce.json"
+PAGE = ROOT / "docs" / "roce.md"
+SCENARIOS = ROOT / "scenarios"
+KINDS = ("dcqcn", "timely", "hpcc", "swift")
+LOADS = (0.3, 0.5, 0.7)
+DRAWN = 0.5
+"""The load of the pictures."""
+BEGIN, END = "<!-- measured by validation/roce.py -->\n", "<!-- end of it -->\n"
+PARTS = ("small", "large")
+
+Found = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """A shipped scenario with other settings."""
+
+    says: str
+    scenario: str
+    sizes: str
+    flows: int
+    rates: tuple[str, str] | None = None
+    """Of hosts and of the fabric, if not the scenario's."""
+
+
+FABRICS = {
+    "hpcc-web-search": Fabric(
+        "HPCC's fabric, 100 Gbps, web search", "roce-fabric", "web-search-hpcc", 3000
+    ),
+    "hpcc-hadoop": Fabric("HPCC's fabric, 100 Gbps, Hadoop", "roce-fabric", "hadoop-hpcc", 20000),
+    "leaf-spine-web-search": Fabric(
+        "leaf-spine, 100 Gbps, web search", "roce-leaf-spine", "web-search-hpcc", 3000
+    ),
+    "leaf-spine-hadoop": Fabric(
+        "leaf-spine, 100 Gbps, Hadoop", "roce-leaf-spine", "hadoop-hpcc", 20000
+    ),
+    "leaf-spine-400-web-search": Fabric(
+        "leaf-spine, 400 Gbps, web search",
+        "roce-leaf-spine",
+        "web-search-hpcc",
+        3000,
+        ("400Gbps", "1600Gbps"),
+    ),
+    "leaf-spine-400-hadoop": Fabric(
+        "leaf-spine, 400 Gbps, Hadoop",
+        "roce-leaf-spine",
+        "hadoop-hpcc",
+        20000,
+        ("400Gbps", "1600Gbps"),
+    ),
+}
+
+
+def main() -> None:
+    """Runs, and writes all."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("fabrics", nargs="*", default=list(FABRICS))
+    asked = parser.parse_args()
+    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name in asked.fabrics:
+        found[name] = _run(name, FABRICS[name], asked.seeds)
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        write(found)
+        print(name, "done", flush=True)
+
+
+def _run(name: str, fabric: Fabric, seeds: int) -> Found:
+    cells: Found = {}
+    drawn = []
+    for load in LOADS:
+        for kind in KINDS:
+            runs = [_scenario(fabric, load, kind, seed).run() for seed in range(1, seeds + 1)]
+            cells[f"{load:g} {kind}"] = _cell(runs)
+            if load == DRAWN:
+                drawn += [_named(run, kind) for run in runs]
+    figure = sb.Plots(drawn).sizes(colour="kind")
+    output.save(figure, ROOT / "docs" / f"roce-{name}.png")
+    return {"seeds": seeds, "cells": cells}
+
+
+def _scenario(fabric: Fabric, load: float, kind: str, seed: int) -> sb.Scenario:
+    tree = tomllib.loads((SCENARIOS / f"{fabric.scenario}.toml").read_text())
+    del tree["compare"]
+    tree["transport"]["kind"] = kind
+    tree["traffic"][0] |= {"load": load, "sizes": fabric.sizes, "flows": fabric.flows}
+    tree["run"]["seed"] = seed
+    if fabric.rates:
+        host, inner = fabric.rates
+        tree["topology"] |= {"host_rate": host, "fabric_rate": inner}
+    return sb.Scenario(tree)
+
+
+def _named(run: Any, kind: str) -> Any:
+    run.settings["kind"] = kind
+    return run
+
+
+def _cell(runs: list[Any]) -> Found:
+    """Slowdowns of small and large flows (under 10 KB and over 1 MB, say), the share of the time
+    that hosts' lossless class was paused, and what was lost."""
+    made: Found = {}
+    for part, wanted in (
+        ("small", pl.col("size_bytes") <= 10_000),
+        ("middle", (pl.col("size_bytes") > 10_000) & (pl.col("size_bytes") <= 1_000_000)),
+        ("large", pl.col("size_bytes") > 1_000_000),
+    ):
+        for percentile in (50, 95, 99):
+            values = [
+                run.flows.filter(wanted)["slowdown"].quantile(percentile / 100, "nearest")
+                for run in runs
+            ]
+            kept = [float(value) for value in values if value is not None]
+            if kept:
+                made[f"{part}.p{percentile}"] = round(stats.mean(kept).estimate, 3)
+    summaries = [run.summary() for run in runs]
+    made["drops"] = sum(summary["drops"] for summary in summaries)
+    made["timeouts"] = sum(int(run.flows["timeouts"].sum()) for run in runs)
+    pauses = [run.table("pauses").filter(pl.col("port").str.starts_with("host")) for run in runs]
+    lasted = [run.flows.select((pl.col("start_s") + pl.col("fct_s")).max()).item() for run in runs]
+    shares = [
+        float(table["paused_s"].mean() or 0.0) / span
+        for table, span in zip(pauses, lasted, strict=True)
+    ]
+    made["paused"] = round(stats.mean(shares).estimate, 5)
+    return made
+
+
+def write(found: Found) -> None:
+    """Puts the tables into the page."""
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    PAGE.write_text(before + BEGIN + "\n".join(_lines(found)) + "\n" + END + after)
+
+
+def _lines(found: Found) -> list[str]:
+    lines = []
+    for name, fabric in FABRICS.items():
+        if name not in found:
+            continue
+        seeds = found[name]["seeds"]
+        lines += [
+            "",
+            f"### {fabric.says}",
+            "",
+            f"{fabric.flows:,} flows, {seeds} seed{'s' if seeds > 1 else ''}; flows up to 10 KB, "
+            "up to 1 MB, and over it: 50th / 95th / 99th percentile of the slowdown.",
+            "",
+            "| load | control | up to 10 KB | up to 1 MB | over 1 MB | hosts paused | drops |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+        ]
+        for cell, it in found[name]["cells"].items():
+            load, kind = cell.split()
+            parts = [
+                " / ".join(
+                    f"{it[f'{part}.p{p}']:.3g}" if f"{part}.p{p}" in it else "–"
+                    for p in (50, 95, 99)
+                )
+                for part in ("small", "middle", "large")
+            ]
+            paused = f"{100 * it['paused']:.2g} %"
+            lines.append(f"| {load} | {kind} | {' | '.join(parts)} | {paused} | {it['drops']} |")
+        lines += ["", f"![Slowdown by flow size at load {DRAWN:g}](roce-{name}.png)"]
+    return lines
+
+
+if __name__ == "__main__":
+    main()
