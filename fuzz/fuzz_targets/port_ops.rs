@@ -20,6 +20,10 @@ fn step(bytes: &[u8; 6]) -> Step {
     let [what, wait, len, len_high, flow, header] = *bytes;
     let op = match what >> 1 & 15 {
         0 | 1 => Op::SetRate(Rate::from_mbps([1_000, 9_950, 40_000, 10_000][header as usize & 3])),
+        2 => Op::Pause {
+            queue: header & 3,
+            lasts: Span::from_ns(100) * u64::from(len_high >> (header >> 5)),
+        },
         _ => Op::Arrive(Packet {
             flow: FlowId(flow as u32),
             len_bytes: 40 + (u16::from_le_bytes([len, len_high]) as u32) % 8_961,

@@ -37,6 +37,10 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         20 => packet().prop_map(Op::Arrive),
         1 => prop::sample::select(rates.to_vec()).prop_map(Op::SetRate),
+        2 => (0..4u8, 0..8u64).prop_map(|(queue, lasts)| Op::Pause {
+            queue,
+            lasts: Span::from_us(1) * lasts.saturating_sub(2),
+        }),
     ]
 }
 

@@ -155,6 +155,8 @@ pub struct Case {
     pub remembers_refused: bool,
     /// Decides by the switch's pool.
     pub reads_pool: bool,
+    /// Its queues can be paused: they are its scheduler's, which knows of it.
+    pub pausable: bool,
 }
 
 /// An occupant of a seat, by name.
@@ -356,6 +358,7 @@ fn hcfs() -> Vec<Case> {
         waits: false,
         remembers_refused: marker.remembers_refused,
         reads_pool: marker.reads_pool,
+        pausable: false,
     };
     let hcf = |marker| with(("hcf", 1, T_IDLE * 20), marker);
     let more = |marker| with(("hcf of more credits", 3, Span::MAX), marker);
@@ -412,6 +415,7 @@ fn product(
                     || m.remembers_refused
                     || n.remembers_refused,
                 reads_pool: b.reads_pool || m.reads_pool,
+                pausable: !s.waits,
             });
         }
     }

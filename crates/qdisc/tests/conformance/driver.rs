@@ -4,7 +4,7 @@
 use super::cases::Case;
 use super::model::Model;
 use super::spy::{Seen, Spy};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use switchbed_qdisc::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Port, Qdisc};
 use switchbed_qdisc::seats::{Expulsion, Feedback};
@@ -16,6 +16,9 @@ use switchbed_qdisc::{Arena, Ecn, Packet, QueueId, Random, SlotId};
 pub const PORTS: usize = 2;
 /// Their rate at the start.
 pub const RATE: Rate = Rate::from_gbps(10);
+
+/// From a pause on to when the port heeds it.
+const RESPONSE: Span = Span::from_ns(700);
 
 /// One operation, so long after the one before.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +33,12 @@ pub struct Step {
 pub enum Op {
     Arrive(Packet),
     SetRate(Rate),
+    /// Its peer pauses a queue for so long, once the port has responded; no time at all is a resume. Where
+    /// queues cannot be paused, nothing happens.
+    Pause {
+        queue: QueueId,
+        lasts: Span,
+    },
 }
 
 /// What came of it, in the order in which it happened. Packets are named by the step that
@@ -118,6 +127,16 @@ struct Line {
     seen: Arc<Mutex<Seen>>,
     /// When to ask it for a packet next.
     wake: Option<Time>,
+    /// What its peer has said, by queue: from each of these times on, until then.
+    paused: BTreeMap<QueueId, Vec<(Time, Time)>>,
+}
+
+impl Line {
+    /// Whether its peer keeps a queue from sending.
+    fn held(&self, queue: QueueId, at: Time) -> bool {
+        let said = self.paused.get(&queue).into_iter().flatten();
+        said.rev().find(|said| said.0 <= at).is_some_and(|said| at < said.1)
+    }
 }
 
 struct Switch<'a> {
@@ -157,7 +176,7 @@ impl<'a> Switch<'a> {
             let state = if passes { state.passing_unmarkable() } else { state };
             let port = Port::new(state, spy);
             assert_eq!(port.needs().pool, case.reads_pool, "{}: needs", case.name);
-            Line { port: Box::new(port), seen, wake: None }
+            Line { port: Box::new(port), seen, wake: None, paused: BTreeMap::new() }
         };
         Switch {
             case,
@@ -199,6 +218,12 @@ impl<'a> Switch<'a> {
                 self.with(p, now, |port, cx| port.set_rate(rate, cx));
                 self.model.ports[p].set_rate(rate);
             }
+            Op::Pause { queue, lasts } => {
+                self.with(p, now, |port, cx| port.settle(cx));
+                if self.case.pausable && usize::from(queue) < self.case.quanta.len() {
+                    self.pause(p, queue, (now + RESPONSE, now + RESPONSE + lasts), now);
+                }
+            }
         }
         self.check(p, now);
         self.advance(now, false);
@@ -234,9 +259,19 @@ impl<'a> Switch<'a> {
         }
     }
 
+    /// Whether a packet may pass straight through; never where the peer pauses queues.
     fn idle(&self, p: usize, now: Time) -> bool {
         let state = self.lines[p].port.state();
-        state.packets() == 0 && state.busy_until() <= now
+        state.packets() == 0 && state.busy_until() <= now && self.lines[p].paused.is_empty()
+    }
+
+    /// What waited for the end of a pause may wait for another.
+    fn pause(&mut self, p: usize, queue: QueueId, (from, until): (Time, Time), now: Time) {
+        self.lines[p].port.pause(queue, from, until);
+        self.lines[p].paused.entry(queue).or_default().push((from, until));
+        if self.lines[p].port.state().packets() > 0 {
+            self.wake(p, now);
+        }
     }
 
     fn pass(&mut self, step: usize, p: usize, packet: Packet, now: Time) {
@@ -301,10 +336,15 @@ impl<'a> Switch<'a> {
 
     fn depart(&mut self, p: usize, now: Time) {
         self.lines[p].seen.lock().unwrap().inside.clear();
-        let answer = self.with(p, now, |port, cx| port.dequeue(cx));
+        let pauses = !self.lines[p].paused.is_empty();
+        let answer = self.with(p, now, |port, cx| match pauses {
+            false => port.dequeue(cx),
+            true => port.dequeue_unpaused(cx),
+        });
         self.take_out(p, now);
         match answer {
             Dequeued::Sent { slot, queue, until, marked } => {
+                assert!(!self.lines[p].held(queue, now), "{}: {queue} is paused", self.case.name);
                 self.sent(p, queue, slot, now, until, marked);
             }
             Dequeued::Empty => {
@@ -312,7 +352,12 @@ impl<'a> Switch<'a> {
                 self.lines[p].wake = None;
             }
             Dequeued::NotBefore(until) => {
-                assert!(self.case.waits, "{}: waits, but nothing shapes", self.case.name);
+                // It waits for nothing but the ends of pauses.
+                let line = &self.lines[p];
+                let all = |queue| line.held(queue, now);
+                let held = pauses && line.port.state().backlogged().iter().all(all);
+                let may = self.case.waits || held;
+                assert!(may, "{}: waits, but nothing holds it", self.case.name);
                 assert!(until > now, "{}: waits for the past", self.case.name);
                 self.trace.push(Event::Waits { port: p, at: now, until });
                 self.lines[p].wake = Some(until);

@@ -105,6 +105,7 @@ fn case(name: String, choice: Choice) -> Case {
     };
     let ports = QUANTA.len() as u32;
     let (limit, reads_pool) = (Some(PORT), choice.about().needs_pool);
+    let pausable = !choice.about().fills_the_seats();
     let make = move || {
         let (rate, mtu) = (super::driver::RATE, Bytes::new(1_500));
         // The driver probes four queues, whoever makes them.
@@ -123,5 +124,6 @@ fn case(name: String, choice: Choice) -> Case {
         waits: false,
         remembers_refused: true,
         reads_pool,
+        pausable,
     }
 }
