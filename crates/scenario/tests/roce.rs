@@ -263,6 +263,28 @@ fn a_curve_is_in_proportion_to_each_line() {
     assert_eq!(ends(curve), ends(own));
 }
 
+#[test]
+fn a_victim_of_pauses_has_what_its_neighbour_has() {
+    // It shares a paused uplink with host 0, though its own way on is idle (roce-checks 5).
+    let text = include_str!("../../../python/switchbed/data/scenarios/roce-victim.toml");
+    let sets = ["measure.warmup=5ms".to_owned(), "run.until=10ms".to_owned()];
+    let plans = plans_of("roce-victim.toml", text, Path::new(""), &sets, None);
+    let plans = plans.unwrap_or_else(|mistake| panic!("{mistake}"));
+    let received = |kind: &str| {
+        let plan = plans.iter().find(|plan| plan.label().contains(kind)).expect("it is compared");
+        let mut run = Simulation::with(&plan.scenario, &Nothing, Division::ALONE).expect("builds");
+        while run.advance(1 << 20) == Status::Running {}
+        let flows = run.unfinished();
+        let of = |src: u32| flows.iter().find(|flow| flow.src.0 == src).expect("it sends");
+        (of(0).received.as_f64(), of(1).received.as_f64())
+    };
+    let (neighbour, victim) = received("=roce");
+    assert!((victim / neighbour - 1.0).abs() < 0.02, "{victim} {neighbour}");
+    // Under HPCC nobody is paused.
+    let (neighbour, victim) = received("=hpcc");
+    assert!(victim > 3.0 * neighbour, "{victim} {neighbour}");
+}
+
 fn refused(sets: &[&str]) -> String {
     let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
     let plans = plans_of("star.toml", STAR, Path::new(""), &sets, None);
