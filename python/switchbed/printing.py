@@ -54,6 +54,8 @@ def headline(summary: dict[str, Any]) -> list[str]:
         lines.append(f"goodput: {', '.join(shares)}")
     lines += map(_probes, summary["probes"])
     lines += map(_load, summary["offered"])
+    if "pauses" in summary:
+        lines += _pauses(summary["pauses"])
     if summary["bottleneck"]:
         lines.append(_bottleneck(summary["bottleneck"]))
     return lines
@@ -335,6 +337,17 @@ def _load(offered: dict[str, Any]) -> str:
     load = f"{LOAD}, {offered['payload']:.4g}; with headers {offered['wire']:.4g}"
     means = (f"{table['name']} {table['mean_bytes'] / 1e3:,.1f} KB" for table in offered["sizes"])
     return f"{load}; mean flow sizes: {', '.join(means)}"
+
+
+def _pauses(pauses: dict[str, Any]) -> list[str]:
+    if not pauses["count"]:
+        return ["nothing was paused"]
+    longest = f"{pauses['longest_port']} longest, {duration(pauses['longest_s'] * 1e6)}"
+    told = f"{pauses['count']:,} pauses of {duration(pauses['held_s'] * 1e6)} in all, {longest}"
+    told += f"; they held {pauses['flows']:,} flows, {pauses['victims']:,} of them victims"
+    storms = f"storms that the watchdog ended: {pauses['storms']:,}" if pauses["storms"] else ""
+    deadlocks = f"deadlocks: {pauses['deadlocks']:,}" if pauses["deadlocks"] else ""
+    return ["; ".join(filter(None, (told, storms, deadlocks)))]
 
 
 def _bottleneck(port: dict[str, Any]) -> str:

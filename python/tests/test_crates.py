@@ -25,6 +25,8 @@ ORDER = (
     "node",
     "lookahead",
     "network",
+    "pauses",
+    "deadlock",
     "simulation",
 )
 """Folders and single files of `crates/sim/src`: each knows only those before it."""

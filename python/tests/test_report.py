@@ -18,7 +18,7 @@ from plotly import graph_objects, offline
 import switchbed as sb
 from switchbed._native import Mistake
 from switchbed.plots import runs, style
-from switchbed.report import comparison, goodput, maps, page, queues
+from switchbed.report import comparison, goodput, maps, page, pauses, queues
 from switchbed.run import Request, execute
 
 BUFFERS = 'switch.buffer = ["31KB", "60KB", "300KB"]'
@@ -416,3 +416,23 @@ def test_it_is_dark_where_all_else_is(kept: Path, tab: Page) -> None:
         assert tab.complaints == []
     finally:
         tab.call("Emulation.setEmulatedMedia", features=[])
+
+
+def test_pauses_are_drawn_by_port_and_over_time_in_the_colour_of_their_root() -> None:
+    run = sb.Scenario.from_file("@pfc-deadlock").run()
+    drawn = runs.lines([run])
+    ports, times = pauses.charts(drawn)
+    assert ports.traces[0]["y"][:4] == ["host0", "host1", "host2", "host3"]
+    held = run.table("pauses").filter(pl.col("port") == "host0")["paused_s"][0]
+    assert ports.traces[0]["x"][0] == pytest.approx(held * 1e3, rel=1e-4)
+    roots = {trace["name"]: trace for trace in times.traces}
+    assert sorted(roots) == [f"root switch{n}:0" for n in range(4)]
+    # What switch 1's queue brought about: host 1 waits, and the link to the switch.
+    assert {*roots["root switch1:0"]["y"]} == {"host1", "switch0:0", None}
+    summary = run.summary()["pauses"]
+    assert (summary["count"], summary["deadlocks"]) == (len(run.table("pause_tree")), 1)
+
+
+def test_without_pauses_there_is_no_chart_of_them() -> None:
+    drawn = runs.lines([sb.Scenario.from_file("@two-flows").run()])
+    assert not any(chart.traces for chart in pauses.charts(drawn))

@@ -9,6 +9,7 @@
 use crate::arena::SlotId;
 use crate::fairness::Share;
 use crate::packet::QueueId;
+use crate::pauses::Guard;
 use crate::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Qdisc};
 use crate::seats::{End, Expulsion, Signal};
 use crate::units::{Rate, Time};
@@ -201,6 +202,11 @@ impl Driver {
         self.pausable = true;
         // What waited for an end may wait for another.
         self.wake = if self.up { now } else { Time::NEVER };
+    }
+
+    /// Has a watchdog look on its pauses.
+    pub fn guard(&mut self, guard: Guard) {
+        self.port.guard(guard);
     }
 
     /// Puts a MAC control frame of so many bytes on the line of a settled port, before all that waits.

@@ -1,14 +1,45 @@
 //! Which of a port's queues may not send, as its peer has asked by pause frames (IEEE 802.1Q, clause 36,
-//! priority-based flow control).
+//! priority-based flow control), and the watchdog against a peer that asks without end.
 //!
 //! A frame takes effect when its receiver has responded, and ends by itself; a resume is a pause of no
 //! length. Both are facts about the line with their times, so a port that is settled late sees each
 //! departure's own: nothing need be done as a pause begins or ends.
+//!
+//! The watchdog is SONiC's (`pfcwd`): a queue that was held without a break for the detection time is in a
+//! storm, and what it holds and gets is dropped, or sent as if there were no pauses, until no pause frame
+//! has come for the restoration time. SONiC sees both as it polls; here they are seen at their times.
 
 use crate::packet::QueueId;
 use crate::set::QueueSet;
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
+
+/// How many of its holds a queue remembers.
+pub const MOST: usize = 100_000;
+
+/// What ends storms, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// In a storm the queue's packets are dropped; otherwise they are sent.
+    pub drops: bool,
+    /// A queue that is held for so long is in a storm.
+    pub detection: Span,
+    /// A storm is over so long after the last pause frame.
+    pub restoration: Span,
+}
+
+/// What the watchdog has seen of a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Storms {
+    /// How many began.
+    pub count: u64,
+    /// When the first did.
+    pub first: Option<Time>,
+    /// How long they lasted.
+    pub total: Span,
+    /// Packets dropped in them.
+    pub dropped: u64,
+}
 
 /// One queue's pauses.
 #[derive(Clone, Debug)]
@@ -17,71 +48,208 @@ struct Paused {
     /// The pause in force is from then to then.
     from: Time,
     until: Time,
+    /// Since when it has been held without a break, if it was as that one began.
+    since: Option<Time>,
+    /// When it was held before, each time without a break; so many at most.
+    holds: Vec<(Time, Time)>,
     /// Those that will take its place, each from a time on.
     next: VecDeque<(Time, Time)>,
-    /// How long it was paused before that one.
+    /// How long it was held before that one.
     total: Span,
+    /// A storm's beginning and its last pause frame.
+    storm: Option<(Time, Time)>,
+    storms: Storms,
 }
 
 impl Paused {
+    fn new(queue: QueueId) -> Paused {
+        let (from, until, next) = (Time::ZERO, Time::ZERO, VecDeque::new());
+        let (since, holds, total) = (None, Vec::new(), Span::ZERO);
+        let storms = Storms::default();
+        Paused { queue, from, until, since, holds, next, total, storm: None, storms }
+    }
+
+    /// When the watchdog acts next, if no frame comes.
+    fn turn(&self, guard: Option<Guard>) -> Time {
+        let turn = match (guard, self.storm, self.since) {
+            (Some(guard), Some((_, last)), _) => Some(last + guard.restoration),
+            (Some(guard), None, Some(since)) => {
+                Some(since + guard.detection).filter(|&turn| turn < self.until)
+            }
+            _ => None,
+        };
+        turn.unwrap_or(Time::NEVER)
+    }
+
     /// What has taken effect by now.
-    fn advance(&mut self, now: Time) {
-        while let Some(&(from, until)) = self.next.front().filter(|next| next.0 <= now) {
-            self.next.pop_front();
-            self.total += self.until.min(from).since(self.from);
-            (self.from, self.until) = (from, until);
+    fn advance(&mut self, guard: Option<Guard>, now: Time) {
+        loop {
+            let frame = self.next.front().map_or(Time::NEVER, |next| next.0);
+            let turn = self.turn(guard);
+            if frame.min(turn) > now {
+                return;
+            }
+            match self.next.pop_front_if(|_| frame <= turn) {
+                Some((from, until)) => self.frame(from, until),
+                None => self.turns(turn),
+            }
         }
     }
 
-    /// When what holds now may be otherwise.
-    fn changes(&self, now: Time) -> Time {
-        let next = self.next.front().map_or(Time::NEVER, |next| next.0);
-        if self.until > now { self.until.min(next) } else { next }
+    fn frame(&mut self, from: Time, until: Time) {
+        if let Some((_, last)) = &mut self.storm {
+            if until > from {
+                *last = from;
+            }
+            return;
+        }
+        if from > self.until {
+            self.close(self.until);
+        }
+        match until > from {
+            true => _ = self.since.get_or_insert(from),
+            false => self.close(from),
+        }
+        self.hold(from, until);
+    }
+
+    /// It is held no longer.
+    fn close(&mut self, now: Time) {
+        let hold = self.since.take().map(|since| (since, now));
+        self.holds.extend(hold.filter(|_| self.holds.len() < MOST));
+    }
+
+    fn hold(&mut self, from: Time, until: Time) {
+        self.total += self.until.min(from).since(self.from);
+        (self.from, self.until) = (from, until);
+    }
+
+    /// A storm begins, or is over: either way nothing is held then.
+    fn turns(&mut self, now: Time) {
+        match self.storm.take() {
+            Some((began, _)) => self.storms.total += now.since(began),
+            None => {
+                self.storm = Some((now, self.from));
+                self.storms.count += 1;
+                self.storms.first.get_or_insert(now);
+                self.close(now);
+            }
+        }
+        self.hold(now, now);
+    }
+
+    fn held(&self, now: Time) -> bool {
+        self.until > now
     }
 }
 
 /// A port's.
 #[derive(Clone, Debug, Default)]
-pub struct Pauses(Vec<Paused>);
+pub struct Pauses {
+    queues: Vec<Paused>,
+    guard: Option<Guard>,
+}
 
 impl Pauses {
+    /// Has a watchdog look on.
+    pub fn guard(&mut self, guard: Guard) {
+        self.guard = Some(guard);
+    }
+
     /// A queue may not send from a time on until another. Frames come in the order of their times.
     pub fn pause(&mut self, queue: QueueId, from: Time, until: Time) {
         let of = |paused: &Paused| paused.queue == queue;
-        let nth = self.0.iter().position(of).unwrap_or_else(|| {
-            let (from, until, next) = (Time::ZERO, Time::ZERO, VecDeque::new());
-            self.0.push(Paused { queue, from, until, next, total: Span::ZERO });
-            self.0.len() - 1
+        let nth = self.queues.iter().position(of).unwrap_or_else(|| {
+            self.queues.push(Paused::new(queue));
+            self.queues.len() - 1
         });
-        self.0[nth].next.push_back((from, until));
+        self.queues[nth].next.push_back((from, until));
     }
 
     /// The queues that may not send now.
     pub fn held(&mut self, now: Time) -> QueueSet {
         let mut held = QueueSet::EMPTY;
-        for paused in &mut self.0 {
-            paused.advance(now);
-            if paused.until > now {
+        for paused in &mut self.queues {
+            paused.advance(self.guard, now);
+            if paused.held(now) {
                 held.insert(paused.queue);
             }
         }
         held
     }
 
-    /// When one of these queues, all of which are held now, may send.
-    pub fn ends(&self, queues: QueueSet, now: Time) -> Time {
-        let of = self.0.iter().filter(|paused| queues.contains(paused.queue));
-        of.map(|paused| paused.changes(now)).min().unwrap_or(Time::NEVER)
+    /// The queues whose packets the watchdog drops, as of the last look at what is held.
+    pub fn dropping(&self) -> impl Iterator<Item = QueueId> {
+        let drops = self.guard.is_some_and(|guard| guard.drops);
+        let in_storm = self.queues.iter().filter(move |paused| drops && paused.storm.is_some());
+        in_storm.map(|paused| paused.queue)
     }
 
-    /// How long a queue has been paused by now.
-    pub fn total(&self, queue: QueueId, now: Time) -> Span {
-        let Some(paused) = self.0.iter().find(|paused| paused.queue == queue) else {
-            return Span::ZERO;
+    /// The watchdog has dropped so many packets of a queue.
+    pub fn dropped(&mut self, queue: QueueId, packets: u64) {
+        if let Some(paused) = self.queues.iter_mut().find(|paused| paused.queue == queue) {
+            paused.storms.dropped += packets;
+        }
+    }
+
+    /// When one of these queues, all of which are held now, may send.
+    pub fn ends(&self, queues: QueueSet, now: Time) -> Time {
+        let of = self.queues.iter().filter(|paused| queues.contains(paused.queue));
+        let changes = |paused: &Paused| {
+            let next = paused.next.front().map_or(Time::NEVER, |next| next.0);
+            let next = next.min(paused.turn(self.guard));
+            if paused.held(now) { paused.until.min(next) } else { next }
         };
-        let mut paused = paused.clone();
-        paused.advance(now);
-        paused.total + paused.until.min(now).since(paused.from)
+        of.map(changes).min().unwrap_or(Time::NEVER)
+    }
+
+    /// A queue's as of now, without its holds of before.
+    fn at(&self, queue: QueueId, now: Time) -> Option<Paused> {
+        let Paused { queue, from, until, since, ref next, total, storm, storms, .. } =
+            *self.queues.iter().find(|paused| paused.queue == queue)?;
+        let (next, holds) = (next.clone(), Vec::new());
+        let mut paused = Paused { queue, from, until, since, holds, next, total, storm, storms };
+        paused.advance(self.guard, now);
+        Some(paused)
+    }
+
+    /// How long a queue has been held by now; in a storm it is not.
+    pub fn total(&self, queue: QueueId, now: Time) -> Span {
+        let paused = self.at(queue, now);
+        paused.map_or(Span::ZERO, |paused| paused.total + paused.until.min(now).since(paused.from))
+    }
+
+    /// Since when a queue has been held without a break, if it is held now.
+    pub fn since(&self, queue: QueueId, now: Time) -> Option<Time> {
+        self.at(queue, now).filter(|paused| paused.held(now))?.since
+    }
+
+    /// Whether a queue has been held between a time and now.
+    pub fn held_after(&self, queue: QueueId, from: Time, now: Time) -> bool {
+        let before = self.queues.iter().find(|paused| paused.queue == queue);
+        let before = before.and_then(|paused| paused.holds.last().copied());
+        let Some(mut paused) = self.at(queue, now) else { return false };
+        paused.close(paused.until.min(now));
+        before.into_iter().chain(paused.holds).any(|(_, until)| until > from)
+    }
+
+    /// When a queue has been held by now, each time without a break: the first [`MOST`] of them.
+    pub fn holds(&self, queue: QueueId, now: Time) -> Vec<(Time, Time)> {
+        let of = self.queues.iter().find(|paused| paused.queue == queue);
+        let mut holds = of.map_or(Vec::new(), |paused| paused.holds.clone());
+        if let Some(mut paused) = self.at(queue, now) {
+            paused.close(paused.until.min(now));
+            holds.extend(paused.holds);
+            holds.truncate(MOST);
+        }
+        holds
+    }
+
+    /// What the watchdog has seen of a queue by now.
+    pub fn storms(&self, queue: QueueId, now: Time) -> Storms {
+        let Some(paused) = self.at(queue, now) else { return Storms::default() };
+        let lasts = paused.storm.map_or(Span::ZERO, |(began, _)| now.since(began));
+        Storms { total: paused.storms.total + lasts, ..paused.storms }
     }
 }
 
@@ -120,9 +288,59 @@ mod tests {
         pauses.pause(0, at(60), at(160));
         let mut of = QueueSet::EMPTY;
         of.insert(0);
+        assert_eq!(pauses.holds(0, at(40)), [(at(10), at(40))]);
         // The change at 60 may be looked at for nothing.
         assert!(pauses.held(at(50)).contains(0) && pauses.ends(of, at(50)) == at(60));
         assert!(pauses.held(at(110)).contains(0) && pauses.ends(of, at(110)) == at(160));
         assert_eq!(pauses.total(0, at(200)), Span::from_ns(150));
+        assert_eq!(pauses.holds(0, at(200)), [(at(10), at(160))]);
+        assert!(pauses.held_after(0, at(159), at(200)) && !pauses.held_after(0, at(160), at(200)));
+    }
+
+    fn guarded(drops: bool) -> Pauses {
+        let mut pauses = Pauses::default();
+        let (detection, restoration) = (Span::from_ns(200), Span::from_ns(300));
+        pauses.guard(Guard { drops, detection, restoration });
+        pauses
+    }
+
+    #[test]
+    fn a_queue_that_is_held_for_the_detection_time_is_in_a_storm_until_frames_stop() {
+        let mut pauses = guarded(true);
+        // Each lasts 100 and is renewed after 50: held from 10 on; a resume comes at 60, held from 70 on.
+        pauses.pause(3, at(10), at(110));
+        pauses.pause(3, at(60), at(60));
+        for from in (70..=420).step_by(50) {
+            pauses.pause(3, at(from), at(from + 100));
+        }
+        assert!(pauses.held(at(269)).contains(3) && pauses.dropping().next().is_none());
+        assert_eq!(pauses.since(3, at(269)), Some(at(70)));
+        let mut of = QueueSet::EMPTY;
+        of.insert(3);
+        assert_eq!(pauses.ends(of, at(269)), at(270));
+        assert!(!pauses.held(at(270)).contains(3));
+        assert_eq!(pauses.dropping().collect::<Vec<_>>(), [3]);
+        // The last frame is of 420: restored at 720, and what it asked for is forgotten.
+        assert!(!pauses.held(at(719)).contains(3) && pauses.dropping().count() == 1);
+        assert!(!pauses.held(at(720)).contains(3) && pauses.dropping().count() == 0);
+        assert_eq!(pauses.total(3, at(900)), Span::from_ns(50 + 200));
+        let seen = pauses.storms(3, at(900));
+        assert_eq!((seen.count, seen.first, seen.total), (1, Some(at(270)), Span::from_ns(450)));
+        assert_eq!(pauses.holds(3, at(900)), [(at(10), at(60)), (at(70), at(270))]);
+        // It is paused as ever afterwards.
+        pauses.pause(3, at(1000), at(1100));
+        assert!(pauses.held(at(1000)).contains(3) && !pauses.held(at(1100)).contains(3));
+    }
+
+    #[test]
+    fn a_pause_as_long_as_the_detection_time_is_no_storm() {
+        let mut pauses = guarded(false);
+        pauses.pause(0, at(10), at(210));
+        assert!(pauses.held(at(209)).contains(0) && !pauses.held(at(210)).contains(0));
+        assert_eq!(pauses.storms(0, at(400)), Storms::default());
+        pauses.pause(0, at(500), at(701));
+        assert!(!pauses.held(at(700)).contains(0));
+        assert_eq!(pauses.storms(0, at(700)).count, 1);
+        assert!(pauses.dropping().next().is_none());
     }
 }

@@ -2,8 +2,9 @@
 //! how much room there must be for what still comes after one.
 
 use crate::param::{ParamKind, count};
-use crate::params;
+use crate::pauses::Guard;
 use crate::units::{Bytes, PS_PER_S, Rate, Span};
+use crate::{params, words};
 
 /// A pause frame: a MAC control frame of the least length, without preamble and gap, as all lengths are.
 pub const FRAME_BYTES: u32 = 64;
@@ -44,6 +45,28 @@ params! {
         pipeline: Span = "0us";
         /// For how long a pause frame pauses, in quanta of 512 bit times; it is sent again after half of it.
         quanta: u32 = "65535" as count(1, 65_535);
+        /// The watchdog at switches' ports (SONiC's PFC_WD): what becomes of a class's packets once its peer
+        /// has held it for the detection time.
+        watchdog: Action = "off";
+        /// A class that is held for so long is in a storm (SONiC: 100 ms to 5 s).
+        detection_time: Span = "200ms";
+        /// A storm is over so long after the last pause frame (SONiC: 100 ms to 60 s).
+        restoration_time: Span = "200ms";
+        /// Paused queues that wait for each other in a circle, all for so long, are a deadlock: it is
+        /// reported, and a run without run.until ends.
+        deadlock_time: Span = "1ms";
+    }
+}
+
+words! {
+    /// What the watchdog does with the packets of a class in a storm.
+    pub enum Action {
+        /// Nothing: none looks on.
+        Off = "off",
+        /// Those that wait and those that come are dropped.
+        Drop = "drop",
+        /// They are sent as if there were no pauses.
+        Forward = "forward",
     }
 }
 
@@ -68,9 +91,21 @@ pub struct Input {
 }
 
 impl Pfc {
+    /// Its watchdog.
+    pub fn guard(&self) -> Option<Guard> {
+        let (detection, restoration) = (self.detection_time, self.restoration_time);
+        let drops = self.watchdog == Action::Drop;
+        (self.watchdog != Action::Off).then_some(Guard { drops, detection, restoration })
+    }
+
     /// Whether a class is lossless.
     pub fn lossless(&self, class: u8) -> bool {
         self.priorities.contains(&class)
+    }
+
+    /// How long a pause frame pauses, at a rate.
+    pub fn lasts(&self, rate: Rate) -> Span {
+        quanta(self.quanta.into(), rate)
     }
 
     /// From a pause frame's last bit to the last start of a packet, at a rate.

@@ -13,6 +13,7 @@
 use crate::arena::{Arena, List, Note, SlotId};
 use crate::fairness::Share;
 use crate::packet::{Ecn, Packet, QueueId};
+use crate::pauses::Guard;
 use crate::random::Random;
 use crate::scheme::{Needs, Scheme};
 use crate::seats::{Admission, Departure, End, Expulsion, Feedback, Intent, Selection, Signal};
@@ -131,6 +132,8 @@ pub trait Qdisc: Send {
     }
     /// Its peer pauses a queue, from a time on until another; a port without classes does not heed it.
     fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time) {}
+    /// Has a watchdog look on its pauses; a port without classes has none.
+    fn guard(&mut self, _guard: Guard) {}
     /// What the port's memory wants its switch to tell a neighbour, since packets came and went. Where
     /// [`crate::switch::Switch::pfc`] is on, it asks after each operation, until there is nothing.
     fn signal(&mut self) -> Option<Signal> {
@@ -377,7 +380,20 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
 
     fn dequeue_unpaused(&mut self, cx: &mut Cx) -> Dequeued {
         let held = self.state.seldom.pauses.held(cx.now);
+        while let Some(queue) = self.storms() {
+            let mut packets = 0;
+            while self.state.queues[usize::from(queue)].packets > 0 {
+                let head = self.state.queues[usize::from(queue)].list.head;
+                self.drop_queued(head, DropReason::AtDeparture, cx);
+                packets += 1;
+            }
+            self.state.seldom.pauses.dropped(queue, packets);
+        }
         self.depart(cx, held)
+    }
+
+    fn guard(&mut self, guard: Guard) {
+        self.state.seldom.pauses.guard(guard);
     }
 
     fn pause(&mut self, queue: QueueId, from: Time, until: Time) {
@@ -480,6 +496,12 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
 }
 
 impl<S: Scheme> Port<S> {
+    /// A queue with packets that the watchdog is to drop.
+    fn storms(&self) -> Option<QueueId> {
+        let mut dropping = self.state.seldom.pauses.dropping();
+        dropping.find(|&queue| self.state.backlogged.contains(queue))
+    }
+
     /// The next packet of the queues that are not held.
     #[inline(always)]
     fn depart(&mut self, cx: &mut Cx, held: QueueSet) -> Dequeued {

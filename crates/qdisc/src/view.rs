@@ -2,7 +2,7 @@
 
 use crate::arena::{Arena, List, SlotId};
 use crate::packet::{Packet, QueueId};
-use crate::pauses::Pauses;
+use crate::pauses::{Pauses, Storms};
 use crate::set::QueueSet;
 use crate::units::{Bytes, Line, PS_PER_S, Rate, Span, Time};
 
@@ -269,6 +269,39 @@ impl PortState {
     /// How long a queue has been paused by its peer, up to now.
     pub fn paused(&self, queue: QueueId, now: Time) -> Span {
         self.seldom.pauses.total(queue, now)
+    }
+    /// Since when a queue has been held by its peer without a break, if it is held now.
+    pub fn held_since(&self, queue: QueueId, now: Time) -> Option<Time> {
+        self.seldom.pauses.since(queue, now)
+    }
+    /// Whether a queue has been held since the first packet that waits there came.
+    pub fn held_up(&self, queue: QueueId, arena: &Arena, now: Time) -> bool {
+        let head = self.queues[usize::from(queue)].list.head;
+        let since = if head.is_none() { now } else { arena.arrived(head) };
+        self.seldom.pauses.held_after(queue, since, now)
+    }
+    /// When a queue has been held by its peer, each time without a break, up to now.
+    pub fn holds(&self, queue: QueueId, now: Time) -> Vec<(Time, Time)> {
+        self.seldom.pauses.holds(queue, now)
+    }
+    /// What the watchdog has seen of a queue, up to now.
+    pub fn storms(&self, queue: QueueId, now: Time) -> Storms {
+        self.seldom.pauses.storms(queue, now)
+    }
+    /// The packets of a queue, the next to leave first.
+    pub fn queued<'a>(
+        &self,
+        queue: QueueId,
+        arena: &'a Arena,
+    ) -> impl Iterator<Item = &'a Packet> + use<'a> {
+        let queue = &self.queues[usize::from(queue)];
+        let (mut left, mut next) = (queue.packets, queue.list.head);
+        std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let slot = next;
+            next = arena.next(slot);
+            Some(arena.packet(slot))
+        })
     }
     /// What the port has done so far. An arrival counts once it is stored, sent or dropped.
     pub fn counters(&self) -> Counters {

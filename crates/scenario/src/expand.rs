@@ -46,7 +46,9 @@ impl Plan {
     pub fn cautions(&self) -> Vec<String> {
         let marking = crate::marking::never_first(&self.scenario)
             .or_else(|| crate::marking::not_always_first(&self.scenario));
-        crate::headroom::too_small(&self.scenario).into_iter().chain(marking).collect()
+        let headroom = crate::headroom::too_small(&self.scenario);
+        let cycles = crate::cycles::possible(&self.scenario);
+        headroom.into_iter().chain(marking).chain(cycles).collect()
     }
 
     /// The settings in a line: `scheme=MQ-ECN load=0.5`.

@@ -10,6 +10,7 @@
 #![deny(unreachable_pub)]
 
 mod catalog;
+mod cycles;
 mod expand;
 mod headroom;
 mod lists;
@@ -56,5 +57,11 @@ pub use switchbed_spec::quantity;
 
 /// The names of the tables that only some runs have: monitors', and what flow control did.
 pub fn monitored_tables() -> impl Iterator<Item = &'static str> {
-    switchbed_sim::monitored_tables().chain(["pauses"])
+    switchbed_sim::monitored_tables().chain([
+        "pauses",
+        "pause_tree",
+        "paused_flows",
+        "storms",
+        "deadlocks",
+    ])
 }

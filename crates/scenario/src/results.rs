@@ -1,6 +1,6 @@
 //! What a run leaves: tables of flows, queues and ports, and a summary.
 
-use crate::summary::Summary;
+use crate::summary::{PauseCounts, Summary};
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
@@ -44,6 +44,9 @@ impl Results {
         let met = scenario.measure.giant.map(|giant| simulation.interference(flows, giant));
         let met = met.as_deref();
         let mut summary = Summary::new(scenario, simulation, flows, met, &reports);
+        let paused = simulation.paused(flows);
+        summary.pauses = paused.as_ref().map(|paused| PauseCounts::of(simulation, paused));
+        summary.warnings.extend(crate::cycles::deadlocks(scenario, simulation));
         let captures = simulation.captures();
         for Capture { name, packets, missed, .. } in captures.iter().filter(|c| c.missed > 0) {
             summary.warnings.push(format!(
@@ -69,6 +72,7 @@ impl Results {
             monitors: {
                 let mut tables = simulation.take_monitored();
                 tables.extend(simulation.pauses().map(|table| ("pauses", table)));
+                tables.extend(paused.iter().flat_map(|paused| simulation.pause_tables(paused)));
                 tables
             },
             captures,

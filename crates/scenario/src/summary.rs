@@ -6,10 +6,11 @@ use crate::warnings::warnings;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use switchbed_qdisc::units::Time;
+use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::view::DropReason;
-use switchbed_sim::Scenario;
+use switchbed_sim::ids::LinkId;
 use switchbed_sim::{FlowRecord, Interference, PortReport, ProbeSample, Simulation};
+use switchbed_sim::{Pause, Scenario, Waited};
 use switchbed_spec::traffic::TableOffered;
 use switchbed_spec::traffic::Traffic;
 
@@ -336,6 +337,9 @@ pub struct Summary {
     pub retransmissions: u64,
     /// Window cuts for marks.
     pub ecn_cuts: u64,
+    /// What flow control did, where there is any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<PauseCounts>,
     /// The busiest switch port.
     pub bottleneck: Option<Bottleneck>,
     /// What each Poisson source offers.
@@ -358,6 +362,50 @@ pub struct Summary {
     pub build: Cow<'static, str>,
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
+}
+
+/// What flow control did in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PauseCounts {
+    /// Times that a port's class was held.
+    pub count: u64,
+    /// How long that was, all ports together.
+    pub held_s: f64,
+    /// The port that was held longest, and for how long.
+    pub longest_port: Option<String>,
+    /// How long that one was.
+    pub longest_s: f64,
+    /// Flows that waited behind a port that was held.
+    pub flows: u64,
+    /// Those of them that waited for a port that is not on their way.
+    pub victims: u64,
+    /// How often the watchdog acted.
+    pub storms: u64,
+    /// Circles of queues that waited for each other.
+    pub deadlocks: u64,
+}
+
+impl PauseCounts {
+    pub(crate) fn of(
+        simulation: &Simulation,
+        (pauses, waited): &(Vec<Pause>, Vec<Waited>),
+    ) -> PauseCounts {
+        let held = simulation.held();
+        // Of several, the first.
+        let longest = held.iter().rev().max_by_key(|&&(_, held, _)| held);
+        let longest = longest.filter(|longest| longest.1 > Span::ZERO);
+        let name = |link: LinkId| simulation.ports()[link.index()].name.clone();
+        PauseCounts {
+            count: pauses.len() as u64,
+            held_s: held.iter().map(|of| of.1.as_secs_f64()).sum(),
+            longest_port: longest.map(|&(link, ..)| name(link)),
+            longest_s: longest.map_or(0.0, |longest| longest.1.as_secs_f64()),
+            flows: waited.len() as u64,
+            victims: waited.iter().filter(|of| of.victim > Span::ZERO).count() as u64,
+            storms: held.iter().map(|of| of.2).sum(),
+            deadlocks: simulation.deadlocks().len() as u64,
+        }
+    }
 }
 
 impl Summary {
@@ -443,6 +491,7 @@ impl Summary {
             timeouts: sum(&|flow| flow.timeouts),
             retransmissions: sum(&|flow| flow.retransmissions),
             ecn_cuts: sum(&|flow| flow.ecn_cuts),
+            pauses: None,
             bottleneck: bottleneck(reports),
             offered: offered
                 .map(|o| OfferedLoad {

@@ -20,11 +20,15 @@ pub(crate) fn warnings(
 ) -> Vec<String> {
     let mut warnings = Vec::from_iter(crate::headroom::too_small(scenario));
     warnings.extend(crate::marking::never_first(scenario));
+    warnings.extend(crate::cycles::possible(scenario));
     let open = summary.flows.count - summary.flows.finished;
     let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
     if open > 0 && !endless {
         let why = match scenario.run.until {
             Some(until) => format!("had not finished at {until} (run.until)"),
+            None if !simulation.deadlocks().is_empty() => {
+                "never finished: they wait in a deadlock".into()
+            }
             None => {
                 "never finished: their last packets were lost, and udp sends nothing twice".into()
             }

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 use std::path::Path;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_scenario::plans_of;
+use switchbed_sim::ids::LinkId;
 use switchbed_sim::table::Values;
-use switchbed_sim::{Division, Simulation, Status};
+use switchbed_sim::{Division, Pause, Simulation, Status};
 use switchbed_spec::build::Nothing;
 
 /// Senders at line rate to one receiver, whose line is down from a time on.
@@ -253,4 +254,240 @@ fn what_cannot_be_paused_is_refused() {
         let said = refused(sets);
         assert!(said.contains(says), "{sets:?}: {said}");
     }
+}
+
+/// Four switches in a circle, each way two links long: every queue between them waits for the next.
+const RING: &str = r#"[topology]
+kind = "ring"
+switches = 4
+hosts_per_switch = 1
+rate = "100Gbps"
+delay = "1us"
+[switch]
+queues = 4
+pool = "2MB"
+[switch.pfc]
+priorities = [3]
+response = "0us"
+[scheme]
+name = "none"
+[host]
+profile = "ideal"
+mtu = "1048B"
+[transport]
+kind = "udp"
+header = "48B"
+mss = "1000B"
+[[traffic]]
+kind = "incast"
+from = 0
+to = 2
+sizes = "2MB"
+classes = [3]
+[[traffic]]
+kind = "incast"
+from = 1
+to = 3
+sizes = "2MB"
+classes = [3]
+[[traffic]]
+kind = "incast"
+from = 2
+to = 0
+sizes = "2MB"
+classes = [3]
+[[traffic]]
+kind = "incast"
+from = 3
+to = 1
+sizes = "2MB"
+classes = [3]
+[run]
+"#;
+
+fn names(run: &Simulation, links: impl Iterator<Item = LinkId>) -> Vec<String> {
+    links.map(|link| run.ports()[link.index()].name.clone()).collect()
+}
+
+fn cautions(text: &str, sets: &[&str]) -> Vec<String> {
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    plans_of("ring.toml", text, Path::new(""), &sets, None).expect("a scenario")[0].cautions()
+}
+
+#[test]
+fn a_circle_of_buffers_deadlocks_and_is_named() {
+    let run = run_of(RING, &[], Division::ALONE);
+    let [found] = run.deadlocks() else { panic!("{:?}", run.deadlocks()) };
+    let cycle = names(&run, found.cycle.iter().map(|queue| queue.0));
+    assert_eq!(cycle, ["switch0:0", "switch1:0", "switch2:0", "switch3:0"]);
+    assert!(
+        found
+            .cycle
+            .iter()
+            .all(|&(_, class, held, bytes)| { class == 3 && held <= found.formed && bytes > 0 })
+    );
+    // It is looked for each millisecond: found once it has stood for one, and the run is over.
+    assert!(found.formed > Time::ZERO && found.formed + Span::from_ms(1) <= found.found);
+    assert_eq!((found.found, run.now()), (Time::ZERO + Span::from_ms(2), found.found));
+    assert_eq!((found.broken, run.unfinished().len()), (None, 4));
+    let [caution] = &cautions(RING, &[])[..] else { panic!("one") };
+    let circle = "switch0:0 > switch1:0 > switch2:0 > switch3:0 > switch0:0";
+    assert!(caution.contains("class 3 may deadlock") && caution.contains(circle), "{caution}");
+}
+
+#[test]
+fn a_deadlock_is_the_same_however_it_is_divided() {
+    let state = |division| {
+        let run = run_of(RING, &["run.until=4ms"], division);
+        let paused = run.paused(&run.unfinished());
+        (run.deadlocks().to_vec(), paused, format!("{:?}", run.pauses()))
+    };
+    let whole = state(Division::ALONE);
+    // With an end of its own the run goes on to it.
+    assert_eq!((whole.0.len(), whole.0[0].broken), (1, None));
+    for (threads, shards) in [(1, 3), (2, 2), (1, 4)] {
+        assert!(whole == state(Division { threads, shards, worthwhile: 0 }));
+    }
+}
+
+#[test]
+fn what_waits_in_no_circle_is_no_deadlock() {
+    // In a ring of three the shorter way is one link: nothing waits behind another's queue.
+    let three = ["topology.switches=3", "traffic.0.to=1", "traffic.1.to=2", "traffic.3.from=0"];
+    assert_eq!(cautions(RING, &three), Vec::<String>::new());
+    // Three of the four do not close the circle, even if the routes might.
+    let open = ["traffic.3.to=0"];
+    let mut run = run_of(RING, &open, Division::ALONE);
+    assert_eq!((run.deadlocks().len(), run.unfinished().len(), dropped(&mut run)), (0, 0, 0));
+    assert!(pauses(&run, "frames_sent").iter().sum::<f64>() > 0.0);
+    // Clockwise, three make one as well.
+    assert_eq!(
+        cautions(
+            RING,
+            &[
+                "topology.switches=3",
+                "traffic.3.from=0",
+                "traffic.3.to=1",
+                "topology.way=clockwise",
+                "traffic.1.to=2"
+            ]
+        )
+        .len(),
+        1
+    );
+}
+
+#[test]
+fn the_watchdog_breaks_a_deadlock() {
+    for action in ["drop", "forward"] {
+        let sets = [
+            &format!("switch.pfc.watchdog={action}"),
+            "switch.pfc.detection_time=3ms",
+            "switch.pfc.restoration_time=1ms",
+            "run.until=20ms",
+        ];
+        let mut run = run_of(RING, &sets, Division::ALONE);
+        let [found] = run.deadlocks() else { panic!("{action}: {:?}", run.deadlocks()) };
+        // Three milliseconds after the last of its queues was held, all are let go.
+        assert_eq!(found.broken, Some(found.formed + Span::from_ms(3)), "{action}");
+        let storms = run.port(LinkId::at(4)).storms(3, run.now());
+        assert_eq!((storms.count, storms.first), (1, found.broken), "{action}");
+        // What waited is lost, or goes on and finds room, for its neighbours send, too.
+        let lost = dropped(&mut run);
+        assert_eq!((lost > 0, storms.dropped > 0), (action == "drop", action == "drop"));
+        let queued: u64 = run
+            .port_reports()
+            .iter()
+            .map(|of| {
+                let counters = &of.counters;
+                counters.arrived - counters.sent - counters.dropped()
+            })
+            .sum();
+        assert_eq!(queued, 0, "{action}");
+    }
+}
+
+/// A host that pauses its switch from 20 us on, for 500 us; another flow shares the sender's link.
+fn storm(sets: &[&str]) -> Simulation {
+    let storm = "at = \"20us\"\nport = \"host2\"\nstorm = 3\nlasts = \"500us\"\n[run]";
+    let text = STAR.replace("at = \"20us\"\nport = \"switch:2\"\nup = false\n[run]", storm);
+    assert!(text.contains("storm"));
+    let base = ["run.until=2ms", "switch.pfc.quanta=1000"];
+    run_of(&text, &[&base[..], sets].concat(), Division::ALONE)
+}
+
+#[test]
+fn a_storm_holds_a_port_until_its_last_frame_ends() {
+    let mut run = storm(&[]);
+    assert_eq!(dropped(&mut run), 0);
+    let (all, _) = run.paused(&[]).expect("there is flow control");
+    let held: Vec<Pause> = all
+        .iter()
+        .copied()
+        .filter(|pause| run.ports()[pause.link.index()].name == "switch:2")
+        .collect();
+    // The host's line is free; a frame takes 5.12 ns and 1 us. A pause is 5.12 us, sent again after half of
+    // it: 196 times in 500 us, the last at 20 + 195 * 2.56.
+    let [held] = held[..] else { panic!("{held:?}") };
+    assert_eq!(held.from, Time::from_ps(21_005_120));
+    assert_eq!(held.until, Time::from_ps(21_005_120 + 195 * 2_560_000 + 5_120_000));
+    assert_eq!((held.cause, held.root), (None, held.link));
+    // The sender was held for it, and not otherwise congested: the storm's port is the root.
+    let sender = all.iter().find(|pause| run.ports()[pause.link.index()].name == "host0");
+    let sender = sender.expect("the sender is paused");
+    assert_eq!(names(&run, [sender.root].into_iter()), ["switch:2"]);
+    assert_eq!(all[sender.cause.expect("it follows from the storm")], held);
+}
+
+#[test]
+fn the_watchdog_acts_at_its_times() {
+    let guarded = |action: &str| {
+        storm(&[
+            &format!("switch.pfc.watchdog={action}"),
+            "switch.pfc.detection_time=100us",
+            "switch.pfc.restoration_time=50us",
+        ])
+    };
+    for (action, lost) in [("drop", true), ("forward", false)] {
+        let mut run = guarded(action);
+        assert_eq!(dropped(&mut run) > 0, lost, "{action}");
+        let (all, _) = run.paused(&[]).expect("there is flow control");
+        let held = all.iter().find(|pause| run.ports()[pause.link.index()].name == "switch:2");
+        let held = held.expect("it was held");
+        let begins = Time::from_ps(21_005_120);
+        assert_eq!((held.from, held.until), (begins, begins + Span::from_us(100)));
+        let seen = run.port(LinkId::at(3 + 2)).storms(3, run.now());
+        // From the detection until 50 us after the last frame.
+        let lasts = Span::from_ps(195 * 2_560_000) + Span::from_us(50) - Span::from_us(100);
+        assert_eq!((seen.count, seen.first, seen.total), (1, Some(held.until), lasts), "{action}");
+        assert_eq!(seen.dropped, dropped(&mut run), "{action}");
+    }
+}
+
+#[test]
+fn who_waits_for_a_port_that_it_does_not_use_is_a_victim() {
+    // Two hosts on the left send to one on the right, whose link is the bottleneck; a third flow shares the
+    // link between the switches, and its own output is idle.
+    let text = STAR
+        .replace("kind = \"star\"\nhosts = 3\nrate = \"100Gbps\"\ndelay = \"1us\"", "kind = \"dumbbell\"\nleft = 3\nright = 2\nrate = \"100Gbps\"\ndelay = \"1us\"\nbottleneck_rate = \"400Gbps\"\nbottleneck_delay = \"1us\"")
+        .replace("from = 0\nto = 2", "from = \"0-1\"\nto = 3")
+        .replace("[[event]]\nat = \"20us\"\nport = \"switch:2\"\nup = false\n", "[[traffic]]\nkind = \"incast\"\nfrom = 2\nto = 4\nsizes = \"1MB\"\nstart = \"100us\"\nclasses = [3]\n");
+    let mut run = run_of(&text, &["switch.pool=1MB", "run.until=2ms"], Division::ALONE);
+    let mut flows = run.take_finished();
+    flows.extend(run.unfinished());
+    let (pauses, waited) = run.paused(&flows).expect("there is flow control");
+    assert_eq!(dropped(&mut run), 0);
+    for of in &waited {
+        assert_eq!(of.victim > Span::ZERO, of.flow.dst.index() == 4, "{of:?}");
+        assert!(of.victim <= of.held);
+    }
+    assert_eq!(waited.len(), 3);
+    // All began at the port to host 3.
+    let mut roots = names(&run, pauses.iter().map(|pause| pause.root));
+    roots.dedup();
+    assert_eq!(roots, ["right:1"]);
+    // Hosts are held for what held the link between the switches.
+    assert!(
+        pauses.iter().any(|pause| pause.cause.is_some_and(|nth| pauses[nth].from < pause.from))
+    );
 }

@@ -36,11 +36,14 @@ fn every_port_that_is_built_can_be_measured_and_no_other() {
                   host_rate = \"1Gbps\"\nhost_delay = \"1us\"";
     let lot = "kind = \"parking-lot\"\nswitches = 4\nhosts_per_switch = 2\nrate = \"1Gbps\"\n\
                delay = \"1us\"";
+    let ring =
+        "kind = \"ring\"\nswitches = 3\nhosts_per_switch = 2\nrate = \"1Gbps\"\ndelay = \"1us\"";
     let tree = "kind = \"fat-tree\"\nk = 4\nhost_rate = \"1Gbps\"\nhost_delay = \"1us\"";
     let all = [
         (star, 6),
         (dumbbell.as_str(), 3 + 5),
         (lot, 8 + 6 + 8),
+        (ring, 6 + 3 * 4),
         (fabric, 3 + 9 + 6),
         (tree, 16 + 20 * 4),
     ];

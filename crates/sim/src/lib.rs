@@ -17,6 +17,7 @@
 #![deny(unsafe_code)]
 #![deny(unreachable_pub)]
 
+mod deadlock;
 mod deployed;
 mod empty_network;
 mod engine;
@@ -27,6 +28,7 @@ pub mod network;
 mod node;
 pub mod observe;
 pub mod packet;
+mod pauses;
 mod ports;
 pub mod simulation;
 pub mod table;
@@ -34,6 +36,7 @@ mod timeline;
 pub mod topology;
 pub mod transport;
 
+pub use deadlock::Deadlock;
 pub use flow::FlowRecord;
 pub use network::Division;
 pub use node::host::ProbeSample;
@@ -47,6 +50,7 @@ pub use observe::measure::{self, Measure, PortNames, QueueProbe, Scenario};
 pub use observe::monitors::{Ahead, Monitors, tables as monitored_tables};
 pub use observe::queue_stats::Lengths;
 pub use observe::series::QueueSample;
+pub use pauses::{Pause, Waited};
 pub use ports::PortInfo;
 pub use simulation::{BuildError, PortReport, Simulation, Status};
 pub use transport::tcp;

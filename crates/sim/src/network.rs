@@ -8,14 +8,14 @@ use crate::lookahead::Beats;
 use crate::node::fabric::{Built, Fabric};
 use crate::node::host::Host;
 use crate::node::notice::Notice;
-use crate::node::{Frames, Shared, host};
+use crate::node::{Cause, Frames, Shared, host};
 use crate::observe::convergence::Underway;
 use crate::observe::observer::Observed;
 use crate::observe::underflow::Unsent;
 use crate::observe::watch::Watch;
 use crate::packet::losses::Pattern;
 use crate::topology::{Cable, Graph, Node};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::pfc::Pfc;
@@ -230,6 +230,28 @@ impl Network {
     /// Which classes are paused before they lose.
     pub(crate) fn pfc(&self) -> Option<&Pfc> {
         self.worlds().next()?.pfc()
+    }
+
+    /// Why switches paused their neighbours: each switch's in the order of time.
+    pub(crate) fn causes(&self) -> impl Iterator<Item = (SwitchId, &[Cause])> {
+        self.worlds().flat_map(Fabric::causes)
+    }
+
+    /// The bytes of a link's queue by the inputs of its switch that they came in on.
+    pub(crate) fn queued_by_input(&self, id: LinkId, queue: u8) -> BTreeMap<u16, u64> {
+        let (world, local) = self.local(id);
+        world.queued_by_input(local, queue)
+    }
+
+    /// A port pauses a class of its peer's, if its line is up.
+    pub(crate) fn pause_peer(&mut self, id: LinkId, class: u8, now: Time) {
+        if !self.is_up(id) {
+            return;
+        }
+        let (shard, local) = self.links[id.index()];
+        let shard = &mut self.engine.shards[shard.index()];
+        shard.change(now, |world, out| world.pause_peer(local, class, now, out));
+        shard.wake(shard.world.node_of(local), now);
     }
 
     /// Packets transmitted by ports so far.

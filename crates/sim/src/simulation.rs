@@ -6,6 +6,7 @@
 //! have done when its last flow's end is known is done everywhere: up to sixteen windows later, a
 //! window being less than what a packet needs from one node to the next.
 
+use crate::deadlock::{Deadlock, Deadlocks};
 use crate::deployed::Deployed;
 use crate::empty_network::{Paths, longest_way};
 use crate::engine::Ran;
@@ -24,6 +25,7 @@ use crate::observe::observer::{Observed, Observer, Observers, Site, View};
 use crate::observe::queue_stats::{Lengths, QueueStats};
 use crate::observe::series::{QueueSample, Series};
 use crate::observe::underflow::Underflow;
+use crate::pauses::{self, Pause, Waited};
 use crate::ports::{self, PortInfo};
 use crate::table::{Table, Values};
 use crate::timeline::{Action, Timeline};
@@ -142,6 +144,8 @@ pub struct Simulation {
     arrived_before: HashMap<u64, Bytes>,
     observers: Observers,
     timeline: Timeline,
+    /// Where there is flow control.
+    deadlocks: Option<Deadlocks>,
     finished: Vec<FlowRecord>,
     started: u64,
     ended: u64,
@@ -286,6 +290,7 @@ impl Simulation {
                 roce: scenario.roce.clone(),
                 fct_end: measure.fct_end,
             },
+            deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),
             before: vec![(Counters::default(), 0.0); ports.len()],
             arrived_before: HashMap::new(),
             ports,
@@ -323,6 +328,9 @@ impl Simulation {
             }
             let status = self.stretch(left);
             if status == Status::Finished {
+                if let Some(deadlocks) = &mut self.deadlocks {
+                    deadlocks.look_back(&self.network, self.now);
+                }
                 self.network.hear_of_ends();
             }
             self.collect();
@@ -347,7 +355,8 @@ impl Simulation {
             self.ending = self.phases.over(self.network.last_end());
         }
         let end = after(self.until).min(self.ending);
-        let limit = change.min(look).min(end).min(unknown);
+        let check = self.deadlocks.as_ref().map_or(Time::NEVER, Deadlocks::next);
+        let limit = change.min(look).min(end).min(unknown).min(check);
         match self.network.run(limit, events, last && self.ending == Time::NEVER) {
             Ran::Through(at) => self.now = at.min(self.until),
             Ran::Still(at) | Ran::Paused(at) => {
@@ -366,6 +375,16 @@ impl Simulation {
             return Status::Finished;
         }
         self.short |= limit == unknown;
+        if limit == check
+            && let Some(deadlocks) = &mut self.deadlocks
+        {
+            self.now = check.min(self.until);
+            deadlocks.look(&self.network, self.now);
+            let guarded = self.network.pfc().is_some_and(|pfc| pfc.guard().is_some());
+            if deadlocks.stands() && self.until == Time::NEVER && !guarded {
+                return Status::Finished;
+            }
+        }
         if limit == change {
             self.now = change;
             self.collect();
@@ -442,6 +461,15 @@ impl Simulation {
                     self.note_rate(link, now);
                 }
                 Action::Lose(link, pattern) => self.network.lose(link, pattern, now),
+                Action::Pause(link, class, until) => {
+                    self.network.pause_peer(link, class, now);
+                    let rate = self.network.port(link).state().rate();
+                    let lasts = self.network.pfc().map_or(Span::ZERO, |pfc| pfc.lasts(rate));
+                    let again = now + (lasts / 2).max(Span::from_ps(1));
+                    if again < until {
+                        self.timeline.put(again, Action::Pause(link, class, until));
+                    }
+                }
                 Action::Share(class, share) => {
                     self.network.set_share(class, share, now);
                     self.each(now, |observer, view| observer.share_changes(class, share, view));
@@ -615,6 +643,51 @@ impl Simulation {
                 u64s(&|link| state(link).pause_frames().heard),
             ),
         ]))
+    }
+
+    /// All pauses by now and the flows, of these, that they held; `None` without flow control.
+    pub fn paused(&self, flows: &[FlowRecord]) -> Option<(Vec<Pause>, Vec<Waited>)> {
+        let graph = &self.paths.graph;
+        let pauses =
+            pauses::pauses(&self.network, graph, &self.ports, self.network.pfc()?, self.now);
+        let waited = pauses::waited(&pauses, graph, flows, self.now);
+        Some((pauses, waited))
+    }
+
+    /// For each port and lossless class: how long it was held by now, and how many storms there were.
+    pub fn held(&self) -> Vec<(LinkId, Span, u64)> {
+        let classes = self.network.pfc().map_or(&[][..], |pfc| &pfc.priorities);
+        let of = |link: LinkId| {
+            let state = self.network.port(link).state();
+            let of = move |&class: &u8| {
+                (link, state.paused(class, self.now), state.storms(class, self.now).count)
+            };
+            classes.iter().map(of)
+        };
+        self.network.links().flat_map(of).collect()
+    }
+
+    /// The tables of pauses and of what they held.
+    pub fn pause_tables(
+        &self,
+        (pauses, waited): &(Vec<Pause>, Vec<Waited>),
+    ) -> impl Iterator<Item = (&'static str, Table)> + use<> {
+        let watched = self.network.pfc().filter(|pfc| pfc.guard().is_some());
+        let storms = watched.map(|pfc| pauses::storms(&self.network, &self.ports, pfc, self.now));
+        let deadlocks = self.deadlocks.as_ref().filter(|of| !of.found().is_empty());
+        let deadlocks = deadlocks.map(|of| of.table(&self.ports));
+        let tables = [
+            Some(("pause_tree", pauses::tree(pauses, &self.ports))),
+            Some(("paused_flows", pauses::flows(waited))),
+            storms.map(|table| ("storms", table)),
+            deadlocks.map(|table| ("deadlocks", table)),
+        ];
+        tables.into_iter().flatten()
+    }
+
+    /// Circles of paused queues that waited for each other.
+    pub fn deadlocks(&self) -> &[Deadlock] {
+        self.deadlocks.as_ref().map_or(&[], Deadlocks::found)
     }
 
     /// The packet traces that were asked for.

@@ -17,6 +17,8 @@ pub(crate) enum Action {
     Up(LinkId, bool),
     /// The packets that a link loses or marks, by their numbers.
     Lose(LinkId, Pattern),
+    /// A link's port pauses a class of its peer's, again and again until a time.
+    Pause(LinkId, u8, Time),
     /// A class's share.
     Share(u8, Share),
 }
@@ -59,6 +61,10 @@ impl Timeline {
                     link(port).ok_or_else(|| port.clone())?,
                     Pattern::new(*flow, mark, Fate::Marked),
                 ),
+                Change::Storm { port, storm, lasts } => {
+                    let link = link(port).ok_or_else(|| port.clone())?;
+                    Action::Pause(link, *storm, Time::ZERO + *at + *lasts)
+                }
                 Change::Share { .. } if !has_shares => continue,
                 &Change::Share { class, weight, max } => {
                     let before = shares.of(class);
@@ -86,6 +92,12 @@ impl Timeline {
             return None;
         }
         self.actions.pop().map(|(_, action)| action)
+    }
+
+    /// A change more, after those of its time.
+    pub(crate) fn put(&mut self, at: Time, action: Action) {
+        let later = self.actions.partition_point(|&(time, _)| time > at);
+        self.actions.insert(later, (at, action));
     }
 
     /// A link has another rate from now on.

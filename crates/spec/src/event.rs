@@ -53,6 +53,15 @@ pub enum Change {
         /// The packets' numbers, likewise.
         mark: Vec<u64>,
     },
+    /// What is at a port sends pause frames without end (a storm).
+    Storm {
+        /// The port that sends them.
+        port: String,
+        /// The class that they pause.
+        storm: u8,
+        /// For how long.
+        lasts: Span,
+    },
     /// A class's weight or cap at every switch port, where the scheme has any.
     Share {
         /// The class.
@@ -71,7 +80,8 @@ pub const SECTION: Section = Section {
     name: "event",
     repeated: true,
     doc: "A change during the run: of a port's rate (port, rate), of whether it sends at all \
-          (port, up), of what its line loses or marks (port, lose or mark, flow), or of a class's weight or cap \
+          (port, up), of what its line loses or marks (port, lose or mark, flow), of a storm of pause frames (port, \
+          storm, lasts), or of a class's weight or cap \
           (class, weight, max). Flows come and go by start and stop of their [[traffic]].",
     keys: &[
         Param::required("at", ParamKind::Time, "When, before anything else that happens then."),
@@ -106,6 +116,17 @@ pub const SECTION: Section = Section {
             ParamKind::Count { min: 0, max: u32::MAX as u64 >> 1 },
             "lose, mark: only packets of the connection that this flow opened count (flows are numbered from 0 in \
              the order of their starts). Default: every packet.",
+        ),
+        Param::optional(
+            "storm",
+            ParamKind::Count { min: 0, max: 7 },
+            "The port sends its peer pause frames of this lossless class as if it never had room (switch.pfc), as \
+             a broken card does: \"host0\" is one.",
+        ),
+        Param::optional(
+            "lasts",
+            ParamKind::Time,
+            "storm: for how long; the last frame's pause goes on after that.",
         ),
         Param::optional(
             "class",

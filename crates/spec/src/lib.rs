@@ -38,7 +38,9 @@ pub use roce::{Recovery, Roce};
 pub use run::{FctEnd, Run};
 pub use scheme::SchemeChoice;
 pub use switch::{BufferPolicy, Classify, Discipline, Sharing, Switch, Unmarkable};
-pub use topology::{Clos, Dumbbell, FatTree, LeafSpine, ParkingLot, Shape, Star, Tiers, Topology};
+pub use topology::{
+    Clos, Dumbbell, FatTree, LeafSpine, ParkingLot, Ring, Shape, Star, Tiers, Topology,
+};
 pub use traffic::{
     Carried, Connections, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson, Probe,
     RequestResponse, Service, Sizes, Source, Traffic,

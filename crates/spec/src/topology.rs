@@ -8,6 +8,7 @@ mod fat_tree;
 pub mod graph;
 mod leaf_spine;
 mod parking_lot;
+mod ring;
 mod star;
 
 pub use clos::{Clos, Tiers};
@@ -15,6 +16,7 @@ pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;
 pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
+pub use ring::{Ring, Way};
 pub use star::Star;
 
 use crate::param::{ParamKind, Params, Section, Unfit, count};
@@ -33,6 +35,8 @@ kinds! {
         Dumbbell(Dumbbell) = "dumbbell",
         /// switches in a row, each linked to the next.
         ParkingLot(ParkingLot) = "parking-lot",
+        /// switches in a circle, each linked to the next.
+        Ring(Ring) = "ring",
         /// every leaf (ToR) linked to every spine.
         LeafSpine(LeafSpine) = "leaf-spine",
         /// k pods of k/2 edge and k/2 aggregation switches under (k/2)² cores, k³/4 hosts

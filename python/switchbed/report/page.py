@@ -12,7 +12,7 @@ from switchbed import comparing, files, printing, stats, toml
 from switchbed._native import Mistake
 from switchbed.plots import runs
 from switchbed.plots.runs import Line
-from switchbed.report import comparison, distribution, goodput, listing, maps, queues
+from switchbed.report import comparison, distribution, goodput, listing, maps, pauses, queues
 from switchbed.report.chart import Chart, order, words
 from switchbed.result import Result
 
@@ -111,6 +111,7 @@ def charts(results: Sequence[Result], drawn: Sequence[Line]) -> list[Chart]:
         distribution.chart(drawn),
         *queues.charts(drawn),
         *goodput.charts(drawn),
+        *pauses.charts(drawn),
         maps.fabric(drawn),
     ]
     return [chart for chart in made if chart.traces]

@@ -5,6 +5,7 @@ use super::measure::check_port;
 use crate::mistake::{Mistake, Origin};
 use crate::section::{Section, key};
 use crate::tree::Table;
+use switchbed_qdisc::pfc::Pfc;
 use switchbed_qdisc::units::Bytes;
 use switchbed_spec::event::{Change, Event, SECTION};
 use switchbed_spec::{Run, Topology};
@@ -15,7 +16,7 @@ pub(crate) fn resolve(
     root: &Table,
     topology: &Topology,
     run: &Run,
-    mtu: Bytes,
+    (mtu, pfc): (Bytes, Option<&Pfc>),
 ) -> Result<Vec<Event>, Mistake> {
     let nodes = root.get(SECTION.name).and_then(|node| node.as_list()).unwrap_or_default();
     let section = |i: usize| {
@@ -24,7 +25,7 @@ pub(crate) fn resolve(
     };
     let mut events = Vec::new();
     for i in 0..nodes.len() {
-        events.push(event(section(i)?, topology, run, mtu)?);
+        events.push(event(section(i)?, topology, run, (mtu, pfc))?);
     }
     if run.until.is_none()
         && let Some(i) = events.iter().position(|event| stays_down(event, &events))
@@ -54,7 +55,7 @@ fn event(
     section: Section<'_>,
     topology: &Topology,
     run: &Run,
-    mtu: Bytes,
+    (mtu, pfc): (Bytes, Option<&Pfc>),
 ) -> Result<Event, Mistake> {
     let at = section.get(key!(at))?;
     if let Some(until) = run.until
@@ -77,6 +78,15 @@ fn event(
         if let Some(up) = section.maybe(key!(up))? {
             section.close("a port that goes down or comes up")?;
             return Ok(Event { at, change: Change::Link { port, up } });
+        }
+        if let Some(storm) = section.maybe(key!(storm))? {
+            if !pfc.is_some_and(|pfc| pfc.lossless(storm)) {
+                let why = "only a lossless class can be paused: switch.pfc.priorities lists them";
+                return Err(section.refuse(key!(storm), why));
+            }
+            let lasts = section.get(key!(lasts))?;
+            section.close("a storm of pause frames")?;
+            return Ok(Event { at, change: Change::Storm { port, storm, lasts } });
         }
         if section.given(key!(rate)).is_none() {
             return Err(

@@ -115,7 +115,7 @@ pub(crate) fn resolve(
             "warms persistent connections, and no traffic has connections = \"persistent\"";
         return Err(origin.mistake(warm_at, "transport.warm", message));
     }
-    let event = event::resolve(origin, root, &topology, &run, mtu)?;
+    let event = event::resolve(origin, root, &topology, &run, (mtu, switch.pfc.as_ref()))?;
     let overrides = [switchbed_spec::host::SECTION, switchbed_spec::transport::SECTION]
         .map(|spec| open(spec, packet)?.overrides());
     let [of_host, of_transport] = overrides;

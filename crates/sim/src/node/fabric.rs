@@ -3,7 +3,7 @@
 use super::host::{self, Host, Left, Log};
 use super::link::{Channel, ColdLink, Line, Link, Packets, Telemetry, transit};
 use super::notice::{Notice, What};
-use super::pausing::Pausing;
+use super::pausing::{self, Cause, Pausing};
 use super::switch::Switch;
 use super::{NOTICE, Parcel, START, Shared, class, place};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
@@ -13,7 +13,7 @@ use crate::observe::watch::Watch;
 use crate::packet::Payload;
 use crate::packet::losses::Pattern;
 use crate::topology::Hop;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::fq::Terms;
@@ -145,6 +145,11 @@ impl Fabric {
                 link.driver.watch();
                 cold.telemetry = Some(Telemetry::new(rate));
             }
+            if let Some(guard) = self.shared.pfc.as_ref().and_then(pfc::Pfc::guard)
+                && let Some(link) = self.links.last_mut()
+            {
+                link.driver.guard(guard);
+            }
         }
         self.switches.push(switch);
         if self.shared.pfc.is_some() {
@@ -168,6 +173,36 @@ impl Fabric {
     /// Which classes are paused before they lose.
     pub(crate) fn pfc(&self) -> Option<&pfc::Pfc> {
         self.shared.pfc.as_ref()
+    }
+
+    /// Why its switches paused their neighbours: each switch's in the order of time.
+    pub(crate) fn causes(&self) -> impl Iterator<Item = (SwitchId, &[Cause])> {
+        let causes = self.pausing.iter().map(|pausing| &pausing.causes[..]);
+        self.switches.iter().map(|switch| switch.id).zip(causes)
+    }
+
+    /// The bytes of a link's queue by the inputs of its switch that they came in on.
+    pub(crate) fn queued_by_input(&self, link: LocalLink, queue: u8) -> BTreeMap<u16, u64> {
+        let mut bytes = BTreeMap::new();
+        for packet in self.port(link).state().queued(queue, &self.packets.arena) {
+            *bytes.entry(packet.ingress).or_default() += u64::from(packet.len_bytes);
+        }
+        bytes
+    }
+
+    /// A port pauses a class of its peer's.
+    pub(crate) fn pause_peer(
+        &mut self,
+        link: LocalLink,
+        class: u8,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) {
+        let quanta = self.shared.pfc.as_ref().map_or(0, |pfc| pfc.quanta as u16);
+        let slot = pausing::frame(&mut self.packets, class, quanta);
+        self.with_line(link, now, out, |driver, line| {
+            driver.control(slot, pfc::FRAME_BYTES, line, now);
+        });
     }
 
     /// When the last flow ended.

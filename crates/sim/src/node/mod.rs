@@ -18,6 +18,7 @@ mod pausing;
 mod switch;
 
 pub(crate) use link::transit::terms;
+pub(crate) use pausing::Cause;
 
 use crate::engine::tie::Ties;
 use crate::ids::{NodeId, ShardId};

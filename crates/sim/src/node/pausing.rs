@@ -5,17 +5,34 @@
 //! again, and the frame that says so takes the line that the next departure waits for.
 
 use super::class;
-use super::link::transit;
+use super::link::{Packets, transit};
 use super::switch::AtWork;
 use crate::engine::Event;
 use crate::ids::{HostId, PortId};
 use crate::packet::{Body, PAUSES, Payload};
 use crate::topology::Hop;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use switchbed_qdisc::pfc::{self, FRAME_BYTES};
 use switchbed_qdisc::seats::Signal;
-use switchbed_qdisc::units::Time;
+use switchbed_qdisc::units::{Bytes, Time};
 use switchbed_qdisc::{Packet, SlotId};
+
+/// A pause, as the switch that asks for it knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cause {
+    /// When it was decided.
+    pub(crate) at: Time,
+    /// The port that tells the neighbour, and the class.
+    pub(crate) port: PortId,
+    pub(crate) class: u8,
+    /// Of the ports that packets from there wait at, the one with the longest queue of the class, and
+    /// whether that queue has been held itself since the first of its packets came.
+    pub(crate) by: Option<(PortId, bool)>,
+}
+
+/// How many causes a switch remembers.
+const MOST_CAUSES: usize = 1 << 20;
 
 /// What a switch has told its neighbours, and is to tell them.
 pub(super) struct Pausing {
@@ -25,11 +42,13 @@ pub(super) struct Pausing {
     waiting: VecDeque<(Time, Signal)>,
     /// The inputs' classes that are paused, and when to say so again.
     paused: BTreeMap<(u16, u8), Time>,
+    /// Why it paused whom, in the order of time.
+    pub(super) causes: Vec<Cause>,
 }
 
 impl Pausing {
     pub(super) fn new(back: Vec<PortId>) -> Pausing {
-        Pausing { back, waiting: VecDeque::new(), paused: BTreeMap::new() }
+        Pausing { back, waiting: VecDeque::new(), paused: BTreeMap::new(), causes: Vec::new() }
     }
 
     /// What is to be sent next, and when.
@@ -44,6 +63,14 @@ impl Pausing {
             (first, again) => first.or(again),
         }
     }
+}
+
+/// A pause frame.
+pub(super) fn frame(packets: &mut Packets, class: u8, quanta: u16) -> SlotId {
+    let packet = Packet { flow: PAUSES, len_bytes: FRAME_BYTES, ..Packet::default() };
+    let payload = Payload::loose(Body::Pause { class, quanta });
+    // It goes no further than the next node: its way is nobody's.
+    packets.put(packet, payload, transit::new(Hop { dst: HostId(0), key: 0 }, None))
 }
 
 impl AtWork<'_, '_> {
@@ -103,8 +130,35 @@ impl AtWork<'_, '_> {
     /// What the memory wants told since something happened at a port.
     fn listen(&mut self, port: PortId, now: Time) {
         while let Some(signal) = self.links[port.index()].driver.signal() {
+            if signal.pause {
+                self.note_cause(signal, now);
+            }
             let (Some(pausing), Some(pfc)) = (&mut self.pausing, &self.shared.pfc) else { return };
             pausing.waiting.push_back((now + pfc.pipeline, signal));
+        }
+    }
+
+    /// Notes why an input's class is to be paused.
+    fn note_cause(&mut self, signal: Signal, now: Time) {
+        let Signal { input, class, .. } = signal;
+        let state = |port: PortId| self.links[port.index()].driver.port().state();
+        let ports = (0..self.links.len()).map(|port| PortId(port as u32));
+        let waits = |&port: &PortId| {
+            let mut queued = state(port).queued(class, &self.packets.arena);
+            queued.any(|packet| packet.ingress == input)
+        };
+        let mut ports: Vec<_> = ports
+            .map(|port| (state(port).queue_bytes(class), port))
+            .filter(|of| of.0 > Bytes::ZERO)
+            .collect();
+        ports.sort_unstable_by_key(|&(bytes, port)| (Reverse(bytes), port));
+        let by = ports.into_iter().map(|(_, port)| port).find(waits);
+        let by = by.map(|port| (port, state(port).held_up(class, &self.packets.arena, now)));
+        if let Some(pausing) = &mut self.pausing
+            && let Some(&port) = pausing.back.get(usize::from(input))
+            && pausing.causes.len() < MOST_CAUSES
+        {
+            pausing.causes.push(Cause { at: now, port, class, by });
         }
     }
 
@@ -129,12 +183,8 @@ impl AtWork<'_, '_> {
         if !driver.is_up() {
             return;
         }
-        let packet = Packet { flow: PAUSES, len_bytes: FRAME_BYTES, ..Packet::default() };
         let quanta = if pause { pfc.quanta as u16 } else { 0 };
-        let payload = Payload::loose(Body::Pause { class, quanta });
-        // It goes no further than the next node: its way is nobody's.
-        let slot =
-            self.packets.put(packet, payload, transit::new(Hop { dst: HostId(0), key: 0 }, None));
+        let slot = frame(self.packets, class, quanta);
         self.at(port, |driver, line| driver.control(slot, FRAME_BYTES, line, now));
     }
 
