@@ -72,7 +72,7 @@ impl Paused {
     /// When the watchdog acts next, if no frame comes.
     fn turn(&self, guard: Option<Guard>) -> Time {
         let turn = match (guard, self.storm, self.since) {
-            (Some(guard), Some((_, last)), _) => Some(last + guard.restoration),
+            (Some(guard), Some((began, last)), _) => Some(began.max(last + guard.restoration)),
             (Some(guard), None, Some(since)) => {
                 Some(since + guard.detection).filter(|&turn| turn < self.until)
             }
@@ -330,6 +330,18 @@ mod tests {
         // It is paused as ever afterwards.
         pauses.pause(3, at(1000), at(1100));
         assert!(pauses.held(at(1000)).contains(3) && !pauses.held(at(1100)).contains(3));
+    }
+
+    #[test]
+    fn a_storm_whose_last_frame_is_older_than_the_restoration_time_ends_as_it_begins() {
+        let mut pauses = Pauses::default();
+        let (detection, restoration) = (Span::from_ns(200), Span::from_ns(100));
+        pauses.guard(Guard { drops: true, detection, restoration });
+        pauses.pause(0, at(10), at(1000));
+        assert!(pauses.held(at(209)).contains(0) && !pauses.held(at(210)).contains(0));
+        assert!(pauses.dropping().next().is_none());
+        let seen = pauses.storms(0, at(500));
+        assert_eq!((seen.count, seen.total), (1, Span::ZERO));
     }
 
     #[test]

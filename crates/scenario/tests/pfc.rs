@@ -243,11 +243,13 @@ fn what_cannot_be_paused_is_refused() {
         let plans = plans_of("star.toml", STAR, Path::new(""), &sets, None);
         plans.err().map(|mistake| mistake.to_string()).unwrap_or_default()
     };
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 7] = [
         (&["switch.queues=2"], "class 3 has no queue of its own: switch.queues is 2"),
         (&["switch.classify=hash"], "must be \"class\""),
         (&["scheme.name=hcf"], "queues, memory or a scheduler of its own"),
         (&["host.nic=fq"], "must be \"classes\""),
+        (&["switch.pfc.deadlock_time=0us"], "it must be at least 1us"),
+        (&["switch.pfc.detection_time=10ns"], "it must be at least 1us"),
         (&["switch.policy=lqd"], "brings its own"),
     ];
     for (sets, says) in cases {
@@ -490,4 +492,12 @@ fn who_waits_for_a_port_that_it_does_not_use_is_a_victim() {
     assert!(
         pauses.iter().any(|pause| pause.cause.is_some_and(|nth| pauses[nth].from < pause.from))
     );
+}
+
+#[test]
+fn a_storm_of_a_class_that_is_never_paused_is_refused() {
+    let storm = "port = \"host2\"\nstorm = 2\nlasts = \"500us\"\n[run]";
+    let text = STAR.replace("port = \"switch:2\"\nup = false\n[run]", storm);
+    let refused = plans_of("star.toml", &text, Path::new(""), &[], None).expect_err("refused");
+    assert!(refused.to_string().contains("only a lossless class can be paused"), "{refused}");
 }

@@ -118,6 +118,14 @@ fn policy(
 fn pfc(section: &Section<'_>, queues: u16, classify: Classify) -> Result<Option<Pfc>, Mistake> {
     let Some(inner) = section.inner(key!(pfc))? else { return Ok(None) };
     let pfc = Pfc::from_values(&mut inner.values()?);
+    let shortest = Span::from_us(1);
+    for (key, time) in
+        [(Pfc::KEY.detection_time, pfc.detection_time), (Pfc::KEY.deadlock_time, pfc.deadlock_time)]
+    {
+        if time < shortest {
+            return Err(inner.refuse(key, format!("it must be at least {shortest}")));
+        }
+    }
     if classify != Classify::Class {
         let why = "switch.pfc pauses classes, which must be queues: it must be \"class\"";
         return Err(section.refuse(key!(classify), why));
