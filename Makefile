@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2 qemu-system-x86 busybox-static iproute2
 
-.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-sizes bench-peers validate wheels deny lint format docs site pictures figures live-papers lock clean
+.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-roce bench-sizes bench-peers validate wheels deny lint format docs site pictures figures live-papers lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -96,6 +96,10 @@ bench-sizes: setup
 	$(BIN)/python validation/bench_sizes.py $(REPEATS)
 	$(BIN)/python validation/bench_schemes.py
 	$(BIN)/python validation/engines.py $(REPEATS)
+
+# RoCE beside TCP on 320 hosts; REPEATS=n for other than five.
+bench-roce: setup
+	$(BIN)/python validation/bench_roce.py $(REPEATS)
 
 # Bytes of memory a flow, a connection, a sample and a captured packet: some minutes.
 bench-memory: setup
