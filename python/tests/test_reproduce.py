@@ -152,6 +152,11 @@ def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
     compared = {"kind": "below", "of": "new", "base": "std", "at": {"load": 0.9}}
     assert null(compared, Target(49, 49, tolerance=5, null=0)) != "holds"
     assert null(compared, Target(-INF, 900, tolerance=5, null=0)) == "holds"
+    # Runs of another scenario, which compares no schemes, are there as they are.
+    alone = [Row({"scenario": "tcp"}, seed, {"all.mean_us": 1.0}) for seed in range(3)]
+    both = Rows([*RUNS, *alone])
+    asked = claim({**compared, "where": {}}, Target(49, 49, tolerance=5, null=0))
+    assert measures.null_model(PAPER, asked, both) != "holds"
     value = {
         "kind": "value",
         "metric": "all.n",

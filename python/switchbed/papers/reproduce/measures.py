@@ -69,16 +69,18 @@ def _others(claim: Claim, rows: Rows) -> list[Claim]:
 
 
 def _alike(rows: Rows) -> Rows:
-    """Every scheme's runs the first scheme's, of other seeds."""
+    """Every scheme's runs the first scheme's, of other seeds. Runs that compare none stay."""
     first, *others = rows.values("scheme")
     seeds = sorted({row.seed for row in rows})
     by_seed = {
         (row.seed, _name({**row.settings, "scheme": first})): row.figures
         for row in rows
-        if row.settings["scheme"] == first
+        if row.settings.get("scheme") == first
     }
 
     def of(row: Row) -> Row:
+        if "scheme" not in row.settings:
+            return row
         later = [first, *others].index(row.settings["scheme"])
         seed = seeds[(seeds.index(row.seed) + later) % len(seeds)]
         figures = by_seed.get((seed, _name({**row.settings, "scheme": first})), row.figures)
