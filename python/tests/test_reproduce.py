@@ -152,11 +152,6 @@ def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
     compared = {"kind": "below", "of": "new", "base": "std", "at": {"load": 0.9}}
     assert null(compared, Target(49, 49, tolerance=5, null=0)) != "holds"
     assert null(compared, Target(-INF, 900, tolerance=5, null=0)) == "holds"
-    # Runs of another scenario, which compares no schemes, are there as they are.
-    alone = [Row({"scenario": "tcp"}, seed, {"all.mean_us": 1.0}) for seed in range(3)]
-    both = Rows([*RUNS, *alone])
-    asked = claim({**compared, "where": {}}, Target(49, 49, tolerance=5, null=0))
-    assert measures.null_model(PAPER, asked, both) != "holds"
     value = {
         "kind": "value",
         "metric": "all.n",
@@ -171,6 +166,15 @@ def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
     mean = {"kind": "value", "at": {"load": 0.9, "scheme": "new"}}
     assert null(mean, Target(-INF, 9000, tolerance=1, null=None)) == "holds"
     assert null(mean, Target(-INF, 400, tolerance=1, null=None)) != "holds"
+
+
+def test_alike_runs_that_compare_no_schemes_stay() -> None:
+    alone = [Row({"scenario": "tcp"}, seed, {"all.mean_us": 1.0}) for seed in range(3)]
+    made = list(measures._alike(Rows([*RUNS, *alone])))
+    assert made[-3:] == alone
+    # The others have the first scheme's figures, of other seeds.
+    new = [row for row in made if row.settings == {"scheme": "new", "load": 0.1}]
+    assert [row.figures["all.mean_us"] for row in new] == [200, 400, 100]
 
 
 @pytest.mark.parametrize(
