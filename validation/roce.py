@@ -48,6 +48,20 @@ FABRICS = {
         "HPCC's fabric, 100 Gbps, web search", "roce-fabric", "web-search-hpcc", 3000
     ),
     "hpcc-hadoop": Fabric("HPCC's fabric, 100 Gbps, Hadoop", "roce-fabric", "hadoop-hpcc", 20000),
+    "hpcc-400-web-search": Fabric(
+        "the same at 400 Gbps, joined at 1.6 Tbps, web search",
+        "roce-fabric",
+        "web-search-hpcc",
+        3000,
+        ("400Gbps", "1600Gbps"),
+    ),
+    "hpcc-400-hadoop": Fabric(
+        "the same at 400 Gbps, joined at 1.6 Tbps, Hadoop",
+        "roce-fabric",
+        "hadoop-hpcc",
+        20000,
+        ("400Gbps", "1600Gbps"),
+    ),
     "leaf-spine-web-search": Fabric(
         "leaf-spine, 100 Gbps, web search", "roce-leaf-spine", "web-search-hpcc", 3000
     ),
@@ -107,7 +121,8 @@ def _scenario(fabric: Fabric, load: float, kind: str, seed: int) -> sb.Scenario:
     tree["run"]["seed"] = seed
     if fabric.rates:
         host, inner = fabric.rates
-        tree["topology"] |= {"host_rate": host, "fabric_rate": inner}
+        between = "aggregation_rate" if "pods" in tree["topology"] else "fabric_rate"
+        tree["topology"] |= {"host_rate": host, between: inner}
     return sb.Scenario(tree)
 
 
