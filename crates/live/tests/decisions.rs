@@ -26,7 +26,7 @@ fn cases() -> Vec<Live> {
     let names = ["none", "per-queue", "per-queue-min", "per-port", "per-pool", "mq-ecn", "red"];
     for info in names.map(|name| find(name).expect("registered")) {
         // At sizes that these arrivals reach.
-        let size = |param: &&Param| param.required || param.name == "kmin";
+        let size = |param: &&Param| param.required || matches!(param.name, "kmin" | "kmax");
         let length = |name| Value::Bytes(Bytes::new(if name == "kmax" { 20_000 } else { 6_000 }));
         let params = info.params.iter().filter(size).map(|param| (param.name, length(param.name)));
         let mut case = live(3, scheme(info.name, &params.collect::<Vec<_>>()));

@@ -1,5 +1,5 @@
-//! Headers of Ethernet, IPv4, TCP and UDP built from plain values, for packet traces: the
-//! payload is all zeros, counted in lengths and checksums and not written.
+//! Headers of Ethernet, IPv4, TCP, UDP and RoCEv2 built from plain values, for packet traces: the
+//! payload is all zeros, counted in lengths and checksums and, but for RoCEv2, not written.
 
 use crate::frame::Mac;
 use etherparse::{
@@ -136,7 +136,8 @@ pub enum Operation {
 }
 
 /// A RoCEv2 packet with `payload` bytes; what does not fit into an IPv4 packet is cut. The payload is filled up
-/// to 4 bytes and has a checksum of 4 behind it.
+/// to 4 bytes and has a checksum of 4 behind it, which is left at zero. It is written, too: Wireshark takes a
+/// packet whose end is missing to be malformed.
 pub fn roce(way: &Way, head: &Roce, payload: u32) -> Headers {
     let opcode = match head.operation {
         Operation::Send { first: true, last: false } => 0x00,
@@ -168,7 +169,9 @@ pub fn roce(way: &Way, head: &Roce, payload: u32) -> Headers {
     let (source_port, destination_port) = (way.source.port, ROCE_PORT);
     // RoCEv2's own checksum covers what UDP's would.
     let udp = UdpHeader { source_port, destination_port, length, checksum: 0 };
-    headers(way, &ip, &[&udp.to_bytes()[..], &transport].concat(), payload)
+    let mut made = headers(way, &ip, &[&udp.to_bytes()[..], &transport].concat(), payload);
+    made.bytes.resize(made.frame_bytes as usize, 0);
+    made
 }
 
 /// The IPv4 header, and the payload that fits behind it and `header_len` bytes more.
