@@ -34,7 +34,6 @@ HOST_SECONDS = 2.0
 LEAST_S = 0.008
 REQUIRED = {
     "threshold": "'65pkt'",
-    "kmax": "'65pkt'",
     "k1": "'40pkt'",
     "q_ref": "'20pkt'",
     "ins_target": "'70us'",
@@ -44,7 +43,7 @@ REQUIRED = {
 """For parameters that depend on the network, and so have no default."""
 TIMES = {"tcn": "78us"}
 """Thresholds that are no lengths."""
-BESIDES = {"cedm": ", k2 = '65pkt'", "e-ecn": ", t_a = '100us'"}
+BESIDES = {"cedm": "k2 = '65pkt'", "e-ecn": "t_a = '100us'", "red": "kmax = '65pkt'"}
 """And for those of which a scheme needs one or the other."""
 NEEDS = {"per-pool": ["switch.pool=4MB"]}
 """What schemes ask of the switch."""
@@ -74,7 +73,8 @@ def scheme(info: dict[str, Any]) -> list[str]:
     name = info["name"]
     names = [p["name"] for p in info["parameters"] if p["required"]]
     given = REQUIRED | ({"threshold": f"'{TIMES[name]}'"} if name in TIMES else {})
-    params = ", ".join(f"{key} = {given[key]}" for key in names) + BESIDES.get(name, "")
+    besides = [BESIDES[name]] if name in BESIDES else []
+    params = ", ".join([*(f"{key} = {given[key]}" for key in names), *besides])
     return [f"scheme={{ name = '{name}', params = {{ {params} }} }}", *NEEDS.get(name, [])]
 
 

@@ -34,7 +34,7 @@ def test_every_scenario_is_valid_as_written_and_as_resolved(file: Path) -> None:
     [
         (("topolgy",), {}),
         (("topology", "hots"), 3),
-        (("topology", "kind"), "ring"),
+        (("topology", "kind"), "torus"),
         (("switch", "queues"), "two"),
         (("transport", "g"), 2),
         (("traffic", 0, "classes"), [256]),
