@@ -264,6 +264,16 @@ fn a_curve_is_in_proportion_to_each_line() {
 }
 
 #[test]
+fn a_load_is_told_with_queue_pairs_headers() {
+    // Flows of 4 MB are 4,000 packets of 48 bytes more each.
+    let poisson =
+        "traffic=[{kind=\"poisson\", load=0.5, flows=10, sizes=\"4MB\", service=\"one\"}]";
+    let run = simulation(&[poisson, "run.until=1us", "event.0.at=0us"], Division::ALONE);
+    let offered = &run.offered()[0];
+    assert!((offered.wire_bps / offered.payload_bps - 1.048).abs() < 1e-9, "{offered:?}");
+}
+
+#[test]
 fn a_victim_of_pauses_has_what_its_neighbour_has() {
     // It shares a paused uplink with host 0, though its own way on is idle (roce-checks 5).
     let text = include_str!("../../../python/switchbed/data/scenarios/roce-victim.toml");

@@ -107,14 +107,10 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// The hosts of a scenario.
+    /// The hosts of a scenario; packets are class 0's.
     pub fn of<M>(scenario: &Scenario<M>) -> Self {
-        Hosts {
-            count: scenario.topology.hosts(),
-            rate: scenario.topology.host_rate(),
-            mss: scenario.transport.mss,
-            header: scenario.transport.header,
-        }
+        let (mss, header) = scenario.framing(0);
+        Hosts { count: scenario.topology.hosts(), rate: scenario.topology.host_rate(), mss, header }
     }
 
     /// The hosts that an entry names under `key`, in rising order.
