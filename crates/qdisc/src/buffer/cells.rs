@@ -683,7 +683,7 @@ mod tests {
 
     #[test]
     fn groups_may_hold_what_dcqcns_paper_says() {
-        // Zhu et al., section 4: 12 MB, 32 ports of 8 priorities, 22.4 KB of headroom each leave 24.47 KB for each
+        // Zhu et al., section 4, from memory: 12 MB, 32 ports of 8 priorities, 22.4 KB of headroom each leave 24.47 KB for each
         // threshold of pausing; with β = 8, which is α = 8/256, all may hold 21.75 KB at once before any is
         // paused.
         let shared = 12e6 - 256.0 * 22_400.0;
