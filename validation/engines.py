@@ -30,6 +30,11 @@ ROOT = Path(__file__).resolve().parents[1]
 TREE = ROOT / "target" / "engine-before"
 COMMIT = "d0a9107146d2ff0783db9becafddf3e8b729b737"
 """The last with one arena, one generator and one event queue."""
+IN_ITS_WORDS = {
+    'profile = "switchbed-0.1"\n': "",
+    "ecn_syn = true\necn_retransmits = true\n": "ecn_control = true\n",
+}
+"""What the scenarios have said since, and how that engine is told the same."""
 RESULTS = Path(__file__).parent / "results" / "bench-engines.json"
 PICTURE = performance.FILE.with_name("performance-engines.png")
 LARGE = ROOT / "scenarios" / "fat-tree-65536.toml"
@@ -100,7 +105,7 @@ def before() -> str:
         add = ["git", "worktree", "add", "--quiet", "--force", "--detach", str(TREE), COMMIT]
         subprocess.run(add, cwd=ROOT, check=True)
     program = (ROOT / "crates/scenario/examples/once.rs").read_text()
-    # It knows one thread.
+    # It knows one thread, and hosts of one kind: those that are now called switchbed-0.1.
     program = program.replace(
         "run_on(&plans[0].scenario, &progress, threads)",
         "{ let _ = threads; run(&plans[0].scenario, &progress) }",
@@ -109,12 +114,19 @@ def before() -> str:
     place = TREE / "crates/scenario/examples/once.rs"
     place.parent.mkdir(exist_ok=True)
     place.write_text(program)
+    for file in {size.file for size in SIZES}:
+        text = file.read_text()
+        for now, then in IN_ITS_WORDS.items():
+            text = text.replace(now, then)
+        (TREE / file.name).write_text(text)
     return built(TREE, "once")
 
 
-def once(program: str, size: Size, threads: int) -> Found:
-    """One run: what it printed, and what it took."""
-    command = [program, str(size.file), str(threads), *size.sets]
+def once(program: str, size: Size, threads: int, folder: Path | None = None) -> Found:
+    """One run, of the file of that name in the folder if there is one: what it printed, and what it
+    took."""
+    file = folder / size.file.name if folder else size.file
+    command = [program, str(file), str(threads), *size.sets]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
         printed = run.stdout.read()
@@ -133,7 +145,9 @@ def once(program: str, size: Size, threads: int) -> Found:
 def measure(size: Size, old: str, new: str, bound: str, repeats: int | None) -> Found:
     """One row, the engines in turn."""
     turns = repeats or size.repeats
-    runs = [(once(old, size, 1), once(new, size, 1), once(new, size, 2)) for _ in range(turns)]
+    runs = [
+        (once(old, size, 1, TREE), once(new, size, 1), once(new, size, 2)) for _ in range(turns)
+    ]
     was, now, two = (list(kind) for kind in zip(*runs, strict=True))
     bounds = {}
     # How evenly work is divided shows soon.
