@@ -159,6 +159,10 @@ def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
         "exact": True,
     }
     assert null(value, Target(100, 100, tolerance=1, null=None)) == "fails"
+    # A bound that nothing is compared by is displaced past itself: inwards there is always room.
+    alone = Rows([row for row in RUNS if row.settings["scheme"] == "std"])
+    most = claim(value | {"at": {"load": 0.9}}, Target(-INF, 100, tolerance=1, null=None))
+    assert measures.null_model(PAPER, most, alone) == "fails"
     # What is off is displaced further, not into the range.
     assert null(value, Target(103, 103, tolerance=2, null=None)) == "fails"
     # More than 94: the other scheme has as many. Less than 1200 us: it has not.
@@ -168,13 +172,34 @@ def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
     assert null(mean, Target(-INF, 400, tolerance=1, null=None)) != "holds"
 
 
-def test_alike_runs_that_compare_no_schemes_stay() -> None:
-    alone = [Row({"scenario": "tcp"}, seed, {"all.mean_us": 1.0}) for seed in range(3)]
-    made = list(measures._alike(Rows([*RUNS, *alone])))
+def test_alike_runs_have_the_figures_of_one_and_those_that_compare_nothing_stay() -> None:
+    alone = [Row({"transport": "tcp"}, seed, {"all.mean_us": 1.0}) for seed in range(3)]
+    made = list(measures._all_are(Rows([*RUNS, *alone]), "scheme", "std"))
     assert made[-3:] == alone
-    # The others have the first scheme's figures, of other seeds.
+    # The others have its figures, of other seeds.
     new = [row for row in made if row.settings == {"scheme": "new", "load": 0.1}]
     assert [row.figures["all.mean_us"] for row in new] == [200, 400, 100]
+    # Schemes of some switches are schemes; of one there is nothing to compare.
+    some = [Row({"deploy.1.scheme": name}, 1, {}) for name in ("a", "b")]
+    assert len(list(measures._alike(Rows(some)))) == 2
+    assert not list(measures._alike(Rows(alone)))
+
+
+def test_a_formula_has_a_null_of_its_own() -> None:
+    def null(measure: dict[str, Any], target: Target, **more: Any) -> str:
+        return measures.null_model(PAPER, replace(claim(measure, target), **more), RUNS)
+
+    at = {"load": 0.9, "scheme": "std"}
+    count = {"kind": "value", "metric": "all.n", "at": at, "exact": True}
+    many = Target(-INF, 100, tolerance=1, null=None)
+    assert null(count, many, wrong=count) == "holds"
+    assert null(count, many, wrong={**count, "metric": "all.mean_us"}) != "holds"
+
+
+def test_no_committed_claim_holds_on_its_null_model() -> None:
+    for paper in claims.papers().values():
+        for finding in page.committed(paper).values():
+            assert finding.null_model != "holds", finding.id
 
 
 @pytest.mark.parametrize(
@@ -444,7 +469,7 @@ def test_every_cause_has_its_table_and_a_word_in_the_readme() -> None:
             assert f"(causes/{name}.{'png' if name in drawn else 'md'})" in readme
 
 
-def test_the_part_of_large_flows_in_a_gain_is_of_all_flows_times_together() -> None:
+def test_what_large_flows_gain_beyond_small_ones_is_of_all_flows_times_together() -> None:
     def row(scheme: str, small_us: float, large_us: float) -> Row:
         both = {"small.n": 90, "small.mean_us": small_us, "large.n": 10, "large.mean_us": large_us}
         mean_us = 0.9 * small_us + 0.1 * large_us
@@ -452,10 +477,10 @@ def test_the_part_of_large_flows_in_a_gain_is_of_all_flows_times_together() -> N
         figures = both | none | {"all.n": 100, "all.mean_us": mean_us}
         return Row({"scheme": scheme, "load": 0.5}, 1, figures)
 
-    # Small flows gain 90 · 10 µs, large ones 10 · 270.
+    # Small flows gain 90 · 10 µs, large ones 10 · 270, of 90 · 100 and 10 · 1000.
     runs = Rows([row("2 packets", 100, 1000), row("16 packets", 90, 730)])
-    found = claims.papers()["mqecn"].function("fig2_part")(runs)
-    assert found == {"load 0.5": {1: pytest.approx(75)}}
+    found = claims.papers()["mqecn"].function("fig2_large")(runs)
+    assert found == {"load 0.5": {1: pytest.approx(100 * 1800 / 19_000)}}
 
 
 def test_delays_that_a_paper_does_not_give_are_varied_with_the_seed() -> None:

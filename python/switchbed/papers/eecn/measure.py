@@ -1,5 +1,6 @@
 """What E-ECN's claims need beyond the built-in measures."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from switchbed.papers.reproduce.experiment import fct
@@ -179,7 +180,16 @@ def fig4_tenfold(rows: Rows) -> Points:
     """In how many of a hundred cases T_a,max, solved exactly, is over ten RTTs: 2 to 10 flows,
     a bandwidth-delay product of 83 packets (10 Gbps, 100 µs), K of 20, 40, 65 and 100; only where a
     limit follows."""
-    found = [eecn.t_a_max(n, 83.3, k) for k in (20, 40, 65, 100) for n in range(2, 11)]
+    return _tenfold(rows, (20, 40, 65, 100))
+
+
+def fig4_tenfold_of_a_quarter(rows: Rows) -> Points:
+    """The same with a quarter of each K."""
+    return _tenfold(rows, (5, 10, 16.25, 25))
+
+
+def _tenfold(rows: Rows, thresholds_pkt: Sequence[float]) -> Points:
+    found = [eecn.t_a_max(n, 83.3, k) for k in thresholds_pkt for n in range(2, 11)]
     limits = [limit for limit in found if limit is not None]
     share = 100 * sum(limit > 10 for limit in limits) / len(limits)
     return {"": {row.seed: share for row in rows}}

@@ -47,9 +47,9 @@ def fig1_p99(rows: Rows) -> Points:
     return {"": _over(_queues(rows, 8), _queues(rows, 1), "probe0.p99_us")}
 
 
-def fig2_part(rows: Rows) -> Points:
-    """At each load, the part that flows over 100 KB have in what the flows' times together fall by
-    with 16 packets instead of 2, in percent."""
+def fig2_large(rows: Rows) -> Points:
+    """At each load, what flows over 100 KB gain by 16 packets instead of 2, less what the others
+    gain, each in all their times together, in percent of all flows' times with 2."""
 
     def total_us(runs: Rows, sizes: tuple[str, ...]) -> dict[int, float]:
         """By seed, the times of all flows of these sizes together."""
@@ -66,11 +66,13 @@ def fig2_part(rows: Rows) -> Points:
         of, base = (runs.where({"scheme": f"{k} packets"}) for k in (16, 2))
         saved = {
             name: {seed: value - ours[seed] for seed, value in total_us(base, sizes).items()}
-            for name, sizes in (("over", ("medium", "large")), ("all", ("all",)))
+            for name, sizes in (("over", ("medium", "large")), ("up to", ("small",)))
             for ours in [total_us(of, sizes)]
         }
+        all_us = total_us(base, ("all",))
         found[f"load {load}"] = {
-            seed: 100 * value / saved["all"][seed] for seed, value in saved["over"].items()
+            seed: 100 * (saved["over"][seed] - saved["up to"][seed]) / total
+            for seed, total in all_us.items()
         }
     return found
 

@@ -69,6 +69,8 @@ class Claim:
     """Why this tolerance."""
     unit: str
     measure: Mapping[str, Any]
+    wrong: Mapping[str, Any] | None = None
+    """Of a formula: the same with a constant set wrong, which must not hold."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,7 @@ class _Reader:
             why=self._need(at, values, "why"),
             unit=values.get("unit", "%"),
             measure=measure,
+            wrong=values.get("wrong"),
         )
 
     def _need(self, at: str, values: dict[str, Any], key: str) -> Any:

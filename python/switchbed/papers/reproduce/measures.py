@@ -12,7 +12,7 @@ by seed itself.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -33,25 +33,41 @@ RATIOS: dict[str, Callable[[float], float]] = {
 
 
 def null_model(paper: Paper, claim: Claim, rows: Rows) -> Word:
-    """The verdict on what would have failed the claim: of a comparison, the same scheme on both
-    sides, each seed's run beside another seed's; of a bound for one scheme, that every other
-    scheme keeps to it, too; of a parity, a value or a formula, what was measured, displaced by
-    twice the tolerance: to either side where the claim holds, else further away. If that holds,
-    the claim cannot fail."""
+    """The verdict on what would have failed the claim; if that holds, the claim cannot fail.
+
+    - Of a comparison: the same scheme on both sides, each seed's run beside another seed's.
+    - Of what a function makes of several schemes' or set-ups' runs: every one's runs are one's, of
+      other seeds; each in turn is that one, and one that fails is enough.
+    - Of what compares no schemes and has a value for "no effect": that value.
+    - Of a bound for one scheme: that every other scheme keeps to it, too.
+    - Of a formula: a constant set wrong, which the claim names.
+    - Of a parity or a value: what was measured, displaced by twice the tolerance past each bound
+      that there is, or further away where the claim does not hold.
+    """
     asked, target = claim.measure, claim.target
     alone = replace(claim, measure={**asked, "also": ()})
+
+    def verdict(of: Claim, runs: Rows = rows) -> Word:
+        return judge(target, measure(paper, of, runs))
+
+    if claim.wrong is not None:
+        return verdict(replace(claim, measure=claim.wrong))
     if target.null is not None and asked.get("kind") in (*RATIOS, "difference"):
         same = {**alone.measure, "of": asked.get("base", {}), "shifted": True}
-        return judge(target, measure(paper, replace(claim, measure=same), rows))
-    directed = target.null is not None or target.tolerance == 0
-    if "function" in asked and directed and len(rows.values("scheme")) > 1:
-        return judge(target, measure(paper, alone, _alike(rows)))
+        return verdict(replace(claim, measure=same))
+    if "function" in asked and (target.null is not None or target.tolerance == 0):
+        given = {verdict(alone, runs) for runs in _alike(rows)} - {"holds"}
+        if given:
+            return min(given, key=WORDS.index)
+    found = measure(paper, alone, rows)
+    if "function" in asked and target.null is not None:
+        return judge(target, _displaced(found, target.null - found.estimate))
     others = _others(alone, rows) if math.inf in (-target.low, target.high) else []
     if others:
-        given = {judge(target, measure(paper, other, rows)) for other in others}
+        given = {verdict(other) for other in others}
         return "holds" if given == {"holds"} else min(given - {"holds"}, key=WORDS.index)
-    found = measure(paper, alone, rows)
-    signs = (-1, 1) if judge(target, found) == "holds" else (_away(target, found.estimate),)
+    ends = [sign for sign in (-1, 1) if math.isfinite((target.low, target.high)[sign > 0])]
+    signs = ends if judge(target, found) == "holds" else [_away(target, found.estimate)]
     words = {judge(target, _displaced(found, sign * 2 * target.tolerance)) for sign in signs}
     return "holds" if "holds" in words else min(words, key=WORDS.index)
 
@@ -68,22 +84,32 @@ def _others(claim: Claim, rows: Rows) -> list[Claim]:
     return []
 
 
-def _alike(rows: Rows) -> Rows:
-    """Every scheme's runs the first scheme's, of other seeds. Runs that compare none stay."""
-    first, *others = rows.values("scheme")
+def _alike(rows: Rows) -> Iterator[Rows]:
+    """The runs with all schemes alike, each scheme in turn as the one that all are; and so with
+    set-ups and with schemes of some switches (`[[deploy]]`)."""
+    keys = dict.fromkeys(key for row in rows for key in row.settings)
+    for key in keys:
+        if key in ("scheme", "scenario") or key.endswith(".scheme"):
+            values = rows.values(key)
+            if len(values) > 1:
+                yield from (_all_are(rows, key, value) for value in values)
+
+
+def _all_are(rows: Rows, key: str, one: Any) -> Rows:
+    """Whatever a setting is, the figures are those of `one`, of other seeds. Runs without the
+    setting, or without a counterpart, stay."""
+    others = [value for value in rows.values(key) if value != one]
     seeds = sorted({row.seed for row in rows})
     by_seed = {
-        (row.seed, _name({**row.settings, "scheme": first})): row.figures
-        for row in rows
-        if row.settings.get("scheme") == first
+        (row.seed, _name(row.settings)): row.figures for row in rows if row.settings.get(key) == one
     }
 
     def of(row: Row) -> Row:
-        if "scheme" not in row.settings:
+        if key not in row.settings:
             return row
-        later = [first, *others].index(row.settings["scheme"])
+        later = [one, *others].index(row.settings[key])
         seed = seeds[(seeds.index(row.seed) + later) % len(seeds)]
-        figures = by_seed.get((seed, _name({**row.settings, "scheme": first})), row.figures)
+        figures = by_seed.get((seed, _name({**row.settings, key: one})), row.figures)
         return replace(row, figures=figures)
 
     return Rows([of(row) for row in rows])
