@@ -38,8 +38,9 @@ for each seed. No set-up says anything of hosts but what its figure varies.
 **Evidence.** The rows of all runs are committed (`rows/*.parquet` in a paper's folder), and all
 below follows from them alone. For each claim `switchbed reproduce list --json` has `null_model`,
 the verdict on what would have failed it (the same scheme on both sides; a value displaced by
-twice the tolerance; a constant set wrong), which never holds. Where a verdict is another on other hosts, `switchbed reproduce PAPER/FIGURE
---flips` puts their settings one at a time on the judged hosts, and says which of them flips it.
+twice the tolerance; a constant set wrong), which never holds. Where a verdict is another on other
+hosts, `switchbed reproduce PAPER/FIGURE --flips` puts their settings one at a time on the judged
+hosts, and says which of them flips it.
 """
 
 
