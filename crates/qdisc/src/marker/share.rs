@@ -155,12 +155,9 @@ impl Rounds {
     /// upper bound without the decay's division.
     #[inline]
     pub(super) fn round_ps_before_idling(&self, view: &View, queue: QueueId) -> f64 {
-        let quantum_ps = view.port.quantum_ps(queue);
-        if queue < self.priority_queues {
-            quantum_ps
-        } else {
-            quantum_ps.max(self.t_round_ps.value)
-        }
+        let (quantum_ps, round_ps) = (view.port.quantum_ps(queue), self.t_round_ps.value);
+        // No `max`: neither is a NaN, and every packet asks.
+        if queue < self.priority_queues || quantum_ps > round_ps { quantum_ps } else { round_ps }
     }
 }
 

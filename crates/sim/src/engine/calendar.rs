@@ -5,6 +5,7 @@ use super::phases::{Beat, Phases};
 use super::prefetch::prefetch_room;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use switchbed_qdisc::units::Time;
 
 /// Most buckets of a ring: timers of milliseconds in windows of nanoseconds are far.
 const MOST_BUCKETS: u64 = 4096;
@@ -42,6 +43,12 @@ impl Calendar {
         phase as usize & (self.ring.len() - 1)
     }
 
+    /// The phase in which a node of this beat handles a time.
+    #[inline]
+    pub(crate) fn phase(&self, at: Time, beat: Beat) -> u64 {
+        self.phases.of(at, beat)
+    }
+
     /// Adds an event of a node of this beat; its phase.
     #[inline(always)]
     pub(crate) fn push(&mut self, event: Event, beat: Beat) -> u64 {
@@ -49,27 +56,31 @@ impl Calendar {
         if phase - self.first < self.ring.len() as u64 {
             let place = self.place(phase);
             let bucket = &mut self.ring[place];
-            if bucket.capacity() == 0 {
-                self.taken[place / 64] |= 1 << (place % 64);
-                Self::open(bucket, &mut self.spare);
+            if bucket.len() < bucket.capacity() {
+                prefetch_room(bucket, 16);
+                bucket.push(event);
+                return phase;
             }
-            prefetch_room(bucket, 16);
-            bucket.push(event);
-        } else {
-            self.push_far(event, beat);
         }
+        self.push_slowly(event, beat, phase)
+    }
+
+    /// The same where the bucket needs memory, or is none.
+    #[cold]
+    #[inline(never)]
+    fn push_slowly(&mut self, event: Event, beat: Beat, phase: u64) -> u64 {
+        if phase - self.first >= self.ring.len() as u64 {
+            self.far.push(Reverse((event, beat)));
+            return phase;
+        }
+        let place = self.place(phase);
+        let bucket = &mut self.ring[place];
+        if bucket.capacity() == 0 {
+            self.taken[place / 64] |= 1 << (place % 64);
+            *bucket = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(64));
+        }
+        bucket.push(event);
         phase
-    }
-
-    /// A bucket's first event: it gets memory.
-    #[cold]
-    fn open(bucket: &mut Vec<Event>, spare: &mut Vec<Vec<Event>>) {
-        *bucket = spare.pop().unwrap_or_else(|| Vec::with_capacity(64));
-    }
-
-    #[cold]
-    fn push_far(&mut self, event: Event, beat: Beat) {
-        self.far.push(Reverse((event, beat)));
     }
 
     /// The next phase from this one on that may have an event; `u64::MAX`: there is none.
@@ -138,7 +149,7 @@ mod tests {
     use super::*;
     use crate::ids::NodeId;
     use proptest::prelude::*;
-    use switchbed_qdisc::units::{Span, Time};
+    use switchbed_qdisc::units::Span;
 
     proptest! {
         #[test]

@@ -13,6 +13,7 @@
 //!
 //! The engine knows nothing of packets or switches: a [`World`] is what it moves.
 
+mod agenda;
 mod calendar;
 pub(crate) mod drive;
 pub(crate) mod phases;
@@ -24,8 +25,8 @@ mod wakes;
 pub(crate) use drive::{Engine, Ran};
 
 use crate::ids::{NodeId, ShardId};
-use calendar::Calendar;
-use phases::{Beat, Phases};
+use agenda::Agenda;
+use phases::Phases;
 use switchbed_qdisc::units::Time;
 
 /// Something that happens to a node.
@@ -99,9 +100,7 @@ pub(crate) trait World: Send {
 
 /// Where a visit puts what it sends.
 pub(crate) struct Outbox<'a, P> {
-    calendar: &'a mut Calendar,
-    /// By node of this shard.
-    beats: &'a [Beat],
+    agenda: &'a mut Agenda,
     phases: Phases,
     /// By shard.
     mail: &'a mut [Vec<P>],
@@ -115,8 +114,7 @@ impl<P> Outbox<'_, P> {
     /// For a node of this shard.
     #[inline]
     pub(crate) fn event(&mut self, event: Event) {
-        let phase = self.calendar.push(event, self.beats[event.node().index()]);
-        if phase < self.next {
+        if self.agenda.push(event) < self.next {
             too_early(event);
         }
     }

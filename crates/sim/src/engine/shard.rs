@@ -1,8 +1,7 @@
 //! A sequential engine over some of the nodes.
 
-use super::calendar::Calendar;
+use super::agenda::Agenda;
 use super::phases::{Beat, Phases};
-use super::wakes::Wakes;
 use super::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::NodeId;
 use switchbed_qdisc::units::Time;
@@ -16,13 +15,7 @@ const FEW: usize = 192;
 /// A shard: its nodes, and what is to happen to them.
 pub(crate) struct Shard<W: World> {
     pub(crate) world: W,
-    calendar: Calendar,
-    /// Visits in the phases that come next.
-    wakes: Wakes,
-    /// By node, its earliest visit that was asked for, is still to come and is further away.
-    far: Vec<Time>,
-    /// The phase that is handled, or was handled last.
-    phase: u64,
+    agenda: Agenda,
     /// By shard, what goes there.
     pub(super) mail: Vec<Vec<W::Parcel>>,
     /// The earliest of it.
@@ -35,8 +28,6 @@ pub(crate) struct Shard<W: World> {
     sorted: Vec<Event>,
     visits: Vec<(NodeId, u32)>,
     phases: Phases,
-    /// By node.
-    beats: Vec<Beat>,
 }
 
 impl<W: World> Shard<W> {
@@ -51,10 +42,7 @@ impl<W: World> Shard<W> {
         let nodes = beats.len();
         Shard {
             world,
-            calendar: Calendar::new(phases, reach),
-            wakes: Wakes::new(nodes),
-            far: vec![Time::NEVER; nodes],
-            phase: 0,
+            agenda: Agenda::new(beats, phases, reach),
             mail: (0..shards).map(|_| Vec::new()).collect(),
             earliest: Time::NEVER,
             events: 0,
@@ -62,25 +50,17 @@ impl<W: World> Shard<W> {
             sorted: Vec::new(),
             visits: Vec::new(),
             phases,
-            beats,
         }
     }
 
     /// Something that happens from outside: not before what was run.
     pub(crate) fn push(&mut self, event: Event) {
-        self.calendar.push(event, self.beats[event.node().index()]);
+        self.agenda.push(event);
     }
 
     /// Sees to it that a node is visited by a time.
-    #[inline]
     pub(crate) fn wake(&mut self, node: NodeId, at: Time) {
-        let phase = self.phases.of(at, self.beats[node.index()]);
-        if Wakes::near(phase, self.phase) {
-            self.wakes.add(phase, node);
-        } else if at < self.far[node.index()] {
-            self.far[node.index()] = at;
-            self.calendar.push(Event::new(at, node, WAKE), self.beats[node.index()]);
-        }
+        self.agenda.wake(node, at);
     }
 
     /// Changes the world from outside at `now`, before which everything has happened.
@@ -89,14 +69,14 @@ impl<W: World> Shard<W> {
         now: Time,
         change: impl FnOnce(&mut W, &mut Outbox<W::Parcel>) -> T,
     ) -> T {
-        let Shard { world, calendar, mail, earliest, beats, phases, .. } = self;
+        let Shard { world, agenda, mail, earliest, phases, .. } = self;
         let next = phases.window(now);
-        change(world, &mut Outbox { calendar, beats, phases: *phases, mail, earliest, next })
+        change(world, &mut Outbox { agenda, phases: *phases, mail, earliest, next })
     }
 
     /// The next phase from this one on with something to do; `u64::MAX`: none.
     pub(super) fn next(&self, from: u64) -> u64 {
-        self.calendar.next(from).min(self.wakes.next(from))
+        self.agenda.next(from)
     }
 
     /// Takes in what came from another shard.
@@ -109,8 +89,7 @@ impl<W: World> Shard<W> {
 
     /// What happens in a phase before `end`.
     pub(super) fn run(&mut self, phase: u64, end: Time) {
-        self.phase = phase;
-        let mut bucket = self.calendar.take(phase);
+        let mut bucket = self.agenda.take(phase);
         let cut = end < self.phases.end(phase);
         // What is after the end stays for later.
         let rest = match cut {
@@ -120,17 +99,18 @@ impl<W: World> Shard<W> {
         self.by_node(&bucket, phase);
         self.visit_all(phase, end);
         bucket.clear();
-        self.calendar.give_back(phase, if cut { rest } else { bucket });
+        self.agenda.calendar.give_back(phase, if cut { rest } else { bucket });
     }
 
     /// Lays out a phase's events by their nodes: counts them, then deals them out.
     fn by_node(&mut self, bucket: &[Event], phase: u64) {
-        let nodes = self.wakes.take(phase);
+        let Agenda { wakes, far, .. } = &mut self.agenda;
+        let nodes = wakes.take(phase);
         for event in bucket {
             let node = event.node().index();
             nodes[node / 64] |= 1 << (node % 64);
             if event.what() == WAKE {
-                self.far[node] = Time::NEVER;
+                far[node] = Time::NEVER;
             } else {
                 self.counts[node] += 1;
             }
@@ -158,50 +138,40 @@ impl<W: World> Shard<W> {
 
     /// Visits node by node, and fetches ahead.
     fn visit_all(&mut self, phase: u64, end: Time) {
-        let mut memory = std::mem::take(&mut self.sorted);
-        let mut visits = std::mem::take(&mut self.visits);
-        let sorted = &mut memory[..visits.last().map_or(0, |&(_, to)| to as usize)];
+        let Shard { world, agenda, mail, earliest, counts, sorted, visits, phases, .. } = self;
+        let mut out = Outbox { agenda, phases: *phases, mail, earliest, next: phase + 1 };
+        let mut visit = |world: &mut W, node: NodeId, events: &mut [Event]| {
+            counts[node.index()] = 0;
+            let next = world.visit(node, events, end, &mut out);
+            if next != Time::NEVER {
+                out.agenda.wake(node, next);
+            }
+        };
+        let sorted = &mut sorted[..visits.last().map_or(0, |&(_, to)| to as usize)];
+        let mut from = 0;
         if sorted.len() < FEW {
             for stage in [Stage::Packet, Stage::Second] {
-                sorted.iter().for_each(|event| self.world.fetch(event, stage));
+                sorted.iter().for_each(|event| world.fetch(event, stage));
             }
-            let mut from = 0;
-            for (node, to) in visits.drain(..) {
-                self.visit(node, &mut sorted[from..to as usize], phase, end);
+            for &(node, to) in &*visits {
+                visit(world, node, &mut sorted[from..to as usize]);
                 from = to as usize;
             }
         } else {
-            let (mut from, mut fetched) = (0, [0; STAGES.len()]);
-            for (node, to) in visits.drain(..) {
+            let mut fetched = [0; STAGES.len()];
+            for &(node, to) in &*visits {
                 let to = to as usize;
                 for (&(stage, ahead), fetched) in STAGES.iter().zip(&mut fetched) {
                     let until = (from + ahead).max(to).min(sorted.len());
                     for event in &sorted[(*fetched).min(until)..until] {
-                        self.world.fetch(event, stage);
+                        world.fetch(event, stage);
                     }
                     *fetched = until;
                 }
-                self.visit(node, &mut sorted[from..to], phase, end);
+                visit(world, node, &mut sorted[from..to]);
                 from = to;
             }
         }
-        (self.sorted, self.visits) = (memory, visits);
-    }
-
-    #[inline]
-    fn visit(&mut self, node: NodeId, events: &mut [Event], phase: u64, end: Time) {
-        self.counts[node.index()] = 0;
-        let mut out = Outbox {
-            calendar: &mut self.calendar,
-            mail: &mut self.mail,
-            earliest: &mut self.earliest,
-            beats: &self.beats,
-            phases: self.phases,
-            next: phase + 1,
-        };
-        let next = self.world.visit(node, events, end, &mut out);
-        if next != Time::NEVER {
-            self.wake(node, next);
-        }
+        visits.clear();
     }
 }

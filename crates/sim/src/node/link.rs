@@ -162,7 +162,7 @@ impl Packets {
 
 /// A link's wire for the length of an operation.
 pub(super) struct Line<'a, 'b> {
-    pub(super) channel: Channel,
+    pub(super) channel: &'a Channel,
     pub(super) cold: &'a mut ColdLink,
     pub(super) pool: &'a mut Pool,
     pub(super) packets: &'a mut Packets,
@@ -194,7 +194,7 @@ impl Wire for Line<'_, '_> {
 
     #[inline(always)]
     fn sent(&mut self, slot: SlotId, _marked: bool, now: Time, until: Time) {
-        let Channel { delay, node, switch, rank, shard, ingress } = self.channel;
+        let Channel { delay, node, switch, rank, shard, ingress } = *self.channel;
         let at = until + delay;
         self.packets.hops += 1;
         if self.told {
@@ -214,15 +214,7 @@ impl Wire for Line<'_, '_> {
         if shard == self.me {
             self.out.event(Event::new(at, node, slot.index() as u32));
         } else {
-            let parcel = Parcel::Packet {
-                at,
-                node,
-                packet: *self.packets.arena.packet(slot),
-                payload: self.packets.payloads[slot.index()],
-                cargo: *self.packets.arena.cargo(slot),
-            };
-            self.out.post(shard, at, parcel);
-            self.packets.arena.free(slot);
+            self.post(slot, at);
         }
     }
 
@@ -258,6 +250,20 @@ impl Wire for Line<'_, '_> {
 }
 
 impl Line<'_, '_> {
+    /// A packet reaches a node of another shard at a time.
+    #[inline(never)]
+    fn post(&mut self, slot: SlotId, at: Time) {
+        let parcel = Parcel::Packet {
+            at,
+            node: self.channel.node,
+            packet: *self.packets.arena.packet(slot),
+            payload: self.packets.payloads[slot.index()],
+            cargo: *self.packets.arena.cargo(slot),
+        };
+        self.out.post(self.channel.shard, at, parcel);
+        self.packets.arena.free(slot);
+    }
+
     #[cold]
     fn is_to_lose(&mut self, slot: SlotId) -> bool {
         let packet = self.packets.arena.packet_mut(slot);

@@ -186,7 +186,7 @@ impl AtWork<'_, '_> {
     ) -> T {
         let Link { driver, channel } = &mut self.links[port.index()];
         let mut line = Line {
-            channel: *channel,
+            channel,
             cold: &mut self.cold[port.index()],
             pool: &mut self.node.pool,
             packets: self.packets,
