@@ -118,16 +118,30 @@ impl Calendar {
     /// that share windows with it: its events, in a vector that is to be given back.
     pub(crate) fn take(&mut self, phase: u64) -> Vec<Event> {
         self.first = self.first.max(self.phases.first(phase));
-        let reach = self.first + self.ring.len() as u64;
-        while let Some(&Reverse((event, beat))) = self.far.peek()
-            && self.phases.last(self.phases.window(event.at)) < reach
-        {
-            self.far.pop();
-            self.push(event, beat);
+        if self.far.peek().is_some_and(|Reverse((event, _))| self.is_near(event.at)) {
+            self.bring_near();
         }
         let place = self.place(phase);
         self.taken[place / 64] &= !(1 << (place % 64));
         std::mem::take(&mut self.ring[place])
+    }
+
+    /// Whether the ring has a bucket for a time, whoever handles it.
+    #[inline]
+    fn is_near(&self, at: Time) -> bool {
+        self.phases.last(self.phases.window(at)) < self.first + self.ring.len() as u64
+    }
+
+    /// Events that were far away get into buckets.
+    #[cold]
+    #[inline(never)]
+    fn bring_near(&mut self) {
+        while let Some(&Reverse((event, beat))) = self.far.peek()
+            && self.is_near(event.at)
+        {
+            self.far.pop();
+            self.push(event, beat);
+        }
     }
 
     /// What is left of a phase's events, beside what came meanwhile; its memory serves again.

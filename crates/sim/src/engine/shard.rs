@@ -6,9 +6,8 @@ use super::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::NodeId;
 use switchbed_qdisc::units::Time;
 
-/// The stages, and how many events before its own each fetches.
-const STAGES: [(Stage, usize); 4] =
-    [(Stage::First, 40), (Stage::Second, 28), (Stage::Third, 16), (Stage::Fourth, 8)];
+/// How many events before its own each stage fetches.
+const AHEAD: [usize; 4] = [40, 28, 16, 8];
 /// For fewer events than that fetching in turn is not worthwhile: what they lead to is near.
 const FEW: usize = 192;
 
@@ -90,16 +89,15 @@ impl<W: World> Shard<W> {
     /// What happens in a phase before `end`.
     pub(super) fn run(&mut self, phase: u64, end: Time) {
         let mut bucket = self.agenda.take(phase);
-        let cut = end < self.phases.end(phase);
-        // What is after the end stays for later.
-        let rest = match cut {
-            true => bucket.extract_if(.., |event| event.at >= end).collect(),
+        let mut rest = match end < self.phases.end(phase) {
+            true => cut(&mut bucket, end),
             false => Vec::new(),
         };
         self.by_node(&bucket, phase);
         self.visit_all(phase, end);
         bucket.clear();
-        self.agenda.calendar.give_back(phase, if cut { rest } else { bucket });
+        bucket.append(&mut rest);
+        self.agenda.calendar.give_back(phase, bucket);
     }
 
     /// Lays out a phase's events by their nodes: counts them, then deals them out.
@@ -128,7 +126,11 @@ impl<W: World> Shard<W> {
         if self.sorted.len() < bucket.len() {
             self.sorted.resize(bucket.len(), Event::new(Time::ZERO, NodeId(0), WAKE));
         }
+        let few = (sum as usize) < FEW;
         for event in bucket.iter().filter(|event| event.what() != WAKE) {
+            if few {
+                self.world.fetch(event, Stage::Packet);
+            }
             let place = &mut self.counts[event.node().index()];
             self.sorted[*place as usize] = *event;
             *place += 1;
@@ -150,28 +152,43 @@ impl<W: World> Shard<W> {
         let sorted = &mut sorted[..visits.last().map_or(0, |&(_, to)| to as usize)];
         let mut from = 0;
         if sorted.len() < FEW {
-            for stage in [Stage::Packet, Stage::Second] {
-                sorted.iter().for_each(|event| world.fetch(event, stage));
-            }
+            sorted.iter().for_each(|event| world.fetch(event, Stage::Second));
             for &(node, to) in &*visits {
                 visit(world, node, &mut sorted[from..to as usize]);
                 from = to as usize;
             }
         } else {
-            let mut fetched = [0; STAGES.len()];
+            let mut fetched = [0; AHEAD.len()];
             for &(node, to) in &*visits {
                 let to = to as usize;
-                for (&(stage, ahead), fetched) in STAGES.iter().zip(&mut fetched) {
-                    let until = (from + ahead).max(to).min(sorted.len());
-                    for event in &sorted[(*fetched).min(until)..until] {
-                        world.fetch(event, stage);
-                    }
-                    *fetched = until;
-                }
+                // One by one: so each is compiled for its stage.
+                let [first, second, third, fourth] = &mut fetched;
+                let until = AHEAD.map(|ahead| (from + ahead).max(to));
+                fetch(world, sorted, first, until[0], Stage::First);
+                fetch(world, sorted, second, until[1], Stage::Second);
+                fetch(world, sorted, third, until[2], Stage::Third);
+                fetch(world, sorted, fourth, until[3], Stage::Fourth);
                 visit(world, node, &mut sorted[from..to]);
                 from = to;
             }
         }
         visits.clear();
     }
+}
+
+/// Fetches what the events before one need that was not fetched yet.
+#[inline(always)]
+fn fetch<W: World>(world: &W, events: &[Event], fetched: &mut usize, until: usize, stage: Stage) {
+    let until = until.min(events.len());
+    for event in &events[(*fetched).min(until)..until] {
+        world.fetch(event, stage);
+    }
+    *fetched = until;
+}
+
+/// Takes out what is after an end: it stays for later.
+#[cold]
+#[inline(never)]
+fn cut(bucket: &mut Vec<Event>, end: Time) -> Vec<Event> {
+    bucket.extract_if(.., |event| event.at >= end).collect()
 }
