@@ -91,10 +91,6 @@ _MARKS = (
     "ns-3 begins its sum of p anew after a drop, not after a mark, so that once 8.5 is reached all "
     "are marked: both without derandomization"
 )
-_BLUE = (
-    "ns-3 3.44 has the time of BLUE's last change in 32 bits of nanoseconds, so that after 4.29 s "
-    "it rises at each packet: the same load in 4.2 s instead of 6"
-)
 ROWS = (
     Row(
         "CoDel",
@@ -149,16 +145,7 @@ ROWS = (
     Row("RED", False, tuple(_OUR_RED), _LINUX_RED, tuple(_RED)),
     Row("RED", True, tuple(_OUR_RED), f"{_LINUX_RED} ecn", (*_RED, "UseEcn=true")),
     Row("COBALT", False, ("cobalt", "ecn=false"), ns3=_COBALT),
-    Row("COBALT", True, ("cobalt",), ns3=(*_COBALT, "UseEcn=true")),
-    Row(
-        "COBALT",
-        True,
-        ("cobalt",),
-        ns3=(*_COBALT, "UseEcn=true"),
-        list="fast",
-        why=_BLUE,
-        beside="ns3",
-    ),
+    Row("COBALT, in 3.7 s", True, ("cobalt",), ns3=(*_COBALT, "UseEcn=true"), list="fast"),
 )
 INIT = """#!/bin/sh
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
@@ -195,7 +182,9 @@ explained by an experiment that removes the difference:
 | --- | --- | --- | --- | --- |"""
 FOOT = """
 CoDel and FQ-CoDel run with `sqrt = "linux"` here, which both have. Debian's kernel has no `dualpi2`
-(6.17 is the first that has), and its `cobalt` is inside of `cake`."""
+(6.17 is the first that has), and its `cobalt` is inside of `cake`. ns-3 3.44's has the time of
+BLUE's last change in 32 bits of nanoseconds, so that after 4.29 s it rises at each packet: where
+BLUE has a say, the same packets come in 3.7 s instead of 6."""
 
 Found = dict[str, Any]
 

@@ -17,6 +17,7 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace peer
@@ -100,9 +101,9 @@ struct Tcp
     }
 };
 
-// Reno whose window does not grow for what a recovery repaired: an ACK counts for no more
-// segments than a receiver that delays ACKs lets it cover. ns-3's counts for all that it covers,
-// and so adds two or three packets to half of the window as a recovery ends.
+// Reno as RFC 5681 has it, in place of ns-3's, which counts the ACK that ends a recovery for all that
+// it covers, so that half of the window becomes half and two or three packets, and the ACK that
+// repairs a timeout for nothing, so that one packet follows and waits for its delayed ACK.
 class PlainReno : public TcpLinuxReno
 {
   public:
@@ -116,20 +117,123 @@ class PlainReno : public TcpLinuxReno
 
     void IncreaseWindow(Ptr<TcpSocketState> state, uint32_t acked) override
     {
-        TcpLinuxReno::IncreaseWindow(state, std::min(acked, 2u));
+        auto ended = std::exchange(m_ended, TcpSocketState::CA_OPEN);
+        if (ended == TcpSocketState::CA_RECOVERY || !Limited(*state, 0))
+        {
+            return;
+        }
+        // An ACK covers two packets at most, but for a repair's last.
+        uint32_t least = ended == TcpSocketState::CA_LOSS ? 1 : 0;
+        acked = std::clamp(acked, least, 2u);
+        if (state->m_cWnd < state->m_ssThresh)
+        {
+            SlowStart(state, acked);
+            return;
+        }
+        // Equation 3. ns-3 counts packets instead, and goes on counting after a cut.
+        double segment = state->m_segmentSize;
+        state->m_cWnd += static_cast<uint32_t>(acked * segment * segment / state->m_cWnd);
+    }
+
+    void CongestionStateSet(Ptr<TcpSocketState> state,
+                            const TcpSocketState::TcpCongState_t next) override
+    {
+        bool open = next == TcpSocketState::CA_OPEN;
+        m_ended = open ? state->m_congState.Get() : TcpSocketState::CA_OPEN;
+        TcpLinuxReno::CongestionStateSet(state, next);
     }
 
     Ptr<TcpCongestionOps> Fork() override { return CopyObject<PlainReno>(this); }
+
+  private:
+    // Whether the window was used up; 3.37 does not ask.
+    template <typename State>
+    static auto Limited(const State& state, int) -> decltype(bool(state.m_isCwndLimited))
+    {
+        return state.m_isCwndLimited;
+    }
+    template <typename State>
+    static bool Limited(const State&, long)
+    {
+        return true;
+    }
+
+    // The state that the ACK in question has ended.
+    TcpSocketState::TcpCongState_t m_ended{TcpSocketState::CA_OPEN};
 };
 
-// TCP as ns-3 has it, but for a segment that fills a packet with its time stamps.
+// PRR as RFC 9937 has it, in place of ns-3.44's, which adds a segment for each duplicate ACK although
+// its SACK blocks tell of that segment (section 6.2: only without SACK).
+class PlainPrr : public TcpClassicRecovery
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId id = TypeId("peer::PlainPrr")
+                               .SetParent<TcpClassicRecovery>()
+                               .AddConstructor<PlainPrr>();
+        return id;
+    }
+
+    std::string GetName() const override { return "PlainPrr"; }
+
+    void EnterRecovery(Ptr<TcpSocketState> state, uint32_t, uint32_t flight, uint32_t newly) override
+    {
+        m_flight = flight;
+        m_delivered = m_sent = 0;
+        Step(state, newly);
+    }
+
+    // 3.37's and 3.44's: each overrides one of these.
+    void DoRecovery(Ptr<TcpSocketState> state, uint32_t newly) { Step(state, newly); }
+    void DoRecovery(Ptr<TcpSocketState> state, uint32_t newly, bool) { Step(state, newly); }
+
+    void UpdateBytesSent(uint32_t bytes) override { m_sent += bytes; }
+
+    Ptr<TcpRecoveryOps> Fork() override { return CopyObject<PlainPrr>(this); }
+
+  private:
+    void Step(Ptr<TcpSocketState> state, int64_t newly)
+    {
+        if (newly == 0)
+        {
+            return;
+        }
+        m_delivered += newly;
+        int64_t segment = state->m_segmentSize;
+        int64_t threshold = state->m_ssThresh;
+        int64_t room = threshold - state->m_bytesInFlight;
+        int64_t send = (m_delivered * threshold + m_flight - 1) / m_flight - m_sent;
+        if (room >= 0)
+        {
+            int64_t safe = state->m_isRetransDataAcked ? segment : 0;
+            send = std::min(room, std::max(m_delivered - m_sent, newly) + safe);
+        }
+        send = std::max(send, m_sent == 0 ? segment : 0);
+        state->m_cWnd = state->m_bytesInFlight + send;
+        state->m_cWndInfl = state->m_cWnd;
+    }
+
+    // All in bytes, since the recovery began.
+    int64_t m_flight{0};
+    int64_t m_delivered{0};
+    int64_t m_sent{0};
+};
+
+// TCP as ns-3 has it (plain-reno: as RFCs have it), but for a segment that fills a packet with its
+// time stamps.
 inline void
 SetOwn(const std::string& control, uint32_t segment = 1448)
 {
-    TypeId type = control == "reno"         ? TcpLinuxReno::GetTypeId()
+    TypeId type = control == "cubic"        ? TcpCubic::GetTypeId()
                   : control == "plain-reno" ? PlainReno::GetTypeId()
-                                            : TcpCubic::GetTypeId();
+                                            : TcpLinuxReno::GetTypeId();
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(type));
+    if (control == "plain-reno")
+    {
+        TypeId prr = PlainPrr::GetTypeId();
+        Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(prr));
+    }
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
 }
 

@@ -104,7 +104,7 @@ main(int argc, char* argv[])
     cmd.AddValue("stagger", "time from one sender's start to the next's", stagger);
     cmd.AddValue("longer", "so much longer is the last sender's link than the others", longer);
     cmd.AddValue("delay", "a link's, one way", delay);
-    cmd.AddValue("own", "cubic, reno or plain-reno with ns-3's own defaults and plain queues, not --tcp", own);
+    cmd.AddValue("own", "cubic or reno as ns-3 has them, or plain-reno, and plain queues; not --tcp", own);
     cmd.AddValue("aqm", "a discipline at the hub: Codel,Interval=10ms,Target=500us", aqm);
     tcp.AddTo(cmd);
     cmd.Parse(argc, argv);
