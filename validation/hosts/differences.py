@@ -45,9 +45,9 @@ begins anew after it. With an ACK a packet on both sides:""",
         peer="ns-3",
         patterns=("early",),
         why="""\
-ns-3's proportional rate reduction sends a segment more for each ACK while too little is in
-flight (RFC 6937's slow start), ours only where the ACK advances (RFC 9937, as the kernel). With
-a window that comes down at once on both sides:""",
+ns-3's proportional rate reduction counts a segment twice, by its SACK block and by the duplicate
+ACK that brings it (RFC 9937 counts that ACK only without SACK), and so sends more, while too little
+is in flight, than what arrives. With a window that comes down at once on both sides:""",
         transport={"reduction": "at-once"},
         theirs=CLASSIC,
     ),
