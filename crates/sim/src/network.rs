@@ -35,9 +35,9 @@ pub struct Division {
     pub worthwhile: u64,
 }
 
-/// Threads meet after every phase, which takes some microseconds and, where others want their
-/// cores, far more.
-const WORTHWHILE: u64 = 200;
+/// Threads meet after every phase, which takes a microsecond and, where others want their cores, far
+/// more: so many events take some ten.
+const WORTHWHILE: u64 = 64;
 
 impl Division {
     /// One thread for the whole network.

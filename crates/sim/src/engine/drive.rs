@@ -1,22 +1,10 @@
-//! Shards moved on together, phase by phase, on one thread or on several.
+//! Shards moved on together, phase by phase, on one thread or on several ([`super::teams`]).
 
 use super::World;
 use super::phases::{Beat, Phases};
 use super::shard::Shard;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use super::teams::Teams;
 use switchbed_qdisc::units::{Span, Time};
-
-/// A thread that waits for others lets go of its core after so many turns, about a millisecond: one
-/// that lets go at once does not get it back in time on a machine that others use too.
-const MOST_SPINS: u64 = 20_000;
-
-/// Where phases are short it lets go sooner, after tens of microseconds: whom it waits for has no
-/// core then, and a millisecond a phase is hundreds of times what the phase takes.
-const LEAST_SPINS: u64 = 500;
-
-/// An event takes as long as so many turns at most.
-const SPINS_AN_EVENT: u64 = 50;
 
 /// Why [`Engine::run`] returned, and the time before which everything has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,21 +28,23 @@ pub(crate) struct Engine<W: World> {
     busiest: u64,
     /// Events a phase, as the last call had them.
     a_phase: u64,
+    /// From the first call on that they are worthwhile for.
+    teams: Option<Teams<W>>,
 }
 
 /// What every thread knows before a phase.
 #[derive(Clone, Copy)]
-struct Sum {
+pub(super) struct Sum {
     /// The next phase with an event; `u64::MAX`: none.
-    next: u64,
-    running: u64,
-    events: u64,
+    pub(super) next: u64,
+    pub(super) running: u64,
+    pub(super) events: u64,
 }
 
 impl Sum {
-    const NONE: Sum = Sum { next: u64::MAX, running: 0, events: 0 };
+    pub(super) const NONE: Sum = Sum { next: u64::MAX, running: 0, events: 0 };
 
-    fn and(self, other: Sum) -> Sum {
+    pub(super) fn and(self, other: Sum) -> Sum {
         Sum {
             next: self.next.min(other.next),
             running: self.running + other.running,
@@ -65,8 +55,8 @@ impl Sum {
 
 /// How far a call goes.
 #[derive(Clone, Copy)]
-struct Limits {
-    until: Time,
+pub(super) struct Limits {
+    pub(super) until: Time,
     events: u64,
     /// It ends when nothing runs any more.
     last: bool,
@@ -93,6 +83,7 @@ impl<W: World> Engine<W> {
             phases,
             busiest: 0,
             a_phase: 0,
+            teams: None,
         }
     }
 
@@ -174,77 +165,15 @@ impl<W: World> Engine<W> {
 
     /// Also how many phases there were.
     fn run_threads(&mut self, before: Sum, limits: Limits) -> (Ran, u64) {
-        let phases = self.phases;
-        let count = self.shards.len();
-        let boxes: Vec<Mutex<Vec<W::Parcel>>> =
-            (0..2 * count * count).map(|_| Mutex::new(Vec::new())).collect();
-        let each = count.div_ceil(self.threads);
-        let teams = count.div_ceil(each);
-        let board: Vec<Posted> = (0..2 * teams).map(|_| Posted::default()).collect();
-        let barrier = Barrier::new(teams as u64, self.a_phase);
-        let work = |team: usize, shards: &mut [Shard<W>]| {
-            let alarm = barrier.alarm();
-            let place =
-                |turn: usize, from: usize, to: usize| &boxes[(turn * count + from) * count + to];
-            let (mut before, mut turn, mut done, mut limits) = (before, 0, None, limits);
-            let mut met = 0;
-            let ran = loop {
-                let phase = match limits.decide(phases, before, done) {
-                    Ok(phase) => phase,
-                    Err(ran) => break ran,
-                };
-                met += 1;
-                let until = phases.end(phase).min(limits.until);
-                done = Some(phase);
-                let mut own = Sum::NONE;
-                for (nth, shard) in shards.iter_mut().enumerate() {
-                    shard.run(phase, until);
-                    for to in 0..count {
-                        if !shard.mail[to].is_empty() {
-                            let mut mail = lock(place(turn, team * each + nth, to));
-                            std::mem::swap(&mut *mail, &mut shard.mail[to]);
-                        }
-                    }
-                    let earliest = std::mem::replace(&mut shard.earliest, Time::NEVER);
-                    let mut sum = sum(shard, phase + 1);
-                    if earliest != Time::NEVER {
-                        sum.next = sum.next.min(phases.window(earliest).max(phase + 1));
-                    }
-                    own = own.and(sum);
-                }
-                board[turn * teams + team].post(own);
-                barrier.wait();
-                for (nth, shard) in shards.iter_mut().enumerate() {
-                    for from in 0..count {
-                        let mut mail = lock(place(turn, from, team * each + nth));
-                        shard.take_in(&mut mail);
-                    }
-                }
-                let posted = &board[turn * teams..(turn + 1) * teams];
-                before = posted.iter().map(Posted::read).fold(Sum::NONE, Sum::and);
-                turn ^= 1;
-            };
-            alarm.off();
-            (ran, met)
-        };
-        std::thread::scope(|scope| {
-            let mut teams = self.shards.chunks_mut(each).enumerate();
-            let first = teams.next();
-            for (team, shards) in teams {
-                let work = &work;
-                scope.spawn(move || work(team, shards));
-            }
-            first.map_or((Ran::Through(limits.until), 0), |(team, shards)| work(team, shards))
-        })
+        let Engine { shards, threads, phases, a_phase, teams, .. } = self;
+        teams
+            .get_or_insert_with(|| Teams::new(shards.len(), *threads, *phases))
+            .run(shards, before, limits, *a_phase)
     }
 }
 
-fn sum<W: World>(shard: &Shard<W>, from: u64) -> Sum {
+pub(super) fn sum<W: World>(shard: &Shard<W>, from: u64) -> Sum {
     Sum { next: shard.next(from), running: shard.world.running(), events: shard.events }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Limits {
@@ -252,7 +181,12 @@ impl Limits {
     ///
     /// Nodes whose turn it was are a window ahead of the others: to end at one time for all, it
     /// ends at that of those ahead.
-    fn decide(&mut self, phases: Phases, sum: Sum, done: Option<u64>) -> Result<u64, Ran> {
+    pub(super) fn decide(
+        &mut self,
+        phases: Phases,
+        sum: Sum,
+        done: Option<u64>,
+    ) -> Result<u64, Ran> {
         if let Some(done) = done {
             let still = self.last && sum.running == 0;
             let end = phases.end(done);
@@ -266,92 +200,5 @@ impl Limits {
         }
         let last = done.map_or(Time::ZERO, |done| phases.end(done));
         Err((self.why)(if self.until == Time::NEVER { last } else { self.until }))
-    }
-}
-
-/// What a thread tells the others after a phase.
-#[derive(Default)]
-#[repr(align(64))]
-struct Posted {
-    next: AtomicU64,
-    running: AtomicU64,
-    events: AtomicU64,
-}
-
-impl Posted {
-    fn post(&self, sum: Sum) {
-        self.next.store(sum.next, Ordering::Relaxed);
-        self.running.store(sum.running, Ordering::Relaxed);
-        self.events.store(sum.events, Ordering::Relaxed);
-    }
-
-    fn read(&self) -> Sum {
-        Sum {
-            next: self.next.load(Ordering::Relaxed),
-            running: self.running.load(Ordering::Relaxed),
-            events: self.events.load(Ordering::Relaxed),
-        }
-    }
-}
-
-/// Where threads wait for each other after each phase: they spin, for a phase takes
-/// microseconds, then let others run.
-struct Barrier {
-    count: u64,
-    spins: u64,
-    waiting: AtomicU64,
-    turn: AtomicU64,
-    /// A thread has panicked: nobody waits for it.
-    broken: AtomicBool,
-}
-
-impl Barrier {
-    /// For so many threads that each handle some of so many events a phase.
-    fn new(count: u64, a_phase: u64) -> Barrier {
-        Barrier {
-            count,
-            spins: (a_phase * SPINS_AN_EVENT).clamp(LEAST_SPINS, MOST_SPINS),
-            waiting: AtomicU64::new(0),
-            turn: AtomicU64::new(0),
-            broken: AtomicBool::new(false),
-        }
-    }
-
-    fn wait(&self) {
-        let turn = self.turn.load(Ordering::Acquire);
-        if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.count {
-            self.waiting.store(0, Ordering::Relaxed);
-            self.turn.store(turn + 1, Ordering::Release);
-            return;
-        }
-        let mut spins = 0;
-        while self.turn.load(Ordering::Acquire) == turn {
-            assert!(!self.broken.load(Ordering::Relaxed), "another thread of the run panicked");
-            spins += 1;
-            if spins > self.spins {
-                std::thread::yield_now();
-            } else {
-                std::hint::spin_loop();
-            }
-        }
-    }
-
-    fn alarm(&self) -> Alarm<'_> {
-        Alarm(self)
-    }
-}
-
-/// Rings if its thread panics.
-struct Alarm<'a>(&'a Barrier);
-
-impl Alarm<'_> {
-    fn off(self) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Alarm<'_> {
-    fn drop(&mut self) {
-        self.0.broken.store(true, Ordering::Relaxed);
     }
 }

@@ -8,17 +8,19 @@
 //! the mail.
 //!
 //! A shard ([`shard`]) is a sequential engine over some of the nodes. Shards meet between
-//! phases, on one thread or on several ([`drive`]). A visit sees the same events in the same
+//! phases, on one thread ([`drive`]) or on several ([`teams`]). A visit sees the same events in the same
 //! order however the nodes are dealt out, so results are the same bytes.
 //!
 //! The engine knows nothing of packets or switches: a [`World`] is what it moves.
 
 mod agenda;
+mod barrier;
 mod calendar;
 pub(crate) mod drive;
 pub(crate) mod phases;
 pub(crate) mod prefetch;
 mod shard;
+mod teams;
 pub(crate) mod tie;
 mod wakes;
 
@@ -75,9 +77,9 @@ pub(crate) enum Stage {
 }
 
 /// The nodes of one shard.
-pub(crate) trait World: Send {
+pub(crate) trait World: Send + 'static {
     /// What goes to a node of another shard, by value.
-    type Parcel: Send;
+    type Parcel: Send + 'static;
 
     /// An event comes soon: fetch what it will need, as far as what was fetched before says where
     /// that is. It is called once for each stage, the first long before, the last just before.

@@ -1,0 +1,307 @@
+//! Shards moved on by several threads, some of them each, that meet after each phase.
+//!
+//! The threads live as long as the engine, for a run is many calls: one that is started begins on
+//! its starter's core as often as not, where the two take turns until the kernel moves one. A
+//! shard goes to its thread for the length of a call.
+
+use super::World;
+use super::barrier::{Barrier, spins};
+use super::drive::{Limits, Ran, Sum, sum};
+use super::phases::Phases;
+use super::shard::Shard;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use switchbed_qdisc::units::Time;
+
+/// How many turns a thread waits for its next call before it sleeps, some tens of microseconds: most
+/// come soon.
+const SPINS_FOR_A_CALL: u32 = 1_000;
+
+/// The threads of an engine. The caller's is the first; the others sleep between calls.
+pub(super) struct Teams<W: World> {
+    meeting: Arc<Meeting<W>>,
+    others: Vec<Team<W>>,
+}
+
+/// One that is not the caller's.
+struct Team<W: World> {
+    /// None once it is to end.
+    tasks: Option<Sender<Task<W>>>,
+    done: Receiver<Vec<Shard<W>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A call, as one thread has it.
+struct Task<W: World> {
+    shards: Vec<Shard<W>>,
+    before: Sum,
+    limits: Limits,
+    spins: u64,
+}
+
+/// What threads share.
+struct Meeting<W: World> {
+    phases: Phases,
+    /// All shards.
+    count: usize,
+    /// Shards of a thread.
+    each: usize,
+    barrier: Barrier,
+    /// What threads say after a phase, in two turns: one is read while the other is written.
+    board: Vec<Posted>,
+    /// Mail by turn, sender and receiver.
+    boxes: Vec<Mutex<Vec<W::Parcel>>>,
+}
+
+impl<W: World> Teams<W> {
+    /// So many threads for so many shards.
+    pub(super) fn new(count: usize, threads: usize, phases: Phases) -> Teams<W> {
+        let each = count.div_ceil(threads);
+        let teams = count.div_ceil(each);
+        let meeting = Arc::new(Meeting {
+            phases,
+            count,
+            each,
+            barrier: Barrier::new(teams as u64),
+            board: (0..2 * teams).map(|_| Posted::default()).collect(),
+            boxes: (0..2 * count * count).map(|_| Mutex::new(Vec::new())).collect(),
+        });
+        let others = (1..teams).map(|team| Team::new(team, &meeting)).collect();
+        Teams { meeting, others }
+    }
+
+    /// See [`super::Engine::run`]; `a_phase`: events of a phase. Also how many phases there were.
+    pub(super) fn run(
+        &mut self,
+        shards: &mut Vec<Shard<W>>,
+        before: Sum,
+        limits: Limits,
+        a_phase: u64,
+    ) -> (Ran, u64) {
+        let spins = spins(a_phase);
+        for (nth, other) in self.others.iter().enumerate().rev() {
+            let shards = shards.split_off((nth + 1) * self.meeting.each);
+            other.begin(Task { shards, before, limits, spins });
+        }
+        let ran = self.meeting.work(0, shards, before, limits, spins);
+        for other in &mut self.others {
+            shards.append(&mut other.end());
+        }
+        ran
+    }
+}
+
+impl<W: World> Team<W> {
+    fn new(team: usize, meeting: &Arc<Meeting<W>>) -> Team<W> {
+        let (tasks, given) = channel::<Task<W>>();
+        let (give_back, done) = channel();
+        let meeting = Arc::clone(meeting);
+        let thread = std::thread::spawn(move || {
+            while let Some(Task { mut shards, before, limits, spins }) = next(&given) {
+                meeting.work(team, &mut shards, before, limits, spins);
+                if give_back.send(shards).is_err() {
+                    return;
+                }
+            }
+        });
+        Team { tasks: Some(tasks), done, thread: Some(thread) }
+    }
+
+    fn begin(&self, task: Task<W>) {
+        // If its thread has panicked, the barrier says so.
+        let _ = self.tasks.as_ref().map(|tasks| tasks.send(task));
+    }
+
+    fn end(&mut self) -> Vec<Shard<W>> {
+        self.done.recv().unwrap_or_else(|_| match self.thread.take().map(JoinHandle::join) {
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            _ => unreachable!("a thread of the run has left"),
+        })
+    }
+}
+
+impl<W: World> Drop for Team<W> {
+    fn drop(&mut self) {
+        self.tasks = None;
+        // Its panic was told already.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// A thread's next call; none if there is none to come.
+fn next<T>(tasks: &Receiver<T>) -> Option<T> {
+    for _ in 0..SPINS_FOR_A_CALL {
+        match tasks.try_recv() {
+            Ok(task) => return Some(task),
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+            Err(TryRecvError::Disconnected) => return None,
+        }
+    }
+    tasks.recv().ok()
+}
+
+impl<W: World> Meeting<W> {
+    fn place(&self, turn: usize, from: usize, to: usize) -> &Mutex<Vec<W::Parcel>> {
+        &self.boxes[(turn * self.count + from) * self.count + to]
+    }
+
+    /// A thread's part in a call. Also how many phases there were.
+    fn work(
+        &self,
+        team: usize,
+        shards: &mut [Shard<W>],
+        mut before: Sum,
+        mut limits: Limits,
+        spins: u64,
+    ) -> (Ran, u64) {
+        let alarm = self.barrier.alarm();
+        let first = team * self.each;
+        let teams = self.board.len() / 2;
+        let (mut turn, mut done, mut met) = (0, None, 0);
+        let ran = loop {
+            let phase = match limits.decide(self.phases, before, done) {
+                Ok(phase) => phase,
+                Err(ran) => break ran,
+            };
+            met += 1;
+            let until = self.phases.end(phase).min(limits.until);
+            done = Some(phase);
+            let mut own = Sum::NONE;
+            for (from, shard) in (first..).zip(&mut *shards) {
+                shard.run(phase, until);
+                for (to, mail) in shard.mail.iter_mut().enumerate() {
+                    if !mail.is_empty() {
+                        std::mem::swap(&mut *lock(self.place(turn, from, to)), mail);
+                    }
+                }
+                let earliest = std::mem::replace(&mut shard.earliest, Time::NEVER);
+                let mut sum = sum(shard, phase + 1);
+                if earliest != Time::NEVER {
+                    sum.next = sum.next.min(self.phases.window(earliest).max(phase + 1));
+                }
+                own = own.and(sum);
+            }
+            self.board[turn * teams + team].post(own);
+            self.barrier.wait(spins);
+            for (to, shard) in (first..).zip(&mut *shards) {
+                for from in 0..self.count {
+                    shard.take_in(&mut lock(self.place(turn, from, to)));
+                }
+            }
+            let posted = &self.board[turn * teams..(turn + 1) * teams];
+            before = posted.iter().map(Posted::read).fold(Sum::NONE, Sum::and);
+            turn ^= 1;
+        };
+        alarm.off();
+        (ran, met)
+    }
+}
+
+/// What a thread tells the others after a phase.
+#[derive(Default)]
+#[repr(align(64))]
+struct Posted {
+    next: AtomicU64,
+    running: AtomicU64,
+    events: AtomicU64,
+}
+
+impl Posted {
+    fn post(&self, sum: Sum) {
+        self.next.store(sum.next, Ordering::Relaxed);
+        self.running.store(sum.running, Ordering::Relaxed);
+        self.events.store(sum.events, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> Sum {
+        Sum {
+            next: self.next.load(Ordering::Relaxed),
+            running: self.running.load(Ordering::Relaxed),
+            events: self.events.load(Ordering::Relaxed),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::phases::Beat;
+    use super::super::{Engine, Event, Outbox, Stage};
+    use super::*;
+    use crate::ids::NodeId;
+    use std::thread::{ThreadId, current};
+    use switchbed_qdisc::units::Span;
+
+    /// A node that something happens to every window, until one of its shard's turns is too many.
+    struct Ticking {
+        threads: Vec<ThreadId>,
+        turns: u32,
+    }
+
+    impl World for Ticking {
+        type Parcel = Event;
+
+        fn fetch(&self, _: &Event, _: Stage) {}
+
+        fn visit(
+            &mut self,
+            node: NodeId,
+            events: &mut [Event],
+            end: Time,
+            out: &mut Outbox<Event>,
+        ) -> Time {
+            self.turns = self.turns.checked_sub(1).expect("a turn too many");
+            self.threads.push(current().id());
+            self.threads.dedup();
+            events.iter().for_each(|_| out.event(Event::new(end, node, 0)));
+            Time::NEVER
+        }
+
+        fn unpack(&mut self, parcel: Event) -> Event {
+            parcel
+        }
+
+        fn running(&self) -> u64 {
+            1
+        }
+    }
+
+    fn engine(turns: [u32; 3], threads: usize) -> Engine<Ticking> {
+        let beat = Beat::new(1, 0);
+        let worlds = turns.map(|turns| (Ticking { threads: Vec::new(), turns }, vec![beat]));
+        let phases = Phases::new(Span::from_ps(100), 1);
+        let mut engine = Engine::new(worlds.into(), (threads, 0), phases, Span::from_ps(1000));
+        for shard in &mut engine.shards {
+            shard.push(Event::new(Time::ZERO, NodeId(0), 0));
+        }
+        engine
+    }
+
+    #[test]
+    fn a_shard_stays_with_its_thread_from_call_to_call() {
+        let mut engine = engine([u32::MAX; 3], 3);
+        for call in 1..50 {
+            engine.run(Time::from_ps(1000 * call), u64::MAX, false);
+        }
+        assert_eq!(engine.events(), 3 * 490);
+        let threads: Vec<_> = engine.shards.iter().map(|shard| &shard.world.threads).collect();
+        assert!(threads.iter().all(|own| own.len() == 1), "{threads:?}");
+        assert!(threads[0][0] == current().id());
+        assert!(threads[1] != threads[0] && threads[2] != threads[0] && threads[2] != threads[1]);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_has_panicked() {
+        for turns in [[15, 90, 90], [90, 15, 90], [90, 90, 15]] {
+            let mut engine = engine(turns, 2);
+            engine.run(Time::from_ps(1000), u64::MAX, false);
+            let run = || engine.run(Time::from_ps(9000), u64::MAX, false);
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+        }
+    }
+}
