@@ -193,7 +193,7 @@ impl Egress {
         self.settle(shared, now);
         let mut queued = Vec::new();
         let (state, arena) = (self.driver.port().state(), shared.frames.packets());
-        let view = View { now, port: state, pool: &shared.pool, arena };
+        let view = View::new(now, state, &shared.pool, arena);
         for queue in 0..state.queues() as QueueId {
             queued.extend(view.slots(queue).map(|slot| (arena.arrived(slot), slot)));
         }

@@ -114,7 +114,7 @@ mod tests {
         let arena = Arena::new();
         let admit = |alpha, used| {
             let pool = Pool { capacity: Bytes::new(100_000), used: Bytes::new(used) };
-            let view = View { now: Time::ZERO, port: &port, pool: &pool, arena: &arena };
+            let view = View::new(Time::ZERO, &port, &pool, &arena);
             let packet = Packet { len_bytes: 1500, ..Packet::default() };
             Dynamic { alpha }.admit(&view, 0, &packet, &mut NoRandom)
         };

@@ -79,7 +79,7 @@ mod tests {
         let packet = Packet { flow: FlowId(flow), ingress, class, ..Packet::default() };
         let port = PortState::new(Rate::from_gbps(10), &vec![Bytes::new(1500); queues]);
         let (pool, arena) = (Pool::new(Bytes::MAX), Arena::new());
-        by.classify(&View { now: Time::ZERO, port: &port, pool: &pool, arena: &arena }, &packet)
+        by.classify(&View::new(Time::ZERO, &port, &pool, &arena), &packet)
     }
 
     #[test]

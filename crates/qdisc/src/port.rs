@@ -108,6 +108,8 @@ struct Arrival {
     packet: Packet,
     queue: QueueId,
     intent: Intent,
+    /// How long the port had been idle.
+    idle: Span,
 }
 
 /// A port whose scheme's type is forgotten.
@@ -190,15 +192,13 @@ impl<S: Scheme> Port<S> {
     #[cold]
     fn refuse(
         &mut self,
-        packet: &Packet,
-        queue: QueueId,
+        (packet, queue, idle): (&Packet, QueueId, Span),
         why: DropReason,
         cx: &Cx,
     ) -> (QueueId, DropReason) {
         self.state.seldom.drops[why as usize] += 1;
         self.state.seldom.dropped_bytes += packet.len_bytes as u64;
-        self.scheme.refused(&view(&self.state, cx), queue, packet, why);
-        self.state.idle = Span::ZERO;
+        self.scheme.refused(&view(&self.state, cx).idle_for(idle), queue, packet, why);
         (queue, why)
     }
 
@@ -207,24 +207,26 @@ impl<S: Scheme> Port<S> {
     fn arrive(&mut self, slot: SlotId, cx: &mut Cx) -> Result<Arrival, (QueueId, DropReason)> {
         self.ticks(cx);
         let packet = *cx.arena.packet(slot);
-        if self.state.packets == 0 {
-            self.state.idle = cx.now.since(self.state.busy_until.max(self.state.emptied));
-        }
-        let queue = self.scheme.classify(&view(&self.state, cx), &packet);
-        let view = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
+        let idle = match self.state.packets {
+            0 => cx.now.since(self.state.busy_until.max(self.state.emptied)),
+            _ => Span::ZERO,
+        };
+        let queue = self.scheme.classify(&view(&self.state, cx).idle_for(idle), &packet);
+        let refused = (&packet, queue, idle);
+        let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
         let intent = match self.scheme.intend(&view, queue, &packet, cx.rng) {
             Intent::Pass => Intent::Pass,
             Intent::Mark if packet.ecn.capable() || self.state.seldom.passes_unmarkable => {
                 Intent::Mark
             }
-            Intent::Mark => return Err(self.refuse(&packet, queue, DropReason::NotEcnCapable, cx)),
-            Intent::Drop => return Err(self.refuse(&packet, queue, DropReason::Early, cx)),
+            Intent::Mark => return Err(self.refuse(refused, DropReason::NotEcnCapable, cx)),
+            Intent::Drop => return Err(self.refuse(refused, DropReason::Early, cx)),
         };
         loop {
-            let view = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
+            let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
             match self.scheme.admit(&view, queue, &packet, cx.rng) {
-                Admission::In => return Ok(Arrival { packet, queue, intent }),
-                Admission::Out(why) => return Err(self.refuse(&packet, queue, why, cx)),
+                Admission::In => return Ok(Arrival { packet, queue, intent, idle }),
+                Admission::Out(why) => return Err(self.refuse(refused, why, cx)),
                 Admission::PushOut(victim) => self.drop_queued(victim, DropReason::PushedOut, cx),
             }
         }
@@ -267,16 +269,15 @@ impl<S: Scheme> Port<S> {
     /// The rest of storing a packet, and the scheme hears of it.
     #[inline(always)]
     fn stored(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
-        let Arrival { packet, queue, intent } = *arrival;
+        let Arrival { packet, queue, intent, idle } = *arrival;
         cx.pool.used += crate::units::Bytes::new(packet.len_bytes as u64);
         let place = cx.arena.slot_mut(slot);
         place.queue = queue;
         place.arrived = cx.now;
         place.note = if intent == Intent::Mark { Note::Mark } else { Note::Clear };
 
-        let view = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
+        let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
         let stored = self.scheme.stored(&view, queue, slot, intent, cx.rng);
-        self.state.idle = Span::ZERO;
         if let Some(other) = stored.mark {
             cx.arena.slot_mut(other).note = Note::Mark;
         }
@@ -290,7 +291,7 @@ impl<S: Scheme> Port<S> {
     #[inline(always)]
     fn verdict(&mut self, slot: SlotId, queue: QueueId, cx: &mut Cx) -> Option<Note> {
         let note = cx.arena.note(slot);
-        let view = View { now: cx.now, port: &self.state, pool: cx.pool, arena: cx.arena };
+        let view = View::new(cx.now, &self.state, cx.pool, cx.arena);
         match self.scheme.depart(&view, queue, slot, note, cx.rng) {
             Departure::Pass => Some(note),
             Departure::Mark => Some(Note::Mark),
@@ -357,7 +358,7 @@ impl<S: Scheme> Port<S> {
 
 #[inline]
 fn view<'a>(state: &'a PortState, cx: &'a Cx) -> View<'a> {
-    View { now: cx.now, port: state, pool: cx.pool, arena: cx.arena }
+    View::new(cx.now, state, cx.pool, cx.arena)
 }
 
 impl<S: Scheme + Send> Qdisc for Port<S> {
@@ -420,8 +421,8 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
             Ok(arrival) => arrival,
             Err((queue, why)) => return Passed::Dropped(queue, why),
         };
-        let Arrival { packet, queue, .. } = arrival;
-        let passes = self.scheme.passes(&view(&self.state, cx), queue, &packet);
+        let Arrival { packet, queue, idle, .. } = arrival;
+        let passes = self.scheme.passes(&view(&self.state, cx).idle_for(idle), queue, &packet);
         self.store_only(slot, &arrival, cx);
         if !passes {
             self.scheme.enqueued(&view(&self.state, cx), queue, &packet);
@@ -487,7 +488,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         pool: &Pool,
         queue: QueueId,
     ) -> Option<f64> {
-        self.scheme.threshold_bytes(&View { now, port: &self.state, pool, arena }, queue)
+        self.scheme.threshold_bytes(&View::new(now, &self.state, pool, arena), queue)
     }
 
     fn round_time(&self) -> Option<Span> {

@@ -10,7 +10,7 @@ use crate::seats::{
     Scheduler, Selection, ServiceEnd, Signal,
 };
 use crate::units::{Span, Time};
-use crate::view::{DropReason, View};
+use crate::view::{DropReason, PortState, View};
 use auto_impl::auto_impl;
 
 /// What a caller must provide for a scheme to be right.
@@ -164,6 +164,17 @@ pub struct Seats<C, B, M, S, N> {
     marker_clock: Clock,
     notifier_clock: Clock,
 }
+
+/// What packets need of a port of large runs is in three cache lines: what large fabrics cost is
+/// memory.
+const _: () = {
+    use crate::{
+        buffer::Shared, classifier::ByClass, marker::MqEcn, scheduler::Dwrr, seats::Nobody,
+    };
+    type Large = Seats<ByClass, Shared, MqEcn, Dwrr, Nobody>;
+    let needed = size_of::<PortState>() + std::mem::offset_of!(Large, buffer_clock);
+    assert!(needed <= 3 * 64);
+};
 
 impl<C, B: Buffer, M: Marker, S, N: Notifier> Seats<C, B, M, S, N> {
     /// Seats them.

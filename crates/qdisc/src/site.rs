@@ -18,7 +18,8 @@ pub struct Site {
     switch: Switch,
     state: PortState,
     mtu: Bytes,
-    place: Place,
+    /// None: it is the switch's only port.
+    place: Option<Place>,
     taken: Option<Taken>,
     bare: bool,
 }
@@ -75,13 +76,12 @@ impl Site {
             Unmarkable::Drop => state,
             Unmarkable::Pass => state.passing_unmarkable(),
         };
-        let place = Place::first(1, state.queues());
-        Site { switch, state, mtu, place, taken: None, bare: false }
+        Site { switch, state, mtu, place: None, taken: None, bare: false }
     }
 
     /// The same, at a place among the switch's ports; else it is the only one.
     pub fn among(self, place: Place) -> Self {
-        Site { place, ..self }
+        Site { place: Some(place), ..self }
     }
 
     /// The same with seats that a caller has taken.
@@ -154,7 +154,8 @@ impl Site {
     }
 
     fn buffer(&self) -> Box<dyn Buffer + Send> {
-        self.switch.buffer(&self.place, self.mtu)
+        let alone = || Place::first(1, self.queues());
+        self.switch.buffer(&self.place.clone().unwrap_or_else(alone), self.mtu)
     }
 
     fn beside_taken(mut self, marker: Box<dyn Marker + Send>) -> Built {

@@ -153,8 +153,6 @@ pub struct PortState {
     pub(crate) busy_until: Time,
     /// When a drop last left it empty.
     pub(crate) emptied: Time,
-    /// How long the port had been idle when the packet arrived that is being handled.
-    pub(crate) idle: Span,
     pub(crate) sent: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) seldom: Box<Seldom>,
@@ -188,7 +186,6 @@ impl PortState {
             line: Line::new(rate),
             busy_until: Time::ZERO,
             emptied: Time::ZERO,
-            idle: Span::ZERO,
             sent: 0,
             sent_bytes: 0,
             seldom: Box::default(),
@@ -331,9 +328,22 @@ pub struct View<'a> {
     pub pool: &'a Pool,
     /// The packets.
     pub arena: &'a Arena,
+    pub(crate) idle: Span,
 }
 
 impl<'a> View<'a> {
+    /// Of a port that is not idle, or where nobody asks.
+    #[inline(always)]
+    pub fn new(now: Time, port: &'a PortState, pool: &'a Pool, arena: &'a Arena) -> View<'a> {
+        View { now, port, pool, arena, idle: Span::ZERO }
+    }
+
+    /// The same in the hooks of an arrival that finds the port idle since so long.
+    #[inline(always)]
+    pub(crate) fn idle_for(self, idle: Span) -> View<'a> {
+        View { idle, ..self }
+    }
+
     /// The slot at the head of a queue, or [`SlotId::NONE`].
     #[inline]
     pub fn head(&self, queue: QueueId) -> SlotId {
@@ -354,7 +364,7 @@ impl<'a> View<'a> {
     /// was busy or had packets.
     #[inline]
     pub fn idle(&self) -> Span {
-        self.port.idle
+        self.idle
     }
     /// The slots of a queue from its head.
     pub fn slots(&self, queue: QueueId) -> impl Iterator<Item = SlotId> + use<'a> {
@@ -397,7 +407,7 @@ mod tests {
             port.queues[1].list.push_back(&mut arena, slot);
             slot
         });
-        let view = View { now: Time::ZERO, port: &port, pool: &pool, arena: &arena };
+        let view = View::new(Time::ZERO, &port, &pool, &arena);
         let at = |offset| view.slot_at_byte(1, Bytes::new(offset));
         assert_eq!([0, 99, 100, 139, 140, 199].map(at), [0, 0, 1, 1, 2, 2].map(|i| slots[i]));
         assert!(at(200).is_none() && view.slot_at_byte(0, Bytes::ZERO).is_none());

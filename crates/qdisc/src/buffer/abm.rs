@@ -134,7 +134,7 @@ mod tests {
         let state = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500); 2]);
         let (arena, mut pool) = (Arena::new(), Pool::new(Bytes::new(1_000_000)));
         pool.used = Bytes::new(400_000);
-        let view = View { now: Time::ZERO, port: &state, pool: &pool, arena: &arena };
+        let view = View::new(Time::ZERO, &state, &pool, &arena);
         let holds = |port: u32, bytes: u64| {
             let mut long = state.clone();
             long.queues[0].bytes = bytes;
@@ -166,7 +166,7 @@ mod tests {
             Abm::new(0.5, None, Bytes::new(28_000), Span::from_us(30), Place::first(1, 2), 2);
         let state = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500); 2]);
         let (arena, pool) = (Arena::new(), Pool::new(Bytes::MAX));
-        let view = View { now: Time::ZERO, port: &state, pool: &pool, arena: &arena };
+        let view = View::new(Time::ZERO, &state, &pool, &arena);
         // 18,749 of 37,500 bytes are less than one of two queues' part.
         (abm.queues[0].bytes, abm.queues[1].bytes) = (18_749, 30_000);
         abm.tick(&view, 1);

@@ -410,7 +410,7 @@ mod tests {
         }
 
         fn view(&self) -> View<'_> {
-            View { now: Time::ZERO, port: &self.state, pool: &self.pool, arena: &self.arena }
+            View::new(Time::ZERO, &self.state, &self.pool, &self.arena)
         }
 
         /// Whether a packet from an input is let in.

@@ -128,8 +128,8 @@ mod tests {
     fn the_victim_is_drawn_by_length_the_arrival_among_them() {
         let lengths = [40, 1500, 700, 64, 1500, 65];
         let (port, arena, slots) = queued(&lengths);
-        let view =
-            View { now: Time::ZERO, port: &port, pool: &Pool::new(Bytes::MAX), arena: &arena };
+        let pool = Pool::new(Bytes::MAX);
+        let view = View::new(Time::ZERO, &port, &pool, &arena);
         let arrival = Packet { len_bytes: 1000, ..Packet::default() };
         for cell in [1, 64] {
             let memory = Bytes::new(3900);

@@ -69,8 +69,8 @@ mod tests {
                 slot
             })
             .collect();
-        let view =
-            View { now: Time::ZERO, port: &port, pool: &Pool::new(Bytes::MAX), arena: &arena };
+        let pool = Pool::new(Bytes::MAX);
+        let view = View::new(Time::ZERO, &port, &pool, &arena);
         let mut marker = RandomMark { threshold: Bytes::new(11_239) };
         let mut rng = SplitMix(2);
         let mut hits = [0u64; 4];

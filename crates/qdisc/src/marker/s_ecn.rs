@@ -139,7 +139,7 @@ mod tests {
         let mut port = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500)]);
         port.queues[0].bytes = bytes;
         let (pool, arena) = (Pool::new(Bytes::MAX), Arena::new());
-        let view = View { now: Time::from_ps(1_000_000), port: &port, pool: &pool, arena: &arena };
+        let view = View::new(Time::from_ps(1_000_000), &port, &pool, &arena);
         SEcn::new(Span::from_ns(500), slope, 1).intend(&view, 0, &Packet::default(), rng)
     }
 

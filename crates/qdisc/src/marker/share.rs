@@ -85,48 +85,24 @@ impl Smoothed {
 
     /// The value as the idle period that ends now leaves it.
     #[inline]
-    fn after_idling(&self, view: &View, decay: &Decay) -> f64 {
-        self.value * decay.factor(view.idle())
+    fn after_idling(&self, view: &View, t_idle: Span) -> f64 {
+        self.value * decay(self.beta, t_idle, view.idle())
     }
 }
 
-/// What is left of a value after an idle period: β for every whole T_idle.
-#[derive(Clone, Copy, Debug)]
-struct Decay {
-    t_idle: Span,
-    /// β⁰, β¹, …: most periods are short, and nothing foretells how short.
-    short: [f64; 4],
-}
-
-impl Decay {
-    fn new(beta: f64, t_idle: Span) -> Decay {
-        // So that a multiple of it fits.
-        let t_idle = t_idle.min(Span::from_ps(u64::MAX / 4));
-        Decay { t_idle, short: [0, 1, 2, 3].map(|n| power(beta, n)) }
+/// What is left of one after an idle period: β for every whole T_idle. Most periods are shorter.
+#[inline]
+fn decay(beta: f64, t_idle: Span, idle: Span) -> f64 {
+    if idle < t_idle {
+        return 1.0;
     }
-
-    #[inline]
-    fn factor(&self, idle: Span) -> f64 {
-        let (idle, once) = (idle.as_ps(), self.t_idle.as_ps());
-        if idle >= self.short.len() as u64 * once {
-            return self.long(idle);
-        }
-        let whole =
-            u8::from(idle >= once) + u8::from(idle >= 2 * once) + u8::from(idle >= 3 * once);
-        self.short[usize::from(whole)]
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn long(&self, idle_ps: u64) -> f64 {
-        power(self.short[1], idle_ps / self.t_idle.as_ps())
-    }
+    power(beta, idle.as_ps() / t_idle.as_ps())
 }
 
 /// The share that quanta get in the scheduler's rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
-    decay: Decay,
+    t_idle: Span,
     priority_queues: QueueId,
     /// T_round in picoseconds.
     t_round_ps: Smoothed,
@@ -136,8 +112,7 @@ impl Rounds {
     /// `beta` in [0, 1), `t_idle` over zero; the first queues of the port may be
     /// strict-priority queues.
     pub fn new(beta: f64, t_idle: Span, priority_queues: QueueId) -> Self {
-        let decay = Decay::new(beta, t_idle);
-        Rounds { decay, priority_queues, t_round_ps: Smoothed { beta, value: 0.0 } }
+        Rounds { t_idle, priority_queues, t_round_ps: Smoothed { beta, value: 0.0 } }
     }
 
     /// The round as a queue has it, in picoseconds: its own quantum's time at least, and a
@@ -148,7 +123,7 @@ impl Rounds {
         if queue < self.priority_queues {
             return quantum_ps;
         }
-        quantum_ps.max(self.t_round_ps.after_idling(view, &self.decay))
+        quantum_ps.max(self.t_round_ps.after_idling(view, self.t_idle))
     }
 
     /// [`Rounds::round_ps`] as it was before the idle period that ends now, and so no less: an
@@ -168,7 +143,7 @@ impl Share for Rounds {
     }
     #[inline]
     fn stored(&mut self, view: &View) {
-        self.t_round_ps.value = self.t_round_ps.after_idling(view, &self.decay);
+        self.t_round_ps.value = self.t_round_ps.after_idling(view, self.t_idle);
     }
     #[inline]
     fn service_ended(&mut self, end: ServiceEnd) {
@@ -184,7 +159,7 @@ impl Share for Rounds {
 /// use its share up (section 3.4).
 #[derive(Clone, Copy, Debug)]
 pub struct Weights {
-    decay: Decay,
+    t_idle: Span,
     priority_queues: QueueId,
     /// Bytes of quantum.
     w_sum: Smoothed,
@@ -193,8 +168,7 @@ pub struct Weights {
 impl Weights {
     /// As [`Rounds::new`].
     pub fn new(beta: f64, t_idle: Span, priority_queues: QueueId) -> Self {
-        let decay = Decay::new(beta, t_idle);
-        Weights { decay, priority_queues, w_sum: Smoothed { beta, value: 0.0 } }
+        Weights { t_idle, priority_queues, w_sum: Smoothed { beta, value: 0.0 } }
     }
 }
 
@@ -203,11 +177,11 @@ impl Share for Weights {
         if queue < self.priority_queues {
             return 1.0;
         }
-        let w_sum = self.w_sum.after_idling(view, &self.decay);
+        let w_sum = self.w_sum.after_idling(view, self.t_idle);
         (w_sum / view.port.quantum(queue).as_f64()).max(1.0)
     }
     fn stored(&mut self, view: &View) {
-        self.w_sum.value = self.w_sum.after_idling(view, &self.decay);
+        self.w_sum.value = self.w_sum.after_idling(view, self.t_idle);
     }
     /// A packet's departure ends its queue's service, which is counted as backlogged.
     fn departs(&mut self, view: &View, queue: QueueId) {
@@ -320,9 +294,10 @@ mod tests {
 
     #[test]
     fn short_and_long_idle_periods_decay_alike() {
-        let decay = Decay::new(0.7, Span::from_ns(10));
+        let t_idle = Span::from_ns(10);
         for ps in [0, 9_999, 10_000, 19_999, 20_000, 30_000, 39_999, 40_000, 123_456] {
-            assert_eq!(decay.factor(Span::from_ps(ps)), power(0.7, ps / 10_000), "{ps} ps");
+            let left = decay(0.7, t_idle, Span::from_ps(ps));
+            assert_eq!(left, power(0.7, ps / 10_000), "{ps} ps");
         }
     }
 }

@@ -94,6 +94,11 @@ impl Calendar {
             return far;
         }
         let place = self.place(from);
+        let here = self.taken[place / 64] >> (place % 64);
+        let nearest = from + u64::from(here.trailing_zeros());
+        if here != 0 && nearest < self.first + self.ring.len() as u64 {
+            return nearest.min(far);
+        }
         let words = self.taken.len();
         // Word by word from that bucket on, its word's lower bits last.
         let near = (0..=words).find_map(|nth| {
@@ -147,9 +152,12 @@ impl Calendar {
     /// What is left of a phase's events, beside what came meanwhile; its memory serves again.
     pub(crate) fn give_back(&mut self, phase: u64, mut events: Vec<Event>) {
         let place = self.place(phase);
-        events.append(&mut self.ring[place]);
+        let bucket = &mut self.ring[place];
+        if bucket.capacity() > 0 {
+            events.append(bucket);
+            *bucket = Vec::new();
+        }
         if events.is_empty() {
-            self.ring[place] = Vec::new();
             return self.spare.push(events);
         }
         self.taken[place / 64] |= 1 << (place % 64);

@@ -47,6 +47,15 @@ impl Wakes {
     /// The first phase from this one on in which a node is to be visited; `u64::MAX`: there is none.
     #[inline]
     pub(super) fn next(&self, from: u64) -> u64 {
+        if self.taken == 0 {
+            return NONE;
+        }
+        // From this one's place on they are in order, but for what a run that was cut short left.
+        let ahead = self.taken.rotate_right(from as u32 % u32::BITS).trailing_zeros();
+        let nearest = from + u64::from(ahead);
+        if self.phases[nearest as usize % SETS] == nearest {
+            return nearest;
+        }
         let (mut taken, mut next) = (self.taken, NONE);
         while taken != 0 {
             let phase = self.phases[taken.trailing_zeros() as usize];

@@ -599,7 +599,7 @@ impl World for Fabric {
 }
 
 /// Cache lines of a port that packets need, its scheme's included.
-const PORT_LINES: usize = 4;
+const PORT_LINES: usize = 3;
 
 impl Fabric {
     #[inline(always)]
