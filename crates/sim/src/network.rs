@@ -168,11 +168,12 @@ impl Network {
             let link = build(cable, shard);
             worlds[shard.index()].add_host(HostId::at(host), pool, link, seed);
         }
-        let mut ways_back = graph.ways_back();
+        let lossless = shared.pfc.is_some();
+        let mut reverse_ports = if lossless { graph.reverse_ports() } else { Vec::new() };
         for (switch, (_, cables)) in graph.switches.iter().enumerate() {
             let shard = switch_shards[switch];
             let links = cables.iter().map(|cable| build(cable, shard)).collect();
-            let back = std::mem::take(&mut ways_back[switch]);
+            let back = reverse_ports.get_mut(switch).map(std::mem::take).unwrap_or_default();
             worlds[shard.index()].add_switch(SwitchId::at(switch), pool, links, back, seed);
         }
         let visits: Vec<_> = worlds.iter().map(Fabric::first_visits).collect();

@@ -52,14 +52,14 @@ pub struct Waited {
 }
 
 /// The links of a network's switches, by port, and the other direction of each.
-struct Ways {
+struct Reverses {
     /// Each switch's first.
     first: Vec<usize>,
-    back: Vec<Option<LinkId>>,
+    of: Vec<Option<LinkId>>,
 }
 
-impl Ways {
-    fn new(graph: &Graph, ports: &[PortInfo]) -> Ways {
+impl Reverses {
+    fn new(graph: &Graph, ports: &[PortInfo]) -> Reverses {
         let mut first = Vec::new();
         let mut next = graph.hosts.len();
         for (_, cables) in &graph.switches {
@@ -67,7 +67,7 @@ impl Ways {
             next += cables.len();
         }
         let mut inputs = vec![0; first.len()];
-        let back = graph.ways_back();
+        let back = graph.reverse_ports();
         let of = |port: &PortInfo| {
             let Node::Switch(switch) = port.cable.to else { return None };
             let nth = &mut inputs[switch.index()];
@@ -75,8 +75,8 @@ impl Ways {
             let port = back[switch.index()][*nth - 1];
             Some(LinkId::at(first[switch.index()] + port.index()))
         };
-        let back = ports.iter().map(of).collect();
-        Ways { first, back }
+        let of = ports.iter().map(of).collect();
+        Reverses { first, of }
     }
 }
 
@@ -96,10 +96,10 @@ pub(crate) fn pauses(
         }
     }
     pauses.sort_by_key(|pause| (pause.from, pause.link, pause.class));
-    let ways = Ways::new(graph, ports);
+    let reverses = Reverses::new(graph, ports);
     let mut causes: BTreeMap<(LinkId, u8), Vec<Asked>> = BTreeMap::new();
     for (switch, of) in network.causes() {
-        let link = |port: PortId| LinkId::at(ways.first[switch.index()] + port.index());
+        let link = |port: PortId| LinkId::at(reverses.first[switch.index()] + port.index());
         for &Cause { at, port, class, by } in of {
             let by = by.map(|(port, held)| (link(port), held));
             causes.entry((link(port), class)).or_default().push((at, by));
@@ -109,7 +109,7 @@ pub(crate) fn pauses(
     for nth in 0..pauses.len() {
         let Pause { link, class, from, .. } = pauses[nth];
         before.entry((link, class)).or_default().push(nth);
-        let Some(back) = ways.back[link.index()] else { continue };
+        let Some(back) = reverses.of[link.index()] else { continue };
         let asked = causes.get(&(back, class)).map_or(&[][..], Vec::as_slice);
         // A frame takes so long at least.
         let cable = ports[back.index()].cable;

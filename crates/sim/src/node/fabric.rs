@@ -124,7 +124,7 @@ impl Fabric {
     }
 
     /// Adds a switch with its ports' links.
-    /// `back` has for each input the port that leads where it comes from.
+    /// `back` has for each input the port that leads where it comes from, if classes are lossless.
     pub(crate) fn add_switch(
         &mut self,
         id: SwitchId,

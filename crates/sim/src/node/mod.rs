@@ -34,7 +34,7 @@ use switchbed_qdisc::{Cargo, Packet};
 pub(crate) struct Shared {
     pub(crate) settings: host::Settings,
     pub(crate) route: Arc<dyn Route>,
-    /// Ways depend on queues.
+    /// Routes depend on queues.
     pub(crate) adapts: bool,
     pub(crate) ties: Ties,
     pub(crate) frames: Frames,

@@ -133,7 +133,7 @@ impl Shape for Clos {
             let ports = (0..self.pods).map(|pod| across(from, aggregation(pod), core));
             switches.push((format!("core{c}"), ports.collect()));
         }
-        let route = Ways {
+        let route = UpDown {
             hosts_per_edge: self.hosts_per_edge,
             edges_per_pod: self.edges_per_pod,
             aggregations_per_pod: self.aggregations_per_pod,
@@ -145,7 +145,7 @@ impl Shape for Clos {
     }
 }
 
-struct Ways {
+struct UpDown {
     hosts_per_edge: u32,
     edges_per_pod: u32,
     aggregations_per_pod: u32,
@@ -156,7 +156,7 @@ struct Ways {
     cores: u32,
 }
 
-impl Route for Ways {
+impl Route for UpDown {
     #[inline]
     fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
         let (dst, number) = (hop.dst.0, switch.0);

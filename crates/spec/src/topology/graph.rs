@@ -100,7 +100,7 @@ impl Graph {
 
     /// For each switch, by input: the port that leads back to where the input is from. Of several cables
     /// between two nodes, the first goes with the first.
-    pub fn ways_back(&self) -> Vec<Vec<PortId>> {
+    pub fn reverse_ports(&self) -> Vec<Vec<PortId>> {
         let of = |(inputs, (_, ports)): (Vec<Cable>, &(String, Vec<Cable>))| {
             let back = |nth: usize| {
                 let from = inputs[nth].from;
