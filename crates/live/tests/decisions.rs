@@ -4,10 +4,14 @@
 use crate::common::{MBPS, ecn, frame, live, notifier, number, punctual, scheme, step};
 use proptest::prelude::*;
 use switchbed_live::random::Stream;
+use switchbed_qdisc::seats::Expulsion;
+use switchbed_qdisc::switch::{BufferPolicy, POLICIES, PolicyInfo};
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_qdisc::{Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Pool, SlotId};
+use switchbed_qdisc::{
+    Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Pool, Qdisc, SlotId,
+};
 use switchbed_spec::scheme::{Value, find};
-use switchbed_spec::{Discipline, Live, Param, build};
+use switchbed_spec::{Discipline, Live, LivePort, Param, build};
 
 #[derive(Clone, Debug)]
 struct Arrival {
@@ -34,12 +38,14 @@ fn cases() -> Vec<Live> {
         cases.push(case);
     }
     // What waits or draws, and what fills the seats itself, at waits that these arrivals reach.
-    let waits = [("interval", "2ms"), ("target", "1ms"), ("threshold", "500us")];
+    let waits = [("interval", "2ms"), ("target", "1ms")];
     let standing = [("ins_target", "1ms"), ("pst_target", "300us"), ("pst_interval", "1ms")];
-    for name in ["tcn", "codel", "fq-codel", "cobalt", "pie", "dualpi2", "ecn-sharp"] {
+    for name in ["tcn", "codel", "fq-codel", "cobalt", "pie", "dualpi2", "ecn-sharp", "pmsb"] {
         let known = find(name).expect("registered").params;
         let has = |(key, _): &(&str, &str)| known.iter().any(|param| param.name == *key);
-        let given: Vec<_> = waits.into_iter().chain(standing).filter(has).collect();
+        let threshold = ("threshold", if name == "tcn" { "500us" } else { "6000B" });
+        let given = waits.into_iter().chain(standing).chain([threshold]);
+        let given: Vec<_> = given.filter(has).collect();
         cases.push(live(3, notifier(name, &given)));
     }
     let mut wfq = live(3, step(6_000));
@@ -127,6 +133,141 @@ fn forwarded(live: &Live, arrivals: &[Arrival]) -> Vec<Left> {
     sides[2].sent().iter().map(|(at, frame)| (*at, number(frame), ecn(frame))).collect()
 }
 
+/// Switches whose ports share 30,000 bytes, by each policy for that.
+fn sharing() -> Vec<Live> {
+    let with = |of: &PolicyInfo| {
+        let mut case = live(3, scheme("none", &[]));
+        case.switch.policy = of.policy;
+        case.switch.pool = Some(Bytes::new(30_000));
+        case.switch.sharing.young = Some(Bytes::new(4_000));
+        case.switch.sharing.saturation = Some(Bytes::new(3_000));
+        case.switch.sharing.drain_interval = Some(Span::from_us(200));
+        case.switch.sharing.expulsion = Some(Rate::from_bps(3_000 * MBPS));
+        case
+    };
+    POLICIES.iter().filter(|of| of.policy.shares_pool()).map(with).collect()
+}
+
+/// The ports alone, as in [`reference`], which lose packets for each other: what left each, and how many
+/// were pushed out.
+struct Together {
+    ports: Vec<(Box<dyn Qdisc>, Time, Vec<Left>)>,
+    arena: Arena,
+    pool: Pool,
+    rng: Stream,
+    out: Outcome,
+    numbers: Vec<(SlotId, u32)>,
+    pushed_out: usize,
+}
+
+impl Together {
+    fn new(live: &Live) -> Together {
+        let first = build::first_place(&live.switch, &live.scheme, live.port.len() as u32);
+        let places = std::iter::successors(Some(first), |place| Some(place.next()));
+        let (ports, mtu) = (live.port.len() as u32, live.live.mtu);
+        let port = |(port, place): (&LivePort, _)| {
+            let (switch, scheme) = (&live.switch, &live.scheme);
+            let port = build::port(switch, scheme, ports, port.rate, mtu, &build::Nothing, place);
+            (port, Time::ZERO, Vec::new())
+        };
+        Together {
+            ports: live.port.iter().zip(places).map(port).collect(),
+            arena: Arena::new(),
+            pool: Pool::new(live.switch.pool.expect("shared")),
+            rng: Stream::new(live.live.seed, 0),
+            out: Outcome::default(),
+            numbers: Vec::new(),
+            pushed_out: 0,
+        }
+    }
+
+    fn at<T>(&mut self, p: usize, now: Time, act: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
+        let Together { ports, arena, pool, rng, out, .. } = self;
+        let answer = act(&mut *ports[p].0, &mut Cx { now, arena, pool, rng, out });
+        for gone in std::mem::take(&mut self.out.dropped) {
+            self.number(gone.slot);
+            self.arena.free(gone.slot);
+            self.pushed_out += 1;
+        }
+        answer
+    }
+
+    fn number(&mut self, slot: SlotId) -> u32 {
+        let place = self.numbers.iter().position(|&(other, _)| other == slot).expect("queued");
+        self.numbers.swap_remove(place).1
+    }
+
+    /// Whose line is free first, of those that hold packets.
+    fn next(&self) -> Option<(Time, usize)> {
+        let waits = |(_, (port, _, _)): &(usize, &(Box<dyn Qdisc>, Time, Vec<Left>))| {
+            port.state().packets() > 0
+        };
+        let ports = self.ports.iter().enumerate().filter(waits);
+        ports.map(|(p, &(_, free_at, _))| (free_at, p)).min()
+    }
+
+    fn depart(&mut self, now: Time, p: usize) {
+        let Dequeued::Sent { slot, until, .. } = self.at(p, now, |port, cx| port.dequeue(cx))
+        else {
+            panic!("it holds packets")
+        };
+        let (number, ecn) = (self.number(slot), self.arena.packet(slot).ecn as u8);
+        self.arena.free(slot);
+        self.ports[p].1 = until;
+        self.ports[p].2.push((until, number, ecn));
+    }
+
+    fn arrive(&mut self, p: usize, number: u32, arrival: &Arrival) {
+        let now = arrival.at;
+        let bytes = frame(0, p, arrival.dscp, arrival.ecn, arrival.length, number);
+        let slot = self.arena.alloc(Packet {
+            flow: FlowId(switchbed_wire::Frame::parse(&bytes).unwrap().flow),
+            len_bytes: arrival.length as u32,
+            ingress: 0,
+            class: arrival.dscp,
+            ecn: [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][arrival.ecn as usize],
+        });
+        self.numbers.push((slot, number));
+        if let Enqueued::Dropped(..) = self.at(p, now, |port, cx| port.enqueue(slot, cx)) {
+            self.number(slot);
+            self.arena.free(slot);
+        }
+        self.ports[p].1 = self.ports[p].1.max(now);
+        if self.next() == Some((now, p)) {
+            self.depart(now, p);
+        }
+        while let Some(Expulsion { of, end }) = self.at(p, now, |port, cx| port.expels(cx)) {
+            self.at(of.port as usize, now, |port, cx| port.expel(of.queue, end, cx));
+        }
+    }
+
+    fn run(mut self, arrivals: &[(usize, Arrival)]) -> (Vec<Vec<Left>>, usize) {
+        for (number, (p, arrival)) in arrivals.iter().enumerate() {
+            while let Some((free_at, p)) = self.next().filter(|&(at, _)| at <= arrival.at) {
+                self.depart(free_at, p);
+            }
+            self.arrive(*p, number as u32, arrival);
+        }
+        while let Some((free_at, p)) = self.next() {
+            self.depart(free_at, p);
+        }
+        (self.ports.into_iter().map(|(_, _, left)| left).collect(), self.pushed_out)
+    }
+}
+
+/// The same arrivals at the live switch's port 0, for the stations behind the other ports.
+fn forwarded_by_all(live: &Live, arrivals: &[(usize, Arrival)]) -> Vec<Vec<Left>> {
+    let (mut forwarder, sides) = punctual(live.clone());
+    for (i, (to, arrival)) in arrivals.iter().enumerate() {
+        let frame = frame(0, *to, arrival.dscp, arrival.ecn, arrival.length, i as u32);
+        sides[0].arrive(arrival.at, frame);
+    }
+    let end = arrivals.last().map_or(Time::ZERO, |(_, last)| last.at) + Span::from_ms(100);
+    forwarder.run_until(end).unwrap();
+    let left = |(at, frame): &(Time, Vec<u8>)| (*at, number(frame), ecn(frame));
+    sides.iter().map(|side| side.sent().iter().map(left).collect()).collect()
+}
+
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let lengths = prop_oneof![Just(60usize), Just(1514), 60usize..1515];
     // Ties, a packet's time or less, idle times.
@@ -149,6 +290,45 @@ proptest! {
         for case in cases() {
             let label = (case.scheme.name(), case.switch.discipline);
             prop_assert_eq!(forwarded(&case, &arrivals), reference(&case, &arrivals), "{:?}", label);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn the_same_losses_as_ports_that_share_their_memory(
+        arrivals in arrivals(),
+        to in prop::collection::vec(1usize..3, 120),
+    ) {
+        let arrivals: Vec<_> = to.into_iter().zip(arrivals).collect();
+        for case in sharing() {
+            let (left, _) = Together::new(&case).run(&arrivals);
+            prop_assert_eq!(forwarded_by_all(&case, &arrivals), left, "{:?}", case.switch.policy);
+        }
+    }
+}
+
+/// Thirty packets at once for a port, and then thirty for another, whose memory is twenty packets':
+/// what each lets through, and how many are pushed out for what comes later.
+#[test]
+fn ports_lose_packets_for_each_other_live() {
+    let one = |i: u64| {
+        let at = crate::common::us(i);
+        let to = if i < 30 { 1 } else { 2 };
+        (to, Arrival { at, dscp: 0, ecn: 0, length: 1500 })
+    };
+    let arrivals: Vec<_> = (0..60).map(one).collect();
+    for case in sharing() {
+        let (expected, pushed_out) = Together::new(&case).run(&arrivals);
+        let left = forwarded_by_all(&case, &arrivals);
+        assert_eq!(left, expected, "{:?}", case.switch.policy);
+        // One is on the line at once.
+        let sent = (left[1].len() - 1, left[2].len() - 1);
+        match case.switch.policy {
+            BufferPolicy::Lqd => assert_eq!((sent, pushed_out), ((10, 10), 10)),
+            BufferPolicy::Occamy => assert!(pushed_out > 0 && sent.1 > 2, "{sent:?}, {pushed_out}"),
+            _ => assert!(pushed_out == 0 && sent.1 < sent.0, "{sent:?}"),
         }
     }
 }

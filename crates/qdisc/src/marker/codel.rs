@@ -355,6 +355,44 @@ impl Marker for Codel {
 mod tests {
     use super::*;
 
+    /// From the first packet that waited for longer than the target: 100 ms; then 100/√1 more, 100/√2, …
+    /// Each signal comes at its time and not a nanosecond before, drops as well as marks.
+    #[test]
+    fn signals_are_due_at_gaps_of_the_interval_over_the_root_of_the_count() {
+        let (interval, sqrt, next_mark) = (Span::from_ms(100), Root::Exact, NextMark::Due);
+        let (target, ce_threshold) = (Some(Span::from_ms(5)), None);
+        let params = CodelParams { interval, target, ecn: true, ce_threshold, sqrt, next_mark };
+        let rule = Rule::new(&params, Bytes::new(1500));
+        // 270.710678119, 328.445705038, 378.445705038, 423.167064588, … ms, rounded up.
+        let due_ns = [
+            100_000_000,
+            200_000_000,
+            270_710_679,
+            328_445_706,
+            378_445_706,
+            423_167_065,
+            463_991_894,
+            501_788_341,
+            537_143_680,
+            570_477_014,
+            602_099_790,
+        ];
+        for (ecn, signal) in [(Ecn::NotEct, Departure::Drop), (Ecn::Ect0, Departure::Mark)] {
+            let mut law = Law::NEW;
+            let mut at = |ns| {
+                let (wait, left) = (Span::from_ms(20), Bytes::new(3_000));
+                law.depart(&rule, Time::ZERO + Span::from_ns(ns), wait, left, ecn)
+            };
+            assert_eq!(at(0), Departure::Pass);
+            for ns in due_ns {
+                assert_eq!(
+                    (at(ns - 1), at(ns), at(ns)),
+                    (Departure::Pass, signal, Departure::Pass)
+                );
+            }
+        }
+    }
+
     /// The multiples of the interval that Linux's steps give for count = 1, 2, …
     #[test]
     fn newton_steps_are_linux_s() {

@@ -102,8 +102,7 @@ fn young() -> Young {
     Young::new(Bytes::new(4_000))
 }
 
-fn abm() -> Abm {
-    let place = Place::first(1, QUEUES);
+fn abm(place: Place) -> Abm {
     Abm::new(0.5, Some((young(), 4.0)), Bytes::new(3_000), Span::from_us(5), place, QUEUES)
 }
 
@@ -112,16 +111,15 @@ fn fab() -> Fab {
 }
 
 /// A chip whose memory is the pool's, in small cells.
-fn cells() -> Cells {
+fn cells(place: Place) -> Cells {
     let (memory, chip) = (POOL.get(), *Chip::named("tomahawk-3").unwrap());
     let ingress = Ingress { size: memory, xoff: None, gross: false };
     let chip = Chip { cell: 100, lossy: Some(memory / 2), ingress, ..chip };
-    Cells::of(&chip, None, Place::first(1, QUEUES), QUEUES).unwrap()
+    Cells::of(&chip, None, place, QUEUES).unwrap()
 }
 
-fn occamy() -> Occamy {
-    let (place, packet) = (Place::first(1, QUEUES), Bytes::new(1_500));
-    Occamy { alpha: 1.0, rate: None, packet, place }
+fn occamy(place: Place) -> Occamy {
+    Occamy { alpha: 1.0, rate: None, packet: Bytes::new(1_500), place }
 }
 
 fn crosspoint(overflow: Overflow) -> Crosspoint {
@@ -147,7 +145,8 @@ pub struct Limits {
 pub struct Case {
     pub name: String,
     pub quanta: Vec<Bytes>,
-    pub make: Box<dyn Fn() -> Box<dyn Scheme + Send>>,
+    /// At a place among the ports of its switch.
+    pub make: Box<dyn Fn(Place) -> Box<dyn Scheme + Send>>,
     pub limits: Limits,
     /// May answer `NotBefore`.
     pub waits: bool,
@@ -162,14 +161,14 @@ pub struct Case {
 /// An occupant of a seat, by name.
 pub struct Named<T: ?Sized> {
     name: &'static str,
-    make: fn() -> Box<T>,
+    make: fn(Place) -> Box<T>,
     limits: Limits,
     waits: bool,
     remembers_refused: bool,
     reads_pool: bool,
 }
 
-fn named<T: ?Sized>(name: &'static str, make: fn() -> Box<T>) -> Named<T> {
+fn named<T: ?Sized>(name: &'static str, make: fn(Place) -> Box<T>) -> Named<T> {
     Named {
         name,
         make,
@@ -215,34 +214,32 @@ type Notifiers = Named<dyn Notifier + Send>;
 
 fn classifiers() -> Vec<Classifiers> {
     vec![
-        named("single", || Box::new(Single)),
-        named("by class", || Box::new(ByClass)),
-        named("by ingress", || Box::new(ByIngress)),
-        named("by hash", || Box::new(ByHash { key: 5 })),
+        named("single", |_| Box::new(Single)),
+        named("by class", |_| Box::new(ByClass)),
+        named("by ingress", |_| Box::new(ByIngress)),
+        named("by hash", |_| Box::new(ByHash { key: 5 })),
     ]
 }
 
 fn buffers() -> Vec<Buffers> {
     let new = named::<dyn Buffer + Send>;
     vec![
-        new("shared", || Box::new(Shared { limit: PORT })).port_limit(PORT),
-        new("static", || Box::new(Static { limit: PART })).queue_limit(PART),
-        new("dynamic", || Box::new(Dynamic { alpha: 0.5 })).pool_limit(POOL),
-        new("abm", || Box::new(abm())).pool_limit(POOL).remembers_refused(),
-        new("fab", || Box::new(fab())).pool_limit(POOL).remembers_refused(),
-        new("lqd", || Box::new(Lqd::new(Place::first(1, QUEUES))))
-            .pool_limit(POOL)
-            .remembers_refused(),
-        new("cells", || Box::new(cells())).pool_limit(POOL),
-        new("occamy", || Box::new(occamy())).pool_limit(POOL).remembers_refused(),
+        new("shared", |_| Box::new(Shared { limit: PORT })).port_limit(PORT),
+        new("static", |_| Box::new(Static { limit: PART })).queue_limit(PART),
+        new("dynamic", |_| Box::new(Dynamic { alpha: 0.5 })).pool_limit(POOL),
+        new("abm", |place| Box::new(abm(place))).pool_limit(POOL).remembers_refused(),
+        new("fab", |_| Box::new(fab())).pool_limit(POOL).remembers_refused(),
+        new("lqd", |place| Box::new(Lqd::new(place))).pool_limit(POOL).remembers_refused(),
+        new("cells", |place| Box::new(cells(place))).pool_limit(POOL),
+        new("occamy", |place| Box::new(occamy(place))).pool_limit(POOL).remembers_refused(),
     ]
 }
 
 fn crosspoints() -> Vec<Buffers> {
     let new = named::<dyn Buffer + Send>;
     vec![
-        new("crosspoints", || Box::new(crosspoint(Overflow::Tail))).queue_limit(PART),
-        new("random drop", || Box::new(crosspoint(Overflow::Random)))
+        new("crosspoints", |_| Box::new(crosspoint(Overflow::Tail))).queue_limit(PART),
+        new("random drop", |_| Box::new(crosspoint(Overflow::Random)))
             .queue_limit(PART)
             .remembers_refused(),
     ]
@@ -252,12 +249,12 @@ fn odd_buffers() -> Vec<Buffers> {
     let new = named::<dyn Buffer + Send>;
     let push_out = |name, make| new(name, make).queue_limit(PART).remembers_refused();
     vec![
-        push_out("push out the head", || Box::new(PushOut { limit: PART, victim: Victim::Head })),
-        push_out("push out inside", || Box::new(PushOut { limit: PART, victim: Victim::Middle })),
-        push_out("push out the tail", || Box::new(PushOut { limit: PART, victim: Victim::Tail })),
-        push_out("push out by lot", || Box::new(PushOut { limit: PART, victim: Victim::Lot })),
-        push_out("a buffer with books", || Box::new(Ledger::default())),
-        new("push out of the longest", || {
+        push_out("push out the head", |_| Box::new(PushOut { limit: PART, victim: Victim::Head })),
+        push_out("push out inside", |_| Box::new(PushOut { limit: PART, victim: Victim::Middle })),
+        push_out("push out the tail", |_| Box::new(PushOut { limit: PART, victim: Victim::Tail })),
+        push_out("push out by lot", |_| Box::new(PushOut { limit: PART, victim: Victim::Lot })),
+        push_out("a buffer with books", |_| Box::new(Ledger::default())),
+        new("push out of the longest", |_| {
             Box::new(PushOut { limit: PORT, victim: Victim::Longest })
         })
         .port_limit(PORT)
@@ -268,84 +265,85 @@ fn odd_buffers() -> Vec<Buffers> {
 fn markers() -> Vec<Markers> {
     let new = named::<dyn Marker + Send>;
     vec![
-        new("per-queue", || Box::new(Step::per_queue(K, QUEUES, MarkAt::Enqueue))),
-        new("per-queue, dequeue", || Box::new(Step::per_queue(K, QUEUES, MarkAt::Dequeue))),
-        new("per-queue-min", || Box::new(Step::per_queue_min(K, &QUANTA, MarkAt::Enqueue))),
-        new("per-port", || Box::new(Step::per_port(K, QUEUES, MarkAt::Enqueue))),
-        new("per-pool", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Enqueue))).reads_pool(),
-        new("per-pool, dequeue", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Dequeue)))
+        new("per-queue", |_| Box::new(Step::per_queue(K, QUEUES, MarkAt::Enqueue))),
+        new("per-queue, dequeue", |_| Box::new(Step::per_queue(K, QUEUES, MarkAt::Dequeue))),
+        new("per-queue-min", |_| Box::new(Step::per_queue_min(K, &QUANTA, MarkAt::Enqueue))),
+        new("per-port", |_| Box::new(Step::per_port(K, QUEUES, MarkAt::Enqueue))),
+        new("per-pool", |_| Box::new(Step::per_pool(K, QUEUES, MarkAt::Enqueue))).reads_pool(),
+        new("per-pool, dequeue", |_| Box::new(Step::per_pool(K, QUEUES, MarkAt::Dequeue)))
             .reads_pool(),
-        new("mq-ecn", || mq_ecn(MarkAt::Enqueue)),
-        new("mq-ecn, dequeue", || mq_ecn(MarkAt::Dequeue)),
-        new("mq-ecn, RED", || scaled(MarkAt::Enqueue, Rounds::new(0.75, T_IDLE, 1)))
+        new("mq-ecn", |_| mq_ecn(MarkAt::Enqueue)),
+        new("mq-ecn, dequeue", |_| mq_ecn(MarkAt::Dequeue)),
+        new("mq-ecn, RED", |_| scaled(MarkAt::Enqueue, Rounds::new(0.75, T_IDLE, 1)))
             .remembers_refused(),
-        new("mq-ecn, weights", || scaled(MarkAt::Dequeue, Weights::new(0.5, T_IDLE, 1)))
+        new("mq-ecn, weights", |_| scaled(MarkAt::Dequeue, Weights::new(0.5, T_IDLE, 1)))
             .remembers_refused(),
-        new("mq-ecn, clock", || scaled(MarkAt::Enqueue, Timed::rounds(0.75, CLOCK, 0)))
+        new("mq-ecn, clock", |_| scaled(MarkAt::Enqueue, Timed::rounds(0.75, CLOCK, 0)))
             .remembers_refused(),
-        new("mq-ecn, clock and weights", || {
+        new("mq-ecn, clock and weights", |_| {
             scaled(MarkAt::Dequeue, Timed::weights(0.75, CLOCK, 1))
         })
         .remembers_refused(),
-        new("red", || Box::new(Red::new(red(MarkAt::Enqueue), QUEUES))).remembers_refused(),
-        new("red, dequeue", || Box::new(Red::new(red(MarkAt::Dequeue), QUEUES)))
+        new("red", |_| Box::new(Red::new(red(MarkAt::Enqueue), QUEUES))).remembers_refused(),
+        new("red, dequeue", |_| Box::new(Red::new(red(MarkAt::Dequeue), QUEUES)))
             .remembers_refused(),
-        new("cedm", || Box::new(Cedm::new(CEDM, QUEUES))),
-        new("e-ecn", || Box::new(EEcn::new(K, T_IDLE, T_IDLE * 10, QUEUES))).remembers_refused(),
-        new("random mark", || Box::new(RandomMark { threshold: K })).remembers_refused(),
-        new("s-ecn", || Box::new(SEcn::new(T_IDLE, Slope::Share(1.0), QUEUES))).remembers_refused(),
-        new("afd", || afd(Party::Flow, false)).remembers_refused(),
-        new("afd, marking classes", || afd(Party::Class, true)).remembers_refused(),
+        new("cedm", |_| Box::new(Cedm::new(CEDM, QUEUES))),
+        new("e-ecn", |_| Box::new(EEcn::new(K, T_IDLE, T_IDLE * 10, QUEUES))).remembers_refused(),
+        new("random mark", |_| Box::new(RandomMark { threshold: K })).remembers_refused(),
+        new("s-ecn", |_| Box::new(SEcn::new(T_IDLE, Slope::Share(1.0), QUEUES)))
+            .remembers_refused(),
+        new("afd", |_| afd(Party::Flow, false)).remembers_refused(),
+        new("afd, marking classes", |_| afd(Party::Class, true)).remembers_refused(),
     ]
 }
 
 fn odd_markers() -> Vec<Markers> {
     let new = named::<dyn Marker + Send>;
     vec![
-        new("marks all arrivals", || Box::new(Always { on_arrival: true })),
-        new("marks all departures", || Box::new(Always { on_arrival: false })),
-        new("marks from inside", || Box::new(MarkInside::default())),
-        new("tosses coins", || Box::new(Coin)).remembers_refused(),
-        new("drops at departure", || Box::new(DropAtDeparture::default())),
-        new("ticks", || Box::new(Ticker::new(Span::from_ns(3_700)))),
-        new("ticks amid packets", || Box::new(Ticker::new(Span::from_ns(400)))),
+        new("marks all arrivals", |_| Box::new(Always { on_arrival: true })),
+        new("marks all departures", |_| Box::new(Always { on_arrival: false })),
+        new("marks from inside", |_| Box::new(MarkInside::default())),
+        new("tosses coins", |_| Box::new(Coin)).remembers_refused(),
+        new("drops at departure", |_| Box::new(DropAtDeparture::default())),
+        new("ticks", |_| Box::new(Ticker::new(Span::from_ns(3_700)))),
+        new("ticks amid packets", |_| Box::new(Ticker::new(Span::from_ns(400)))),
     ]
 }
 
 fn schedulers() -> Vec<Schedulers> {
     vec![
-        named("fifo", || Box::new(Fifo)),
-        named("round robin", || Box::new(RoundRobin::default())),
-        named("wrr", || Box::new(Wrr::new(QUEUES))),
-        named("dwrr", || Box::new(Dwrr::new(QUEUES))),
-        named("wfq", || Box::new(Wfq::new(QUEUES))),
-        named("strict over dwrr", || Box::new(Strict::new(1, Dwrr::new(QUEUES)))),
+        named("fifo", |_| Box::new(Fifo)),
+        named("round robin", |_| Box::new(RoundRobin::default())),
+        named("wrr", |_| Box::new(Wrr::new(QUEUES))),
+        named("dwrr", |_| Box::new(Dwrr::new(QUEUES))),
+        named("wfq", |_| Box::new(Wfq::new(QUEUES))),
+        named("strict over dwrr", |_| Box::new(Strict::new(1, Dwrr::new(QUEUES)))),
     ]
 }
 
 fn odd_schedulers() -> Vec<Schedulers> {
     let new = named::<dyn Scheduler + Send>;
     vec![
-        new("rests over fifo", || Box::new(Rest::new(Fifo))).waits(),
-        new("rests over dwrr", || Box::new(Rest::new(Dwrr::new(QUEUES)))).waits(),
+        new("rests over fifo", |_| Box::new(Rest::new(Fifo))).waits(),
+        new("rests over dwrr", |_| Box::new(Rest::new(Dwrr::new(QUEUES)))).waits(),
     ]
 }
 
 fn nobody() -> Vec<Notifiers> {
-    vec![named("nobody", || Box::new(Nobody))]
+    vec![named("nobody", |_| Box::new(Nobody))]
 }
 
 fn notifiers() -> Vec<Notifiers> {
     let new = named::<dyn Notifier + Send>;
     vec![
-        new("qcn", || Box::new(Qcn::new(qcn(), QUEUES))),
-        new("af-qcn", || af_qcn(Party::Flow)).remembers_refused(),
-        new("af-qcn by class", || af_qcn(Party::Class)).remembers_refused(),
+        new("qcn", |_| Box::new(Qcn::new(qcn(), QUEUES))),
+        new("af-qcn", |_| af_qcn(Party::Flow)).remembers_refused(),
+        new("af-qcn by class", |_| af_qcn(Party::Class)).remembers_refused(),
     ]
 }
 
 fn odd_notifiers() -> Vec<Notifiers> {
-    vec![named("sampler", || Box::new(Sampler::default()))]
+    vec![named("sampler", |_| Box::new(Sampler::default()))]
 }
 
 /// A policy over several seats passes on what concerns the others, whoever sits there.
@@ -353,7 +351,7 @@ fn hcfs() -> Vec<Case> {
     let with = |(name, credits, period): (&str, u32, Span), marker: Markers| Case {
         name: format!("{name} / {}", marker.name),
         quanta: QUANTA.into(),
-        make: Box::new(move || hcf(credits, period, (marker.make)())),
+        make: Box::new(move |place| hcf(credits, period, (marker.make)(place))),
         limits: Limits { queue: Some(PART), ..Limits::default() },
         waits: false,
         remembers_refused: marker.remembers_refused,
@@ -404,11 +402,14 @@ fn product(
     for (c, b) in pairs(&classifiers, &buffers) {
         for (m, (s, n)) in pairs(&markers, &pairs(&schedulers, &notifiers)) {
             let make = (c.make, b.make, m.make, s.make, n.make);
-            let seats = move || Seats::new(make.0(), make.1(), make.2(), make.3(), make.4());
+            let seats = move |at: Place| {
+                let (c, b, m) = (make.0(at.clone()), make.1(at.clone()), make.2(at.clone()));
+                Seats::new(c, b, m, make.3(at.clone()), make.4(at))
+            };
             cases.push(Case {
                 name: [c.name, b.name, m.name, s.name, n.name].join(" / "),
                 quanta: QUANTA.into(),
-                make: Box::new(move || Box::new(seats())),
+                make: Box::new(move |place| Box::new(seats(place))),
                 limits: b.limits,
                 waits: s.waits,
                 remembers_refused: b.remembers_refused

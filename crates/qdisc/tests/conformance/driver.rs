@@ -6,6 +6,7 @@ use super::model::Model;
 use super::spy::{Seen, Spy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
+use switchbed_qdisc::buffer::Place;
 use switchbed_qdisc::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Port, Qdisc};
 use switchbed_qdisc::seats::{Expulsion, Feedback};
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
@@ -148,6 +149,8 @@ struct Switch<'a> {
     rng: SplitMix,
     out: Outcome,
     trace: Vec<Event>,
+    /// An arrival has come in that others may have to go for.
+    expelling: bool,
 }
 
 /// Runs the steps, then lets everything drain, and checks the books after each operation.
@@ -167,11 +170,13 @@ fn run(case: &Case, steps: &[Step], how: &How) -> Vec<Event> {
 
 impl<'a> Switch<'a> {
     fn new(case: &'a Case) -> Self {
-        let line = |port| {
+        let first = Place::first(PORTS as u32, case.quanta.len());
+        let places = std::iter::successors(Some(first), |place| Some(place.next()));
+        let line = |(port, place)| {
             let seen = Arc::default();
             // The second port lets pass what it cannot mark.
             let passes = port == 1;
-            let spy = Spy::new(case, passes, Arc::clone(&seen));
+            let spy = Spy::new(case, place, passes, Arc::clone(&seen));
             let state = PortState::new(RATE, &case.quanta);
             let state = if passes { state.passing_unmarkable() } else { state };
             let port = Port::new(state, spy);
@@ -180,13 +185,14 @@ impl<'a> Switch<'a> {
         };
         Switch {
             case,
-            lines: (0..PORTS).map(line).collect(),
+            lines: (0..PORTS).zip(places).map(line).collect(),
             model: Model::new(&case.name, case.quanta.len()),
             arena: Arena::new(),
             pool: Pool::new(case.limits.pool.unwrap_or(Bytes::MAX)),
             rng: SplitMix(7),
             out: Outcome::default(),
             trace: Vec::new(),
+            expelling: false,
         }
     }
 
@@ -209,6 +215,7 @@ impl<'a> Switch<'a> {
 
     fn apply(&mut self, number: usize, step: &Step, now: Time, straight: bool) {
         let p = step.port;
+        self.expelling = self.case.reads_pool && matches!(step.op, Op::Arrive(_));
         match step.op {
             Op::Arrive(packet) if straight && self.idle(p, now) => {
                 self.pass(number, p, packet, now);
@@ -230,6 +237,7 @@ impl<'a> Switch<'a> {
         // As in a switch: what passes through has left.
         if let Op::Arrive(_) = step.op {
             self.expel(p, now);
+            self.expelling = false;
             self.check(p, now);
         }
     }
@@ -248,14 +256,15 @@ impl<'a> Switch<'a> {
         }
     }
 
-    /// Each port stands for a switch of its own here, where one expels.
+    /// Whichever port's it is.
     fn expel(&mut self, p: usize, now: Time) {
         while let Some(Expulsion { of, end }) = self.with(p, now, |port, cx| port.expels(cx)) {
             assert!(self.case.reads_pool, "{}: expels, but nobody asks", self.case.name);
-            assert_eq!(of.port, 0, "{}: another switch's port", self.case.name);
-            self.with(p, now, |port, cx| port.expel(of.queue, end, cx));
+            let victim = of.port as usize;
+            assert!(victim < PORTS, "{}: another switch's port", self.case.name);
+            self.with(victim, now, |port, cx| port.expel(of.queue, end, cx));
             assert!(!self.out.dropped.is_empty(), "{}: expels nothing", self.case.name);
-            self.take_out(p, now);
+            self.take_out(victim, now);
         }
     }
 
@@ -387,6 +396,8 @@ impl<'a> Switch<'a> {
     fn check(&mut self, p: usize, now: Time) {
         self.model.check(&self.lines.iter().map(|l| l.port.state()).collect::<Vec<_>>());
         self.model.check_shared(&self.arena, &self.pool, &self.case.limits);
+        let fits = self.expelling || self.pool.used <= self.pool.capacity;
+        assert!(fits, "{}: the pool overflows", self.case.name);
         let port = &self.lines[p].port;
         let mut thresholds_bytes = [None; 4];
         for (queue, threshold) in (0..).zip(&mut thresholds_bytes) {

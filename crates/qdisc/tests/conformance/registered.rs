@@ -1,16 +1,19 @@
 //! Every scheme of the registry, with its parameters at values that short sequences reach: one
-//! case with the defaults, and one for each other value that its table allows. A new scheme is
-//! among them by being in the registry.
+//! case with the defaults, one for each other value that its table allows, and one for each policy by
+//! which a switch's ports share their memory. A new scheme is among them by being in the registry.
 
 use super::cases::{Case, Limits, QUANTA};
 use switchbed_qdisc::definition::{Choice, Layout, SchemeInfo};
 use switchbed_qdisc::param::{Param, ParamKind, Value, Values};
 use switchbed_qdisc::registry::SCHEMES;
 use switchbed_qdisc::site::{Built, Site};
-use switchbed_qdisc::switch::{BufferPolicy, Classify, Discipline, Sharing, Switch, Unmarkable};
+use switchbed_qdisc::switch::{
+    BufferPolicy, Classify, Discipline, POLICIES, Sharing, Switch, Unmarkable,
+};
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 
 const PORT: Bytes = Bytes::new(20_000);
+const POOL: Bytes = Bytes::new(40_000);
 
 /// Every registered scheme.
 pub fn cases() -> Vec<Case> {
@@ -29,7 +32,10 @@ fn of(scheme: &'static SchemeInfo) -> Vec<Case> {
         }
     }
     let fits = |(name, values)| Some(case(name, scheme.with(values).ok()?));
-    let cases: Vec<Case> = variants.into_iter().filter_map(fits).collect();
+    let mut cases: Vec<Case> = variants.into_iter().filter_map(fits).collect();
+    let choice = scheme.with(base).expect("the first of the variants");
+    let shared = POLICIES.iter().map(|of| of.policy).filter(|policy| policy.shares_pool());
+    cases.extend(shared.filter_map(|policy| sharing(scheme.name, &choice, policy)));
     assert!(cases.first().is_some_and(|case| case.name == scheme.name), "{}", scheme.name);
     cases
 }
@@ -87,7 +93,19 @@ fn others(kind: &ParamKind, present: Option<&Value>) -> Vec<Value> {
     all.into_iter().filter(|value| Some(value) != present).collect()
 }
 
+/// It on a switch whose ports share their memory by this policy, where the buffer is the switch's.
+fn sharing(name: &str, choice: &Choice, policy: BufferPolicy) -> Option<Case> {
+    let leaves = !choice.about().fills_the_seats();
+    let name = format!("{name}, policy = {}", policy.word());
+    leaves.then(|| on(policy, name, choice.clone()))
+}
+
 fn case(name: String, choice: Choice) -> Case {
+    on(BufferPolicy::Shared, name, choice)
+}
+
+fn on(policy: BufferPolicy, name: String, choice: Choice) -> Case {
+    let pool = policy.shares_pool().then_some(POOL);
     let switch = Switch {
         queues: QUANTA.len() as u16,
         classify: Classify::Class,
@@ -96,21 +114,28 @@ fn case(name: String, choice: Choice) -> Case {
         quantum: QUANTA.into(),
         buffer: PORT,
         memory: None,
-        policy: BufferPolicy::Shared,
-        pool: None,
-        alpha: None,
-        sharing: Sharing::default(),
+        policy,
+        pool,
+        alpha: pool.map(|_| 0.5),
+        sharing: Sharing {
+            young: Some(Bytes::new(4_000)),
+            alpha_young: Some(4.0),
+            saturation: Some(Bytes::new(3_000)),
+            drain_interval: Some(Span::from_us(5)),
+            ..Sharing::default()
+        },
         unmarkable: Unmarkable::Drop,
         pfc: None,
     };
     let ports = QUANTA.len() as u32;
-    let (limit, reads_pool) = (Some(PORT), choice.about().needs_pool);
+    let port = if pool.is_some() { None } else { Some(PORT) };
+    let reads_pool = choice.about().needs_pool || pool.is_some();
     let pausable = !choice.about().fills_the_seats();
-    let make = move || {
+    let make = move |place| {
         let (rate, mtu) = (super::driver::RATE, Bytes::new(1_500));
         // The driver probes four queues, whoever makes them.
         let layout = choice.layout(ports).map(|of| Layout { queues: QUANTA.len(), ..of });
-        let site = Site::new(&switch, layout, ports, rate, mtu).bare();
+        let site = Site::new(&switch, layout, ports, rate, mtu).among(place).bare();
         match choice.build(site) {
             Built::Bare(scheme, _) => scheme,
             Built::Port(_) => panic!("a site that is bare gives the scheme alone"),
@@ -120,7 +145,7 @@ fn case(name: String, choice: Choice) -> Case {
         name,
         quanta: QUANTA.into(),
         make: Box::new(make),
-        limits: Limits { port: limit, ..Limits::default() },
+        limits: Limits { port, pool, ..Limits::default() },
         waits: false,
         remembers_refused: true,
         reads_pool,

@@ -5,6 +5,7 @@
 use super::cases::Case;
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
+use switchbed_qdisc::buffer::Place;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::scheme::Stored;
 use switchbed_qdisc::seats::{Admission, Departure, Expulsion, Intent, Selection, Signal};
@@ -59,8 +60,8 @@ pub struct Spy {
 }
 
 impl Spy {
-    pub fn new(case: &Case, passes: bool, seen: Arc<Mutex<Seen>>) -> Self {
-        let inner = (case.make)();
+    pub fn new(case: &Case, place: Place, passes: bool, seen: Arc<Mutex<Seen>>) -> Self {
+        let inner = (case.make)(place);
         seen.lock().unwrap().next_tick = inner.next_tick();
         Spy {
             name: case.name.clone(),
