@@ -104,6 +104,31 @@ def test_an_aqm_marks_and_keeps_the_link_full(tmp_path: Path, scheme: str) -> No
     pytest.fail(f"marks, goodput and length were {seen}")
 
 
+POLICIES = {
+    "dynamic": (0.4, 0.51),
+    "abm": (0.26, 0.34),
+    "fab": (0.4, 0.7),
+    "lqd": (0.8, 1.02),
+    "occamy": (0.7, 0.91),
+}
+"""What a queue alone may come to hold of the memory that ports share: a half, a third, all and
+eight ninths. Under FAB a flow that was silent for 5 ms may have more than the others' half."""
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_queue_alone_holds_what_its_policy_lets_it(tmp_path: Path, policy: str) -> None:
+    memory = f'buffer = "200pkt"\npool = "200pkt"\npolicy = "{policy}"'
+    flows = bulk("0-1", 2, 0, each=4)
+    least, most = (share * 200 * 1500 for share in POLICIES[policy])
+
+    def happens(scale: float) -> tuple[bool, object]:
+        found = lab(tmp_path, NOTHING, flows, transport=NO_ECN, memory=memory, scale=scale)
+        seen = held, goodput = found["bottleneck"]["max_bytes"], found["goodput_mbps"]["0"]
+        return least < held < most and goodput > 70 * scale, seen
+
+    shows(happens)
+
+
 def test_dwrr_shares_the_link_by_quanta(tmp_path: Path) -> None:
     # One flow against four: no share by flows either.
     quanta, share = (4500, 1500), 3
