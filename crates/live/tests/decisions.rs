@@ -148,10 +148,16 @@ fn sharing() -> Vec<Live> {
     POLICIES.iter().filter(|of| of.policy.shares_pool()).map(with).collect()
 }
 
-/// The ports alone, as in [`reference`], which lose packets for each other: what left each, and how many
-/// were pushed out.
+/// One of the ports that share their memory.
+struct Alone {
+    port: Box<dyn Qdisc>,
+    free_at: Time,
+    left: Vec<Left>,
+}
+
+/// Such ports, as in [`reference`]: what left each, and how many packets were pushed out.
 struct Together {
-    ports: Vec<(Box<dyn Qdisc>, Time, Vec<Left>)>,
+    ports: Vec<Alone>,
     arena: Arena,
     pool: Pool,
     rng: Stream,
@@ -168,7 +174,7 @@ impl Together {
         let port = |(port, place): (&LivePort, _)| {
             let (switch, scheme) = (&live.switch, &live.scheme);
             let port = build::port(switch, scheme, ports, port.rate, mtu, &build::Nothing, place);
-            (port, Time::ZERO, Vec::new())
+            Alone { port, free_at: Time::ZERO, left: Vec::new() }
         };
         Together {
             ports: live.port.iter().zip(places).map(port).collect(),
@@ -183,7 +189,7 @@ impl Together {
 
     fn at<T>(&mut self, p: usize, now: Time, act: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
         let Together { ports, arena, pool, rng, out, .. } = self;
-        let answer = act(&mut *ports[p].0, &mut Cx { now, arena, pool, rng, out });
+        let answer = act(&mut *ports[p].port, &mut Cx { now, arena, pool, rng, out });
         for gone in std::mem::take(&mut self.out.dropped) {
             self.number(gone.slot);
             self.arena.free(gone.slot);
@@ -199,11 +205,9 @@ impl Together {
 
     /// Whose line is free first, of those that hold packets.
     fn next(&self) -> Option<(Time, usize)> {
-        let waits = |(_, (port, _, _)): &(usize, &(Box<dyn Qdisc>, Time, Vec<Left>))| {
-            port.state().packets() > 0
-        };
-        let ports = self.ports.iter().enumerate().filter(waits);
-        ports.map(|(p, &(_, free_at, _))| (free_at, p)).min()
+        let holds = |of: &Alone| of.port.state().packets() > 0;
+        let ports = self.ports.iter().enumerate().filter(|(_, of)| holds(of));
+        ports.map(|(p, of)| (of.free_at, p)).min()
     }
 
     fn depart(&mut self, now: Time, p: usize) {
@@ -213,8 +217,8 @@ impl Together {
         };
         let (number, ecn) = (self.number(slot), self.arena.packet(slot).ecn as u8);
         self.arena.free(slot);
-        self.ports[p].1 = until;
-        self.ports[p].2.push((until, number, ecn));
+        self.ports[p].free_at = until;
+        self.ports[p].left.push((until, number, ecn));
     }
 
     fn arrive(&mut self, p: usize, number: u32, arrival: &Arrival) {
@@ -232,7 +236,7 @@ impl Together {
             self.number(slot);
             self.arena.free(slot);
         }
-        self.ports[p].1 = self.ports[p].1.max(now);
+        self.ports[p].free_at = self.ports[p].free_at.max(now);
         if self.next() == Some((now, p)) {
             self.depart(now, p);
         }
@@ -251,7 +255,7 @@ impl Together {
         while let Some((free_at, p)) = self.next() {
             self.depart(free_at, p);
         }
-        (self.ports.into_iter().map(|(_, _, left)| left).collect(), self.pushed_out)
+        (self.ports.into_iter().map(|of| of.left).collect(), self.pushed_out)
     }
 }
 
