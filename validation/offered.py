@@ -212,7 +212,7 @@ def main() -> int:
     RESULTS.write_text(json.dumps(page, indent=2) + "\n")
     PAGE.write_text(page_of(page))
     print(f"written: {RESULTS} and {PAGE}")
-    off = list(_unexplained(rows))
+    off = list(unexplained(rows))
     for line in off:
         print(f"disagrees: {line}", file=sys.stderr)
     return int(bool(off))
@@ -293,7 +293,7 @@ def _off(ours: Found, theirs: Found) -> bool:
     return delay > TOLERANCE or (not few and apart > TOLERANCE * signals(theirs))
 
 
-def _unexplained(rows: list[Found]) -> Iterable[str]:
+def unexplained(rows: list[Found]) -> Iterable[str]:
     for row, found in zip(ROWS, rows, strict=True):
         for name in ("linux", "ns3"):
             if name not in found or not _off(found["ours"], found[name]):

@@ -8,7 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+import aqm_star
 import cedm
+import offered
 import page
 import peers
 import switchbed as sb
@@ -67,3 +69,34 @@ def test_only_the_withdrawal_tells_the_broken_cedm_from_ours() -> None:
     ours, same, broken = (run.table("ports") for run in found)
     assert same.equals(ours)
     assert not broken.equals(ours)
+
+
+def test_the_page_of_aqms_follows_from_the_results() -> None:
+    found = json.loads(offered.RESULTS.read_text())
+    assert offered.PAGE.read_text() == offered.page_of(found), "run validation/offered.py --ours"
+
+
+def test_what_aqms_differ_by_is_removed_by_an_experiment() -> None:
+    """Of the list of packets, and of the star."""
+    rows = json.loads(offered.RESULTS.read_text())["rows"]
+    assert list(offered.unexplained(rows)) == []
+    stars = json.loads(aqm_star.RESULTS.read_text())
+    assert set(stars) == set(aqm_star.ROWS)
+    for name, found in stars.items():
+        by_rules = found.get("by_their_rules", found["ours"])
+        assert aqm_star.apart(by_rules, found["ns3"]) <= aqm_star.TOLERANCE, name
+        # None is made where none is needed.
+        needed = aqm_star.apart(found["ours"], found["ns3"]) > aqm_star.TOLERANCE
+        assert needed == ("by_their_rules" in found), name
+    # Something is found where it is off.
+    rows[0]["linux"]["mean_ms"] *= 1.2
+    assert len(list(offered.unexplained(rows))) == 1
+
+
+def test_no_more_than_three_explain_a_peer() -> None:
+    """In the list; besides, ns-3's senders and its RED on the star."""
+    causes = {peer: {row.why for row in offered.ROWS if row.beside == peer} for peer in PEERS}
+    assert {peer: len(why) for peer, why in causes.items()} == {"linux": 1, "ns3": 1}
+
+
+PEERS = ("linux", "ns3")

@@ -101,9 +101,11 @@ struct Tcp
     }
 };
 
-// Reno as RFC 5681 has it, in place of ns-3's, which counts the ACK that ends a recovery for all that
-// it covers, so that half of the window becomes half and two or three packets, and the ACK that
-// repairs a timeout for nothing, so that one packet follows and waits for its delayed ACK.
+// Reno as ours is, without three things of ns-3's: the ACK that ends a recovery counts for all that it
+// covers, so that half of the window becomes half and two or three packets (RFC 6582 has ssthresh); the
+// ACK that repairs a timeout counts for nothing, so that one packet follows and waits for its delayed
+// ACK; and in congestion avoidance packets are counted up to a window, and on after a cut. The last is a
+// choice that RFC 5681 leaves: this is its equation 3, for each packet that an ACK covers.
 class PlainReno : public TcpLinuxReno
 {
   public:
@@ -130,7 +132,6 @@ class PlainReno : public TcpLinuxReno
             SlowStart(state, acked);
             return;
         }
-        // Equation 3. ns-3 counts packets instead, and goes on counting after a cut.
         double segment = state->m_segmentSize;
         state->m_cWnd += static_cast<uint32_t>(acked * segment * segment / state->m_cWnd);
     }
@@ -163,7 +164,8 @@ class PlainReno : public TcpLinuxReno
 };
 
 // PRR as RFC 9937 has it, in place of ns-3.44's, which adds a segment for each duplicate ACK although
-// its SACK blocks tell of that segment (section 6.2: only without SACK).
+// its SACK blocks tell of that segment (section 6.2: only without SACK). What is in flight as it begins
+// counts whole, as in RFC 6937 and in ours: RFC 9937 takes off what was SACKed before.
 class PlainPrr : public TcpClassicRecovery
 {
   public:
@@ -220,7 +222,7 @@ class PlainPrr : public TcpClassicRecovery
     int64_t m_sent{0};
 };
 
-// TCP as ns-3 has it (plain-reno: as RFCs have it), but for a segment that fills a packet with its
+// TCP as ns-3 has it (plain-reno: as ours is), but for a segment that fills a packet with its
 // time stamps.
 inline void
 SetOwn(const std::string& control, uint32_t segment = 1448)
