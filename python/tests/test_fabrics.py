@@ -20,6 +20,8 @@ from switchbed.papers.fabrics.cells import (
     LINUX,
     LINUX_FABRICS,
     LOADS,
+    MEMORY,
+    POLICIES,
     WORKLOADS,
     Cell,
 )
@@ -115,6 +117,16 @@ def test_linux_hosts_meet_every_scheme_at_every_load() -> None:
     assert {cell.load for cell in LINUX} == set(LOADS)
 
 
+def test_every_policy_of_shared_memory_meets_every_load() -> None:
+    known = {entry["name"] for entry in json.loads(_native.policies())}
+    assert set(POLICIES) == known - {"static"}
+    for cell in MEMORY:
+        plans = [json.loads(plan.scenario) for plan in cell.scenario(100).plans]
+        assert [plan["switch"]["policy"] for plan in plans] == POLICIES
+        assert {plan["scheme"]["name"] for plan in plans} == {"per-queue"}
+        assert {plan["traffic"][0]["load"] for plan in plans} == {float(cell.load)}
+
+
 def test_thresholds_follow_the_rule() -> None:
     """K = 0.917·C·RTT, or 0.17·C·RTT; q_eq by the rate."""
     for scenario in scenarios():
@@ -194,18 +206,23 @@ def test_a_page_and_pictures_follow(
         assert f"| {label} |" in text
 
 
+QUICK = ("linux-25-100-web-search-plain-0.3", "linux-25-100-web-search-memory-0.3")
+
+
 def test_a_page_of_linux_hosts_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the cells that there are, and of a single seed too."""
     monkeypatch.setattr(experiment, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(linux_page, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(linux_page, "PICTURES", tmp_path / "pictures")
-    cells = [cell for cell in LINUX if cell.name in ("linux-25-100-web-search-plain-0.3",)]
+    cells = [cell for cell in (*LINUX, *MEMORY) if cell.name in QUICK]
     tables = experiment.run(cells, tmp_path / "store", seeds=1, jobs=None, flows=60)
     linux_page.commit({cell: Standing(table) for cell, table in tables.items()})
     assert [file.name for file in (tmp_path / "pictures").iterdir()] == ["linux-0.3.png"]
     text = (tmp_path / "page.md").read_text()
     assert "1 seed, 29 runs" in text
     for words in ("### Load 0.3", "| fq-codel |", "| 25/100 web-search 0.3 |"):
+        assert words in text
+    for words in ("1 seed, 6 runs", "| policy | small p99 against shared, % |", "| occamy |"):
         assert words in text
     assert "### Load 0.6" not in text
 
@@ -230,15 +247,15 @@ def test_the_committed_page_follows_from_the_committed_results() -> None:
 
 
 def test_the_committed_page_of_linux_hosts_follows_from_the_committed_results() -> None:
-    found = page.committed(LINUX)
-    assert list(found) == list(LINUX)
-    assert linux_page.PAGE.read_text() == linux_page.render(found)
+    found, memory = page.committed(LINUX), page.committed(MEMORY)
+    assert (list(found), list(memory)) == (list(LINUX), list(MEMORY))
+    assert linux_page.PAGE.read_text() == linux_page.render(found, memory)
 
 
 def test_the_committed_results_are_of_the_schemes_in_the_files() -> None:
-    for cell, of_it in page.committed((*CELLS, *LINUX)).items():
-        plans = cell.scenario().plans
-        assert of_it.labels == [dict(json.loads(plan.settings))["scheme"] for plan in plans]
+    for cell, of_it in page.committed((*CELLS, *LINUX, *MEMORY)).items():
+        plans = [dict(json.loads(plan.settings)) for plan in cell.scenario().plans]
+        assert of_it.labels == [plan.get("switch.policy", plan["scheme"]) for plan in plans]
         counts = of_it.table.group_by("label").len()["len"]
         assert set(counts) == {of_it.seeds}
 

@@ -355,14 +355,24 @@ impl Marker for Codel {
 mod tests {
     use super::*;
 
+    /// The RFC's settings.
+    fn rule() -> Rule {
+        let (interval, sqrt, next_mark) = (Span::from_ms(100), Root::Exact, NextMark::Due);
+        let (target, ce_threshold) = (Some(Span::from_ms(5)), None);
+        let params = CodelParams { interval, target, ecn: true, ce_threshold, sqrt, next_mark };
+        Rule::new(&params, Bytes::new(1500))
+    }
+
+    /// The verdict on a packet of a long queue that has waited for so many milliseconds.
+    fn at(law: &mut Law, ns: u64, wait_ms: u64, ecn: Ecn) -> Departure {
+        let now = Time::ZERO + Span::from_ns(ns);
+        law.depart(&rule(), now, Span::from_ms(wait_ms), Bytes::new(3_000), ecn)
+    }
+
     /// From the first packet that waited for longer than the target: 100 ms; then 100/√1 more, 100/√2, …
     /// Each signal comes at its time and not a nanosecond before, drops as well as marks.
     #[test]
     fn signals_are_due_at_gaps_of_the_interval_over_the_root_of_the_count() {
-        let (interval, sqrt, next_mark) = (Span::from_ms(100), Root::Exact, NextMark::Due);
-        let (target, ce_threshold) = (Some(Span::from_ms(5)), None);
-        let params = CodelParams { interval, target, ecn: true, ce_threshold, sqrt, next_mark };
-        let rule = Rule::new(&params, Bytes::new(1500));
         // 270.710678119, 328.445705038, 378.445705038, 423.167064588, … ms, rounded up.
         let due_ns = [
             100_000_000,
@@ -379,18 +389,40 @@ mod tests {
         ];
         for (ecn, signal) in [(Ecn::NotEct, Departure::Drop), (Ecn::Ect0, Departure::Mark)] {
             let mut law = Law::NEW;
-            let mut at = |ns| {
-                let (wait, left) = (Span::from_ms(20), Bytes::new(3_000));
-                law.depart(&rule, Time::ZERO + Span::from_ns(ns), wait, left, ecn)
-            };
+            let mut at = |ns| at(&mut law, ns, 20, ecn);
             assert_eq!(at(0), Departure::Pass);
             for ns in due_ns {
-                assert_eq!(
-                    (at(ns - 1), at(ns), at(ns)),
-                    (Departure::Pass, signal, Departure::Pass)
-                );
+                let seen = (at(ns - 1), at(ns), at(ns));
+                assert_eq!(seen, (Departure::Pass, signal, Departure::Pass));
             }
         }
+    }
+
+    /// Four marks, and the wait is short at 330 ms. It is long again from 331 ms on: the next mark is due at
+    /// 431 ms, and since that is less than 16 intervals after the fifth would have been, count begins at
+    /// 4 − 1 = 3: the one after it comes 100/√3 later. Long after that it begins at 1.
+    #[test]
+    fn marking_goes_on_where_it_left_off_a_short_while_ago() {
+        const MS: u64 = 1_000_000;
+        let began = |again_ms: u64, gap_ns: u64| {
+            let mut law = Law::NEW;
+            let mut at = |ns, wait_ms| at(&mut law, ns, wait_ms, Ecn::Ect0);
+            for ns in [0, 100 * MS, 200 * MS, 270_710_679, 328_445_706] {
+                assert_eq!(at(ns, 20), if ns == 0 { Departure::Pass } else { Departure::Mark });
+            }
+            assert_eq!(
+                (at(330 * MS, 1), at(again_ms * MS, 20)),
+                (Departure::Pass, Departure::Pass)
+            );
+            let first = (again_ms + 100) * MS;
+            assert_eq!((at(first - 1, 20), at(first, 20)), (Departure::Pass, Departure::Mark));
+            let next = first + gap_ns;
+            assert_eq!((at(next - 1, 20), at(next, 20)), (Departure::Pass, Departure::Mark));
+        };
+        began(331, 57_735_027);
+        // 378.445705 ms and 16 intervals are 1978.445705 ms.
+        began(1878, 57_735_027);
+        began(1879, 100 * MS);
     }
 
     /// The multiples of the interval that Linux's steps give for count = 1, 2, …

@@ -309,6 +309,21 @@ mod tests {
         }
     }
 
+    /// The RFC's table: 0.125·0.005 = 0.000625 more each time, over so much.
+    #[test]
+    fn small_probabilities_move_by_the_table_of_section_4_2() {
+        let table =
+            [(5e-7, 2048), (5e-6, 512), (5e-5, 128), (5e-4, 32), (5e-3, 8), (0.05, 2), (0.5, 1)];
+        for (p, by) in table {
+            let Pie { settings, mut queues, .. } = pie();
+            let of = &mut queues[0];
+            (of.p, of.wait, of.before) = (p, Span::from_ms(20), Span::from_ms(20));
+            of.update(&settings);
+            let moved = 0.000_625 / f64::from(by);
+            assert!((of.p - p - moved).abs() < 1e-9 * moved + 1e-15, "{p}: {}", of.p - p);
+        }
+    }
+
     #[test]
     fn large_probabilities_rise_slowly_and_decay_when_nothing_waits() {
         let Pie { settings, mut queues, .. } = pie();

@@ -42,7 +42,7 @@ class Cell:
         return f"{(FABRICS | LINUX_FABRICS)[self.fabric]}, {self.workload}"
 
     def scenario(self, flows: int | None = None) -> Scenario:
-        """All schemes; `flows` instead of the workload's own number."""
+        """All schemes, or the first with each policy; `flows` instead of the workload's number."""
         file = FOLDER / f"{self.fabric}.toml"
         traffic = tomllib.loads(file.read_text(encoding="utf-8"))["traffic"]
         count, rounds = WORKLOADS[self.workload]
@@ -53,9 +53,13 @@ class Cell:
             traffic[INCAST] |= {"rounds": rounds if flows is None else 1}
         else:
             del traffic[INCAST:]
-        return Scenario.from_file(file).with_(
+        made = Scenario.from_file(file).with_(
             {"traffic": traffic, "host.lso": self.condition == "lso"}
         )
+        if self.condition != "memory":
+            return made
+        first = tomllib.loads(file.read_text(encoding="utf-8"))["compare"]["scheme"][0]
+        return made.with_({"compare.scheme": [first], "compare.switch.policy": POLICIES})
 
 
 CELLS = tuple(Cell(f, w, c) for c in CONDITIONS for f in FABRICS for w in WORKLOADS)
@@ -72,3 +76,11 @@ LOADS = ("0.3", "0.6", "0.8")
 
 LINUX = tuple(Cell(f, w, "plain", load) for f in LINUX_FABRICS for w in WORKLOADS for load in LOADS)
 """Every scheme and AQM on these, at each load."""
+
+POLICIES = ["shared", "dynamic", "abm", "fab", "lqd", "occamy"]
+"""How ports share a switch's memory; with the first each has its own."""
+
+MEMORY = tuple(
+    Cell(f, w, "memory", load) for f in LINUX_FABRICS for w in WORKLOADS for load in LOADS
+)
+"""Each policy on these, under the first scheme."""

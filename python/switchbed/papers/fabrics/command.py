@@ -6,7 +6,7 @@ import click
 
 from switchbed.papers import tree
 from switchbed.papers.fabrics import experiment, linux_page, page
-from switchbed.papers.fabrics.cells import CELLS, LINUX, WORKLOADS, Cell
+from switchbed.papers.fabrics.cells import CELLS, LINUX, MEMORY, WORKLOADS, Cell
 from switchbed.papers.fabrics.front import LARGE, SMALL, Standing
 from switchbed.terminal import say
 
@@ -24,8 +24,8 @@ def run(
     commit: bool,
     linux: bool = False,
 ) -> None:
-    """Runs every scheme in the cells whose name has `only`."""
-    cells = LINUX if linux else CELLS
+    """Runs every scheme, and policy, in the cells whose name has `only`."""
+    cells = (*LINUX, *MEMORY) if linux else CELLS
     chosen = [cell for cell in cells if only in cell.name]
     if not chosen:
         raise click.UsageError(f"--only {only}: no such cell; there is {cells[0].name} and others")

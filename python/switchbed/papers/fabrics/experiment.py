@@ -39,7 +39,7 @@ def row(result: Result) -> dict[str, Any]:
     summary = result.summary()
     fct = summary["fct"]
     return {
-        "label": result.label,
+        "label": result.settings.get("switch.policy", result.label),
         "scheme": result.outcome.scheme,
         "seed": summary["seed"],
         "small_flows": fct["small"]["n"],

@@ -1,5 +1,5 @@
-"""docs/fabrics-linux.md: the AQMs too, on hosts as Linux 6.x has them, at three loads; from the
-committed tables, the scenario files and `linux_page.md`."""
+"""docs/fabrics-linux.md: the AQMs too, and policies of shared memory, on hosts as Linux 6.x has
+them, at three loads; from the committed tables, the scenario files and `linux_page.md`."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from string import Template
 
 from switchbed import stats
 from switchbed.papers.fabrics import experiment, page, picture
-from switchbed.papers.fabrics.cells import FOLDER, LINUX, LINUX_FABRICS, LOADS, Cell
+from switchbed.papers.fabrics.cells import FOLDER, LINUX, LINUX_FABRICS, LOADS, MEMORY, Cell
 from switchbed.papers.fabrics.front import LARGE, SMALL, Standing
 from switchbed.papers.fabrics.page import PICTURES, Found, table
 from switchbed.papers.tree import DOCS
@@ -26,7 +26,7 @@ def commit(found: Found) -> None:
     for load in LOADS:
         if of_it := at_load(kept, load):
             picture.draw(of_it, f"Load {load}", PICTURES / f"linux-{load}.png")
-    PAGE.write_text(render(kept), encoding="utf-8")
+    PAGE.write_text(render(kept, page.committed(MEMORY)), encoding="utf-8")
 
 
 def at_load(found: Found, load: str) -> dict[Cell, Standing]:
@@ -34,8 +34,8 @@ def at_load(found: Found, load: str) -> dict[Cell, Standing]:
     return {cell: standing for cell, standing in found.items() if cell.load == load}
 
 
-def render(found: Found) -> str:
-    """The page."""
+def render(found: Found, memory: Found) -> str:
+    """The page, of schemes and of policies."""
     text = Template((FOLDER / "linux_page.md").read_text(encoding="utf-8"))
     return text.substitute(
         schemes=", ".join(f"`{name}`" for name in page.schemes(found)),
@@ -48,8 +48,15 @@ def render(found: Found) -> str:
         overall=_overall(found),
         small=_times(found, SMALL),
         large=_times(found, LARGE),
+        memory=_memory(memory) if memory else "",
         settings=page.settings(LINUX_FABRICS),
     )
+
+
+def _memory(found: Found) -> str:
+    small, large = (_times(found, column, "policy") for column in (SMALL, LARGE))
+    parts = ("Small flows' 99th percentile, in ms:", small, "Large flows' average:", large)
+    return "\n\n".join([f"{page.scale(found)}.", _overall(found, "policy"), *parts])
 
 
 def _winners(found: Found, load: str) -> str:
@@ -74,8 +81,8 @@ def behind(standing: Standing, label: str, column: str) -> float:
     return standing.middle(label, column) / least - 1
 
 
-def _overall(found: Found) -> str:
-    """Each scheme over all cells, from the best for small flows on."""
+def _overall(found: Found, kind: str = "scheme") -> str:
+    """Each over all cells, from the best for small flows on."""
     labels = _labels(found)
     base = labels[0]
 
@@ -84,7 +91,7 @@ def _overall(found: Found) -> str:
         one, other = (_middles(found, each, column) for each in (label, base))
         return stats.paired(one, other)
 
-    heads = ["scheme", f"small p99 against {base}, %", "cells near the best"]
+    heads = [kind, f"small p99 against {base}, %", "cells near the best"]
     heads += [f"large average against {base}, %", "cells near the best", "drops", "timeouts"]
     rows = []
     for label in sorted(labels, key=lambda label: against(label, SMALL).ratio.estimate):
@@ -103,8 +110,8 @@ def _middles(found: Found, label: str, column: str) -> list[float]:
     return [standing.middle(label, column) for standing in found.values()]
 
 
-def _times(found: Found, column: str) -> str:
-    """Each scheme's in each cell, in ms."""
+def _times(found: Found, column: str, kind: str = "scheme") -> str:
+    """Each one's in each cell, in ms."""
     labels = _labels(found)
 
     def cell(standing: Standing, label: str) -> str:
@@ -118,7 +125,7 @@ def _times(found: Found, column: str) -> str:
         [label, *(cell(standing, label) for standing in found.values())]
         for label in sorted(labels, key=logs)
     )
-    return table(["scheme", *map(_short, found)], rows)
+    return table([kind, *map(_short, found)], rows)
 
 
 def _short(cell: Cell) -> str:
