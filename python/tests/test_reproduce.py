@@ -29,6 +29,7 @@ from switchbed.papers.reproduce import (
 from switchbed.papers.reproduce import experiment as experiments
 from switchbed.papers.reproduce.rows import Row, Rows
 from switchbed.papers.reproduce.verdict import Measured, Target, judge
+from switchbed.plots import style
 from switchbed.runner import Sweep
 from switchbed.scenario import Scenario
 from switchbed.store import Store
@@ -303,6 +304,39 @@ def test_every_point_must_be_within() -> None:
     assert judge(within, found) == "fails"
 
 
+def test_the_interval_printed_is_the_worst_points_and_the_verdict_is_of_all() -> None:
+    asked = {"kind": "below", "of": "new", "base": "std", "at": "every"}
+    found = measures.measure(PAPER, claim(asked, Target(5, 15, 0, None)), RUNS)
+    assert found.low is not None
+    assert found.high is not None
+    # 10 % at load 0.1, without chance, and about 49 at 0.9.
+    assert found.low > 40
+    assert (found.least, found.most) == (pytest.approx(10), found.high)
+    # The best point alone would be no more than "direction" of more than 40; all are.
+    more = Target(40, INF, 0, 0.0)
+    worst = measures.measure(PAPER, claim(asked, more), RUNS)
+    assert (worst.estimate, worst.low) == (pytest.approx(10), pytest.approx(10))
+    assert judge(more, worst) == "direction"
+    moved = measures._displaced(worst, -20)
+    assert moved.least == pytest.approx(-10)
+    assert judge(more, moved) == "fails"
+
+
+def test_no_colour_stands_twice_in_a_picture_of_times_over_load() -> None:
+    three = [("K = 65", "per-queue"), ("K = 10", "per-queue"), ("CEDM", "cedm")]
+    looks = figures.apart(three)
+    assert len({look.colour for look in looks.values()}) == 3
+    assert looks["CEDM"].colour == style.own("cedm").colour
+    assert looks["K = 65"].colour == style.own("per-queue").colour
+
+
+def test_a_mean_has_its_interval_on_both_sides() -> None:
+    mean, (below, above) = figures.mean_and_reach([1.0, 2.0, 3.0])
+    # Student's t of two degrees of freedom, 4.303, times 1 over the root of 3.
+    assert (mean, below, above) == pytest.approx((2.0, 2.484, 2.484), abs=1e-3)
+    assert figures.mean_and_reach([5.0]) == (5.0, (0.0, 0.0))
+
+
 def test_a_claim_may_name_its_points() -> None:
     asked = {"kind": "below", "of": "new", "base": "std", "at": [{"load": 0.9}, {"load": 0.1}]}
     every = measures.measure(PAPER, claim(asked | {"at": "every"}, Target(5, 15, 0, None)), RUNS)
@@ -430,7 +464,11 @@ def test_full_results_are_committed_and_listed(own: Path, tmp_path: Path) -> Non
     command("list", "--json", "found.json")
     assert json.loads((tmp_path / "found.json").read_text()) == [listed]
     assert listed["seeds"] == 3
-    assert listed["verdict"] in (tmp_path / "page.md").read_text()
+    text = (tmp_path / "page.md").read_text()
+    assert listed["verdict"] in text
+    (tmp_path / "page.md").write_text("")
+    command("page")
+    assert (tmp_path / "page.md").read_text() == text
 
 
 def test_what_does_not_exist_is_named() -> None:

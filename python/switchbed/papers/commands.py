@@ -65,7 +65,7 @@ def fabrics(
 
 
 @click.command()
-@click.argument("which", metavar="PAPER[/FIGURE]|all|list")
+@click.argument("which", metavar="PAPER[/FIGURE]|all|list|page")
 @click.option("--quick/--full", default=True, help="Small runs (default), or the papers' own.")
 @options.JSON
 @click.option(
@@ -116,7 +116,8 @@ def reproduce(
 ) -> int:
     """Run the experiments of the PAPERs again and judge each of their claims.
 
-    `list` shows the verdicts of the committed full results; `all` stands for every paper.
+    `list` shows the verdicts of the committed full results; `page` writes docs/reproductions.md
+    and its pictures anew from them; `all` stands for every paper.
     """
     from switchbed.papers.reproduce import command
 

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from switchbed.papers.afqcn.measure import BINS
+from switchbed.papers.reproduce.figures import mean_and_reach
 from switchbed.papers.reproduce.rows import Rows
 from switchbed.plots import style
+from switchbed.plots.style import IN_TURN
 
 
 def rates(rows: Rows, title: str, file: Path) -> None:
@@ -23,19 +25,34 @@ def rates(rows: Rows, title: str, file: Path) -> None:
         flows = sorted({c for _, c, _ in run["curve"]})
         for flow in flows:
             line = [(t, mbps / 1e3) for t, c, mbps in run["curve"] if c == flow]
-            rates.plot(*zip(*line, strict=True), linewidth=0.9, label=f"{flow + 1}")
+            name = f"flow {flow + 1}"
+            rates.plot(*zip(*line, strict=True), lw=0.9, color=IN_TURN[flow], label=name)
         rates.set_title(", ".join(str(value) for value in point.values()), fontsize="small")
         if tall == 2:
-            panels[1][column].plot(*zip(*run["queue_curve"], strict=True), "k", linewidth=0.9)
+            for port, line in enumerate(_ports(run["queue_curve"])):
+                ink = str(0.37 * port)  # a grey
+                panels[1][column].plot(*zip(*line, strict=True), color=ink, lw=0.9)
+                if _ports(run["queue_curve"])[1:]:
+                    panels[1][column].lines[-1].set_label(f"link {port + 1}")
         panels[-1][column].set_xlabel("time (s)")
         for row in panels:
             row[column].grid(alpha=0.3)
     panels[0][0].set_ylabel("payload (Gbps)")
     if tall == 2:
         panels[1][0].set_ylabel("queue (KB)")
-    if len(flows) <= 6:
-        panels[0][0].legend(frameon=False, fontsize="small", title="flow")
+    style.legend_below(figure, 9)
     figure.savefig(file, metadata={"Software": None})
+
+
+def _ports(curve: list[tuple[float, float]]) -> list[list[tuple[float, float]]]:
+    """The queues of each port that was looked at: at each time they stand in their order."""
+    by_time: dict[float, list[float]] = {}
+    for t, kb in curve:
+        by_time.setdefault(t, []).append(kb)
+    return [
+        [(t, queues[port]) for t, queues in by_time.items()]
+        for port in range(max(map(len, by_time.values())))
+    ]
 
 
 def fig8(rows: Rows, title: str, file: Path) -> None:
@@ -45,10 +62,13 @@ def fig8(rows: Rows, title: str, file: Path) -> None:
     figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
     axes = figure.subplots()
     axes.set_title(title, fontsize="medium")
-    for scheme, line in zip(rows.values("scheme"), ("-", "--"), strict=True):
+    for scheme in rows.values("scheme"):
         found = [row.figures["ratios"] for row in rows.where({"scheme": scheme})]
         middle = [sum(each) / len(found) for each in zip(*found, strict=True)]
-        axes.plot(middle, [i / 200 for i in range(201)], line, label=scheme)
+        look = style.own(scheme)
+        axes.plot(
+            middle, [i / 200 for i in range(201)], look.dashes, color=look.colour, label=scheme
+        )
     for share in (0.75, 1.25):
         axes.axvline(share, color="grey", linewidth=0.8, linestyle=":")
     axes.set_xlim(0, 2.5)
@@ -71,23 +91,24 @@ def table1(rows: Rows, title: str, file: Path) -> None:
         run = rows.where({"scheme": scheme}).rows[0].figures
         for flow in sorted({c for _, c, _ in run["curve"]}):
             line = [(t, mbps / 1e3) for t, c, mbps in run["curve"] if c == flow]
-            axes.plot(*zip(*line, strict=True), linewidth=0.9, label=f"{flow + 1}")
+            ink, name = IN_TURN[flow], f"flow {flow + 1}"
+            axes.plot(*zip(*line, strict=True), lw=0.9, color=ink, label=name)
         axes.set_title(scheme, fontsize="small")
         axes.set_xlabel("time (s)")
         axes.set_ylabel("long flows' payload (Gbps)")
         axes.set_ylim(0, 4)
         axes.grid(alpha=0.3)
-    panels[-1].legend(frameon=False, fontsize="small", title="flow", ncols=4)
-    names = [f"{low} to {high}" if high < 1e9 else f"over {low}" for low, high in BINS]
+    panels[-1].legend(frameon=False, fontsize="small", ncols=4)
+    names = [f"{low} to\n{high}" if high < 1e9 else f"over\n{low}" for low, high in BINS]
     for offset, scheme in zip((-0.2, 0.2), schemes, strict=True):
         found = rows.where({"scheme": scheme}).rows
-        means = [[row.figures[f"from_{low}_kb.mean_us"] for row in found] for low, _ in BINS]
-        heights = [sum(each) / len(each) / 1e3 for each in means]
-        low = [height - min(each) / 1e3 for height, each in zip(heights, means, strict=True)]
-        high = [max(each) / 1e3 - height for height, each in zip(heights, means, strict=True)]
+        by_bin = [[row.figures[f"from_{low}_kb.mean_us"] / 1e3 for row in found] for low, _ in BINS]
+        means = [mean_and_reach(each) for each in by_bin]
+        heights = [mean for mean, _ in means]
+        reach = list(zip(*(reach for _, reach in means), strict=True))
         places = [place + offset for place in range(len(BINS))]
-        colour = style.own(scheme).colour
-        bars.bar(places, heights, 0.4, yerr=[low, high], capsize=2, color=colour, label=scheme)
+        shown = {"color": style.own(scheme).colour, "ecolor": style.GREY, "label": scheme}
+        bars.bar(places, heights, 0.4, yerr=reach, capsize=2, **shown)
     bars.set_yscale("log")
     bars.set_xticks(range(len(BINS)), names)
     bars.set_xlabel("size (KB)")

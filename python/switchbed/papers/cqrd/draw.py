@@ -1,8 +1,8 @@
 """CQRD's figures, as the paper draws them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from switchbed.papers.reproduce.rows import Row, Rows
 from switchbed.plots import style
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 from switchbed.papers.cqrd.measure import LARGE, MET, SMALL, STATISTICS, look
-from switchbed.papers.reproduce.figures import beside
+from switchbed.papers.reproduce.figures import beside, mean_and_reach
 
 OVERALL = {
     SMALL: "small flows' average FCT (µs)",
@@ -22,18 +22,16 @@ OVERALL = {
 
 
 def fig2(rows: Rows, title: str, file: Path) -> None:
-    """Small flows' average by scheme."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 3.5), layout="constrained", dpi=130)
-    axes = figure.subplots()
+    """Small flows' average by scheme, and large flows'."""
+    figure, panels = _panels(title, 2)
     schemes = rows.values("scheme")
-    heights = [_mean(rows.where({"scheme": scheme}), "small.mean_us") for scheme in schemes]
-    axes.bar(range(len(schemes)), heights, 0.6, color=style.BLUE)
-    axes.set_xticks(range(len(schemes)), schemes)
-    axes.set_yscale("log")
-    axes.set_ylabel("small flows' average FCT (µs)")
-    axes.set_title(title, fontsize="medium")
+    labels = {SMALL: OVERALL[SMALL], "large.mean_us": "large flows' average FCT (ms)"}
+    for axes, (metric, label) in zip(panels, labels.items(), strict=True):
+        for index, scheme in enumerate(schemes):
+            runs, scale = rows.where({"scheme": scheme}), 1e-3 if "(ms)" in label else 1.0
+            _bar(axes, index, runs, metric, look(scheme, index).colour, scale=scale)
+        axes.set_xticks(range(len(schemes)), schemes)
+        axes.set_ylabel(label)
     figure.savefig(file, metadata={"Software": None})
 
 
@@ -43,13 +41,15 @@ def fig6(rows: Rows, title: str, file: Path) -> None:
     places = {"cqrd-fig8": "switch", "cqrd-fig11": "tree"}
     for offset, (scenario, name) in zip((-0.2, 0.2), places.items(), strict=True):
         runs = rows.where({"scenario": scenario})
-        heights = [_mean(runs, metric) for metric in ("giant_percent", "met_percent")]
         colour = style.BLUE if name == "switch" else style.ORANGE
-        bars = axes.bar([offset, 1 + offset], heights, 0.4, color=colour, label=name)
-        axes.bar_label(bars, fmt="%.1f", fontsize="small")
+        for place, metric in enumerate(("giant_percent", "met_percent")):
+            label = name if place == 0 else None
+            height = _bar(axes, place + offset, runs, metric, colour, width=0.4, label=label)
+            axes.text(place + offset, height + 3, f"{height:.1f}", fontsize="small", ha="center")
     axes.set_xticks([0, 1], ["are giants", "met a giant"])
     axes.set_ylabel("share of flows (%)")
-    axes.legend(frameon=False)
+    axes.set_ylim(0, 100)
+    axes.legend(frameon=False, loc="upper left")
     figure.savefig(file, metadata={"Software": None})
 
 
@@ -61,7 +61,7 @@ def loads(rows: Rows, title: str, file: Path) -> None:
         axes.set_xlabel("load")
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
-    panels[-1].legend(frameon=False, fontsize="small")
+    style.legend_below(figure, 5)
     figure.savefig(file, metadata={"Software": None})
 
 
@@ -92,9 +92,10 @@ def _interfered(rows: Rows, title: str, file: Path) -> None:
         groups = [[f"{name}.small.{each}" for each in STATISTICS] for name in MET]
         groups.append(["met.large.goodput_mbps", "met.giant.goodput_mbps"])
         for axes, metrics in zip(panels, groups, strict=True):
-            heights = [_mean(runs, metric) for metric in metrics]
-            places = [place + offset for place in range(len(metrics))]
-            axes.bar(places, heights, width, color=look(scheme, index).colour, label=scheme)
+            for place, metric in enumerate(metrics):
+                label = scheme if place == 0 else None
+                colour = look(scheme, index).colour
+                _bar(axes, place + offset, runs, metric, colour, width=width, label=label)
     names = ["average", "p50", "p95", "p99"]
     for axes, heading in zip(panels, ("at an output alone", "on their path"), strict=False):
         axes.set_title(heading, fontsize="small")
@@ -103,8 +104,7 @@ def _interfered(rows: Rows, title: str, file: Path) -> None:
         axes.set_ylabel("small flows' FCT (µs)")
     panels[-1].set_xticks([0, 1], ["over 100 KB", "over 1 MB"])
     panels[-1].set_ylabel("goodput (Mbps)")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    style.legend_below(figure)
     figure.savefig(file, metadata={"Software": None})
 
 
@@ -115,15 +115,13 @@ def fig14(rows: Rows, title: str, file: Path) -> None:
         for index, load in enumerate(rows.values("load")):
             runs = rows.where({"load": load})
             memories = sorted(runs.values("switch.buffer"), key=_kb)
-            heights = [_mean(runs.where({"switch.buffer": each}), metric) for each in memories]
-            shape, colour = style.MARKERS[index], IN_TURN[index]
-            xs = [_kb(each) for each in memories]
-            axes.plot(xs, heights, marker=shape, color=colour, label=f"load {load}")
+            points = {_kb(each): runs.where({"switch.buffer": each}) for each in memories}
+            shown = style.Style(IN_TURN[index], style.MARKERS[index], style.DASHES[index])
+            _line(axes, points, metric, shown, f"load {load}")
         axes.set_ylim(bottom=0)
         axes.set_xlabel("memory an output (KB)")
         axes.set_ylabel(label)
-        axes.grid(alpha=0.3)
-    panels[-1].legend(frameon=False, fontsize="small")
+    style.legend_below(figure)
     figure.savefig(file, metadata={"Software": None})
 
 
@@ -141,24 +139,19 @@ def fig13(rows: Rows, title: str, file: Path) -> None:
         aggregation = rows.where({"scenario": "fig13-aggregation", "load": load})
         for index, name in enumerate(tors.values("deploy.1.scheme")):
             there = tors.where({"deploy.1.scheme": name, "load": load})
-            heights = [_mean(aggregation.where({"deploy.0.scheme": name}), metric)]
-            heights += [_mean(there.where({"deploy.1.fraction": x}), metric) for x in fractions]
-            shown = look(name, index)
-            axes.plot(
-                names,
-                heights,
-                shown.dashes,
-                marker=shown.marker,
-                color=shown.colour,
-                label=name,
-            )
+            points = {names[0]: aggregation.where({"deploy.0.scheme": name})}
+            points |= {
+                tor: there.where({"deploy.1.fraction": part})
+                for tor, part in zip(names[1:], fractions, strict=True)
+            }
+            _line(axes, points, metric, look(name, index), name)
+        axes.margins(y=0.15)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("ToRs with it" if metric == LARGE else "")
         axes.set_title(f"load {load}" if metric == SMALL else "", fontsize="small")
-        axes.grid(alpha=0.3)
     panels[0].set_ylabel(OVERALL[SMALL])
     panels[len(loads)].set_ylabel(OVERALL[LARGE])
-    panels[-1].legend(frameon=False, fontsize="small")
+    style.legend_below(figure)
     figure.savefig(file, metadata={"Software": None})
 
 
@@ -179,9 +172,9 @@ def fig16(rows: Rows, title: str, file: Path) -> None:
     for index, scheme in enumerate(schemes):
         runs = rows.where({"scheme": scheme})
         colour = look(scheme, index).colour
-        small.bar(index, _mean(runs, SMALL), 0.6, color=colour)
-        both = [_mean(runs, f"long{flow}.received_mb") for flow in (0, 1)]
-        long.bar([index - 0.2, index + 0.2], both, 0.38, color=colour)
+        _bar(small, index, runs, SMALL, colour)
+        for flow, offset in ((0, -0.2), (1, 0.2)):
+            _bar(long, index + offset, runs, f"long{flow}.received_mb", colour, width=0.38)
     for axes in (small, long):
         axes.set_xticks(range(len(schemes)), schemes)
     small.set_ylabel(OVERALL[SMALL])
@@ -201,18 +194,46 @@ def _panels(title: str, count: int, tall: int = 1) -> "tuple[Figure, Sequence[Ax
 
 def _lines(axes: "Axes", rows: Rows, key: str, metric: str) -> None:
     for index, scheme in enumerate(rows.values("scheme")):
-        values = sorted(rows.where({"scheme": scheme}).values(key))
-        heights = [_mean(rows.where({"scheme": scheme, key: value}), metric) for value in values]
-        shown = look(scheme, index)
-        axes.plot(
-            values, heights, shown.dashes, marker=shown.marker, color=shown.colour, label=scheme
-        )
+        runs = rows.where({"scheme": scheme})
+        points = {value: runs.where({key: value}) for value in sorted(runs.values(key))}
+        _line(axes, points, metric, look(scheme, index), scheme)
+
+
+def _line(
+    axes: "Axes", points: Mapping[Any, Rows], metric: str, shown: style.Style, label: str
+) -> None:
+    """Means over seeds with 95 % intervals."""
+    found = [mean_and_reach(runs.by_seed(metric).values()) for runs in points.values()]
+    axes.errorbar(
+        list(points),
+        [mean for mean, _ in found],
+        yerr=list(zip(*(reach for _, reach in found), strict=True)),
+        linestyle=shown.dashes,
+        marker=shown.marker,
+        color=shown.colour,
+        capsize=3,
+        label=label,
+    )
     axes.grid(alpha=0.3)
 
 
-def _mean(rows: Rows, metric: str) -> float:
-    values = list(rows.by_seed(metric).values())
-    return sum(values) / len(values)
+def _bar(
+    axes: "Axes",
+    place: float,
+    runs: Rows,
+    metric: str,
+    colour: str,
+    *,
+    width: float = 0.6,
+    scale: float = 1.0,
+    label: str | None = None,
+) -> float:
+    """The mean over seeds with its 95 % interval; gives the mean."""
+    mean, (low, high) = mean_and_reach(scale * v for v in runs.by_seed(metric).values())
+    # Over black, too.
+    bars: dict[str, Any] = {"capsize": 2, "ecolor": style.GREY, "color": colour, "label": label}
+    axes.bar(place, mean, width, yerr=[[low], [high]], **bars)
+    return mean
 
 
 def _kb(text: str) -> float:

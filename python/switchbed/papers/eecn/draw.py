@@ -1,12 +1,12 @@
 """E-ECN's figures, as the paper draws them."""
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from switchbed import stats
 from switchbed.papers.eecn.measure import FLOWS, SHORT, THRESHOLD_PKT
-from switchbed.papers.reproduce.figures import beside
+from switchbed.papers.reproduce.figures import beside, mean_and_reach
 from switchbed.papers.reproduce.rows import Rows
 from switchbed.plots import style
 from switchbed.plots.style import IN_TURN
@@ -26,8 +26,8 @@ def fig7(rows: Rows, title: str, file: Path) -> None:
     for axes, scenario in zip(panels, WINDOWS, strict=True):
         for scheme in ("per-queue", "e-ecn"):
             _over_flows(axes, rows, scenario, scheme)
-        axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":")
-    panels[-1].legend(frameon=False, fontsize="small")
+        axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":", label="K")
+    style.legend_below(figure, 5)
     _save(figure, file)
     _fig2(rows, beside(file, "fig2"))
     _fig5(rows, beside(file, "fig5"))
@@ -37,7 +37,7 @@ def fig7(rows: Rows, title: str, file: Path) -> None:
 def _fig2(rows: Rows, file: Path) -> None:
     figure, (axes,) = _panels("Figure 2: the queue under step marking", [""])
     _over_flows(axes, rows, "fig7", "per-queue")
-    axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":")
+    axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":", label="K")
     axes.legend(frameon=False, fontsize="small")
     _save(figure, file)
 
@@ -51,11 +51,11 @@ def _fig5(rows: Rows, file: Path) -> None:
             points = rows.where(settings).rows[0].figures["last_ms"]
             line = [((us - points[0][0]) / 1e3, packets) for us, packets in points]
             axes.plot(*zip(*line, strict=True), label=scheme, color=style.own(scheme).colour)
-        axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":")
+        axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":", label="K")
         axes.set_ylim(bottom=0)
         axes.set_xlabel("time (ms)")
     panels[0].set_ylabel("queue (packets)")
-    panels[-1].legend(frameon=False, fontsize="small")
+    style.legend_below(figure)
     _save(figure, file)
 
 
@@ -69,16 +69,16 @@ def _fig6(rows: Rows, file: Path) -> None:
             look = style.own(scheme)
             share = [i / 100 for i in range(101)]
             axes.plot(cdf, share, look.dashes, color=look.colour, label=scheme)
-        axes.axvline(THRESHOLD_PKT, color="grey", linestyle=":")
+        axes.axvline(THRESHOLD_PKT, color="grey", linestyle=":", label="K")
         axes.set_xlabel("queue (packets)")
     panels[0].set_ylabel("share of samples")
-    panels[-1].legend(frameon=False, fontsize="small")
+    style.legend_below(figure)
     _save(figure, file)
 
 
 def _over_flows(axes: "Axes", rows: Rows, scenario: str, scheme: str) -> None:
-    """A scheme's maximum and mean against the number of flows: the mean of all seeds, and their
-    least and greatest."""
+    """A scheme's maximum, and hollow its mean, against the number of flows: the mean of all seeds,
+    and their least and greatest."""
     runs = rows.where({"scenario": scenario, "scheme": scheme})
     look = style.own(scheme)
     for metric, dashes in (("max_pkt", "-"), ("mean_pkt", "--")):
@@ -98,6 +98,7 @@ def _over_flows(axes: "Axes", rows: Rows, scenario: str, scheme: str) -> None:
             linestyle=dashes,
             marker=look.marker,
             color=look.colour,
+            markerfacecolor=look.colour if metric == "max_pkt" else "white",
             capsize=2,
             label=label,
         )
@@ -107,15 +108,21 @@ def _over_flows(axes: "Axes", rows: Rows, scenario: str, scheme: str) -> None:
 
 
 def fig8(rows: Rows, title: str, file: Path) -> None:
-    """Each flow's rate over time."""
-    figure, (axes,) = _panels(title, [""])
+    """Each flow's rate over time, in means of a second: those of 50 ms, of which the claim is,
+    hide each other."""
+    figure, (axes,) = _panels(f"{title}, means of 1 s", [""])
     found = rows.rows[0].figures["rates"]
     for flow in sorted({row for _, row, _ in found}):
-        line = [(t, rate) for t, row, rate in found if row == flow]
-        axes.plot(*zip(*line, strict=True), color=IN_TURN[flow], label=f"flow {flow + 1}")
+        seconds: dict[int, list[float]] = {}
+        for t, row, rate in found:
+            if row == flow:
+                seconds.setdefault(math.ceil(round(t, 3)), []).append(rate)
+        line = [(end - 0.5, sum(rates) / len(rates)) for end, rates in seconds.items()]
+        axes.plot(*zip(*line, strict=True), ".-", color=IN_TURN[flow], label=f"flow {flow + 1}")
     axes.set_xlabel("time (s)")
     axes.set_ylabel("rate (Mbps)")
-    axes.legend(frameon=False, ncols=5, fontsize="small")
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, fontsize="small", loc="upper center")
     _save(figure, file)
 
 
@@ -128,10 +135,10 @@ def fig9(rows: Rows, title: str, file: Path) -> None:
         for flow in (0, 1):
             line = [(t, mbps) for t, r, mbps in row.figures["rates"] if r == flow and t <= 250]
             axes.plot(*zip(*line, strict=True), color=IN_TURN[flow], label=f"flow {flow + 1}")
-        axes.axhline(474, color="grey", linestyle=":")
+        axes.axhline(474, color="grey", linestyle=":", label="fair share")
         axes.set_xlabel("time (ms)")
     panels[0].set_ylabel("rate (Mbps)")
-    panels[-1].legend(frameon=False, fontsize="small")
+    style.legend_below(figure)
     _save(figure, file)
 
 
@@ -144,9 +151,9 @@ def fig10(rows: Rows, title: str, file: Path) -> None:
         for index, t_a in enumerate(runs.values("scheme.params.t_a")):
             of = runs.where({"scheme.params.t_a": t_a})
             _maxima(axes, of, f"T_a = {t_a}", IN_TURN[index], style.DASHES[index % 4])
-        axes.axvline(50, color="grey", linewidth=0.8)
+        axes.axvline(50, color="grey", linewidth=0.8, label="K")
     panels[0].set_ylabel("share of bursts")
-    panels[-1].legend(frameon=False, fontsize="small")
+    style.legend_below(figure, 7)
     _save(figure, file)
 
 
@@ -159,9 +166,9 @@ def fig11(rows: Rows, title: str, file: Path) -> None:
         for scheme in runs.values("scheme"):
             look = style.own(scheme)
             _maxima(axes, runs.where({"scheme": scheme}), scheme, look.colour, look.dashes)
-        axes.axvline(30, color="grey", linewidth=0.8)
-        axes.legend(frameon=False, fontsize="small")
+        axes.axvline(30, color="grey", linewidth=0.8, label="K")
     panels[0].set_ylabel("share of bursts")
+    style.legend_below(figure, 6)
     _save(figure, file)
 
 
@@ -173,11 +180,13 @@ def fig12(rows: Rows, title: str, file: Path) -> None:
     for axes, name in zip(panels, classes, strict=True):
         for place, scheme in enumerate(SHORT):
             found = rows.where({"scheme": scheme}).by_seed(f"{name}.mean_us")
-            mean = stats.mean([us / 1e3 for us in found.values()])
-            low, high = mean.low or mean.estimate, mean.high or mean.estimate
-            error = [[mean.estimate - low], [high - mean.estimate]]
-            look = style.own(scheme)
-            axes.bar(place, mean.estimate, 0.6, yerr=error, capsize=3, color=look.colour)
+            mean, (low, high) = mean_and_reach(us / 1e3 for us in found.values())
+            bars: dict[str, Any] = {
+                "capsize": 3,
+                "ecolor": style.GREY,
+                "color": style.own(scheme).colour,
+            }
+            axes.bar(place, mean, 0.6, yerr=[[low], [high]], **bars)
         axes.set_xticks(range(len(SHORT)), SHORT, rotation=20)
     panels[0].set_ylabel("average FCT (ms)")
     _save(figure, file)

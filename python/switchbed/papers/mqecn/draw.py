@@ -1,11 +1,12 @@
 """MQ-ECN's figures, as the paper draws them."""
 
 from pathlib import Path
+from typing import Any
 
 from switchbed.papers.mqecn.measure import FLOWS, QUEUES, _queues
-from switchbed.papers.reproduce.figures import fct_over_load
+from switchbed.papers.reproduce.figures import fct_over_load, mean_and_reach
 from switchbed.papers.reproduce.rows import Rows
-from switchbed.plots.style import BLUE, ORANGE
+from switchbed.plots.style import BLUE, DASHES, IN_TURN, ORANGE
 
 
 def fig9(rows: Rows, title: str, file: Path) -> None:
@@ -18,7 +19,8 @@ def fig9(rows: Rows, title: str, file: Path) -> None:
 def fig1(rows: Rows, title: str, file: Path) -> None:
     """CDFs of the round-trip time by the number of busy queues."""
     counts = sorted({len(row.settings[QUEUES]) for row in rows})
-    _rtt({f"{count} queues": _queues(rows, count) for count in counts}, title, file)
+    names = {count: f"{count} queue{'s' if count > 1 else ''}" for count in counts}
+    _rtt({name: _queues(rows, count) for count, name in names.items()}, title, file)
 
 
 def fig6(rows: Rows, title: str, file: Path) -> None:
@@ -32,10 +34,11 @@ def _rtt(groups: dict[str, Rows], title: str, file: Path) -> None:
 
     figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
     axes = figure.subplots()
-    styles = ("-", "--", "-.", ":")
-    for (label, rows), style in zip(groups.items(), styles, strict=False):
+    looks = zip(groups.items(), IN_TURN, DASHES, strict=False)
+    for (label, rows), colour, dashes in looks:
         found = rows.rows[0].figures["rtt_us"]
-        axes.plot(found, [i / (len(found) - 1) for i in range(len(found))], style, label=label)
+        share = [i / (len(found) - 1) for i in range(len(found))]
+        axes.plot(found, share, dashes, color=colour, label=label)
     axes.set_xlabel("round-trip time (µs)")
     axes.set_ylabel("cumulative share")
     axes.set_xlim(left=0)
@@ -53,13 +56,14 @@ def fig3(rows: Rows, title: str, file: Path) -> None:
     axes = figure.subplots()
     counts = rows.values(FLOWS)
     for index, (name, colour) in enumerate((("service 1, one flow", ORANGE), ("service 2", BLUE))):
-        heights = [
-            rows.where({FLOWS: count}).rows[0].figures[f"class{index}.goodput_bps"] / 1e6
-            for count in counts
-        ]
-        places = [place + 0.4 * index - 0.2 for place in range(len(counts))]
-        axes.bar(places, heights, 0.38, color=colour, label=name)
-    axes.set_xticks(range(len(counts)), [f"{count} flows" for count in counts])
+        for place, count in enumerate(counts):
+            by_seed = rows.where({FLOWS: count}).by_seed(f"class{index}.goodput_bps")
+            mean, reach = mean_and_reach(bps / 1e6 for bps in by_seed.values())
+            shown: dict[str, Any] = {"color": colour, "label": name if place == 0 else None}
+            bars = [[reach[0]], [reach[1]]]
+            axes.bar(place + 0.4 * index - 0.2, mean, 0.38, yerr=bars, capsize=3, **shown)
+    axes.set_xticks(range(len(counts)), [str(count) for count in counts])
+    axes.set_xlabel("flows of service 2")
     axes.set_ylabel("goodput (Mbps)")
     axes.legend(frameon=False)
     axes.set_title(title, fontsize="medium")

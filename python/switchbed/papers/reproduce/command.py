@@ -9,8 +9,8 @@ from switchbed import options
 from switchbed._native import Mistake
 from switchbed.meter import meter
 from switchbed.papers import tree
+from switchbed.papers.reproduce import evidence, flips, page
 from switchbed.papers.reproduce import experiment as experiments
-from switchbed.papers.reproduce import flips, page
 from switchbed.papers.reproduce.claims import Experiment, Paper, papers
 from switchbed.papers.reproduce.findings import Finding, findings
 from switchbed.papers.reproduce.verdict import WORDS
@@ -34,6 +34,8 @@ def reproduce(
     """The command; gives its exit code."""
     if which == "list":
         return _list(json_to)
+    if which == "page":
+        return _page()
     if commit and quick and not flip:
         raise Mistake("--commit: only --full results are committed")
     if commit:
@@ -91,7 +93,7 @@ def _flips(
         flipped = flips.flips(paper, experiment, store, seeds)
         if commit:
             flips.commit(paper, experiment, flipped)
-            page.PAGE.write_text(page.render())
+            page.write()
         for each in flipped if json_to != "-" else ():
             say(flips.in_words(each))
         found += flipped
@@ -143,6 +145,8 @@ def line(finding: Finding, unit: str) -> str:
     bounds = "no interval"
     if finding.low is not None and finding.high is not None:
         bounds = f"{finding.low:.4g} to {finding.high:.4g}"
+    if finding.least is not None and finding.most is not None:
+        bounds += f", all points {finding.least:.4g} to {finding.most:.4g}"
     note = f", {finding.note}" if finding.note else ""
     others = ", ".join(f"{name} {word}" for name, word in finding.profiles.items())
     hosts = f" · {others}" if len(finding.profiles) > 1 else ""
@@ -164,6 +168,19 @@ def _list(json_to: str | None) -> int:
     for finding, claim in found:
         say(line(finding, claim.unit))
     say(_count(finding.verdict for finding, _ in found))
+    return 0
+
+
+def _page() -> int:
+    """Writes the page and its pictures anew, from the committed rows alone."""
+    tree.check("page")
+    page.write()
+    for paper in papers().values():
+        for experiment in paper.experiments.values():
+            rows = evidence.read(paper, experiment)
+            if rows:
+                page.draw(paper, experiment, next(iter(rows.values())), page.PICTURES)
+    say(page.PAGE)
     return 0
 
 

@@ -1,6 +1,7 @@
 """Figures that several papers draw alike; the others are in a paper's `draw.py`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from switchbed import stats
@@ -11,6 +12,28 @@ from switchbed.plots import style
 def beside(file: Path, name: str) -> Path:
     """Where another figure of the same runs goes: `eecn-fig7--fig2.png`."""
     return file.with_name(f"{file.stem}--{name}{file.suffix}")
+
+
+def mean_and_reach(values: Iterable[float]) -> tuple[float, tuple[float, float]]:
+    """The mean over seeds, and how far its 95 % interval reaches below and above it."""
+    mean = stats.mean(list(values))
+    low = mean.estimate if mean.low is None else mean.low
+    high = mean.estimate if mean.high is None else mean.high
+    return mean.estimate, (mean.estimate - low, high - mean.estimate)
+
+
+def apart(labels: Iterable[tuple[str, str]]) -> dict[str, style.Style]:
+    """The looks of `style.of` with no colour twice: further variants of a scheme have colours that
+    none of the schemes has."""
+    looks = style.of(labels)
+    taken = {look.colour for look in looks.values()}
+    free = [colour for colour in style.IN_TURN if colour not in taken]
+    used: set[str] = set()
+    for label, look in looks.items():
+        colour = free.pop(0) if look.colour in used and free else look.colour
+        looks[label] = replace(look, colour=colour)
+        used.add(colour)
+    return looks
 
 
 PANELS = {
@@ -29,9 +52,9 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
     figure = Figure(figsize=(9, 6.5), layout="constrained", dpi=130)
     figure.suptitle(title, fontsize="medium")
     schemes = rows.values("scheme")
-    looks = style.of((row.settings["scheme"], row.scheme) for row in rows)
+    looks = apart((row.settings["scheme"], row.scheme) for row in rows)
     loads = rows.values("load")
-    apart = 1.0 if len(loads) == 1 else 0.0
+    gap = 1.0 if len(loads) == 1 else 0.0
     for axes, (metric, heading) in zip(figure.subplots(2, 2).flat, PANELS.items(), strict=True):
         axes.set_title(heading, fontsize="medium")
         for index, scheme in enumerate(schemes):
@@ -44,7 +67,7 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
                     continue
                 ratio = stats.paired([of[s] for s in both], [base[s] for s in both]).ratio
                 low, high = ratio.low or ratio.estimate, ratio.high or ratio.estimate
-                xs.append(100 * load + apart * (index - (len(schemes) - 1) / 2))
+                xs.append(100 * load + gap * (index - (len(schemes) - 1) / 2))
                 ys.append(ratio.estimate)
                 errors.append((ratio.estimate - low, high - ratio.estimate))
             look = looks[scheme]

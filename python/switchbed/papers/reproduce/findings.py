@@ -31,6 +31,11 @@ class Finding:
     """A verdict each."""
     null_model: str | None = None
     """The verdict on what would have failed the claim: never holds."""
+    least: float | None = None
+    """Where all of several points must be within: the least bound of any of their intervals, by
+    which the verdict is; `low` and `high` are of the worst, which is `measured`."""
+    most: float | None = None
+    """And the greatest."""
     flips: list[dict[str, Any]] = field(default_factory=list)
     """What in the hosts flips the verdict, where that was looked for: see flips.py."""
 
@@ -65,6 +70,8 @@ def _finding(paper: Paper, claim: Claim, rows: Mapping[str, Rows]) -> Finding:
         profile=judging,
         robust=len(set(verdicts.values())) == 1 if len(verdicts) > 1 else None,
         profiles=dict(verdicts),
+        least=_finite(first.least),
+        most=_finite(first.most),
         null_model=measures.null_model(paper, claim, rows[judging]),
     )
 

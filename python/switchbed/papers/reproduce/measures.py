@@ -121,8 +121,9 @@ def _away(target: Target, value: float) -> int:
 
 
 def _displaced(found: Measured, by: float) -> Measured:
-    low, high = (None if end is None else end + by for end in (found.low, found.high))
-    return replace(found, estimate=found.estimate + by, low=low, high=high)
+    ends = {name: getattr(found, name) for name in ("low", "high", "least", "most")}
+    moved: dict[str, Any] = {name: None if end is None else end + by for name, end in ends.items()}
+    return replace(found, estimate=found.estimate + by, **moved)
 
 
 def measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
@@ -143,7 +144,10 @@ def measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
 def _in_words(found: Measured) -> str:
     if found.low is None or found.high is None:
         return f"{found.estimate:.4g}"
-    return f"{found.estimate:.4g} ({found.low:.4g} to {found.high:.4g})"
+    every = ""
+    if found.least is not None and found.most is not None:
+        every = f"; all points {found.least:.4g} to {found.most:.4g}"
+    return f"{found.estimate:.4g} ({found.low:.4g} to {found.high:.4g}{every})"
 
 
 def _measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
@@ -269,14 +273,15 @@ def _every(
     name, worst = max(found.items(), key=lambda item: off(item[1]))
     if any(i.low is None for i in found.values()):
         return Measured(worst.estimate, None, None, seeds, flows, _at(name, found))
-    low = min(i.low for i in found.values() if i.low is not None)
-    high = max(i.high for i in found.values() if i.high is not None)
+    least = min(i.low for i in found.values() if i.low is not None)
+    most = max(i.high for i in found.values() if i.high is not None)
     outside = any(
         (i.high is not None and i.high < target.low - target.tolerance)
         or (i.low is not None and i.low > target.high + target.tolerance)
         for i in found.values()
     )
-    return Measured(worst.estimate, low, high, seeds, flows, _at(name, found), outside)
+    ends = (worst.low, worst.high)
+    return Measured(worst.estimate, *ends, seeds, flows, _at(name, found), outside, least, most)
 
 
 def _at(name: str, found: Mapping[str, object]) -> str:

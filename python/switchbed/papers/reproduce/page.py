@@ -25,8 +25,11 @@ rule, the same for all (`python/switchbed/papers/reproduce/verdict.py`): **holds
 confidence interval over the seeds lies within the paper's value, give or take the tolerance;
 **direction** if the interval excludes "no effect" on the paper's side, at another size; **fails**
 if it lies outside; **undecided** otherwise. "Up to" is read with simultaneous intervals over all
-points. What a paper leaves open is listed with each experiment; why a claim does not hold is in
-its paper's README in `python/switchbed/papers/`.
+points. Where each of several points must be within, the number and its interval are those of the
+worst; "all points" is what their intervals, again simultaneous, span together, by which the verdict
+is. What a paper leaves open is listed with each experiment; why a claim does not hold is in its
+paper's README in `python/switchbed/papers/`. `switchbed reproduce page` writes this page and its
+pictures anew from the committed rows.
 
 **Hosts.** Each paper's hosts were declared (`hosts.toml` in its folder) before anything ran on
 them: a [profile](hosts.md), by evidence that has nothing to do with the claims, and what the
@@ -65,7 +68,12 @@ def commit(paper: Paper, experiment: Experiment, rows: Mapping[str, Rows]) -> No
     """Makes these rows the committed ones, and writes the page anew."""
     evidence.write(paper, experiment, [row for found in rows.values() for row in found])
     draw(paper, experiment, next(iter(rows.values())), PICTURES)
-    PAGE.write_text(render())
+    write()
+
+
+def write() -> None:
+    """Writes the page anew."""
+    PAGE.write_text(render(), encoding="utf-8")
 
 
 def committed(paper: Paper) -> dict[str, Finding]:
@@ -144,6 +152,8 @@ def _row(claim: Claim, finding: Finding, names: Sequence[str]) -> str:
         measured += f" ({finding.low:.4g} to {finding.high:.4g}"
         flows = f", at least {finding.flows:,} flows" if finding.flows else ""
         measured += f"; {finding.seeds} seeds{flows})"
+    if finding.least is not None:
+        measured += f"; all points {finding.least:.4g} to {finding.most:.4g}"
     if finding.note:
         measured += f", {finding.note}"
     verdicts = [finding.profiles.get(name, "") for name in names]

@@ -1,6 +1,6 @@
 """The rule by which every claim is judged; no verdict is written by hand.
 
-| verdict | the whole confidence interval |
+| verdict | the whole confidence interval, or those of all points that must be within |
 | --- | --- |
 | holds | lies within the paper's value or range, give or take the tolerance |
 | direction | lies on the paper's side of "no effect", but not within |
@@ -47,11 +47,16 @@ class Measured:
     note: str = ""
     outside: bool = False
     """Of several points that must all be within, one is wholly outside."""
+    least: float | None = None
+    """Of several such points, the least bound of any; what is printed is that of the worst."""
+    most: float | None = None
+    """And the greatest."""
 
 
 def judge(target: Target, measured: Measured) -> Word:
     """The verdict."""
-    low, high = measured.low, measured.high
+    low = measured.low if measured.least is None else measured.least
+    high = measured.high if measured.most is None else measured.most
     if low is None or high is None:
         return "undecided"
     if target.within(low) and target.within(high):
