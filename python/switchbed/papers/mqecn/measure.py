@@ -90,6 +90,27 @@ def fig3_mbps_8(rows: Rows) -> Points:
     return {"": {seed: value / 1e6 for seed, value in found.items()}}
 
 
+JOINS_S = 0.5
+"""When the second service begins, in fig6-join.toml."""
+
+
+def joining(result: Result) -> Figures:
+    """The summary's figures, and how long after it has begun the second service has its half, give
+    or take a tenth, in the first of five milliseconds in a row."""
+    goodput = result.goodput.filter(result.goodput["time_s"] > JOINS_S + 1e-9)
+    by_time: dict[float, dict[int, float]] = {}
+    for time_s, service, bps in goodput.select("time_s", "class", "goodput_bps").rows():
+        by_time.setdefault(time_s, {})[service] = bps
+    in_a_row, took_ms = 0, None
+    for time_s, rates in sorted(by_time.items()):
+        total = sum(rates.values())
+        in_a_row = in_a_row + 1 if total and abs(2 * rates.get(1, 0.0) / total - 1) < 0.1 else 0
+        if in_a_row == 5:
+            took_ms = 1e3 * (time_s - JOINS_S) - 4
+            break
+    return fct(result) | {"took_ms": took_ms}
+
+
 def fig6_share(rows: Rows) -> Points:
     """Goodput of the service with four flows over that with one, with each scheme."""
     found: Points = {}
