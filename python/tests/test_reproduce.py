@@ -78,18 +78,26 @@ def test_no_run_has_other_hosts_than_were_declared() -> None:
             }
         ],
     }
+    resolved: dict[str, dict[str, Any]] = {}
     for paper in claims.papers().values():
         for experiment in paper.experiments.values():
-            on, scale = experiment.hosts, replace(experiment.quick, seeds=1)
+            on = experiment.hosts
             for profile in on.profiles:
                 own = str(on.folder / profile) if profile.endswith(".toml") else profile
-                for job in experiments.jobs(paper, experiment, scale, 1, profile):
+                scales = [replace(of, seeds=1) for of in (experiment.quick, experiment.full)]
+                for job in (
+                    job
+                    for scale in scales
+                    for job in experiments.jobs(paper, experiment, scale, 1, profile)
+                ):
                     found = json.loads(job.plan.scenario)
                     varied = {key: hosts.flat(found).get(key) for key in experiment.varies}
                     varied = {key: value for key, value in varied.items() if value is not None}
-                    mtu = {"host.mtu": found["host"]["mtu"]}
-                    declared = {"host.profile": own} | {**on.said} | varied | mtu
-                    wanted = Scenario(least).with_(declared).resolved
+                    declared = {"host.profile": own} | {**on.said} | varied
+                    key = json.dumps(declared)
+                    if key not in resolved:
+                        resolved[key] = Scenario(least).with_(declared).resolved
+                    wanted = resolved[key]
                     ranges = {each.key: on.ranges[0].at(1) for each in on.ranges}
                     for name in hosts.SECTIONS:
                         ours, theirs = hosts.flat(found[name]), hosts.flat(wanted[name])
