@@ -8,14 +8,13 @@ follows. `python -m switchbed.papers.PAPER.causes [NAME …]` repeats all of the
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from switchbed.meter import meter
 from switchbed.papers.reproduce import experiment as experiments
-from switchbed.papers.reproduce.claims import Scale, papers
+from switchbed.papers.reproduce.claims import Claim, Scale, papers
 from switchbed.papers.reproduce.measures import measure
-from switchbed.papers.reproduce.verdict import judge
+from switchbed.papers.reproduce.verdict import Measured, judge
 from switchbed.plots import style
 from switchbed.result import Result
 from switchbed.scenario import Scenario
@@ -38,27 +37,34 @@ def claims_by(
     paper: str, figure: str, settings: Mapping[str, Sequence[str]], seeds: int | None = None
 ) -> str:
     """A table of an experiment's claims, measured at the quick scale on the hosts that judge them
-    with some settings changed: what brings a claim to the paper, and what does not."""
+    with some settings changed: what brings a claim to the paper, and what does not. What has run
+    stays in `switchbed-store`, as that of `switchbed reproduce`, and is not run again."""
     found = papers()[paper]
     experiment = found.experiments[figure]
     claims = [claim for claim in found.claims.values() if claim.experiment == figure]
     rows: list[list[object]] = []
-    with TemporaryDirectory() as folder, meter() as shown:
-        store = Store(Path(folder) / "store")
+    store = Store(Path("switchbed-store"))
+    with meter() as shown:
         for name, sets in settings.items():
             scale = Scale((*experiment.quick.sets, *sets), seeds or experiment.full.seeds, "")
             needed = experiments.jobs(found, experiment, scale, 1)
             experiments.run(found, experiment, needed, store, shown)
             ran = experiments.rows(needed, store)
             measured = [measure(found, claim, ran) for claim in claims]
-            rows.append([name])
-            rows[-1] += [
-                f"{it.estimate:.4g} {claim.unit}".strip() + f", {judge(claim.target, it)}"
-                for claim, it in zip(claims, measured, strict=True)
-            ]
+            cells = zip(claims, measured, strict=True)
+            rows.append([name, *(_measured(claim, it) for claim, it in cells)])
     paper_says = ["**the paper**", *(claim.paper for claim in claims)]
     head = ["hosts that judge, and", *(f"`{claim.id}`" for claim in claims)]
     return table(head, [paper_says, *rows])
+
+
+def _measured(claim: Claim, found: Measured) -> str:
+    """The number, its interval and the verdict."""
+    interval = ""
+    if found.low is not None and found.high is not None:
+        interval = f" ({found.low:.4g} to {found.high:.4g})"
+    number = f"{found.estimate:.4g}{interval} {claim.unit}".strip()
+    return f"{number}, {judge(claim.target, found)}"
 
 
 def panels(title: str, count: int, height: float = 3.2) -> "tuple[Figure, Sequence[Axes]]":
