@@ -156,7 +156,7 @@ def test_rows_are_kept_as_they_are(tmp_path: Path) -> None:
 
 def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
     def null(measure: dict[str, Any], target: Target) -> str:
-        return measures.null_model(PAPER, claim(measure, target), RUNS)
+        return measures.null_model(PAPER, claim(measure, target), RUNS)[1]
 
     compared = {"kind": "below", "of": "new", "base": "std", "at": {"load": 0.9}}
     assert null(compared, Target(49, 49, tolerance=5, null=0)) != "holds"
@@ -171,7 +171,7 @@ def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
     # A bound that nothing is compared by is displaced past itself: inwards there is always room.
     alone = Rows([row for row in RUNS if row.settings["scheme"] == "std"])
     most = claim(value | {"at": {"load": 0.9}}, Target(-INF, 100, tolerance=1, null=None))
-    assert measures.null_model(PAPER, most, alone) == "fails"
+    assert measures.null_model(PAPER, most, alone) == ("+2 % off", "fails")
     # What is off is displaced further, not into the range.
     assert null(value, Target(103, 103, tolerance=2, null=None)) == "fails"
     # More than 94: the other scheme has as many. Less than 1200 us: it has not.
@@ -196,13 +196,22 @@ def test_alike_runs_have_the_figures_of_one_and_those_that_compare_nothing_stay(
 
 def test_a_formula_has_a_null_of_its_own() -> None:
     def null(measure: dict[str, Any], target: Target, **more: Any) -> str:
-        return measures.null_model(PAPER, replace(claim(measure, target), **more), RUNS)
+        return measures.null_model(PAPER, replace(claim(measure, target), **more), RUNS)[1]
 
     at = {"load": 0.9, "scheme": "std"}
     count = {"kind": "value", "metric": "all.n", "at": at, "exact": True}
     many = Target(-INF, 100, tolerance=1, null=None)
     assert null(count, many, wrong=count) == "holds"
     assert null(count, many, wrong={**count, "metric": "all.mean_us"}) != "holds"
+
+
+def test_no_effect_is_within_no_tolerance() -> None:
+    for paper in claims.papers().values():
+        for each in paper.claims.values():
+            target = each.target
+            if target.null is not None:
+                low, high = target.low - target.tolerance, target.high + target.tolerance
+                assert not low < target.null < high, each.id
 
 
 def test_no_committed_claim_holds_on_its_null_model() -> None:

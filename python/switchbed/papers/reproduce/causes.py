@@ -34,19 +34,26 @@ def runs(file: str | Path, sets: Mapping[str, Any]) -> list[Result]:
 
 
 def claims_by(
-    paper: str, figure: str, settings: Mapping[str, Sequence[str]], seeds: int | None = None
+    paper: str,
+    figure: str,
+    settings: Mapping[str, Sequence[str]],
+    seeds: int | None = None,
+    *,
+    full: bool = False,
 ) -> str:
-    """A table of an experiment's claims, measured at the quick scale on the hosts that judge them
-    with some settings changed: what brings a claim to the paper, and what does not. What has run
-    stays in `switchbed-store`, as that of `switchbed reproduce`, and is not run again."""
+    """A table of an experiment's claims, measured at the quick scale (or the full one) on the hosts
+    that judge them with some settings changed: what brings a claim to the paper, and what does not.
+    What has run stays in `switchbed-store`, as that of `switchbed reproduce`, and is not run
+    again."""
     found = papers()[paper]
     experiment = found.experiments[figure]
     claims = [claim for claim in found.claims.values() if claim.experiment == figure]
     rows: list[list[object]] = []
+    sets_of_scale = experiment.full.sets if full else experiment.quick.sets
     store = Store(Path("switchbed-store"))
     with meter() as shown:
         for name, sets in settings.items():
-            scale = Scale((*experiment.quick.sets, *sets), seeds or experiment.full.seeds, "")
+            scale = Scale((*sets_of_scale, *sets), seeds or experiment.full.seeds, "")
             needed = experiments.jobs(found, experiment, scale, 1)
             experiments.run(found, experiment, needed, store, shown)
             ran = experiments.rows(needed, store)

@@ -31,6 +31,8 @@ class Finding:
     """A verdict each."""
     null_model: str | None = None
     """The verdict on what would have failed the claim: never holds."""
+    null_is: str = ""
+    """What that is, in words."""
     least: float | None = None
     """Where all of several points must be within: the least bound of any of their intervals, by
     which the verdict is; `low` and `high` are of the worst, which is `measured`."""
@@ -57,6 +59,7 @@ def _finding(paper: Paper, claim: Claim, rows: Mapping[str, Rows]) -> Finding:
     measured = {name: measures.measure(paper, claim, found) for name, found in rows.items()}
     verdicts = {name: judge(claim.target, found) for name, found in measured.items()}
     first = measured[judging]
+    null_is, null_model = measures.null_model(paper, claim, rows[judging])
     return Finding(
         id=claim.id,
         paper=claim.paper,
@@ -72,7 +75,8 @@ def _finding(paper: Paper, claim: Claim, rows: Mapping[str, Rows]) -> Finding:
         profiles=dict(verdicts),
         least=_finite(first.least),
         most=_finite(first.most),
-        null_model=measures.null_model(paper, claim, rows[judging]),
+        null_model=null_model,
+        null_is=null_is,
     )
 
 

@@ -32,8 +32,9 @@ RATIOS: dict[str, Callable[[float], float]] = {
 }
 
 
-def null_model(paper: Paper, claim: Claim, rows: Rows) -> Word:
-    """The verdict on what would have failed the claim; if that holds, the claim cannot fail.
+def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
+    """What would have failed the claim, in words, and the verdict on it; if that holds, the claim
+    cannot fail.
 
     - Of a comparison: the same scheme on both sides, each seed's run beside another seed's.
     - Of what a function makes of several schemes' or set-ups' runs: every one's runs are one's, of
@@ -51,25 +52,30 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> Word:
         return judge(target, measure(paper, of, runs))
 
     if claim.wrong is not None:
-        return verdict(replace(claim, measure=claim.wrong))
+        return "a constant set wrong", verdict(replace(claim, measure=claim.wrong))
     if target.null is not None and asked.get("kind") in (*RATIOS, "difference"):
         same = {**alone.measure, "of": asked.get("base", {}), "shifted": True}
-        return verdict(replace(claim, measure=same))
+        name = _name(_settings(asked.get("base", {}))).removeprefix("scheme ")
+        return f"{name} on both sides", verdict(replace(claim, measure=same))
     if "function" in asked and (target.null is not None or target.tolerance == 0):
         given = {verdict(alone, runs) for runs in _alike(rows)} - {"holds"}
         if given:
-            return min(given, key=WORDS.index)
+            return "all runs those of one scheme or set-up", min(given, key=WORDS.index)
     found = measure(paper, alone, rows)
     if "function" in asked and target.null is not None:
-        return judge(target, _displaced(found, target.null - found.estimate))
+        none = f"{target.null:g}, which is no effect"
+        return none, judge(target, _displaced(found, target.null - found.estimate))
     others = _others(alone, rows) if math.inf in (-target.low, target.high) else []
     if others:
         given = {verdict(other) for other in others}
-        return "holds" if given == {"holds"} else min(given - {"holds"}, key=WORDS.index)
+        word: Word = "holds" if given == {"holds"} else min(given - {"holds"}, key=WORDS.index)
+        return "the other schemes", word
     ends = [sign for sign in (-1, 1) if math.isfinite((target.low, target.high)[sign > 0])]
     signs = ends if judge(target, found) == "holds" else [_away(target, found.estimate)]
     words = {judge(target, _displaced(found, sign * 2 * target.tolerance)) for sign in signs}
-    return "holds" if "holds" in words else min(words, key=WORDS.index)
+    word = "holds" if "holds" in words else min(words, key=WORDS.index)
+    off = " and ".join(f"{sign * 2 * target.tolerance:+g}" for sign in signs)
+    return f"{off} {claim.unit}".strip() + " off", word
 
 
 def _others(claim: Claim, rows: Rows) -> list[Claim]:

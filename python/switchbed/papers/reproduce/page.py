@@ -39,9 +39,10 @@ all) or **host-dependent**. What neither settles is varied over a declared range
 for each seed. No set-up says anything of hosts but what its figure varies.
 
 **Evidence.** The rows of all runs are committed (`rows/*.parquet` in a paper's folder), and all
-below follows from them alone. For each claim `switchbed reproduce list --json` has `null_model`,
-the verdict on what would have failed it (the same scheme on both sides; a value displaced by
-twice the tolerance; a constant set wrong), which never holds. Where a verdict is another on other
+below follows from them alone. Beside each **holds** stands what would have failed it, and the
+verdict on that from the same rows: the same scheme on both sides, say, each seed's run beside
+another seed's, or a value displaced by twice the tolerance. It never holds (`null_model` and
+`null_is` of `switchbed reproduce list --json`). Where a verdict is another on other
 hosts, `switchbed reproduce PAPER/FIGURE --flips` puts their settings one at a time on the judged
 hosts, and says which of them flips it.
 """
@@ -158,8 +159,11 @@ def _row(claim: Claim, finding: Finding, names: Sequence[str]) -> str:
         measured += f", {finding.note}"
     verdicts = [finding.profiles.get(name, "") for name in names]
     others = "".join(f" {word} |" for word in verdicts[1:])
+    verdict = f"**{finding.verdict}**"
+    if finding.verdict == "holds":
+        verdict += f"; {finding.null_model} with {finding.null_is}"
     robust = {True: "robust", False: "host-dependent", None: ""}[finding.robust]
     return (
         f"| `{claim.id}` | {claim.meaning} | {claim.paper} | {measured} "
-        f"| **{finding.verdict}** |{others} {robust} |"
+        f"| {verdict} |{others} {robust} |"
     )
