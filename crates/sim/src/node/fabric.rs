@@ -370,7 +370,7 @@ impl Fabric {
     ) {
         self.with_line(link, now, out, |driver, line| {
             driver.watch();
-            line.cold.losses.get_or_insert_default().patterns.push(pattern);
+            line.cold().losses.get_or_insert_default().patterns.push(pattern);
         });
     }
 
@@ -397,18 +397,10 @@ impl Fabric {
         }
         let Fabric { pools, links, cold_links, packets, shared, me, .. } = self;
         let Link { driver, channel } = &mut links[link.index()];
-        let mut line = Line {
-            channel,
-            cold: &mut cold_links[link.index()],
-            pool: &mut pools[link.index()],
-            packets,
-            shared,
-            me: *me,
-            out,
-            feedbacks: None,
-            told: false,
-        };
-        settled(driver, &mut line);
+        let cold = std::slice::from_mut(&mut cold_links[link.index()]);
+        let pool = &mut pools[link.index()];
+        let mut line = Line::new(cold, pool, packets, (shared, *me), out, None);
+        settled(driver, line.at(0, channel));
     }
 
     /// All that happens to a host before `end`; its events are in order.
@@ -434,17 +426,13 @@ impl Fabric {
             ..
         } = self;
         let host = &mut hosts[node];
+        let cold = std::slice::from_mut(&mut cold_links[node]);
         let mut net = Card {
             id: host.id(),
             link: &mut links[node],
-            cold: &mut cold_links[node],
-            pool: &mut pools[node],
-            packets,
+            line: Line::new(cold, &mut pools[node], packets, (shared, self.me), out, None),
             notices,
             posted,
-            shared,
-            me: self.me,
-            out,
         };
         let mut events = events.iter().peekable();
         loop {
@@ -462,7 +450,7 @@ impl Fabric {
             match class(event.what()) {
                 0 => {
                     let slot = SlotId::at(event.what());
-                    let packets = &mut cx.net.packets;
+                    let packets = &mut cx.net.line.packets;
                     let packet = *packets.arena.packet(slot);
                     let payload = packets.payloads[slot.index()];
                     packets.arena.free(slot);
@@ -651,14 +639,9 @@ impl Fabric {
 struct Card<'a, 'b> {
     id: HostId,
     link: &'a mut Link,
-    cold: &'a mut ColdLink,
-    pool: &'a mut Pool,
-    packets: &'a mut Packets,
+    line: Line<'a, 'b>,
     notices: &'a mut Slab<Notice>,
     posted: &'a mut u64,
-    shared: &'a Shared,
-    me: ShardId,
-    out: &'a mut Outbox<'b, Parcel>,
 }
 
 impl Card<'_, '_> {
@@ -672,25 +655,14 @@ impl Card<'_, '_> {
     #[inline(always)]
     fn act(&mut self, act: impl FnOnce(&mut Driver, &mut Line)) {
         let Link { driver, channel } = &mut *self.link;
-        let mut line = Line {
-            channel,
-            cold: self.cold,
-            pool: self.pool,
-            packets: self.packets,
-            shared: self.shared,
-            me: self.me,
-            out: self.out,
-            feedbacks: None,
-            told: false,
-        };
-        act(driver, &mut line);
+        act(driver, self.line.at(0, channel));
     }
 }
 
 impl host::Net for Card<'_, '_> {
     #[inline]
     fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time) {
-        let slot = self.packets.put(packet, payload, transit::new(hop, Some(self.id)));
+        let slot = self.line.packets.put(packet, payload, transit::new(hop, Some(self.id)));
         self.act(|driver, line| {
             driver.settle(line, now);
             driver.arrive(slot, line, now);
@@ -700,7 +672,7 @@ impl host::Net for Card<'_, '_> {
     fn send_on(&mut self, packet: Packet, payload: Payload, hop: Hop, terms: Terms, now: Time) {
         let mut cargo = transit::new(hop, Some(self.id));
         transit::set_terms(&mut cargo, terms);
-        let slot = self.packets.put(packet, payload, cargo);
+        let slot = self.line.packets.put(packet, payload, cargo);
         self.act(|driver, line| {
             driver.settle(line, now);
             driver.arrive(slot, line, now);
@@ -722,7 +694,7 @@ impl host::Net for Card<'_, '_> {
 
     fn left(&mut self, now: Time) -> Option<Left> {
         self.settle(now);
-        let left = self.cold.left.as_mut()?;
+        let left = self.line.cold().left.as_mut()?;
         if left.front()?.at > now {
             return None;
         }
@@ -730,7 +702,7 @@ impl host::Net for Card<'_, '_> {
     }
 
     fn pause(&mut self, class: u8, quanta: u16, now: Time) -> Option<(Time, Time)> {
-        let pfc = self.shared.pfc.as_ref()?;
+        let pfc = self.line.shared.pfc.as_ref()?;
         let rate = self.link.driver.port().state().rate();
         let from = now + pfc.response(rate);
         let until = from + pfc::quanta(quanta.into(), rate);
@@ -740,14 +712,15 @@ impl host::Net for Card<'_, '_> {
     }
 
     fn post(&mut self, to: HostId, flow: FlowId, what: What, now: Time) {
-        let (shard, node) = self.shared.hosts[to.index()];
-        let at = now + self.shared.settings.lookahead;
+        let Line { shared, me, out, .. } = &mut self.line;
+        let (shard, node) = shared.hosts[to.index()];
+        let at = now + shared.settings.lookahead;
         *self.posted += 1;
         let notice = Notice { at, to, nth: *self.posted, flow, what };
-        if shard == self.me {
-            self.out.event(Event::new(at, node, NOTICE | self.notices.put(notice)));
+        if shard == *me {
+            out.event(Event::new(at, node, NOTICE | self.notices.put(notice)));
         } else {
-            self.out.post(shard, at, Parcel::Notice { node, notice: Box::new(notice) });
+            out.post(shard, at, Parcel::Notice { node, notice: Box::new(notice) });
         }
     }
 }

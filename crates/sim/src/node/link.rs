@@ -160,10 +160,14 @@ impl Packets {
     }
 }
 
-/// A link's wire for the length of an operation.
+/// The wires of a node's links, of which one is at work at a time.
 pub(super) struct Line<'a, 'b> {
-    pub(super) channel: &'a Channel,
-    pub(super) cold: &'a mut ColdLink,
+    /// That one's.
+    channel: Channel,
+    /// Its number among the node's.
+    nth: usize,
+    /// Of all of the node's links.
+    cold: &'a mut [ColdLink],
     pub(super) pool: &'a mut Pool,
     pub(super) packets: &'a mut Packets,
     pub(super) shared: &'a Shared,
@@ -172,7 +176,46 @@ pub(super) struct Line<'a, 'b> {
     /// Where messages to sources wait; a host's card sends none.
     pub(super) feedbacks: Option<&'a mut Feedbacks>,
     /// The operation is told to those who look on.
-    pub(super) told: bool,
+    told: bool,
+}
+
+/// What is behind a port that nothing is done to.
+const NOWHERE: Channel = Channel {
+    delay: Span::ZERO,
+    node: NodeId(0),
+    switch: Maybe::NONE,
+    rank: Rank(0),
+    shard: ShardId(0),
+    ingress: 0,
+};
+
+impl<'a, 'b> Line<'a, 'b> {
+    /// Of a node whose links' seldom needed parts these are; no link is at work yet.
+    #[inline(always)]
+    pub(super) fn new(
+        cold: &'a mut [ColdLink],
+        pool: &'a mut Pool,
+        packets: &'a mut Packets,
+        (shared, me): (&'a Shared, ShardId),
+        out: &'a mut Outbox<'b, Parcel>,
+        feedbacks: Option<&'a mut Feedbacks>,
+    ) -> Self {
+        let (channel, nth, told) = (NOWHERE, 0, false);
+        Line { channel, nth, cold, pool, packets, shared, me, out, feedbacks, told }
+    }
+
+    /// The same, with the node's link of this number and channel at work.
+    #[inline(always)]
+    pub(super) fn at(&mut self, nth: usize, channel: &Channel) -> &mut Self {
+        (self.channel, self.nth, self.told) = (*channel, nth, false);
+        self
+    }
+
+    /// What few packets need of the link at work.
+    #[inline(always)]
+    pub(super) fn cold(&mut self) -> &mut ColdLink {
+        &mut self.cold[self.nth]
+    }
 }
 
 impl Wire for Line<'_, '_> {
@@ -182,7 +225,7 @@ impl Wire for Line<'_, '_> {
             now,
             arena: &mut self.packets.arena,
             pool: self.pool,
-            rng: &mut self.cold.rng,
+            rng: &mut self.cold[self.nth].rng,
             out: &mut self.packets.out,
         }
     }
@@ -194,7 +237,7 @@ impl Wire for Line<'_, '_> {
 
     #[inline(always)]
     fn sent(&mut self, slot: SlotId, _marked: bool, now: Time, until: Time) {
-        let Channel { delay, node, switch, rank, shard, ingress } = *self.channel;
+        let Channel { delay, node, switch, rank, shard, ingress } = self.channel;
         let at = until + delay;
         self.packets.hops += 1;
         if self.told {
@@ -219,7 +262,7 @@ impl Wire for Line<'_, '_> {
     }
 
     fn lost(&mut self, slot: SlotId) {
-        if self.cold.left.is_some() {
+        if self.cold().left.is_some() {
             // It may have been behind others that the line is still busy with.
             self.tell_left(slot, Time::ZERO);
         }
@@ -240,10 +283,11 @@ impl Wire for Line<'_, '_> {
     fn changed(&mut self, queue: QueueId, now: Time, state: &PortState, busy_until: Time) {
         let _ = busy_until;
         self.told = true;
-        if let Some(watch) = &mut self.cold.watch {
+        let cold = self.cold();
+        if let Some(watch) = &mut cold.watch {
             watch.changed(queue, now, state);
         }
-        if let Some(telemetry) = &mut self.cold.telemetry {
+        if let Some(telemetry) = &mut cold.telemetry {
             (telemetry.rate, telemetry.queue_bytes) = (state.rate(), state.bytes().get());
         }
     }
@@ -267,13 +311,13 @@ impl Line<'_, '_> {
     #[cold]
     fn is_to_lose(&mut self, slot: SlotId) -> bool {
         let packet = self.packets.arena.packet_mut(slot);
-        self.cold.losses.as_mut().is_some_and(|losses| losses.lose(packet))
+        self.cold[self.nth].losses.as_mut().is_some_and(|losses| losses.lose(packet))
     }
 
     /// Writes into a packet that gathers INT, as it leaves; what waits is what it leaves behind.
     #[inline]
     fn stamp(&mut self, slot: SlotId, now: Time) {
-        let Some(telemetry) = &mut self.cold.telemetry else { return };
+        let Some(telemetry) = &mut self.cold[self.nth].telemetry else { return };
         if let Body::Rdma(rdma) = &mut self.packets.payloads[slot.index()].body
             && rdma.kind.is_data()
         {
@@ -286,7 +330,7 @@ impl Line<'_, '_> {
     /// The packet in a slot is no longer in the card from a time on.
     #[cold]
     fn tell_left(&mut self, slot: SlotId, at: Time) {
-        let Some(left) = &mut self.cold.left else { return };
+        let Some(left) = &mut self.cold[self.nth].left else { return };
         let Packet { flow, len_bytes: bytes, .. } = *self.packets.arena.packet(slot);
         let Payload { from, body, .. } = &self.packets.payloads[slot.index()];
         if let Some(conn) = from.get()
@@ -300,7 +344,7 @@ impl Line<'_, '_> {
     #[cold]
     fn tell_sent(&mut self, slot: SlotId, left: Time, until: Time, arrives: Time) {
         self.tell_left(slot, until);
-        let Some(watch) = &mut self.cold.watch else { return };
+        let Some(watch) = &mut self.cold[self.nth].watch else { return };
         let cargo = self.packets.arena.cargo(slot);
         watch.sent(&Sent {
             left,

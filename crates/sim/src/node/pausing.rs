@@ -80,29 +80,29 @@ impl AtWork<'_, '_> {
             debug_assert!(class(event.what()) == 0, "switches get packets alone");
             self.catch_up(event.at);
             let slot = SlotId::at(event.what());
-            if self.packets.arena.packet(slot).flow == PAUSES {
+            if self.line.packets.arena.packet(slot).flow == PAUSES {
                 self.paused(slot, event.at);
                 continue;
             }
-            if self.node.feedbacks.front().is_some() {
+            if self.told().is_some() {
                 self.send_feedbacks(event.at);
             }
-            let port = match self.shared.adapts {
-                false => transit::out(self.packets.arena.cargo(slot)),
+            let port = match self.line.shared.adapts {
+                false => transit::out(self.line.packets.arena.cargo(slot)),
                 true => self.choose(slot),
             };
             self.arrive(port, slot, event.at);
             self.listen(port, event.at);
         }
         let last = Time::from_ps(end.as_ps() - 1);
-        if self.node.feedbacks.front().is_some() {
+        if self.told().is_some() {
             self.send_feedbacks(last);
         }
         self.catch_up(last);
         let next = self.pausing.as_ref().and_then(|pausing| pausing.next());
         let next = next.map_or(Time::NEVER, |(at, _)| at);
         let due = self.due().map_or(Time::NEVER, |(at, _)| at);
-        let told = self.node.feedbacks.front().map_or(Time::NEVER, |&(at, ..)| at);
+        let told = self.told().map_or(Time::NEVER, |&(at, ..)| at);
         next.min(due).min(told)
     }
 
@@ -119,7 +119,7 @@ impl AtWork<'_, '_> {
                         driver.transmit(line, at);
                         driver.backlogged()
                     });
-                    self.node.busy.set(port, backlogged);
+                    self.busy.set(port, backlogged);
                     self.listen(port, at);
                 }
                 _ => return,
@@ -133,7 +133,9 @@ impl AtWork<'_, '_> {
             if signal.pause {
                 self.note_cause(signal, now);
             }
-            let (Some(pausing), Some(pfc)) = (&mut self.pausing, &self.shared.pfc) else { return };
+            let (Some(pausing), Some(pfc)) = (&mut self.pausing, &self.line.shared.pfc) else {
+                return;
+            };
             pausing.waiting.push_back((now + pfc.pipeline, signal));
         }
     }
@@ -144,7 +146,7 @@ impl AtWork<'_, '_> {
         let state = |port: PortId| self.links[port.index()].driver.port().state();
         let ports = (0..self.links.len()).map(|port| PortId(port as u32));
         let waits = |&port: &PortId| {
-            let mut queued = state(port).queued(class, &self.packets.arena);
+            let mut queued = state(port).queued(class, &self.line.packets.arena);
             queued.any(|packet| packet.ingress == input)
         };
         let mut ports: Vec<_> = ports
@@ -153,7 +155,7 @@ impl AtWork<'_, '_> {
             .collect();
         ports.sort_unstable_by_key(|&(bytes, port)| (Reverse(bytes), port));
         let by = ports.into_iter().map(|(_, port)| port).find(waits);
-        let by = by.map(|port| (port, state(port).held_up(class, &self.packets.arena, now)));
+        let by = by.map(|port| (port, state(port).held_up(class, &self.line.packets.arena, now)));
         if let Some(pausing) = &mut self.pausing
             && let Some(&port) = pausing.back.get(usize::from(input))
             && pausing.causes.len() < MOST_CAUSES
@@ -164,7 +166,7 @@ impl AtWork<'_, '_> {
 
     /// Sends a neighbour a pause frame.
     fn tell(&mut self, signal: Signal, now: Time) {
-        let (Some(pausing), Some(pfc)) = (&mut self.pausing, &self.shared.pfc) else { return };
+        let (Some(pausing), Some(pfc)) = (&mut self.pausing, &self.line.shared.pfc) else { return };
         let Signal { input, class, pause } = signal;
         let Some(&port) = pausing.back.get(usize::from(input)) else { return };
         if pausing.waiting.front() == Some(&(now, signal)) {
@@ -184,16 +186,16 @@ impl AtWork<'_, '_> {
             return;
         }
         let quanta = if pause { pfc.quanta as u16 } else { 0 };
-        let slot = frame(self.packets, class, quanta);
+        let slot = frame(self.line.packets, class, quanta);
         self.at(port, |driver, line| driver.control(slot, FRAME_BYTES, line, now));
     }
 
     /// A neighbour's pause frame has come in.
     fn paused(&mut self, slot: SlotId, now: Time) {
-        let input = self.packets.arena.packet(slot).ingress;
-        let body = self.packets.payloads[slot.index()].body;
-        self.packets.arena.free(slot);
-        let (Some(pausing), Some(pfc)) = (&self.pausing, &self.shared.pfc) else { return };
+        let input = self.line.packets.arena.packet(slot).ingress;
+        let body = self.line.packets.payloads[slot.index()].body;
+        self.line.packets.arena.free(slot);
+        let (Some(pausing), Some(pfc)) = (&self.pausing, &self.line.shared.pfc) else { return };
         let (Body::Pause { class, quanta }, Some(&port)) =
             (body, pausing.back.get(usize::from(input)))
         else {

@@ -1,11 +1,11 @@
 //! A switch: its ports' links, the memory that they share, and messages to sources that wait.
 
 use super::fabric::Fabric;
-use super::link::{ColdLink, Line, Link, Packets, transit};
+use super::link::{Line, Link, transit};
 use super::pausing::Pausing;
-use super::{Parcel, Shared, class};
+use super::{Parcel, class};
 use crate::engine::{Event, Outbox};
-use crate::ids::{HostId, LocalLink, PortId, ShardId, SwitchId};
+use crate::ids::{HostId, LocalLink, PortId, SwitchId};
 use crate::packet::{Body, NOTIFICATIONS, Payload};
 use crate::topology::Hop;
 use std::collections::VecDeque;
@@ -112,13 +112,12 @@ impl Switch {
 
 /// A switch at work: what it has, and what it sends with.
 pub(super) struct AtWork<'a, 'b> {
-    pub(super) node: &'a mut Switch,
+    id: SwitchId,
+    reads_pool: bool,
+    /// Ports with packets.
+    pub(super) busy: &'a mut PortSet,
     pub(super) links: &'a mut [Link],
-    cold: &'a mut [ColdLink],
-    pub(super) packets: &'a mut Packets,
-    pub(super) shared: &'a Shared,
-    me: ShardId,
-    out: &'a mut Outbox<'b, Parcel>,
+    pub(super) line: Line<'a, 'b>,
     /// Its part in flow control, if there is any.
     pub(super) pausing: Option<&'a mut Pausing>,
 }
@@ -133,14 +132,21 @@ impl Fabric {
     ) -> AtWork<'a, 'b> {
         let Fabric { switches, pausing, links, cold_links, packets, shared, me, .. } = self;
         let pausing = pausing.get_mut(switch);
-        let node = &mut switches[switch];
-        let own = node.link(PortId(0)).index()..node.link(PortId(node.ports)).index();
+        let Switch { id, first, ports, reads_pool, pool, busy, feedbacks } = &mut switches[switch];
+        let own = first.index()..first.index() + *ports as usize;
         let (links, cold) = (&mut links[own.clone()], &mut cold_links[own]);
-        AtWork { node, links, cold, packets, shared, me: *me, out, pausing }
+        let line = Line::new(cold, pool, packets, (shared, *me), out, Some(feedbacks));
+        AtWork { id: *id, reads_pool: *reads_pool, busy, links, line, pausing }
     }
 }
 
 impl AtWork<'_, '_> {
+    /// The next message to a source.
+    #[inline(always)]
+    pub(super) fn told(&self) -> Option<&Told> {
+        self.line.feedbacks.as_ref()?.front()
+    }
+
     /// All that happens to it before `end`; its events are packets in order. When it is to be
     /// visited again.
     #[inline(never)]
@@ -150,31 +156,31 @@ impl AtWork<'_, '_> {
         }
         for event in events {
             debug_assert!(class(event.what()) == 0, "switches get packets alone");
-            if self.node.feedbacks.front().is_some() {
+            if self.told().is_some() {
                 self.send_feedbacks(event.at);
             }
             let slot = SlotId::at(event.what());
-            let port = match self.shared.adapts {
-                false => transit::out(self.packets.arena.cargo(slot)),
+            let port = match self.line.shared.adapts {
+                false => transit::out(self.line.packets.arena.cargo(slot)),
                 true => self.choose(slot),
             };
-            if self.node.reads_pool {
+            if self.reads_pool {
                 self.settle_in_order(event.at);
             }
             self.arrive(port, slot, event.at);
-            if self.node.reads_pool {
+            if self.reads_pool {
                 self.expel(port, event.at);
             }
         }
         let last = Time::from_ps(end.as_ps() - 1);
-        if self.node.feedbacks.front().is_some() {
+        if self.told().is_some() {
             self.send_feedbacks(last);
         }
-        if self.node.reads_pool {
+        if self.reads_pool {
             self.settle_in_order(last);
         }
         let due = self.settle_each(last);
-        self.node.feedbacks.front().map_or(due, |&(at, ..)| at.min(due))
+        self.told().map_or(due, |&(at, ..)| at.min(due))
     }
 
     /// Does something at a port.
@@ -185,26 +191,15 @@ impl AtWork<'_, '_> {
         act: impl FnOnce(&mut Driver, &mut Line) -> T,
     ) -> T {
         let Link { driver, channel } = &mut self.links[port.index()];
-        let mut line = Line {
-            channel,
-            cold: &mut self.cold[port.index()],
-            pool: &mut self.node.pool,
-            packets: self.packets,
-            shared: self.shared,
-            me: self.me,
-            out: self.out,
-            feedbacks: Some(&mut self.node.feedbacks),
-            told: false,
-        };
-        act(driver, &mut line)
+        act(driver, self.line.at(port.index(), channel))
     }
 
     /// The port that a packet takes where the way depends on the switch's queues.
     #[cold]
     pub(super) fn choose(&self, slot: SlotId) -> PortId {
         let queued = |port: PortId| self.links[port.index()].driver.port().state().bytes();
-        let hop = transit::hop(self.packets.arena.cargo(slot));
-        self.shared.route.choose(hop, self.node.id, &queued)
+        let hop = transit::hop(self.line.packets.arena.cargo(slot));
+        self.line.shared.route.choose(hop, self.id, &queued)
     }
 
     #[inline(always)]
@@ -214,7 +209,7 @@ impl AtWork<'_, '_> {
             driver.arrive(slot, line, now);
             driver.backlogged()
         });
-        self.node.busy.set(port, backlogged);
+        self.busy.set(port, backlogged);
     }
 
     /// Drops what the policy of the switch's memory wants gone since a packet came to a port.
@@ -227,18 +222,20 @@ impl AtWork<'_, '_> {
                 driver.expel(of.queue, end, line, now);
                 driver.backlogged()
             });
-            self.node.busy.set(port, backlogged);
+            self.busy.set(port, backlogged);
         }
     }
 
     /// Sends the messages to sources that are due by `now`.
     #[cold]
     pub(super) fn send_feedbacks(&mut self, now: Time) {
-        while let Some(&(at, to, feedback)) = self.node.feedbacks.front()
+        while let Some(&(at, to, feedback)) = self.told()
             && at <= now
         {
-            self.node.feedbacks.pop_front();
-            let frames = self.shared.frames;
+            if let Some(feedbacks) = self.line.feedbacks.as_deref_mut() {
+                feedbacks.pop_front();
+            }
+            let frames = self.line.shared.frames;
             let packet = Packet {
                 flow: NOTIFICATIONS,
                 len_bytes: frames.len_bytes,
@@ -247,9 +244,9 @@ impl AtWork<'_, '_> {
             };
             let hop = Hop { dst: to, key: feedback.flow.0 & !Hop::PINNED };
             let payload = Payload::loose(Body::Notification(feedback));
-            let slot = self.packets.put(packet, payload, transit::new(hop, None));
-            let port = self.shared.route.route(hop, self.node.id);
-            if self.node.reads_pool {
+            let slot = self.line.packets.put(packet, payload, transit::new(hop, None));
+            let port = self.line.shared.route.route(hop, self.id);
+            if self.reads_pool {
                 self.settle_in_order(at);
             }
             self.arrive(port, slot, at);
@@ -264,7 +261,7 @@ impl AtWork<'_, '_> {
                 driver.transmit(line, at);
                 driver.backlogged()
             });
-            self.node.busy.set(port, backlogged);
+            self.busy.set(port, backlogged);
         }
     }
 
@@ -272,8 +269,8 @@ impl AtWork<'_, '_> {
     #[inline(always)]
     fn settle_each(&mut self, now: Time) -> Time {
         let mut next = Time::NEVER;
-        for nth in 0..self.node.busy.words() {
-            let mut busy = self.node.busy.word(nth);
+        for nth in 0..self.busy.words() {
+            let mut busy = self.busy.word(nth);
             while busy != 0 {
                 let port = PortId(64 * nth as u32 + busy.trailing_zeros());
                 busy &= busy - 1;
@@ -284,7 +281,7 @@ impl AtWork<'_, '_> {
                         due = driver.due();
                         driver.backlogged()
                     });
-                    self.node.busy.set(port, backlogged);
+                    self.busy.set(port, backlogged);
                 }
                 next = next.min(due);
             }
@@ -294,7 +291,7 @@ impl AtWork<'_, '_> {
 
     /// The port whose departure is due next, and when.
     pub(super) fn due(&self) -> Option<(Time, PortId)> {
-        let dues = self.node.busy.iter().map(|port| {
+        let dues = self.busy.iter().map(|port| {
             let Link { driver, channel } = &self.links[port.index()];
             (driver.due(), channel.rank, port)
         });
