@@ -39,7 +39,7 @@ impl Calendar {
     }
 
     #[inline]
-    fn place(&self, phase: u64) -> usize {
+    fn bucket_of(&self, phase: u64) -> usize {
         phase as usize & (self.ring.len() - 1)
     }
 
@@ -54,8 +54,8 @@ impl Calendar {
     pub(crate) fn push(&mut self, event: Event, beat: Beat) -> u64 {
         let phase = self.phases.of(event.at, beat);
         if phase - self.first < self.ring.len() as u64 {
-            let place = self.place(phase);
-            let bucket = &mut self.ring[place];
+            let number = self.bucket_of(phase);
+            let bucket = &mut self.ring[number];
             if bucket.len() < bucket.capacity() {
                 prefetch_room(bucket, 16);
                 bucket.push(event);
@@ -73,10 +73,10 @@ impl Calendar {
             self.far.push(Reverse((event, beat)));
             return phase;
         }
-        let place = self.place(phase);
-        let bucket = &mut self.ring[place];
+        let number = self.bucket_of(phase);
+        let bucket = &mut self.ring[number];
         if bucket.capacity() == 0 {
-            self.taken[place / 64] |= 1 << (place % 64);
+            self.taken[number / 64] |= 1 << (number % 64);
             *bucket = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(64));
         }
         bucket.push(event);
@@ -93,8 +93,8 @@ impl Calendar {
         if from - self.first >= self.ring.len() as u64 {
             return far;
         }
-        let place = self.place(from);
-        let here = self.taken[place / 64] >> (place % 64);
+        let number = self.bucket_of(from);
+        let here = self.taken[number / 64] >> (number % 64);
         let nearest = from + u64::from(here.trailing_zeros());
         if here != 0 && nearest < self.first + self.ring.len() as u64 {
             return nearest.min(far);
@@ -102,17 +102,17 @@ impl Calendar {
         let words = self.taken.len();
         // Word by word from that bucket on, its word's lower bits last.
         let near = (0..=words).find_map(|nth| {
-            let word = (place / 64 + nth) % words;
+            let word = (number / 64 + nth) % words;
             let mut bits = self.taken[word];
             if nth == 0 {
-                bits &= u64::MAX << (place % 64);
+                bits &= u64::MAX << (number % 64);
             } else if nth == words {
-                bits &= !(u64::MAX << (place % 64));
+                bits &= !(u64::MAX << (number % 64));
             }
             (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
         });
         let near = near.map_or(u64::MAX, |near| {
-            let phase = from + (near.wrapping_sub(place) & (self.ring.len() - 1)) as u64;
+            let phase = from + (near.wrapping_sub(number) & (self.ring.len() - 1)) as u64;
             // Buckets before `from` come round last: they are no later phases'.
             if phase < self.first + self.ring.len() as u64 { phase } else { u64::MAX }
         });
@@ -126,9 +126,9 @@ impl Calendar {
         if self.far.peek().is_some_and(|Reverse((event, _))| self.is_near(event.at)) {
             self.bring_near();
         }
-        let place = self.place(phase);
-        self.taken[place / 64] &= !(1 << (place % 64));
-        std::mem::take(&mut self.ring[place])
+        let number = self.bucket_of(phase);
+        self.taken[number / 64] &= !(1 << (number % 64));
+        std::mem::take(&mut self.ring[number])
     }
 
     /// Whether the ring has a bucket for a time, whoever handles it.
@@ -151,8 +151,8 @@ impl Calendar {
 
     /// What is left of a phase's events, beside what came meanwhile; its memory serves again.
     pub(crate) fn give_back(&mut self, phase: u64, mut events: Vec<Event>) {
-        let place = self.place(phase);
-        let bucket = &mut self.ring[place];
+        let number = self.bucket_of(phase);
+        let bucket = &mut self.ring[number];
         if bucket.capacity() > 0 {
             events.append(bucket);
             *bucket = Vec::new();
@@ -160,8 +160,8 @@ impl Calendar {
         if events.is_empty() {
             return self.spare.push(events);
         }
-        self.taken[place / 64] |= 1 << (place % 64);
-        self.ring[place] = events;
+        self.taken[number / 64] |= 1 << (number % 64);
+        self.ring[number] = events;
     }
 }
 

@@ -143,7 +143,7 @@ fn next<T>(tasks: &Receiver<T>) -> Option<T> {
 }
 
 impl<W: World> Meeting<W> {
-    fn place(&self, turn: usize, from: usize, to: usize) -> &Mutex<Vec<W::Parcel>> {
+    fn mailbox(&self, turn: usize, from: usize, to: usize) -> &Mutex<Vec<W::Parcel>> {
         &self.boxes[(turn * self.count + from) * self.count + to]
     }
 
@@ -173,7 +173,7 @@ impl<W: World> Meeting<W> {
                 shard.run(phase, until);
                 for (to, mail) in shard.mail.iter_mut().enumerate() {
                     if !mail.is_empty() {
-                        std::mem::swap(&mut *lock(self.place(turn, from, to)), mail);
+                        std::mem::swap(&mut *lock(self.mailbox(turn, from, to)), mail);
                     }
                 }
                 let earliest = std::mem::replace(&mut shard.earliest, Time::NEVER);
@@ -187,7 +187,7 @@ impl<W: World> Meeting<W> {
             self.barrier.wait(spins);
             for (to, shard) in (first..).zip(&mut *shards) {
                 for from in 0..self.count {
-                    shard.take_in(&mut lock(self.place(turn, from, to)));
+                    shard.take_in(&mut lock(self.mailbox(turn, from, to)));
                 }
             }
             let posted = &self.board[turn * teams..(turn + 1) * teams];

@@ -5,7 +5,7 @@ use super::link::{Channel, ColdLink, Line, Link, Packets, Telemetry, transit};
 use super::notice::{Notice, What};
 use super::pausing::{self, Cause, Pausing};
 use super::switch::Switch;
-use super::{NOTICE, Parcel, START, Shared, class, place};
+use super::{NOTICE, Parcel, START, Shared, class, index};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
 use crate::engine::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::{HostId, LinkId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
@@ -457,12 +457,12 @@ impl Fabric {
                     host.deliver(packet, payload, &mut cx, at);
                 }
                 1 => {
-                    if let Some(notice) = cx.net.notices.take(place(event.what())) {
+                    if let Some(notice) = cx.net.notices.take(index(event.what())) {
                         host.notice(notice, &mut cx, at);
                     }
                 }
                 _ => {
-                    if let Some(flow) = starts.take(place(event.what())) {
+                    if let Some(flow) = starts.take(index(event.what())) {
                         host.start(&flow, &mut cx);
                     }
                 }
@@ -491,8 +491,8 @@ impl Fabric {
                 let rank = transit::link(cargo);
                 (self.shared.ties.order(event.at, rank).into(), rank.0.into())
             }
-            1 => self.notices.get(place(event.what())).map_or((0, 0), Notice::order),
-            2 => (self.starts.get(place(event.what())).map_or(0, |flow| flow.row), 0),
+            1 => self.notices.get(index(event.what())).map_or((0, 0), Notice::order),
+            2 => (self.starts.get(index(event.what())).map_or(0, |flow| flow.row), 0),
             _ => (0, 0),
         }
     }

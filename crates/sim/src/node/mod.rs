@@ -63,7 +63,7 @@ pub(crate) enum Parcel {
     Notice { node: NodeId, notice: Box<Notice> },
 }
 
-/// What an event is: a packet's slot, or with these bits set the place of a notice or of a
+/// What an event is: a packet's slot, or with these bits set the number of a notice or of a
 /// flow that starts. At one instant they come in this order.
 const NOTICE: u32 = 1 << 30;
 const START: u32 = 2 << 30;
@@ -74,8 +74,8 @@ const fn class(what: u32) -> u32 {
     what >> 30
 }
 
-/// The place of what an event is.
+/// Among those of its class.
 #[inline]
-const fn place(what: u32) -> u32 {
+const fn index(what: u32) -> u32 {
     what & (NOTICE - 1)
 }
