@@ -35,6 +35,7 @@ def declared(_: Path) -> str:
         "active from 2 KB": (with_params('active_threshold = "2KB"'),),
         "25 µs on each host's link, not 6.25": ("topology.delay=25us",),
         "α = 0.25": (with_params("alpha = 0.25"),),
+        "α = 0.0625": (with_params("alpha = 0.0625"),),
     }
     figure_8 = {
         "as it is": (),
@@ -57,6 +58,15 @@ def declared(_: Path) -> str:
         claims_by("afqcn", "fig13", figure_13, seeds=12),
     ]
     return "\n".join(tables)
+
+
+def bins(_: Path) -> str:
+    """Table 1 as it is judged, by how hard AF-QCN holds the long flows."""
+    settings = {
+        "as it is": (),
+        "α = 0.1": ('compare.scheme=["qcn", { name = "af-qcn", params = { alpha = 0.1 } }]',),
+    }
+    return claims_by("afqcn", "table1", settings, seeds=24, full=True)
 
 
 def weights(picture: Path) -> str:
@@ -187,4 +197,4 @@ def _split(sets: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    main(__file__, [declared, weights, short])
+    main(__file__, [declared, bins, weights, short])

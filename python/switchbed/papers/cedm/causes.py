@@ -108,7 +108,39 @@ def thresholds(_: Path) -> str:
         "both": (only, every, cut),
         "both, bursts that go on after cuts": (only, every, cut, "host.lso_after_cut=true"),
     }
-    return claims_by("cedm", "fig4", settings, seeds=3)
+    return claims_by("cedm", "fig4", settings)
+
+
+def saved(_: Path) -> str:
+    """Figure 10 on the declared hosts, by what decides how much CEDM saves."""
+    every, cut = "transport.ack_every=1", "transport.reduction=at-once"
+    still, shorter = "host.jitter=0ns", "host.lso_max=24KB"
+    settings = {
+        "as they are": (),
+        "an ACK for each packet": (every,),
+        "cuts at once": (cut,),
+        "both": (every, cut),
+        "both, bursts that go on after cuts": (every, cut, "host.lso_after_cut=true"),
+        "both, no jitter": (every, cut, still),
+        "both, segments of 32 KB at most": (every, cut, "host.lso_max=32KB"),
+        "both, segments of 24 KB at most": (every, cut, shorter),
+        "… and no jitter": (every, cut, shorter, still),
+    }
+    return claims_by("cedm", "fig10", settings)
+
+
+def spread(_: Path) -> str:
+    """Figure 11 on the declared hosts at 60 % load, with 1,000 flows."""
+    every, cut = "transport.ack_every=1", "transport.reduction=at-once"
+    settings = {
+        "as they are": (),
+        "no LSO": ("host.lso=false",),
+        "segments of 16 KB at most": ("host.lso_max=16KB",),
+        "an ACK for each packet, cuts at once": (every, cut),
+        "… bursts that go on after cuts": (every, cut, "host.lso_after_cut=true"),
+        "cards that mark as switches do": ("host.nic=switch",),
+    }
+    return claims_by("cedm", "fig11", settings, seeds=6)
 
 
 def cuts(picture: Path) -> str:
@@ -306,4 +338,4 @@ def alone(picture: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(__file__, [lowest, declared, thresholds, cuts, halving, fabric, alone])
+    main(__file__, [lowest, declared, thresholds, saved, spread, cuts, halving, fabric, alone])

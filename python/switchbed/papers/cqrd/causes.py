@@ -32,31 +32,71 @@ def toy_on_hosts(_: Path) -> str:
         "as they are": (),
         "no jitter": ("host.jitter=0ns",),
         "a first timeout of 1 s": ("transport.rto_initial=1s",),
+        "timeouts of 2 ms at least": ("transport.rto_initial=2ms", "transport.rto_min=2ms"),
+        "timeouts of 5 ms at least": ("transport.rto_initial=5ms", "transport.rto_min=5ms"),
         "timeouts of 10 ms at least": ("transport.rto_initial=10ms", "transport.rto_min=10ms"),
+        "timeouts of 20 ms at least": ("transport.rto_initial=20ms", "transport.rto_min=20ms"),
         "timeouts of 200 ms at least": ("transport.rto_initial=1s", "transport.rto_min=200ms"),
         "windows of 64 packets": ("transport.receive_window=64",),
     }
-    return claims_by("cqrd", "fig2", settings, seeds=20)
+    return claims_by("cqrd", "fig2", settings, seeds=24)
 
 
 # What was tried of the declared hosts' settings.
 TIMEOUTS = ("transport.rto_initial=5ms", "transport.rto_min=5ms")
 WINDOWS = ("transport.receive_window=64",)
+LONG = ("transport.receive_window=4096",)
+AMPLE = ("host.nic=unlimited",)
 TRIED = {
     "as they are": (),
     "timeouts of 5 ms at least": TIMEOUTS,
     "windows of 64 packets": WINDOWS,
+    "both": (*TIMEOUTS, *WINDOWS),
+}
+LONGER = {
+    **TRIED,
+    "windows of 4096 packets": LONG,
+    "windows of 4096 packets, cards that lose nothing": (*LONG, *AMPLE),
 }
 
 
+def switch_on_hosts(_: Path) -> str:
+    """Figure 8 on the declared hosts, with the paper's 6,000 flows."""
+    return claims_by("cqrd", "fig8", LONGER, seeds=6, full=True)
+
+
 def met_on_hosts(_: Path) -> str:
-    """Figure 9 on the declared hosts."""
-    return claims_by("cqrd", "fig9", TRIED, seeds=12)
+    """Figure 9 on the declared hosts, with the paper's 6,000 flows."""
+    return claims_by("cqrd", "fig9", LONGER, seeds=12, full=True)
+
+
+def tree_on_hosts(_: Path) -> str:
+    """Figures 11 and 12 on the declared hosts, with 5,000 flows."""
+    settings = {name: ("flows=5_000", *sets) for name, sets in LONGER.items()}
+    return claims_by("cqrd", "fig11", settings, seeds=6)
+
+
+def mixed_on_hosts(_: Path) -> str:
+    """Figure 13 on the declared hosts, at load 0.1."""
+    kept = ("as they are", "both", "windows of 4096 packets")
+    return claims_by("cqrd", "fig13", {name: LONGER[name] for name in kept}, seeds=3)
 
 
 def memory_on_hosts(_: Path) -> str:
     """Figure 14 on the declared hosts."""
-    return claims_by("cqrd", "fig14", {**TRIED, "both": (*TIMEOUTS, *WINDOWS)}, seeds=3)
+    return claims_by("cqrd", "fig14", TRIED, seeds=8)
+
+
+def dctcp_on_hosts(_: Path) -> str:
+    """Figure 15 on the declared hosts, at load 0.1."""
+    return claims_by("cqrd", "fig15", LONGER, seeds=6)
+
+
+def testbed_on_hosts(_: Path) -> str:
+    """Figure 16 on the declared hosts, by how long their windows are."""
+    windows = (11, 22, 43, 50, 60, 90)
+    settings = {f"windows of {n} packets": (f"transport.receive_window={n}",) for n in windows}
+    return claims_by("cqrd", "fig16", {"as they are": (), **settings}, seeds=12)
 
 
 def toy(picture: Path) -> str:
@@ -576,8 +616,13 @@ if __name__ == "__main__":
         [
             toy,
             toy_on_hosts,
+            switch_on_hosts,
             met_on_hosts,
+            tree_on_hosts,
+            mixed_on_hosts,
             memory_on_hosts,
+            dctcp_on_hosts,
+            testbed_on_hosts,
             hcf,
             giants,
             windows,

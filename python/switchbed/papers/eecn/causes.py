@@ -6,7 +6,16 @@ from typing import Any
 import polars as pl
 
 from switchbed import stats
-from switchbed.papers.reproduce.causes import COLOURS, claims_by, main, panels, queue, runs, table
+from switchbed.papers.reproduce.causes import (
+    COLOURS,
+    claims_by,
+    claims_where,
+    main,
+    panels,
+    queue,
+    runs,
+    table,
+)
 from switchbed.papers.reproduce.rows import number
 from switchbed.result import Result
 
@@ -268,15 +277,18 @@ def slope(picture: Path) -> str:
 
 def sooner(_: Path) -> str:
     """Figure 9 on the declared hosts, by what of them makes E-ECN converge sooner."""
+    every, lower = "transport.ack_every=1", "scheme.params.threshold=20pkt"
     settings = {
         "as they are": (),
-        "an ACK for each packet": ("transport.ack_every=1",),
+        "an ACK for each packet": (every,),
         "windows of 70 packets": ("transport.receive_window=70",),
-        "both": ("transport.ack_every=1", "transport.receive_window=70"),
+        "both": (every, "transport.receive_window=70"),
+        "an ACK for each packet, K = 30 packets": (every, "scheme.params.threshold=30pkt"),
+        "an ACK for each packet, K = 20 packets": (every, lower),
         "LSO": ("host.lso=true",),
         "a card that never drops": ("host.nic=unlimited",),
     }
-    return claims_by("eecn", "fig9", settings)
+    return claims_by("eecn", "fig9", settings, seeds=20)
 
 
 def stages(_: Path) -> str:
@@ -302,6 +314,29 @@ def settled(_: Path) -> str:
     return claims_by("eecn", "fig7", settings, seeds=3)
 
 
+def by_flows(_: Path) -> str:
+    """Figures 6 and 7 by the number of flows, from the committed rows."""
+    where = {f"{n} flows": {"traffic.0.from": f"0-{n - 1}"} for n in (5, 20, 60, 100)}
+    short = {
+        f"{n} flows, links of 1 µs": {"traffic.0.from": f"0-{n - 1}", "scenario": "fig7-short"}
+        for n in (5, 20, 60, 100)
+    }
+    names = ("eecn.fig6.without", "eecn.fig6.range", "eecn.fig7.max", "eecn.fig7.avg")
+    return claims_where("eecn", names, {**where, **short})
+
+
+def afterwards(_: Path) -> str:
+    """Figure 10 on the declared hosts, by what bursts and flows begin with."""
+    small, two = "transport.initial_window=2", "traffic.0.from=0-1"
+    settings = {
+        "as they are": (),
+        "initial windows of 2 packets": (small,),
+        "… and two flows": (small, two),
+        "… and an ACK for each packet": (small, "transport.ack_every=1"),
+    }
+    return claims_by("eecn", "fig10", settings, seeds=3)
+
+
 def longest(_: Path) -> str:
     """Figure 11 on the declared hosts."""
     settings = {
@@ -310,8 +345,23 @@ def longest(_: Path) -> str:
         "initial windows of 2 packets": ("transport.initial_window=2",),
         "both": ("transport.ack_every=1", "transport.initial_window=2"),
         "slow start by bytes": ("transport.slow_start=bytes",),
+        **{
+            f"initial windows of {n} packets": (f"transport.initial_window={n}",)
+            for n in (4, 5, 6, 8)
+        },
     }
     return claims_by("eecn", "fig11", settings)
+
+
+def fat_tree(_: Path) -> str:
+    """Figure 12 and table 3 on the declared hosts, with 1,000 flows."""
+    settings = {
+        "as they are": (),
+        "initial windows of 2 packets": ("transport.initial_window=2",),
+        "an ACK for each packet": ("transport.ack_every=1",),
+        "a first timeout of 10 ms": ("transport.rto_initial=10ms",),
+    }
+    return claims_by("eecn", "fig12", settings, seeds=12)
 
 
 def joining(picture: Path) -> str:
@@ -472,6 +522,9 @@ if __name__ == "__main__":
             stages,
             longest,
             settled,
+            by_flows,
+            afterwards,
+            fat_tree,
             bursts,
             steady,
             predicted,

@@ -7,10 +7,12 @@ follows. `python -m switchbed.papers.PAPER.causes [NAME …]` repeats all of the
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from switchbed.meter import meter
+from switchbed.papers.reproduce import evidence
 from switchbed.papers.reproduce import experiment as experiments
 from switchbed.papers.reproduce.claims import Claim, Scale, papers
 from switchbed.papers.reproduce.measures import measure
@@ -60,9 +62,31 @@ def claims_by(
             measured = [measure(found, claim, ran) for claim in claims]
             cells = zip(claims, measured, strict=True)
             rows.append([name, *(_measured(claim, it) for claim, it in cells)])
+    return _beside("hosts that judge, and", claims, rows)
+
+
+def claims_where(paper: str, names: Sequence[str], places: Mapping[str, Mapping[str, Any]]) -> str:
+    """A table of claims, measured elsewhere in the committed rows than where they are judged: at
+    other points of what the figure varies. It runs nothing."""
+    found = papers()[paper]
+    claims = [found.claims[name] for name in names]
+    committed = [evidence.read(found, found.experiments[claim.experiment]) for claim in claims]
+    rows: list[list[object]] = []
+    for name, place in places.items():
+        row: list[object] = [name]
+        for claim, by_profile in zip(claims, committed, strict=True):
+            where = {**claim.measure.get("where", {}), **place}
+            moved = replace(claim, measure={**claim.measure, "where": where, "also": ()})
+            judging = next(iter(by_profile.values()))
+            row.append(_measured(claim, measure(found, moved, judging)))
+        rows.append(row)
+    return _beside("hosts that judge, at", claims, rows)
+
+
+def _beside(corner: str, claims: Sequence[Claim], rows: Sequence[Sequence[object]]) -> str:
+    """What was measured, under what the paper says."""
     paper_says = ["**the paper**", *(claim.paper for claim in claims)]
-    head = ["hosts that judge, and", *(f"`{claim.id}`" for claim in claims)]
-    return table(head, [paper_says, *rows])
+    return table([corner, *(f"`{claim.id}`" for claim in claims)], [paper_says, *rows])
 
 
 def _measured(claim: Claim, found: Measured) -> str:

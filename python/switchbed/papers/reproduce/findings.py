@@ -40,6 +40,8 @@ class Finding:
     """And the greatest."""
     flips: list[dict[str, Any]] = field(default_factory=list)
     """What in the hosts flips the verdict, where that was looked for: see flips.py."""
+    cause: dict[str, Any] | None = None
+    """Why it does not hold: see why.py; none where it does, or has not run."""
 
 
 def missing(claim: Claim) -> Finding:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from switchbed.papers.reproduce import evidence, figures, flips
+from switchbed.papers.reproduce import evidence, figures, flips, why
 from switchbed.papers.reproduce.claims import Claim, Experiment, Paper, papers
 from switchbed.papers.reproduce.findings import Finding, findings
 from switchbed.papers.reproduce.rows import Rows
@@ -27,9 +27,12 @@ confidence interval over the seeds lies within the paper's value, give or take t
 if it lies outside; **undecided** otherwise. "Up to" is read with simultaneous intervals over all
 points. Where each of several points must be within, the number and its interval are those of the
 worst; "all points" is what their intervals, again simultaneous, span together, by which the verdict
-is. What a paper leaves open is listed with each experiment; why a claim does not hold is in its
-paper's README in `python/switchbed/papers/`. `switchbed reproduce page` writes this page and its
-pictures anew from the committed rows.
+is. What a paper leaves open is listed with each experiment. Below its table stands why a claim does
+not hold: the setting of the judged hosts or of the set-up with which it does, other hosts on which
+it does, the reason why the paper cannot be right as printed, or what was tried in vain. It is from
+`causes.toml` in the paper's folder of `python/switchbed/papers/`, whose README says more and whose
+`causes/` has the tables; `switchbed reproduce list --json` has it as `cause`. `switchbed reproduce
+page` writes this page and its pictures anew from the committed rows.
 
 **Hosts.** Each paper's hosts were declared (`hosts.toml` in its folder) before anything ran on
 them: a [profile](hosts.md), by evidence that has nothing to do with the claims, and what the
@@ -80,11 +83,13 @@ def write() -> None:
 def committed(paper: Paper) -> dict[str, Finding]:
     """The findings by claim, as the committed rows have them."""
     found = {}
+    causes = why.causes(paper.folder)
     for experiment in paper.experiments.values():
         flipped = flips.read(paper, experiment)
         for finding in findings(paper, experiment, evidence.read(paper, experiment)):
             own = [asdict(flip) for flip in flipped if flip.claim == finding.id]
-            found[finding.id] = replace(finding, flips=own)
+            cause = causes[finding.id].as_json() if finding.id in causes else None
+            found[finding.id] = replace(finding, flips=own, cause=cause)
     return found
 
 
@@ -95,6 +100,7 @@ def render() -> str:
 
 def _paper(paper: Paper) -> Iterator[str]:
     found = committed(paper)
+    causes = why.causes(paper.folder)
     yield f"## {paper.name}: {paper.title}\n"
     kinds = {experiment.hosts.name: experiment.hosts for experiment in paper.experiments.values()}
     for hosts in kinds.values():
@@ -134,6 +140,10 @@ def _paper(paper: Paper) -> Iterator[str]:
             yield "| --- " * (6 + len(names[1:])) + "|"
             for claim in claims:
                 yield _row(claim, found[claim.id], names)
+            explained = [causes[claim.id] for claim in claims if claim.id in causes]
+            if explained:
+                yield "\nWhy what does not hold does not:\n"
+                yield "\n".join(f"- {cause.in_words()}" for cause in explained)
             flipped = flips.read(paper, experiment)
             if flipped:
                 yield "\nWhat in the hosts flips a verdict:\n"
