@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from switchbed.papers.afqcn.measure import BINS
-from switchbed.papers.reproduce.figures import mean_and_reach
+from switchbed.papers.reproduce.figures import logarithmic, mean_and_reach
 from switchbed.papers.reproduce.rows import Rows
 from switchbed.plots import style
 from switchbed.plots.style import IN_TURN
@@ -98,7 +98,7 @@ def table1(rows: Rows, title: str, file: Path) -> None:
         axes.set_ylabel("long flows' payload (Gbps)")
         axes.set_ylim(0, 4)
         axes.grid(alpha=0.3)
-    panels[-1].legend(frameon=False, fontsize="small", ncols=4)
+    panels[-1].legend(frameon=False, fontsize="small", ncols=2)
     names = [f"{low} to\n{high}" if high < 1e9 else f"over\n{low}" for low, high in BINS]
     for offset, scheme in zip((-0.2, 0.2), schemes, strict=True):
         found = rows.where({"scheme": scheme}).rows
@@ -109,7 +109,7 @@ def table1(rows: Rows, title: str, file: Path) -> None:
         places = [place + offset for place in range(len(BINS))]
         shown = {"color": style.own(scheme).colour, "ecolor": style.GREY, "label": scheme}
         bars.bar(places, heights, 0.4, yerr=reach, capsize=2, **shown)
-    bars.set_yscale("log")
+    logarithmic(bars)
     bars.set_xticks(range(len(BINS)), names)
     bars.set_xlabel("size (KB)")
     bars.set_ylabel("average FCT (ms)")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 from switchbed.papers.cqrd.measure import LARGE, MET, SMALL, STATISTICS, look
-from switchbed.papers.reproduce.figures import beside, mean_and_reach
+from switchbed.papers.reproduce.figures import beside, logarithmic, mean_and_reach
 
 OVERALL = {
     SMALL: "small flows' average FCT (µs)",
@@ -100,7 +100,7 @@ def _interfered(rows: Rows, title: str, file: Path) -> None:
     for axes, heading in zip(panels, ("at an output alone", "on their path"), strict=False):
         axes.set_title(heading, fontsize="small")
         axes.set_xticks(range(len(names)), names)
-        axes.set_yscale("log")
+        logarithmic(axes)
         axes.set_ylabel("small flows' FCT (µs)")
     panels[-1].set_xticks([0, 1], ["over 100 KB", "over 1 MB"])
     panels[-1].set_ylabel("goodput (Mbps)")

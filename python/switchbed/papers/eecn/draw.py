@@ -166,7 +166,9 @@ def fig11(rows: Rows, title: str, file: Path) -> None:
         for scheme in runs.values("scheme"):
             look = style.own(scheme)
             _maxima(axes, runs.where({"scheme": scheme}), scheme, look.colour, look.dashes)
-        axes.axvline(30, color="grey", linewidth=0.8, label="K")
+        # Named once, last in the legend: not every panel has every scheme.
+        name = "K" if scenario == scenarios[-1] else None
+        axes.axvline(30, color="grey", linewidth=0.8, label=name)
     panels[0].set_ylabel("share of bursts")
     style.legend_below(figure, 6)
     _save(figure, file)

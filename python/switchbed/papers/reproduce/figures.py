@@ -3,10 +3,14 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from switchbed import stats
 from switchbed.papers.reproduce.rows import Rows
 from switchbed.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def beside(file: Path, name: str) -> Path:
@@ -20,6 +24,16 @@ def mean_and_reach(values: Iterable[float]) -> tuple[float, tuple[float, float]]
     low = mean.estimate if mean.low is None else mean.low
     high = mean.estimate if mean.high is None else mean.high
     return mean.estimate, (mean.estimate - low, high - mean.estimate)
+
+
+def logarithmic(axes: "Axes") -> None:
+    """A logarithmic y axis with plain numbers at 1, 2 and 5 times the powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def apart(labels: Iterable[tuple[str, str]]) -> dict[str, style.Style]:
