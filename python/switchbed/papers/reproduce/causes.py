@@ -65,22 +65,25 @@ def claims_by(
     return _beside("hosts that judge, and", claims, rows)
 
 
-def claims_where(paper: str, names: Sequence[str], places: Mapping[str, Mapping[str, Any]]) -> str:
-    """A table of claims, measured elsewhere in the committed rows than where they are judged: at
-    other points of what the figure varies. It runs nothing."""
+def claims_read(
+    paper: str,
+    names: Sequence[str],
+    readings: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]],
+) -> str:
+    """A table of claims measured otherwise than they are judged, from the committed rows: each
+    reading makes another measure of a claim's. It runs nothing."""
     found = papers()[paper]
     claims = [found.claims[name] for name in names]
     committed = [evidence.read(found, found.experiments[claim.experiment]) for claim in claims]
     rows: list[list[object]] = []
-    for name, place in places.items():
+    for name, reading in readings.items():
         row: list[object] = [name]
         for claim, by_profile in zip(claims, committed, strict=True):
-            where = {**claim.measure.get("where", {}), **place}
-            moved = replace(claim, measure={**claim.measure, "where": where, "also": ()})
+            read = replace(claim, measure={**reading(claim.measure), "also": ()})
             judging = next(iter(by_profile.values()))
-            row.append(_measured(claim, measure(found, moved, judging)))
+            row.append(_measured(claim, measure(found, read, judging)))
         rows.append(row)
-    return _beside("hosts that judge, at", claims, rows)
+    return _beside("hosts that judge, read", claims, rows)
 
 
 def _beside(corner: str, claims: Sequence[Claim], rows: Sequence[Sequence[object]]) -> str:
