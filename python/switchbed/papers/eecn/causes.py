@@ -304,15 +304,15 @@ def stages(_: Path) -> str:
 
 
 def settled(_: Path) -> str:
-    """Figures 2 and 4 to 7 on the declared hosts, with five of the ten numbers of flows."""
-    flows = 'compare.traffic.0.from=["0-4", "0-14", "0-19", "0-59", "0-99"]'
+    """Figures 2 and 4 to 7 on the declared hosts."""
     settings = {
-        "as they are": (flows,),
-        "1 µs of jitter": (flows, "host.jitter=1us"),
-        "an ACK for each packet": (flows, "transport.ack_every=1"),
-        "that and 100 ns of jitter": (flows, "transport.ack_every=1", "host.jitter=100ns"),
+        "as they are": (),
+        "100 ns of jitter": ("host.jitter=100ns",),
+        "1 µs of jitter": ("host.jitter=1us",),
+        "an ACK for each packet": ("transport.ack_every=1",),
+        "that and 100 ns of jitter": ("transport.ack_every=1", "host.jitter=100ns"),
     }
-    return claims_by("eecn", "fig7", settings, seeds=4)
+    return claims_by("eecn", "fig7", settings, seeds=3)
 
 
 def by_flows(_: Path) -> str:
@@ -353,29 +353,40 @@ def by_flows(_: Path) -> str:
 def afterwards(_: Path) -> str:
     """Figure 10 on the declared hosts, by what bursts and flows begin with."""
     small, two = "transport.initial_window=2", "traffic.0.from=0-1"
+    ahead = 'compare.scheme.params.t_a=["0us", "500us", "1ms"]'
+    near = 'compare.scheme.params.t_i=["1us", "10us"]'
     settings = {
-        "as they are": (),
-        "initial windows of 2 packets": (small,),
-        "… and two flows": (small, two),
-        "… and an ACK for each packet": (small, "transport.ack_every=1"),
+        "as they are": (ahead, near),
+        "initial windows of 2 packets": (ahead, near, small),
+        "… and two flows": (ahead, near, small, two),
+        "… and an ACK for each packet": (ahead, near, small, "transport.ack_every=1"),
     }
     return claims_by("eecn", "fig10", settings, seeds=3)
 
 
 def longest(_: Path) -> str:
-    """Figure 11 on the declared hosts."""
+    """Figure 11 and table 2 on the declared hosts."""
+    schemes = (
+        '"per-queue"',
+        '"per-queue-dq"',
+        '{ name = "red", params = { kmin = "15pkt", kmax = "30pkt" } }',
+        '{ name = "s-ecn", params = { slope = "50Mbps", t_i = "1ms" } }',
+        '{ name = "e-ecn", params = { t_a = "500us", t_i = "10us" } }',
+    )
+    long = f"compare.scheme=[{', '.join(schemes)}]"
     settings = {
         "as they are": (),
         "an ACK for each packet": ("transport.ack_every=1",),
         "initial windows of 2 packets": ("transport.initial_window=2",),
         "both": ("transport.ack_every=1", "transport.initial_window=2"),
         "slow start by bytes": ("transport.slow_start=bytes",),
+        "S-ECN over ten round trips, every packet from 50 Mbps": (long,),
+        "… and three flows": (long, "traffic.0.from=0-2"),
         **{
-            f"initial windows of {n} packets": (f"transport.initial_window={n}",)
-            for n in (4, 5, 6, 8)
+            f"initial windows of {n} packets": (f"transport.initial_window={n}",) for n in (4, 5, 6)
         },
     }
-    return claims_by("eecn", "fig11", settings)
+    return claims_by("eecn", "fig11", settings, seeds=3)
 
 
 def fat_tree(_: Path) -> str:
@@ -383,10 +394,9 @@ def fat_tree(_: Path) -> str:
     settings = {
         "as they are": (),
         "initial windows of 2 packets": ("transport.initial_window=2",),
-        "an ACK for each packet": ("transport.ack_every=1",),
-        "a first timeout of 10 ms": ("transport.rto_initial=10ms",),
+        "timeouts of 10 ms": ("transport.rto_initial=10ms", "transport.rto_min=10ms"),
     }
-    return claims_by("eecn", "fig12", settings, seeds=12)
+    return claims_by("eecn", "fig12", settings, seeds=8)
 
 
 def joining(picture: Path) -> str:

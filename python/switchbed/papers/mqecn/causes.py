@@ -55,9 +55,8 @@ def threshold(_: Path) -> str:
         "base RTT 250 µs": (far,),
         "base RTT 250 µs, loads of 0.4 and 0.8": (far, "compare.load=[0.4, 0.8]"),
         "loads of 0.4 and 0.8": ("compare.load=[0.4, 0.8]",),
-        "no LSO": ("host.lso=false",),
     }
-    return claims_by("mqecn", "fig2", settings, seeds=6)
+    return claims_by("mqecn", "fig2", settings, seeds=4)
 
 
 def round_trips(_: Path) -> str:
@@ -86,7 +85,7 @@ def testbed(_: Path) -> str:
         ),
     }
     figures = ("fig7", "fig8")
-    return "\n".join(claims_by("mqecn", figure, settings, seeds=6) for figure in figures)
+    return "\n".join(claims_by("mqecn", figure, settings, seeds=4) for figure in figures)
 
 
 def no_buffer(_: Path) -> str:
