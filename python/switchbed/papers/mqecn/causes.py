@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,20 @@ def threshold(_: Path) -> str:
         "loads of 0.4 and 0.8": ("compare.load=[0.4, 0.8]",),
     }
     return claims_by("mqecn", "fig2", settings, seeds=4)
+
+
+def loads(_: Path) -> str:
+    """Figure 2 at some of its loads, which the paper does not give, from the committed rows."""
+
+    def at(*loads: float) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        return lambda measure: {**measure, "at": [{"load": load} for load in loads]}
+
+    readings = {
+        "at loads of 0.2 to 0.8": at(0.2, 0.4, 0.6, 0.8),
+        "at loads of 0.4 to 0.8": at(0.4, 0.6, 0.8),
+        "at loads of 0.6 and 0.8": at(0.6, 0.8),
+    }
+    return claims_read("mqecn", ["mqecn.fig2"], readings)
 
 
 def round_trips(_: Path) -> str:
@@ -231,4 +245,6 @@ def _differences(found: dict[str, Result]) -> list[float]:
 
 
 if __name__ == "__main__":
-    main(__file__, [queues, services, threshold, round_trips, testbed, no_buffer, base, paths])
+    main(
+        __file__, [queues, services, threshold, loads, round_trips, testbed, no_buffer, base, paths]
+    )
