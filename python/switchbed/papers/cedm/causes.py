@@ -1,12 +1,22 @@
 """What explains the claims of the CEDM paper that do not hold; see README.md."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from switchbed import library, stats
-from switchbed.papers.reproduce.causes import COLOURS, claims_by, main, panels, queue, runs, table
+from switchbed.papers.reproduce.causes import (
+    COLOURS,
+    claims_by,
+    claims_read,
+    main,
+    panels,
+    queue,
+    runs,
+    table,
+)
 from switchbed.papers.reproduce.rows import number
 from switchbed.result import Result
 
@@ -127,6 +137,19 @@ def saved(_: Path) -> str:
         "… and no jitter": (every, cut, shorter, still),
     }
     return claims_by("cedm", "fig10", settings)
+
+
+def by_load(_: Path) -> str:
+    """Figure 11 at each load alone, on all hosts, from the committed rows."""
+
+    def at(load: float) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        return lambda measure: {**measure, "at": {"load": load}}
+
+    names = [f"cedm.fig11.{what}" for what in ("small_avg", "small_p99", "large", "large_k10")]
+    nine = {f"at load {tenths / 10}": at(tenths / 10) for tenths in range(1, 10)}
+    three = {f"at load {load}": at(load) for load in (0.2, 0.6, 0.8)}
+    others = ("linux-3.18", "linux-6.x")
+    return claims_read("cedm", names, nine) + "\n" + claims_read("cedm", names, three, others)
 
 
 def spread(_: Path) -> str:
@@ -337,4 +360,7 @@ def alone(picture: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(__file__, [lowest, declared, thresholds, saved, spread, cuts, halving, fabric, alone])
+    main(
+        __file__,
+        [lowest, declared, thresholds, saved, by_load, spread, cuts, halving, fabric, alone],
+    )

@@ -69,20 +69,23 @@ def claims_read(
     paper: str,
     names: Sequence[str],
     readings: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]],
+    profiles: Sequence[str] = (),
 ) -> str:
     """A table of claims measured otherwise than they are judged, from the committed rows: each
-    reading makes another measure of a claim's. It runs nothing."""
+    reading makes another measure of a claim's. Other profiles' rows are read likewise, where they
+    have what the reading asks for. It runs nothing."""
     found = papers()[paper]
     claims = [found.claims[name] for name in names]
     committed = [evidence.read(found, found.experiments[claim.experiment]) for claim in claims]
     rows: list[list[object]] = []
-    for name, reading in readings.items():
-        row: list[object] = [name]
-        for claim, by_profile in zip(claims, committed, strict=True):
-            read = replace(claim, measure={**reading(claim.measure), "also": ()})
-            judging = next(iter(by_profile.values()))
-            row.append(_measured(claim, measure(found, read, judging)))
-        rows.append(row)
+    for profile in ("", *profiles):
+        for name, reading in readings.items():
+            row: list[object] = [f"{name} on {profile}" if profile else name]
+            for claim, by_profile in zip(claims, committed, strict=True):
+                read = replace(claim, measure={**reading(claim.measure), "also": ()})
+                of = by_profile[profile] if profile else next(iter(by_profile.values()))
+                row.append(_measured(claim, measure(found, read, of)))
+            rows.append(row)
     return _beside("hosts that judge, read", claims, rows)
 
 
