@@ -278,16 +278,18 @@ def slope(picture: Path) -> str:
 
 def sooner(_: Path) -> str:
     """Figure 9 on the declared hosts, by what of them makes E-ECN converge sooner."""
-    every, lower = "transport.ack_every=1", "scheme.params.threshold=20pkt"
+    every, exact = "transport.ack_every=1", "topology.delay=21us"
     settings = {
         "as they are": (),
         "an ACK for each packet": (every,),
         "windows of 70 packets": ("transport.receive_window=70",),
         "both": (every, "transport.receive_window=70"),
-        "an ACK for each packet, K = 30 packets": (every, "scheme.params.threshold=30pkt"),
-        "an ACK for each packet, K = 20 packets": (every, lower),
         "LSO": ("host.lso=true",),
         "a card that never drops": ("host.nic=unlimited",),
+        "an ACK for each packet, base RTT 100 µs": (every, exact),
+        "… K = 30 packets": (every, exact, "scheme.params.threshold=30pkt"),
+        "… K = 20 packets": (every, exact, "scheme.params.threshold=20pkt"),
+        "base RTT 100 µs, LSO": (exact, "host.lso=true"),
     }
     return claims_by("eecn", "fig9", settings, seeds=20)
 
@@ -374,19 +376,20 @@ def longest(_: Path) -> str:
         '{ name = "e-ecn", params = { t_a = "500us", t_i = "10us" } }',
     )
     long = f"compare.scheme=[{', '.join(schemes)}]"
+    exact, first = "topology.delay=21us", "transport.initial_window"
     settings = {
         "as they are": (),
         "an ACK for each packet": ("transport.ack_every=1",),
-        "initial windows of 2 packets": ("transport.initial_window=2",),
-        "both": ("transport.ack_every=1", "transport.initial_window=2"),
-        "slow start by bytes": ("transport.slow_start=bytes",),
+        "initial windows of 2 packets": (f"{first}=2",),
+        "initial windows of 5 packets": (f"{first}=5",),
+        "base RTT 100 µs": (exact,),
+        "… initial windows of 4 packets": (exact, f"{first}=4"),
+        "… initial windows of 5 packets": (exact, f"{first}=5"),
         "S-ECN over ten round trips, every packet from 50 Mbps": (long,),
         "… and three flows": (long, "traffic.0.from=0-2"),
-        **{
-            f"initial windows of {n} packets": (f"transport.initial_window={n}",) for n in (4, 5, 6)
-        },
+        "… and base RTT 100 µs": (long, "traffic.0.from=0-2", exact),
     }
-    return claims_by("eecn", "fig11", settings, seeds=3)
+    return claims_by("eecn", "fig11", settings, seeds=6)
 
 
 def fat_tree(_: Path) -> str:
