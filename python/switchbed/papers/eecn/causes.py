@@ -289,6 +289,18 @@ def sooner(_: Path) -> str:
         "an ACK for each packet, base RTT 100 µs": (every, exact),
         "… K = 30 packets": (every, exact, "scheme.params.threshold=30pkt"),
         "… K = 20 packets": (every, exact, "scheme.params.threshold=20pkt"),
+        "… K = 30 packets, converged within 20 %": (
+            every,
+            exact,
+            "scheme.params.threshold=30pkt",
+            "measure.convergence.within=0.2",
+        ),
+        "… K = 30 packets, converged within 5 %": (
+            every,
+            exact,
+            "scheme.params.threshold=30pkt",
+            "measure.convergence.within=0.05",
+        ),
         "base RTT 100 µs, LSO": (exact, "host.lso=true"),
     }
     return claims_by("eecn", "fig9", settings, seeds=20)
