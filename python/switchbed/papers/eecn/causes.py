@@ -373,7 +373,6 @@ def afterwards(_: Path) -> str:
         "as they are": (ahead, near),
         "initial windows of 2 packets": (ahead, near, small),
         "… and two flows": (ahead, near, small, two),
-        "… and an ACK for each packet": (ahead, near, small, "transport.ack_every=1"),
     }
     return claims_by("eecn", "fig10", settings, seeds=3)
 
@@ -402,6 +401,13 @@ def longest(_: Path) -> str:
         "… and base RTT 100 µs": (long, "traffic.0.from=0-2", exact),
     }
     return claims_by("eecn", "fig11", settings, seeds=6)
+
+
+def on_others(_: Path) -> str:
+    """Figure 12 and table 3 on all hosts, from the committed rows."""
+    names = [f"eecn.{what}" for what in ("fig12.short", "fig12.long", "table3.dq", "table3.s-ecn")]
+    judged = {"as it is judged": lambda measure: measure}
+    return claims_read("eecn", names, judged, ("linux-6.x", "ideal"))
 
 
 def fat_tree(_: Path) -> str:
@@ -574,6 +580,7 @@ if __name__ == "__main__":
             settled,
             by_flows,
             afterwards,
+            on_others,
             fat_tree,
             bursts,
             steady,
