@@ -46,19 +46,6 @@ def services(_: Path) -> str:
     return claims_by("mqecn", "fig3", settings, seeds=4)
 
 
-def threshold(_: Path) -> str:
-    """Figure 2, by the base round-trip time, the loads and what hosts do."""
-    far = "topology.delay=62.5us"
-    settings = {
-        "as they are": (),
-        "base RTT 192 µs": ("topology.delay=48us",),
-        "base RTT 250 µs": (far,),
-        "base RTT 250 µs, loads of 0.4 and 0.8": (far, "compare.load=[0.4, 0.8]"),
-        "loads of 0.4 and 0.8": ("compare.load=[0.4, 0.8]",),
-    }
-    return claims_by("mqecn", "fig2", settings, seeds=4)
-
-
 def loads(_: Path) -> str:
     """Figure 2 at some of its loads, which the paper does not give, from the committed rows."""
 
@@ -245,6 +232,4 @@ def _differences(found: dict[str, Result]) -> list[float]:
 
 
 if __name__ == "__main__":
-    main(
-        __file__, [queues, services, threshold, loads, round_trips, testbed, no_buffer, base, paths]
-    )
+    main(__file__, [queues, services, loads, round_trips, testbed, no_buffer, base, paths])
