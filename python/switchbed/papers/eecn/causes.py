@@ -400,7 +400,7 @@ def longest(_: Path) -> str:
         "… and three flows": (long, "traffic.0.from=0-2"),
         "… and base RTT 100 µs": (long, "traffic.0.from=0-2", exact),
     }
-    return claims_by("eecn", "fig11", settings, seeds=6)
+    return claims_by("eecn", "fig11", settings, seeds=3)
 
 
 def on_others(_: Path) -> str:
