@@ -5,9 +5,13 @@
 use switchbed_live::device::{Memory, Port};
 use switchbed_live::forward::AnyDevice;
 use switchbed_live::{Clock, Fake, Forwarder, Switch};
+use switchbed_qdisc::definition::SchemeInfo;
+use switchbed_qdisc::param::{Param, ParamKind};
+use switchbed_qdisc::registry::SCHEMES;
+use switchbed_qdisc::switch::POLICIES;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_spec::live::{Attach, Faults, LivePort, Route, Settings};
-use switchbed_spec::scheme::{Value, find};
+use switchbed_spec::scheme::{Value, Values, find};
 use switchbed_spec::{
     BufferPolicy, Classify, Discipline, Live, SchemeChoice, Sharing, Switch as Ports, Unmarkable,
 };
@@ -79,6 +83,58 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
             seed: 1,
         },
         port: (0..ports).map(port).collect(),
+    }
+}
+
+/// Each scheme of the registry, and each policy by which ports share their memory, at lengths and times
+/// that short sequences reach.
+pub fn every(ports: usize) -> Vec<Live> {
+    let schemes = SCHEMES.iter().map(|of| live(ports, within_reach(of)));
+    let policies = POLICIES.iter().map(|of| {
+        let mut live = live(ports, step(6_000));
+        live.switch.policy = of.policy;
+        live.switch.sharing.young = Some(Bytes::new(4_000));
+        live.switch.sharing.saturation = Some(Bytes::new(3_000));
+        live.switch.sharing.drain_interval = Some(Span::from_us(200));
+        live
+    });
+    schemes.chain(policies).collect()
+}
+
+/// It with a memory of 20,000 bytes a port, 30,000 together, and a station that it has to learn of.
+pub fn small(mut live: Live) -> Live {
+    live.live.routes.truncate(2);
+    live.switch.buffer = Bytes::new(20_000);
+    let shared = live.switch.policy.shares_pool() || live.scheme.scheme.about().needs_pool;
+    live.switch.pool = shared.then_some(Bytes::new(30_000));
+    live
+}
+
+fn within_reach(scheme: &SchemeInfo) -> SchemeChoice {
+    let short = |param: &Param| {
+        let text = match (param.name, param.kind) {
+            ("target" | "pst_target", ParamKind::Time) => "50us",
+            ("kmax" | "k2", ParamKind::Threshold | ParamKind::Size) => "9000B",
+            (_, ParamKind::Threshold | ParamKind::Size) => "6000B",
+            (_, ParamKind::Time) => "200us",
+            _ => return None,
+        };
+        Some((param.name.to_owned(), param.kind.parse(text).expect("a value")))
+    };
+    let asked = |param: &&Param| {
+        let time = matches!(param.kind, ParamKind::Time) && param.default.is_some();
+        param.required || time || param.name == "kmax"
+    };
+    let mut values: Values = scheme.params.iter().filter(asked).filter_map(short).collect();
+    loop {
+        // What must be given unless another is.
+        let unfit = match scheme.with(values.clone()) {
+            Ok(choice) => return choice.into(),
+            Err(unfit) => unfit,
+        };
+        let param = scheme.params.iter().find(|param| param.name == unfit.param);
+        let missing = param.filter(|param| !values.contains_key(param.name)).and_then(short);
+        values.extend([missing.unwrap_or_else(|| panic!("{}: {unfit:?}", scheme.name))]);
     }
 }
 
