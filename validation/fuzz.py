@@ -5,12 +5,14 @@ and docs/reliability.md says what it holds.
     fuzz.py [TARGET...] --goal              in turn, until each has executed what it should
     fuzz.py [TARGET...] --minimise          what the corpus has grown by becomes the committed one
 
+Files begin with one for each scheme, policy of shared memory and congestion control that there is.
 Built in release with the address sanitizer, coverage and checks of overflow; stable Rust does (by
 RUSTC_BOOTSTRAP). It works at the lowest priority on one core. Inputs that lead anywhere new are
 kept in results/fuzz; one that breaks something too, and its path is told.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -24,6 +26,7 @@ from typing import Any
 
 import page
 import performance
+from switchbed import _native
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "fuzz" / "corpus"
@@ -41,7 +44,11 @@ TARGETS = {
         "conformance suite, four runs an execution",
     ),
     "card": (10_000_000, 128, "frames through the card that obeys congestion messages"),
-    "switch": (10_000_000, 128, "frames through the live switch, set anew between"),
+    "switch": (
+        10_000_000,
+        128,
+        "frames through the live switch, which becomes any scheme and policy between",
+    ),
     "scenario": (10_000_000, 800, "a scenario's or a live switch's file, and an override"),
 }
 """How many executions are wanted (10⁸ of frames and a port together, 10⁷ of each other), the
@@ -72,6 +79,76 @@ SLICE_S = 600
 
 Ledger = dict[str, dict[str, Any]]
 
+SCENARIO = """[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+delay = "10us"
+[switch]
+buffer = "300KB"
+pool = "1MB"
+policy = "{policy}"
+[transport]
+kind = "{transport}"
+[[traffic]]
+kind = "long-lived"
+from = "0-1"
+to = 2
+[run]
+until = "1ms"
+[scheme]
+name = "{scheme}"
+[scheme.params]
+{params}"""
+EXAMPLES = {"a size": "6KB", "a time": "200us", "a rate": "1Gbps", "a number from 0 to 1": "0.5"}
+
+
+def seeds() -> dict[str, str]:
+    """What files begin with, by name: one for each scheme with all of its parameters that go
+    together, for each policy of shared memory and for each congestion control."""
+    schema = json.loads(_native.schema())
+    policies = json.loads(_native.policies())
+    controls = schema["properties"]["transport"]["properties"]["kind"]["enum"]
+    return {
+        **{of["name"]: _of(of) for of in json.loads(_native.schemes()) if of["name"] != "python"},
+        **{of["name"]: _scenario(policy=of["name"]) for of in policies},
+        **{name: _scenario(transport=name) for name in controls if name.isidentifier()},
+    }
+
+
+def _of(scheme: dict[str, Any]) -> str:
+    """With what must be given, and then with each other parameter that leaves it a scenario."""
+    params = ""
+    for param in sorted(scheme["parameters"], key=lambda param: not param["required"]):
+        value = param["default"] or EXAMPLES.get(param["takes"].partition(",")[0])
+        if value is None:
+            continue
+        more = f"{params}{param['name']} = {_toml(value)}\n"
+        before, after = (_scenario(scheme=scheme["name"], params=text) for text in (params, more))
+        if len(after) <= TARGETS["scenario"][1] and (resolves(after) or not resolves(before)):
+            params = more
+    return _scenario(scheme=scheme["name"], params=params)
+
+
+def _toml(value: str) -> str:
+    try:
+        json.loads(value)
+    except json.JSONDecodeError:
+        return json.dumps(value)
+    return value
+
+
+def _scenario(**parts: str) -> str:
+    rest = {"policy": "shared", "transport": "dctcp", "scheme": "none", "params": ""}
+    return SCENARIO.format(**rest | parts)
+
+
+def resolves(text: str) -> bool:
+    """Whether it is a scenario."""
+    with contextlib.suppress(_native.Mistake):
+        return bool(_native.plans_of("f.toml", text, "", [], False))
+    return False
+
 
 def built() -> Path:
     """The folder of the programs."""
@@ -98,8 +175,14 @@ def built() -> Path:
 def run(programs: Path, target: str, seconds: int) -> tuple[int, float]:
     """Runs a target so long: executions, and processor seconds. Ends the program where it broke
     something."""
-    grown = GROWN / target
+    grown, first = GROWN / target, GROWN / "seeds"
     grown.mkdir(parents=True, exist_ok=True)
+    folders = [grown, CORPUS / target]
+    if target == "scenario":
+        first.mkdir(exist_ok=True)
+        for name, text in seeds().items():
+            (first / name).write_text(text)
+        folders.append(first)
     before = os.times()
     done = subprocess.run(
         [
@@ -108,7 +191,7 @@ def run(programs: Path, target: str, seconds: int) -> tuple[int, float]:
             f"-max_len={TARGETS[target][1]}",
             f"-max_total_time={seconds}",
             f"-artifact_prefix={GROWN}/{target}-",
-            *map(str, (grown, CORPUS / target)),
+            *map(str, folders),
         ],
         cwd=ROOT,
         env={**os.environ, **SANITIZER},

@@ -1,5 +1,6 @@
 //! The conformance suite on evolved sequences: the first two bytes choose the scheme, each
-//! six after them are an operation on one of two ports.
+//! six after them are an operation on one of two ports. Half of all inputs meet a scheme of the
+//! registry, which are a twentieth of the combinations.
 #![no_main]
 
 #[path = "../../crates/qdisc/tests/conformance/mod.rs"]
@@ -9,11 +10,12 @@ mod suite;
 use libfuzzer_sys::fuzz_target;
 use suite::cases::{self, Case};
 use suite::driver::{Op, PORTS, Step, check};
+use suite::registered;
 use switchbed_qdisc::units::{Rate, Span};
 use switchbed_qdisc::{Ecn, FlowId, Packet};
 
 thread_local! {
-    static CASES: Vec<Case> = cases::all();
+    static CASES: [Vec<Case>; 2] = [cases::all(), registered::cases()];
 }
 
 fn step(bytes: &[u8; 6]) -> Step {
@@ -45,5 +47,9 @@ fn step(bytes: &[u8; 6]) -> Step {
 fuzz_target!(|bytes: &[u8]| {
     let Some((head, rest)) = bytes.split_first_chunk::<2>() else { return };
     let steps: Vec<Step> = rest.as_chunks().0.iter().take(500).map(step).collect();
-    CASES.with(|cases| check(&cases[u16::from_le_bytes(*head) as usize % cases.len()], &steps));
+    let nth = u16::from_le_bytes(*head) as usize;
+    CASES.with(|cases| {
+        let cases = &cases[nth % 2];
+        check(&cases[nth / 2 % cases.len()], &steps);
+    });
 });

@@ -44,6 +44,16 @@ def test_the_corpus_of_files_has_live_switches_that_pass() -> None:
     assert passed
 
 
+def test_files_begin_with_each_scheme_policy_and_congestion_control() -> None:
+    seeds = fuzz.seeds()
+    kinds = json.loads(_native.schemes()), json.loads(_native.policies())
+    names = {entry["name"] for kind in kinds for entry in kind} - {"python"}
+    assert names | {"cubic", "prague", "hpcc"} <= set(seeds)
+    assert {name for name, text in seeds.items() if not fuzz.resolves(text)} == set()
+    assert max(map(len, seeds.values())) <= fuzz.TARGETS["scenario"][1]
+    assert 'ce_threshold = "200us"\nsqrt = "exact"' in seeds["codel"]
+
+
 def test_executions_add_up_over_sittings() -> None:
     ledger: fuzz.Ledger = {}
     assert fuzz.missing(ledger, "card") == 10_000_000
