@@ -48,7 +48,8 @@ impl Plan {
             .or_else(|| crate::marking::not_always_first(&self.scenario));
         let headroom = crate::headroom::too_small(&self.scenario);
         let cycles = crate::cycles::possible(&self.scenario);
-        headroom.into_iter().chain(marking).chain(cycles).collect()
+        let policy = crate::policy::unused(&self.scenario);
+        headroom.into_iter().chain(marking).chain(cycles).chain(policy).collect()
     }
 
     /// The settings in a line: `scheme=MQ-ECN load=0.5`.

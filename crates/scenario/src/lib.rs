@@ -20,6 +20,7 @@ mod memory;
 mod migrate;
 mod mistake;
 mod place;
+mod policy;
 mod profile;
 mod read;
 mod reference;

@@ -21,6 +21,7 @@ pub(crate) fn warnings(
     let mut warnings = Vec::from_iter(crate::headroom::too_small(scenario));
     warnings.extend(crate::marking::never_first(scenario));
     warnings.extend(crate::cycles::possible(scenario));
+    warnings.extend(crate::policy::unused(scenario));
     let open = summary.flows.count - summary.flows.finished;
     let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
     if open > 0 && !endless {

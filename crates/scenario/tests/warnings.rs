@@ -67,6 +67,23 @@ fn a_scheme_without_a_threshold_is_not_blamed_for_marking_nothing() {
 }
 
 #[test]
+fn a_policy_that_is_nothing_to_the_scheme_is_named() {
+    const ABM: [&str; 2] = ["switch.policy=abm", "switch.pool=1MB"];
+    let said = |scheme, sets| {
+        let found = warnings_with(scheme, 3, sets);
+        found.into_iter().filter(|line| line.contains("switch.policy")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said("cq", &ABM),
+        [
+            "cq has queues and a buffer of its own, each port's: switch.policy = \"abm\" is nothing to it"
+        ]
+    );
+    assert!(said("cq", &[]).is_empty());
+    assert!(said("per-queue", &ABM).is_empty());
+}
+
+#[test]
 fn a_window_shorter_than_a_packet_is_named() {
     // A packet takes 1.2 us.
     for (t_i, named) in [("1us", true), ("1.2us", false)] {
