@@ -154,13 +154,9 @@ def by_load(_: Path) -> str:
 
 def spread(_: Path) -> str:
     """Figure 11 on the declared hosts at 60 % load, with 1,000 flows."""
-    every, cut = "transport.ack_every=1", "transport.reduction=at-once"
     settings = {
-        "as they are": (),
         "no LSO": ("host.lso=false",),
         "segments of 16 KB at most": ("host.lso_max=16KB",),
-        "an ACK for each packet, cuts at once": (every, cut),
-        "… bursts that go on after cuts": (every, cut, "host.lso_after_cut=true"),
     }
     return claims_by("cedm", "fig11", settings, seeds=4)
 

@@ -410,16 +410,6 @@ def on_others(_: Path) -> str:
     return claims_read("eecn", names, judged, ("linux-6.x", "ideal"))
 
 
-def fat_tree(_: Path) -> str:
-    """Figure 12 and table 3 on the declared hosts, with 1,000 flows."""
-    settings = {
-        "as they are": (),
-        "initial windows of 2 packets": ("transport.initial_window=2",),
-        "timeouts of 10 ms": ("transport.rto_initial=10ms", "transport.rto_min=10ms"),
-    }
-    return claims_by("eecn", "fig12", settings, seeds=8)
-
-
 def joining(picture: Path) -> str:
     """Figure 9: when a second flow has its share, over ten phases of the first one's sawtooth."""
     figure, axes = panels("Figure 9 under E-ECN: the second flow's rate, at three phases", 2)
@@ -581,7 +571,6 @@ if __name__ == "__main__":
             by_flows,
             afterwards,
             on_others,
-            fat_tree,
             bursts,
             steady,
             predicted,
