@@ -152,15 +152,6 @@ def by_load(_: Path) -> str:
     return claims_read("cedm", names, nine) + "\n" + claims_read("cedm", names, three, others)
 
 
-def spread(_: Path) -> str:
-    """Figure 11 on the declared hosts at 60 % load, with 1,000 flows."""
-    settings = {
-        "no LSO": ("host.lso=false",),
-        "segments of 16 KB at most": ("host.lso_max=16KB",),
-    }
-    return claims_by("cedm", "fig11", settings, seeds=4)
-
-
 def cuts(picture: Path) -> str:
     """Figure 10 with DCTCP: goodput lost, with bursts that end or go on after a cut."""
     figure, axes = panels("Figure 10: CEDM with DCTCP, K1 = 21 KB and K2 = 58 KB", 3)
@@ -358,5 +349,5 @@ def alone(picture: Path) -> str:
 if __name__ == "__main__":
     main(
         __file__,
-        [lowest, declared, thresholds, saved, by_load, spread, cuts, halving, fabric, alone],
+        [lowest, declared, thresholds, saved, by_load, cuts, halving, fabric, alone],
     )

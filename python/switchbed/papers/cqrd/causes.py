@@ -99,19 +99,9 @@ def memory_on_hosts(_: Path) -> str:
     return claims_by("cqrd", "fig14", {**TRIED, "both": (*TIMEOUTS, *WINDOWS)}, seeds=3)
 
 
-def dctcp_on_hosts(_: Path) -> str:
-    """Figure 15 on the declared hosts, at load 0.1."""
-    settings = {
-        "as they are": (),
-        "ACKs that are not ECN-capable": ("transport.ecn_acks=false",),
-        "windows of 4096 packets": ("transport.receive_window=4096",),
-    }
-    return claims_by("cqrd", "fig15", settings, seeds=4)
-
-
 def testbed_on_hosts(_: Path) -> str:
     """Figure 16 on the declared hosts, by how long their windows are."""
-    windows = (11, 16, 22, 43, 60, 66, 72, 90)
+    windows = (11, 16, 22, 43, 60, 62, 63, 66, 72, 90)
     settings = {f"windows of {n} packets": (f"transport.receive_window={n}",) for n in windows}
     return claims_by("cqrd", "fig16", {"as they are": (), **settings}, seeds=12)
 
@@ -636,7 +626,6 @@ if __name__ == "__main__":
             met_on_hosts,
             by_load,
             memory_on_hosts,
-            dctcp_on_hosts,
             testbed_on_hosts,
             hcf,
             giants,

@@ -373,6 +373,21 @@ def afterwards(_: Path) -> str:
         "as they are": (ahead, near),
         "initial windows of 2 packets": (ahead, near, small),
         "… and two flows": (ahead, near, small, two),
+        **{
+            f"base RTT 100 µs, initial windows of {n} packets": (
+                ahead,
+                near,
+                "topology.delay=21us",
+                f"transport.initial_window={n}",
+            )
+            for n in (5, 6, 7)
+        },
+        "an ACK for each packet, initial windows of 2 packets": (
+            ahead,
+            near,
+            small,
+            "transport.ack_every=1",
+        ),
     }
     return claims_by("eecn", "fig10", settings, seeds=3)
 
