@@ -47,7 +47,8 @@ def test_causes_are_shown_by_what_is_committed(name: str) -> None:
                 assert found[cause.claim].profiles[cause.profile or ""] == "holds", cause.claim
             case "open":
                 assert not any(map(why.holds, there.values())), cause.claim
-        assert cause.says.strip(".") and cause.says.endswith("."), cause.claim
+        assert cause.says.strip("."), cause.claim
+        assert cause.says.endswith("."), cause.claim
 
 
 def test_a_table_is_read_by_claim_and_setting(tmp_path: Path) -> None:
