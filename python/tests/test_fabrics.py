@@ -114,7 +114,7 @@ def test_linux_hosts_meet_every_scheme_at_every_load() -> None:
         assert {plan["scheme"]["name"] for plan in plans} == known
         assert {plan["traffic"][0]["load"] for plan in plans} == {float(cell.load)}
         assert plans[0]["host"]["profile"] == "linux-6.x"
-        assert plans[0]["host"]["lso"] is False
+        assert plans[0]["host"]["lso"] is True, "as the profile has it"
     assert {cell.load for cell in LINUX} == set(LOADS)
 
 

@@ -53,9 +53,9 @@ class Cell:
             traffic[INCAST] |= {"rounds": rounds if flows is None else 1}
         else:
             del traffic[INCAST:]
-        made = Scenario.from_file(file).with_(
-            {"traffic": traffic, "host.lso": self.condition == "lso"}
-        )
+        # Linux's hosts have it as their profile has.
+        lso = {} if self.fabric in LINUX_FABRICS else {"host.lso": self.condition == "lso"}
+        made = Scenario.from_file(file).with_({"traffic": traffic, **lso})
         if self.condition != "memory":
             return made
         first = tomllib.loads(file.read_text(encoding="utf-8"))["compare"]["scheme"][0]
