@@ -174,8 +174,10 @@ def test_a_terminal_shows_rate_failures_and_time_remaining(
         while not list(tmp_path.glob("switchbed-store/runs/*")):
             assert process.poll() is None
             time.sleep(0.01)
-        # What only the run can notice.
-        (tmp_path / "wrong.csv").write_text(FLOWS.replace("0,0,2", "0,0,99"))
+        # What only the run can notice. At one go: a run may be reading, and half a file is another
+        # mistake.
+        (tmp_path / "new.csv").write_text(FLOWS.replace("0,0,2", "0,0,99"))
+        (tmp_path / "new.csv").replace(tmp_path / "wrong.csv")
         shown = b"".join(iter(lambda: read(parent), b"")).decode()
         printed, _ = process.communicate()
     os.close(parent)
