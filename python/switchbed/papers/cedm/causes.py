@@ -106,6 +106,31 @@ def declared(_: Path) -> str:
     return claims_by("cedm", "fig3", settings)
 
 
+def interrupts(_: Path) -> str:
+    """Figure 1 by how long interrupts wait at most."""
+    waits = "compare.host.coalesce_time"
+    settings = {
+        "interrupts after 50 µs at most": (),
+        "… 40 µs": (f'{waits}=["5us", "20us", "40us"]',),
+        "… 20 µs": (f'{waits}=["5us", "20us"]',),
+    }
+    return claims_by("cedm", "fig1", settings)
+
+
+def conditions(_: Path) -> str:
+    """Table II by the link's rate, and with it what is out in 50, 300 and 800 µs."""
+    windows = "compare.transport.receive_window"
+    more = ("topology.rate=10Gbps", f'{windows}=["42pkt", "250pkt", "667pkt"]')
+    settings = {
+        "1 Gbps, as they are": (),
+        "2.5 Gbps": ("topology.rate=2.5Gbps", f'{windows}=["10pkt", "62pkt", "167pkt"]'),
+        "5 Gbps": ("topology.rate=5Gbps", f'{windows}=["21pkt", "125pkt", "333pkt"]'),
+        "10 Gbps": more,
+        "10 Gbps, no jitter": (*more, "host.jitter=0ns"),
+    }
+    return claims_by("cedm", "table2", settings)
+
+
 def thresholds(_: Path) -> str:
     """Figure 4 on the declared hosts, by what of them costs goodput."""
     every, cut = "transport.ack_every=1", "transport.reduction=at-once"
@@ -349,5 +374,17 @@ def alone(picture: Path) -> str:
 if __name__ == "__main__":
     main(
         __file__,
-        [lowest, declared, thresholds, saved, by_load, cuts, halving, fabric, alone],
+        [
+            interrupts,
+            conditions,
+            lowest,
+            declared,
+            thresholds,
+            saved,
+            by_load,
+            cuts,
+            halving,
+            fabric,
+            alone,
+        ],
     )

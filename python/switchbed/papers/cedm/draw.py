@@ -14,6 +14,34 @@ if TYPE_CHECKING:
 
 GOODPUT = "goodput_bps"
 THRESHOLD = "scheme.params.threshold"
+COALESCE = "host.coalesce_time"
+
+
+def fig1(rows: Rows, title: str, file: Path) -> None:
+    """Data packets an ACK over how long interrupts wait."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5, 3.2), layout="constrained", dpi=130)
+    axes = figure.subplots()
+    axes.set_title(title, fontsize="medium")
+    times = rows.values(COALESCE)
+    found = [
+        mean_and_reach(rows.where({COALESCE: t}).by_seed("packets_an_ack").values()) for t in times
+    ]
+    axes.errorbar(
+        [float(str(t).removesuffix("us")) for t in times],
+        [mean for mean, _ in found],
+        list(zip(*(reach for _, reach in found), strict=True)),
+        color=BLUE,
+        marker="o",
+        capsize=2,
+    )
+    axes.axhline(5, color="black", ls="--", lw=0.8, label="the paper: usually fewer")
+    axes.set_xlabel("an interrupt waits for (µs)")
+    axes.set_ylabel("data packets an ACK")
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, loc="lower right")
+    figure.savefig(file, metadata={"Software": None})
 
 
 def fig3(rows: Rows, title: str, file: Path) -> None:
