@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 from conftest import SINGLE
@@ -538,6 +539,14 @@ def test_what_large_flows_gain_beyond_small_ones_is_of_all_flows_times_together(
     runs = Rows([row("2 packets", 100, 1000), row("16 packets", 90, 730)])
     found = claims.papers()["mqecn"].function("fig2_large")(runs)
     assert found == {"load 0.5": {1: pytest.approx(100 * 1800 / 19_000)}}
+
+
+def test_a_segment_is_what_comes_to_a_card_at_once() -> None:
+    # Three packets at 1 µs, of which the line takes the first at once; one at 30 µs.
+    steps = [(0.0, 0), (1.0, 1500), (1.0, 0), (1.0, 1500), (1.0, 3000), (13.0, 1500), (25.0, 0)]
+    steps += [(30.0, 1500), (30.0, 0)]
+    changes = pl.DataFrame(steps, schema=["time_s", "bytes"], orient="row")
+    assert claims.papers()["cedm"].function("handed_over")(changes) == [3, 1]
 
 
 def test_delays_that_a_paper_does_not_give_are_varied_with_the_seed() -> None:

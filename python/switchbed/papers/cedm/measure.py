@@ -51,7 +51,7 @@ def segments(result: Result) -> Figures:
     are as large as there are, and of those that are not but at least LSO's share of the receive
     window; and data packets an ACK."""
     changes = result.table("changes").sort("time_s", maintain_order=True)
-    sizes = {host: _handed_over(changes.filter(changes["port"] == host)) for host in HOSTS}
+    sizes = {host: handed_over(changes.filter(changes["port"] == host)) for host in HOSTS}
     found = fct(result)
     if acks := len(sizes["host1"]):
         found["packets_an_ack"] = sum(sizes["host0"]) / acks
@@ -82,7 +82,7 @@ def table2_far(rows: Rows) -> Points:
 HOSTS = ("host0", "host1")
 
 
-def _handed_over(changes: "pl.DataFrame") -> list[int]:
+def handed_over(changes: "pl.DataFrame") -> list[int]:
     """How many packets came at each instant at which some did, by the port's queue over time."""
     rows = zip(changes["time_s"], changes["bytes"], strict=True)
     counts: dict[float, int] = {}
