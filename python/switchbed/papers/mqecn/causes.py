@@ -98,8 +98,8 @@ def no_buffer(_: Path) -> str:
 def base(picture: Path) -> str:
     """Figures 9 to 11: what the divided threshold and MQ-ECN differ by, in percent of the smaller
     time and of the larger one, and the greatest gains where they are found, at 80 % load with WRR,
-    without the interval that holds for eighteen points. It runs nothing: it reads the committed
-    rows."""
+    without the interval that holds for eighteen points; figure 12 by load, likewise. It runs
+    nothing: it reads the committed rows."""
 
     def as_judged(measure: Mapping[str, Any]) -> Mapping[str, Any]:
         return measure
@@ -116,8 +116,14 @@ def base(picture: Path) -> str:
     gains = [f"mqecn.fig9.{what}" for what in ("overall", "small_avg", "small_p99")]
     readings = {"of the smaller time": as_judged, "of the larger time": of_the_larger}
     best = {"the greatest of all loads": as_judged, "at 80 % load with WRR": at_80}
+    def alone(load: float) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+        return lambda measure: {**measure, "at": {"load": load}}
+
+    loads = {f"{100 * load:.0f} % load alone": alone(load) for load in (0.1, 0.5, 0.8, 0.9)}
+    by_load = {"the worst of nine loads": as_judged} | loads
     _bases(picture, compared)
-    return "\n".join((claims_read("mqecn", names, readings), claims_read("mqecn", gains, best)))
+    tables = [claims_read("mqecn", names, readings), claims_read("mqecn", gains, best)]
+    return "\n".join((*tables, claims_read("mqecn", ["mqecn.fig12"], by_load)))
 
 
 def _bases(picture: Path, compared: Sequence[str]) -> None:
