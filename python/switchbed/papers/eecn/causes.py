@@ -306,6 +306,19 @@ def sooner(_: Path) -> str:
     return claims_by("eecn", "fig9", settings, seeds=20)
 
 
+def sooner_by_threshold(_: Path) -> str:
+    """Figure 9 by the threshold alone, with an ACK for each packet and a base RTT of 100 us."""
+    settings = {
+        f"K = {k} packets": (
+            "transport.ack_every=1",
+            "topology.delay=21us",
+            f"scheme.params.threshold={k}pkt",
+        )
+        for k in (30, 33, 35, 40, 65)
+    }
+    return claims_by("eecn", "fig9", settings, seeds=40)
+
+
 def stages(_: Path) -> str:
     """Figure 8 on the declared hosts, its first twelve seconds."""
     settings = {
@@ -378,9 +391,10 @@ def afterwards(_: Path) -> str:
         "base RTT 100 µs, initial windows of 5 packets": (*exact, f"{first}=5"),
         "base RTT 100 µs, initial windows of 7 packets": (*exact, f"{first}=7"),
         "an ACK for each packet": (*sets, every),
+        "an ACK for each packet, base RTT 100 µs": (*exact, every),
         "an ACK for each packet, initial windows of 2 packets": (*sets, f"{first}=2", every),
     }
-    return claims_by("eecn", "fig10", settings, seeds=8)
+    return claims_by("eecn", "fig10", settings, seeds=24)
 
 
 def longest(_: Path) -> str:
@@ -402,11 +416,12 @@ def longest(_: Path) -> str:
         "base RTT 100 µs": (exact,),
         "… initial windows of 4 packets": (exact, f"{first}=4"),
         "… initial windows of 5 packets": (exact, f"{first}=5"),
+        "base RTT 120 µs, initial windows of 5 packets": ("topology.delay=26us", f"{first}=5"),
         "S-ECN over ten round trips, every packet from 50 Mbps": (long,),
         "… and three flows": (long, "traffic.0.from=0-2"),
         "… and base RTT 100 µs": (long, "traffic.0.from=0-2", exact),
     }
-    return claims_by("eecn", "fig11", settings, seeds=3)
+    return claims_by("eecn", "fig11", settings, seeds=12)
 
 
 def on_others(_: Path) -> str:
@@ -571,6 +586,7 @@ if __name__ == "__main__":
         __file__,
         [
             sooner,
+            sooner_by_threshold,
             stages,
             longest,
             settled,

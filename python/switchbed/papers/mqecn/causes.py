@@ -116,6 +116,7 @@ def base(picture: Path) -> str:
     gains = [f"mqecn.fig9.{what}" for what in ("overall", "small_avg", "small_p99")]
     readings = {"of the smaller time": as_judged, "of the larger time": of_the_larger}
     best = {"the greatest of all loads": as_judged, "at 80 % load with WRR": at_80}
+
     def alone(load: float) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
         return lambda measure: {**measure, "at": {"load": load}}
 
