@@ -42,14 +42,16 @@ def claims_by(
     seeds: int | None = None,
     *,
     full: bool = False,
+    only: Sequence[str] = (),
 ) -> str:
-    """A table of an experiment's claims, measured at the quick scale (or the full one) on the hosts
-    that judge them with some settings changed: what brings a claim to the paper, and what does not.
-    What has run stays in `switchbed-store`, as that of `switchbed reproduce`, and is not run
-    again."""
+    """A table of an experiment's claims (or those named), measured at the quick scale (or the full
+    one) on the hosts that judge them with some settings changed: what brings a claim to the paper,
+    and what does not. What has run stays in `switchbed-store`, as that of `switchbed reproduce`,
+    and is not run again."""
     found = papers()[paper]
     experiment = found.experiments[figure]
     claims = [claim for claim in found.claims.values() if claim.experiment == figure]
+    claims = [claim for claim in claims if not only or claim.id in only]
     rows: list[list[object]] = []
     sets_of_scale = experiment.full.sets if full else experiment.quick.sets
     store = Store(Path("switchbed-store"))
