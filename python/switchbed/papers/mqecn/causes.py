@@ -143,6 +143,12 @@ def base(picture: Path) -> str:
     return "\n".join((*tables, claims_read("mqecn", ["mqecn.fig12"], by_load)))
 
 
+def parameters(_: Path) -> str:
+    """Figure 13 with fewer flows and more seeds than at the full scale."""
+    settings = {"1,000 flows at 50 % load, 48 seeds": ()}
+    return claims_by("mqecn", "fig13", settings, seeds=48)
+
+
 def _bases(picture: Path, compared: Sequence[str]) -> None:
     """Draws both readings beside the paper's number."""
     paper = papers()["mqecn"]
@@ -272,5 +278,17 @@ def _differences(found: dict[str, Result]) -> list[float]:
 
 if __name__ == "__main__":
     main(
-        __file__, [queues, services, loads, round_trips, testbed, segments, no_buffer, base, paths]
+        __file__,
+        [
+            queues,
+            services,
+            loads,
+            round_trips,
+            testbed,
+            segments,
+            no_buffer,
+            base,
+            parameters,
+            paths,
+        ],
     )

@@ -172,14 +172,15 @@ def _list(json_to: str | None) -> int:
 
 
 def _page() -> int:
-    """Writes the page and its pictures anew, from the committed rows alone."""
+    """Draws the pictures anew and writes the page, which names those that are there, from the
+    committed rows alone."""
     tree.check("page")
-    page.write()
     for paper in papers().values():
         for experiment in paper.experiments.values():
             rows = evidence.read(paper, experiment)
             if rows:
                 page.draw(paper, experiment, next(iter(rows.values())), page.PICTURES)
+    page.write()
     say(page.PAGE)
     return 0
 
