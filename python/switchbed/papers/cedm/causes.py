@@ -131,6 +131,15 @@ def conditions(_: Path) -> str:
     return claims_by("cedm", "table2", settings)
 
 
+def without_lso(_: Path) -> str:
+    """Figure 11 at 60 % load without bursts, over many seeds."""
+    names = [f"cedm.fig11.{what}" for what in ("small_p99", "large")]
+    settings = {
+        "no LSO, an ACK for each packet": ("host.lso=false", "transport.ack_every=1"),
+    }
+    return claims_by("cedm", "fig11", settings, seeds=44, only=names)
+
+
 def thresholds(_: Path) -> str:
     """Figure 4 on the declared hosts, by what of them costs goodput."""
     every, cut = "transport.ack_every=1", "transport.reduction=at-once"
@@ -382,6 +391,7 @@ if __name__ == "__main__":
             thresholds,
             saved,
             by_load,
+            without_lso,
             cuts,
             halving,
             fabric,
