@@ -16,6 +16,7 @@ from switchbed.papers.reproduce.causes import (
     queue,
     runs,
     table,
+    windows_of,
 )
 from switchbed.papers.reproduce.rows import number
 from switchbed.result import Result
@@ -431,6 +432,32 @@ def on_others(_: Path) -> str:
     return claims_read("eecn", names, judged, ("linux-6.x", "ideal"))
 
 
+def timeouts(_: Path) -> str:
+    """Figure 12's orders, with 1,000 flows, by what hosts do."""
+    names = [f"eecn.fig12.{what}" for what in ("short", "long")]
+    ten = ("transport.rto_initial=10ms", "transport.rto_min=10ms")
+    one = ("transport.rto_initial=1ms", "transport.rto_min=1ms")
+    two, long = "transport.initial_window=2", windows_of(4096)
+    every, cut = "transport.ack_every=1", "transport.reduction=at-once"
+    settings = {
+        "as they are": (),
+        "an ACK for each packet": (every,),
+        "cuts at once": (cut,),
+        "windows of 4,096 packets": long,
+        "timeouts of 10 ms at least": ten,
+        "… an ACK for each packet": (*ten, every),
+        "… cuts at once": (*ten, cut),
+        "… windows of 4,096 packets": (*ten, *long),
+        "… initial windows of 4 packets": (*ten, "transport.initial_window=4"),
+        "… of 2 packets": (*ten, two),
+        "… of 2 packets, cuts at once": (*ten, two, cut),
+        "timeouts of 1 ms at least": one,
+        "timeouts of 1 ms at least, initial windows of 2 packets": (*one, two),
+        "… and cuts at once": (*one, two, cut),
+    }
+    return claims_by("eecn", "fig12", settings, seeds=12, only=names)
+
+
 def joining(picture: Path) -> str:
     """Figure 9: when a second flow has its share, over ten phases of the first one's sawtooth."""
     figure, axes = panels("Figure 9 under E-ECN: the second flow's rate, at three phases", 2)
@@ -593,6 +620,7 @@ if __name__ == "__main__":
             by_flows,
             afterwards,
             on_others,
+            timeouts,
             bursts,
             steady,
             predicted,

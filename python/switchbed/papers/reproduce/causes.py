@@ -35,6 +35,15 @@ def runs(file: str | Path, sets: Mapping[str, Any]) -> list[Result]:
     return Scenario.from_file(file).with_(sets).run_all()
 
 
+def windows_of(packets: int) -> tuple[str, ...]:
+    """Settings of receivers that take so many packets from the first round trip on."""
+    return (
+        f"transport.receive_window={packets}",
+        f"transport.initial_receive_window={packets}pkt",
+        f"transport.initial_ssthresh={packets}",
+    )
+
+
 def claims_by(
     paper: str,
     figure: str,
