@@ -140,6 +140,21 @@ def without_lso(_: Path) -> str:
     return claims_by("cedm", "fig11", settings, seeds=44, only=names)
 
 
+def lengths(_: Path) -> str:
+    """Figure 11 at 60 % load, by how long bursts are."""
+    names = [f"cedm.fig11.{what}" for what in ("small_p99", "large")]
+    every = "transport.ack_every=1"
+    small_queues = ("host.small_queues=true", "host.small_queue_limit=131072B")
+    settings = {
+        "no LSO": ("host.lso=false",),
+        "an ACK for each packet": (every,),
+        "an ACK for each packet, segments of 8 KB at most": (every, "host.lso_max=8KB"),
+        "small queues of 128 KiB": small_queues,
+        "small queues of 128 KiB, segments by rate": (*small_queues, "host.lso_autosize=rate"),
+    }
+    return claims_by("cedm", "fig11", settings, seeds=16, only=names)
+
+
 def thresholds(_: Path) -> str:
     """Figure 4 on the declared hosts, by what of them costs goodput."""
     every, cut = "transport.ack_every=1", "transport.reduction=at-once"
@@ -392,6 +407,7 @@ if __name__ == "__main__":
             saved,
             by_load,
             without_lso,
+            lengths,
             cuts,
             halving,
             fabric,

@@ -18,6 +18,7 @@ from switchbed.papers.reproduce.causes import (
     queue,
     runs,
     table,
+    windows_of,
 )
 from switchbed.papers.reproduce.claims import papers
 from switchbed.papers.reproduce.rows import number
@@ -118,6 +119,24 @@ def testbed_on_hosts(_: Path) -> str:
     windows = (11, 16, 22, 43, 60, 62, 63, 64, 65, 66, 72, 90)
     settings = {f"windows of {n} packets": (f"transport.receive_window={n}",) for n in windows}
     return claims_by("cqrd", "fig16", {"as they are": (), **settings}, seeds=12)
+
+
+def dctcp_on_hosts(_: Path) -> str:
+    """Figure 15 at load 0.4 on the declared hosts, by how long their windows are."""
+    names = [f"cqrd.fig15.{what}" for what in ("cq", "tcp")]
+    load, plain = "compare.load=[0.4]", "transport.ecn_acks=false"
+    long = (load, *windows_of(4096))
+    settings = {
+        "as they are": (load,),
+        "ACKs not ECN-capable": (load, plain),
+        "windows of 64 packets": (load, *windows_of(64)),
+        "windows of 256 packets": (load, *windows_of(256)),
+        "windows of 4,096 packets": long,
+        "… and ACKs not ECN-capable": (*long, plain),
+        "… and cards that only queue": (*long, plain, "host.nic=fifo"),
+        "… and cards that lose nothing": (*long, plain, "host.nic=unlimited"),
+    }
+    return claims_by("cqrd", "fig15", settings, seeds=12, only=names)
 
 
 def toy(picture: Path) -> str:
@@ -642,6 +661,7 @@ if __name__ == "__main__":
             memory_on_hosts,
             memory_by_timeout,
             testbed_on_hosts,
+            dctcp_on_hosts,
             hcf,
             giants,
             windows,

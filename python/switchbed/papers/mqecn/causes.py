@@ -95,11 +95,23 @@ def segments(_: Path) -> str:
     every = "transport.ack_every=1"
     settings = {
         "an ACK for each packet, segments of 8 KB at most": (every, "host.lso_max=8KB"),
+        "an ACK for each packet, segments of 4 KB at most": (every, "host.lso_max=4KB"),
         "an ACK for each packet, no LSO, nothing merged": (
             "host.lso=false",
             "host.merge_packets=1",
             every,
         ),
+    }
+    figures = ("fig7", "fig8")
+    return "\n".join(claims_by("mqecn", figure, settings, seeds=12) for figure in figures)
+
+
+def more_flows(_: Path) -> str:
+    """The same with the paper's 5,000 flows."""
+    every, flows = "transport.ack_every=1", "flows=5_000"
+    settings = {
+        "an ACK for each packet, segments of 4 KB at most": (every, "host.lso_max=4KB", flows),
+        "an ACK for each packet, no LSO": (every, "host.lso=false", flows),
     }
     figures = ("fig7", "fig8")
     return "\n".join(claims_by("mqecn", figure, settings, seeds=12) for figure in figures)
@@ -286,6 +298,7 @@ if __name__ == "__main__":
             round_trips,
             testbed,
             segments,
+            more_flows,
             no_buffer,
             base,
             parameters,
