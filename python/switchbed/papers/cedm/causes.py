@@ -135,6 +135,7 @@ def without_lso(_: Path) -> str:
     """Figure 11 at 60 % load without bursts, over many seeds."""
     names = [f"cedm.fig11.{what}" for what in ("small_p99", "large")]
     settings = {
+        "no LSO": ("host.lso=false",),
         "no LSO, an ACK for each packet": ("host.lso=false", "transport.ack_every=1"),
     }
     return claims_by("cedm", "fig11", settings, seeds=44, only=names)

@@ -122,10 +122,11 @@ def testbed_on_hosts(_: Path) -> str:
 
 
 def dctcp_on_hosts(_: Path) -> str:
-    """Figure 15 at load 0.4 on the declared hosts, by how long their windows are."""
+    """Figure 15 at load 0.4 on the declared hosts, by how long their windows are
+    and by the threshold, a part of the memory."""
     names = [f"cqrd.fig15.{what}" for what in ("cq", "tcp")]
     load, plain = "compare.load=[0.4]", "transport.ecn_acks=false"
-    long = (load, *windows_of(4096))
+    long, threshold = (load, *windows_of(4096)), "scheme.params.ecn_threshold"
     settings = {
         "as they are": (load,),
         "ACKs not ECN-capable": (load, plain),
@@ -135,6 +136,10 @@ def dctcp_on_hosts(_: Path) -> str:
         "… and ACKs not ECN-capable": (*long, plain),
         "… and cards that only queue": (*long, plain, "host.nic=fifo"),
         "… and cards that lose nothing": (*long, plain, "host.nic=unlimited"),
+        "windows of 4,096 packets, timeouts of 5 ms at least": (*long, *TIMEOUTS),
+        "windows of 4,096 packets, a threshold of 0.1": (*long, f"{threshold}=0.1"),
+        "a threshold of 0.02": (load, f"{threshold}=0.02"),
+        "a threshold of 0.01": (load, f"{threshold}=0.01"),
     }
     return claims_by("cqrd", "fig15", settings, seeds=12, only=names)
 

@@ -156,9 +156,17 @@ def base(picture: Path) -> str:
 
 
 def parameters(_: Path) -> str:
-    """Figure 13 with fewer flows and more seeds than at the full scale."""
+    """Figure 13 with fewer flows and more seeds than at the full scale, and each load alone, from
+    the committed rows."""
+
+    def alone(load: float) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+        return lambda measure: {**measure, "where": {"load": load}}
+
     settings = {"1,000 flows at 50 % load, 48 seeds": ()}
-    return claims_by("mqecn", "fig13", settings, seeds=48)
+    loads = {f"{10 * tenths} % load alone": alone(tenths / 10) for tenths in range(1, 10)}
+    names = [f"mqecn.fig13.{size}" for size in ("overall", "small")]
+    fewer = claims_by("mqecn", "fig13", settings, seeds=48)
+    return "\n".join((fewer, claims_read("mqecn", names, loads)))
 
 
 def _bases(picture: Path, compared: Sequence[str]) -> None:
