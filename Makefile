@@ -47,8 +47,8 @@ demo: setup
 # files first (python/tests/conftest.py). Labs go by the clock: what computes is done before them, and
 # a card that sends each packet at its time is alone. A busy machine is a slow network: a lab that
 # fails has the machine to itself once more.
-LIVE_TESTS := $(wildcard python/tests/test_live_*.py)
-PUNCTUAL := python/tests/test_live_react.py
+LIVE_TESTS := python/tests/live
+PUNCTUAL := python/tests/live/test_live_react.py
 labs = $(BIN)/python -m pytest $(1) $(2) \
 	|| { test $$? = 1 && $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(2); }
 WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -107,7 +107,7 @@ bench-memory: setup
 
 # Makes today's instruction counts the committed ones: in a commit of its own, with the reason.
 bench-accept: setup
-	SWITCHBED_ACCEPT_COUNTS=1 $(BIN)/python -m pytest --quiet python/tests/test_instructions.py
+	SWITCHBED_ACCEPT_COUNTS=1 $(BIN)/python -m pytest --quiet python/tests/rules/test_instructions.py
 
 validate: setup
 	$(BIN)/python validation/without_programs.py

@@ -14,7 +14,7 @@ from live_lab import FOR_A_WHILE, LAB, STEP, bulk, queues_of
 from live_switch import ip, wait_for
 
 needs_namespaces = pytest.mark.needs("namespaces")
-KILLS = Path(__file__).parents[2] / "validation" / "kill_labs.py"
+KILLS = Path(__file__).parents[3] / "validation" / "kill_labs.py"
 
 
 def lab_file(folder: Path, name: str) -> Path:

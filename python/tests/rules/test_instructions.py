@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-BENCH = Path(__file__).parents[1] / "switchbed/bench"
+BENCH = Path(__file__).parents[2] / "switchbed/bench"
 COMMITTED = Path(__file__).with_name("instructions.json")
 RISE = 1.10
 """More than this times the committed figure is a failure."""

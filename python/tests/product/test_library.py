@@ -15,7 +15,7 @@ from conftest import SINGLE, SWEEP, Done, Program
 import switchbed as sb
 from switchbed import library
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def piped(command: list[str], place: Path, text: str, *arguments: str, code: int = 0) -> Done:

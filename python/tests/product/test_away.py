@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from switchbed import _native
 from switchbed.cli import cli
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")

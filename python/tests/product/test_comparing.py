@@ -58,7 +58,7 @@ def test_variants_of_a_scheme_look_different() -> None:
 
 
 def test_the_demo_draws_and_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     demo(root / SCENARIO, tmp_path / "out", flows=30)
     printed = capsys.readouterr().out
     assert "not comparable" in printed

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RECIPES = sorted((ROOT / "docs/contributing").glob("*.md"))
 PLACE = re.compile(r"`((?:crates|python|examples|docs|CHANGELOG)[\w/.-]*(?:\.\w+|/))`(?! \(new)")
 

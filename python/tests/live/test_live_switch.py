@@ -25,7 +25,7 @@ def test_mistakes_in_a_file_are_one_line(switchbed: Program, tmp_path: Path) -> 
         "no switch answers"
         in switchbed("live", "stats", "--socket", tmp_path / "no.sock", code=2).stderr
     )
-    leaf_spine = Path(__file__).parents[2] / "scenarios" / "mqecn-fig9.toml"
+    leaf_spine = Path(__file__).parents[3] / "scenarios" / "mqecn-fig9.toml"
     assert '"star"' in switchbed("live", "lab", leaf_spine, code=2).stderr
 
 
@@ -108,7 +108,7 @@ def test_a_switch_that_runs_is_asked_and_set(
 
 def _undocumented(stats: dict[str, Any]) -> set[str]:
     """Fields that the page does not name."""
-    page = (Path(__file__).parents[2] / "docs" / "live.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "live.md").read_text()
     port = stats["ports"][0]
     names = {*stats, *stats["refused"], *stats["wakes"], *port, *port["queues"][0]}
     return {name for name in names if f"`{name}`" not in page and not name.startswith("drops_")}

@@ -19,7 +19,7 @@ from switchbed import prototype
 from switchbed.prototype import sources
 from switchbed.sweeps import key
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "support"
 SCHEMES = str(HERE / "prototype_schemes.py")
 TWO_CLASSES = SINGLE.replace('sizes = "30KB"', 'sizes = "30KB"\nservice = "random"')
 

@@ -10,7 +10,7 @@ from drawn import Drawing, drawing, legend, points
 from switchbed.papers import pictures, shares
 
 __all__ = ["drawing"]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from switchbed._native import Mistake
 from switchbed.papers.live import command, figures, page, table
 from switchbed.papers.live.figures import Figure, Metric
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILE = ROOT / figures.FILE
 
 

@@ -19,7 +19,7 @@ from in_process import contents, switchbed
 from switchbed.store import Store
 from switchbed.sweeps.query import query
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def some(place: Place, whole: Path) -> Iterator[Case]:

@@ -16,7 +16,7 @@ from switchbed.papers import figures
 from switchbed.plots.fct import PANELS
 
 __all__ = ["drawing"]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SHORT = {
     "mqecn-fig1": ("run.until=150ms",),
     "mqecn-fig2": ("flows=50", "compare.load=[0.2, 0.4]", "compare.seed=[1]"),

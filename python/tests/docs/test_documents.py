@@ -28,7 +28,7 @@ from switchbed._native import plans
 from switchbed.cli import cli
 from switchbed.papers import figures
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DOCS = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))
 PAGES = ["README.md", "CONTRIBUTING.md", "python/switchbed/papers/README.md", *DOCS]
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)

@@ -60,7 +60,7 @@ def test_completion_times_are_split_by_size() -> None:
 
 
 def test_only_the_withdrawal_tells_the_broken_cedm_from_ours() -> None:
-    file = Path(__file__).parents[2] / "scenarios" / "cedm-fig10-dctcp.toml"
+    file = Path(__file__).parents[3] / "scenarios" / "cedm-fig10-dctcp.toml"
     whole = scheme(cedm.Cedm, label="whole", withdraws=True)
     schemes = ["cedm", whole, scheme(cedm.Cedm, label="broken", withdraws=False)]
     sets = {"compare.scheme": schemes, "compare.host.lso_after_cut": [False]}

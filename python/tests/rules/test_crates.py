@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-CRATES = Path(__file__).parents[2] / "crates"
+CRATES = Path(__file__).parents[3] / "crates"
 SIM = CRATES / "sim/src"
 
 ORDER = (

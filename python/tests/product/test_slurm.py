@@ -33,7 +33,7 @@ class Long(Marker):
     def intend(self, view, queue, packet, rng):
         return Intent.Mark if view.queue_bytes(queue) > 9000 else Intent.Pass
 """
-FAKE = Path(__file__).with_name("fake_slurm.py")
+FAKE = Path(__file__).parents[1] / "support" / "fake_slurm.py"
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import switchbed
 from switchbed import _native
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from switchbed import _native
 
-SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
+SCENARIOS = sorted((Path(__file__).parents[3] / "scenarios").glob("*.toml"))
 SCHEMA = json.loads(_native.schema())
 
 

@@ -11,7 +11,7 @@ from drawn import Drawing, drawing, legend, points
 from switchbed.papers import curves, pictures
 
 __all__ = ["drawing"]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PANELS = {
     "cedm": ["per-queue", "cedm"],
     "cqrd": ["oq", "hcf", "cq", "cqrd", "cqrd-configured"],

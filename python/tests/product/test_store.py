@@ -52,7 +52,7 @@ def test_the_documentation_has_every_column(
 ) -> None:
     switchbed("run", monitored, "--out", "out")
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
-    written = (Path(__file__).parents[2] / "docs/results.md").read_text()
+    written = (Path(__file__).parents[3] / "docs/results.md").read_text()
     for name, columns in manifest["tables"].items():
         section = written.split(f"### `{name}`")[1].split("\n#")[0]
         rows = [f"| `{c['name']}` | {c['unit']} | {c['meaning']} |" for c in columns]
