@@ -1,36 +1,56 @@
 # Everything lives in this tree: the virtual environment in .venv, cargo's output in target.
-# Files in .venv named .stamp-* say what is up to date.
+# Stamps (.venv/.stamp-*, target/.checked-*) record what is up to date.
 
 PYTHON ?= $(firstword $(foreach p,python3.11 python3.12 python3.13 python3,$(shell command -v $(p))) python3)
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
+SOURCES := $(shell find python/switchbed python/tests papers evidence -name '*.py' 2>/dev/null)
+PYTEST := $(BIN)/python -m pytest
+# Clusters and labs wait more than they compute: one worker more than there are cores.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PARALLEL := --numprocesses $(WORKERS)
+# Dependency groups of pyproject.toml that `make setup` leaves out.
+GROUPS := docs cluster peers
 
-# What tests and builds need beyond Rust and Python packages, as Debian names it.
+# Debian packages that tests and builds need beyond Rust and Python packages.
 SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3 clang libbpf-dev bpftool tshark chromium
-# What `make validate` and `make bench-peers` need on top.
+# Debian packages that `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2 qemu-system-x86 busybox-static iproute2
 
-.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-roce bench-sizes bench-peers validate wheels deny lint format docs site pictures figures live-papers lock clean
 .DEFAULT_GOAL := setup
+.PHONY: help setup setup-all setup-system setup-peers release pgo demo check test lint lint-ci format validate \
+	bench bench-accept bench-core bench-memory bench-peers bench-roce bench-sizes wheels deny docs site size \
+	live-papers lock clean
 
-setup: .venv/.stamp-module
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | sort | expand -t 16
 
-.venv/.stamp-packages: requirements.lock
+##@ Set up
+
+setup: .venv/.stamp-module ## Install Switchbed and what tests it into .venv
+setup-all: setup .venv/.stamp-groups ## Install the groups docs, cluster and peers as well
+
+.venv/.stamp-packages: requirements/test.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "switchbed needs Python 3.11 or later")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r $<
 	touch $@
 
-# The Python sources are used in place; only the compiled module is ever rebuilt.
+.venv/.stamp-groups: .venv/.stamp-packages $(GROUPS:%=requirements/%.lock)
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes $(GROUPS:%=-r requirements/%.lock)
+	touch $@
+
+# The Python sources are used in place; the module shares its profile, and so its build, with the tests.
 .venv/.stamp-module: .venv/.stamp-packages pyproject.toml $(RUST)
-	PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
+	PIP_QUIET=1 $(BIN)/maturin develop --locked --quiet
 	touch $@
 
-# Builds the module again, by a profile of the benchmarks (about a twentieth faster). The next change of
-# the Rust code makes `setup` build it plainly.
+release: setup ## Build the module with link-time optimisation, until the next change of Rust code
+	PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
+
 LLVM_PROFDATA = $(firstword $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata))
 PROFILE := $(CURDIR)/target/pgo
-pgo: setup
+pgo: setup ## Build the module by a profile of the benchmarks, a twentieth faster than `make release`
 	@test -n "$(LLVM_PROFDATA)" || { echo "$@: needs rustup component add llvm-tools" >&2; exit 1; }
 	rm -rf $(PROFILE)
 	RUSTFLAGS=-Cprofile-generate=$(PROFILE) PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
@@ -40,76 +60,89 @@ pgo: setup
 	$(LLVM_PROFDATA) merge -o $(PROFILE)/merged.profdata $(PROFILE)
 	RUSTFLAGS=-Cprofile-use=$(PROFILE)/merged.profdata PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 
-demo: setup
+demo: setup ## Run a part of MQ-ECN's figure 9 and draw it
 	$(BIN)/python -m switchbed demo
 
-# Clusters and labs wait more than they compute: a worker more than there are cores, and the longest
-# files first (python/tests/conftest.py). Labs go by the clock: what computes is done before them, and
-# a card that sends each packet at its time is alone. A busy machine is a slow network: a lab that
-# fails has the machine to itself once more.
-LIVE_TESTS := python/tests/live
-PUNCTUAL := python/tests/live/test_live_react.py
-labs = $(BIN)/python -m pytest $(1) $(2) \
-	|| { test $$? = 1 && $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(2); }
-WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-test: test-system lint
-	cargo test --locked
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(LIVE_TESTS:%=--ignore=%)
-	$(call labs,--numprocesses $(WORKERS) --dist worksteal,$(filter-out $(PUNCTUAL),$(LIVE_TESTS)))
-	$(call labs,,$(PUNCTUAL))
+##@ Test
 
-# Where it may, installs what a test would be skipped without.
-test-system:
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		$(MAKE) --no-print-directory setup-system || echo "test: that failed; tests that need what is missing are skipped"; \
-	else \
-		echo "test: tests that need what is not installed are skipped (sudo make setup-system installs it)"; \
-	fi
+# A crate is tested again when it or a crate that it knows has changed.
+KNOWS_wire := wire live sim scenario
+KNOWS_qdisc := qdisc congestion spec sim live scenario
+KNOWS_congestion := congestion spec sim scenario
+KNOWS_spec := spec sim scenario
+KNOWS_sim := sim scenario
+KNOWS_scenario := scenario
+KNOWS_live := live
+crates = $(sort $(foreach c,$(sort $(foreach f,$(filter crates/%,$(1)),$(word 2,$(subst /, ,$(f))))),$(KNOWS_$(c))))
 
-# The fuzz targets are outside the workspace: checked, that they follow it, and not linked.
-lint: setup
+check: target/.checked-rust target/.checked-python ## Lint and test what has changed since it last passed
+
+target/.checked-rust: $(RUST)
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(if $(call crates,$?),cargo test --locked --quiet --tests $(patsubst %,--package switchbed-%,$(call crates,$?)))
+	@mkdir -p target && touch $@
+
+target/.checked-python: $(SOURCES) .venv/.stamp-module
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(PYTEST) --quiet $(PARALLEL) --dist worksteal $$($(BIN)/python python/tests/support/affected.py $?)
+	@mkdir -p target && touch $@
+
+# Labs go by the clock: what computes is done before them, and a card that sends each packet at its
+# time is alone.
+PUNCTUAL := python/tests/live/test_live_react.py
+test: setup lint ## Run all tests but those of `make validate`
+	@$(BIN)/python python/tests/support/needs.py
+	cargo test --locked --quiet
+	$(PYTEST) $(PARALLEL) --dist loadfile --no-loadscope-reorder python/tests/product python/tests/docs python/tests/rules papers/tests
+	$(PYTEST) $(PARALLEL) --dist worksteal python/tests/live --ignore=$(PUNCTUAL)
+	$(PYTEST) $(PUNCTUAL)
+
+lint: setup ## Check formatting, lints, types and imports
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+# The fuzz targets are outside the workspace: they are checked, and not linked.
+lint-ci: ## Check the module without the live switch, and the fuzz targets
 	cargo clippy --locked --package switchbed-python --no-default-features --quiet -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=target/none cargo check --locked --quiet --manifest-path fuzz/Cargo.toml --target-dir target
-	$(BIN)/ruff check python validation
-	$(BIN)/ruff format --check python validation
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache --no-logo
 
-format: setup
+format: setup ## Format all code
 	cargo fmt --all
-	$(BIN)/ruff check --fix python validation
-	$(BIN)/ruff format python validation
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
-bench: setup
+##@ Measure and release
+
+bench: release ## Measure the simulator and its parts
 	$(BIN)/switchbed bench
 	cargo bench --locked --bench '*'
 
-# Figure 9 in units of a loop that runs in turn with it: about ten minutes.
-bench-core: setup
+bench-core: release ## Measure figure 9 in units of a loop that runs in turn with it (ten minutes)
 	$(BIN)/python validation/bench_core.py $(ROUNDS)
 
-# Cost by hosts, flows, queues and schemes beside the bare loop, and by hosts beside the engine
-# before: about half an hour.
-bench-sizes: setup
+bench-sizes: release ## Measure the cost by hosts, flows, queues and schemes (half an hour)
 	$(BIN)/python validation/bench_sizes.py $(REPEATS)
 	$(BIN)/python validation/bench_schemes.py
 	$(BIN)/python validation/engines.py $(REPEATS)
 
-# RoCE beside TCP on 320 hosts; REPEATS=n for other than five.
-bench-roce: setup
+bench-roce: release ## Measure RoCE beside TCP on 320 hosts (REPEATS=n, default five)
 	$(BIN)/python validation/bench_roce.py $(REPEATS)
 
-# Bytes of memory a flow, a connection, a sample and a captured packet: some minutes.
-bench-memory: setup
+bench-memory: release ## Measure memory by flow, connection, sample and captured packet
 	$(BIN)/python validation/bench_memory.py
 
-# Makes today's instruction counts the committed ones: in a commit of its own, with the reason.
-bench-accept: setup
+bench-accept: setup ## Make today's instruction counts the committed ones (in a commit of its own)
 	SWITCHBED_ACCEPT_COUNTS=1 $(BIN)/python -m pytest --quiet python/tests/rules/test_instructions.py
 
-validate: setup
+validate: setup-all ## Run what takes longer than `make test` may
 	$(BIN)/python validation/without_programs.py
 	$(BIN)/python -m pytest -m long python/tests
 	PROPTEST_CASES=64 cargo test --locked --package switchbed-qdisc promises
@@ -131,29 +164,23 @@ validate: setup
 	$(BIN)/python validation/sweep_kills.py 40
 	@if [ "$$(id -u)" = 0 ]; then $(BIN)/python validation/kill_labs.py; else echo "validate: labs are killed as root only"; fi
 
-# The sdist, the wheel that it builds, and the wheel in fresh environments: what they take, how long
-# commands do, that they work away from the tree. Crates are packaged and built as published.
-wheels: setup
+wheels: setup ## Build the release, install it in fresh environments and try it away from the tree
 	$(BIN)/python validation/wheels.py
 	cargo package --workspace --exclude own-scheme --exclude switchbed-python --quiet
 
-# Licences and sources of what we depend on, and advisories where their data base can be had.
-deny:
+deny: ## Check licences, sources and advisories of dependencies
 	@command -v cargo-deny >/dev/null || { echo "$@: needs cargo install --locked cargo-deny" >&2; exit 1; }
 	cargo deny --locked check --hide-inclusion-graph bans licenses sources
 	@if cargo deny --log-level off fetch db; then cargo deny --locked check advisories; \
 	else echo "$@: advisories are unchecked: their data base cannot be had here" >&2; fi
 
-# Beside ns-3 and ns-2, in turn; ROUNDS=n for other than five.
-bench-peers: setup
+bench-peers: release ## Measure beside ns-3 and ns-2, in turn (ROUNDS=n, default five)
 	$(BIN)/python validation/bench_peers.py $(ROUNDS)
 
-# Writes the generated pages of docs/ anew.
 docs:
 	SWITCHBED_WRITE_DOCS=1 cargo test --locked --quiet --package switchbed-scenario reference
 
-# Builds the documentation as a site in target/site.
-site: setup
+site: setup-all ## Build the documentation in target/site
 	$(BIN)/sphinx-build -W --keep-going -q -b html -d target/site-trees docs target/site
 
 # Draws the pictures of docs/schemes anew.
@@ -164,17 +191,20 @@ pictures: setup
 figures: setup
 	$(BIN)/python -m switchbed.papers.figures
 
-# Runs the papers' testbed figures as labs and writes docs/live-papers.md: as root, half an hour.
-live-papers: setup
+live-papers: setup ## Run the papers' testbed figures as labs (as root, half an hour)
 	$(BIN)/switchbed live dctcp load
 	$(BIN)/switchbed live papers --out target/live-papers --docs docs
 
-# Pins every Python package for all platforms, with hashes.
-lock: setup
+UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate \
+	--python-version 3.11 --custom-compile-command 'make lock'
+lock: setup ## Pin new versions of every Python package, for all platforms, with hashes
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --upgrade --generate-hashes --no-emit-index-url \
-		--python-version 3.11 --extra dev --extra ray --extra slurm --custom-compile-command 'make lock' \
-		pyproject.toml -o requirements.lock
+	$(UV_COMPILE) --upgrade $(patsubst %,--group %,test $(GROUPS)) pyproject.toml --output-file target/all.lock
+	for group in test $(GROUPS); do \
+		$(UV_COMPILE) --constraint target/all.lock --group $$group $$(test $$group != test || echo pyproject.toml) \
+			--output-file requirements/$$group.lock || exit 1; \
+	done
+	$(UV_COMPILE) --constraint target/all.lock pyproject.toml --output-file requirements/product.lock
 
 # Installs the Debian packages $(1) that are missing, for the target $@.
 define install
@@ -186,10 +216,10 @@ define install
 	apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing
 endef
 
-setup-system:
+setup-system: ## Install Debian packages that tests and builds need (as root)
 	$(call install,$(SYSTEM_PACKAGES))
 
-setup-peers:
+setup-peers: ## Install ns-3, ns-2, qemu and a kernel for `make validate` (as root)
 	$(call install,$(PEER_PACKAGES))
 	test -x target/peers/wheel/bin/python || $(PYTHON) -m venv target/peers/wheel
 	target/peers/wheel/bin/python -m pip install --quiet --upgrade --no-deps ns3 \
@@ -199,5 +229,5 @@ setup-peers:
 		$$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p' | head -1) \
 		&& dpkg-deb -x *.deb .. ; }
 
-clean:
+clean: ## Remove everything that was built or installed here
 	rm -rf target .venv python/switchbed/*.so

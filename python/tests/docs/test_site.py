@@ -5,12 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import switchbed
 from switchbed import _native
 
 DOCS = Path(__file__).parents[3] / "docs"
 
 
+@pytest.mark.needs("sphinx")
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     site, trees = tmp_path / "site", tmp_path / "trees"
     done = subprocess.run(

@@ -101,6 +101,7 @@ def test_arrow_is_handed_over_without_a_copy() -> None:
     assert np.shares_memory(views[0], views[1])
 
 
+@pytest.mark.needs("pandas")
 def test_pandas_on_request() -> None:
     result = sb.Scenario(VALUES).run()
     frame = result.to_pandas("flows")

@@ -11,7 +11,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import joblib
 import pytest
 from conftest import SINGLE, Program
 
@@ -178,7 +177,9 @@ def test_runs_are_made_in_a_process_pool() -> None:
     assert [run.seed for run in found] == [1, 2]
 
 
+@pytest.mark.needs("dask", "joblib")
 def test_runs_are_made_by_joblib_and_dask() -> None:
+    joblib: Any = importlib.import_module("joblib")
     dask: Any = importlib.import_module("dask")
     expected = [seeded(1), seeded(2)]
     assert joblib.Parallel(n_jobs=2)(joblib.delayed(seeded)(n) for n in (1, 2)) == expected
@@ -186,6 +187,7 @@ def test_runs_are_made_by_joblib_and_dask() -> None:
     assert list(found) == expected
 
 
+@pytest.mark.needs("dask")
 def test_results_pass_through_what_joblib_and_dask_pickle_with(run: sb.Result) -> None:
     """They send functions of the notebook by value, and results as they come."""
     cloudpickle = importlib.import_module("cloudpickle")

@@ -15,6 +15,7 @@ from conftest import AT_ONCE_S, SINGLE, Program
 from forked import HANGS_S
 from test_sweeps import contents
 
+pytestmark = pytest.mark.needs("ray")
 WORKERS = ["--engine", "ray", "--jobs", "2"]
 
 

@@ -33,6 +33,7 @@ class Long(Marker):
     def intend(self, view, queue, packet, rng):
         return Intent.Mark if view.queue_bytes(queue) > 9000 else Intent.Pass
 """
+pytestmark = pytest.mark.needs("submitit")
 FAKE = Path(__file__).parents[1] / "support" / "fake_slurm.py"
 
 

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from scipy.special import stdtrit
-from scipy.stats import binom, bootstrap
 
 from switchbed import distributions, stats
 
@@ -181,25 +179,34 @@ def test_pairs_needed_is_the_smallest_number_that_is_enough() -> None:
     assert stats.pairs_needed(of, [2 * value for value in of], 0.05) == 2
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 30, 999, 1000, 1001, 10**7])
 def test_students_quantiles_are_scipys(freedom: int) -> None:
+    from scipy.special import stdtrit
+
     for p in (0.6, 0.9, 0.975, 0.995, 0.9995):
         assert distributions.student(freedom, p) == pytest.approx(stdtrit(freedom, p), rel=1e-12)
 
 
+@pytest.mark.needs("scipy")
 @given(
     st.integers(1, 3000),
     st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999]),
     st.sampled_from([0.005, 0.025, 0.1]),
 )
 def test_the_binomials_quantiles_are_scipys(n: int, p: float, below: float) -> None:
+    from scipy.stats import binom
+
     of = binom(n, p)
     assert distributions.binomial(n, p, below) == (int(of.ppf(below)), int(of.isf(below)))
 
 
+@pytest.mark.needs("scipy")
 @settings(max_examples=20)
 @given(SEEDS, st.integers(3, 40), st.sampled_from([np.mean, np.median, np.std]))
 def test_bootstrap_intervals_are_scipys(seed: int, n: int, statistic: Any) -> None:
+    from scipy.stats import bootstrap
+
     data = np.random.default_rng(seed).lognormal(size=n)
     theirs = bootstrap(
         (data,), statistic, n_resamples=199, vectorized=False, rng=np.random.default_rng(0)

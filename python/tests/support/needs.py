@@ -5,7 +5,9 @@ A test sees none of `PROGRAMS` that it has not named: one that would fail for wa
 fails everywhere, and is not found out by the first machine without it."""
 
 import functools
+import importlib.util
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -35,6 +37,18 @@ FILES = {
     "libbpf-dev": Path("/usr/include/bpf/bpf_helpers.h"),
 }
 """Likewise: the kernel's types, and a package's header."""
+PACKAGES = {
+    "dask": "cluster",
+    "joblib": "cluster",
+    "nbmake": "docs",
+    "pandas": "peers",
+    "plotly": "peers",
+    "ray": "cluster",
+    "scipy": "peers",
+    "sphinx": "docs",
+    "submitit": "cluster",
+}
+"""Python packages that `make setup` leaves out, and the dependency group of each."""
 LABS = "namespaces"
 """What a lab needs: hosts, their interfaces, and `ip` to make them."""
 
@@ -56,7 +70,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_setup(item: pytest.Item) -> None:
     named = _named(item)
     if missing := [need for need in named if _is_missing(need)]:
-        pytest.skip(f"needs {', '.join(missing)}: make setup-system")
+        packages = [need for need in missing if need in PACKAGES]
+        how = "make setup-all" if packages == missing else "make setup-system"
+        pytest.skip(f"needs {', '.join(missing)}: {how}")
     if LABS in named and (why := _no_labs()):
         pytest.skip(why)
 
@@ -72,7 +88,7 @@ def with_only(programs: Iterable[str]) -> str:
 
 def _named(item: pytest.Item) -> list[str]:
     named = {need for mark in item.iter_markers("needs") for need in mark.args}
-    unknown = named - {*PROGRAMS, *FILES, LABS}
+    unknown = named - {*PROGRAMS, *FILES, *PACKAGES, LABS}
     assert not unknown, f"{item.nodeid} needs {unknown}: {Path(__file__).name} knows none"
     return sorted(named | {"ip"} if LABS in named else named)
 
@@ -80,6 +96,8 @@ def _named(item: pytest.Item) -> list[str]:
 def _is_missing(need: str) -> bool:
     if need in FILES:
         return not FILES[need].exists()
+    if need in PACKAGES:
+        return importlib.util.find_spec(need) is None
     return need in PROGRAMS and shutil.which(need) is None
 
 
@@ -135,3 +153,30 @@ def _no_labs() -> str | None:
             return f"{what} are not allowed: {made.stderr.strip()}"
         subprocess.run(["ip", *remove], check=True)
     return None
+
+
+def skipped(tests: Path) -> dict[str, list[str]]:
+    """Test files with tests that this machine cannot run, by what it lacks."""
+    missing: dict[str, list[str]] = {}
+    for file in sorted(tests.rglob("test_*.py")):
+        for need in sorted(set(re.findall(r'"([\w-]+)"', "".join(_MARK.findall(file.read_text()))))):
+            why = _no_labs() if need == LABS else need if _is_missing(need) else None
+            if why is not None:
+                missing.setdefault(why, []).append(file.name)
+    return missing
+
+
+_MARK = re.compile(r"mark\.needs\(([^)]*)\)")
+
+
+def main() -> None:
+    """Prints what this machine lacks and which tests that skips; nothing if it has all."""
+    for need, files in skipped(Path(__file__).parents[1]).items():
+        how = {True: " (make setup-all)", False: " (make setup-system)"}
+        named = {*PACKAGES, *PROGRAMS, *FILES}
+        lacks = f"no {need}{how[need in PACKAGES]}" if need in named else need
+        print(f"{lacks}: skips tests of {', '.join(files)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Runs what takes longer than `make test` may, and prints what was covered and when it last passed.
+
+    python -m evidence.validate [STEP …]    all steps, or those named
+    python -m evidence.validate --list      the steps, with the date of their last pass
+
+Each step is a command. One that fails does not stop the others; the exit code is then 1. The ledger of
+passes is target/validate.json.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LEDGER = ROOT / "target/validate.json"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command and what it covers."""
+
+    name: str
+    covers: str
+    words: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+    as_root: bool = False
+
+
+def _python(*words: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", *words)
+
+
+def _cargo_test(*words: str) -> tuple[str, ...]:
+    return ("cargo", "test", "--locked", "--quiet", *words)
+
+
+STEPS = (
+    Step("long", "tests marked `long`", _python("pytest", "-m", "long", "--nbmake")),
+    Step("asserted", "Rust tests with debug assertions", _cargo_test("--profile", "asserted")),
+    Step(
+        "promises",
+        "every scheme on many random sequences",
+        _cargo_test("--package", "switchbed-qdisc"),
+        {"PROPTEST_CASES": "256"},
+    ),
+    Step(
+        "threads",
+        "same bytes on any threads and shards",
+        _cargo_test("--package", "switchbed-scenario", "observers"),
+        {"SWITCHBED_WHOLE": "1"},
+    ),
+    Step("programs", "tests without programs", _python("evidence.robustness.without_programs")),
+    Step(
+        "mutants",
+        "5,000 changed scenarios checked, 500 run",
+        _python("evidence.robustness.mutants", "--check", "5000", "--run", "500"),
+    ),
+    Step(
+        "fuzz",
+        "a minute of each fuzz target",
+        _python("evidence.robustness.fuzz", "--minutes", "1"),
+    ),
+    Step("broken", "claims of schemes broken on purpose", _python("evidence.robustness.broken")),
+    Step("seeds", "cheap experiments on other seeds", _python("evidence.robustness.other_seeds")),
+    Step("offered", "AQMs beside Linux and ns-3, packet by packet", _python("evidence.peers.offered")),
+    Step("aqm-star", "AQMs under TCP beside ns-3", _python("evidence.peers.aqm_star")),
+    Step("tc", "tc scripts in a guest, read back", _python("evidence.peers.tc_scripts")),
+    Step("ns3", "scenarios beside ns-3", _python("evidence.peers.ns3_witness")),
+    Step("hosts", "one flow under losses beside kernel, ns-3, ns-2", _python("evidence.hosts")),
+    Step("frames", "a million hostile frames", _python("evidence.robustness.live_frames")),
+    Step("soak", "live switch on interfaces", _python("evidence.robustness.live_soak"), as_root=True),
+    Step("damage", "damaged results", _python("evidence.robustness.damage")),
+    Step("disk", "full disks", _python("evidence.robustness.full_disk", "5")),
+    Step("wheels", "the release away from the tree", _python("evidence.robustness.wheels")),
+    Step("kills", "killed sweeps", _python("evidence.robustness.sweep_kills", "40")),
+    Step("labs", "killed labs", _python("evidence.robustness.kill_labs"), as_root=True),
+)
+
+
+def main(names: list[str]) -> int:
+    """Runs the steps named, or all; 1 if any failed or could not run."""
+    ledger: dict[str, dict[str, str | float]] = (
+        json.loads(LEDGER.read_text()) if LEDGER.exists() else {}
+    )
+    steps = [step for step in STEPS if not names or step.name in names]
+    outcome: dict[str, str] = {}
+    for step in steps:
+        if step.as_root and os.geteuid() != 0:
+            outcome[step.name] = "needs root"
+            continue
+        print(f"== {step.name}: {step.covers}", flush=True)
+        begun = time.monotonic()
+        environment = {**os.environ, **step.environment}
+        code = subprocess.run(step.words, cwd=ROOT, env=environment, check=False).returncode
+        outcome[step.name] = "passed" if code == 0 else f"failed ({code})"
+        if code == 0:
+            now = datetime.now(UTC).isoformat(timespec="minutes")
+            ledger[step.name] = {"passed": now, "seconds": round(time.monotonic() - begun)}
+            LEDGER.parent.mkdir(exist_ok=True)
+            LEDGER.write_text(json.dumps(ledger, indent=1) + "\n")
+    show(ledger, outcome)
+    return int(any(said != "passed" for said in outcome.values()))
+
+
+def show(ledger: dict[str, dict[str, str | float]], outcome: dict[str, str]) -> None:
+    """Prints every step with its outcome in this run and its last pass."""
+    print(f"{'step':10} {'this run':12} {'last passed':23} {'seconds':>7}  covers")
+    for step in STEPS:
+        last = ledger.get(step.name, {"passed": "never", "seconds": ""})
+        said = outcome.get(step.name, "not run")
+        print(f"{step.name:10} {said:12} {last['passed']:23} {last['seconds']:>7}  {step.covers}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("steps", nargs="*", choices=[[], *(step.name for step in STEPS)])
+    parser.add_argument("--list", action="store_true")
+    wanted = parser.parse_args()
+    if wanted.list:
+        show(json.loads(LEDGER.read_text()) if LEDGER.exists() else {}, {})
+        sys.exit(0)
+    sys.exit(main(wanted.steps))
