@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2 qemu-system-x86 busybox-static iproute2
 
-.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-roce bench-sizes bench-peers validate wheels deny lint format docs site pictures figures live-papers lock clean
+.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-roce bench-sizes bench-peers validate wheels deny lint format site pictures figures live-papers lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -72,15 +72,15 @@ lint: setup
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --locked --package switchbed-python --no-default-features --quiet -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=target/none cargo check --locked --quiet --manifest-path fuzz/Cargo.toml --target-dir target
-	$(BIN)/ruff check python validation
-	$(BIN)/ruff format --check python validation
+	$(BIN)/ruff check python evidence docs/generate.py docs/product.py
+	$(BIN)/ruff format --check python evidence docs/generate.py docs/product.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 
 format: setup
 	cargo fmt --all
-	$(BIN)/ruff check --fix python validation
-	$(BIN)/ruff format python validation
+	$(BIN)/ruff check --fix python evidence docs/generate.py docs/product.py
+	$(BIN)/ruff format python evidence docs/generate.py docs/product.py
 
 bench: setup
 	$(BIN)/switchbed bench
@@ -88,53 +88,51 @@ bench: setup
 
 # Figure 9 in units of a loop that runs in turn with it: about ten minutes.
 bench-core: setup
-	$(BIN)/python validation/bench_core.py $(ROUNDS)
+	$(BIN)/python -m evidence.bench.core $(ROUNDS)
 
-# Cost by hosts, flows, queues and schemes beside the bare loop, and by hosts beside the engine
-# before: about half an hour.
+# Cost by hosts, flows, queues and schemes beside the bare loop: about twenty minutes.
 bench-sizes: setup
-	$(BIN)/python validation/bench_sizes.py $(REPEATS)
-	$(BIN)/python validation/bench_schemes.py
-	$(BIN)/python validation/engines.py $(REPEATS)
+	$(BIN)/python -m evidence.bench.sizes $(REPEATS)
+	$(BIN)/python -m evidence.bench.schemes
 
 # RoCE beside TCP on 320 hosts; REPEATS=n for other than five.
 bench-roce: setup
-	$(BIN)/python validation/bench_roce.py $(REPEATS)
+	$(BIN)/python -m evidence.bench.roce_cost $(REPEATS)
 
 # Bytes of memory a flow, a connection, a sample and a captured packet: some minutes.
 bench-memory: setup
-	$(BIN)/python validation/bench_memory.py
+	$(BIN)/python -m evidence.bench.memory
 
 # Makes today's instruction counts the committed ones: in a commit of its own, with the reason.
 bench-accept: setup
 	SWITCHBED_ACCEPT_COUNTS=1 $(BIN)/python -m pytest --quiet python/tests/rules/test_instructions.py
 
 validate: setup
-	$(BIN)/python validation/without_programs.py
+	$(BIN)/python -m evidence.robustness.without_programs
 	$(BIN)/python -m pytest -m long python/tests
 	PROPTEST_CASES=64 cargo test --locked --package switchbed-qdisc promises
 	SWITCHBED_WHOLE=1 cargo test --locked --package switchbed-scenario observers
-	$(BIN)/python validation/mutants.py --check 5000 --run 500
-	$(BIN)/python validation/fuzz.py --minutes 1
-	$(BIN)/python validation/broken.py
-	$(BIN)/python validation/other_seeds.py
-	$(BIN)/python validation/offered.py
-	$(BIN)/python validation/aqm_star.py
-	$(BIN)/python validation/tc_scripts.py
-	$(BIN)/python validation/ns3_witness.py
-	$(BIN)/python validation/hosts_evidence.py
-	$(BIN)/python validation/live_frames.py
-	$(BIN)/python validation/live_soak.py
-	$(BIN)/python validation/damage.py
-	$(BIN)/python validation/full_disk.py 5
-	$(BIN)/python validation/wheels.py
-	$(BIN)/python validation/sweep_kills.py 40
-	@if [ "$$(id -u)" = 0 ]; then $(BIN)/python validation/kill_labs.py; else echo "validate: labs are killed as root only"; fi
+	$(BIN)/python -m evidence.robustness.mutants --check 5000 --run 500
+	$(BIN)/python -m evidence.robustness.fuzz --minutes 1
+	$(BIN)/python -m evidence.robustness.broken
+	$(BIN)/python -m evidence.robustness.other_seeds
+	$(BIN)/python -m evidence.peers.offered
+	$(BIN)/python -m evidence.peers.aqm_star
+	$(BIN)/python -m evidence.peers.tc_scripts
+	$(BIN)/python -m evidence.peers.ns3_witness
+	$(BIN)/python -m evidence.hosts
+	$(BIN)/python -m evidence.robustness.live_frames
+	$(BIN)/python -m evidence.robustness.live_soak
+	$(BIN)/python -m evidence.robustness.damage
+	$(BIN)/python -m evidence.robustness.full_disk 5
+	$(BIN)/python -m evidence.robustness.wheels
+	$(BIN)/python -m evidence.robustness.sweep_kills 40
+	@if [ "$$(id -u)" = 0 ]; then $(BIN)/python -m evidence.robustness.kill_labs; else echo "validate: labs are killed as root only"; fi
 
 # The sdist, the wheel that it builds, and the wheel in fresh environments: what they take, how long
 # commands do, that they work away from the tree. Crates are packaged and built as published.
 wheels: setup
-	$(BIN)/python validation/wheels.py
+	$(BIN)/python -m evidence.robustness.wheels
 	cargo package --workspace --exclude own-scheme --exclude switchbed-python --quiet
 
 # Licences and sources of what we depend on, and advisories where their data base can be had.
@@ -146,15 +144,13 @@ deny:
 
 # Beside ns-3 and ns-2, in turn; ROUNDS=n for other than five.
 bench-peers: setup
-	$(BIN)/python validation/bench_peers.py $(ROUNDS)
+	$(BIN)/python -m evidence.bench.peers $(ROUNDS)
 
-# Writes the generated pages of docs/ anew.
-docs:
-	SWITCHBED_WRITE_DOCS=1 cargo test --locked --quiet --package switchbed-scenario reference
-
-# Builds the documentation as a site in target/site.
+# Builds the documentation as a site in target/site: the handwritten pages of docs/ and what
+# docs/generate.py adds, pictures included. Pictures are drawn once for what they are drawn from.
 site: setup
-	$(BIN)/sphinx-build -W --keep-going -q -b html -d target/site-trees docs target/site
+	$(BIN)/python docs/generate.py target/site-source
+	$(BIN)/sphinx-build -W --keep-going -q -b html -d target/site-trees target/site-source target/site
 
 # Draws the pictures of docs/schemes anew.
 pictures: setup
