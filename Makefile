@@ -10,7 +10,7 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # What `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2 qemu-system-x86 busybox-static iproute2
 
-.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-roce bench-sizes bench-peers validate wheels deny lint format site pictures figures live-papers lock clean
+.PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-roce bench-sizes bench-peers validate wheels deny lint format site size pictures figures live-papers lock clean
 .DEFAULT_GOAL := setup
 
 setup: .venv/.stamp-module
@@ -145,6 +145,10 @@ deny:
 # Beside ns-3 and ns-2, in turn; ROUNDS=n for other than five.
 bench-peers: setup
 	$(BIN)/python -m evidence.bench.peers $(ROUNDS)
+
+# Counts tracked files, words of Markdown and the size of .venv; SIZE='--timed --base main' does more.
+size: setup
+	$(BIN)/python -m evidence.size $(SIZE)
 
 # Builds the documentation as a site in target/site: the handwritten pages of docs/ and what
 # docs/generate.py adds, pictures included. Pictures are drawn once for what they are drawn from.

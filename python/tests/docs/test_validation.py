@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,27 @@ from switchbed.prototype import scheme
 def found() -> dict[str, Any]:
     results: dict[str, Any] = json.loads(page.RESULTS.read_text())
     return results
+
+
+def test_every_script_is_of_a_page_or_of_a_target() -> None:
+    """Its command stands in the Makefile or on a page; helpers are started by others."""
+    root = Path(__file__).parents[3]
+    said = (root / "Makefile").read_text() + (root / "CONTRIBUTING.md").read_text()
+    said += "".join(file.read_text() for file in (root / "docs").rglob("*.md"))
+    started = {
+        "evidence.bench.measured",
+        "evidence.hosts.ends",
+        "evidence.robustness.mutants_worker",
+    }
+    scripts = set()
+    for file in (root / "evidence").rglob("*.py"):
+        if '__name__ == "__main__"' in file.read_text():
+            name = ".".join(file.relative_to(root).with_suffix("").parts)
+            scripts.add(name.removesuffix(".__main__"))
+    assert len(scripts) > 20
+    assert started < scripts
+    untold = [name for name in scripts - started if not re.search(rf"-m {re.escape(name)}\b", said)]
+    assert untold == []
 
 
 def test_the_committed_results_agree(found: dict[str, Any]) -> None:
