@@ -40,7 +40,7 @@ PICTURES = (
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 )
-COPIED = shutil.ignore_patterns("__pycache__", "generate.py", "product.py", "*.ipynb")
+COPIED = shutil.ignore_patterns("__pycache__", "generate.py", "product.py")
 IMAGE = re.compile(r"!\[[^\]]*\]\(([\w./-]+\.png)\)")
 
 
