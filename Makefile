@@ -19,7 +19,7 @@ PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2 qemu-system-x86 busybo
 
 .DEFAULT_GOAL := setup
 .PHONY: help setup setup-all setup-system setup-peers release pgo demo check test lint lint-ci format validate \
-	bench bench-accept bench-core bench-memory bench-peers bench-roce bench-sizes wheels deny docs site size \
+	bench bench-accept bench-core bench-memory bench-peers bench-roce bench-sizes wheels deny site size \
 	live-papers lock clean
 
 help: ## List the targets
@@ -126,46 +126,26 @@ bench: release ## Measure the simulator and its parts
 	cargo bench --locked --bench '*'
 
 bench-core: release ## Measure figure 9 in units of a loop that runs in turn with it (ten minutes)
-	$(BIN)/python validation/bench_core.py $(ROUNDS)
+	$(BIN)/python -m evidence.bench.core $(ROUNDS)
 
 bench-sizes: release ## Measure the cost by hosts, flows, queues and schemes (half an hour)
-	$(BIN)/python validation/bench_sizes.py $(REPEATS)
-	$(BIN)/python validation/bench_schemes.py
-	$(BIN)/python validation/engines.py $(REPEATS)
+	$(BIN)/python -m evidence.bench.sizes $(REPEATS)
+	$(BIN)/python -m evidence.bench.schemes
 
 bench-roce: release ## Measure RoCE beside TCP on 320 hosts (REPEATS=n, default five)
-	$(BIN)/python validation/bench_roce.py $(REPEATS)
+	$(BIN)/python -m evidence.bench.roce_cost $(REPEATS)
 
 bench-memory: release ## Measure memory by flow, connection, sample and captured packet
-	$(BIN)/python validation/bench_memory.py
+	$(BIN)/python -m evidence.bench.memory
 
 bench-accept: setup ## Make today's instruction counts the committed ones (in a commit of its own)
 	SWITCHBED_ACCEPT_COUNTS=1 $(BIN)/python -m pytest --quiet python/tests/rules/test_instructions.py
 
-validate: setup-all ## Run what takes longer than `make test` may
-	$(BIN)/python validation/without_programs.py
-	$(BIN)/python -m pytest -m long python/tests
-	PROPTEST_CASES=64 cargo test --locked --package switchbed-qdisc promises
-	SWITCHBED_WHOLE=1 cargo test --locked --package switchbed-scenario observers
-	$(BIN)/python validation/mutants.py --check 5000 --run 500
-	$(BIN)/python validation/fuzz.py --minutes 1
-	$(BIN)/python validation/broken.py
-	$(BIN)/python validation/other_seeds.py
-	$(BIN)/python validation/offered.py
-	$(BIN)/python validation/aqm_star.py
-	$(BIN)/python validation/tc_scripts.py
-	$(BIN)/python validation/ns3_witness.py
-	$(BIN)/python validation/hosts_evidence.py
-	$(BIN)/python validation/live_frames.py
-	$(BIN)/python validation/live_soak.py
-	$(BIN)/python validation/damage.py
-	$(BIN)/python validation/full_disk.py 5
-	$(BIN)/python validation/wheels.py
-	$(BIN)/python validation/sweep_kills.py 40
-	@if [ "$$(id -u)" = 0 ]; then $(BIN)/python validation/kill_labs.py; else echo "validate: labs are killed as root only"; fi
+validate: setup-all ## Run what takes longer than `make test` may (STEPS='fuzz mutants' for some)
+	$(BIN)/python -m evidence.validate $(STEPS)
 
 wheels: setup ## Build the release, install it in fresh environments and try it away from the tree
-	$(BIN)/python validation/wheels.py
+	$(BIN)/python -m evidence.robustness.wheels
 	cargo package --workspace --exclude own-scheme --exclude switchbed-python --quiet
 
 deny: ## Check licences, sources and advisories of dependencies
@@ -175,13 +155,14 @@ deny: ## Check licences, sources and advisories of dependencies
 	else echo "$@: advisories are unchecked: their data base cannot be had here" >&2; fi
 
 bench-peers: release ## Measure beside ns-3 and ns-2, in turn (ROUNDS=n, default five)
-	$(BIN)/python validation/bench_peers.py $(ROUNDS)
+	$(BIN)/python -m evidence.bench.peers $(ROUNDS)
 
-docs:
-	SWITCHBED_WRITE_DOCS=1 cargo test --locked --quiet --package switchbed-scenario reference
+site: setup-all ## Build the documentation in target/site, generated pages and pictures included
+	$(BIN)/python docs/generate.py target/site-source
+	$(BIN)/sphinx-build -W --keep-going -q -b html -d target/site-trees target/site-source target/site
 
-site: setup-all ## Build the documentation in target/site
-	$(BIN)/sphinx-build -W --keep-going -q -b html -d target/site-trees docs target/site
+size: setup ## Count tracked files and words and time the loops (SIZE='--timed --base main')
+	$(BIN)/python -m evidence.size $(SIZE)
 
 # Draws the pictures of docs/schemes anew.
 pictures: setup

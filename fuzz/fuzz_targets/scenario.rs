@@ -1,6 +1,6 @@
 //! A scenario's file, or a live switch's if it names `[[port]]`, and one override, apart by a zero
 //! byte: the reader never panics, says what is wrong in one line, and reads back what it writes.
-//! `scenarios` is a corpus to begin with.
+//! `fuzz/corpus/scenario.tar.xz` has what it begins with.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
 //! A list of frames through one port of the live switch, in memory, each at its time: `offered LIST SCHEME
 //! [KEY=VALUE …]`. The list has lines of "time_us flow bytes ecn"; the port sends 10 Mbps. Prints how long
-//! frames were on their way, how many came out and how many marked, as validation/offer.c does of the
+//! frames were on their way, how many came out and how many marked, as evidence/peers/offer.c does of the
 //! kernel.
 
 #[path = "../tests/common/mod.rs"]

@@ -9,6 +9,7 @@ from switchbed.plots import cdf, runs, style
 from switchbed.plots.runs import Line
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BINS = 20
@@ -24,7 +25,6 @@ def figure(drawn: Sequence[Line], title: str, bins: int = BINS) -> "Figure":
     """A panel for each percentile and value of `panel`; bins are alike for all lines of a panel,
     and stand side by side, each under its largest size. Panels of a percentile have one scale."""
     import polars as pl
-    from matplotlib.ticker import LogLocator
 
     panels = list(dict.fromkeys(line.panel for line in drawn))
     if len(panels) * len(PERCENTILES) > MOST:
@@ -37,36 +37,47 @@ def figure(drawn: Sequence[Line], title: str, bins: int = BINS) -> "Figure":
     grid = made.subplots(len(panels), across, sharey="col", squeeze=False)
     for row, panel in zip(grid, panels, strict=True):
         inside = {line: frame for line, frame in frames.items() if line.panel == panel}
-        edges = _edges(list(inside.values()), bins)
+        where = f"{runs.named(*panel)}, " if panel else ""
+        edges = edges_of(list(inside.values()), bins)
         for axes, percentile in zip(row, PERCENTILES, strict=True):
             for line, frame in inside.items():
-                ys = _percentiles(frame, edges, percentile)
-                axes.plot(
-                    [i for i, y in enumerate(ys) if y is not None],
-                    [y for y in ys if y is not None],
-                    color=line.look.colour,
-                    linestyle=line.look.dashes,
-                    marker=line.look.marker,
-                    markersize=4,
-                    linewidth=1.2,
-                    label=line.label,
-                )
-            where = f"{runs.named(*panel)}, " if panel else ""
-            axes.set_title(style.plain(f"{where}{percentile}th percentile"), fontsize="medium")
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axes.yaxis.set_major_formatter("{x:g}")
-            axes.yaxis.set_minor_formatter("")
-            shown = range(len(edges) - 1, -1, -max(1, len(edges) // 5))
-            axes.set_xticks(list(shown), [_size(edges[i]) for i in shown])
-            axes.set_xlabel("flow size up to")
-            axes.grid(alpha=0.3)
+                curve(axes, line.label, line.look, percentiles(frame, edges, percentile))
+            finish(axes, edges, f"{where}{percentile}th percentile")
         row[0].set_ylabel("slowdown")
     style.legend_below(made)
     return made
 
 
-def _edges(frames: Sequence[Any], bins: int) -> list[int]:
+def curve(axes: "Axes", label: str, look: style.Style, ys: Sequence[float | None]) -> None:
+    """Draws a line of a panel: a value for each bin, `None` where there is no flow."""
+    axes.plot(
+        [i for i, y in enumerate(ys) if y is not None],
+        [y for y in ys if y is not None],
+        color=look.colour,
+        linestyle=look.dashes,
+        marker=look.marker,
+        markersize=4,
+        linewidth=1.2,
+        label=label,
+    )
+
+
+def finish(axes: "Axes", edges: Sequence[int], title: str) -> None:
+    """Gives a panel its title and axes."""
+    from matplotlib.ticker import LogLocator
+
+    axes.set_title(style.plain(title), fontsize="medium")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("")
+    shown = range(len(edges) - 1, -1, -max(1, len(edges) // 5))
+    axes.set_xticks(list(shown), [_size(edges[i]) for i in shown])
+    axes.set_xlabel("flow size up to")
+    axes.grid(alpha=0.3)
+
+
+def edges_of(frames: Sequence[Any], bins: int) -> list[int]:
     """The largest size of each bin, rising: of all lines' flows together."""
     import polars as pl
 
@@ -77,7 +88,7 @@ def _edges(frames: Sequence[Any], bins: int) -> list[int]:
     return sorted(set(largest))
 
 
-def _percentiles(frame: Any, edges: Sequence[int], percentile: int) -> list[float | None]:
+def percentiles(frame: Any, edges: Sequence[int], percentile: int) -> list[float | None]:
     """Of the slowdowns in each bin; `None` where there is no flow."""
     import polars as pl
 

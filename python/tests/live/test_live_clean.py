@@ -13,8 +13,9 @@ from forked import HANGS_S
 from live_lab import FOR_A_WHILE, LAB, STEP, bulk, queues_of
 from live_switch import ip, wait_for
 
+from evidence.robustness import kill_labs
+
 needs_namespaces = pytest.mark.needs("namespaces")
-KILLS = Path(__file__).parents[3] / "validation" / "kill_labs.py"
 
 
 def lab_file(folder: Path, name: str) -> Path:
@@ -34,8 +35,9 @@ def lab_file(folder: Path, name: str) -> Path:
 
 @needs_namespaces
 def test_a_killed_lab_leaves_nothing_and_others_keep_theirs() -> None:
-    words = [sys.executable, str(KILLS), "3"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    words = [sys.executable, "-m", kill_labs.MODULE, "3"]
+    root = Path(__file__).parents[3]
+    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "in the end 0 left or touched" in done.stdout
 

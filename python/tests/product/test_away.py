@@ -1,5 +1,5 @@
 """The package away from its source tree: a copy of what a wheel has of it, in another place.
-`validation/wheels.py` builds the wheels and tries them in environments of their own."""
+`evidence.robustness.wheels` builds the wheels and tries them in environments of their own."""
 
 import os
 import shutil

@@ -1,5 +1,5 @@
 """Results and stores that are damaged, cut off, full of something else or on a full disk. All of it
-is `validation/damage.py` and its neighbours; here is a part that has each kind."""
+is `evidence.robustness.damage` and its neighbours; here is a part that has each kind."""
 
 import json
 import os
@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import damage
-import full_disk
 import switchbed as sb
-from damage import PLACES, Case, Place
-from in_process import contents, switchbed
+from evidence.robustness import damage, full_disk
+from evidence.robustness.damage import PLACES, Case, Place
+from evidence.robustness.in_process import contents, switchbed
 from switchbed.store import Store
 from switchbed.sweeps.query import query
 
@@ -99,7 +98,8 @@ def test_a_store_is_asked_by_its_own_name(store: Path) -> None:
 @pytest.mark.skipif(not full_disk.possible(), reason="needs root or user namespaces for a tmpfs")
 def test_a_full_disk_is_said_in_a_line_and_costs_nothing() -> None:
     done = subprocess.run(
-        [sys.executable, ROOT / "validation/full_disk.py", "23"],
+        [sys.executable, "-m", full_disk.MODULE, "23"],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

@@ -135,12 +135,12 @@ def test_a_distribution_ends_at_the_slowest_flow(results: list[sb.Result]) -> No
 
 def test_slowdowns_by_size_are_percentiles_of_bins_of_equal_count() -> None:
     frame = pl.DataFrame({"size_bytes": range(1, 81), "slowdown": [float(n) for n in range(80)]})
-    edges = sizes._edges([frame], 20)
+    edges = sizes.edges_of([frame], 20)
     assert edges == [20, 40, 60, 80], "twenty flows a bin at least"
     # Of 0 to 19 the 10th is the 50th percentile, the 18th the 95th.
-    assert sizes._percentiles(frame, edges, 50) == [10, 30, 50, 70]
-    assert sizes._percentiles(frame, edges, 95) == [18, 38, 58, 78]
-    assert sizes._edges([frame, frame], 2) == [40, 80]
+    assert sizes.percentiles(frame, edges, 50) == [10, 30, 50, 70]
+    assert sizes.percentiles(frame, edges, 95) == [18, 38, 58, 78]
+    assert sizes.edges_of([frame, frame], 2) == [40, 80]
 
 
 def test_flows_of_the_warm_up_are_not_in_the_distribution() -> None:

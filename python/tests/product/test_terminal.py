@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import SINGLE
 
-from in_process import Done, switchbed
+from evidence.robustness.in_process import Done, switchbed
 from switchbed import options
 from switchbed.terminal import UNSEEN, clean, clean_json
 

@@ -4,9 +4,8 @@ import sys
 
 import pytest
 
-import mutants
-import mutate
-from mutants import Task
+from evidence.robustness import mutants, mutate
+from evidence.robustness.mutants import Task
 from switchbed import _native
 
 WORKERS = {

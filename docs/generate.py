@@ -1,0 +1,121 @@
+"""Makes the source of the documentation site: `python docs/generate.py OUT [--no-pictures]` copies
+the handwritten pages of this folder to OUT and adds what is generated, pages, parts of pages and
+pictures. `make site` builds the site from there.
+
+With `--no-pictures` every picture that is not committed is a single pixel.
+"""
+
+import argparse
+import base64
+import filecmp
+import importlib
+import importlib.util
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+# The modules below are of the tree, not of an installation.
+sys.path[:0] = [str(DOCS.parent), str(DOCS)]
+
+PAGES = (
+    "product:write",
+    "evidence.peers.page:write",
+    "evidence.peers.offered:write_page",
+    "evidence.hosts.page:write",
+    "evidence.robustness.page:write",
+    "evidence.bench.page:write",
+    "switchbed_papers.site:write",
+)
+PICTURES = (
+    "product:draw",
+    "evidence.hosts.page:draw",
+    "evidence.bench.page:draw",
+    "switchbed_papers.site:draw",
+)
+"""Functions, each called with the folder of the pages. They are called in turn."""
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+)
+COPIED = shutil.ignore_patterns("__pycache__", "generate.py", "product.py")
+IMAGE = re.compile(r"!\[[^\]]*\]\(([\w./-]+\.png)\)")
+
+
+def generate(site: Path, *, pictures: bool) -> None:
+    """Writes the pages into a folder that does not exist yet."""
+    shutil.copytree(DOCS, site, ignore=COPIED)
+    for each in (*PAGES, *(PICTURES if pictures else ())):
+        function = found(each)
+        if function is None:
+            print(
+                f"docs/generate.py: {each} is left out: switchbed-papers is not installed",
+                file=sys.stderr,
+            )
+        else:
+            function(site)
+    if not pictures:
+        for image in shown(site):
+            if not image.exists():
+                image.parent.mkdir(parents=True, exist_ok=True)
+                image.write_bytes(PIXEL)
+
+
+def found(name: str) -> Callable[[Path], None] | None:
+    """The function; nothing where its distribution is not installed."""
+    module, _, function = name.partition(":")
+    if importlib.util.find_spec(module.partition(".")[0]) is None and module.startswith(
+        "switchbed_papers"
+    ):
+        return None
+    called: Callable[[Path], None] = getattr(importlib.import_module(module), function)
+    return called
+
+
+def shown(site: Path) -> Iterator[Path]:
+    """The pictures that pages show."""
+    for page in sorted(site.rglob("*.md")):
+        for image in IMAGE.findall(page.read_text(encoding="utf-8")):
+            yield (page.parent / image).resolve()
+
+
+def update(out: Path, fresh: Path) -> None:
+    """Makes `out` equal to `fresh`. Files that are equal keep their times: sphinx reads the others
+    alone."""
+    files = {file.relative_to(fresh) for file in fresh.rglob("*") if file.is_file()}
+    for old in [file for file in out.rglob("*") if file.is_file()]:
+        if old.relative_to(out) not in files:
+            old.unlink()
+    for file in sorted(files):
+        source, target = fresh / file, out / file
+        if not (target.is_file() and filecmp.cmp(source, target, shallow=False)):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+
+
+def main() -> int:
+    """Returns the exit code."""
+    parser = argparse.ArgumentParser(description="Makes the source of the documentation site.")
+    parser.add_argument("out", type=Path, metavar="OUT", help="the folder for the pages")
+    parser.add_argument("--no-pictures", action="store_true", help="a pixel for each picture")
+    asked = parser.parse_args()
+    out: Path = asked.out
+    if out.exists() and not (
+        out.is_dir() and (not any(out.iterdir()) or (out / "conf.py").exists())
+    ):
+        print(
+            f"docs/generate.py: {out}: holds something else; name a new or an empty folder",
+            file=sys.stderr,
+        )
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = Path(folder) / "site"
+        generate(fresh, pictures=not asked.no_pictures)
+        update(out, fresh)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

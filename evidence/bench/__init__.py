@@ -1,0 +1,1 @@
+"""What runs cost in time, instructions and memory."""

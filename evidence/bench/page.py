@@ -1,0 +1,35 @@
+"""The measured parts of docs/performance.md and docs/roce.md, and their pictures."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+from evidence.bench import core, memory, peers_page, roce, schemes, sizes_page
+from evidence.site import fill, picture
+
+BLOCKS = {
+    "core": core,
+    "memory": memory,
+    "peers": peers_page,
+    "schemes": schemes,
+    "sizes": sizes_page,
+}
+"""Modules by their block of docs/performance.md: each renders its own results."""
+
+
+def write(site: Path) -> None:
+    """Fills the pages' blocks."""
+    for name, block in BLOCKS.items():
+        found = json.loads(block.RESULTS.read_text())
+        fill(site / "performance.md", name, block.render(found))
+    fill(site / "roce.md", "fabrics", roce.render(roce.read()))
+
+
+def draw(site: Path) -> None:
+    """Draws the pages' pictures."""
+    found = json.loads(sizes_page.RESULTS.read_text())
+    file = site / "performance-sizes.png"
+    picture(file, partial(sizes_page.draw, found), sizes_page.RESULTS)
+    for name, of in roce.read().items():
+        series = json.dumps(of["drawn"])
+        picture(site / f"roce-{name}.png", partial(roce.draw, of["drawn"]), name, series)

@@ -1,0 +1,80 @@
+"""The pattern in the simulator."""
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evidence.hosts import packets, trace
+from evidence.hosts.patterns import MTU_BYTES, RTT_S, Pattern
+from switchbed import _native, toml
+
+SYN = 1
+"""Packets of the sender's, and of the receiver's, before the first that counts."""
+FAST = "1Gbps"
+
+Keys = Mapping[str, Any]
+
+
+def run(pattern: Pattern, host: Keys, transport: Keys) -> trace.Trace:
+    """Under these keys of `[host]` and `[transport]`."""
+    lose = [SYN + number for number in pattern.lose]
+    found = _once(pattern, host, transport, lose)
+    for _ in range(pattern.lose_again):
+        if found.again is None:
+            raise ValueError(f"{pattern.name}: nothing was sent again")
+        lose.append(SYN + found.again)
+        found = _once(pattern, host, transport, lose)
+    return found
+
+
+def _once(pattern: Pattern, host: Keys, transport: Keys, lose: list[int]) -> trace.Trace:
+    with tempfile.TemporaryDirectory() as folder:
+        return _in(Path(folder), pattern, host, transport, lose)
+
+
+def _in(
+    folder: Path, pattern: Pattern, host: Keys, transport: Keys, lose: list[int]
+) -> trace.Trace:
+    file = folder / "pattern.toml"
+    file.write_text(toml.document(scenario(pattern, host, transport, lose)))
+    (folder / "flow.csv").write_text(f"start_s,src,dst,packets\n0,0,1,{pattern.segments}\n")
+    (plan,) = _native.plans(file, (), None)
+    mss = _native.size_bytes(json.loads(plan.scenario)["transport"]["mss"])
+    results = plan.run(_native.Progress())
+    assert results is not None, "nobody cancels it"
+    captures = {name: packets.read(pcapng) for name, pcapng, _ in results.captures}
+    timeouts = json.loads(results.summary)["timeouts"]
+    return trace.of(captures["host0"], captures["host1"], pattern.segments * mss, mss, timeouts)
+
+
+def scenario(pattern: Pattern, host: Keys, transport: Keys, lose: list[int]) -> dict[str, Any]:
+    """Its file's contents."""
+    events: list[dict[str, Any]] = []
+    if not pattern.own:
+        events.append({"at": "0s", "port": "switch:1", "rate": pattern.rate})
+    if lose:
+        events.append({"at": "0s", "port": "host0", "lose": lose})
+    if pattern.lose_acks:
+        numbers = [SYN + number for number in pattern.lose_acks]
+        events.append({"at": "0s", "port": "host1", "lose": numbers})
+    if pattern.mark:
+        numbers = [SYN + number for number in pattern.mark]
+        events.append({"at": "0s", "port": "host0", "mark": numbers})
+    return {
+        "topology": {
+            "kind": "star",
+            "hosts": 2,
+            "rate": pattern.rate if pattern.own else FAST,
+            "delay": f"{RTT_S / 4:.6f}s",
+        },
+        "switch": {"buffer": f"{pattern.buffer}pkt"},
+        "scheme": {"name": "none"},
+        "host": {"mtu": f"{MTU_BYTES}B", "lso": pattern.offload, **host},
+        "transport": {"kind": pattern.control, "ecn": pattern.ecn, **transport},
+        "traffic": [{"kind": "list", "file": "flow.csv", "connections": "fresh"}],
+        "event": events,
+        "measure": {"fct_end": "received", "capture": ["host0", "host1"]},
+        "run": {"until": "60s"},
+    }

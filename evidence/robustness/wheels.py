@@ -1,0 +1,183 @@
+"""The release, tried as its users get it: builds the sdist, from it the wheel, installs that into
+fresh environments of each Python from 3.11 on that the machine has, and runs the main commands
+there, away from the source tree. Prints what it all takes, and how long.
+
+    python -m evidence.robustness.wheels [--quick]
+
+`--quick` builds without link-time optimisation, for a look at the rest.
+"""
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+QUICK = {"LTO": "off", "CODEGEN_UNITS": "16", "DEBUG": "0"}
+BUILDERS = ("maturin[zig]>=1.9,<2", "pip")
+"""What builds the wheel; zig links it for a glibc that is older than the machine's."""
+MANYLINUX = "manylinux_2_28"
+"""Of the wheel, as .github/workflows/wheels.yml has it."""
+SHORT = ("--set", "flows=200")
+SWEPT = ("--set", 'compare.scheme=["per-queue", "mq-ecn"]')
+COMMANDS = (
+    ("new", "leaf-spine"),
+    ("new", "star"),
+    ("run", "leaf-spine.toml", *SHORT, "--out", "run"),
+    ("run", "@incast", "--json"),
+    ("sweep", "leaf-spine.toml", *SHORT, *SWEPT, "--seeds", "2"),
+    ("plot", "fct", "switchbed-store/sweeps/leaf-spine.parquet", "--out", "fct.pdf"),
+    ("report", "run"),
+    ("schemes",),
+    ("reproduce", "list"),
+    ("reproduce", "mqecn/fig1", "--quick", "--seeds", "1"),
+    ("fabrics", "--flows", "300", "--seeds", "2", "--only", "10-40-web-search-plain"),
+)
+LAB = (
+    ("live", "lab", "star.toml", "--scale", "0.01", "--set", "flows=50"),
+    ("live", "lab", "@star-dctcp", "--scale", "0.01"),
+)
+"""As root, where a lab can be."""
+TIMED = {"import switchbed": 0.3, "switchbed --help": 0.2}
+"""Seconds, at most, where the interpreter alone takes `BARE_S`."""
+BARE_S = 0.015
+MOST_MB = 500
+
+
+def main() -> None:
+    """Builds, installs, runs and prints."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    with tempfile.TemporaryDirectory(prefix="switchbed-wheels-") as name:
+        place = Path(name)
+        sdist = built(place, "sdist", "--out", str(place / "sdist"))
+        print(f"{sdist.name}: {sdist.stat().st_size / 1e6:.1f} MB")
+        wheel = from_sdist(sdist, place, quick)
+        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
+        if MANYLINUX not in wheel.name:
+            sys.exit(f"{wheel.name}: is no {MANYLINUX} wheel")
+        mistakes = [why for version in PYTHONS for why in tried(version, wheel, place)]
+    sys.exit("\n".join(mistakes) if mistakes else 0)
+
+
+def built(place: Path, *words: str) -> Path:
+    """The one file that maturin makes."""
+    maturin = Path(sys.executable).with_name("maturin")
+    subprocess.run([maturin, *words], cwd=ROOT, check=True, capture_output=True)
+    (found,) = (place / "sdist").iterdir()
+    return found
+
+
+def from_sdist(sdist: Path, place: Path, quick: bool) -> Path:
+    """The wheel that pip makes of it, without symbols."""
+    builder = place / "builder"
+    subprocess.run([sys.executable, "-m", "venv", builder], check=True)
+    pip = [str(builder / "bin/python"), "-m", "pip"]
+    subprocess.run([*pip, "install", "--quiet", "--upgrade", *BUILDERS], check=True)
+    words = [*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    given = f"--zig --compatibility {MANYLINUX} --strip"
+    words += ["--config-settings", f"build-args={given}"]
+    words += ["--wheel-dir", str(place / "wheel"), str(sdist)]
+    # With a target of its own: files of an sdist are as old as ever, so that cargo takes what
+    # another version left for theirs.
+    set_ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in QUICK.items() if quick}
+    target = {"CARGO_TARGET_DIR": str(place / "target")}
+    # maturin asks the first python for zig.
+    target["PATH"] = f"{builder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(words, cwd=place, env=os.environ | set_ | target, check=True)
+    (found,) = (place / "wheel").iterdir()
+    return found
+
+
+def tried(version: str, wheel: Path, place: Path) -> Iterator[str]:
+    """Installs and runs it; gives what went wrong."""
+    python = found(version)
+    if python is None:
+        print(f"Python {version}: not on this machine")
+        return
+    here = place / version
+    subprocess.run([python, "-m", "venv", here / "venv"], check=True)
+    pip = [str(here / "venv/bin/python"), "-m", "pip"]
+    subprocess.run([*pip, "install", "--quiet", str(wheel)], check=True)
+    leaves = [*pip, "uninstall", "--quiet", "--yes", "setuptools", "pip"]
+    subprocess.run(leaves, check=True, capture_output=True)
+    megabytes = sum(f.lstat().st_size for f in here.rglob("*") if f.is_file()) / 1e6
+    print(f"Python {version}: {megabytes:.0f} MB installed")
+    yield from larger(here / "venv", megabytes)
+    bare = fastest(here, "pass")
+    for what, most in TIMED.items():
+        took = fastest(here, what)
+        print(f"  {what}: {took:.2f} s, of which the interpreter {bare:.3f}")
+        if took > most * max(1, bare / BARE_S):
+            yield f"Python {version}: {what}: {took:.2f} s is over {most} s"
+    labs = LAB if os.geteuid() == 0 and shutil.which("ip") else ()
+    if not labs:
+        print("  live lab: not run: needs root and iproute2")
+    for words in (*COMMANDS, *labs):
+        begin = time.monotonic()
+        done = switchbed(here, *words)
+        print(f"  switchbed {' '.join(words)}: {time.monotonic() - begin:.1f} s")
+        if done.returncode != 0:
+            yield f"Python {version}: switchbed {' '.join(words)}: {done.stdout}{done.stderr}"
+
+
+def found(version: str) -> str | None:
+    """The interpreter, if it runs: a name may stand for one that is not chosen, as pyenv has it."""
+    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    of_pyenv = sorted(kept.glob(f"{version}.*/bin/python{version}"))
+    for python in (shutil.which(f"python{version}"), *map(str, of_pyenv)):
+        if python is None:
+            continue
+        if subprocess.run([python, "-V"], check=False, capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def larger(venv: Path, megabytes: float) -> Iterator[str]:
+    """Prints what takes most; complains where it is too much."""
+    packages: dict[str, float] = {}
+    for file in venv.glob("lib/*/site-packages/**/*"):
+        if file.is_file():
+            name = file.relative_to(next(venv.glob("lib/*/site-packages"))).parts[0]
+            packages[name] = packages.get(name, 0) + file.lstat().st_size / 1e6
+    most = sorted(packages.items(), key=lambda item: -item[1])[:8]
+    print(f"  {', '.join(f'{name} {size:.0f}' for name, size in most)}")
+    if megabytes > MOST_MB:
+        yield f"{venv}: {megabytes:.0f} MB are over {MOST_MB}"
+
+
+def fastest(here: Path, what: str) -> float:
+    """Of some times, processor time and all: a machine that does other things is slower."""
+    program, *words = what.split()
+    code = ["-m", program, *words] if program == "switchbed" else ["-c", what]
+    times = []
+    for _ in range(9):
+        before = children_s()
+        subprocess.run([here / "venv/bin/python", *code], cwd=here, check=True, capture_output=True)
+        times.append(children_s() - before)
+    return min(times)
+
+
+def children_s() -> float:
+    """Processor time of those that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def switchbed(here: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command there."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    program = [str(here / "venv/bin/switchbed"), *words]
+    return subprocess.run(program, check=False, cwd=here, env=clean, capture_output=True, text=True)
+
+
+if __name__ == "__main__":
+    main()
