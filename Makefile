@@ -13,7 +13,7 @@ PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2 qemu-system-x86 busybo
 .PHONY: setup pgo setup-system setup-peers demo test test-system bench bench-accept bench-core bench-memory bench-roce bench-sizes bench-peers validate wheels deny lint format docs site pictures figures live-papers lock clean
 .DEFAULT_GOAL := setup
 
-setup: .venv/.stamp-module
+setup: .venv/.stamp-module .venv/.stamp-papers
 
 .venv/.stamp-packages: requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "switchbed needs Python 3.11 or later")'
@@ -24,6 +24,11 @@ setup: .venv/.stamp-module
 # The Python sources are used in place; only the compiled module is ever rebuilt.
 .venv/.stamp-module: .venv/.stamp-packages pyproject.toml $(RUST)
 	PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
+	touch $@
+
+# Used in place as well; installed again when its entry points may have changed.
+.venv/.stamp-papers: papers/pyproject.toml .venv/.stamp-packages
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable papers
 	touch $@
 
 # Builds the module again, by a profile of the benchmarks (about a twentieth faster). The next change of
@@ -44,7 +49,7 @@ demo: setup
 	$(BIN)/python -m switchbed demo
 
 # Clusters and labs wait more than they compute: a worker more than there are cores, and the longest
-# files first (python/tests/conftest.py). Labs go by the clock: what computes is done before them, and
+# files first (conftest.py). Labs go by the clock: what computes is done before them, and
 # a card that sends each packet at its time is alone. A busy machine is a slow network: a lab that
 # fails has the machine to itself once more.
 LIVE_TESTS := python/tests/live
@@ -72,15 +77,15 @@ lint: setup
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	cargo clippy --locked --package switchbed-python --no-default-features --quiet -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=target/none cargo check --locked --quiet --manifest-path fuzz/Cargo.toml --target-dir target
-	$(BIN)/ruff check python validation
-	$(BIN)/ruff format --check python validation
+	$(BIN)/ruff check conftest.py python papers validation
+	$(BIN)/ruff format --check conftest.py python papers validation
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 
 format: setup
 	cargo fmt --all
-	$(BIN)/ruff check --fix python validation
-	$(BIN)/ruff format python validation
+	$(BIN)/ruff check --fix conftest.py python papers validation
+	$(BIN)/ruff format conftest.py python papers validation
 
 bench: setup
 	$(BIN)/switchbed bench
@@ -111,7 +116,7 @@ bench-accept: setup
 
 validate: setup
 	$(BIN)/python validation/without_programs.py
-	$(BIN)/python -m pytest -m long python/tests
+	$(BIN)/python -m pytest -m long python/tests papers/tests
 	PROPTEST_CASES=64 cargo test --locked --package switchbed-qdisc promises
 	SWITCHBED_WHOLE=1 cargo test --locked --package switchbed-scenario observers
 	$(BIN)/python validation/mutants.py --check 5000 --run 500
@@ -158,11 +163,11 @@ site: setup
 
 # Draws the pictures of docs/schemes anew.
 pictures: setup
-	$(BIN)/python -m switchbed.papers.pictures
+	$(BIN)/python -m switchbed_papers.pictures
 
 # Draws the testbed figures of the MQ-ECN paper anew, for docs/mqecn-testbed.md.
 figures: setup
-	$(BIN)/python -m switchbed.papers.figures
+	$(BIN)/python -m switchbed_papers.figures
 
 # Runs the papers' testbed figures as labs and writes docs/live-papers.md: as root, half an hour.
 live-papers: setup

@@ -14,8 +14,8 @@ import instructions
 import performance
 from switchbed import _native
 from switchbed._native import Mistake
-from switchbed.papers.fabrics.cells import FOLDER
-from switchbed.papers.fabrics.page import label_of
+from switchbed_papers.fabrics.cells import FOLDER
+from switchbed_papers.fabrics.page import label_of
 
 STAR = Path(__file__).parents[1] / "python/switchbed/bench/star.toml"
 SETTINGS = FOLDER / "linux-10-40.toml"
