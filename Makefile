@@ -4,7 +4,7 @@
 PYTHON ?= $(firstword $(foreach p,python3.11 python3.12 python3.13 python3,$(shell command -v $(p))) python3)
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
-SOURCES := $(shell find python/switchbed python/tests papers evidence -name '*.py' 2>/dev/null)
+SOURCES := conftest.py $(shell find python/switchbed python/tests papers evidence -name '*.py' 2>/dev/null)
 PYTEST := $(BIN)/python -m pytest
 # Clusters and labs wait more than they compute: one worker more than there are cores.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -27,7 +27,7 @@ help: ## List the targets
 
 ##@ Set up
 
-setup: .venv/.stamp-module ## Install Switchbed and what tests it into .venv
+setup: .venv/.stamp-module .venv/.stamp-papers ## Install Switchbed, the papers and what tests them into .venv
 setup-all: setup .venv/.stamp-groups ## Install the groups docs, cluster and peers as well
 
 .venv/.stamp-packages: requirements/test.lock
@@ -43,6 +43,11 @@ setup-all: setup .venv/.stamp-groups ## Install the groups docs, cluster and pee
 # The Python sources are used in place; the module shares its profile, and so its build, with the tests.
 .venv/.stamp-module: .venv/.stamp-packages pyproject.toml $(RUST)
 	PIP_QUIET=1 $(BIN)/maturin develop --locked --quiet
+	touch $@
+
+# The papers are used in place too; they are installed again when their entry points may have changed.
+.venv/.stamp-papers: papers/pyproject.toml .venv/.stamp-packages
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable papers
 	touch $@
 
 release: setup ## Build the module with link-time optimisation, until the next change of Rust code
@@ -163,14 +168,6 @@ site: setup-all ## Build the documentation in target/site, generated pages and p
 
 size: setup ## Count tracked files and words and time the loops (SIZE='--timed --base main')
 	$(BIN)/python -m evidence.size $(SIZE)
-
-# Draws the pictures of docs/schemes anew.
-pictures: setup
-	$(BIN)/python -m switchbed.papers.pictures
-
-# Draws the testbed figures of the MQ-ECN paper anew, for docs/mqecn-testbed.md.
-figures: setup
-	$(BIN)/python -m switchbed.papers.figures
 
 live-papers: setup ## Run the papers' testbed figures as labs (as root, half an hour)
 	$(BIN)/switchbed live dctcp load

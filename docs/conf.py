@@ -7,7 +7,8 @@ import switchbed
 from switchbed.cli import cli
 
 project = "Switchbed"
-author = copyright = "The Switchbed authors"
+author = "The Switchbed authors"
+copyright = author  # noqa: A001 (the name that sphinx reads)
 release = switchbed.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]

@@ -3,8 +3,8 @@
     python -m evidence.validate [STEP …]    all steps, or those named
     python -m evidence.validate --list      the steps, with the date of their last pass
 
-Each step is a command. One that fails does not stop the others; the exit code is then 1. The ledger of
-passes is target/validate.json.
+Each step is a command. One that fails does not stop the others; the exit code is then 1. The ledger
+of passes is target/validate.json.
 """
 
 import argparse
@@ -68,13 +68,17 @@ STEPS = (
     ),
     Step("broken", "claims of schemes broken on purpose", _python("evidence.robustness.broken")),
     Step("seeds", "cheap experiments on other seeds", _python("evidence.robustness.other_seeds")),
-    Step("offered", "AQMs beside Linux and ns-3, packet by packet", _python("evidence.peers.offered")),
+    Step(
+        "offered", "AQMs beside Linux and ns-3, packet by packet", _python("evidence.peers.offered")
+    ),
     Step("aqm-star", "AQMs under TCP beside ns-3", _python("evidence.peers.aqm_star")),
     Step("tc", "tc scripts in a guest, read back", _python("evidence.peers.tc_scripts")),
     Step("ns3", "scenarios beside ns-3", _python("evidence.peers.ns3_witness")),
     Step("hosts", "one flow under losses beside kernel, ns-3, ns-2", _python("evidence.hosts")),
     Step("frames", "a million hostile frames", _python("evidence.robustness.live_frames")),
-    Step("soak", "live switch on interfaces", _python("evidence.robustness.live_soak"), as_root=True),
+    Step(
+        "soak", "live switch on interfaces", _python("evidence.robustness.live_soak"), as_root=True
+    ),
     Step("damage", "damaged results", _python("evidence.robustness.damage")),
     Step("disk", "full disks", _python("evidence.robustness.full_disk", "5")),
     Step("wheels", "the release away from the tree", _python("evidence.robustness.wheels")),

@@ -47,8 +47,8 @@ def cases() -> dict[str, list[str]]:
     """Each scheme's overrides by its label: those of `switchbed fabrics --linux` at the star's
     rate."""
     # The site renders results where the papers are not installed.
-    from switchbed.papers.fabrics.cells import FOLDER
-    from switchbed.papers.fabrics.page import label_of
+    from switchbed_papers.fabrics.cells import FOLDER
+    from switchbed_papers.fabrics.page import label_of
 
     settings = FOLDER / "linux-10-40.toml"
     entries = tomllib.loads(settings.read_text(encoding="utf-8"))["compare"]["scheme"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from switchbed.meter import Silent
-from switchbed.papers.reproduce import experiment as experiments
-from switchbed.papers.reproduce import measures
-from switchbed.papers.reproduce.claims import papers
-from switchbed.papers.reproduce.verdict import Word, judge
 from switchbed.store import Store
+from switchbed_papers.reproduce import experiment as experiments
+from switchbed_papers.reproduce import measures
+from switchbed_papers.reproduce.claims import papers
+from switchbed_papers.reproduce.verdict import Word, judge
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -12,12 +12,12 @@ import sys
 from pathlib import Path
 
 from switchbed.meter import Silent
-from switchbed.papers.reproduce import experiment as experiments
-from switchbed.papers.reproduce import measures, page
-from switchbed.papers.reproduce.claims import Claim, Paper, papers
-from switchbed.papers.reproduce.rows import Rows
-from switchbed.papers.reproduce.verdict import judge
 from switchbed.store import Store
+from switchbed_papers.reproduce import experiment as experiments
+from switchbed_papers.reproduce import measures, page
+from switchbed_papers.reproduce.claims import Claim, Paper, papers
+from switchbed_papers.reproduce.rows import Rows
+from switchbed_papers.reproduce.verdict import judge
 
 ROOT = Path(__file__).parents[2]
 FIRST_SEED = 101

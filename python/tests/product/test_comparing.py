@@ -1,12 +1,10 @@
 """Paired ratios against numbers worked out by hand, and the styles of figures."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from switchbed import comparing
-from switchbed.papers.demo import SCENARIO, demo
 from switchbed.plots.style import styles
 from switchbed.runner import Outcome
 
@@ -55,12 +53,3 @@ def test_a_scheme_looks_the_same_in_every_figure() -> None:
 def test_variants_of_a_scheme_look_different() -> None:
     found = styles([outcome("MQ-ECN", 1, 1.0), outcome("beta 0.5", 1, 1.0)])
     assert found["MQ-ECN"] != found["beta 0.5"]
-
-
-def test_the_demo_draws_and_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    root = Path(__file__).parents[3]
-    demo(root / SCENARIO, tmp_path / "out", flows=30)
-    printed = capsys.readouterr().out
-    assert "not comparable" in printed
-    assert "0.959" in printed
-    assert (tmp_path / "out/fct-over-load.png").stat().st_size > 10_000

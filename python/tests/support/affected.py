@@ -1,8 +1,8 @@
 """Tests of the product that a change of Python files can break, for `make check`.
 
-`python affected.py FILE …` prints the test files to run. A changed test file is run itself. A changed
-module of the product selects the tests that name it or its folder, and all tests if many modules
-import it. Tests of docs, papers and labs are left to `make test`.
+`python affected.py FILE …` prints the test files to run. A changed test file is run itself. A
+changed module of the product selects the tests that name it or its folder, and all tests if many
+modules import it. Tests of docs, papers and labs are left to `make test`.
 """
 
 import re
@@ -52,5 +52,5 @@ def _names(text: str, module: str) -> bool:
 
 if __name__ == "__main__":
     files = affected(Path(word).resolve() for word in sys.argv[1:])
-    # Without a file, pytest would run all: the option selects none.
-    print(*(files or ["--collect-only", "-qq", str(TESTS / SMOKE[0])]))
+    # Without a file, pytest would run all tests; the options select none.
+    print(*(files or ("--collect-only", "-qq", TESTS / SMOKE[0])))

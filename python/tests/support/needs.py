@@ -155,11 +155,12 @@ def _no_labs() -> str | None:
     return None
 
 
-def skipped(tests: Path) -> dict[str, list[str]]:
+def skipped(tree: Path) -> dict[str, list[str]]:
     """Test files with tests that this machine cannot run, by what it lacks."""
     missing: dict[str, list[str]] = {}
-    for file in sorted(tests.rglob("test_*.py")):
-        for need in sorted(set(re.findall(r'"([\w-]+)"', "".join(_MARK.findall(file.read_text()))))):
+    for file in sorted(tree.glob("*/tests/**/test_*.py")):
+        marks = "".join(_MARK.findall(file.read_text()))
+        for need in sorted(set(re.findall(r'"([\w-]+)"', marks))):
             why = _no_labs() if need == LABS else need if _is_missing(need) else None
             if why is not None:
                 missing.setdefault(why, []).append(file.name)
@@ -171,7 +172,7 @@ _MARK = re.compile(r"mark\.needs\(([^)]*)\)")
 
 def main() -> None:
     """Prints what this machine lacks and which tests that skips; nothing if it has all."""
-    for need, files in skipped(Path(__file__).parents[1]).items():
+    for need, files in skipped(Path(__file__).parents[3]).items():
         how = {True: " (make setup-all)", False: " (make setup-system)"}
         named = {*PACKAGES, *PROGRAMS, *FILES}
         lacks = f"no {need}{how[need in PACKAGES]}" if need in named else need

@@ -1,0 +1,148 @@
+"""The commands that the papers add to `switchbed`, by entry points (pyproject.toml)."""
+
+from pathlib import Path
+
+import click
+
+from switchbed import options
+
+path_argument = click.Path(path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=path_argument,
+    default=Path("demo-results"),
+    show_default=True,
+    metavar="DIR",
+    help="Where results and the figure go; what the demo left there before is replaced.",
+)
+def demo(out: Path) -> None:
+    """Run a part of MQ-ECN's figure 9, print its FCTs beside the paper's and draw them."""
+    from switchbed_papers import demo as command
+
+    command.demo(out=out)
+
+
+@click.command()
+@click.option("--seeds", type=click.IntRange(1), default=6, show_default=True)
+@click.option("--flows", type=click.IntRange(1), help="In each run, for a quick look.")
+@click.option("--only", default="", metavar="TEXT", help="Cells whose name has this.")
+@click.option("--jobs", type=click.IntRange(1), help="Runs at a time (default: all cores).")
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("switchbed-store"),
+    show_default=True,
+    metavar="DIR",
+    help="What has run stays here, and is not run again.",
+)
+@click.option(
+    "--commit",
+    is_flag=True,
+    help="Make it the committed results; write docs/fabrics.md, or docs/fabrics-linux.md.",
+)
+@click.option(
+    "--linux",
+    is_flag=True,
+    help="With the AQMs and hosts as Linux 6.x, loads of 0.3, 0.6 and 0.8, up to 100/400 Gbps.",
+)
+def fabrics(
+    seeds: int,
+    flows: int | None,
+    only: str,
+    jobs: int | None,
+    store: Path,
+    commit: bool,
+    linux: bool,
+) -> None:
+    """Run every scheme on the same fabrics and say who wins: a cell is a fabric, a workload and a
+    condition. What has run is not run again."""
+    from switchbed_papers.fabrics import command
+
+    command.run(seeds, flows, only, jobs, store, commit=commit, linux=linux)
+
+
+@click.command()
+@click.argument("which", metavar="PAPER[/FIGURE]|all|list|page")
+@click.option("--quick/--full", default=True, help="Small runs (default), or the papers' own.")
+@options.JSON
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Draw the figures into DIR.",
+)
+@click.option(
+    "--first-seed", type=click.IntRange(0), default=1, show_default=True, help="Of the seeds."
+)
+@click.option(
+    "--seeds", type=click.IntRange(1), metavar="N", help="Instead of each experiment's own number."
+)
+@click.option(
+    "--profile",
+    metavar="NAME|all",
+    help="Hosts: one of those declared for the paper, or all (default: those that judge).",
+)
+@click.option("--commit", is_flag=True, help="Make the results the committed ones (--full).")
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("switchbed-store"),
+    show_default=True,
+    metavar="DIR",
+    help="What has run stays here, and is not run again.",
+)
+@options.ANY_MEMORY
+@click.option(
+    "--flips",
+    "flip",
+    is_flag=True,
+    help="Instead: which single setting of the other hosts flips a verdict.",
+)
+def reproduce(
+    which: str,
+    quick: bool,
+    json_to: str | None,
+    out: Path | None,
+    first_seed: int,
+    seeds: int | None,
+    profile: str | None,
+    commit: bool,
+    store: Path,
+    any_memory: bool,
+    flip: bool,
+) -> int:
+    """Run the experiments of the PAPERs again and judge each of their claims.
+
+    `list` shows the verdicts of the committed full results; `page` writes docs/reproductions.md
+    and its pictures anew from them; `all` stands for every paper.
+    """
+    from switchbed_papers.reproduce import command
+
+    return command.reproduce(
+        which, quick, json_to, out, first_seed, seeds, profile, commit, store, any_memory, flip
+    )
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=path_argument,
+    metavar="DIR",
+    default=Path("results/live-papers"),
+    show_default=True,
+    help="Where runs are kept and report.html is written.",
+)
+@click.option(
+    "--runs", type=click.IntRange(1), default=3, show_default=True, help="Of each figure."
+)
+@click.option("--only", multiple=True, metavar="FIGURE", help="Such as mqecn-fig6.")
+@click.option("--docs", type=path_argument, metavar="DIR", help="Write live-papers.md there, too.")
+def papers(out: Path, runs: int, only: tuple[str, ...], docs: Path | None) -> None:
+    """Run the papers' testbed figures as labs, and put paper, simulation and lab side by side.
+    What has run in DIR is not run again."""
+    from switchbed_papers.live import command
+
+    command.run(command.Request(out, runs, only, docs))

@@ -1,0 +1,195 @@
+"""What E-ECN's claims need beyond the built-in measures."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from switchbed.result import Result
+from switchbed.theory import eecn
+from switchbed_papers.reproduce.experiment import fct
+from switchbed_papers.reproduce.measures import Points
+from switchbed_papers.reproduce.rows import Figures, Rows, number
+
+PACKET_BYTES = 1000
+THRESHOLD_PKT = 60
+FLOWS = "traffic.0.from"
+SHORT = ("s-ecn", "e-ecn", "per-queue-dq", "per-queue")
+"""By the FCT of short flows, shortest first, as the paper has it."""
+
+
+def steady(result: Result) -> Figures:
+    """The summary's figures and what the samples of the queue say of its steady state."""
+    series = result.series
+    times = series["time_s"]
+    # The warm-up, and as long again for the last flows to settle.
+    packets = (series.filter(times >= 0.4 * number(times.max()))["bytes"] / PACKET_BYTES).sort()
+    count = len(packets)
+    return fct(result) | {
+        "under_percent": 100 * float((packets < THRESHOLD_PKT).sum()) / count,
+        "typical_percent": 100 * float(packets.is_between(40, 60).sum()) / count,
+        "mean_pkt": number(packets.mean()),
+        "max_pkt": number(packets.max()),
+        "utilisation": 100 * result.summary()["bottleneck"]["utilisation"],
+        "cdf_pkt": [float(packets[min(count * i // 100, count - 1)]) for i in range(101)],
+        "last_ms": [
+            (round(1e6 * float(t)), round(float(b) / PACKET_BYTES, 1))
+            for t, b in series.filter(times > number(times.max()) - 1e-3)
+            .select("time_s", "bytes")
+            .rows()
+        ],
+    }
+
+
+def bursts(result: Result) -> Figures:
+    """The summary's figures and the longest queue after each burst."""
+    longest = (result.table("bursts")["max_bytes"] / PACKET_BYTES).sort().to_list()
+    threshold = 30 if "11" in result.scenario["title"] else 50
+    under = sum(length <= threshold for length in longest)
+    return fct(result) | {
+        "bursts": len(longest),
+        "under_percent": 100 * under / len(longest),
+        "mean_max_pkt": sum(longest) / len(longest),
+        "max_pkt": longest,
+    }
+
+
+def fabric(result: Result) -> Figures:
+    """The summary's figures and the packets lost in switches: what overflows a sender's own card is
+    no loss of the network's."""
+    ports = result.counters
+    switches = ports.filter(~ports["port"].str.starts_with("host"))
+    lost = [column for column in ports.columns if column.startswith("drops_")]
+    return fct(result) | {"lost": sum(int(switches[column].sum()) for column in lost)}
+
+
+def shares(result: Result) -> Figures:
+    """How far rates are off the fair share in each window away from a change, in percent."""
+    rates = result.table("rates")
+    # Flows come and go every 5 s; the windows of the 0.2 s after are left out.
+    phase = rates["time_s"] % 5.0
+    settled = rates.filter((phase > 0.2) & rates["fair_bps"].is_not_null())
+    off = 100 * (settled["rate_bps"] / settled["fair_bps"] - 1)
+    return fct(result) | {
+        "off_percent": number(off.abs().mean()),
+        "rates": [
+            (float(t), int(row), float(rate) / 1e6)
+            for t, row, rate in rates.select("time_s", "row", "rate_bps").rows()
+        ],
+    }
+
+
+def joining(result: Result) -> Figures:
+    """How long the second flow took to its fair share, in milliseconds, and both flows' rates."""
+    found = result.table("convergence").filter(result.table("convergence")["row"] == 1)
+    took = found["converged_after_s"][0]
+    rates = result.table("rates").select("time_s", "row", "rate_bps").rows()
+    return {
+        "took_ms": None if took is None else 1e3 * float(took),
+        "rates": [(round(1e3 * float(t)), int(r), round(float(bps) / 1e6)) for t, r, bps in rates],
+    }
+
+
+def fig2_mean(rows: Rows) -> Points:
+    """The mean queue with 60 flows over that with 5, under step marking."""
+    return {"": _over_flows(rows.where({"scheme": "per-queue"}), "0-59", "0-4", "mean_pkt")}
+
+
+def fig2_max(rows: Rows) -> Points:
+    """The maximum with 15 flows over that with 5, under step marking."""
+    return {"": _over_flows(rows.where({"scheme": "per-queue"}), "0-14", "0-4", "max_pkt")}
+
+
+def _over_flows(rows: Rows, of: str, base: str, metric: str) -> dict[int, float]:
+    below = rows.where({FLOWS: base}).by_seed(metric)
+    return {s: v / below[s] for s, v in rows.where({FLOWS: of}).by_seed(metric).items()}
+
+
+def fig9_sooner(rows: Rows) -> Points:
+    """How much sooner E-ECN converges, in percent, of the means over all phases."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for row in rows:
+        if row.figures["took_ms"] is not None:
+            by_seed = found.setdefault(row.settings["scheme"], {})
+            by_seed.setdefault(row.seed, []).append(row.figures["took_ms"])
+    mean = {s: {k: sum(v) / len(v) for k, v in of.items()} for s, of in found.items()}
+    step, ours = mean.get("per-queue", {}), mean.get("e-ecn", {})
+    return {"": {seed: 100 * (1 - v / step[seed]) for seed, v in ours.items() if seed in step}}
+
+
+def fig10_ti1(rows: Rows) -> Points:
+    """With T_i of 1 µs: by how much the longest queue with T_a = 1 ms is below that with none, in
+    percent."""
+    metric = "mean_max_pkt"
+    runs = rows.where({"scheme.params.t_i": "1us"})
+    none = runs.where({"scheme.params.t_a": "0us"}).by_seed(metric)
+    much = runs.where({"scheme.params.t_a": "1ms"}).by_seed(metric)
+    return {"": {seed: 100 * (1 - v / none[seed]) for seed, v in much.items()}}
+
+
+def fig11_others(rows: Rows) -> Points:
+    """The share of maxima below K with Reno under each other scheme."""
+    runs = rows.where({"scenario": "fig11-reno"})
+    others = [scheme for scheme in runs.values("scheme") if scheme != "e-ecn"]
+    return {s: runs.where({"scheme": s}).by_seed("under_percent") for s in others}
+
+
+def fig11_order(rows: Rows) -> Points:
+    """How far E-ECN's mean of the maxima is below each other scheme's, with each transport; S-ECN
+    is left out, as in the paper's words."""
+    found: Points = {}
+    for scenario in rows.values("scenario"):
+        runs = rows.where({"scenario": scenario})
+        ours = runs.where({"scheme": "e-ecn"}).by_seed("mean_max_pkt")
+        for scheme in runs.values("scheme"):
+            if scheme not in ("e-ecn", "s-ecn"):
+                theirs = runs.where({"scheme": scheme}).by_seed("mean_max_pkt")
+                found[f"{scenario[6:]}, {scheme}"] = {
+                    seed: 100 * (1 - v / theirs[seed]) for seed, v in ours.items()
+                }
+    return found
+
+
+def table2(rows: Rows) -> Points:
+    """S-ECN's goodput over step marking's, with DCTCP."""
+    runs = rows.where({"scenario": "fig11-dctcp"})
+    step = runs.where({"scheme": "per-queue"}).by_seed("goodput_bps")
+    s_ecn = runs.where({"scheme": "s-ecn"}).by_seed("goodput_bps")
+    return {"": {seed: value / step[seed] for seed, value in s_ecn.items()}}
+
+
+def fig12_short(rows: Rows) -> Points:
+    """How far each scheme's small flows are below the next one's in the paper's order."""
+    found: Points = {}
+    for less, more in pairwise(SHORT):
+        above = rows.where({"scheme": more}).by_seed("small.mean_us")
+        below = rows.where({"scheme": less}).by_seed("small.mean_us")
+        found[f"{less} < {more}"] = {s: 100 * (1 - v / above[s]) for s, v in below.items()}
+    return found
+
+
+def fig12_long(rows: Rows) -> Points:
+    """How far S-ECN's large flows are above each other scheme's."""
+    worst = rows.where({"scheme": "s-ecn"}).by_seed("large.mean_us")
+    found: Points = {}
+    for scheme in SHORT[1:]:
+        other = rows.where({"scheme": scheme}).by_seed("large.mean_us")
+        found[scheme] = {seed: 100 * (v / other[seed] - 1) for seed, v in worst.items()}
+    return found
+
+
+def fig4_tenfold(rows: Rows) -> Points:
+    """In how many of a hundred cases T_a,max, solved exactly, is over ten RTTs: 2 to 10 flows,
+    a bandwidth-delay product of 83 packets (10 Gbps, 100 µs), K of 20, 40, 65 and 100; only where a
+    limit follows."""
+    return _tenfold(rows, (20, 40, 65, 100))
+
+
+def fig4_tenfold_of_a_quarter(rows: Rows) -> Points:
+    """The same with a quarter of each K."""
+    return _tenfold(rows, (5, 10, 16.25, 25))
+
+
+def _tenfold(rows: Rows, thresholds_pkt: Sequence[float]) -> Points:
+    found = [eecn.t_a_max(n, 83.3, k) for k in thresholds_pkt for n in range(2, 11)]
+    limits = [limit for limit in found if limit is not None]
+    share = 100 * sum(limit > 10 for limit in limits) / len(limits)
+    return {"": {row.seed: share for row in rows}}

@@ -1,0 +1,79 @@
+"""Runs the cells, as sweeps that go on where they were stopped, and keeps a small table of each."""
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from switchbed import stats
+from switchbed._native import Mistake
+from switchbed.result import Result
+from switchbed.sweeps.sweep import sweep
+from switchbed_papers.fabrics.cells import FOLDER, INCAST, Cell
+
+RESULTS = FOLDER / "results"
+
+
+def run(
+    cells: Iterable[Cell], store: Path, seeds: int, jobs: int | None, flows: int | None = None
+) -> dict[Cell, pl.DataFrame]:
+    """Each cell's table, a row a run. Seed by seed through all cells, so that a part of the
+    seeds is a whole experiment."""
+    chosen = list(cells)
+    found = {}
+    for so_many in range(1, seeds + 1):
+        for cell in chosen:
+            scenario = cell.scenario(flows)
+            swept = sweep(scenario, store, name=cell.name, seeds=so_many, jobs=jobs)
+            for entry in swept.failures:
+                raise Mistake(f"{cell.name}, {entry.settings['scheme']}: {entry.message}")
+            if so_many == seeds:
+                found[cell] = pl.DataFrame([row(result) for result in swept.results()])
+    return found
+
+
+def row(result: Result) -> dict[str, Any]:
+    """What is kept of a run. Times in microseconds."""
+    summary = result.summary()
+    fct = summary["fct"]
+    return {
+        "label": result.settings.get("switch.policy", result.label),
+        "scheme": result.outcome.scheme,
+        "seed": summary["seed"],
+        "small_flows": fct["small"]["n"],
+        "small_mean_us": fct["small"]["mean_us"],
+        "small_p99_us": fct["small"]["p99_us"],
+        "large_flows": fct["large"]["n"],
+        "large_mean_us": fct["large"]["mean_us"],
+        "all_mean_us": fct["all"]["mean_us"],
+        "incast_p99_us": _incast_p99(result),
+        "marks": summary["marks"],
+        "drops": summary["drops"],
+        "timeouts": summary["timeouts"],
+    }
+
+
+def _incast_p99(result: Result) -> float | None:
+    """Of the flows of the incast, which are told by receiver and size."""
+    sources = result.scenario["traffic"]
+    if len(sources) <= INCAST:
+        return None
+    incast = sources[INCAST]
+    size = float(incast["sizes"]["mean"].removesuffix("B"))
+    of_it = (pl.col("dst") == incast["to"]) & (pl.col("size_bytes") == size)
+    times = result.flows.filter(of_it)["fct_s"]
+    return 1e6 * stats.percentile(times.to_list(), 0.99)
+
+
+def write(cell: Cell, table: pl.DataFrame) -> None:
+    """Makes it the cell's committed table."""
+    RESULTS.mkdir(exist_ok=True)
+    table.write_csv(RESULTS / f"{cell.name}.csv", float_precision=1)
+
+
+def committed(cell: Cell) -> pl.DataFrame | None:
+    """What is committed of a cell."""
+    file = RESULTS / f"{cell.name}.csv"
+    return pl.read_csv(io.BytesIO(file.read_bytes())) if file.exists() else None

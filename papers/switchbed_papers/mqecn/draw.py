@@ -1,0 +1,70 @@
+"""MQ-ECN's figures, as the paper draws them."""
+
+from pathlib import Path
+from typing import Any
+
+from switchbed.plots.style import BLUE, DASHES, IN_TURN, ORANGE
+from switchbed_papers.mqecn.measure import FLOWS, QUEUES, _queues
+from switchbed_papers.reproduce.figures import fct_over_load, mean_and_reach
+from switchbed_papers.reproduce.rows import Rows
+
+
+def fig9(rows: Rows, title: str, file: Path) -> None:
+    """Figure 9, and figure 10 beside it."""
+    fct_over_load(rows.where({"switch.discipline": "dwrr"}), f"{title}: DWRR", file)
+    wrr = file.with_name(f"{file.stem}--wrr{file.suffix}")
+    fct_over_load(rows.where({"switch.discipline": "wrr"}), f"{title}: WRR", wrr)
+
+
+def fig1(rows: Rows, title: str, file: Path) -> None:
+    """CDFs of the round-trip time by the number of busy queues."""
+    counts = sorted({len(row.settings[QUEUES]) for row in rows})
+    names = {count: f"{count} queue{'s' if count > 1 else ''}" for count in counts}
+    _rtt({name: _queues(rows, count) for count, name in names.items()}, title, file)
+
+
+def fig6(rows: Rows, title: str, file: Path) -> None:
+    """CDFs of the round-trip time by scheme."""
+    schemes = rows.values("scheme")
+    _rtt({scheme: rows.where({"scheme": scheme}) for scheme in schemes}, title, file)
+
+
+def _rtt(groups: dict[str, Rows], title: str, file: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
+    axes = figure.subplots()
+    looks = zip(groups.items(), IN_TURN, DASHES, strict=False)
+    for (label, rows), colour, dashes in looks:
+        found = rows.rows[0].figures["rtt_us"]
+        share = [i / (len(found) - 1) for i in range(len(found))]
+        axes.plot(found, share, dashes, color=colour, label=label)
+    axes.set_xlabel("round-trip time (µs)")
+    axes.set_ylabel("cumulative share")
+    axes.set_xlim(left=0)
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    axes.set_title(title, fontsize="medium")
+    figure.savefig(file, metadata={"Software": None})
+
+
+def fig3(rows: Rows, title: str, file: Path) -> None:
+    """Goodput of the two services by the flows of the second."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
+    axes = figure.subplots()
+    counts = rows.values(FLOWS)
+    for index, (name, colour) in enumerate((("service 1, one flow", ORANGE), ("service 2", BLUE))):
+        for place, count in enumerate(counts):
+            by_seed = rows.where({FLOWS: count}).by_seed(f"class{index}.goodput_bps")
+            mean, reach = mean_and_reach(bps / 1e6 for bps in by_seed.values())
+            shown: dict[str, Any] = {"color": colour, "label": name if place == 0 else None}
+            bars = [[reach[0]], [reach[1]]]
+            axes.bar(place + 0.4 * index - 0.2, mean, 0.38, yerr=bars, capsize=3, **shown)
+    axes.set_xticks(range(len(counts)), [str(count) for count in counts])
+    axes.set_xlabel("flows of service 2")
+    axes.set_ylabel("goodput (Mbps)")
+    axes.legend(frameon=False)
+    axes.set_title(title, fontsize="medium")
+    figure.savefig(file, metadata={"Software": None})

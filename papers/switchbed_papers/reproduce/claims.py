@@ -1,0 +1,205 @@
+"""A paper's folder: its experiments and claims, as `claims.toml` has them."""
+
+import importlib.util
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from switchbed import library
+from switchbed._native import Mistake
+from switchbed_papers.reproduce import hosts
+from switchbed_papers.reproduce.hosts import Hosts
+from switchbed_papers.reproduce.verdict import Target
+
+FOLDER = Path(__file__).parents[1]
+INFINITE = float("inf")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large an experiment is run."""
+
+    sets: tuple[str, ...]
+    """Overrides, as `--set` takes them."""
+    seeds: int
+    note: str
+    """What running it this small costs; empty where it is the paper's scale."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or table of a paper."""
+
+    id: str
+    title: str
+    scenarios: tuple[Path, ...]
+    sets: tuple[str, ...]
+    hosts: Hosts
+    """Those that its claims are judged on, and the others."""
+    varies: tuple[str, ...]
+    """What the figure itself varies of hosts."""
+    figures: str
+    """What is kept of a run: a function of `measure.py`, or a built-in one's name."""
+    draw: str | None
+    """What draws it: a function of `draw.py`, or a built-in one's name."""
+    quick: Scale
+    full: Scale
+    other: Scale
+    """Under profiles that do not judge: at fewer points where that saves hours."""
+    core_minutes: float
+    """What the full scale takes, roughly: an estimate from smaller runs where it has not run."""
+    assumes: tuple[str, ...]
+    """What the paper leaves open, and what is taken here."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim."""
+
+    id: str
+    experiment: str
+    meaning: str
+    paper: str
+    """The paper's value or range, as text."""
+    target: Target
+    why: str
+    """Why this tolerance."""
+    unit: str
+    measure: Mapping[str, Any]
+    wrong: Mapping[str, Any] | None = None
+    """Of a formula: the same with a constant set wrong, which must not hold."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper's folder."""
+
+    name: str
+    title: str
+    folder: Path
+    experiments: dict[str, Experiment]
+    claims: dict[str, Claim]
+    _modules: dict[str, ModuleType] = field(default_factory=dict, compare=False)
+
+    def function(self, name: str, of: str = "measure") -> Any:
+        """A function of `measure.py` or `draw.py` in its folder."""
+        file = self.folder / f"{of}.py"
+        if of not in self._modules and file.exists():
+            spec = importlib.util.spec_from_file_location(f"switchbed_{self.name}_{of}", file)
+            assert spec is not None
+            assert spec.loader is not None
+            self._modules[of] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(self._modules[of])
+        found = getattr(self._modules.get(of), name, None)
+        if found is None:
+            raise Mistake(f"{self.folder / 'claims.toml'}: {file.name} has no function {name!r}")
+        return found
+
+
+def papers() -> dict[str, Paper]:
+    """Every paper by its short name."""
+    files = sorted(FOLDER.glob("*/claims.toml"))
+    return {file.parent.name: load(file) for file in files}
+
+
+def load(file: Path) -> Paper:
+    """Reads one paper's folder."""
+    try:
+        text = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise Mistake(f"{file}: is no TOML: {error}") from error
+    reader = _Reader(file, hosts.load(file.parent / "hosts.toml"))
+    experiments = {
+        name: reader.experiment(name, values) for name, values in text["experiment"].items()
+    }
+    claims = {name: reader.claim(name, values) for name, values in text["claim"].items()}
+    for claim in claims.values():
+        if claim.experiment not in experiments:
+            raise reader.mistake(f"claim.{claim.id}", f"no experiment {claim.experiment!r}")
+    return Paper(file.parent.name, text["title"], file.parent, experiments, claims)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    file: Path
+    hosts: Mapping[str, Hosts]
+
+    def mistake(self, key: str, what: str) -> Mistake:
+        return Mistake(f"{self.file}: {key}: {what}")
+
+    def experiment(self, name: str, values: dict[str, Any]) -> Experiment:
+        at = f"experiment.{name}"
+        scenario = self._need(at, values, "scenario")
+        files = [scenario] if isinstance(scenario, str) else scenario
+        scales = {
+            scale: Scale(
+                sets=tuple(values.get(scale, {}).get("sets", ())),
+                seeds=int(values.get(scale, {}).get("seeds", 3)),
+                note=str(values.get(scale, {}).get("note", "")),
+            )
+            for scale in ("quick", "full")
+        }
+        other = values.get("other", {})
+        scales["other"] = Scale(
+            sets=(*scales["full"].sets, *other.get("sets", ())),
+            seeds=int(other.get("seeds", scales["full"].seeds)),
+            note=str(other.get("note", "")),
+        )
+        on = self._need(at, values, "hosts")
+        if on not in self.hosts:
+            raise self.mistake(f"{at}.hosts", f"hosts.toml has no {on!r}")
+        return Experiment(
+            id=name,
+            title=self._need(at, values, "title"),
+            scenarios=tuple(self._scenario(path) for path in files),
+            sets=tuple(values.get("sets", ())),
+            hosts=self.hosts[on],
+            varies=tuple(values.get("varies", ())),
+            figures=values.get("figures", "fct"),
+            draw=values.get("draw"),
+            quick=scales["quick"],
+            full=scales["full"],
+            other=scales["other"],
+            core_minutes=float(values.get("core_minutes", 0)),
+            assumes=tuple(values.get("assumes", ())),
+        )
+
+    def _scenario(self, name: str) -> Path:
+        """`@NAME` comes with the program; others are in the folder."""
+        return library.shipped(name) if name.startswith("@") else self.file.parent / name
+
+    def claim(self, name: str, values: dict[str, Any]) -> Claim:
+        at = f'claim."{name}"'
+        measure = self._need(at, values, "measure")
+        if "value" in values:
+            low = high = float(values["value"])
+        else:
+            low = float(values.get("low", -INFINITE))
+            high = float(values.get("high", INFINITE))
+            if "low" not in values and "high" not in values:
+                raise self.mistake(at, "needs value, or low and high, or one of them")
+        null = values.get("null", {"ratio": 1.0, "value": None}.get(measure.get("kind"), 0.0))
+        return Claim(
+            id=name,
+            experiment=self._need(at, values, "experiment"),
+            meaning=self._need(at, values, "meaning"),
+            paper=self._need(at, values, "paper"),
+            target=Target(
+                low=low,
+                high=high,
+                tolerance=float(self._need(at, values, "tolerance")),
+                null=None if values.get("null") == "none" or null is None else float(null),
+            ),
+            why=self._need(at, values, "why"),
+            unit=values.get("unit", "%"),
+            measure=measure,
+            wrong=values.get("wrong"),
+        )
+
+    def _need(self, at: str, values: dict[str, Any], key: str) -> Any:
+        if key not in values:
+            raise self.mistake(at, f"{key} is missing")
+        return values[key]

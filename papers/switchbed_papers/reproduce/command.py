@@ -1,0 +1,191 @@
+"""The command line of reproductions."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from switchbed import options
+from switchbed._native import Mistake
+from switchbed.meter import meter
+from switchbed.store import Store
+from switchbed.terminal import say
+from switchbed_papers import tree
+from switchbed_papers.reproduce import evidence, flips, page
+from switchbed_papers.reproduce import experiment as experiments
+from switchbed_papers.reproduce.claims import Experiment, Paper, papers
+from switchbed_papers.reproduce.findings import Finding, findings
+from switchbed_papers.reproduce.verdict import WORDS
+
+
+def reproduce(
+    which: str,
+    quick: bool,
+    json_to: str | None,
+    out: Path | None,
+    first_seed: int,
+    seeds: int | None,
+    profile: str | None,
+    commit: bool,
+    store: Path,
+    any_memory: bool,
+    flip: bool = False,
+) -> int:
+    """The command; gives its exit code."""
+    if which == "list":
+        return _list(json_to)
+    if which == "page":
+        return _page()
+    if commit and quick and not flip:
+        raise Mistake("--commit: only --full results are committed")
+    if commit:
+        tree.check("--commit")
+    chosen = list(_chosen(which))
+    if flip:
+        return _flips(chosen, json_to, seeds, Store(store), commit=commit)
+    if not quick:
+        times = 3 if commit or profile == "all" else 1
+        minutes = times * sum(experiment.core_minutes for _, experiment in chosen)
+        say(f"full scale: about {minutes / 60:.1f} core-hours", err=True)
+    kept = Store(store)
+    found: list[Finding] = []
+    for paper, experiment in chosen:
+        rows = {}
+        begin = time.monotonic()
+        for name in _profiles(experiment, profile, commit=commit):
+            judges = name == experiment.hosts.judged
+            scale = experiment.quick if quick else experiment.full if judges else experiment.other
+            scale = scale if seeds is None else type(scale)(scale.sets, seeds, scale.note)
+            needed = experiments.jobs(paper, experiment, scale, first_seed, name)
+            with meter() as shown:
+                experiments.run(paper, experiment, needed, kept, shown, any_memory=any_memory)
+            rows[name] = experiments.rows(needed, kept)
+        judged = findings(paper, experiment, rows)
+        found += judged
+        runs = sum(len(of.rows) for of in rows.values())
+        if json_to != "-":
+            _print(paper, experiment, judged, runs, time.monotonic() - begin)
+            note = (experiment.quick if quick else experiment.full).note
+            if note:
+                say(f"  {'quick' if quick else 'smaller'}: {note}")
+        if out is not None:
+            page.draw(paper, experiment, next(iter(rows.values())), out)
+        if commit:
+            page.commit(paper, experiment, rows)
+    if json_to is not None:
+        options.write_json([asdict(finding) for finding in found], json_to)
+    elif len(found) > 1:
+        say(_count(finding.verdict for finding in found))
+    return 0
+
+
+def _flips(
+    chosen: Sequence[tuple[Paper, Experiment]],
+    json_to: str | None,
+    seeds: int | None,
+    store: Store,
+    *,
+    commit: bool,
+) -> int:
+    """What in the hosts flips verdicts."""
+    found = []
+    for paper, experiment in chosen:
+        flipped = flips.flips(paper, experiment, store, seeds)
+        if commit:
+            flips.commit(paper, experiment, flipped)
+            page.write()
+        for each in flipped if json_to != "-" else ():
+            say(flips.in_words(each))
+        found += flipped
+    if json_to is not None:
+        options.write_json([asdict(each) for each in found], json_to)
+    elif not found:
+        say("no verdict is decided otherwise on the other hosts, at the quick scale")
+    return 0
+
+
+def _profiles(experiment: Experiment, asked: str | None, *, commit: bool) -> tuple[str, ...]:
+    """Those to run under: what is committed has all of them."""
+    declared = experiment.hosts.profiles
+    if asked == "all" or (asked is None and commit):
+        return declared
+    if asked is not None and asked not in declared:
+        raise Mistake(f"--profile {asked}: declared for it are {', '.join(declared)}, or all")
+    return (asked or experiment.hosts.judged,)
+
+
+def _chosen(which: str) -> Iterator[tuple[Paper, Experiment]]:
+    known = papers()
+    name, _, figure = which.partition("/")
+    if name != "all" and name not in known:
+        raise Mistake(f"{which}: no such paper; there is {', '.join(known)}, or all")
+    for paper in known.values() if name == "all" else [known[name]]:
+        if figure and figure not in paper.experiments:
+            raise Mistake(
+                f"{which}: {paper.name} has no such experiment; it has "
+                f"{', '.join(paper.experiments)}"
+            )
+        for experiment in paper.experiments.values():
+            if not figure or experiment.id == figure:
+                yield paper, experiment
+
+
+def _print(
+    paper: Paper, experiment: Experiment, judged: Sequence[Finding], runs: int, took_s: float
+) -> None:
+    title = f"{paper.name} {experiment.id}: {experiment.title}"
+    say(f"{title} ({runs} runs, {took_s:.0f} s)")
+    for finding in judged:
+        say(f"  {line(finding, paper.claims[finding.id].unit)}")
+
+
+def line(finding: Finding, unit: str) -> str:
+    """A finding in a line."""
+    measured = "nothing" if finding.measured is None else f"{finding.measured:.4g} {unit}"
+    bounds = "no interval"
+    if finding.low is not None and finding.high is not None:
+        bounds = f"{finding.low:.4g} to {finding.high:.4g}"
+    if finding.least is not None and finding.most is not None:
+        bounds += f", all points {finding.least:.4g} to {finding.most:.4g}"
+    note = f", {finding.note}" if finding.note else ""
+    others = ", ".join(f"{name} {word}" for name, word in finding.profiles.items())
+    hosts = f" · {others}" if len(finding.profiles) > 1 else ""
+    return (
+        f"{finding.id}: {finding.verdict.upper()} · paper {finding.paper} · measured {measured} "
+        f"({bounds}, {finding.seeds} seeds{note}){hosts}"
+    )
+
+
+def _list(json_to: str | None) -> int:
+    found = [
+        (finding, paper.claims[finding.id])
+        for paper in papers().values()
+        for finding in page.committed(paper).values()
+    ]
+    if json_to is not None:
+        options.write_json([asdict(finding) for finding, _ in found], json_to)
+        return 0
+    for finding, claim in found:
+        say(line(finding, claim.unit))
+    say(_count(finding.verdict for finding, _ in found))
+    return 0
+
+
+def _page() -> int:
+    """Draws the pictures anew and writes the page, which names those that are there, from the
+    committed rows alone."""
+    tree.check("page")
+    for paper in papers().values():
+        for experiment in paper.experiments.values():
+            rows = evidence.read(paper, experiment)
+            if rows:
+                page.draw(paper, experiment, next(iter(rows.values())), page.PICTURES)
+    page.write()
+    say(page.PAGE)
+    return 0
+
+
+def _count(verdicts: Iterator[str]) -> str:
+    given = list(verdicts)
+    counts = (f"{given.count(word)} {word}" for word in WORDS)
+    return f"{len(given)} claims: {', '.join(counts)}"

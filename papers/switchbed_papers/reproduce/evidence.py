@@ -1,0 +1,57 @@
+"""The committed rows: a file an experiment, a row a run, from which claims, intervals and pictures
+follow without running anything."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from switchbed_papers.reproduce.claims import Experiment, Paper
+from switchbed_papers.reproduce.rows import Row, Rows
+
+
+def file(paper: Paper, experiment: Experiment) -> Path:
+    """Where an experiment's rows are."""
+    return paper.folder / "rows" / f"{experiment.id}.parquet"
+
+
+def read(paper: Paper, experiment: Experiment) -> dict[str, Rows]:
+    """The committed rows by profile, the judged one's first; none where nothing has run."""
+    import polars as pl
+
+    path = file(paper, experiment)
+    if not path.exists():
+        return {}
+    found: dict[str, list[Row]] = {name: [] for name in experiment.hosts.profiles}
+    for row in pl.read_parquet(path).iter_rows(named=True):
+        row |= {key: json.loads(row[key]) for key in ("settings", "figures")}
+        found.setdefault(row["profile"], []).append(Row(**row))
+    return {name: Rows(rows) for name, rows in found.items() if rows}
+
+
+def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
+    """Makes these the committed rows; those of other profiles stay."""
+    import polars as pl
+
+    new = list(rows)
+    profiles = {row.profile for row in new}
+    kept = [
+        row
+        for name, before in read(paper, experiment).items()
+        if name not in profiles
+        for row in before
+    ]
+    table = pl.DataFrame(
+        {
+            "profile": [row.profile for row in (*kept, *new)],
+            "scenario": [row.scenario for row in (*kept, *new)],
+            "seed": [row.seed for row in (*kept, *new)],
+            "scheme": [row.scheme for row in (*kept, *new)],
+            "settings": [json.dumps(row.settings) for row in (*kept, *new)],
+            "figures": [json.dumps(row.figures) for row in (*kept, *new)],
+            "build": [row.build for row in (*kept, *new)],
+            "wall_s": [round(row.wall_s, 3) for row in (*kept, *new)],
+        }
+    )
+    path = file(paper, experiment)
+    path.parent.mkdir(exist_ok=True)
+    table.write_parquet(path, compression="zstd", compression_level=19)

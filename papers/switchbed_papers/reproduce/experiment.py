@@ -1,0 +1,163 @@
+"""Runs an experiment, and keeps of each run what is measured of it, in the store of all runs: an
+interrupted reproduction goes on where it was, and what a sweep has run is not run again."""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from switchbed import _native, files, runner, threads
+from switchbed._native import Plan, Results
+from switchbed.directory import MACHINE
+from switchbed.prototype import sources
+from switchbed.result import Result
+from switchbed.runner import Meter, Outcome
+from switchbed.store import Store
+from switchbed.sweeps import key as keys
+from switchbed_papers.reproduce.claims import Experiment, Paper, Scale
+from switchbed_papers.reproduce.rows import Figures, Row, Rows
+
+
+def fct(result: Result) -> Figures:
+    """The figures of the summary: `small.mean_us`, `small.n`, `slowdown.all.p99`, `timeouts`,
+    `goodput_bps`, `class0.goodput_bps`, `probe0.mean_us`, `bottleneck.mean_bytes`, …"""
+    summary = result.summary()
+    found: Figures = {}
+    for prefix, group in (("", "fct"), ("slowdown.", "slowdown")):
+        for size_class, values in summary[group].items():
+            # No claim is of the 99.9th, and committed rows are without it.
+            kept = {name: value for name, value in values.items() if not name.startswith("p999")}
+            found |= {f"{prefix}{size_class}.{name}": value for name, value in kept.items()}
+    for values in summary["classes"]:
+        found[f"class{values['class']}.goodput_bps"] = values["goodput_bps"]
+    for index, values in enumerate(summary["probes"]):
+        found |= {f"probe{index}.{name}": value for name, value in values.items()}
+    if summary["endless"]:
+        found["jain"] = summary["endless"]["jain"]
+    found |= {f"bottleneck.{name}": value for name, value in summary["bottleneck"].items()}
+    plain = ("goodput_bps", "marks", "drops", "timeouts", "retransmissions", "ecn_cuts")
+    return found | {name: summary[name] for name in plain}
+
+
+BUILT_IN: dict[str, Callable[[Result], Figures]] = {"fct": fct}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run that an experiment needs."""
+
+    plan: Plan
+    settings: dict[str, Any]
+    seed: int
+    profile: str
+    key: str
+    """Of the run, where its measurements are kept."""
+
+
+def jobs(
+    paper: Paper,
+    experiment: Experiment,
+    scale: Scale,
+    first_seed: int,
+    profile: str | None = None,
+) -> list[Job]:
+    """The runs of an experiment at a scale on hosts of a profile, of those that judge if none is
+    named; each seed its own."""
+    profile = profile or experiment.hosts.judged
+    source = _source(paper, experiment) + experiment.hosts.source(profile)
+    found = []
+    sets = (*experiment.sets, *scale.sets)
+    for seed in range(first_seed, first_seed + scale.seeds):
+        for file in experiment.scenarios:
+            for plan in experiment.hosts.plans(file, sets, experiment.varies, profile, seed):
+                settings = dict(json.loads(plan.settings))
+                if len(experiment.scenarios) > 1:
+                    settings["scenario"] = file.stem
+                parts = [keys.inputs(plan), source, json.dumps(settings)]
+                key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+                found.append(Job(plan, settings, seed, profile, key))
+    return found
+
+
+def run(
+    paper: Paper,
+    experiment: Experiment,
+    needed: Sequence[Job],
+    store: Store,
+    meter: Meter,
+    *,
+    any_memory: bool = False,
+) -> None:
+    """Runs those that have not run yet."""
+    figures = extractor(paper, experiment)
+
+    def measure(job: Job, result: Result, wall_s: float) -> None:
+        found = {"scheme": result.outcome.scheme, "build": _native.__build__, "wall_s": wall_s}
+        store.keep_measured(job.key, found | {"figures": figures(result)})
+
+    missing = []
+    for job in needed:
+        if store.measured(job.key) is None:
+            kept = keys.inputs(job.plan)
+            if store.has(kept):
+                machine = files.read_json(store.run(kept) / MACHINE)
+                measure(job, Result.load(store.run(kept), job.settings), machine["wall_s"])
+            else:
+                missing.append(job)
+
+    def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
+        measure(missing[outcome.index], Result.of_run(plan, results, outcome), outcome.wall_s)
+
+    cores = threads.cores()
+    plans = [job.plan for job in missing]
+    try:
+        done = runner.run_all(plans, cores, keep, meter, any_memory=any_memory)
+    finally:
+        store.end()
+    if done.stopped_by is not None:
+        raise done.stopped_by
+
+
+def rows(needed: Sequence[Job], store: Store) -> Rows:
+    """What the runs left."""
+    return Rows([_row(job, store) for job in needed])
+
+
+def _row(job: Job, store: Store) -> Row:
+    return Row(
+        settings=job.settings,
+        seed=job.seed,
+        profile=job.profile,
+        scenario=digest(job.plan),
+        **(store.measured(job.key) or {}),
+    )
+
+
+def digest(plan: Plan) -> str:
+    """What says whether two runs were of one scenario: its resolved text, without the profile's
+    name and the paths of lists, which are others on each machine."""
+    scenario = json.loads(plan.scenario)
+    scenario["host"].pop("profile", None)
+    for source in scenario["traffic"]:
+        # A list by what is in it, for the same reason.
+        if "file" in source:
+            source["file"] = sources.digest(Path(source["file"]))
+    return hashlib.sha256(json.dumps(scenario, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def extractor(paper: Paper, experiment: Experiment) -> Callable[[Result], Figures]:
+    """What takes the figures of a run that are kept."""
+    found = BUILT_IN.get(experiment.figures)
+    if found is None:
+        found = paper.function(experiment.figures)
+    return found
+
+
+def _source(paper: Paper, experiment: Experiment) -> str:
+    """The code that takes the figures and the files that scenarios may name."""
+    parts = [inspect.getsource(extractor(paper, experiment))]
+    lists = sorted(paper.folder.glob("*.csv"))
+    return hashlib.sha256("".join(parts + [f.read_text() for f in lists]).encode()).hexdigest()

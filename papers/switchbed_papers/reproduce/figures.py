@@ -1,0 +1,108 @@
+"""Figures that several papers draw alike; the others are in a paper's `draw.py`."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from switchbed import stats
+from switchbed.plots import style
+from switchbed_papers.reproduce.rows import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def beside(file: Path, name: str) -> Path:
+    """Where another figure of the same runs goes: `eecn-fig7--fig2.png`."""
+    return file.with_name(f"{file.stem}--{name}{file.suffix}")
+
+
+def mean_and_reach(values: Iterable[float]) -> tuple[float, tuple[float, float]]:
+    """The mean over seeds, and how far its 95 % interval reaches below and above it."""
+    mean = stats.mean(list(values))
+    low = mean.estimate if mean.low is None else mean.low
+    high = mean.estimate if mean.high is None else mean.high
+    return mean.estimate, (mean.estimate - low, high - mean.estimate)
+
+
+def logarithmic(axes: "Axes") -> None:
+    """A logarithmic y axis with plain numbers at 1, 2 and 5 times the powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def apart(labels: Iterable[tuple[str, str]]) -> dict[str, style.Style]:
+    """The looks of `style.of` with no colour twice: further variants of a scheme have colours that
+    none of the schemes has."""
+    looks = style.of(labels)
+    taken = {look.colour for look in looks.values()}
+    free = [colour for colour in style.IN_TURN if colour not in taken]
+    used: set[str] = set()
+    for label, look in looks.items():
+        colour = free.pop(0) if look.colour in used and free else look.colour
+        looks[label] = replace(look, colour=colour)
+        used.add(colour)
+    return looks
+
+
+PANELS = {
+    "all.mean_us": "All flows, average",
+    "small.mean_us": "Small flows, average",
+    "small.p99_us": "Small flows, 99th percentile",
+    "large.mean_us": "Large flows, average",
+}
+
+
+def fct_over_load(rows: Rows, title: str, file: Path) -> None:
+    """Each scheme's FCT over the first one's against load, a panel a statistic: geometric means
+    over paired seeds with 95 % confidence intervals; side by side where there is one load."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 6.5), layout="constrained", dpi=130)
+    figure.suptitle(title, fontsize="medium")
+    schemes = rows.values("scheme")
+    looks = apart((row.settings["scheme"], row.scheme) for row in rows)
+    loads = rows.values("load")
+    gap = 1.0 if len(loads) == 1 else 0.0
+    for axes, (metric, heading) in zip(figure.subplots(2, 2).flat, PANELS.items(), strict=True):
+        axes.set_title(heading, fontsize="medium")
+        for index, scheme in enumerate(schemes):
+            xs, ys, errors = [], [], []
+            for load in loads:
+                of = rows.where({"scheme": scheme, "load": load}).by_seed(metric)
+                base = rows.where({"scheme": schemes[0], "load": load}).by_seed(metric)
+                both = [seed for seed in of if seed in base]
+                if not both:
+                    continue
+                ratio = stats.paired([of[s] for s in both], [base[s] for s in both]).ratio
+                low, high = ratio.low or ratio.estimate, ratio.high or ratio.estimate
+                xs.append(100 * load + gap * (index - (len(schemes) - 1) / 2))
+                ys.append(ratio.estimate)
+                errors.append((ratio.estimate - low, high - ratio.estimate))
+            look = looks[scheme]
+            axes.errorbar(
+                xs,
+                ys,
+                yerr=list(zip(*errors, strict=True)) if errors else None,
+                color=look.colour,
+                marker=look.marker,
+                linestyle=look.dashes,
+                capsize=3,
+                label=scheme,
+            )
+        axes.grid(alpha=0.3)
+        axes.set_ylabel(f"FCT relative to {schemes[0]}")
+        axes.set_xlabel("load (%)")
+        if len(loads) == 1:
+            axes.set_xticks([100 * loads[0]])
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    figure.savefig(file, metadata={"Software": None})
+
+
+BUILT_IN: dict[str, Callable[[Rows, str, Path], None]] = {"fct-over-load": fct_over_load}

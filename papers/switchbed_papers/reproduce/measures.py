@@ -1,0 +1,309 @@
+"""From rows to a number with its interval: the kinds of measure that `claims.toml` names.
+
+`below` and `above` compare `metric` of the runs `of` with those of `base`, in percent, paired
+over seeds; `ratio` likewise as a ratio (all three by the ratios' logarithms, as everywhere);
+`difference` subtracts; `value` is the metric itself. `at` says where: settings
+that fix the point, a list of such (each point must be within), or over all points that are left
+"largest" or "smallest" (the paper's "up to x %": simultaneous intervals, so that looking for the
+best point does not flatter it) or "every" (each must be within). `where` chooses among the runs
+first; `also` lists settings (and a `metric`) to take in its place for a second opinion, which is
+reported and judges nothing. `function` names one of `measure.py`, which gives each point's values
+by seed itself.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from switchbed import stats
+from switchbed._native import Mistake
+from switchbed_papers.reproduce.claims import Claim, Paper
+from switchbed_papers.reproduce.rows import Row, Rows
+from switchbed_papers.reproduce.verdict import WORDS, Measured, Target, Word, judge
+
+Points = dict[str, dict[int, float]]
+"""Values by seed at each point; a point's name is its settings in words."""
+
+RATIOS: dict[str, Callable[[float], float]] = {
+    "below": lambda ratio: 100 * (1 - ratio),
+    "above": lambda ratio: 100 * (ratio - 1),
+    "ratio": lambda ratio: ratio,
+}
+
+
+def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
+    """What would have failed the claim, in words, and the verdict on it; if that holds, the claim
+    cannot fail.
+
+    - Of a comparison: the same scheme on both sides, each seed's run beside another seed's.
+    - Of what a function makes of several schemes' or set-ups' runs: every one's runs are one's, of
+      other seeds; each in turn is that one, and one that fails is enough.
+    - Of what compares no schemes and has a value for "no effect": that value.
+    - Of a bound for one scheme: that every other scheme keeps to it, too.
+    - Of a formula: a constant set wrong, which the claim names.
+    - Of a parity or a value: what was measured, displaced by twice the tolerance past each bound
+      that there is, or further away where the claim does not hold.
+    """
+    asked, target = claim.measure, claim.target
+    alone = replace(claim, measure={**asked, "also": ()})
+
+    def verdict(of: Claim, runs: Rows = rows) -> Word:
+        return judge(target, measure(paper, of, runs))
+
+    if claim.wrong is not None:
+        return "a constant set wrong", verdict(replace(claim, measure=claim.wrong))
+    if target.null is not None and asked.get("kind") in (*RATIOS, "difference"):
+        same = {**alone.measure, "of": asked.get("base", {}), "shifted": True}
+        name = _name(_settings(asked.get("base", {}))).removeprefix("scheme ")
+        return f"{name} on both sides", verdict(replace(claim, measure=same))
+    if "function" in asked and (target.null is not None or target.tolerance == 0):
+        given = {verdict(alone, runs) for runs in _alike(rows)} - {"holds"}
+        if given:
+            return "all runs those of one scheme or set-up", min(given, key=WORDS.index)
+    found = measure(paper, alone, rows)
+    if "function" in asked and target.null is not None:
+        none = f"{target.null:g}, which is no effect"
+        return none, judge(target, _displaced(found, target.null - found.estimate))
+    others = _others(alone, rows) if math.inf in (-target.low, target.high) else []
+    if others:
+        given = {verdict(other) for other in others}
+        word: Word = "holds" if given == {"holds"} else min(given - {"holds"}, key=WORDS.index)
+        return "the other schemes", word
+    ends = [sign for sign in (-1, 1) if math.isfinite((target.low, target.high)[sign > 0])]
+    signs = ends if judge(target, found) == "holds" else [_away(target, found.estimate)]
+    words = {judge(target, _displaced(found, sign * 2 * target.tolerance)) for sign in signs}
+    word = "holds" if "holds" in words else min(words, key=WORDS.index)
+    off = " and ".join(f"{sign * 2 * target.tolerance:+g}" for sign in signs)
+    return f"{off} {claim.unit}".strip() + " off", word
+
+
+def _others(claim: Claim, rows: Rows) -> list[Claim]:
+    """A claim about one scheme's value as claims about the others'."""
+    asked = claim.measure
+    for key in ("at", "where"):
+        places = asked.get(key)
+        if asked.get("kind") == "value" and isinstance(places, Mapping) and "scheme" in places:
+            schemes = [name for name in rows.values("scheme") if name != places["scheme"]]
+            changed = [{**places, "scheme": scheme} for scheme in schemes]
+            return [replace(claim, measure={**asked, key: place}) for place in changed]
+    return []
+
+
+def _alike(rows: Rows) -> Iterator[Rows]:
+    """The runs with all schemes alike, each scheme in turn as the one that all are; and so with
+    set-ups and with schemes of some switches (`[[deploy]]`)."""
+    keys = dict.fromkeys(key for row in rows for key in row.settings)
+    for key in keys:
+        if key in ("scheme", "scenario") or key.endswith(".scheme"):
+            values = rows.values(key)
+            if len(values) > 1:
+                yield from (_all_are(rows, key, value) for value in values)
+
+
+def _all_are(rows: Rows, key: str, one: Any) -> Rows:
+    """Whatever a setting is, the figures are those of `one`, of other seeds. Runs without the
+    setting, or without a counterpart, stay."""
+    others = [value for value in rows.values(key) if value != one]
+    seeds = sorted({row.seed for row in rows})
+    by_seed = {
+        (row.seed, _name(row.settings)): row.figures for row in rows if row.settings.get(key) == one
+    }
+
+    def of(row: Row) -> Row:
+        if key not in row.settings:
+            return row
+        later = [one, *others].index(row.settings[key])
+        seed = seeds[(seeds.index(row.seed) + later) % len(seeds)]
+        figures = by_seed.get((seed, _name({**row.settings, key: one})), row.figures)
+        return replace(row, figures=figures)
+
+    return Rows([of(row) for row in rows])
+
+
+def _away(target: Target, value: float) -> int:
+    """The side of the target on which a value is."""
+    return -1 if value < target.low or not math.isfinite(target.high) else 1
+
+
+def _displaced(found: Measured, by: float) -> Measured:
+    ends = {name: getattr(found, name) for name in ("low", "high", "least", "most")}
+    moved: dict[str, Any] = {name: None if end is None else end + by for name, end in ends.items()}
+    return replace(found, estimate=found.estimate + by, **moved)
+
+
+def measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
+    """Measures a claim on the runs of its experiment."""
+    where = _settings(claim.measure.get("where", {}))
+    found = _measure(paper, claim, rows.where(where))
+    notes = [found.note] if found.note else []
+    for other in claim.measure.get("also", ()):
+        settings = {key: value for key, value in other.items() if key != "metric"}
+        metric = {key: value for key, value in other.items() if key == "metric"}
+        asked = replace(claim, measure={**claim.measure, **metric})
+        second = _measure(paper, asked, rows.where({**where, **settings}))
+        name = ", ".join(filter(None, [*metric.values(), _name(settings)]))
+        notes.append(f"{name}: {_in_words(second)}")
+    return replace(found, note="; ".join(notes))
+
+
+def _in_words(found: Measured) -> str:
+    if found.low is None or found.high is None:
+        return f"{found.estimate:.4g}"
+    every = ""
+    if found.least is not None and found.most is not None:
+        every = f"; all points {found.least:.4g} to {found.most:.4g}"
+    return f"{found.estimate:.4g} ({found.low:.4g} to {found.high:.4g}{every})"
+
+
+def _measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
+    asked = claim.measure
+    points = {name: values for name, values in _points(paper, claim, rows).items() if values}
+    if not points:
+        return Measured(math.nan, None, None, 0, None, "no run has what it measures")
+    exact = bool(asked.get("exact", False))
+    at = asked.get("at")
+    pick = at if isinstance(at, str) else "every"
+    # Bonferroni: all intervals hold together with the confidence of one.
+    level = 1 - (1 - stats.LEVEL) / len(points)
+    show = RATIOS.get(asked.get("kind", ""))
+    found = {
+        name: _interval(list(values.values()), level, exact, show)
+        for name, values in points.items()
+    }
+    seeds = min(interval.n for interval in found.values())
+    flows = _flows(claim, rows)
+    if len(found) == 1 or pick != "every":
+        return _extreme(found, pick, seeds, flows)
+    return _every(claim, found, seeds, flows)
+
+
+def _points(paper: Paper, claim: Claim, rows: Rows) -> Points:
+    asked = claim.measure
+    if "function" in asked:
+        found: Points = paper.function(asked["function"])(rows)
+        return found
+    kind = asked.get("kind")
+    metric = asked.get("metric")
+    if not isinstance(metric, str) or kind not in (*RATIOS, "difference", "value"):
+        raise Mistake(f"{claim.id}: measure needs a kind and a metric, or a function")
+    at = asked.get("at", {})
+    if isinstance(at, list):
+        places = [{**asked, "at": place} for place in at]
+        return {k: v for place in places for k, v in _compared(rows, place, kind, metric).items()}
+    return _compared(rows, asked, kind, metric)
+
+
+def _compared(rows: Rows, asked: Mapping[str, Any], kind: str, metric: str) -> Points:
+    at = asked.get("at", {})
+    fixed = at if isinstance(at, Mapping) else {}
+    of = _settings(asked.get("of", {}))
+    rows_of = rows.where({**fixed, **of})
+    if kind == "value":
+        points = {_name(p): rows_of.where(p).by_seed(metric) for p in rows_of.points(())}
+        return points if points else {"": rows_of.by_seed(metric)}
+    base = _settings(asked.get("base", {}))
+    rows_base = rows.where({**fixed, **base})
+    both = (*of, *base)
+    compared: Points = {}
+    for point in rows_of.points(both):
+        above = rows_of.where(point).by_seed(metric)
+        below = rows_base.where(point).by_seed(metric)
+        if asked.get("shifted"):
+            seeds = sorted(above)
+            above = dict(zip(seeds, [above[s] for s in (*seeds[1:], seeds[0])], strict=True))
+        compared[_name(point)] = {
+            seed: value - below[seed] if kind == "difference" else _over(value, below[seed])
+            for seed, value in above.items()
+            if seed in below
+        }
+    return compared
+
+
+def _settings(given: Any) -> dict[str, Any]:
+    """Settings, or a scheme's label for short."""
+    return {"scheme": given} if isinstance(given, str) else dict(given)
+
+
+def _name(point: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in point.items())
+
+
+def _over(of: float, base: float) -> float:
+    """Their ratio; of two counts that are zero, one."""
+    return 1.0 if of == base == 0 else of / base if base else math.inf
+
+
+def _interval(
+    values: list[float], level: float, exact: bool, show: Callable[[float], float] | None
+) -> stats.Interval:
+    """Student's over the seeds, of ratios on their logarithms; a value that no chance enters is
+    its own interval."""
+    if exact and max(values) - min(values) <= 1e-9 * max(map(abs, values)):
+        value = show(values[0]) if show else values[0]
+        return stats.Interval(value, value, value, len(values), level)
+    if show is None:
+        return stats.mean(values, level)
+    if not all(0 < value < math.inf for value in values):
+        return stats.mean([show(value) for value in values], level)
+    found = stats.mean([math.log(value) for value in values], level)
+    middle = show(math.exp(found.estimate))
+    if found.low is None or found.high is None:
+        return stats.Interval(middle, None, None, found.n, level)
+    low, high = sorted((show(math.exp(found.low)), show(math.exp(found.high))))
+    return stats.Interval(middle, low, high, found.n, level)
+
+
+def _extreme(
+    found: dict[str, stats.Interval], pick: str, seeds: int, flows: int | None
+) -> Measured:
+    sign = -1 if pick == "smallest" else 1
+    name, best = max(found.items(), key=lambda item: sign * item[1].estimate)
+    known = [i for i in found.values() if i.low is not None and i.high is not None]
+    if len(known) < len(found):
+        return Measured(best.estimate, None, None, seeds, flows, _at(name, found))
+    choose = min if pick == "smallest" else max
+    low = choose(i.low for i in known if i.low is not None)
+    high = choose(i.high for i in known if i.high is not None)
+    return Measured(best.estimate, low, high, seeds, flows, _at(name, found))
+
+
+def _every(
+    claim: Claim, found: dict[str, stats.Interval], seeds: int, flows: int | None
+) -> Measured:
+    target = claim.target
+
+    def off(interval: stats.Interval) -> float:
+        return max(target.low - interval.estimate, interval.estimate - target.high)
+
+    name, worst = max(found.items(), key=lambda item: off(item[1]))
+    if any(i.low is None for i in found.values()):
+        return Measured(worst.estimate, None, None, seeds, flows, _at(name, found))
+    least = min(i.low for i in found.values() if i.low is not None)
+    most = max(i.high for i in found.values() if i.high is not None)
+    outside = any(
+        (i.high is not None and i.high < target.low - target.tolerance)
+        or (i.low is not None and i.low > target.high + target.tolerance)
+        for i in found.values()
+    )
+    ends = (worst.low, worst.high)
+    return Measured(worst.estimate, *ends, seeds, flows, _at(name, found), outside, least, most)
+
+
+def _at(name: str, found: Mapping[str, object]) -> str:
+    if not name:
+        return ""
+    return f"at {name}" + (f", of {len(found)} points" if len(found) > 1 else "")
+
+
+def _flows(claim: Claim, rows: Rows) -> int | None:
+    """Fewest flows of the claim's size class in any run that counts."""
+    metric = claim.measure.get("metric", "")
+    size_class = str(metric).rpartition(".")[0]
+
+    def count(row: Row) -> int | None:
+        value = row.figures.get(f"{size_class}.n", row.figures.get("all.n"))
+        return int(value) if value else None
+
+    counts = [n for row in rows if (n := count(row)) is not None]
+    return min(counts) if counts else None

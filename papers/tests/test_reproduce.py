@@ -1,0 +1,609 @@
+"""Reproductions: the one rule, the measures on made-up runs, and the command on a paper of a
+test's own."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from conftest import SINGLE
+
+from switchbed import _native
+from switchbed._native import Mistake, Plan
+from switchbed.meter import Silent
+from switchbed.plots import style
+from switchbed.runner import Sweep
+from switchbed.scenario import Scenario
+from switchbed.store import Store
+from switchbed.sweeps import sweep
+from switchbed.sweeps.threads import Threads
+from switchbed_papers.commands import reproduce
+from switchbed_papers.reproduce import (
+    causes,
+    claims,
+    evidence,
+    figures,
+    flips,
+    hosts,
+    measures,
+    page,
+)
+from switchbed_papers.reproduce import experiment as experiments
+from switchbed_papers.reproduce.rows import Row, Rows
+from switchbed_papers.reproduce.verdict import Measured, Target, judge
+
+INF = float("inf")
+
+
+def test_every_paper_can_be_read_and_every_scenario_would_run() -> None:
+    for paper in claims.papers().values():
+        for experiment in paper.experiments.values():
+            for scale in (experiment.quick, experiment.full):
+                jobs = experiments.jobs(paper, experiment, scale, 1)
+                assert jobs
+                assert not any("seed" in job.settings for job in jobs), "no point of a figure's"
+            drawn = experiment.draw
+            assert drawn in (None, *figures.BUILT_IN) or paper.function(str(drawn), "draw")
+            assert any(claim.experiment == experiment.id for claim in paper.claims.values())
+        for claim in paper.claims.values():
+            assert claim.id.startswith(f"{paper.name}.")
+
+
+def test_the_page_follows_from_the_committed_rows() -> None:
+    text = page.PAGE.read_text()
+    assert text == page.render()
+    assert all(f"`{claim}`" in text for paper in claims.papers().values() for claim in paper.claims)
+
+
+def test_no_run_has_other_hosts_than_were_declared() -> None:
+    """Every host setting of every planned run is the profile's, or the paper's word, or what the
+    figure varies; the range is what is left."""
+    from switchbed_papers.reproduce import experiment as experiments
+
+    least = {
+        "topology": {"kind": "star", "hosts": 2, "rate": "1Gbps", "delay": "1us"},
+        "switch": {"buffer": "300KB"},
+        "scheme": {"name": "none"},
+        "traffic": [
+            {
+                "kind": "incast",
+                "from": [0],
+                "to": 1,
+                "sizes": "1KB",
+                "connections": "persistent",
+            }
+        ],
+    }
+    resolved: dict[str, dict[str, Any]] = {}
+    for paper in claims.papers().values():
+        for experiment in paper.experiments.values():
+            on = experiment.hosts
+            for profile in on.profiles:
+                own = str(on.folder / profile) if profile.endswith(".toml") else profile
+                scales = [replace(of, seeds=1) for of in (experiment.quick, experiment.full)]
+                for job in (
+                    job
+                    for scale in scales
+                    for job in experiments.jobs(paper, experiment, scale, 1, profile)
+                ):
+                    found = json.loads(job.plan.scenario)
+                    varied = {key: hosts.flat(found).get(key) for key in experiment.varies}
+                    varied = {key: value for key, value in varied.items() if value is not None}
+                    declared = {"host.profile": own} | {**on.said} | varied
+                    key = json.dumps(declared)
+                    if key not in resolved:
+                        resolved[key] = Scenario(least).with_(declared).resolved
+                    wanted = resolved[key]
+                    ranges = {each.key: on.ranges[0].at(1) for each in on.ranges}
+                    for name in hosts.SECTIONS:
+                        ours, theirs = hosts.flat(found[name]), hosts.flat(wanted[name])
+                        differing = {
+                            f"{name}.{key}"
+                            for key in ours | theirs
+                            if ours.get(key) != theirs.get(key)
+                        }
+                        assert differing <= ranges.keys(), (paper.name, experiment.id, profile)
+
+
+def test_a_seed_has_its_own_value_of_what_nobody_settles() -> None:
+    jitter = hosts.Range("host.jitter", 100_000, 2_000_000)
+    found = [int(jitter.at(seed).removesuffix("ps")) for seed in range(1, 41)]
+    assert len(set(found)) == 40
+    assert min(found) >= 100_000
+    assert max(found) <= 2_000_000
+    # Evenly over the logarithms: a quarter of them in each quarter.
+    middle = (100_000 * 2_000_000) ** 0.5
+    assert sum(value < middle for value in found) == 20
+
+
+def test_set_ups_leave_hosts_out_but_for_what_the_figure_varies() -> None:
+    values = {
+        "host": {"profile": "ns-3", "lso": True},
+        "transport": {"kind": "dctcp", "rto_min": "1ms"},
+        "compare": {"load": [0.1], "host": {"lso": [True, False]}, "transport.g": [1, 0.5]},
+    }
+    assert hosts.bare(values, ("transport.kind", "host.lso")) == {
+        "host": {"lso": True},
+        "transport": {"kind": "dctcp"},
+        "compare": {"load": [0.1], "host.lso": [True, False]},
+    }
+    assert hosts.bare(values) == {"compare": {"load": [0.1]}}
+
+
+def test_rows_are_kept_as_they_are(tmp_path: Path) -> None:
+    paper = replace(claims.papers()["afqcn"], folder=tmp_path)
+    experiment = paper.experiments["fig6"]
+    ideal = Row(
+        {"a": 1, "q": [0, 1]}, 3, {"x": 0.1, "of": [1.5, None]}, "qcn", "ideal", "s", "b", 1.5
+    )
+    other = replace(ideal, profile="linux-6.x", seed=4)
+    evidence.write(paper, experiment, [other, ideal])
+    found = evidence.read(paper, experiment)
+    assert {name: list(rows) for name, rows in found.items()} == {
+        "ideal": [ideal],
+        "linux-6.x": [other],
+    }
+    assert list(found) == ["ideal", "linux-6.x"], "the one that judges first"
+    evidence.write(paper, experiment, [replace(ideal, seed=5)])
+    found = evidence.read(paper, experiment)
+    assert [row.seed for row in found["ideal"]] == [5]
+    assert [row.seed for row in found["linux-6.x"]] == [4]
+
+
+def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
+    def null(measure: dict[str, Any], target: Target) -> str:
+        return measures.null_model(PAPER, claim(measure, target), RUNS)[1]
+
+    compared = {"kind": "below", "of": "new", "base": "std", "at": {"load": 0.9}}
+    assert null(compared, Target(49, 49, tolerance=5, null=0)) != "holds"
+    assert null(compared, Target(-INF, 900, tolerance=5, null=0)) == "holds"
+    value = {
+        "kind": "value",
+        "metric": "all.n",
+        "at": {"load": 0.9, "scheme": "std"},
+        "exact": True,
+    }
+    assert null(value, Target(100, 100, tolerance=1, null=None)) == "fails"
+    # A bound that nothing is compared by is displaced past itself: inwards there is always room.
+    alone = Rows([row for row in RUNS if row.settings["scheme"] == "std"])
+    most = claim(value | {"at": {"load": 0.9}}, Target(-INF, 100, tolerance=1, null=None))
+    assert measures.null_model(PAPER, most, alone) == ("+2 % off", "fails")
+    # What is off is displaced further, not into the range.
+    assert null(value, Target(103, 103, tolerance=2, null=None)) == "fails"
+    # More than 94: the other scheme has as many. Less than 1200 us: it has not.
+    assert null(value, Target(94, INF, tolerance=1, null=None)) == "holds"
+    mean = {"kind": "value", "at": {"load": 0.9, "scheme": "new"}}
+    assert null(mean, Target(-INF, 9000, tolerance=1, null=None)) == "holds"
+    assert null(mean, Target(-INF, 400, tolerance=1, null=None)) != "holds"
+
+
+def test_alike_runs_have_the_figures_of_one_and_those_that_compare_nothing_stay() -> None:
+    alone = [Row({"transport": "tcp"}, seed, {"all.mean_us": 1.0}) for seed in range(3)]
+    made = list(measures._all_are(Rows([*RUNS, *alone]), "scheme", "std"))
+    assert made[-3:] == alone
+    # The others have its figures, of other seeds.
+    new = [row for row in made if row.settings == {"scheme": "new", "load": 0.1}]
+    assert [row.figures["all.mean_us"] for row in new] == [200, 400, 100]
+    # Schemes of some switches are schemes; of one there is nothing to compare.
+    some = [Row({"deploy.1.scheme": name}, 1, {}) for name in ("a", "b")]
+    assert len(list(measures._alike(Rows(some)))) == 2
+    assert not list(measures._alike(Rows(alone)))
+
+
+def test_a_formula_has_a_null_of_its_own() -> None:
+    def null(measure: dict[str, Any], target: Target, **more: Any) -> str:
+        return measures.null_model(PAPER, replace(claim(measure, target), **more), RUNS)[1]
+
+    at = {"load": 0.9, "scheme": "std"}
+    count = {"kind": "value", "metric": "all.n", "at": at, "exact": True}
+    many = Target(-INF, 100, tolerance=1, null=None)
+    assert null(count, many, wrong=count) == "holds"
+    assert null(count, many, wrong={**count, "metric": "all.mean_us"}) != "holds"
+
+
+def test_no_effect_is_within_no_tolerance() -> None:
+    for paper in claims.papers().values():
+        for each in paper.claims.values():
+            target = each.target
+            if target.null is not None:
+                low, high = target.low - target.tolerance, target.high + target.tolerance
+                assert not low < target.null < high, each.id
+
+
+def test_no_committed_claim_holds_on_its_null_model() -> None:
+    for paper in claims.papers().values():
+        for finding in page.committed(paper).values():
+            assert finding.null_model != "holds", finding.id
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (3.0, 5.0, "holds"),
+        (1.0, 3.0, "direction"),
+        (6.5, 9.0, "direction"),
+        (-3.0, -1.0, "fails"),
+        (-0.5, 0.5, "fails"),
+        (-1.0, 3.0, "undecided"),
+        (None, None, "undecided"),
+    ],
+)
+def test_a_claim_with_a_direction(low: float | None, high: float | None, word: str) -> None:
+    target = Target(4.0, 4.0, tolerance=2.0, null=0.0)
+    assert judge(target, Measured(0.0, low, high, 3, None)) == word
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [(-2.0, 2.0, "holds"), (-4.0, 2.0, "undecided"), (4.0, 5.0, "fails")],
+)
+def test_a_claim_of_being_within(low: float, high: float, word: str) -> None:
+    target = Target(-2.0, 2.0, tolerance=1.0, null=None)
+    assert judge(target, Measured(0.0, low, high, 3, None)) == word
+
+
+def test_more_than_so_much_has_no_upper_end() -> None:
+    target = Target(25.0, INF, tolerance=0.0, null=0.0)
+    assert judge(target, Measured(60.0, 50.0, 90.0, 3, None)) == "holds"
+    assert judge(target, Measured(10.0, 5.0, 15.0, 3, None)) == "direction"
+    assert judge(target, Measured(-10.0, -15.0, -5.0, 3, None)) == "fails"
+
+
+def test_a_reduction_below_zero_is_the_papers_side_where_the_paper_is_below() -> None:
+    target = Target(-INF, 0.5, tolerance=0.0, null=1.0)
+    assert judge(target, Measured(0.8, 0.7, 0.9, 3, None)) == "direction"
+    assert judge(target, Measured(1.4, 1.2, 1.6, 3, None)) == "fails"
+
+
+def rows(values: dict[tuple[str, float], Sequence[float]]) -> Rows:
+    return Rows(
+        [
+            Row({"scheme": scheme, "load": load}, seed, {"all.mean_us": value, "all.n": 100})
+            for (scheme, load), by_seed in values.items()
+            for seed, value in enumerate(by_seed)
+        ]
+    )
+
+
+def claim(measure: dict[str, Any], target: Target | None = None) -> claims.Claim:
+    return claims.Claim(
+        "p.c",
+        "e",
+        "",
+        "",
+        target or Target(0, 0, 0, 0.0),
+        "",
+        "%",
+        {"metric": "all.mean_us"} | measure,
+    )
+
+
+PAPER = claims.Paper("p", "", Path(), {}, {})
+RUNS = rows(
+    {
+        ("std", 0.1): [100, 200, 400],
+        ("new", 0.1): [90, 180, 360],
+        ("std", 0.9): [1000, 3000, 2000],
+        ("new", 0.9): [500, 1600, 980],
+    }
+)
+
+
+def test_runs_are_paired_over_seeds() -> None:
+    asked = {"kind": "below", "of": "new", "base": "std", "at": {"load": 0.1}}
+    found = measures.measure(PAPER, claim(asked), RUNS)
+    assert found.estimate == pytest.approx(10)
+    assert (found.low, found.high) == pytest.approx((10, 10))
+    assert (found.seeds, found.flows) == (3, 100)
+
+
+def test_up_to_is_the_largest_of_all_points_with_wider_intervals() -> None:
+    asked = {"kind": "below", "of": "new", "base": "std"}
+    one = measures.measure(PAPER, claim(asked | {"at": {"load": 0.9}}), RUNS)
+    best = measures.measure(PAPER, claim(asked | {"at": "largest"}), RUNS)
+    assert best.estimate == one.estimate == pytest.approx(49.26, abs=0.01)
+    assert best.low is not None
+    assert one.low is not None
+    assert best.low < one.low
+    assert "load 0.9" in best.note
+
+
+def test_every_point_must_be_within() -> None:
+    asked = {"kind": "below", "of": "new", "base": "std", "at": "every"}
+    within = Target(5, 15, 0, None)
+    found = measures.measure(PAPER, claim(asked, within), RUNS)
+    assert found.estimate == pytest.approx(49.26, abs=0.01)
+    assert found.outside
+    assert judge(within, found) == "fails"
+
+
+def test_the_interval_printed_is_the_worst_points_and_the_verdict_is_of_all() -> None:
+    asked = {"kind": "below", "of": "new", "base": "std", "at": "every"}
+    found = measures.measure(PAPER, claim(asked, Target(5, 15, 0, None)), RUNS)
+    assert found.low is not None
+    assert found.high is not None
+    # 10 % at load 0.1, without chance, and about 49 at 0.9.
+    assert found.low > 40
+    assert found.least == pytest.approx(10)
+    assert found.most == found.high
+    # The best point alone would be no more than "direction" of more than 40; all are.
+    more = Target(40, INF, 0, 0.0)
+    worst = measures.measure(PAPER, claim(asked, more), RUNS)
+    assert worst.estimate == pytest.approx(10)
+    assert worst.low == pytest.approx(10)
+    assert judge(more, worst) == "direction"
+    moved = measures._displaced(worst, -20)
+    assert moved.least == pytest.approx(-10)
+    assert judge(more, moved) == "fails"
+
+
+def test_no_colour_stands_twice_in_a_picture_of_times_over_load() -> None:
+    three = [("K = 65", "per-queue"), ("K = 10", "per-queue"), ("CEDM", "cedm")]
+    looks = figures.apart(three)
+    assert len({look.colour for look in looks.values()}) == 3
+    assert looks["CEDM"].colour == style.own("cedm").colour
+    assert looks["K = 65"].colour == style.own("per-queue").colour
+
+
+def test_a_mean_has_its_interval_on_both_sides() -> None:
+    mean, (below, above) = figures.mean_and_reach([1.0, 2.0, 3.0])
+    # Student's t of two degrees of freedom, 4.303, times 1 over the root of 3.
+    assert (mean, below, above) == pytest.approx((2.0, 2.484, 2.484), abs=1e-3)
+    assert figures.mean_and_reach([5.0]) == (5.0, (0.0, 0.0))
+
+
+def test_a_claim_may_name_its_points() -> None:
+    asked = {"kind": "below", "of": "new", "base": "std", "at": [{"load": 0.9}, {"load": 0.1}]}
+    every = measures.measure(PAPER, claim(asked | {"at": "every"}, Target(5, 15, 0, None)), RUNS)
+    both = measures.measure(PAPER, claim(asked, Target(5, 15, 0, None)), RUNS)
+    assert (both.low, both.high, both.outside) == (every.low, every.high, True)
+    one = measures.measure(PAPER, claim(asked | {"at": [{"load": 0.1}]}), RUNS)
+    assert (one.low, one.high) == pytest.approx((10, 10))
+
+
+def test_a_second_opinion_may_be_of_another_metric() -> None:
+    with_p99 = Rows(
+        [Row(row.settings, row.seed, row.figures | {"all.p99_us": 7.0}) for row in RUNS]
+    )
+    asked = {
+        "kind": "value",
+        "where": {"scheme": "std", "load": 0.1},
+        "also": [{"metric": "all.p99_us"}, {"load": 0.9}],
+    }
+    found = measures.measure(PAPER, claim(asked), with_p99)
+    assert found.estimate == pytest.approx(700 / 3)
+    first, second = found.note.rsplit("; ", 1)
+    assert first.endswith("all.p99_us: 7 (7 to 7)")
+    assert second.startswith("load 0.9: 2000 ")
+
+
+def test_counts_may_be_zero() -> None:
+    counts = rows({("std", 0.1): [10, 0], ("new", 0.1): [0, 0]})
+    found = measures.measure(PAPER, claim({"kind": "ratio", "of": "new", "base": "std"}), counts)
+    assert found.estimate == pytest.approx(0.5)
+
+
+def test_a_setting_that_no_run_has_is_refused() -> None:
+    with pytest.raises(Mistake, match="no run has the settings"):
+        measures.measure(PAPER, claim({"kind": "value", "at": {"load": 0.5}}), RUNS)
+
+
+CLAIMS = """
+title = "A test's own paper"
+[experiment.one]
+title = "Marking or not"
+hosts = "testbed"
+scenario = "one.toml"
+quick.seeds = 2
+full.sets = ["flows=400"]
+core_minutes = 1
+[claim."own.one.lower"]
+experiment = "one"
+meaning = "marking keeps queues short"
+paper = "half"
+value = 50
+tolerance = 50
+why = "it is a test"
+measure = { kind = "below", metric = "all.mean_us", of = "per-queue", base = "none" }
+"""
+
+HOSTS = """
+others = ["ns-3"]
+range = { "host.jitter" = ["1ns", "10ns"] }
+[hosts.testbed]
+judged = "ideal"
+why = "it is a test"
+said = { "transport.kind" = "dctcp" }
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "reproductions" / "own"
+    folder.mkdir(parents=True)
+    compare = '[compare]\nscheme = ["none", "per-queue"]\n'
+    (folder / "one.toml").write_text(SINGLE + compare)
+    (folder / "claims.toml").write_text(CLAIMS)
+    (folder / "hosts.toml").write_text(HOSTS)
+    monkeypatch.setattr(claims, "FOLDER", folder.parent)
+    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(page, "PICTURES", tmp_path / "pictures")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def command(*arguments: str) -> str:
+    done = CliRunner().invoke(reproduce, arguments, catch_exceptions=False, standalone_mode=False)
+    assert done.return_value == 0
+    return done.stdout
+
+
+def test_a_paper_is_run_once_and_judged(own: Path, tmp_path: Path) -> None:
+    first = json.loads(command("own/one", "--json", "-"))
+    assert [found["id"] for found in first] == ["own.one.lower"]
+    # Which one is the traffic's business: two seeds show no more than that it is judged.
+    assert first[0]["verdict"] in ("holds", "direction", "undecided", "fails")
+    assert first[0]["seeds"] == 2
+    kept = sorted((tmp_path / "switchbed-store/measured").glob("*.json"))
+    assert len(kept) == 4
+    times = [file.stat().st_mtime_ns for file in kept]
+    assert json.loads(command("own", "--json", "-")) == first
+    assert [file.stat().st_mtime_ns for file in kept] == times
+
+
+def test_what_a_sweep_has_run_is_measured_and_not_run_again(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper = claims.papers()["own"]
+    (one,) = paper.experiments.values()
+    store = Store(tmp_path / "store")
+    jobs = experiments.jobs(paper, one, one.quick, 1)
+    swept = sweep.run(lambda _: [job.plan for job in jobs], store, "x", None, None, Threads(2))
+    ran: list[Plan] = []
+
+    def run_all(plans: list[Plan], *_: object, **__: object) -> Sweep:
+        ran.extend(plans)
+        return Sweep(0, [], None)
+
+    monkeypatch.setattr("switchbed.runner.run_all", run_all)
+    experiments.run(paper, one, jobs, store, Silent())
+    assert not ran
+    means = [row.figures["all.mean_us"] for row in experiments.rows(jobs, store)]
+    assert means == [outcome.summary["fct"]["all"]["mean_us"] for outcome in swept.outcomes]
+
+
+def test_full_results_are_committed_and_listed(own: Path, tmp_path: Path) -> None:
+    assert "not run at full scale" in command("list")
+    command("own", "--full", "--commit")
+    (listed,) = json.loads(command("list", "--json"))
+    command("list", "--json", "found.json")
+    assert json.loads((tmp_path / "found.json").read_text()) == [listed]
+    assert listed["seeds"] == 3
+    text = (tmp_path / "page.md").read_text()
+    assert listed["verdict"] in text
+    (tmp_path / "page.md").write_text("")
+    command("page")
+    assert (tmp_path / "page.md").read_text() == text
+
+
+def test_what_does_not_exist_is_named() -> None:
+    with pytest.raises(Mistake, match=r"nobody: no such paper; there is .*mqecn"):
+        command("nobody")
+    with pytest.raises(Mistake, match="mqecn has no such experiment"):
+        command("mqecn/fig99")
+
+
+def test_a_missing_key_is_named(own: Path) -> None:
+    file = own / "claims.toml"
+    file.write_text(file.read_text().replace('why = "it is a test"\n', ""))
+    with pytest.raises(Mistake, match=r'claims\.toml: claim\."own\.one\.lower": why is missing'):
+        command("list")
+
+
+def test_a_second_opinion_is_reported_and_judges_nothing() -> None:
+    asked: dict[str, Any] = {"kind": "below", "of": "new", "base": "std"}
+    asked |= {"where": {"load": 0.1}, "also": [{"load": 0.9}]}
+    found = measures.measure(PAPER, claim(asked), RUNS)
+    assert found.estimate == pytest.approx(10)
+    assert "load 0.9: 49.26 (" in found.note
+
+
+def test_every_cause_has_its_table_and_a_word_in_the_readme() -> None:
+    for paper in claims.papers().values():
+        script = paper.folder / "causes.py"
+        listed = re.search(r"main\(\s*__file__,(.*)\)", script.read_text(), re.S)
+        assert listed is not None
+        names = set(re.findall(r"\w+", listed[1]))
+        readme = (script.parent / "README.md").read_text()
+        found = {file.name for file in (script.parent / "causes").iterdir()}
+        drawn = {name for name in names if f"{name}.png" in found}
+        assert found == {f"{name}.md" for name in names} | {f"{name}.png" for name in drawn}
+        for name in names:
+            assert f"(causes/{name}.{'png' if name in drawn else 'md'})" in readme
+
+
+def test_what_large_flows_gain_beyond_small_ones_is_of_all_flows_times_together() -> None:
+    def row(scheme: str, small_us: float, large_us: float) -> Row:
+        both = {"small.n": 90, "small.mean_us": small_us, "large.n": 10, "large.mean_us": large_us}
+        mean_us = 0.9 * small_us + 0.1 * large_us
+        none = {"medium.n": 0, "medium.mean_us": 0.0}
+        figures = both | none | {"all.n": 100, "all.mean_us": mean_us}
+        return Row({"scheme": scheme, "load": 0.5}, 1, figures)
+
+    # Small flows gain 90 · 10 µs, large ones 10 · 270, of 90 · 100 and 10 · 1000.
+    runs = Rows([row("2 packets", 100, 1000), row("16 packets", 90, 730)])
+    found = claims.papers()["mqecn"].function("fig2_large")(runs)
+    assert found == {"load 0.5": {1: pytest.approx(100 * 1800 / 19_000)}}
+
+
+def test_a_segment_is_what_comes_to_a_card_at_once() -> None:
+    # Three packets at 1 µs, of which the line takes the first at once; one at 30 µs.
+    steps = [(0.0, 0), (1.0, 1500), (1.0, 0), (1.0, 1500), (1.0, 3000), (13.0, 1500), (25.0, 0)]
+    steps += [(30.0, 1500), (30.0, 0)]
+    changes = pl.DataFrame(steps, schema=["time_s", "bytes"], orient="row")
+    assert claims.papers()["cedm"].function("handed_over")(changes) == [3, 1]
+
+
+def test_delays_that_a_paper_does_not_give_are_varied_with_the_seed() -> None:
+    eecn = claims.papers()["eecn"]
+    found = {
+        job.seed: json.loads(job.plan.scenario)["topology"]["delay"]
+        for job in experiments.jobs(
+            eecn, eecn.experiments["fig9"], eecn.experiments["fig9"].full, 1
+        )
+    }
+    ns = [_native.time_ps(delay) / 1e3 for delay in found.values()]
+    assert len(set(ns)) == 10
+    assert 0.7 * 21_000 <= min(ns) < 18_000
+    assert 25_000 < max(ns) <= 1.4 * 21_000
+
+
+def test_what_flips_a_verdict_is_found_a_setting_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    eecn = claims.papers()["eecn"]
+    fig9 = eecn.experiments["fig9"]
+
+    def ran(_paper: object, _of: object, scale: claims.Scale, profile: str, _store: Path) -> Rows:
+        """E-ECN is sooner on linux-6.x, whose LSO it is that does it, and as on the judged hosts
+        on ideal ones."""
+        if "transport.alpha=1" in scale.sets:
+            raise Mistake("goes with another alone")
+        sooner = profile == "linux-6.x" or "host.lso=true" in scale.sets
+        took = {"per-queue": 100.0, "e-ecn": 60.0 if sooner else 200.0}
+        return Rows(
+            [
+                Row({"scheme": scheme}, seed, {"took_ms": ms + seed}, profile=profile)
+                for scheme, ms in took.items()
+                for seed in (1, 2, 3)
+            ]
+        )
+
+    monkeypatch.setattr(flips, "_rows", ran)
+    asked = ("transport.alpha=1", "host.lso=true", "transport.ack_every=1")
+    monkeypatch.setattr(flips, "_differing", lambda *_: asked)
+    (found,) = flips.flips(eecn, fig9, Store(tmp_path / "store"), 3)
+    assert (found.claim, found.profile, found.seeds) == ("eecn.fig9", "linux-6.x", 3)
+    assert (found.judged, found.other) == ("fails", "direction")
+    assert list(found.by) == ["host.lso = true"]
+    assert "so it is with one setting of theirs alone: `host.lso = true`" in flips.in_words(found)
+
+
+def test_claims_are_measured_with_some_settings_of_the_hosts_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    longer = ("transport.rto_initial=1s", "transport.rto_min=200ms")
+    text = causes.claims_by("cqrd", "fig2", {"as they are": (), "longer": longer}, seeds=1)
+    lines = [line.split(" | ") for line in text.splitlines()]
+    assert lines[0][1] == "`cqrd.fig2.cq`"
+    assert [line[0] for line in lines[2:]] == ["| **the paper**", "| as they are", "| longer"]
+    # What OQ's small flows wait for is a timeout.
+    shorter, much = (float(line[2].split(" ")[0].replace(",", "")) for line in lines[3:])
+    assert shorter < 20
+    assert much > 200

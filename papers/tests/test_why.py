@@ -1,0 +1,84 @@
+"""Each claim that does not hold has its cause, and what is committed shows it."""
+
+from pathlib import Path
+
+import pytest
+
+from switchbed._native import Mistake
+from switchbed_papers.reproduce import claims, page, why
+
+TABLE = """\
+| hosts that judge, and | `p.a` | `p.b` |
+| --- | --- | --- |
+| **the paper** | 5, holds | 7 |
+| as they are | 1 %, fails | 7 (6 to 8) %, holds |
+| an ACK for each packet | 5 (4 to 6) %, holds | 9 %, direction |
+
+| hosts that judge, at | `p.c` |
+| --- | --- |
+| **the paper** | few |
+| 5 flows | 3, undecided |
+"""
+
+
+@pytest.mark.parametrize("name", claims.papers())
+def test_each_claim_that_does_not_hold_has_its_cause(name: str) -> None:
+    paper = claims.papers()[name]
+    causes = why.causes(paper.folder)
+    assert causes.keys() <= paper.claims.keys()
+    for finding in page.committed(paper).values():
+        if finding.profiles:
+            assert (finding.verdict != "holds") == (finding.id in causes), finding.id
+
+
+@pytest.mark.parametrize("name", claims.papers())
+def test_causes_are_shown_by_what_is_committed(name: str) -> None:
+    paper = claims.papers()[name]
+    found = page.committed(paper)
+    for cause in why.causes(paper.folder).values():
+        there = {}
+        if cause.table:
+            there = why.cells(paper.folder / "causes" / f"{cause.table}.md", cause.claim)
+            assert there, cause.claim
+        match cause.kind:
+            case "setting":
+                assert why.holds(there[cause.row or ""]), cause.claim
+            case "hosts":
+                assert found[cause.claim].profiles[cause.profile or ""] == "holds", cause.claim
+            case "open":
+                assert not any(map(why.holds, there.values())), cause.claim
+        assert cause.says.strip("."), cause.claim
+        assert cause.says.endswith("."), cause.claim
+
+
+def test_a_table_is_read_by_claim_and_setting(tmp_path: Path) -> None:
+    file = tmp_path / "table.md"
+    file.write_text(TABLE)
+    found = why.cells(file, "p.a")
+    assert found == {"as they are": "1 %, fails", "an ACK for each packet": "5 (4 to 6) %, holds"}
+    assert [row for row, cell in found.items() if why.holds(cell)] == ["an ACK for each packet"]
+    assert why.cells(file, "p.c") == {"5 flows": "3, undecided"}
+    assert not why.cells(file, "p.d")
+
+
+def test_causes_are_read(tmp_path: Path) -> None:
+    assert not why.causes(tmp_path)
+    (tmp_path / "causes").mkdir()
+    (tmp_path / "causes" / "acks.md").write_text(TABLE)
+    file = tmp_path / "causes.toml"
+    entry = (
+        '["p.a"]\nkind = "setting"\ntable = "acks"\nrow = "an ACK for each packet"\nsays = "So."'
+    )
+    file.write_text(entry)
+    cause = why.causes(tmp_path)["p.a"]
+    words = "`p.a`: holds with *an ACK for each packet*: 5 (4 to 6) %. So. (`causes/acks.md`)"
+    assert cause.in_words() == words
+    assert cause.as_json()["shows"] == "5 (4 to 6) %"
+    for wrong, message in (
+        (entry.replace("setting", "luck"), "kind is one of"),
+        (entry.replace("each packet", "none"), "has no row"),
+        (entry.replace("setting", "hosts"), "needs kind, profile, says"),
+    ):
+        file.write_text(wrong)
+        with pytest.raises(Mistake, match=message):
+            why.causes(tmp_path)
