@@ -2,7 +2,6 @@
 test's own."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,6 @@ from switchbed.sweeps import sweep
 from switchbed.sweeps.threads import Threads
 from switchbed_papers.commands import reproduce
 from switchbed_papers.reproduce import (
-    causes,
     claims,
     evidence,
     figures,
@@ -513,20 +511,6 @@ def test_a_second_opinion_is_reported_and_judges_nothing() -> None:
     assert "load 0.9: 49.26 (" in found.note
 
 
-def test_every_cause_has_its_table_and_a_word_in_the_readme() -> None:
-    for paper in claims.papers().values():
-        script = paper.folder / "causes.py"
-        listed = re.search(r"main\(\s*__file__,(.*)\)", script.read_text(), re.S)
-        assert listed is not None
-        names = set(re.findall(r"\w+", listed[1]))
-        readme = (script.parent / "README.md").read_text()
-        found = {file.name for file in (script.parent / "causes").iterdir()}
-        drawn = {name for name in names if f"{name}.png" in found}
-        assert found == {f"{name}.md" for name in names} | {f"{name}.png" for name in drawn}
-        for name in names:
-            assert f"(causes/{name}.{'png' if name in drawn else 'md'})" in readme
-
-
 def test_what_large_flows_gain_beyond_small_ones_is_of_all_flows_times_together() -> None:
     def row(scheme: str, small_us: float, large_us: float) -> Row:
         both = {"small.n": 90, "small.mean_us": small_us, "large.n": 10, "large.mean_us": large_us}
@@ -592,18 +576,3 @@ def test_what_flips_a_verdict_is_found_a_setting_at_a_time(
     assert (found.judged, found.other) == ("fails", "direction")
     assert list(found.by) == ["host.lso = true"]
     assert "so it is with one setting of theirs alone: `host.lso = true`" in flips.in_words(found)
-
-
-def test_claims_are_measured_with_some_settings_of_the_hosts_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    longer = ("transport.rto_initial=1s", "transport.rto_min=200ms")
-    text = causes.claims_by("cqrd", "fig2", {"as they are": (), "longer": longer}, seeds=1)
-    lines = [line.split(" | ") for line in text.splitlines()]
-    assert lines[0][1] == "`cqrd.fig2.cq`"
-    assert [line[0] for line in lines[2:]] == ["| **the paper**", "| as they are", "| longer"]
-    # What OQ's small flows wait for is a timeout.
-    shorter, much = (float(line[2].split(" ")[0].replace(",", "")) for line in lines[3:])
-    assert shorter < 20
-    assert much > 200

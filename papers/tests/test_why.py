@@ -5,20 +5,24 @@ from pathlib import Path
 import pytest
 
 from switchbed._native import Mistake
-from switchbed_papers.reproduce import claims, page, why
+from switchbed_papers.reproduce import claims, page, variations, why
+from switchbed_papers.reproduce.variations import Table
 
-TABLE = """\
-| hosts that judge, and | `p.a` | `p.b` |
-| --- | --- | --- |
-| **the paper** | 5, holds | 7 |
-| as they are | 1 %, fails | 7 (6 to 8) %, holds |
-| an ACK for each packet | 5 (4 to 6) %, holds | 9 %, direction |
-
-| hosts that judge, at | `p.c` |
-| --- | --- |
-| **the paper** | few |
-| 5 flows | 3, undecided |
-"""
+TABLES = [
+    Table(
+        ["hosts that judge, and", "`p.a`", "`p.b`"],
+        [
+            ["**the paper**", "5, holds", "7"],
+            ["as they are", "1 %, fails", "7 (6 to 8) %, holds"],
+            ["an ACK for each packet", "5 (4 to 6) %, holds", "9 %, direction"],
+        ],
+    ),
+    Table(
+        ["hosts that judge, at", "`p.c`"],
+        [["**the paper**", "few"], ["5 flows", "3, undecided"]],
+    ),
+    Table(["setting", "`p.d`"], [["as it is", "1"]]),
+]
 
 
 @pytest.mark.parametrize("name", claims.papers())
@@ -38,7 +42,7 @@ def test_causes_are_shown_by_what_is_committed(name: str) -> None:
     for cause in why.causes(paper.folder).values():
         there = {}
         if cause.table:
-            there = why.cells(paper.folder / "causes" / f"{cause.table}.md", cause.claim)
+            there = why.cells(variations.results(paper.folder)[cause.table], cause.claim)
             assert there, cause.claim
         match cause.kind:
             case "setting":
@@ -51,28 +55,25 @@ def test_causes_are_shown_by_what_is_committed(name: str) -> None:
         assert cause.says.endswith("."), cause.claim
 
 
-def test_a_table_is_read_by_claim_and_setting(tmp_path: Path) -> None:
-    file = tmp_path / "table.md"
-    file.write_text(TABLE)
-    found = why.cells(file, "p.a")
+def test_tables_are_read_by_claim_and_setting() -> None:
+    found = why.cells(TABLES, "p.a")
     assert found == {"as they are": "1 %, fails", "an ACK for each packet": "5 (4 to 6) %, holds"}
     assert [row for row, cell in found.items() if why.holds(cell)] == ["an ACK for each packet"]
-    assert why.cells(file, "p.c") == {"5 flows": "3, undecided"}
-    assert not why.cells(file, "p.d")
+    assert why.cells(TABLES, "p.c") == {"5 flows": "3, undecided"}
+    assert not why.cells(TABLES, "p.d")
 
 
 def test_causes_are_read(tmp_path: Path) -> None:
     assert not why.causes(tmp_path)
-    (tmp_path / "causes").mkdir()
-    (tmp_path / "causes" / "acks.md").write_text(TABLE)
+    (tmp_path / "variations.json").write_text(variations.written({"acks": TABLES}))
     file = tmp_path / "causes.toml"
     entry = (
         '["p.a"]\nkind = "setting"\ntable = "acks"\nrow = "an ACK for each packet"\nsays = "So."'
     )
     file.write_text(entry)
     cause = why.causes(tmp_path)["p.a"]
-    words = "`p.a`: holds with *an ACK for each packet*: 5 (4 to 6) %. So. (`causes/acks.md`)"
-    assert cause.in_words() == words
+    words = "`p.a`: holds with *an ACK for each packet*: 5 (4 to 6) %. So. "
+    assert cause.in_words() == f"{words}([acks](reproductions-causes.md#p-acks))"
     assert cause.as_json()["shows"] == "5 (4 to 6) %"
     for wrong, message in (
         (entry.replace("setting", "luck"), "kind is one of"),

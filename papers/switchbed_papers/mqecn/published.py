@@ -4,8 +4,10 @@ The authors published how they were drawn (ns-2 scripts and a patch, HKUST-SING/
 GitHub): each ordered pair of hosts has two random streams whose seeds follow from the hosts'
 numbers, so that the 50,000 flows can be drawn again, the same for all schemes and loads; and a
 switch chooses among its twelve uplinks by a simple hash of source, destination and connection.
+`python -m switchbed_papers.mqecn.published FLOWS.csv --paths` writes a list of flows.
 """
 
+import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -142,11 +144,16 @@ def uplink(source: Ints, destination: Ints) -> Ints:
     return found % SPINES
 
 
-def per_uplink() -> Ints:
-    """How many pairs each uplink of each leaf carries, in the published simulation."""
-    source, destination = pairs()
-    leaf = source // HOSTS_PER_LEAF
-    away = leaf != destination // HOSTS_PER_LEAF
-    found = np.zeros((HOSTS // HOSTS_PER_LEAF, SPINES), dtype=np.int64)
-    np.add.at(found, (leaf[away], uplink(source, destination)[away]), 1)
-    return found.ravel()
+def main() -> None:
+    """Writes a list of flows."""
+    parser = argparse.ArgumentParser(prog="published", description="Writes the published flows.")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--load", type=float, default=0.9)
+    parser.add_argument("--services", type=int, default=8)
+    parser.add_argument("--paths", action="store_true", help="with the published paths")
+    asked = parser.parse_args()
+    write(asked.file, asked.load, asked.services, 50_000, paths=asked.paths)
+
+
+if __name__ == "__main__":
+    main()

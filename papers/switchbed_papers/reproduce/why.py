@@ -3,19 +3,21 @@ what shows it among what is committed (a test checks that it does).
 
 | kind | what shows it |
 | --- | --- |
-| setting | `table` and `row`: an experiment of `causes/` on the judged hosts where it holds |
+| setting | `table` and `row`: a variation on the judged hosts where it holds |
 | hosts | `profile`: other hosts on which it holds, from the committed rows |
 | printed | the reason, with its arithmetic, why the paper cannot be right as printed |
 | open | `table`: what was tried, in no row of which it holds |
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from switchbed._native import Mistake
+from switchbed_papers.reproduce import variations
+from switchbed_papers.reproduce.variations import Table
 
 Kind = Literal["setting", "hosts", "printed", "open"]
 
@@ -28,7 +30,7 @@ class Cause:
     kind: Kind
     says: str
     table: str | None = None
-    """A file of `causes/`, without its ending."""
+    """An experiment of `variations.toml`."""
     row: str | None = None
     """A setting of it."""
     profile: str | None = None
@@ -43,12 +45,18 @@ class Cause:
             "printed": "not as printed. ",
             "open": "nothing that was tried makes it hold. ",
         }[self.kind]
-        of = f" (`causes/{self.table}.md`)" if self.table else ""
+        paper, _, _ = self.claim.partition(".")
+        of = f" ({table_link(paper, self.table)})" if self.table else ""
         return f"`{self.claim}`: {found}{self.says}{of}"
 
     def as_json(self) -> dict[str, Any]:
         """For `list --json`, whose entries name the claim themselves."""
         return {key: value for key, value in asdict(self).items() if key != "claim" and value}
+
+
+def table_link(paper: str, table: str) -> str:
+    """A link from the page of reproductions to an experiment's tables."""
+    return f"[{table}](reproductions-causes.md#{paper}-{table})"
 
 
 def causes(folder: Path) -> dict[str, Cause]:
@@ -60,19 +68,9 @@ def causes(folder: Path) -> dict[str, Cause]:
     return {claim: _cause(file, claim, values) for claim, values in text.items()}
 
 
-def cells(file: Path, claim: str) -> dict[str, str]:
-    """What a file's tables have of a claim, by setting."""
-    found = {}
-    column = None
-    for line in file.read_text(encoding="utf-8").splitlines():
-        row = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
-        if not line.startswith("|"):
-            column = None
-        elif row[0].startswith("hosts that judge"):
-            column = row.index(f"`{claim}`") if f"`{claim}`" in row else None
-        elif column is not None and not row[0].startswith(("---", "**")):
-            found[row[0]] = row[column]
-    return found
+def cells(tables: Iterable[Table], claim: str) -> dict[str, str]:
+    """What an experiment's tables have of a claim, by setting."""
+    return {row: cell for table in tables for row, cell in table.column(claim).items()}
 
 
 def holds(cell: str) -> bool:
@@ -99,8 +97,9 @@ def _cause(file: Path, claim: str, values: Mapping[str, str]) -> Cause:
         raise Mistake(f"{file}: {claim}: needs {', '.join(sorted(wanted))} and no more")
     shows = ""
     if kind == "setting":
-        there = cells(file.parent / "causes" / f"{values['table']}.md", claim)
+        there = cells(variations.results(file.parent).get(values["table"], ()), claim)
         if values["row"] not in there:
-            raise Mistake(f"{file}: {claim}: {values['table']}.md has no row {values['row']!r}")
+            table = f"{values['table']} in variations.json"
+            raise Mistake(f"{file}: {claim}: {table} has no row {values['row']!r}")
         shows = there[values["row"]].removesuffix(", holds")
     return Cause(claim, shows=shows, **values)  # type: ignore[arg-type]
