@@ -171,7 +171,7 @@ size: setup ## Count tracked files and words and time the loops (SIZE='--timed -
 
 live-papers: setup ## Run the papers' testbed figures as labs (as root, half an hour)
 	$(BIN)/switchbed live dctcp load
-	$(BIN)/switchbed live papers --out target/live-papers --docs docs
+	$(BIN)/switchbed live papers --out target/live-papers --commit
 
 UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate \
 	--python-version 3.11 --custom-compile-command 'make lock'

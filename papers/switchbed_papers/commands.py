@@ -41,8 +41,9 @@ def demo(out: Path) -> None:
 @click.option(
     "--commit",
     is_flag=True,
-    help="Make it the committed results; write docs/fabrics.md, or docs/fabrics-linux.md.",
+    help="Make it the committed results.",
 )
+@click.option("--page", "shown", is_flag=True, help="Instead: print the committed results.")
 @click.option(
     "--linux",
     is_flag=True,
@@ -55,13 +56,17 @@ def fabrics(
     jobs: int | None,
     store: Path,
     commit: bool,
+    shown: bool,
     linux: bool,
 ) -> None:
     """Run every scheme on the same fabrics and say who wins: a cell is a fabric, a workload and a
     condition. What has run is not run again."""
     from switchbed_papers.fabrics import command
 
-    command.run(seeds, flows, only, jobs, store, commit=commit, linux=linux)
+    if shown:
+        command.page(linux=linux)
+    else:
+        command.run(seeds, flows, only, jobs, store, commit=commit, linux=linux)
 
 
 @click.command()
@@ -70,9 +75,9 @@ def fabrics(
 @options.JSON
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Draw the figures into DIR.",
+    type=path_argument,
+    metavar="PATH",
+    help="Draw the figures into this folder; of `page`, write this file.",
 )
 @click.option(
     "--first-seed", type=click.IntRange(0), default=1, show_default=True, help="Of the seeds."
@@ -116,8 +121,8 @@ def reproduce(
 ) -> int:
     """Run the experiments of the PAPERs again and judge each of their claims.
 
-    `list` shows the verdicts of the committed full results; `page` writes docs/reproductions.md
-    and its pictures anew from them; `all` stands for every paper.
+    `list` shows the verdicts of the committed full results; `page` prints them as a page, in
+    Markdown; `all` stands for every paper.
     """
     from switchbed_papers.reproduce import command
 
@@ -139,10 +144,13 @@ def reproduce(
     "--runs", type=click.IntRange(1), default=3, show_default=True, help="Of each figure."
 )
 @click.option("--only", multiple=True, metavar="FIGURE", help="Such as mqecn-fig6.")
-@click.option("--docs", type=path_argument, metavar="DIR", help="Write live-papers.md there, too.")
-def papers(out: Path, runs: int, only: tuple[str, ...], docs: Path | None) -> None:
+@click.option("--commit", is_flag=True, help="Make it the committed results.")
+def papers(out: Path, runs: int, only: tuple[str, ...], commit: bool) -> None:
     """Run the papers' testbed figures as labs, and put paper, simulation and lab side by side.
     What has run in DIR is not run again."""
-    from switchbed_papers.live import command
+    from switchbed_papers import tree
+    from switchbed_papers.live import command, results
 
-    command.run(command.Request(out, runs, only, docs))
+    if commit:
+        tree.check("--commit")
+    command.run(command.Request(out, runs, only, results.FILE if commit else None))

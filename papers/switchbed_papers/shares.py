@@ -1,5 +1,4 @@
-"""Who gets how much: pictures of classes' rates over time beside their max-min fair shares, and
-of how far the rates are from them."""
+"""Pictures of who gets how much: classes' rates over time beside their max-min fair shares."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from switchbed._native import Plan, Results
 from switchbed.meter import Silent
 from switchbed.plots import style
 from switchbed.runner import Outcome
-from switchbed.terminal import say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,18 +26,8 @@ COLOURS = (
     style.BLACK,
 )
 
-PICTURES = {
-    "af-qcn": Path("scenarios/afqcn-fig6.toml"),
-    "af-qcn-fig7": Path("scenarios/afqcn-fig7.toml"),
-    "af-qcn-fig9": Path("scenarios/afqcn-fig9.toml"),
-    "af-qcn-fig10": Path("scenarios/afqcn-fig10.toml"),
-    "af-qcn-fig11": Path("scenarios/afqcn-fig11.toml"),
-    "af-qcn-fig13": Path("scenarios/afqcn-fig13.toml"),
-    "afd": Path("scenarios/afd-unequal.toml"),
-}
-"""Pictures of rates over time on the schemes' pages, and what they are drawn from."""
-DISTRIBUTIONS = {"qcn": (Path("scenarios/afqcn-fig8.toml"), 0.5)}
-"""Pictures of rates over fair shares, and the time in seconds from which they count."""
+PICTURES = {"schemes/afd": "@afd-unequal"}
+"""What each picture of the site is drawn from."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +35,6 @@ class Run:
     """One run's rates and queue."""
 
     label: str
-    scheme: str
     rates: "pl.DataFrame"
     """`time_s`, `class`, `goodput_bps`, `fair_bps`."""
     queue: "pl.DataFrame"
@@ -73,7 +60,7 @@ def _run(results: Results, outcome: Outcome) -> Run:
     series = pl.DataFrame(results.series)
     queue = series.filter(pl.col("port") == series["port"].first()).select("time_s", "bytes")
     label = ", ".join(str(value) for value in outcome.settings.values()) or outcome.scheme
-    return Run(label, outcome.scheme, pl.DataFrame(results.goodput), queue)
+    return Run(label, pl.DataFrame(results.goodput), queue)
 
 
 def over_time(scenario: Path, path: Path) -> None:
@@ -113,49 +100,6 @@ def _rates(axes: "Axes", run: Run, unit_of: tuple[float, str]) -> None:
     axes.set_ylabel(f"rate ({unit})", fontsize="small")
     axes.grid(alpha=0.3)
     axes.margins(x=0)
-
-
-def over_fair(scenario: Path, path: Path, from_s: float) -> None:
-    """Draws the distribution of rate over fair share after `from_s`, a curve a run."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.5, 3.6), layout="constrained", dpi=110)
-    axes = figure.subplots()
-    axes.set_title(_title(scenario), fontsize="small")
-    found = runs(scenario)
-    looks = style.of((run.label, run.scheme) for run in found)
-    for run in found:
-        ratios = ratio(run, from_s)
-        shares = [(i + 1) / len(ratios) for i in range(len(ratios))]
-        look = looks[run.label]
-        axes.plot(ratios, shares, color=look.colour, linestyle=look.dashes, label=run.label)
-    axes.axvspan(0.75, 1.25, color="0.92", zorder=0, label="within 25 %")
-    axes.set_xlim(0, 3)
-    axes.set_ylim(0, 1)
-    axes.set_xlabel("rate over fair share")
-    axes.set_ylabel("share of samples")
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
-    figure.savefig(path, metadata={"Software": None})
-
-
-def ratio(run: Run, from_s: float) -> list[float]:
-    """Every rate after `from_s` over its fair share, sorted."""
-    import polars as pl
-
-    due = run.rates.filter((pl.col("time_s") > from_s) & (pl.col("fair_bps") > 0))
-    ratios: list[float] = (due["goodput_bps"] / due["fair_bps"]).sort().to_list()
-    return ratios
-
-
-def draw_all(folder: Path) -> None:
-    """Draws what the schemes' pages show."""
-    for name, scenario in PICTURES.items():
-        over_time(scenario, folder / f"{name}.png")
-        say(folder / f"{name}.png")
-    for name, (scenario, from_s) in DISTRIBUTIONS.items():
-        over_fair(scenario, folder / f"{name}.png", from_s)
-        say(folder / f"{name}.png")
 
 
 def _title(scenario: Path) -> str:

@@ -1,13 +1,14 @@
-"""What is in the source tree alone: the documentation, which is written from here."""
+"""What is in the source tree alone: results are committed there, not into an installation."""
 
 from pathlib import Path
 
 from switchbed._native import Mistake
 
-DOCS = Path(__file__).parents[2] / "docs"
+PAPERS = Path(__file__).parents[1]
+PROJECT = PAPERS / "pyproject.toml"
 
 
 def check(option: str) -> None:
-    """Refuses an option that writes there where it is not."""
-    if not DOCS.is_dir():
-        raise Mistake(f"{option}: writes the documentation, which only the source tree has")
+    """Refuses an option that commits results where there is no source tree."""
+    if not PROJECT.is_file():
+        raise Mistake(f"{option}: writes the committed results, which only the source tree has")

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawn import Drawing, drawing, points
 
 from switchbed import _native
 from switchbed._native import Mistake
-from switchbed_papers.live import command, figures, page, table
+from switchbed_papers.live import command, figures, page, picture, results, table
 from switchbed_papers.live.figures import Figure, Metric
 
+__all__ = ["drawing"]
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / figures.FILE
 
@@ -116,8 +118,36 @@ def test_an_unknown_figure_is_refused() -> None:
         figures.chosen(figures.load(FILE), ("fig99",))
 
 
+def test_the_page_is_of_the_committed_results() -> None:
+    text = page.render()
+    for figure in figures.load():
+        for line in results.read()[figure.name].lines(figure):
+            assert f"| {' | '.join(page.cells(line))} |" in text
+
+
+def test_ends_that_print_alike_are_left_out() -> None:
+    assert table.text(table.Spread(973.2, 972.9, 973.4), "Mbps") == "973"
+
+
+@pytest.mark.parametrize("draw", figures.DRAWN)
+def test_both_sides_are_drawn_by_the_functions_of_the_papers_figures(
+    draw: str, tmp_path: Path, drawing: Drawing
+) -> None:
+    figure = Figure("a", "A", Path("a.toml"), 0.1, draw, ("one", "two"), ())
+    values: list[Any] = [[5, 4, 7], [8, 8, 8]] if draw == "goodput" else [1.0, 2.0, 4.0]
+    drawn = {side: {"x": values, "y": values} for side in table.SIDES}
+    picture.draw(figure, ["per-queue", "mq-ecn"], drawn, tmp_path / "a.png")
+    assert [axes.get_title() for axes in drawing.figure.axes] == [*table.SIDES]
+    for axes in drawing.figure.axes:
+        if draw == "goodput":
+            heights = [bar.get_height() for bars in axes.containers[1::2] for bar in bars]
+            assert heights == [5, 8, 5, 8]
+        else:
+            assert [points(line) for line in axes.get_lines()] == [(values, [0, 0.5, 1])] * 2
+
+
 @pytest.mark.needs("namespaces")
-def test_a_figure_runs_and_goes_into_both_pages(tmp_path: Path) -> None:
+def test_a_figure_runs_and_goes_into_the_report_and_the_results(tmp_path: Path) -> None:
     """Figure 3 for a moment, once; then nothing is left to run."""
     text = FILE.read_text()
     begin = text.index('[[figure]]\nname = "mqecn-fig3"')
@@ -130,16 +160,18 @@ def test_a_figure_runs_and_goes_into_both_pages(tmp_path: Path) -> None:
     part = part.replace("run.until=1s", "run.until=400ms").replace("warmup=0.3s", "warmup=40ms")
     file = tmp_path / "live.toml"
     file.write_text(part)
-    out, docs = tmp_path / "out", tmp_path / "docs"
-    docs.mkdir()
-    request = command.Request(out, 1, docs=docs, file=file)
+    out, kept = tmp_path / "out", tmp_path / "results.json"
+    request = command.Request(out, 1, commit=kept, file=file)
     command.run(request)
     report = (out / page.REPORT).read_text()
     assert report.count("data:image/png;base64,") == 1
     assert "<td>service 2, 1:8 flows, Mbps</td><td>688 Mbps</td>" in report
-    document = (docs / "live-papers.md").read_text()
-    assert "| service 2, 1:8 flows, Mbps | 688 Mbps | " in document
-    assert (docs / f"live-papers/{name}.png").stat().st_size > 10_000
+    result = results.read(kept)[name]
+    assert [len(values) for values in (result.drawn or {})["live"].values()] == [3, 3]
+    (figure,) = figures.load(file)
+    assert page.cells(result.lines(figure)[2])[:2] == ("service 2, 1:8 flows, Mbps", "688 Mbps")
+    picture.draw(figure, result.schemes, result.drawn or {}, tmp_path / "again.png")
+    assert (tmp_path / "again.png").read_bytes() == (out / f"{name}.png").read_bytes()
     (found,) = json.loads((out / f"{name}/1/runs.json").read_text())["found"][2:]
     # Eight flows get more than one. A moment of a busy machine shows no more than that
     # frames crossed; that it holds there too, test_live_labs.py shows.

@@ -27,15 +27,14 @@ def test_papers_need_no_source_tree(tmp_path: Path) -> None:
     found = run("reproduce", "cedm/fig3", "--quick", "--seeds", "1")
     assert "cedm.fig3" in found
     cell = ("--only", "10-40-web-search-plain")
-    assert "10-40-web-search-plain: small" in run(
-        "fabrics", "--flows", "150", "--seeds", "2", *cell
-    )
+    few = ("--flows", "60", "--seeds", "2")
+    assert "10-40-web-search-plain: small" in run("fabrics", *few, *cell)
 
 
-def test_what_writes_the_documentation_says_that_it_needs_the_tree(
+def test_what_commits_results_says_that_it_needs_the_tree(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(tree, "DOCS", tmp_path / "docs")
-    for words in ("reproduce mqecn --full --commit", "fabrics --commit"):
+    monkeypatch.setattr(tree, "PROJECT", tmp_path / "pyproject.toml")
+    for words in ("reproduce mqecn --full --commit", "fabrics --commit", "live papers --commit"):
         with pytest.raises(_native.Mistake, match=r"--commit: .* only the source tree has"):
             CliRunner().invoke(cli, words.split(), catch_exceptions=False, standalone_mode=False)

@@ -52,10 +52,21 @@ def test_every_paper_can_be_read_and_every_scenario_would_run() -> None:
             assert claim.id.startswith(f"{paper.name}.")
 
 
-def test_the_page_follows_from_the_committed_rows() -> None:
-    text = page.PAGE.read_text()
-    assert text == page.render()
-    assert all(f"`{claim}`" in text for paper in claims.papers().values() for claim in paper.claims)
+def test_the_page_has_every_claim_of_the_committed_rows_and_its_pictures() -> None:
+    text = page.render(shown=True)
+    for paper in claims.papers().values():
+        assert all(f"`{claim}`" in text for claim in paper.claims)
+        for experiment in paper.experiments.values():
+            for name in page.pictures(paper, experiment):
+                assert f"](reproductions/{name})" in text
+
+
+@pytest.mark.parametrize("which", ["cqrd/fig11", "eecn/fig7", "mqecn/fig9", "cedm/fig1"])
+def test_an_experiment_leaves_the_pictures_that_it_names(which: str, tmp_path: Path) -> None:
+    paper = claims.papers()[which.partition("/")[0]]
+    experiment = paper.experiments[which.partition("/")[2]]
+    page.draw(paper, experiment, next(iter(evidence.read(paper, experiment).values())), tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {*page.pictures(paper, experiment)}
 
 
 def test_no_run_has_other_hosts_than_were_declared() -> None:
@@ -429,8 +440,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "claims.toml").write_text(CLAIMS)
     (folder / "hosts.toml").write_text(HOSTS)
     monkeypatch.setattr(claims, "FOLDER", folder.parent)
-    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
-    monkeypatch.setattr(page, "PICTURES", tmp_path / "pictures")
     monkeypatch.chdir(tmp_path)
     return folder
 
@@ -482,10 +491,10 @@ def test_full_results_are_committed_and_listed(own: Path, tmp_path: Path) -> Non
     command("list", "--json", "found.json")
     assert json.loads((tmp_path / "found.json").read_text()) == [listed]
     assert listed["seeds"] == 3
-    text = (tmp_path / "page.md").read_text()
+    text = page.render()
     assert listed["verdict"] in text
-    (tmp_path / "page.md").write_text("")
-    command("page")
+    assert text in command("page")
+    command("page", "--out", "page.md")
     assert (tmp_path / "page.md").read_text() == text
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from drawn import Drawing, drawing, legend, points
+from drawn import Drawing, drawing, points
 
-from switchbed_papers import pictures, shares
+from switchbed_papers import shares
 
 __all__ = ["drawing"]
 ROOT = Path(__file__).parents[2]
@@ -34,9 +34,6 @@ def test_rates_come_with_their_fair_shares(short: Path) -> None:
         assert set(run.rates["fair_bps"].round(3)) == {2.4e9}
         total = run.rates.filter(run.rates["time_s"] > 0.02)["goodput_bps"].sum() / 10
         assert 8e9 < total <= 9.61e9
-        ratios = shares.ratio(run, 0.02)
-        assert len(ratios) == 10 * 4
-        assert ratios == sorted(ratios)
         assert len(run.queue) > 30
 
 
@@ -63,26 +60,3 @@ def test_rates_and_queues_are_drawn_over_time(
         assert [ys for _, ys in drawn] == [pytest.approx(ys) for _, ys in expected]
         queue = (series["time_s"].to_list(), (series["bytes"] / 1e3).to_list())
         assert [points(line) for line in right.get_lines()] == [queue]
-
-
-def test_rates_over_fair_shares_are_drawn_as_a_distribution(
-    short: Path, tmp_path: Path, drawing: Drawing
-) -> None:
-    shares.over_fair(short, tmp_path / "fair.png", 0.02)
-    (axes,) = drawing.figure.axes
-    assert axes.get_xlabel() == "rate over fair share"
-    assert axes.get_ylabel() == "share of samples"
-    assert legend(axes) == ["qcn", "af-qcn", "within 25 %"]
-    for line, (_, results) in zip(axes.get_lines(), drawing.runs, strict=True):
-        late = pl.DataFrame(results.goodput).filter(pl.col("time_s") > 0.02)
-        expected = sorted(late["goodput_bps"] / 2.4e9)
-        xs, ys = points(line)
-        assert xs == pytest.approx(expected)
-        assert ys == pytest.approx([(i + 1) / len(expected) for i in range(len(expected))])
-
-
-@pytest.mark.parametrize("name", [*shares.PICTURES, *shares.DISTRIBUTIONS])
-def test_each_is_on_a_page(name: str) -> None:
-    folder = ROOT / pictures.FOLDER
-    assert (folder / f"{name}.png").exists()
-    assert any(f"]({name}.png)" in page.read_text() for page in folder.glob("*.md"))

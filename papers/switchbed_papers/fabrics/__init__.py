@@ -1,2 +1,2 @@
 """Every scheme on the same fabrics and workloads: runs the scenarios beside this file, keeps small
-summaries, finds which schemes no other beats, draws and writes docs/fabrics.md."""
+summaries, finds which schemes no other beats, draws and writes the page."""

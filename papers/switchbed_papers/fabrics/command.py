@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
+from switchbed import terminal
 from switchbed.terminal import say
 from switchbed_papers import tree
-from switchbed_papers.fabrics import experiment, linux_page, page
+from switchbed_papers.fabrics import experiment, linux_page
+from switchbed_papers.fabrics import page as schemes_page
 from switchbed_papers.fabrics.cells import CELLS, LINUX, MEMORY, WORKLOADS, Cell
 from switchbed_papers.fabrics.front import LARGE, SMALL, Standing
 
@@ -39,10 +41,13 @@ def run(
     for cell, standing in found.items():
         small, large = standing.best(SMALL)[0], standing.best(LARGE)[0]
         say(f"{cell.name}: small {small}, large {large}; front: {', '.join(standing.front)}")
-    if commit and linux:
-        linux_page.commit(found)
-    elif commit:
-        page.commit(found)
+    for cell, table in tables.items() if commit else ():
+        experiment.write(cell, table)
+
+
+def page(*, linux: bool) -> None:
+    """Prints the page of the committed results."""
+    terminal.page(linux_page.render() if linux else schemes_page.render())
 
 
 def _cost(cells: list[Cell], seeds: int, flows: int | None) -> str:

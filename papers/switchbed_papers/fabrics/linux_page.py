@@ -1,32 +1,26 @@
-"""docs/fabrics-linux.md: the AQMs too, and policies of shared memory, on hosts as Linux 6.x has
+"""The page fabrics-linux.md: the AQMs too, and policies of shared memory, on hosts as Linux 6.x has
 them, at three loads; from the committed tables, the scenario files and `linux_page.md`."""
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from string import Template
 
 from switchbed import stats
-from switchbed_papers.fabrics import experiment, page, picture
+from switchbed_papers.fabrics import page, picture
 from switchbed_papers.fabrics.cells import FOLDER, LINUX, LINUX_FABRICS, LOADS, MEMORY, Cell
 from switchbed_papers.fabrics.front import LARGE, SMALL, Standing
-from switchbed_papers.fabrics.page import PICTURES, Found, table
-from switchbed_papers.tree import DOCS
+from switchbed_papers.fabrics.page import Found, table
 
-PAGE = DOCS / "fabrics-linux.md"
 NEAR = 0.05
 """So far behind the best a scheme is near it."""
 
 
-def commit(found: Found) -> None:
-    """Makes these tables the committed ones, and writes page and pictures anew."""
-    for cell, standing in found.items():
-        experiment.write(cell, standing.table)
-    kept = page.committed(LINUX)
-    PICTURES.mkdir(exist_ok=True)
+def draw(found: Found, folder: Path) -> None:
+    """Draws a picture a load into a folder."""
     for load in LOADS:
-        if of_it := at_load(kept, load):
-            picture.draw(of_it, f"Load {load}", PICTURES / f"linux-{load}.png")
-    PAGE.write_text(render(kept, page.committed(MEMORY)), encoding="utf-8")
+        if of_it := at_load(found, load):
+            picture.draw(of_it, f"Load {load}", folder / f"linux-{load}.png")
 
 
 def at_load(found: Found, load: str) -> dict[Cell, Standing]:
@@ -34,8 +28,11 @@ def at_load(found: Found, load: str) -> dict[Cell, Standing]:
     return {cell: standing for cell, standing in found.items() if cell.load == load}
 
 
-def render(found: Found, memory: Found) -> str:
-    """The page, of schemes and of policies."""
+def render(results: Found | None = None) -> str:
+    """The page, of schemes and of policies; of the committed results if no others are given."""
+    kept = page.committed((*LINUX, *MEMORY)) if results is None else results
+    found = {cell: standing for cell, standing in kept.items() if cell in LINUX}
+    memory = {cell: standing for cell, standing in kept.items() if cell in MEMORY}
     text = Template((FOLDER / "linux_page.md").read_text(encoding="utf-8"))
     return text.substitute(
         schemes=", ".join(f"`{name}`" for name in page.schemes(found)),

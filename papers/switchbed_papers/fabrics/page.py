@@ -1,9 +1,10 @@
-"""docs/fabrics.md, from the committed tables, the scenario files and `page.md`; and what both pages
-have alike."""
+"""The page fabrics.md, from the committed tables, the scenario files and `page.md`; and what both
+pages have alike."""
 
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -11,25 +12,15 @@ from switchbed import stats
 from switchbed_papers.fabrics import experiment, picture
 from switchbed_papers.fabrics.cells import CELLS, CONDITIONS, FABRICS, FOLDER, WORKLOADS, Cell
 from switchbed_papers.fabrics.front import LARGE, MARGIN, SMALL, Standing
-from switchbed_papers.tree import DOCS
-
-PAGE = DOCS / "fabrics.md"
-PICTURES = DOCS / "fabrics"
 
 Found = Mapping[Cell, Standing]
 
 
-def commit(found: Found) -> None:
-    """Makes these tables the committed ones, and writes page and pictures anew."""
-    for cell, standing in found.items():
-        experiment.write(cell, standing.table)
-    kept = committed(CELLS)
-    PICTURES.mkdir(exist_ok=True)
+def draw(found: Found, folder: Path) -> None:
+    """Draws a picture a condition into a folder."""
     for condition, words in CONDITIONS.items():
-        of_it = having(kept, condition)
-        if of_it:
-            picture.draw(of_it, words, PICTURES / f"{condition}.png")
-    PAGE.write_text(render(kept), encoding="utf-8")
+        if of_it := having(found, condition):
+            picture.draw(of_it, words, folder / f"{condition}.png")
 
 
 def committed(cells: Iterable[Cell]) -> dict[Cell, Standing]:
@@ -43,8 +34,9 @@ def having(found: Found, condition: str) -> dict[Cell, Standing]:
     return {cell: standing for cell, standing in found.items() if cell.condition == condition}
 
 
-def render(found: Found) -> str:
-    """The page."""
+def render(results: Found | None = None) -> str:
+    """The page, of the committed results if no others are given."""
+    found = committed(CELLS) if results is None else results
     some = next(iter(found.values()))
     text = Template((FOLDER / "page.md").read_text(encoding="utf-8"))
     return text.substitute(

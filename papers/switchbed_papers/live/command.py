@@ -1,4 +1,4 @@
-"""`switchbed live papers`: runs the figures as labs, again and again, and writes the pages."""
+"""`switchbed live papers`: runs the figures as labs, again and again, and writes the report."""
 
 import json
 import os
@@ -10,9 +10,10 @@ from pathlib import Path
 
 from switchbed.console import Console
 from switchbed.live import lab
-from switchbed_papers.live import figures, page, picture
+from switchbed_papers.live import figures, page, picture, results
 from switchbed_papers.live.figures import Figure
 from switchbed_papers.live.page import Part
+from switchbed_papers.live.results import Result
 from switchbed_papers.live.table import Found, lines
 
 DONE = "runs.json"
@@ -26,8 +27,8 @@ class Request:
     out: Path
     runs: int
     only: tuple[str, ...] = ()
-    docs: Path | None = None
-    """Where to write the page with its pictures, too."""
+    commit: Path | None = None
+    """The file to which the results are committed."""
     file: Path = figures.FILE
 
 
@@ -67,8 +68,8 @@ def _write(request: Request, chosen: Sequence[Figure]) -> None:
     """The report of what has run."""
     parts = [part for figure in chosen if (part := _part(figure, request.out))]
     page.write_report(parts, request.out)
-    if request.docs is not None:
-        page.write_docs(parts, request.docs)
+    if request.commit is not None:
+        results.write({part.figure.name: part.result for part in parts}, request.commit)
 
 
 def _part(figure: Figure, out: Path) -> Part | None:
@@ -78,15 +79,17 @@ def _part(figure: Figure, out: Path) -> Part | None:
         return None
     done = [json.loads((folder / DONE).read_text()) for folder in folders]
     runs: list[list[Found]] = [each["found"] for each in done]
-    drawn = out / f"{figure.name}.png"
-    picture.draw(figure, folders, runs, drawn)
+    schemes, drawn = picture.measured(figure, folders, runs)
+    file = out / f"{figure.name}.png"
+    picture.draw(figure, schemes, drawn, file)
     notes = sorted({note for run in runs for each in run for note in each["notes"]})
-    return Part(
-        figure,
-        lines(figure, runs),
-        len(runs),
-        drawn,
-        runs[0][0],
-        notes,
-        [e["machine"] for e in done],
+    result = Result(
+        runs=len(runs),
+        **{key: runs[0][0][key] for key in ("rate", "hosts", "congestion_control")},
+        machines=[each["machine"] for each in done],
+        notes=notes,
+        metrics=results.metrics(lines(figure, runs)),
+        schemes=schemes,
+        drawn=drawn,
     )
+    return Part(figure, result, file)

@@ -1,17 +1,16 @@
 """The report, one HTML file that needs nothing else, and the page of the documentation."""
 
 import base64
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from textwrap import fill
-from typing import Any
 
-from switchbed_papers.live.figures import Figure
-from switchbed_papers.live.table import Found, Line, text
+from switchbed_papers.live.figures import Figure, load
+from switchbed_papers.live.results import Result, read
+from switchbed_papers.live.table import Line, text
 
 REPORT = "report.html"
 TITLE = "The papers' testbeds, simulated and live"
@@ -24,14 +23,14 @@ class Part:
     """A figure with what came of it."""
 
     figure: Figure
-    lines: list[Line]
-    runs: int
+    result: Result
     picture: Path
-    found: Found
-    """The first combination of the first run: for what all have in common."""
-    notes: list[str]
-    """What the labs said."""
-    machines: list[dict[str, Any]]
+    """Where it is drawn."""
+
+    @property
+    def lines(self) -> list[Line]:
+        """The table."""
+        return self.result.lines(self.figure)
 
 
 def write_report(parts: Sequence[Part], out: Path) -> None:
@@ -71,33 +70,37 @@ def _section(part: Part) -> str:
     )
 
 
-def write_docs(parts: Sequence[Part], docs: Path) -> None:
-    """Writes `live-papers.md` and its pictures."""
-    pictures = docs / "live-papers"
-    pictures.mkdir(parents=True, exist_ok=True)
-    for part in parts:
-        shutil.copyfile(part.picture, pictures / part.picture.name)
-    sections = "\n".join(map(_markdown, parts))
-    (docs / "live-papers.md").write_text(f"{_intro(parts)}\n{sections}", encoding="utf-8")
+def render() -> str:
+    """The page of the committed results."""
+    results = read()
+    parts = [
+        Part(figure, results[figure.name], Path("live-papers") / f"{figure.name}.png")
+        for figure in load()
+        if figure.name in results
+    ]
+    return f"{_intro(parts)}\n" + "\n".join(map(_markdown, parts))
 
 
 def _intro(parts: Sequence[Part]) -> str:
     return (
-        f"# {TITLE}\n\n<!-- Written by `make live-papers`. -->\n\n{fill(_how(parts), 100)}\n\n"
+        f"# {TITLE}\n\n"
+        "<!-- Written by live/page.py of papers/switchbed_papers from results.json. -->\n\n"
+        f"{fill(_how(parts), 100)}\n\n"
         "`papers/switchbed_papers/live/figures.toml` holds the scenarios, what is measured and\n"
         "what is said of it.\n"
-        "`make live-papers` (as root, half an hour) runs all of it again and writes this page and\n"
-        "`target/live-papers/report.html`, the same as one file. [live.md](live.md) says how labs\n"
-        "work and how accurate they are.\n"
+        "`make live-papers` (as root, half an hour) runs all of it again and writes\n"
+        "`results.json` beside it and `target/live-papers/report.html`, the same as one file.\n"
+        "[live.md](live.md) says how labs work and how accurate they are.\n"
     )
 
 
 def _how(parts: Sequence[Part]) -> str:
-    machines = [machine for part in parts for machine in part.machines]
+    machines = [machine for part in parts for machine in part.result.machines]
     loads = [machine["load"] for machine in machines]
-    runs = " or ".join(map(str, sorted({part.runs for part in parts})))
+    runs = " or ".join(map(str, sorted({part.result.runs for part in parts})))
     kernels = ", ".join(sorted({machine["kernel"].partition("-")[0] for machine in machines}))
-    cores = ", ".join(sorted({str(machine["cores"]) for machine in machines}))
+    counts = [machine["cores"] for machine in machines]
+    cores = " to ".join(map(str, sorted({min(counts), max(counts)})))
     return (
         "Experiments that the papers ran on hosts and a real switch, run twice here with the same "
         "flows: in the simulator, and by the kernel's TCP between network namespaces through the "
@@ -112,20 +115,20 @@ def _markdown(part: Part) -> str:
     figure = part.figure
     rows = "".join(f"| {' | '.join(cells(line))} |\n" for line in part.lines)
     says = "".join(fill(f"- {e}", 100, subsequent_indent="  ") + "\n" for e in _says(part))
+    shown = f"![{figure.title}: simulated and live]({part.picture.as_posix()})\n\n"
     return (
-        f"## {figure.title}\n\n![{figure.title}: simulated and live]"
-        f"(live-papers/{part.picture.name})\n\n"
+        f"## {figure.title}\n\n{shown if part.result.drawn else ''}"
         f"| {' | '.join(HEAD)} |\n| --- | --- | --- | --- |\n{rows}\n{says}"
     )
 
 
 def _says(part: Part) -> list[str]:
-    figure = part.figure
+    figure, result = part.figure, part.result
     switch = (
-        f"{figure.scenario.name} at {figure.scale:g} of its speed ({part.found['rate']} a link), "
-        f"{part.found['hosts']} hosts, live TCP: {part.found['congestion_control']}."
+        f"{figure.scenario.name} at {figure.scale:g} of its speed ({result.rate} a link), "
+        f"{result.hosts} hosts, live TCP: {result.congestion_control}."
     )
-    return [switch, *figure.notes, *figure.comments, *part.notes]
+    return [switch, *figure.notes, *figure.comments, *result.notes]
 
 
 def cells(line: Line) -> tuple[str, ...]:

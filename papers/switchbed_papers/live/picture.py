@@ -3,80 +3,83 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from switchbed.live.scale import seconds, size_bytes
 from switchbed.plots import style
 from switchbed_papers.live.figures import Figure
 from switchbed_papers.live.table import SIDES, Found
+from switchbed_papers.reproduce.figures import bars, cumulative
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.axes import Axes
 
-WIDTH = 0.8
+Drawn = dict[str, dict[str, list[Any]]]
+"""What is drawn of each side, by what the legend says: the 101 percentiles of all runs' times in
+milliseconds, or for each combination the median, least and greatest goodput of the runs in Mbps."""
 
 
-def draw(
-    figure: Figure, folders: Sequence[Path], runs: Sequence[Sequence[Found]], to: Path
-) -> None:
-    """Draws what the runs in the folders measured."""
+def measured(
+    figure: Figure, folders: Sequence[Path], runs: Sequence[Sequence[Found]]
+) -> tuple[list[str], Drawn]:
+    """The schemes of the combinations, and what the runs in the folders measured."""
+    of_one = [_combinations(folder, figure) for folder in folders]
+    schemes = [_scheme(folder) for folder in of_one[0]]
+    of = _goodputs if figure.draw == "goodput" else _percentiles
+    return schemes, {side: of(figure, of_one, runs, side) for side in SIDES}
+
+
+def draw(figure: Figure, schemes: Sequence[str], drawn: Drawn, to: Path) -> None:
+    """Draws what was measured."""
     made = style.figure(9, 3.8, figure.title)
     panels = made.subplots(1, 2, sharex=True, sharey=True)
     for side, axes in zip(SIDES, panels, strict=True):
         axes.set_title(side, fontsize="medium")
         if figure.draw == "goodput":
-            _goodputs(axes, figure, runs, side)
-        else:
-            _distributions(axes, figure, folders, side)
+            shown = {
+                label: (look.colour, [(m, (m - low, high - m)) for m, low, high in values])
+                for (label, values), look in zip(drawn[side].items(), style.PLAIN, strict=False)
+            }
+            bars(axes, shown, figure.lines)
+            continue
+        alone = len(set(schemes)) == len(schemes)
+        looks = map(style.own, schemes) if alone else style.PLAIN
+        cumulative(axes, drawn[side], ((look.colour, look.dashes) for look in looks))
+        if figure.draw == "fct":
+            axes.set_xscale("log")
+        axes.set_ylim(0, 1)
+        what = "FCT of small flows" if figure.draw == "fct" else "round-trip time"
+        axes.set_xlabel(f"{what}, ms")
     panels[0].set_ylabel("Mbps" if figure.draw == "goodput" else "part of all")
     style.legend_below(made)
     made.savefig(to, metadata={"Software": None})
 
 
-def _goodputs(axes: "Axes", figure: Figure, runs: Sequence[Sequence[Found]], side: str) -> None:
-    """A bar for each combination and class, from the least to the greatest of the runs."""
-    classes = sorted(runs[0][0][side]["goodput_mbps"])
-    width = WIDTH / len(classes)
-    for number, name in enumerate(classes):
-        look = style.PLAIN[number]
+def _goodputs(
+    figure: Figure, _: object, runs: Sequence[Sequence[Found]], side: str
+) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for name in sorted(runs[0][0][side]["goodput_mbps"]):
         spreads = [
             sorted(run[at][side]["goodput_mbps"][name] / figure.scale for run in runs)
             for at in range(len(figure.lines))
         ]
-        middles = [spread[len(spread) // 2] for spread in spreads]
-        errors = [
-            [middle - spread[0] for middle, spread in zip(middles, spreads, strict=True)],
-            [spread[-1] - middle for middle, spread in zip(middles, spreads, strict=True)],
-        ]
-        places = [at + width * (number - (len(classes) - 1) / 2) for at in range(len(spreads))]
-        label = f"service {int(name) + 1}"
-        bars = axes.bar(places, middles, width=width, color=look.colour, label=label)
-        axes.errorbar(places, middles, yerr=errors, fmt="none", ecolor=style.GREY, capsize=3)
-        axes.bar_label(bars, fmt="%.0f", fontsize="small", padding=2)
-    axes.margins(y=0.1)
-    axes.set_xticks(range(len(figure.lines)), figure.lines)
+        middles = [[spread[len(spread) // 2], spread[0], spread[-1]] for spread in spreads]
+        found[f"service {int(name) + 1}"] = middles
+    return found
 
 
-def _distributions(axes: "Axes", figure: Figure, folders: Sequence[Path], side: str) -> None:
-    """A line for each combination, of all runs together."""
-    names = [_scheme(_combinations(folders[0], figure)[at]) for at in range(len(figure.lines))]
-    schemes = len(set(names)) == len(names)
+def _percentiles(
+    figure: Figure, folders: Sequence[Sequence[Path]], _: object, side: str
+) -> dict[str, list[Any]]:
+    """Of all runs together."""
+    import numpy as np
+
+    found = {}
     for at, label in enumerate(figure.lines):
-        look = style.own(names[at]) if schemes else style.PLAIN[at]
-        times = sorted(
-            time * figure.scale * 1e3
-            for folder in folders
-            for time in _times(_combinations(folder, figure)[at], figure, side)
-        )
-        parts = [(i + 1) / len(times) for i in range(len(times))]
-        axes.step(times, parts, where="post", color=look.colour, ls=look.dashes, label=label)
-    if figure.draw == "fct":
-        axes.set_xscale("log")
-    axes.set_ylim(0, 1)
-    axes.grid(alpha=0.3)
-    what = "FCT of small flows" if figure.draw == "fct" else "round-trip time"
-    axes.set_xlabel(f"{what}, ms")
+        times = [s * figure.scale * 1e3 for of in folders for s in _times(of[at], figure, side)]
+        found[label] = [round(float(q), 4) for q in np.percentile(times, range(101))]
+    return found
 
 
 def _combinations(folder: Path, figure: Figure) -> list[Path]:

@@ -99,10 +99,8 @@ def text(spread: Spread | None, unit: str) -> str:
     """`441 (438 to 446)`: three digits at least."""
     if spread is None:
         return "–"
-    if spread.least == spread.greatest:
-        return f"{_number(spread.median, unit)}"
-    ends = f"{_number(spread.least, unit)} to {_number(spread.greatest, unit)}"
-    return f"{_number(spread.median, unit)} ({ends})"
+    middle, *ends = (_number(v, unit) for v in (spread.median, spread.least, spread.greatest))
+    return middle if ends == [middle, middle] else f"{middle} ({ends[0]} to {ends[1]})"
 
 
 def _number(value: float, unit: str) -> str:

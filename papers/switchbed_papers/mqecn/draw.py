@@ -1,11 +1,10 @@
 """MQ-ECN's figures, as the paper draws them."""
 
 from pathlib import Path
-from typing import Any
 
 from switchbed.plots.style import BLUE, DASHES, IN_TURN, ORANGE
 from switchbed_papers.mqecn.measure import FLOWS, QUEUES, _queues
-from switchbed_papers.reproduce.figures import fct_over_load, mean_and_reach
+from switchbed_papers.reproduce.figures import bars, cumulative, fct_over_load, mean_and_reach
 from switchbed_papers.reproduce.rows import Rows
 
 
@@ -34,15 +33,11 @@ def _rtt(groups: dict[str, Rows], title: str, file: Path) -> None:
 
     figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
     axes = figure.subplots()
-    looks = zip(groups.items(), IN_TURN, DASHES, strict=False)
-    for (label, rows), colour, dashes in looks:
-        found = rows.rows[0].figures["rtt_us"]
-        share = [i / (len(found) - 1) for i in range(len(found))]
-        axes.plot(found, share, dashes, color=colour, label=label)
+    quantiles = {label: rows.rows[0].figures["rtt_us"] for label, rows in groups.items()}
+    cumulative(axes, quantiles, zip(IN_TURN, DASHES, strict=False))
     axes.set_xlabel("round-trip time (µs)")
     axes.set_ylabel("cumulative share")
     axes.set_xlim(left=0)
-    axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     axes.set_title(title, fontsize="medium")
     figure.savefig(file, metadata={"Software": None})
@@ -55,14 +50,13 @@ def fig3(rows: Rows, title: str, file: Path) -> None:
     figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
     axes = figure.subplots()
     counts = rows.values(FLOWS)
-    for index, (name, colour) in enumerate((("service 1, one flow", ORANGE), ("service 2", BLUE))):
-        for place, count in enumerate(counts):
-            by_seed = rows.where({FLOWS: count}).by_seed(f"class{index}.goodput_bps")
-            mean, reach = mean_and_reach(bps / 1e6 for bps in by_seed.values())
-            shown: dict[str, Any] = {"color": colour, "label": name if place == 0 else None}
-            bars = [[reach[0]], [reach[1]]]
-            axes.bar(place + 0.4 * index - 0.2, mean, 0.38, yerr=bars, capsize=3, **shown)
-    axes.set_xticks(range(len(counts)), [str(count) for count in counts])
+    services = {"service 1, one flow": ORANGE, "service 2": BLUE}
+    series = {}
+    for index, (name, colour) in enumerate(services.items()):
+        found = [rows.where({FLOWS: n}).by_seed(f"class{index}.goodput_bps") for n in counts]
+        mbps = [mean_and_reach(bps / 1e6 for bps in by_seed.values()) for by_seed in found]
+        series[name] = (colour, mbps)
+    bars(axes, series, [str(count) for count in counts])
     axes.set_xlabel("flows of service 2")
     axes.set_ylabel("goodput (Mbps)")
     axes.legend(frameon=False)

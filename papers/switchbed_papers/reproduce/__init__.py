@@ -4,5 +4,5 @@ A paper is a folder of `switchbed_papers`: `hosts.toml`, scenario files, `claims
 the built-in measures do not do, `measure.py`. `claims` reads it, `hosts` puts declared hosts under
 its set-ups, `experiment` runs and keeps what has run, `evidence` has the committed rows, `measures`
 turns runs into a number with its interval, `verdict` has the one rule, `findings` applies it under
-each profile, `page` writes docs/reproductions.md.
+each profile, `page` prints the page.
 """

@@ -45,6 +45,8 @@ class Experiment:
     """What is kept of a run: a function of `measure.py`, or a built-in one's name."""
     draw: str | None
     """What draws it: a function of `draw.py`, or a built-in one's name."""
+    draws_also: tuple[str, ...]
+    """The names of further figures that this function draws of the same runs."""
     quick: Scale
     full: Scale
     other: Scale
@@ -160,6 +162,7 @@ class _Reader:
             varies=tuple(values.get("varies", ())),
             figures=values.get("figures", "fct"),
             draw=values.get("draw"),
+            draws_also=tuple(values.get("draws_also", ())),
             quick=scales["quick"],
             full=scales["full"],
             other=scales["other"],

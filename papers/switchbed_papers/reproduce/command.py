@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from switchbed import options
+from switchbed import files, options, terminal
 from switchbed._native import Mistake
 from switchbed.meter import meter
 from switchbed.store import Store
@@ -35,7 +35,7 @@ def reproduce(
     if which == "list":
         return _list(json_to)
     if which == "page":
-        return _page()
+        return _page(out)
     if commit and quick and not flip:
         raise Mistake("--commit: only --full results are committed")
     if commit:
@@ -71,7 +71,7 @@ def reproduce(
         if out is not None:
             page.draw(paper, experiment, next(iter(rows.values())), out)
         if commit:
-            page.commit(paper, experiment, rows)
+            evidence.write(paper, experiment, [row for of in rows.values() for row in of])
     if json_to is not None:
         options.write_json([asdict(finding) for finding in found], json_to)
     elif len(found) > 1:
@@ -93,7 +93,6 @@ def _flips(
         flipped = flips.flips(paper, experiment, store, seeds)
         if commit:
             flips.commit(paper, experiment, flipped)
-            page.write()
         for each in flipped if json_to != "-" else ():
             say(flips.in_words(each))
         found += flipped
@@ -171,17 +170,14 @@ def _list(json_to: str | None) -> int:
     return 0
 
 
-def _page() -> int:
-    """Draws the pictures anew and writes the page, which names those that are there, from the
-    committed rows alone."""
-    tree.check("page")
-    for paper in papers().values():
-        for experiment in paper.experiments.values():
-            rows = evidence.read(paper, experiment)
-            if rows:
-                page.draw(paper, experiment, next(iter(rows.values())), page.PICTURES)
-    page.write()
-    say(page.PAGE)
+def _page(out: Path | None) -> int:
+    """Prints the page of the committed rows, or writes it."""
+    text = page.render()
+    if out is None:
+        terminal.page(text)
+        return 0
+    with files.whole(out, "--out") as file:
+        file.write_text(text, encoding="utf-8")
     return 0
 
 

@@ -1,6 +1,6 @@
 """Figures that several papers draw alike; the others are in a paper's `draw.py`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ def beside(file: Path, name: str) -> Path:
     return file.with_name(f"{file.stem}--{name}{file.suffix}")
 
 
-def mean_and_reach(values: Iterable[float]) -> tuple[float, tuple[float, float]]:
+def mean_and_reach(values: Iterable[float]) -> "Reaching":
     """The mean over seeds, and how far its 95 % interval reaches below and above it."""
     mean = stats.mean(list(values))
     low = mean.estimate if mean.low is None else mean.low
@@ -48,6 +48,34 @@ def apart(labels: Iterable[tuple[str, str]]) -> dict[str, style.Style]:
         looks[label] = replace(look, colour=colour)
         used.add(colour)
     return looks
+
+
+def cumulative(
+    axes: "Axes", groups: Mapping[str, Sequence[float]], looks: Iterable[tuple[str, str]]
+) -> None:
+    """The share of values that are at most so large, a line a group: of all values, sorted, or of
+    evenly spaced quantiles. A look is a colour and dashes."""
+    for (label, values), (colour, dashes) in zip(groups.items(), looks, strict=False):
+        share = [i / (len(values) - 1) for i in range(len(values))]
+        axes.plot(values, share, dashes, color=colour, label=label)
+    axes.grid(alpha=0.3)
+
+
+Reaching = tuple[float, tuple[float, float]]
+"""A value, and how far its error bar reaches below and above it."""
+
+
+def bars(
+    axes: "Axes", series: Mapping[str, tuple[str, Sequence[Reaching]]], names: Sequence[str]
+) -> None:
+    """A group of bars for each name: of each series its colour and a value a name."""
+    width = 0.8 / len(series)
+    for index, (label, (colour, values)) in enumerate(series.items()):
+        places = [at + width * (index - (len(series) - 1) / 2) for at in range(len(names))]
+        reach = list(zip(*(reach for _, reach in values), strict=True))
+        heights = [value for value, _ in values]
+        axes.bar(places, heights, 0.95 * width, yerr=reach, capsize=3, color=colour, label=label)
+    axes.set_xticks(range(len(names)), names)
 
 
 PANELS = {

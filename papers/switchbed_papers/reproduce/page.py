@@ -1,23 +1,19 @@
-"""The committed rows of full runs, and docs/reproductions.md made of them."""
+"""The findings of the committed rows, and the pages of them: the reproductions, and what was tried
+where a claim does not hold."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from switchbed_papers.reproduce import evidence, figures, flips, why
+from switchbed_papers.reproduce import evidence, figures, flips, variations, why
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper, papers
 from switchbed_papers.reproduce.findings import Finding, findings
 from switchbed_papers.reproduce.rows import Rows
-from switchbed_papers.tree import DOCS
-
-PAGE = DOCS / "reproductions.md"
-PICTURES = DOCS / "reproductions"
 
 HEAD = """\
 # The papers, reproduced
 
-<!-- Written by `switchbed reproduce … --full --commit` from rows/*.parquet and claims.toml
-of papers/switchbed_papers; edit those, or reproduce/page.py there. -->
+<!-- Written by reproduce/page.py of papers/switchbed_papers from rows/ and claims.toml. -->
 
 Every claim of the five papers, measured again. `switchbed reproduce PAPER/FIGURE --full` repeats
 one, `switchbed reproduce all` runs everything small. A verdict follows from the numbers by one
@@ -30,9 +26,9 @@ worst; "all points" is what their intervals, again simultaneous, span together, 
 is. What a paper leaves open is listed with each experiment. Below its table stands why a claim does
 not hold: the setting of the judged hosts or of the set-up with which it does, other hosts on which
 it does, the reason why the paper cannot be right as printed, or what was tried in vain. It is from
-`causes.toml` in the paper's folder of `papers/switchbed_papers/`, whose README says more and whose
-`causes/` has the tables; `switchbed reproduce list --json` has it as `cause`. `switchbed reproduce
-page` writes this page and its pictures anew from the committed rows.
+`causes.toml` in the paper's folder of `papers/switchbed_papers/`, whose README says more; [the
+tables](reproductions-causes.md) are of its `variations.json`. `switchbed reproduce list --json` has
+it as `cause`. `switchbed reproduce page` prints this page from the committed rows.
 
 **Hosts.** Each paper's hosts were declared (`hosts.toml` in its folder) before anything ran on
 them: a [profile](hosts.md), by evidence that has nothing to do with the claims, and what the
@@ -50,6 +46,17 @@ hosts, `switchbed reproduce PAPER/FIGURE --flips` puts their settings one at a t
 hosts, and says which of them flips it.
 """
 
+CAUSES = """\
+# What was tried where a claim does not hold
+
+<!-- Written by reproduce/page.py of papers/switchbed_papers from variations.toml and
+variations.json. -->
+
+The tables that [the reproductions](reproductions.md) name as causes. Rows are settings of the hosts
+that judge a paper, or readings of its committed rows.
+`python -m switchbed_papers.reproduce.variations PAPER NAME` runs one again.
+"""
+
 
 def draw(paper: Paper, experiment: Experiment, rows: Rows, folder: Path) -> Path | None:
     """Draws an experiment's figure into a folder."""
@@ -62,22 +69,12 @@ def draw(paper: Paper, experiment: Experiment, rows: Rows, folder: Path) -> Path
     return file
 
 
-def pictures(paper: Paper, experiment: Experiment) -> list[Path]:
-    """Its figure, and those that are named after it where it has several."""
+def pictures(paper: Paper, experiment: Experiment) -> list[str]:
+    """The names of the files that `draw` leaves."""
+    if experiment.draw is None:
+        return []
     name = f"{paper.name}-{experiment.id}"
-    return [*PICTURES.glob(f"{name}.png"), *sorted(PICTURES.glob(f"{name}--*.png"))]
-
-
-def commit(paper: Paper, experiment: Experiment, rows: Mapping[str, Rows]) -> None:
-    """Makes these rows the committed ones, and writes the page anew."""
-    evidence.write(paper, experiment, [row for found in rows.values() for row in found])
-    draw(paper, experiment, next(iter(rows.values())), PICTURES)
-    write()
-
-
-def write() -> None:
-    """Writes the page anew."""
-    PAGE.write_text(render(), encoding="utf-8")
+    return [f"{name}.png", *(f"{name}--{each}.png" for each in experiment.draws_also)]
 
 
 def committed(paper: Paper) -> dict[str, Finding]:
@@ -93,12 +90,19 @@ def committed(paper: Paper) -> dict[str, Finding]:
     return found
 
 
-def render() -> str:
-    """The page."""
-    return "\n".join([HEAD, *(line for paper in papers().values() for line in _paper(paper))])
+def render(*, shown: bool = False) -> str:
+    """The page; with its pictures if they are shown."""
+    lines = (line for paper in papers().values() for line in _paper(paper, shown=shown))
+    return "\n".join([HEAD, *lines])
 
 
-def _paper(paper: Paper) -> Iterator[str]:
+def render_causes() -> str:
+    """The page of what was tried."""
+    parts = (f"## {paper.title}\n\n{variations.text(paper)}" for paper in papers().values())
+    return "\n".join([CAUSES, *parts])
+
+
+def _paper(paper: Paper, *, shown: bool) -> Iterator[str]:
     found = committed(paper)
     causes = why.causes(paper.folder)
     yield f"## {paper.name}: {paper.title}\n"
@@ -126,8 +130,8 @@ def _paper(paper: Paper) -> Iterator[str]:
         yield f"### {experiment.title}\n"
         has_run = any(found[claim.id].profiles for claim in claims)
         if has_run:
-            for picture in pictures(paper, experiment):
-                yield f"![{experiment.title}](reproductions/{picture.name})\n"
+            for picture in pictures(paper, experiment) if shown else ():
+                yield f"![{experiment.title}](reproductions/{picture})\n"
         if experiment.assumes:
             yield "Assumed, for the paper leaves it open:\n"
             yield "\n".join(f"- {text}" for text in experiment.assumes) + "\n"

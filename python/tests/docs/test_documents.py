@@ -86,8 +86,6 @@ def small(commands: str) -> str:
         r"switchbed tune \1 --seeds 5 --set flows=60 --set measure.warmup=0us --rtt 90us",
         commands,
     )
-    # papers/tests/test_figures.py draws each.
-    commands = re.sub(r"^.*-m switchbed_papers\.figures .*\n", "", commands, flags=re.M)
     return re.sub(r"^make ([\w-]+)", rf"make -n -C '{ROOT}' \1", commands, flags=re.M)
 
 
