@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +38,7 @@ COMMANDS = (
     ("schemes",),
     ("reproduce", "list"),
     ("reproduce", "mqecn/fig1", "--quick", "--seeds", "1"),
+    ("reproduce", "mqecn/fig9", "--quick", "--seeds", "1"),
     ("fabrics", "--flows", "300", "--seeds", "2", "--only", "10-40-web-search-plain"),
 )
 LAB = (
@@ -64,7 +65,9 @@ def main() -> None:
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
         if MANYLINUX not in wheel.name:
             sys.exit(f"{wheel.name}: is no {MANYLINUX} wheel")
-        mistakes = [why for version in PYTHONS for why in tried(version, wheel, place)]
+        papers = of_papers(place)
+        print(f"{papers.name}: {papers.stat().st_size / 1e6:.1f} MB")
+        mistakes = [why for version in PYTHONS for why in tried(version, [wheel, papers], place)]
     sys.exit("\n".join(mistakes) if mistakes else 0)
 
 
@@ -97,7 +100,16 @@ def from_sdist(sdist: Path, place: Path, quick: bool) -> Path:
     return found
 
 
-def tried(version: str, wheel: Path, place: Path) -> Iterator[str]:
+def of_papers(place: Path) -> Path:
+    """The wheel of the papers, a distribution of its own."""
+    pip = [str(place / "builder/bin/python"), "-m", "pip"]
+    words = [*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", str(place / "papers")]
+    subprocess.run([*words, str(ROOT / "papers")], check=True)
+    (found,) = (place / "papers").iterdir()
+    return found
+
+
+def tried(version: str, wheels: Sequence[Path], place: Path) -> Iterator[str]:
     """Installs and runs it; gives what went wrong."""
     python = found(version)
     if python is None:
@@ -106,7 +118,7 @@ def tried(version: str, wheel: Path, place: Path) -> Iterator[str]:
     here = place / version
     subprocess.run([python, "-m", "venv", here / "venv"], check=True)
     pip = [str(here / "venv/bin/python"), "-m", "pip"]
-    subprocess.run([*pip, "install", "--quiet", str(wheel)], check=True)
+    subprocess.run([*pip, "install", "--quiet", *map(str, wheels)], check=True)
     leaves = [*pip, "uninstall", "--quiet", "--yes", "setuptools", "pip"]
     subprocess.run(leaves, check=True, capture_output=True)
     megabytes = sum(f.lstat().st_size for f in here.rglob("*") if f.is_file()) / 1e6
