@@ -49,7 +49,8 @@ def generate(site: Path, *, pictures: bool) -> None:
     """Writes the pages into a folder that does not exist yet."""
     shutil.copytree(DOCS, site, ignore=COPIED)
     steps = [each.split(":") for each in (*PAGES, *(PICTURES if pictures else ()))]
-    if importlib.util.find_spec(PAPERS) is None:
+    found = importlib.util.find_spec
+    if not (found(PAPERS) and found(f"{PAPERS}.site")):
         print(
             "docs/generate.py: switchbed-papers is not installed: its pages are left out; "
             "`make setup` installs it",
