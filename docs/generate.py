@@ -14,7 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
@@ -36,7 +36,8 @@ PICTURES = (
     "evidence.bench.page:draw",
     "switchbed_papers.site:draw",
 )
-"""Functions, each called with the folder of the pages. They are called in turn."""
+"""Functions that are called in turn with the folder of the pages."""
+PAPERS = "switchbed_papers"
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 )
@@ -47,31 +48,22 @@ IMAGE = re.compile(r"!\[[^\]]*\]\(([\w./-]+\.png)\)")
 def generate(site: Path, *, pictures: bool) -> None:
     """Writes the pages into a folder that does not exist yet."""
     shutil.copytree(DOCS, site, ignore=COPIED)
-    for each in (*PAGES, *(PICTURES if pictures else ())):
-        function = found(each)
-        if function is None:
-            print(
-                f"docs/generate.py: {each} is left out: switchbed-papers is not installed",
-                file=sys.stderr,
-            )
-        else:
-            function(site)
+    steps = [each.split(":") for each in (*PAGES, *(PICTURES if pictures else ()))]
+    found = importlib.util.find_spec
+    if not (found(PAPERS) and found(f"{PAPERS}.site")):
+        print(
+            "docs/generate.py: switchbed-papers is not installed: its pages are left out; "
+            "`make setup` installs it",
+            file=sys.stderr,
+        )
+        steps = [step for step in steps if not step[0].startswith(PAPERS)]
+    for module, function in steps:
+        getattr(importlib.import_module(module), function)(site)
     if not pictures:
         for image in shown(site):
             if not image.exists():
                 image.parent.mkdir(parents=True, exist_ok=True)
                 image.write_bytes(PIXEL)
-
-
-def found(name: str) -> Callable[[Path], None] | None:
-    """The function; nothing where its distribution is not installed."""
-    module, _, function = name.partition(":")
-    if importlib.util.find_spec(module.partition(".")[0]) is None and module.startswith(
-        "switchbed_papers"
-    ):
-        return None
-    called: Callable[[Path], None] = getattr(importlib.import_module(module), function)
-    return called
 
 
 def shown(site: Path) -> Iterator[Path]:

@@ -39,12 +39,12 @@ def draw(site: Path) -> None:
 
 
 def by_command(words: tuple[str, ...], file: Path) -> None:
-    """What a command of ours draws."""
+    """Draws by a command of the product."""
     switchbed(*words, "--out", str(file), folder=file.parent)
 
 
 def by_page(page: Path, name: str, file: Path) -> None:
-    """What a page's commands draw as `name`, with the files that the page shows."""
+    """Draws what a page's commands write as `name`, with the files that the page shows."""
     text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

@@ -1,4 +1,4 @@
-"""What the documentation's figures rest on: beside other simulators (`peers`), beside other hosts
-(`hosts`), what is tried to break it (`robustness`), what it costs (`bench`). Run from the root of
-the tree: `python -m evidence.peers.offered`. Results stand beside the scripts; `make site` makes
-pages of them."""
+"""Evidence behind the figures of the documentation: comparisons with other simulators (`peers`) and
+other hosts (`hosts`), attempts to break the program (`robustness`), costs (`bench`). Scripts run
+from the root of the tree: `python -m evidence.peers.offered`. Each keeps its results in `results/`
+beside it; `make site` makes pages of them."""

@@ -1,4 +1,4 @@
-"""What generated parts of the documentation site are put in place by (docs/generate.py)."""
+"""Generated parts and pictures, put into the documentation site (docs/generate.py)."""
 
 import functools
 import hashlib

@@ -1,4 +1,4 @@
-"""How heavy the tree is and how long its loops take: tracked files, words of Markdown, the size of
+"""Weight of the tree and length of its loops: tracked files, words of Markdown, the size of
 `.venv`, and with `--timed` the seconds of `make check` after three changes, of `make test`, and of
 `.ci/run` in a fresh clone.
 
@@ -104,7 +104,7 @@ def seconds(command: Sequence[str], folder: Path = ROOT) -> float:
 
 def main() -> None:
     """Prints a line a figure."""
-    parser = argparse.ArgumentParser(description="How heavy the tree is, and how long its loops.")
+    parser = argparse.ArgumentParser(description="Weight of the tree and length of its loops.")
     parser.add_argument("--base", metavar="REV", help="count files and words of REV, too")
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument("--timed", action="store_true", help="time make check, make test, .ci/run")

@@ -1,1 +1,1 @@
-"""What runs cost in time, instructions and memory."""
+"""Costs of runs in time, instructions and memory."""

@@ -31,5 +31,6 @@ def draw(site: Path) -> None:
     file = site / "performance-sizes.png"
     picture(file, partial(sizes_page.draw, found), sizes_page.RESULTS)
     for name, of in roce.read().items():
-        series = json.dumps(of["drawn"])
-        picture(site / f"roce-{name}.png", partial(roce.draw, of["drawn"]), name, series)
+        if "drawn" in of:
+            series = json.dumps(of["drawn"])
+            picture(site / f"roce-{name}.png", partial(roce.draw, of["drawn"]), series)

@@ -217,7 +217,8 @@ def render(found: Found) -> str:
             ]
             paused = f"{100 * it['paused']:.2g} %"
             lines.append(f"| {load} | {kind} | {' | '.join(parts)} | {paused} | {it['drops']} |")
-        lines += ["", f"![Slowdown by flow size at load {DRAWN:g}](roce-{name}.png)"]
+        if "drawn" in found[name]:
+            lines += ["", f"![Slowdown by flow size at load {DRAWN:g}](roce-{name}.png)"]
     return "\n".join(lines)
 
 

@@ -1,1 +1,1 @@
-"""What is tried to break the program, and what the tests would notice."""
+"""Attempts to break the program, and changes that its tests must notice."""

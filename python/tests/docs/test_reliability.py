@@ -57,6 +57,33 @@ def test_a_corpus_is_packed_and_unpacked_as_it_is(
     assert [file.name for file in tmp_path.iterdir()] == ["card.tar.xz"]
 
 
+MERGE = """#!/bin/sh
+for word; do case $word in -*) ;; *) set -- "$@" "$word" ;; esac; shift; done
+into=$1; shift
+for folder; do cp "$folder"/* "$into"; done
+"""
+"""In place of a fuzz target: a merge that keeps all."""
+
+
+def test_minimising_packs_the_corpus_and_what_it_has_grown_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "card").write_text(MERGE)
+    (tmp_path / "card").chmod(0o755)
+    for name in ("ARCHIVES", "UNPACKED"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setattr(corpus, name, tmp_path / name)
+    monkeypatch.setattr(fuzz, "GROWN", tmp_path / "grown")
+    for number in range(2):
+        grown = tmp_path / "grown" / "card"
+        grown.mkdir(parents=True, exist_ok=True)
+        (grown / f"{number}").write_bytes(b"%d" % number)
+        fuzz.minimise(tmp_path, "card")
+        (grown / f"{number}").unlink()
+    assert corpus.read("card") == {"0": b"0", "1": b"1"}
+    assert [file.name for file in (tmp_path / "ARCHIVES").iterdir()] == ["card.tar.xz"]
+
+
 def test_files_begin_with_each_scheme_policy_and_congestion_control() -> None:
     seeds = fuzz.seeds()
     kinds = json.loads(_native.schemes()), json.loads(_native.policies())

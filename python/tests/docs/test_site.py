@@ -2,7 +2,6 @@
 what is generated into it is there."""
 
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -153,11 +152,11 @@ def test_a_picture_is_drawn_once_for_what_it_is_drawn_from(
 
 
 def test_few_pictures_are_committed() -> None:
+    pytest.importorskip("switchbed_papers.site", reason="it draws most of those that are")
     listed = subprocess.run(
         ["git", "ls-files", "*.png"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    shown = [name for name in listed.stdout.split() if re.match(r"docs/[\w-]+\.png$", name)]
-    assert len(shown) <= 10, shown
+    assert len(listed.stdout.split()) <= 10, listed.stdout
 
 
 def test_every_scheme_has_a_page() -> None:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import switchbed as sb
+from evidence import validate
 from evidence.peers import aqm_star, offered, page, simulators
 from evidence.robustness import cedm
 from switchbed.prototype import scheme
@@ -25,6 +26,7 @@ def test_every_script_is_of_a_page_or_of_a_target() -> None:
     """Its command stands in the Makefile or on a page; helpers are started by others."""
     root = Path(__file__).parents[3]
     said = (root / "Makefile").read_text() + (root / "CONTRIBUTING.md").read_text()
+    said += "".join(f"-m {' '.join(step.words[2:])}\n" for step in validate.STEPS)
     said += "".join(file.read_text() for file in (root / "docs").rglob("*.md"))
     started = {
         "evidence.bench.measured",
