@@ -42,7 +42,6 @@ def _cargo_test(*words: str) -> tuple[str, ...]:
 
 STEPS = (
     Step("long", "tests marked `long`", _python("pytest", "-m", "long", "--nbmake")),
-    Step("asserted", "Rust tests with debug assertions", _cargo_test("--profile", "asserted")),
     Step(
         "promises",
         "every scheme on many random sequences",
