@@ -70,7 +70,8 @@ demo: setup ## Run a part of MQ-ECN's figure 9 and draw it
 
 ##@ Test
 
-# A crate is tested again when it or a crate that it knows has changed.
+# A crate is tested again when it or a crate that it knows has changed. The package switchbed-python has no tests:
+# naming it gives dependencies the features that the module has, so that tests and module share one build.
 KNOWS_wire := wire live sim scenario
 KNOWS_qdisc := qdisc congestion spec sim live scenario
 KNOWS_congestion := congestion spec sim scenario
@@ -85,10 +86,11 @@ check: target/.checked-rust target/.checked-python ## Lint and test what has cha
 target/.checked-rust: $(RUST)
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	$(if $(call crates,$?),cargo test --locked --quiet --tests $(patsubst %,--package switchbed-%,$(call crates,$?)))
+	$(if $(call crates,$?),cargo test --locked --quiet --tests $(patsubst %,--package switchbed-%,python $(call crates,$?)))
 	@mkdir -p target && touch $@
 
-target/.checked-python: $(SOURCES) .venv/.stamp-module
+target/.checked-python: $(SOURCES)
+	@$(MAKE) --no-print-directory setup
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/mypy
@@ -101,7 +103,7 @@ target/.checked-python: $(SOURCES) .venv/.stamp-module
 PUNCTUAL := python/tests/live/test_live_react.py
 test: setup lint ## Run all tests but those of `make validate`
 	@$(BIN)/python python/tests/support/needs.py
-	cargo test --locked --quiet
+	cargo test --locked --quiet --workspace
 	$(PYTEST) $(PARALLEL) --dist loadfile --no-loadscope-reorder python/tests/product python/tests/docs python/tests/rules papers/tests
 	$(PYTEST) $(PARALLEL) --dist worksteal python/tests/live --ignore=$(PUNCTUAL)
 	$(PYTEST) $(PUNCTUAL)
