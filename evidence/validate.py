@@ -44,9 +44,15 @@ STEPS = (
     Step("long", "tests marked `long`", _python("pytest", "-m", "long", "--nbmake")),
     Step(
         "promises",
-        "every scheme on many random sequences",
-        _cargo_test("--package", "switchbed-qdisc"),
+        "every scheme on 256 random sequences",
+        _cargo_test("--package", "switchbed-qdisc", "promises"),
         {"PROPTEST_CASES": "256"},
+    ),
+    Step(
+        "properties",
+        "the other properties on 1,500 random cases",
+        _cargo_test("--workspace", "--", "--skip", "promises"),
+        {"PROPTEST_CASES": "1500"},
     ),
     Step(
         "threads",

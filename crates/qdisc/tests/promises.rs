@@ -55,7 +55,7 @@ fn config() -> ProptestConfig {
     ProptestConfig {
         source_file: Some(file!()),
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-        ..if more { ProptestConfig::default() } else { ProptestConfig::with_cases(4) }
+        ..if more { ProptestConfig::default() } else { ProptestConfig::with_cases(2) }
     }
 }
 

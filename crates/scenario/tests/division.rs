@@ -50,7 +50,7 @@ fn as_one(name: &str, sets: &[&str]) {
 #[test]
 fn on_fig9s_fabric_with_each_scheme_of_the_paper() {
     for scheme in ["per-queue", "per-queue-min", "mq-ecn"] {
-        as_one("mqecn-fig9.toml", &["flows=15", "load=0.8", &format!("scheme.name={scheme}")]);
+        as_one("mqecn-fig9.toml", &["flows=6", "load=0.8", &format!("scheme.name={scheme}")]);
     }
 }
 

@@ -119,13 +119,13 @@ fn ends(key: &str, kind: &ParamKind) -> Vec<(String, String)> {
     }
 }
 
-/// Runs the scenario for some ten thousand events, or shows the line that refuses it.
+/// Runs the scenario for some four thousand events, or shows the line that refuses it.
 fn try_out(text: &str, sets: &[String]) -> Result<Scenario, String> {
     let plans = plans_of("f.toml", text, Path::new(""), sets, None);
     let plans = plans.map_err(|mistake| mistake.to_string())?;
     let scenario = &plans[0].scenario;
     let mut simulation = Simulation::new(scenario).map_err(|error| error.to_string())?;
-    for _ in 0..5 {
+    for _ in 0..2 {
         if simulation.advance(2_000) == Status::Finished {
             break;
         }

@@ -155,8 +155,14 @@ fn mutate(text: &str, edits: &[(u8, u16, u16, String)]) -> String {
     text.into_iter().collect()
 }
 
+/// Two hundred cases, or as many as `PROPTEST_CASES` says: `make validate` asks for more.
+fn config() -> ProptestConfig {
+    let cases = std::env::var_os("PROPTEST_CASES").map_or(200, |_| ProptestConfig::default().cases);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn no_changed_scenario_panics(

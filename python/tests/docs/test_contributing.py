@@ -157,6 +157,7 @@ def add_monitor(tree: Path) -> None:
     insert(folder / "monitors.rs", "    /// Ports whose lines' idle", line)
 
 
+@pytest.mark.long
 def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
     tree = ROOT / "target/contributing"
     shutil.rmtree(tree, ignore_errors=True)

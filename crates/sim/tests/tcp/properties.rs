@@ -156,8 +156,14 @@ fn run_checked(pipe: &mut Pipe, receive_window: u64, probes: bool) -> Result<(),
     Ok(())
 }
 
+/// Three hundred cases, or as many as `PROPTEST_CASES` says: `make validate` asks for more.
+fn config() -> ProptestConfig {
+    let cases = std::env::var_os("PROPTEST_CASES").map_or(300, |_| ProptestConfig::default().cases);
+    ProptestConfig { cases, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn every_byte_is_delivered_once_and_in_order(
