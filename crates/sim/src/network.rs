@@ -11,6 +11,7 @@ use crate::node::notice::Notice;
 use crate::node::{Cause, Frames, Shared, host};
 use crate::observe::convergence::Underway;
 use crate::observe::observer::Observed;
+use crate::observe::queue_stats::Lengths;
 use crate::observe::underflow::Unsent;
 use crate::observe::watch::Watch;
 use crate::packet::losses::Pattern;
@@ -233,6 +234,12 @@ impl Network {
         self.worlds().next()?.pfc()
     }
 
+    /// Each queue's lengths and a port's up to `now`, if they are measured.
+    pub(crate) fn lengths(&mut self, id: LinkId, now: Time) -> Option<(Vec<Lengths>, Lengths)> {
+        let (shard, local) = self.links[id.index()];
+        self.engine.shards[shard.index()].world.lengths(local, now)
+    }
+
     /// Why switches paused their neighbours: each switch's in the order of time.
     pub(crate) fn causes(&self) -> impl Iterator<Item = (SwitchId, &[Cause])> {
         self.worlds().flat_map(Fabric::causes)
@@ -438,6 +445,11 @@ impl Observed for Network {
     fn watched(&mut self, link: LinkId) -> &mut Watch {
         let (shard, local) = self.links[link.index()];
         self.engine.shards[shard.index()].world.watched(local)
+    }
+
+    fn measure(&mut self, link: LinkId) {
+        let (shard, local) = self.links[link.index()];
+        self.engine.shards[shard.index()].world.measure(local);
     }
 
     fn underway(&self) -> Vec<Underway> {

@@ -22,7 +22,7 @@ use crate::observe::goodput::{GoodputSample, Goodputs};
 use crate::observe::interference::{self, Interference};
 use crate::observe::measure::Scenario;
 use crate::observe::observer::{Observed, Observer, Observers, Site, View};
-use crate::observe::queue_stats::{Lengths, QueueStats};
+use crate::observe::queue_stats::Lengths;
 use crate::observe::series::{QueueSample, Series};
 use crate::observe::underflow::Underflow;
 use crate::pauses::{self, Pause, Waited};
@@ -262,20 +262,11 @@ impl Simulation {
                 build::port(switch, scheme, ports, cable.rate, host.mtu, outside, place)
             })
         });
-        let memory = |link: LinkId| {
-            let node = ports[link.index()].cable.from;
-            let card = match node {
-                Node::Host(_) => ports::card_memory(host.nic, host.mtu),
-                Node::Switch(_) => None,
-            };
-            card.unwrap_or_else(|| deployed.at(node).0.port_memory(graph.ports(node)))
-        };
         let observers = Observers::new(&mut Site {
             scenario,
             graph: &graph,
             ports: &ports,
             network: &mut network,
-            memory: &memory,
         });
         let observers = observers.map_err(BuildError::Port)?;
         Ok(Simulation {
@@ -723,12 +714,7 @@ impl Simulation {
         let mut reports = Vec::new();
         for (link, info) in self.ports.iter().enumerate() {
             let id = LinkId::at(link);
-            let watch = self.network.watch_mut(id);
-            let stats = watch.and_then(|watch| watch.of_mut::<QueueStats>());
-            let lengths = stats.map(|stats| {
-                stats.close(now);
-                stats.lengths()
-            });
+            let lengths = self.network.lengths(id, now);
             let (before, ahead) = &self.before[link];
             let port = self.network.port(id).state();
             let counters = port.counters().since(before);
