@@ -191,15 +191,20 @@ fn port_table(reports: &[PortReport]) -> Table {
         ("port", "", "switch and port number, or host", names),
         ("to", "", "the host or switch at its line's other end", to),
         ("rate_bps", "bit/s", "line rate", rates),
-        ("utilisation", "", "bits sent over what the line could send", utilisation),
+        (
+            "utilisation",
+            "",
+            "share of the time that its line was up in which it was sending, pause frames included",
+            utilisation,
+        ),
         (
             "underflow_s",
             "s",
             "time that the line idled while a sender had data for it; null: not monitored",
             Values::F64(underflow),
         ),
-        ("sent_packets", "", "packets transmitted", u64s(&|r| r.counters.sent)),
-        ("sent_bytes", "bytes", "bytes transmitted", u64s(&|r| r.counters.sent_bytes)),
+        ("sent_packets", "", "packets whose transmission began, pause frames apart", u64s(&|r| r.counters.sent)),
+        ("sent_bytes", "bytes", "their bytes", u64s(&|r| r.counters.sent_bytes)),
         (
             "marked_packets",
             "",

@@ -109,7 +109,7 @@ pub struct Drops {
 pub struct Bottleneck {
     /// Its name.
     pub port: String,
-    /// Bits sent over what the line could send.
+    /// Share of the time that its line was up in which it was sending, pause frames included.
     pub utilisation: f64,
     /// Time-weighted mean length of its queues together; null where not measured.
     pub mean_bytes: Option<f64>,

@@ -287,6 +287,11 @@ impl Network {
         self.worlds().map(Fabric::last_event).max().unwrap_or(Time::ZERO)
     }
 
+    /// When the last line is free.
+    pub(crate) fn busy_until(&self) -> Time {
+        self.worlds().map(Fabric::busy_until).max().unwrap_or(Time::ZERO)
+    }
+
     /// Flows, and probes with an end, that are under way.
     pub(crate) fn running(&self) -> u64 {
         self.worlds().map(|world| world.log.running).sum()

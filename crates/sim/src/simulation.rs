@@ -107,7 +107,7 @@ pub struct PortReport {
     pub counters: Counters,
     /// Packets that its line lost, as an event said.
     pub lost: u64,
-    /// Share of the time that it was sending.
+    /// Share of the time that its line was up in which it was sending, pause frames included.
     pub utilisation: f64,
     /// Each queue's length and the port's, where they were measured.
     pub lengths: Option<(Vec<Lengths>, Lengths)>,
@@ -138,8 +138,8 @@ pub struct Simulation {
     /// The end of the warm-up; [`Time::NEVER`] once it is over.
     warmup: Time,
     warmed_at: Time,
-    /// Every link's counters when the warm-up ended, and its bits that were counted and not sent.
-    before: Vec<(Counters, f64)>,
+    /// Every link's counters when the warm-up ended, and how long it had been sending.
+    before: Vec<(Counters, Span)>,
     /// What flows had brought that were under way when the warm-up ended, by number.
     arrived_before: HashMap<u64, Bytes>,
     observers: Observers,
@@ -282,7 +282,7 @@ impl Simulation {
                 fct_end: measure.fct_end,
             },
             deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),
-            before: vec![(Counters::default(), 0.0); ports.len()],
+            before: vec![(Counters::default(), Span::ZERO); ports.len()],
             arrived_before: HashMap::new(),
             ports,
             now: Time::ZERO,
@@ -362,7 +362,7 @@ impl Simulation {
             && nothing_comes
             && self.network.idle();
         if still {
-            self.now = self.phases.over(self.network.last_event());
+            self.now = self.phases.over(self.network.last_event()).max(self.network.busy_until());
             return Status::Finished;
         }
         self.short |= limit == unknown;
@@ -475,7 +475,12 @@ impl Simulation {
             true => self.network.port(link).state().rate(),
             false => Rate::from_bps(0),
         };
-        self.timeline.note(now, link, rate);
+        // A line that goes down finishes what it sends.
+        let since = match rate.as_bps() {
+            0 => now.max(self.network.port(link).state().busy_until()),
+            _ => now,
+        };
+        self.timeline.note(since, link, rate);
         self.each(now, |observer, view| observer.rate_changes(link, rate, view));
     }
 
@@ -483,7 +488,7 @@ impl Simulation {
     fn warm_up(&mut self, now: Time) {
         for link in self.network.links() {
             let port = self.network.port(link).state();
-            self.before[link.index()] = (port.counters(), unsent_bits(port, now));
+            self.before[link.index()] = (port.counters(), port.busy(now));
         }
         self.each(now, |observer, view| observer.restart(view));
         self.arrived_before = self.network.arriving();
@@ -625,13 +630,13 @@ impl Simulation {
                 "frames_sent",
                 "",
                 "pause frames and resumes that the port sent its peer, of all classes",
-                u64s(&|link| state(link).pause_frames().sent),
+                u64s(&|link| state(link).pause_frames(self.now).sent),
             ),
             (
                 "frames_heard",
                 "",
                 "those that it heard from there",
-                u64s(&|link| state(link).pause_frames().heard),
+                u64s(&|link| state(link).pause_frames(self.now).heard),
             ),
         ]))
     }
@@ -715,13 +720,12 @@ impl Simulation {
         for (link, info) in self.ports.iter().enumerate() {
             let id = LinkId::at(link);
             let lengths = self.network.lengths(id, now);
-            let (before, ahead) = &self.before[link];
+            let &(ref before, busy) = &self.before[link];
             let port = self.network.port(id).state();
             let counters = port.counters().since(before);
-            let sent = counters.sent_bytes as f64 * 8.0 + ahead - unsent_bits(port, now);
-            let capacity = self.timeline.capacity_bits(id, info.cable.rate, self.warmed_at, now);
-            // A packet that is on the line as its rate changes keeps the old one.
-            let utilisation = if capacity > 0.0 { (sent / capacity).min(1.0) } else { 0.0 };
+            let busy = (port.busy(now).as_ps() - busy.as_ps()) as f64;
+            let up = self.timeline.up(id, self.warmed_at, now).as_ps() as f64;
+            let utilisation = if up > 0.0 { busy / up } else { 0.0 };
             let underflow = self.observers.of_mut::<Underflow>();
             let underflow = underflow.and_then(|underflow| underflow.idle(id, now));
             let (info, lost) = (info.clone(), self.network.lost(id));
@@ -767,9 +771,4 @@ fn lossless<M>(
         build::place(own, scheme, graph.ports(node), Inputs { links: &links, longest, shortest })
     };
     inputs.iter().enumerate().map(of).collect::<Result<_, _>>().map_err(BuildError::Headroom)
-}
-
-/// Bits of the packet on a port's line, which counts since it began, that are still to be sent.
-fn unsent_bits(port: &PortState, now: Time) -> f64 {
-    port.busy_until().since(now).as_secs_f64() * port.rate().as_bps() as f64
 }

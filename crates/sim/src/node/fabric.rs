@@ -238,6 +238,11 @@ impl Fabric {
         self.last_event
     }
 
+    /// When the last of its lines is free.
+    pub(crate) fn busy_until(&self) -> Time {
+        self.links.iter().map(|link| link.driver.busy_until()).max().unwrap_or(Time::ZERO)
+    }
+
     /// How many nodes there are.
     pub(crate) fn nodes(&self) -> usize {
         self.hosts.len() + self.switches.len()
