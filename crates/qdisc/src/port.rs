@@ -197,6 +197,7 @@ impl<S: Scheme> Port<S> {
         cx: &Cx,
     ) -> (QueueId, DropReason) {
         self.state.seldom.drops[why as usize] += 1;
+        self.state.seldom.last_drop = Some((queue, why));
         self.state.seldom.dropped_bytes += packet.len_bytes as u64;
         self.scheme.refused(&view(&self.state, cx).idle_for(idle), queue, packet, why);
         (queue, why)
@@ -343,6 +344,7 @@ impl<S: Scheme> Port<S> {
             self.state.emptied = cx.now;
         }
         self.state.seldom.drops[why as usize] += 1;
+        self.state.seldom.last_drop = Some((queue, why));
         self.state.seldom.dropped_bytes += packet.len_bytes as u64;
         self.scheme.removed(&view(&self.state, cx), queue, &packet, why);
         queue

@@ -133,6 +133,7 @@ pub(crate) struct Seldom {
     pub(crate) control_bytes: u64,
     pub(crate) row: Row,
     pub(crate) busy: Busy,
+    pub(crate) last_drop: Option<(QueueId, DropReason)>,
 }
 
 /// MAC control frames that are on the line one after the other, up to the last one's end.
@@ -302,6 +303,10 @@ impl PortState {
         let left = if until == self.busy_until { until.since(now).as_ps() } else { 0 };
         let wait = left.div_ceil(each.as_ps().max(1)).saturating_sub(1).min(frames);
         PauseFrames { sent: self.seldom.frames.sent - wait, ..self.seldom.frames }
+    }
+    /// The queue of the last packet that was dropped, and why.
+    pub fn last_drop(&self) -> Option<(QueueId, DropReason)> {
+        self.seldom.last_drop
     }
     /// How long a queue has been paused by its peer, up to now.
     pub fn paused(&self, queue: QueueId, now: Time) -> Span {

@@ -30,6 +30,7 @@ mod run;
 mod schema;
 mod section;
 mod sections;
+mod stalled;
 mod summary;
 mod tree;
 mod warnings;

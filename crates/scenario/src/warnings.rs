@@ -22,6 +22,7 @@ pub(crate) fn warnings(
     warnings.extend(crate::marking::never_first(scenario));
     warnings.extend(crate::cycles::possible(scenario));
     warnings.extend(crate::policy::unused(scenario));
+    warnings.extend(crate::stalled::stopped(scenario, simulation));
     let open = summary.flows.count - summary.flows.finished;
     let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
     if open > 0 && !endless {
@@ -29,6 +30,9 @@ pub(crate) fn warnings(
             Some(until) => format!("had not finished at {until} (run.until)"),
             None if !simulation.deadlocks().is_empty() => {
                 "never finished: they wait in a deadlock".into()
+            }
+            None if simulation.stalled().is_some() => {
+                "never finished: nothing was delivered any more".into()
             }
             None => {
                 "never finished: their last packets were lost, and udp sends nothing twice".into()

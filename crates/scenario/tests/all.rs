@@ -2,6 +2,7 @@
 
 mod counters;
 mod division;
+mod ends;
 mod events;
 mod every_scheme;
 mod expansion;

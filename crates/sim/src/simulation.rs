@@ -27,6 +27,7 @@ use crate::observe::series::{QueueSample, Series};
 use crate::observe::underflow::Underflow;
 use crate::pauses::{self, Pause, Waited};
 use crate::ports::{self, PortInfo};
+use crate::stall::{Stall, Stalls};
 use crate::table::{Table, Values};
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
@@ -146,8 +147,12 @@ pub struct Simulation {
     timeline: Timeline,
     /// Where there is flow control.
     deadlocks: Option<Deadlocks>,
+    /// Where a run has no end of its own.
+    stalls: Option<Stalls>,
     finished: Vec<FlowRecord>,
     started: u64,
+    /// When the last one starts that the network knows.
+    last_start: Time,
     ended: u64,
     total: u64,
     /// Looks, and changes of the network.
@@ -282,6 +287,7 @@ impl Simulation {
                 fct_end: measure.fct_end,
             },
             deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),
+            stalls: Stalls::new(scenario, &ports),
             before: vec![(Counters::default(), Span::ZERO); ports.len()],
             arrived_before: HashMap::new(),
             ports,
@@ -297,6 +303,7 @@ impl Simulation {
             timeline,
             finished: Vec::new(),
             started: 0,
+            last_start: Time::ZERO,
             ended: 0,
             others: 0,
             work: 0,
@@ -347,7 +354,8 @@ impl Simulation {
         }
         let end = after(self.until).min(self.ending);
         let check = self.deadlocks.as_ref().map_or(Time::NEVER, Deadlocks::next);
-        let limit = change.min(look).min(end).min(unknown).min(check);
+        let stall = self.stalls.as_ref().map_or(Time::NEVER, Stalls::next);
+        let limit = change.min(look).min(end).min(unknown).min(check).min(stall);
         match self.network.run(limit, events, last && self.ending == Time::NEVER) {
             Ran::Through(at) => self.now = at.min(self.until),
             Ran::Still(at) | Ran::Paused(at) => {
@@ -373,6 +381,17 @@ impl Simulation {
             deadlocks.look(&self.network, self.now);
             let guarded = self.network.pfc().is_some_and(|pfc| pfc.guard().is_some());
             if deadlocks.stands() && self.until == Time::NEVER && !guarded {
+                return Status::Finished;
+            }
+        }
+        if limit == stall {
+            self.now = stall;
+            self.collect();
+            let flows = (self.started, self.ended, self.last_start);
+            let changes = change != Time::NEVER || !last;
+            if let Some(stalls) = &mut self.stalls
+                && stalls.look(&self.network, flows, changes)
+            {
                 return Status::Finished;
             }
         }
@@ -411,6 +430,7 @@ impl Simulation {
 
     fn start(&mut self, flow: FlowStart) {
         self.started += 1;
+        self.last_start = flow.start;
         let now = self.now;
         self.each(now, |observer, view| observer.flow_starts(&flow, view));
         self.network.start(flow);
@@ -684,6 +704,11 @@ impl Simulation {
     /// Circles of paused queues that waited for each other.
     pub fn deadlocks(&self) -> &[Deadlock] {
         self.deadlocks.as_ref().map_or(&[], Deadlocks::found)
+    }
+
+    /// Why the run stopped, if nothing was delivered any more.
+    pub fn stalled(&self) -> Option<&Stall> {
+        self.stalls.as_ref()?.found()
     }
 
     /// The packet traces that were asked for.
