@@ -13,6 +13,7 @@ mod catalog;
 mod cycles;
 mod expand;
 mod headroom;
+mod impossible;
 mod lists;
 mod live;
 mod marking;
@@ -38,6 +39,7 @@ mod write;
 
 pub use catalog::{chips, policies, schemes, sizes};
 pub use expand::{Plan, Source, plans, plans_of};
+pub use impossible::Impossible;
 pub use live::{live, live_of};
 pub use memory::Part;
 pub use migrate::migrated;

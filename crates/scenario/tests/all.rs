@@ -13,6 +13,7 @@ mod live;
 mod mistakes;
 mod observers;
 mod pfc;
+mod population;
 mod profiles;
 mod python;
 mod robust;

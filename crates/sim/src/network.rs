@@ -2,7 +2,7 @@
 
 use crate::engine::phases::Phases;
 use crate::engine::{Engine, Ran};
-use crate::flow::FlowRecord;
+use crate::flow::{Counts, FlowRecord};
 use crate::ids::{HostId, LinkId, LocalLink, NodeId, Rank, ShardId, SwitchId};
 use crate::lookahead::Beats;
 use crate::node::fabric::{Built, Fabric};
@@ -332,6 +332,15 @@ impl Network {
     /// What flows that are under way have brought their receivers so far, by their numbers.
     pub(crate) fn arriving(&self) -> HashMap<u64, Bytes> {
         self.hosts().flat_map(Host::arriving).collect()
+    }
+
+    /// What flows under way have counted so far, requests and answers together, by their numbers.
+    pub(crate) fn counts(&self) -> HashMap<u64, Counts> {
+        let mut counts: HashMap<u64, Counts> = HashMap::new();
+        for (number, record) in self.hosts().flat_map(Host::counts) {
+            *counts.entry(number).or_default() += record.counts();
+        }
+        counts
     }
 
     /// The records of flows under way, by their numbers.

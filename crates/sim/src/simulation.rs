@@ -11,7 +11,7 @@ use crate::deployed::Deployed;
 use crate::empty_network::{Paths, longest_way};
 use crate::engine::Ran;
 use crate::engine::phases::Phases;
-use crate::flow::FlowRecord;
+use crate::flow::{Counts, FlowRecord};
 use crate::ids::{HostId, LinkId, Rank, SwitchId};
 use crate::lookahead::Lookahead;
 use crate::network::{Division, Network, Plan};
@@ -35,7 +35,7 @@ use crate::transport::roce;
 use crate::transport::tcp::{BadSetting, Config};
 use std::collections::HashMap;
 use std::fmt;
-use switchbed_qdisc::PortState;
+use switchbed_qdisc::{PauseFrames, PortState, QueueId};
 use switchbed_qdisc::pfc::Input;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
@@ -139,10 +139,12 @@ pub struct Simulation {
     /// The end of the warm-up; [`Time::NEVER`] once it is over.
     warmup: Time,
     warmed_at: Time,
-    /// Every link's counters when the warm-up ended, and how long it had been sending.
-    before: Vec<(Counters, Span)>,
+    /// What every link had done when the warm-up ended.
+    before: Vec<Before>,
     /// What flows had brought that were under way when the warm-up ended, by number.
     arrived_before: HashMap<u64, Bytes>,
+    /// What they had counted.
+    counted_before: HashMap<u64, Counts>,
     observers: Observers,
     timeline: Timeline,
     /// Where there is flow control.
@@ -169,6 +171,17 @@ pub struct Simulation {
     /// When the run is over, once nothing runs any more.
     ending: Time,
     over: bool,
+}
+
+/// What a link had done by a time.
+#[derive(Clone, Debug, Default)]
+struct Before {
+    counters: Counters,
+    /// How long it had been sending.
+    busy: Span,
+    frames: PauseFrames,
+    /// How long each lossless class had been held, and its storms.
+    held: Box<[(Span, u64)]>,
 }
 
 /// Flows that the network knows of at most before they start.
@@ -288,8 +301,9 @@ impl Simulation {
             },
             deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),
             stalls: Stalls::new(scenario, &ports),
-            before: vec![(Counters::default(), Span::ZERO); ports.len()],
+            before: vec![Before::default(); ports.len()],
             arrived_before: HashMap::new(),
+            counted_before: HashMap::new(),
             ports,
             now: Time::ZERO,
             until: run.until.map_or(Time::NEVER, |until| Time::ZERO + until),
@@ -444,6 +458,9 @@ impl Simulation {
             {
                 record.received = Bytes::new(record.received.get() - before.get());
             }
+            if let Some(before) = self.counted_before.remove(&number) {
+                record.without(&before);
+            }
             self.ended += 1;
             self.finished.push(record);
         }
@@ -508,10 +525,18 @@ impl Simulation {
     fn warm_up(&mut self, now: Time) {
         for link in self.network.links() {
             let port = self.network.port(link).state();
-            self.before[link.index()] = (port.counters(), port.busy(now));
+            let held = |&class: &u8| (port.paused(class, now), port.storms(class, now).count);
+            let classes = self.network.pfc().map_or(&[][..], |pfc| &pfc.priorities);
+            self.before[link.index()] = Before {
+                counters: port.counters(),
+                busy: port.busy(now),
+                frames: port.pause_frames(now),
+                held: classes.iter().map(held).collect(),
+            };
         }
         self.each(now, |observer, view| observer.restart(view));
         self.arrived_before = self.network.arriving();
+        self.counted_before = self.network.counts();
         self.network.restart(now);
         self.warmed_at = now;
         self.warmup = Time::NEVER;
@@ -598,13 +623,28 @@ impl Simulation {
         self.warmed_at
     }
 
+    /// Whether there was none, or it is over.
+    pub fn is_warm(&self) -> bool {
+        self.warmup == Time::NEVER
+    }
+    /// The marking threshold in force at a port's queue in bytes, if there is one.
+    pub fn threshold_bytes(&self, link: LinkId, queue: QueueId) -> Option<f64> {
+        self.network.threshold_bytes(link, queue, self.now)
+    }
+
     /// The flows that have ended since this was last called, in the order they ended.
     pub fn take_finished(&mut self) -> Vec<FlowRecord> {
         std::mem::take(&mut self.finished)
     }
     /// The flows still under way, by row.
     pub fn unfinished(&self) -> Vec<FlowRecord> {
-        self.network.unfinished().into_iter().map(|(_, record)| record).collect()
+        let since = |(number, mut record): (u64, FlowRecord)| {
+            if let Some(before) = self.counted_before.get(&number) {
+                record.without(before);
+            }
+            record
+        };
+        self.network.unfinished().into_iter().map(since).collect()
     }
     /// The samples since this was last called.
     pub fn take_series(&mut self) -> Vec<QueueSample> {
@@ -626,7 +666,13 @@ impl Simulation {
         };
         let state = |link: usize| self.network.port(LinkId::at(link)).state();
         let u64s = |of: &dyn Fn(usize) -> u64| Values::U64(rows().map(|row| of(row.0)).collect());
-        let paused = |(link, _, class)| state(link).paused(class, self.now).as_secs_f64();
+        let paused: Vec<f64> = self.held().iter().map(|of| of.1.as_secs_f64()).collect();
+        let sent = |link: usize| {
+            state(link).pause_frames(self.now).sent - self.before[link].frames.sent
+        };
+        let heard = |link: usize| {
+            state(link).pause_frames(self.now).heard - self.before[link].frames.heard
+        };
         Some(Table::new([
             (
                 "port",
@@ -643,20 +689,20 @@ impl Simulation {
             (
                 "paused_s",
                 "s",
-                "how long its peer had paused that class here",
-                Values::F64(rows().map(paused).collect()),
+                "how long its peer had paused that class here since the warm-up",
+                Values::F64(paused),
             ),
             (
                 "frames_sent",
                 "",
-                "pause frames and resumes that the port sent its peer, of all classes",
-                u64s(&|link| state(link).pause_frames(self.now).sent),
+                "pause frames and resumes that the port sent its peer since the warm-up, of all classes",
+                u64s(&sent),
             ),
             (
                 "frames_heard",
                 "",
                 "those that it heard from there",
-                u64s(&|link| state(link).pause_frames(self.now).heard),
+                u64s(&heard),
             ),
         ]))
     }
@@ -670,15 +716,19 @@ impl Simulation {
         Some((pauses, waited))
     }
 
-    /// For each port and lossless class: how long it was held by now, and how many storms there were.
+    /// For each port and lossless class: how long it was held from the warm-up's end until now, and how
+    /// many storms there were.
     pub fn held(&self) -> Vec<(LinkId, Span, u64)> {
         let classes = self.network.pfc().map_or(&[][..], |pfc| &pfc.priorities);
         let of = |link: LinkId| {
             let state = self.network.port(link).state();
-            let of = move |&class: &u8| {
-                (link, state.paused(class, self.now), state.storms(class, self.now).count)
+            let before = &self.before[link.index()].held;
+            let of = move |(nth, &class): (usize, &u8)| {
+                let (held, storms) = before.get(nth).copied().unwrap_or_default();
+                let paused = state.paused(class, self.now).as_ps() - held.as_ps();
+                (link, Span::from_ps(paused), state.storms(class, self.now).count - storms)
             };
-            classes.iter().map(of)
+            classes.iter().enumerate().map(of)
         };
         self.network.links().flat_map(of).collect()
     }
@@ -745,10 +795,10 @@ impl Simulation {
         for (link, info) in self.ports.iter().enumerate() {
             let id = LinkId::at(link);
             let lengths = self.network.lengths(id, now);
-            let &(ref before, busy) = &self.before[link];
+            let before = &self.before[link];
             let port = self.network.port(id).state();
-            let counters = port.counters().since(before);
-            let busy = (port.busy(now).as_ps() - busy.as_ps()) as f64;
+            let counters = port.counters().since(&before.counters);
+            let busy = (port.busy(now).as_ps() - before.busy.as_ps()) as f64;
             let up = self.timeline.up(id, self.warmed_at, now).as_ps() as f64;
             let utilisation = if up > 0.0 { busy / up } else { 0.0 };
             let underflow = self.observers.of_mut::<Underflow>();
