@@ -10,7 +10,7 @@ use switchbed_qdisc::view::DropReason;
 use switchbed_qdisc::{Arena, Cx, Ecn, Enqueued, Outcome, Packet, Pool};
 use switchbed_spec::build::{self, Inputs, Nothing};
 use switchbed_spec::random::Stream;
-use switchbed_spec::topology::graph::{Cable, Graph, Node};
+use switchbed_spec::topology::graph::{Cable, Graph};
 use switchbed_spec::{Scenario, SchemeChoice, Switch};
 
 /// A key, and what is wrong with it.
