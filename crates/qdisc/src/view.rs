@@ -467,10 +467,16 @@ mod tests {
         assert_eq!(port.busy(ps(5)), Span::ZERO);
         // 125 bytes from 0 to 1 us; at 2 us half the rate, and 125 bytes more until 4 us.
         (port.sent_bytes, port.busy_until) = (125, ps(1_000_000));
-        assert_eq!([0, 400_000, 3_000_000].map(|at| port.busy(ps(at)).as_ps()), [0, 400_000, 1_000_000]);
+        assert_eq!(
+            [0, 400_000, 3_000_000].map(|at| port.busy(ps(at)).as_ps()),
+            [0, 400_000, 1_000_000]
+        );
         port.set_rate(Rate::from_bps(500_000_000));
         (port.sent_bytes, port.busy_until) = (250, ps(4_000_000));
-        assert_eq!([2_000_000, 3_000_000, 9_000_000].map(|at| port.busy(ps(at)).as_ps()), [1_000_000, 2_000_000, 3_000_000]);
+        assert_eq!(
+            [2_000_000, 3_000_000, 9_000_000].map(|at| port.busy(ps(at)).as_ps()),
+            [1_000_000, 2_000_000, 3_000_000]
+        );
     }
 
     #[test]

@@ -144,7 +144,12 @@ fn flow_table(
             u64s(&|f| f.received.get()),
         ),
         ("timeouts", "", "retransmission timeouts since the warm-up", u32s(&|f| f.timeouts)),
-        ("retransmissions", "", "segments sent again since the warm-up", u32s(&|f| f.retransmissions)),
+        (
+            "retransmissions",
+            "",
+            "segments sent again since the warm-up",
+            u32s(&|f| f.retransmissions),
+        ),
         ("ecn_cuts", "", "window cuts for marks since the warm-up", u32s(&|f| f.ecn_cuts)),
         (
             "counted",
@@ -214,7 +219,12 @@ fn port_table(reports: &[PortReport]) -> Table {
             "time that the line idled while a sender had data for it; null: not monitored",
             Values::F64(underflow),
         ),
-        ("sent_packets", "", "packets whose transmission began, pause frames apart", u64s(&|r| r.counters.sent)),
+        (
+            "sent_packets",
+            "",
+            "packets whose transmission began, pause frames apart",
+            u64s(&|r| r.counters.sent),
+        ),
         ("sent_bytes", "bytes", "their bytes", u64s(&|r| r.counters.sent_bytes)),
         (
             "marked_packets",

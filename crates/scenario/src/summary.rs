@@ -442,7 +442,8 @@ impl Summary {
         let fct_by_met = met.map(|met| {
             let of = |class: Interference| {
                 let flows = flows.iter().zip(met).filter(|(_, met)| **met == class);
-                let counted = flows.map(|(flow, _)| flow).filter(|flow| flow.counts_since(warmed_at));
+                let counted =
+                    flows.map(|(flow, _)| flow).filter(|flow| flow.counts_since(warmed_at));
                 let fcts = |flow: &FlowRecord| {
                     let us = times(simulation, flow).0 * 1e6;
                     flow.size.filter(|_| !us.is_nan()).map(|size| (size.get(), us))
@@ -466,7 +467,8 @@ impl Summary {
         let large = of(&|size| size > large);
         let elapsed = simulation.now().since(warmed_at).as_secs_f64();
         let received: u64 = flows.iter().map(|flow| flow.received.get()).sum();
-        let sum = |f: &dyn Fn(&FlowRecord) -> u32| flows.iter().map(|flow| u64::from(f(flow))).sum();
+        let sum =
+            |f: &dyn Fn(&FlowRecord) -> u32| flows.iter().map(|flow| u64::from(f(flow))).sum();
         let drops = |why: DropReason| {
             reports.iter().map(|report| report.counters.drops[why as usize]).sum()
         };

@@ -2,8 +2,8 @@
 //! queue that never filled, percentiles on too few flows.
 
 use crate::summary::{BySize, Fct, Summary};
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::QueueId;
+use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::Scenario;
 use switchbed_sim::ids::LinkId;
@@ -303,7 +303,9 @@ fn why_unmarked(
 fn longest_queue(reports: &[PortReport]) -> Option<(u64, usize, QueueId)> {
     let mut longest: Option<(u64, usize, QueueId)> = None;
     for (link, report) in reports.iter().enumerate().filter(|(_, report)| report.info.is_switch()) {
-        for (queue, lengths) in report.lengths.iter().flat_map(|(queues, _)| queues.iter().enumerate()) {
+        for (queue, lengths) in
+            report.lengths.iter().flat_map(|(queues, _)| queues.iter().enumerate())
+        {
             if longest.is_none_or(|(max, ..)| lengths.max_bytes > max) {
                 longest = Some((lengths.max_bytes, link, queue as QueueId));
             }

@@ -53,7 +53,11 @@ fn a_rate_that_falls_and_rises_under_a_packet_leaves_utilisation_a_share() {
 fn a_run_ends_after_its_last_packet_also_where_that_is_lost() {
     for (topology, switch, lose) in [
         ("kind = \"star\", hosts = 5", "buffer = \"100KB\"", "5"),
-        ("kind = \"ring\", switches = 5, hosts_per_switch = 1", "pool = \"100KB\", pfc = { priorities = [0] }", "5, 7"),
+        (
+            "kind = \"ring\", switches = 5, hosts_per_switch = 1",
+            "pool = \"100KB\", pfc = { priorities = [0] }",
+            "5, 7",
+        ),
     ] {
         let text = format!(
             r#"
@@ -118,7 +122,8 @@ fn stars() -> impl Strategy<Value = (String, bool)> {
     let traffic = prop_oneof![
         (1u32..60).prop_map(|kb| format!("kind = \"incast\", to = 3, sizes = \"{kb}KB\"")),
         (1u32..9).prop_map(|n| format!(
-            "kind = \"probe\", from = \"0-2\", to = 3, every = \"{n}us\", stop = \"{}us\"", 20 * n
+            "kind = \"probe\", from = \"0-2\", to = 3, every = \"{n}us\", stop = \"{}us\"",
+            20 * n
         )),
         (1u32..60).prop_map(|n| format!(
             "kind = \"poisson\", load = 0.5, flows = {n}, sizes = \"20KB\", services = 1"
@@ -143,7 +148,9 @@ fn stars() -> impl Strategy<Value = (String, bool)> {
             let changes = events.iter().any(|event| event.2.1);
             let events: Vec<_> = events
                 .iter()
-                .map(|(at, port, change)| format!("{{ at = \"{at}us\", port = \"{port}\", {} }}", change.0))
+                .map(|(at, port, change)| {
+                    format!("{{ at = \"{at}us\", port = \"{port}\", {} }}", change.0)
+                })
                 .collect();
             let until = until.map_or(String::new(), |us| {
                 format!("measure.warmup = \"{}ns\"\nrun.until = \"{us}us\"", us * warmup * 300)

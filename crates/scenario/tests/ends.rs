@@ -26,14 +26,19 @@ fn refused(sets: &[&str]) -> String {
 }
 
 const DYNAMIC: [&str; 2] = ["switch.policy='dynamic'", "switch.pool='1400KB'"];
-const PFC: &str = "switch={ pool = '500KB', pfc = { priorities = [0], headroom = '0B', alpha = 0.001 } }";
+const PFC: &str =
+    "switch={ pool = '500KB', pfc = { priorities = [0], headroom = '0B', alpha = 0.001 } }";
 
 #[test]
 fn a_part_of_the_pool_that_holds_no_packet_is_refused() {
     let [policy, pool] = DYNAMIC;
     let line = refused(&[policy, pool, "switch.buffer='1400KB'", "switch.alpha=0.001"]);
-    assert!(line.contains("switch.alpha") && line.contains("1400KB") && line.contains("1500B"), "{line}");
-    with(&[policy, pool, "switch.buffer='1400KB'", "switch.alpha=0.01"]).expect("holds nine packets");
+    assert!(
+        line.contains("switch.alpha") && line.contains("1400KB") && line.contains("1500B"),
+        "{line}"
+    );
+    with(&[policy, pool, "switch.buffer='1400KB'", "switch.alpha=0.01"])
+        .expect("holds nine packets");
     for policy in ["fab", "abm", "occamy"] {
         let set = format!("switch.policy='{policy}'");
         let line = refused(&[&set, pool, "switch.alpha=0.0001"]);
@@ -63,7 +68,9 @@ fn a_lossless_group_that_admits_nothing_is_refused() {
 #[test]
 fn quanta_whose_frames_fill_the_line_are_refused() {
     let set = |quanta: u32, classes: &str| {
-        format!("switch={{ queues = 8, pool = '500KB', pfc = {{ priorities = {classes}, quanta = {quanta} }} }}")
+        format!(
+            "switch={{ queues = 8, pool = '500KB', pfc = {{ priorities = {classes}, quanta = {quanta} }} }}"
+        )
     };
     for (quanta, classes) in [(1, "[0]"), (2, "[0]"), (8, "[0, 1, 2, 3]")] {
         let line = refused(&[&set(quanta, classes)]);
@@ -93,15 +100,23 @@ fn a_run_whose_line_stays_down_stops_and_says_so() {
 fn a_run_whose_packets_are_refused_from_some_time_on_stops_and_says_by_what() {
     // Scarcely a byte a second, so that the memory stays full.
     let slow = "event=[{ at = '20us', port = 'switch:2', rate = '1bps' }]";
-    stops(&["transport.kind='dcqcn'", slow, "switch.buffer='3KB'"], "queue 0 of switch:2 refuses packets for want of room (switch.buffer = 3KB)");
+    stops(
+        &["transport.kind='dcqcn'", slow, "switch.buffer='3KB'"],
+        "queue 0 of switch:2 refuses packets for want of room (switch.buffer = 3KB)",
+    );
 }
 
 #[test]
 fn waiting_for_a_late_flow_or_a_line_that_comes_back_is_no_stall() {
     let back = "event=[{ at = '20us', port = 'switch:2', up = false }, { at = '3000s', port = 'switch:2', up = true }]";
     let summary = with(&[back]).expect("a good scenario");
-    assert!(!summary.warnings.iter().any(|line| line.starts_with("the run stopped")), "{:?}", summary.warnings);
-    let late = "traffic=[{ kind = 'incast', from = '0-1', to = 2, sizes = '100KB', start = '5000s' }]";
+    assert!(
+        !summary.warnings.iter().any(|line| line.starts_with("the run stopped")),
+        "{:?}",
+        summary.warnings
+    );
+    let late =
+        "traffic=[{ kind = 'incast', from = '0-1', to = 2, sizes = '100KB', start = '5000s' }]";
     let summary = with(&[late]).expect("a good scenario");
     assert_eq!((summary.flows.finished, summary.flows.count), (2, 2));
 }

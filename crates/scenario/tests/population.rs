@@ -61,7 +61,10 @@ fn endless_flows_count_their_cuts_in_the_window_of_the_marks() {
     // Three quarters of the time, and of the cuts about as many.
     let part = late.summary.ecn_cuts as f64 / whole.summary.ecn_cuts as f64;
     let of_marks = late.summary.marks as f64 / whole.summary.marks as f64;
-    assert!((part - of_marks).abs() < 0.1 && part < 0.9, "{part} of the cuts, {of_marks} of the marks");
+    assert!(
+        (part - of_marks).abs() < 0.1 && part < 0.9,
+        "{part} of the cuts, {of_marks} of the marks"
+    );
 }
 
 #[test]

@@ -225,7 +225,9 @@ impl Network {
     }
 
     /// All links.
-    pub(crate) fn links(&self) -> impl DoubleEndedIterator<Item = LinkId> + ExactSizeIterator + use<> {
+    pub(crate) fn links(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = LinkId> + ExactSizeIterator + use<> {
         (0..self.links.len()).map(LinkId::at)
     }
 

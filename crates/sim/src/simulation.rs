@@ -35,10 +35,10 @@ use crate::transport::roce;
 use crate::transport::tcp::{BadSetting, Config};
 use std::collections::HashMap;
 use std::fmt;
-use switchbed_qdisc::{PauseFrames, PortState, QueueId};
 use switchbed_qdisc::pfc::Input;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
+use switchbed_qdisc::{PauseFrames, PortState, QueueId};
 use switchbed_spec::build::{self, AllHeadroom, Inputs, Outside, Place};
 use switchbed_spec::random::Stream;
 use switchbed_spec::traffic::MAX_CONNECTIONS;
@@ -667,12 +667,10 @@ impl Simulation {
         let state = |link: usize| self.network.port(LinkId::at(link)).state();
         let u64s = |of: &dyn Fn(usize) -> u64| Values::U64(rows().map(|row| of(row.0)).collect());
         let paused: Vec<f64> = self.held().iter().map(|of| of.1.as_secs_f64()).collect();
-        let sent = |link: usize| {
-            state(link).pause_frames(self.now).sent - self.before[link].frames.sent
-        };
-        let heard = |link: usize| {
-            state(link).pause_frames(self.now).heard - self.before[link].frames.heard
-        };
+        let sent =
+            |link: usize| state(link).pause_frames(self.now).sent - self.before[link].frames.sent;
+        let heard =
+            |link: usize| state(link).pause_frames(self.now).heard - self.before[link].frames.heard;
         Some(Table::new([
             (
                 "port",
@@ -698,12 +696,7 @@ impl Simulation {
                 "pause frames and resumes that the port sent its peer since the warm-up, of all classes",
                 u64s(&sent),
             ),
-            (
-                "frames_heard",
-                "",
-                "those that it heard from there",
-                u64s(&heard),
-            ),
+            ("frames_heard", "", "those that it heard from there", u64s(&heard)),
         ]))
     }
 

@@ -152,8 +152,9 @@ impl Stalls {
         }
         let waiting = |link: LinkId| {
             let state: &PortState = network.port(link).state();
-            let queues: Vec<QueueId> =
-                (0..state.queues() as QueueId).filter(|&queue| state.queue_packets(queue) > 0).collect();
+            let queues: Vec<QueueId> = (0..state.queues() as QueueId)
+                .filter(|&queue| state.queue_packets(queue) > 0)
+                .collect();
             let held = |&queue: &QueueId| state.held_since(queue, now).is_some();
             let down = !network.is_up(link);
             let held = queues.iter().copied().find(held).map(|queue| (link, queue, Refusal::Held));

@@ -29,7 +29,8 @@ struct Needed {
 pub(super) fn refused<M>(scenario: &Scenario<M>) -> Option<Refused> {
     let graph = Graph::new(&scenario.topology, scenario.host.delay);
     let inputs = graph.inputs();
-    let of = |name: &str| scenario.deploy.iter().find(|entry| entry.switches.iter().any(|s| s == name));
+    let of =
+        |name: &str| scenario.deploy.iter().find(|entry| entry.switches.iter().any(|s| s == name));
     let mut seen: Vec<(*const SchemeChoice, Option<Bytes>, usize)> = Vec::new();
     for ((name, cables), inputs) in graph.switches.iter().zip(&inputs) {
         let entry = of(name);
@@ -40,7 +41,8 @@ pub(super) fn refused<M>(scenario: &Scenario<M>) -> Option<Refused> {
             continue;
         }
         seen.push(kind);
-        let switch = entry.map_or_else(|| scenario.switch.clone(), |entry| entry.switch(&scenario.switch));
+        let switch =
+            entry.map_or_else(|| scenario.switch.clone(), |entry| entry.switch(&scenario.switch));
         for needed in needed(scenario) {
             if let Some(refused) = refuses(scenario, (&switch, scheme), (cables, inputs), needed) {
                 return Some(refused);
@@ -53,8 +55,11 @@ pub(super) fn refused<M>(scenario: &Scenario<M>) -> Option<Refused> {
 /// What flows need to get through: the SYN of TCP, and a full packet.
 fn needed<M>(scenario: &Scenario<M>) -> Vec<Needed> {
     let Scenario { transport, roce, switch, .. } = scenario;
-    let pair = roce.as_ref().and_then(|roce| roce.classes.as_ref().map_or(Some(0), |of| of.first().copied()));
-    let tcp = transport.control.about().tcp && roce.as_ref().is_none_or(|roce| roce.classes.is_some());
+    let pair = roce
+        .as_ref()
+        .and_then(|roce| roce.classes.as_ref().map_or(Some(0), |of| of.first().copied()));
+    let tcp =
+        transport.control.about().tcp && roce.as_ref().is_none_or(|roce| roce.classes.is_some());
     let class = match &switch.pfc {
         Some(pfc) => pfc.priorities.first().copied().unwrap_or(0),
         None => pair.unwrap_or(0),
@@ -88,7 +93,10 @@ fn refuses<M>(
         let links: Vec<Input> = inputs.iter().map(input).collect();
         let shortest = scenario.shortest();
         let place = match &switch.pfc {
-            Some(_) => build::place(switch, scheme, port, Inputs { links: &links, longest: mtu, shortest }).ok()?,
+            Some(_) => {
+                build::place(switch, scheme, port, Inputs { links: &links, longest: mtu, shortest })
+                    .ok()?
+            }
             None => build::first_place(switch, scheme, port),
         };
         let mut port = build::port(switch, scheme, port, cables[0].rate, mtu, &Nothing, place);

@@ -261,7 +261,10 @@ mod tests {
 
     #[test]
     fn an_empty_queue_is_empty_in_every_respect() {
-        assert_eq!(QueueStats::new(4).lengths(Time::from_ps(5)), (vec![Lengths::default(); 4], of(&[0])));
+        assert_eq!(
+            QueueStats::new(4).lengths(Time::from_ps(5)),
+            (vec![Lengths::default(); 4], of(&[0]))
+        );
         assert_eq!(QueueStats::new(1).lengths(Time::ZERO).1, Lengths::default());
     }
 
@@ -270,7 +273,10 @@ mod tests {
         let mut stats = QueueStats::new(2);
         stats.change(Time::from_ps(10), 1, 1500, 1500);
         stats.change(Time::from_ps(10), 1, 0, 0);
-        assert_eq!(stats.lengths(Time::from_ps(20)), (vec![Lengths::default(); 2], Lengths::default()));
+        assert_eq!(
+            stats.lengths(Time::from_ps(20)),
+            (vec![Lengths::default(); 2], Lengths::default())
+        );
     }
 
     #[test]
