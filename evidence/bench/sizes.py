@@ -1,6 +1,7 @@
 """`make bench-sizes`: what a packet-hop costs by the fabric's size, its number of flows, queues
-a port and scheme, beside the bare loop (event queue, FIFO and link, nothing else) on as many
-links. Writes results/sizes.json, of which docs/performance.md has tables and a picture.
+a port and scheme, by default and without queue statistics, beside the bare loop (event queue, FIFO
+and link, nothing else) on as many links. Writes results/sizes.json, of which docs/performance.md has
+tables and a picture.
 """
 
 import json
@@ -13,7 +14,7 @@ from typing import Any
 
 from evidence.bench import sizes_page
 from switchbed import _native
-from switchbed.bench import FOLDER, once
+from switchbed.bench import FOLDER, OFF, once
 from switchbed.directory import machine
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +119,11 @@ def measure(program: str, repeats: int) -> list[dict[str, Any]]:
     found = []
     for what, value, hosts, sets in rows():
         times = repeats if links(hosts) < 10_000 else max(1, repeats // 3)
-        runs = [(once(FIG9, sets), bare(program, links(hosts))) for _ in range(times)]
+        each = (*sets, OFF)
+        turns = [
+            (once(FIG9, sets), once(FIG9, each), bare(program, links(hosts))) for _ in range(times)
+        ]
+        runs = [(run, ns) for run, _, ns in turns]
         # Other work only adds to either.
         ours, loop = min(run["ns_per_packet_hop"] for run, _ in runs), min(ns for _, ns in runs)
         row = {
@@ -132,6 +137,8 @@ def measure(program: str, repeats: int) -> list[dict[str, Any]]:
             "ratio": ours / loop,
             "ratios": [run["ns_per_packet_hop"] / ns for run, ns in runs],
             "peak_rss_bytes": max(run["peak_rss_bytes"] for run, _ in runs),
+            "off_ns_per_packet_hop": min(off["ns_per_packet_hop"] for _, off, _ in turns),
+            "off_peak_rss_bytes": max(off["peak_rss_bytes"] for _, off, _ in turns),
         }
         found.append(row)
         print(sizes_page.line(row), flush=True)

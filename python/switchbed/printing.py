@@ -221,6 +221,7 @@ def print_bench(found: Sequence[dict[str, Any]]) -> None:
     """A row a benchmark."""
     columns = (
         "ns/packet-hop",
+        "queues off",
         "M packet-hops/s/core",
         "packet-hops",
         "events",
@@ -233,6 +234,7 @@ def print_bench(found: Sequence[dict[str, Any]]) -> None:
         table.add_row(
             row["scenario"],
             f"{each:.1f}",
+            f"{row['queues_off']['ns_per_packet_hop']:.1f}",
             f"{1e3 / each:.2f}",
             f"{row['packet_hops']:,}",
             f"{row['events']:,}",

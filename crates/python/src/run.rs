@@ -5,6 +5,7 @@ use crate::detached::detached;
 use crate::own::{self, Own};
 use crate::table::Table;
 use crate::{Mistake, json};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -119,6 +120,9 @@ impl Plan {
         };
         match done {
             None | Some(Err(Unfinished::Cancelled)) => Ok(None),
+            Some(Err(Unfinished::Impossible(error))) => {
+                Err(PyRuntimeError::new_err(format!("{}: {error}", self.source.file)))
+            }
             Some(Err(error)) => Err(Mistake::new_err(format!("{}: {error}", self.source.file))),
             Some(Ok(columns)) => columns?.results(py).map(Some),
         }

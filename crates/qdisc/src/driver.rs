@@ -32,6 +32,11 @@ pub trait Wire {
     /// A queue is not as long as before, where the driver is watched; `busy_until` is the end of
     /// the transmission under way, or of the last.
     fn changed(&mut self, queue: QueueId, now: Time, state: &PortState, busy_until: Time);
+    /// A queue is not as long as before, where the driver is measured. A packet that passes an idle
+    /// port changes none.
+    fn resized(&mut self, queue: QueueId, now: Time, state: &PortState) {
+        let _ = (queue, now, state);
+    }
 }
 
 /// A port and the state of its line.
@@ -46,6 +51,7 @@ pub struct Driver {
     queued: u32,
     up: bool,
     watched: bool,
+    measured: bool,
     /// Its peer has paused queues of it.
     pausable: bool,
 }
@@ -54,7 +60,8 @@ impl Driver {
     /// An idle port whose line is up.
     pub fn new(port: Box<dyn Qdisc>) -> Driver {
         let (busy_until, wake) = (Time::ZERO, Time::ZERO);
-        Driver { busy_until, wake, port, queued: 0, up: true, watched: false, pausable: false }
+        let [watched, measured, pausable] = [false; 3];
+        Driver { busy_until, wake, port, queued: 0, up: true, watched, measured, pausable }
     }
 
     /// The port.
@@ -83,6 +90,11 @@ impl Driver {
     /// Has [`Wire::changed`] told of every change from now on.
     pub fn watch(&mut self) {
         self.watched = true;
+    }
+
+    /// Has [`Wire::resized`] told of every change from now on.
+    pub fn measure(&mut self) {
+        self.measured = true;
     }
 
     /// When the next departure is due; [`Time::NEVER`] without packets.
@@ -117,9 +129,12 @@ impl Driver {
                     wire.sent(slot, marked, now, until);
                 }
                 Passed::Dropped(..) => wire.lost(slot),
-                Passed::Stored(_) => {
+                Passed::Stored(queue) => {
                     self.queued = 1;
                     self.transmit(wire, now);
+                    if self.queued > 0 {
+                        self.tell(queue, wire, now);
+                    }
                 }
             }
             if !wire.outcome().feedback.is_empty() {
@@ -139,9 +154,7 @@ impl Driver {
         match self.port.enqueue(slot, &mut wire.cx(now)) {
             Enqueued::In(queue) => {
                 self.queued += 1;
-                if self.watched {
-                    wire.changed(queue, now, self.port.state(), self.busy_until);
-                }
+                self.tell(queue, wire, now);
             }
             Enqueued::Dropped(..) => wire.lost(slot),
         }
@@ -173,15 +186,24 @@ impl Driver {
             Dequeued::Sent { slot, queue, until, marked } => {
                 self.queued -= 1;
                 self.sent(until);
-                if self.watched {
-                    wire.changed(queue, now, self.port.state(), until);
-                }
+                self.tell(queue, wire, now);
                 wire.sent(slot, marked, now, until);
             }
             Dequeued::Empty => self.wake = Time::NEVER,
             Dequeued::NotBefore(time) => self.wake = time,
         }
         self.lose(wire, now);
+    }
+
+    /// Tells those who look on that a queue has changed.
+    #[inline(always)]
+    fn tell(&self, queue: QueueId, wire: &mut impl Wire, now: Time) {
+        if self.watched {
+            wire.changed(queue, now, self.port.state(), self.busy_until);
+        }
+        if self.measured {
+            wire.resized(queue, now, self.port.state());
+        }
     }
 
     #[inline(always)]
@@ -250,9 +272,7 @@ impl Driver {
         let mut dropped = std::mem::take(&mut wire.outcome().dropped);
         for Dropped { slot, queue, .. } in dropped.drain(..) {
             self.queued -= 1;
-            if self.watched {
-                wire.changed(queue, now, self.port.state(), self.busy_until);
-            }
+            self.tell(queue, wire, now);
             wire.lost(slot);
         }
         // The vector's memory serves again.

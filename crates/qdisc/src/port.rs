@@ -19,7 +19,7 @@ use crate::scheme::{Needs, Scheme};
 use crate::seats::{Admission, Departure, End, Expulsion, Feedback, Intent, Selection, Signal};
 use crate::set::QueueSet;
 use crate::units::{Rate, Span, Time};
-use crate::view::{DropReason, Pool, PortState, View};
+use crate::view::{DropReason, Pool, PortState, Row, View};
 
 /// What an operation works with besides the port itself.
 pub struct Cx<'a> {
@@ -197,6 +197,7 @@ impl<S: Scheme> Port<S> {
         cx: &Cx,
     ) -> (QueueId, DropReason) {
         self.state.seldom.drops[why as usize] += 1;
+        self.state.seldom.last_drop = Some((queue, why));
         self.state.seldom.dropped_bytes += packet.len_bytes as u64;
         self.scheme.refused(&view(&self.state, cx).idle_for(idle), queue, packet, why);
         (queue, why)
@@ -343,6 +344,7 @@ impl<S: Scheme> Port<S> {
             self.state.emptied = cx.now;
         }
         self.state.seldom.drops[why as usize] += 1;
+        self.state.seldom.last_drop = Some((queue, why));
         self.state.seldom.dropped_bytes += packet.len_bytes as u64;
         self.scheme.removed(&view(&self.state, cx), queue, &packet, why);
         queue
@@ -408,9 +410,15 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
 
     fn control(&mut self, len_bytes: u32, now: Time) -> Time {
         debug_assert!(now >= self.state.busy_until, "the line is busy");
-        self.state.busy_until = now + self.state.line.transmit(len_bytes);
-        self.state.seldom.frames.sent += 1;
-        self.state.busy_until
+        let each = self.state.line.transmit(len_bytes);
+        let until = now + each;
+        self.state.busy_until = until;
+        let seldom = &mut *self.state.seldom;
+        seldom.frames.sent += 1;
+        seldom.control_bytes += u64::from(len_bytes);
+        let frames = if seldom.row.until == now { seldom.row.frames + 1 } else { 1 };
+        seldom.row = Row { frames, until, each };
+        until
     }
 
     #[inline]

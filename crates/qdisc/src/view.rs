@@ -130,6 +130,26 @@ pub(crate) struct Seldom {
     /// Which queues its peer has paused.
     pub(crate) pauses: Pauses,
     pub(crate) frames: PauseFrames,
+    pub(crate) control_bytes: u64,
+    pub(crate) row: Row,
+    pub(crate) busy: Busy,
+    pub(crate) last_drop: Option<(QueueId, DropReason)>,
+}
+
+/// MAC control frames that are on the line one after the other, up to the last one's end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Row {
+    pub(crate) frames: u64,
+    pub(crate) until: Time,
+    /// How long the last one takes.
+    pub(crate) each: Span,
+}
+
+/// The time of all transmissions before the line had its present rate, and their bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Busy {
+    before: Span,
+    bytes: u64,
 }
 
 /// Pause frames of a port.
@@ -202,6 +222,7 @@ impl PortState {
     }
 
     pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.seldom.busy = Busy { before: self.begun(), bytes: self.line_bytes() };
         self.line = Line::new(rate);
         let ps_per_byte = (8 * PS_PER_S) as f64 / rate.as_bps() as f64;
         for queue in &mut self.queues {
@@ -259,9 +280,33 @@ impl PortState {
     pub fn busy_until(&self) -> Time {
         self.busy_until
     }
-    /// Pause frames (IEEE 802.1Q, clause 36), which no other count has.
-    pub fn pause_frames(&self) -> PauseFrames {
-        self.seldom.frames
+    /// Bytes that the line has been given, MAC control frames included.
+    fn line_bytes(&self) -> u64 {
+        self.sent_bytes + self.seldom.control_bytes
+    }
+    /// The time of all transmissions that have been given to the line: a line carries the remainder of
+    /// each division, so that their sum is one division for each rate.
+    fn begun(&self) -> Span {
+        let Busy { before, bytes } = self.seldom.busy;
+        let work = u128::from(8 * PS_PER_S) * u128::from(self.line_bytes() - bytes);
+        before + Span::from_ps((work / u128::from(self.rate().as_bps())) as u64)
+    }
+    /// How long the line has been sending, MAC control frames included, up to `now`.
+    pub fn busy(&self, now: Time) -> Span {
+        // What is given to a line follows without a gap, so that it is busy until the end of all.
+        Span::from_ps(self.begun().as_ps().saturating_sub(self.busy_until.since(now).as_ps()))
+    }
+    /// Pause frames (IEEE 802.1Q, clause 36) up to `now`, which no other count has. One that waits for
+    /// the line is not sent.
+    pub fn pause_frames(&self, now: Time) -> PauseFrames {
+        let Row { frames, until, each } = self.seldom.row;
+        let left = if until == self.busy_until { until.since(now).as_ps() } else { 0 };
+        let wait = left.div_ceil(each.as_ps().max(1)).saturating_sub(1).min(frames);
+        PauseFrames { sent: self.seldom.frames.sent - wait, ..self.seldom.frames }
+    }
+    /// The queue of the last packet that was dropped, and why.
+    pub fn last_drop(&self) -> Option<(QueueId, DropReason)> {
+        self.seldom.last_drop
     }
     /// How long a queue has been paused by its peer, up to now.
     pub fn paused(&self, queue: QueueId, now: Time) -> Span {
@@ -413,6 +458,25 @@ mod tests {
         assert!(at(200).is_none() && view.slot_at_byte(0, Bytes::ZERO).is_none());
         assert_eq!(view.head_packet(1), Some(arena.packet(slots[0])));
         assert_eq!(view.head_packet(0), None);
+    }
+
+    #[test]
+    fn a_line_is_busy_as_long_as_it_sends_whatever_its_rates() {
+        let ps = Time::from_ps;
+        let mut port = PortState::new(Rate::from_gbps(1), &[Bytes::new(1500)]);
+        assert_eq!(port.busy(ps(5)), Span::ZERO);
+        // 125 bytes from 0 to 1 us; at 2 us half the rate, and 125 bytes more until 4 us.
+        (port.sent_bytes, port.busy_until) = (125, ps(1_000_000));
+        assert_eq!(
+            [0, 400_000, 3_000_000].map(|at| port.busy(ps(at)).as_ps()),
+            [0, 400_000, 1_000_000]
+        );
+        port.set_rate(Rate::from_bps(500_000_000));
+        (port.sent_bytes, port.busy_until) = (250, ps(4_000_000));
+        assert_eq!(
+            [2_000_000, 3_000_000, 9_000_000].map(|at| port.busy(ps(at)).as_ps()),
+            [1_000_000, 2_000_000, 3_000_000]
+        );
     }
 
     #[test]

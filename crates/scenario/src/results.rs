@@ -1,5 +1,6 @@
 //! What a run leaves: tables of flows, queues and ports, and a summary.
 
+use crate::impossible::{self, Impossible};
 use crate::summary::{PauseCounts, Summary};
 use std::collections::BTreeMap;
 use switchbed_qdisc::units::{Bytes, Span};
@@ -39,8 +40,9 @@ impl Results {
         simulation: &mut Simulation,
         flows: &[FlowRecord],
         series: Vec<QueueSample>,
-    ) -> Results {
+    ) -> Result<Results, Impossible> {
         let reports = simulation.port_reports();
+        impossible::check(scenario, simulation, flows, &reports)?;
         let met = scenario.measure.giant.map(|giant| simulation.interference(flows, giant));
         let met = met.as_deref();
         let mut summary = Summary::new(scenario, simulation, flows, met, &reports);
@@ -61,7 +63,7 @@ impl Results {
                 scenario.measure.samples
             ));
         }
-        Results {
+        Ok(Results {
             summary,
             flows: flow_table(simulation, flows, met),
             queues: queue_table(&reports),
@@ -76,7 +78,7 @@ impl Results {
                 tables
             },
             captures,
-        }
+        })
     }
 }
 
@@ -97,6 +99,8 @@ fn flow_table(
     let f64s = |f: &dyn Fn(&FlowRecord) -> f64| Values::F64(flows.iter().map(f).collect());
     let u64s = |f: &dyn Fn(&FlowRecord) -> u64| Values::U64(flows.iter().map(f).collect());
     let u32s = |f: &dyn Fn(&FlowRecord) -> u32| Values::U32(flows.iter().map(f).collect());
+    let since = simulation.warmed_at();
+    let counted = Values::Bool(flows.iter().map(|flow| flow.counts_since(since)).collect());
     let handshake = Values::Bool(flows.iter().map(|flow| flow.handshake).collect());
     let columns = [
         (
@@ -139,9 +143,21 @@ fn flow_table(
             "payload taken in order by the receiver since the warm-up",
             u64s(&|f| f.received.get()),
         ),
-        ("timeouts", "", "retransmission timeouts", u32s(&|f| f.timeouts)),
-        ("retransmissions", "", "segments sent again", u32s(&|f| f.retransmissions)),
-        ("ecn_cuts", "", "window cuts for marks", u32s(&|f| f.ecn_cuts)),
+        ("timeouts", "", "retransmission timeouts since the warm-up", u32s(&|f| f.timeouts)),
+        (
+            "retransmissions",
+            "",
+            "segments sent again since the warm-up",
+            u32s(&|f| f.retransmissions),
+        ),
+        ("ecn_cuts", "", "window cuts for marks since the warm-up", u32s(&|f| f.ecn_cuts)),
+        (
+            "counted",
+            "",
+            "whether FCTs, slowdowns and numbers of flows count it: it started after the warm-up, or sends \
+             as long as it runs and had not stopped by then",
+            counted,
+        ),
         ("handshake", "", "whether it opened its connection", handshake),
     ];
     let met = met.map(|met| {
@@ -191,15 +207,25 @@ fn port_table(reports: &[PortReport]) -> Table {
         ("port", "", "switch and port number, or host", names),
         ("to", "", "the host or switch at its line's other end", to),
         ("rate_bps", "bit/s", "line rate", rates),
-        ("utilisation", "", "bits sent over what the line could send", utilisation),
+        (
+            "utilisation",
+            "",
+            "share of the time that its line was up in which it was sending, pause frames included",
+            utilisation,
+        ),
         (
             "underflow_s",
             "s",
             "time that the line idled while a sender had data for it; null: not monitored",
             Values::F64(underflow),
         ),
-        ("sent_packets", "", "packets transmitted", u64s(&|r| r.counters.sent)),
-        ("sent_bytes", "bytes", "bytes transmitted", u64s(&|r| r.counters.sent_bytes)),
+        (
+            "sent_packets",
+            "",
+            "packets whose transmission began, pause frames apart",
+            u64s(&|r| r.counters.sent),
+        ),
+        ("sent_bytes", "bytes", "their bytes", u64s(&|r| r.counters.sent_bytes)),
         (
             "marked_packets",
             "",

@@ -1,9 +1,9 @@
 //! Runs one scenario to its end, with word of its progress.
 
+use crate::impossible::Impossible;
 use crate::results::Results;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use switchbed_qdisc::units::Bytes;
 use switchbed_sim::Scenario;
 use switchbed_sim::{BuildError, Division, Simulation, Status};
 use switchbed_spec::build::{Nothing, Outside};
@@ -76,6 +76,8 @@ pub enum Unfinished {
     Cancelled,
     /// It could not be built, or not be finished.
     Failed(BuildError),
+    /// Results that cannot be: the simulator has an error.
+    Impossible(Impossible),
 }
 
 impl fmt::Display for Unfinished {
@@ -83,6 +85,7 @@ impl fmt::Display for Unfinished {
         match self {
             Unfinished::Cancelled => f.write_str("the run was stopped before its end"),
             Unfinished::Failed(error) => error.fmt(f),
+            Unfinished::Impossible(error) => error.fmt(f),
         }
     }
 }
@@ -91,6 +94,12 @@ impl std::error::Error for Unfinished {}
 impl From<BuildError> for Unfinished {
     fn from(error: BuildError) -> Self {
         Unfinished::Failed(error)
+    }
+}
+
+impl From<Impossible> for Unfinished {
+    fn from(error: Impossible) -> Self {
+        Unfinished::Impossible(error)
     }
 }
 
@@ -149,8 +158,8 @@ pub fn run_with(
     flows.extend(simulation.unfinished());
     let warmed_at = simulation.warmed_at();
     for flow in flows.iter_mut().filter(|flow| flow.ended_by(warmed_at)) {
-        flow.received = Bytes::ZERO;
+        flow.forget();
     }
     flows.sort_by_key(|flow| flow.row);
-    Ok(Results::new(scenario, &mut simulation, &flows, series))
+    Ok(Results::new(scenario, &mut simulation, &flows, series)?)
 }

@@ -19,7 +19,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// A hash of the sources that this was built from.
 pub const BUILD: &str = env!("SWITCHBED_BUILD");
 
-/// Flows counted and finished; those that start in the warm-up do not count.
+/// Flows counted and finished. One counts that starts after the warm-up, or sends as long as it runs and
+/// had not stopped by then.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct FlowCounts {
     /// Flows that count.
@@ -109,7 +110,7 @@ pub struct Drops {
 pub struct Bottleneck {
     /// Its name.
     pub port: String,
-    /// Bits sent over what the line could send.
+    /// Share of the time that its line was up in which it was sending, pause frames included.
     pub utilisation: f64,
     /// Time-weighted mean length of its queues together; null where not measured.
     pub mean_bytes: Option<f64>,
@@ -322,20 +323,20 @@ pub struct Summary {
     pub probes: Vec<ProbeRtts>,
     /// Flows that send as long as they run, and how evenly they shared; null without any.
     pub endless: Option<Endless>,
-    /// Packets that left a port with a CE mark of that port.
+    /// Packets that left a port with a CE mark of that port since the warm-up.
     pub marks: u64,
     /// Congestion notifications sent to sources; older summaries lack them.
     #[serde(default)]
     pub notifications: u64,
-    /// Packets dropped.
+    /// Packets dropped since the warm-up.
     pub drops: u64,
     /// The same by reason.
     pub drops_by_reason: Drops,
-    /// Retransmission timeouts of the flows that count.
+    /// Retransmission timeouts since the warm-up, like marks and drops those of all flows.
     pub timeouts: u64,
-    /// Segments sent again.
+    /// Segments sent again, likewise.
     pub retransmissions: u64,
-    /// Window cuts for marks.
+    /// Window cuts for marks, likewise.
     pub ecn_cuts: u64,
     /// What flow control did, where there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -364,7 +365,7 @@ pub struct Summary {
     pub schema_version: u32,
 }
 
-/// What flow control did in a run.
+/// What flow control did since the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PauseCounts {
     /// Times that a port's class was held.
@@ -375,7 +376,7 @@ pub struct PauseCounts {
     pub longest_port: Option<String>,
     /// How long that one was.
     pub longest_s: f64,
-    /// Flows that waited behind a port that was held.
+    /// Flows that count and waited behind a port that was held.
     pub flows: u64,
     /// Those of them that waited for a port that is not on their way.
     pub victims: u64,
@@ -390,18 +391,20 @@ impl PauseCounts {
         simulation: &Simulation,
         (pauses, waited): &(Vec<Pause>, Vec<Waited>),
     ) -> PauseCounts {
+        let since = simulation.warmed_at();
+        let counted = || waited.iter().filter(|of| of.flow.counts_since(since));
         let held = simulation.held();
         // Of several, the first.
         let longest = held.iter().rev().max_by_key(|&&(_, held, _)| held);
         let longest = longest.filter(|longest| longest.1 > Span::ZERO);
         let name = |link: LinkId| simulation.ports()[link.index()].name.clone();
         PauseCounts {
-            count: pauses.len() as u64,
+            count: pauses.iter().filter(|pause| pause.until > since).count() as u64,
             held_s: held.iter().map(|of| of.1.as_secs_f64()).sum(),
             longest_port: longest.map(|&(link, ..)| name(link)),
             longest_s: longest.map_or(0.0, |longest| longest.1.as_secs_f64()),
-            flows: waited.len() as u64,
-            victims: waited.iter().filter(|of| of.victim > Span::ZERO).count() as u64,
+            flows: counted().count() as u64,
+            victims: counted().filter(|of| of.victim > Span::ZERO).count() as u64,
             storms: held.iter().map(|of| of.2).sum(),
             deadlocks: simulation.deadlocks().len() as u64,
         }
@@ -422,7 +425,8 @@ impl Summary {
         reports: &[PortReport],
     ) -> Summary {
         let warmed_at = simulation.warmed_at();
-        let counted: Vec<&FlowRecord> = flows.iter().filter(|f| f.start >= warmed_at).collect();
+        let counted: Vec<&FlowRecord> =
+            flows.iter().filter(|flow| flow.counts_since(warmed_at)).collect();
         let timed: Vec<(f64, f64)> = counted.iter().map(|flow| times(simulation, flow)).collect();
         let ended = || {
             let each =
@@ -438,7 +442,8 @@ impl Summary {
         let fct_by_met = met.map(|met| {
             let of = |class: Interference| {
                 let flows = flows.iter().zip(met).filter(|(_, met)| **met == class);
-                let counted = flows.map(|(flow, _)| flow).filter(|flow| flow.start >= warmed_at);
+                let counted =
+                    flows.map(|(flow, _)| flow).filter(|flow| flow.counts_since(warmed_at));
                 let fcts = |flow: &FlowRecord| {
                     let us = times(simulation, flow).0 * 1e6;
                     flow.size.filter(|_| !us.is_nan()).map(|size| (size.get(), us))
@@ -462,7 +467,8 @@ impl Summary {
         let large = of(&|size| size > large);
         let elapsed = simulation.now().since(warmed_at).as_secs_f64();
         let received: u64 = flows.iter().map(|flow| flow.received.get()).sum();
-        let sum = |f: &dyn Fn(&FlowRecord) -> u32| counted.iter().map(|r| f(r) as u64).sum();
+        let sum =
+            |f: &dyn Fn(&FlowRecord) -> u32| flows.iter().map(|flow| u64::from(f(flow))).sum();
         let drops = |why: DropReason| {
             reports.iter().map(|report| report.counters.drops[why as usize]).sum()
         };

@@ -2,9 +2,11 @@
 //! queue that never filled, percentiles on too few flows.
 
 use crate::summary::{BySize, Fct, Summary};
+use switchbed_qdisc::QueueId;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::Scenario;
+use switchbed_sim::ids::LinkId;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
 use switchbed_spec::{FctEnd, NicQueue};
 
@@ -22,13 +24,31 @@ pub(crate) fn warnings(
     warnings.extend(crate::marking::never_first(scenario));
     warnings.extend(crate::cycles::possible(scenario));
     warnings.extend(crate::policy::unused(scenario));
-    let open = summary.flows.count - summary.flows.finished;
+    warnings.extend(crate::stalled::stopped(scenario, simulation));
+    let since = simulation.warmed_at();
+    let (warmup, end) = (scenario.measure.warmup, simulation.now());
+    if !simulation.is_warm() {
+        warnings.push(format!(
+            "measure.warmup, {warmup}, is longer than the run, which ended at {end}: nothing was left out, \
+             and all flows count"
+        ));
+    } else if summary.flows.count == 0 && !flows.is_empty() {
+        warnings.push(format!(
+            "none of {} flows started after measure.warmup, {warmup}: no FCT counts",
+            flows.len()
+        ));
+    }
+    let finite = flows.iter().filter(|flow| flow.size.is_some() && flow.counts_since(since));
+    let open = finite.filter(|flow| flow.end.is_none()).count();
     let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
     if open > 0 && !endless {
         let why = match scenario.run.until {
             Some(until) => format!("had not finished at {until} (run.until)"),
             None if !simulation.deadlocks().is_empty() => {
                 "never finished: they wait in a deadlock".into()
+            }
+            None if simulation.stalled().is_some() => {
+                "never finished: nothing was delivered any more".into()
             }
             None => {
                 "never finished: their last packets were lost, and udp sends nothing twice".into()
@@ -45,15 +65,17 @@ pub(crate) fn warnings(
         .roce
         .as_ref()
         .is_none_or(|roce| roce.classes.is_some() || roce.control.about().cnp);
-    if scenario.scheme.acts() && acts == 0 && answers {
+    let nothing = flows.iter().all(|flow| flow.ended_by(since));
+    if scenario.scheme.acts() && acts == 0 && answers && !nothing {
         warnings.push(format!(
             "{} {}: {}",
             scenario.scheme.label,
             if scenario.reaction.is_some() { "notified nobody" } else { "marked nothing" },
-            why_unmarked(scenario, summary, reports)
+            why_unmarked(scenario, simulation, summary, reports)
         ));
     } else if let Some(max) = longest_switch_queue(reports)
         && max <= scenario.host.mtu.get()
+        && !nothing
     {
         warnings.push(format!(
             "no switch port ever held more than {max} bytes: {}",
@@ -247,15 +269,49 @@ fn short_window(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
     })
 }
 
-fn why_unmarked(scenario: &Scenario, summary: &Summary, reports: &[PortReport]) -> String {
+/// Why a scheme never acted: its longest queue against the threshold there, where both are known.
+fn why_unmarked(
+    scenario: &Scenario,
+    simulation: &Simulation,
+    summary: &Summary,
+    reports: &[PortReport],
+) -> String {
     if !scenario.transport.ecn && scenario.reaction.is_none() {
         return "transport.ecn is off, so packets to be marked are dropped".to_string();
     }
     let where_to = bottleneck(summary, reports);
-    match summary.bottleneck.as_ref().and_then(|port| port.max_bytes) {
-        Some(max) => format!("{where_to}; its queues never held more than {max} bytes"),
-        None => where_to,
+    let Some((max, link, queue)) = longest_queue(reports) else { return where_to };
+    let name = &reports[link].info.name;
+    let longest = match max {
+        0 => "no packet ever waited at a switch port".to_owned(),
+        _ => format!("the longest queue was queue {queue} of {name} with {max} bytes"),
+    };
+    let against = match simulation.threshold_bytes(LinkId(link as u32), queue) {
+        Some(threshold) if threshold > max as f64 => {
+            format!(", under its threshold of {threshold:.0} bytes")
+        }
+        Some(threshold) => format!(
+            "; its threshold, {threshold:.0} bytes at the end, is for an average, a time or a growth that \
+             never got there"
+        ),
+        None => String::new(),
+    };
+    format!("{where_to}; {longest}{against}")
+}
+
+/// The longest that a queue of a switch port was, of which port and which queue.
+fn longest_queue(reports: &[PortReport]) -> Option<(u64, usize, QueueId)> {
+    let mut longest: Option<(u64, usize, QueueId)> = None;
+    for (link, report) in reports.iter().enumerate().filter(|(_, report)| report.info.is_switch()) {
+        for (queue, lengths) in
+            report.lengths.iter().flat_map(|(queues, _)| queues.iter().enumerate())
+        {
+            if longest.is_none_or(|(max, ..)| lengths.max_bytes > max) {
+                longest = Some((lengths.max_bytes, link, queue as QueueId));
+            }
+        }
     }
+    longest
 }
 
 /// The longest that any switch port's queues were; none where they were not measured.

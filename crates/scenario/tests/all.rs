@@ -1,6 +1,8 @@
 //! The scenario's tests: one program, which links once.
 
+mod counters;
 mod division;
+mod ends;
 mod events;
 mod every_scheme;
 mod expansion;
@@ -11,6 +13,7 @@ mod live;
 mod mistakes;
 mod observers;
 mod pfc;
+mod population;
 mod profiles;
 mod python;
 mod robust;

@@ -50,9 +50,8 @@ fn one_sender_fills_no_queue_but_its_own_cards() {
     );
     let found = warnings("none", 2);
     assert!(
-        found[0].starts_with(
-            "no switch port ever held more than 1500 bytes: the bottleneck is host1's"
-        ),
+        found[0]
+            .starts_with("no switch port ever held more than 0 bytes: the bottleneck is host1's"),
         "{found:?}"
     );
 }

@@ -32,17 +32,63 @@ pub struct FlowRecord {
     pub request: Option<Bytes>,
     /// Payload that its receiver has taken since the warm-up ended.
     pub received: Bytes,
-    /// Retransmission timeouts, its request's too, up to when its sender knew of its end.
+    /// Retransmission timeouts since the warm-up ended, its request's too, up to when its sender knew of
+    /// its end.
     pub timeouts: u32,
-    /// Segments sent again, its request's too.
+    /// Segments sent again since then, its request's too.
     pub retransmissions: u32,
-    /// Window cuts for marks, its request's too.
+    /// Window cuts for marks since then, its request's too.
     pub ecn_cuts: u32,
     /// Whether it opened its connection with a handshake.
     pub handshake: bool,
 }
 
+/// What a flow counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    timeouts: u32,
+    retransmissions: u32,
+    ecn_cuts: u32,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.timeouts += other.timeouts;
+        self.retransmissions += other.retransmissions;
+        self.ecn_cuts += other.ecn_cuts;
+    }
+}
+
 impl FlowRecord {
+    /// Whether it is one of the flows of a run whose warm-up ended at a time: it started after that, or it
+    /// sends as long as it runs and had not stopped.
+    pub fn counts_since(&self, warmed_at: Time) -> bool {
+        match self.size {
+            Some(_) => self.start >= warmed_at,
+            None => !self.ended_by(warmed_at) || self.start >= warmed_at,
+        }
+    }
+
+    /// Takes off what it had counted by another time.
+    pub(crate) fn without(&mut self, before: &Counts) {
+        // An answer's counts are its asker's only once it is through.
+        self.timeouts = self.timeouts.saturating_sub(before.timeouts);
+        self.retransmissions = self.retransmissions.saturating_sub(before.retransmissions);
+        self.ecn_cuts = self.ecn_cuts.saturating_sub(before.ecn_cuts);
+    }
+
+    /// What it has counted.
+    pub(crate) fn counts(&self) -> Counts {
+        let FlowRecord { timeouts, retransmissions, ecn_cuts, .. } = *self;
+        Counts { timeouts, retransmissions, ecn_cuts }
+    }
+
+    /// Forgets what it counted: that was before the warm-up ended.
+    pub fn forget(&mut self) {
+        self.received = Bytes::ZERO;
+        self.without(&self.counts());
+    }
+
     /// Whether it had ended by then.
     pub fn ended_by(&self, time: Time) -> bool {
         self.end.is_some_and(|end| end <= time)

@@ -2,7 +2,7 @@
 
 use crate::engine::phases::Phases;
 use crate::engine::{Engine, Ran};
-use crate::flow::FlowRecord;
+use crate::flow::{Counts, FlowRecord};
 use crate::ids::{HostId, LinkId, LocalLink, NodeId, Rank, ShardId, SwitchId};
 use crate::lookahead::Beats;
 use crate::node::fabric::{Built, Fabric};
@@ -11,6 +11,7 @@ use crate::node::notice::Notice;
 use crate::node::{Cause, Frames, Shared, host};
 use crate::observe::convergence::Underway;
 use crate::observe::observer::Observed;
+use crate::observe::queue_stats::Lengths;
 use crate::observe::underflow::Unsent;
 use crate::observe::watch::Watch;
 use crate::packet::losses::Pattern;
@@ -224,13 +225,21 @@ impl Network {
     }
 
     /// All links.
-    pub(crate) fn links(&self) -> impl ExactSizeIterator<Item = LinkId> + use<> {
+    pub(crate) fn links(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = LinkId> + ExactSizeIterator + use<> {
         (0..self.links.len()).map(LinkId::at)
     }
 
     /// Which classes are paused before they lose.
     pub(crate) fn pfc(&self) -> Option<&Pfc> {
         self.worlds().next()?.pfc()
+    }
+
+    /// Each queue's lengths and a port's up to `now`, if they are measured.
+    pub(crate) fn lengths(&mut self, id: LinkId, now: Time) -> Option<(Vec<Lengths>, Lengths)> {
+        let (shard, local) = self.links[id.index()];
+        self.engine.shards[shard.index()].world.lengths(local, now)
     }
 
     /// Why switches paused their neighbours: each switch's in the order of time.
@@ -280,6 +289,11 @@ impl Network {
         self.worlds().map(Fabric::last_event).max().unwrap_or(Time::ZERO)
     }
 
+    /// When the last line is free.
+    pub(crate) fn busy_until(&self) -> Time {
+        self.worlds().map(Fabric::busy_until).max().unwrap_or(Time::ZERO)
+    }
+
     /// Flows, and probes with an end, that are under way.
     pub(crate) fn running(&self) -> u64 {
         self.worlds().map(|world| world.log.running).sum()
@@ -320,6 +334,15 @@ impl Network {
     /// What flows that are under way have brought their receivers so far, by their numbers.
     pub(crate) fn arriving(&self) -> HashMap<u64, Bytes> {
         self.hosts().flat_map(Host::arriving).collect()
+    }
+
+    /// What flows under way have counted so far, requests and answers together, by their numbers.
+    pub(crate) fn counts(&self) -> HashMap<u64, Counts> {
+        let mut counts: HashMap<u64, Counts> = HashMap::new();
+        for (number, record) in self.hosts().flat_map(Host::counts) {
+            *counts.entry(number).or_default() += record.counts();
+        }
+        counts
     }
 
     /// The records of flows under way, by their numbers.
@@ -438,6 +461,11 @@ impl Observed for Network {
     fn watched(&mut self, link: LinkId) -> &mut Watch {
         let (shard, local) = self.links[link.index()];
         self.engine.shards[shard.index()].world.watched(local)
+    }
+
+    fn measure(&mut self, link: LinkId) {
+        let (shard, local) = self.links[link.index()];
+        self.engine.shards[shard.index()].world.measure(local);
     }
 
     fn underway(&self) -> Vec<Underway> {

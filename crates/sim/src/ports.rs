@@ -49,18 +49,6 @@ pub(crate) fn of_switches(ports: &[PortInfo]) -> impl Iterator<Item = LinkId> {
     (0..ports.len()).map(LinkId::at).filter(|link| ports[link.index()].is_switch())
 }
 
-/// How many bytes a network card's queue holds, or the scale of its lengths where no number of
-/// bytes is its limit; `None`: it is like a switch port's.
-pub(crate) fn card_memory(nic: NicQueue, mtu: Bytes) -> Option<Bytes> {
-    match nic {
-        NicQueue::Fifo(NicFifo { buffer }) => Some(buffer),
-        NicQueue::Unlimited | NicQueue::Fq | NicQueue::Classes => {
-            Some(Bytes::new(1_000 * mtu.get()))
-        }
-        NicQueue::Switch => None,
-    }
-}
-
 /// A network card's port, with so many classes, whose packets' terms are found so, unless it is like a switch's.
 pub(crate) fn card(
     nic: NicQueue,

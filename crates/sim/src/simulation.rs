@@ -11,7 +11,7 @@ use crate::deployed::Deployed;
 use crate::empty_network::{Paths, longest_way};
 use crate::engine::Ran;
 use crate::engine::phases::Phases;
-use crate::flow::FlowRecord;
+use crate::flow::{Counts, FlowRecord};
 use crate::ids::{HostId, LinkId, Rank, SwitchId};
 use crate::lookahead::Lookahead;
 use crate::network::{Division, Network, Plan};
@@ -22,11 +22,12 @@ use crate::observe::goodput::{GoodputSample, Goodputs};
 use crate::observe::interference::{self, Interference};
 use crate::observe::measure::Scenario;
 use crate::observe::observer::{Observed, Observer, Observers, Site, View};
-use crate::observe::queue_stats::{Lengths, QueueStats};
+use crate::observe::queue_stats::Lengths;
 use crate::observe::series::{QueueSample, Series};
 use crate::observe::underflow::Underflow;
 use crate::pauses::{self, Pause, Waited};
 use crate::ports::{self, PortInfo};
+use crate::stall::{Stall, Stalls};
 use crate::table::{Table, Values};
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
@@ -34,10 +35,10 @@ use crate::transport::roce;
 use crate::transport::tcp::{BadSetting, Config};
 use std::collections::HashMap;
 use std::fmt;
-use switchbed_qdisc::PortState;
 use switchbed_qdisc::pfc::Input;
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
+use switchbed_qdisc::{PauseFrames, PortState, QueueId};
 use switchbed_spec::build::{self, AllHeadroom, Inputs, Outside, Place};
 use switchbed_spec::random::Stream;
 use switchbed_spec::traffic::MAX_CONNECTIONS;
@@ -107,7 +108,7 @@ pub struct PortReport {
     pub counters: Counters,
     /// Packets that its line lost, as an event said.
     pub lost: u64,
-    /// Share of the time that it was sending.
+    /// Share of the time that its line was up in which it was sending, pause frames included.
     pub utilisation: f64,
     /// Each queue's length and the port's, where they were measured.
     pub lengths: Option<(Vec<Lengths>, Lengths)>,
@@ -138,16 +139,22 @@ pub struct Simulation {
     /// The end of the warm-up; [`Time::NEVER`] once it is over.
     warmup: Time,
     warmed_at: Time,
-    /// Every link's counters when the warm-up ended, and its bits that were counted and not sent.
-    before: Vec<(Counters, f64)>,
+    /// What every link had done when the warm-up ended.
+    before: Vec<Before>,
     /// What flows had brought that were under way when the warm-up ended, by number.
     arrived_before: HashMap<u64, Bytes>,
+    /// What they had counted.
+    counted_before: HashMap<u64, Counts>,
     observers: Observers,
     timeline: Timeline,
     /// Where there is flow control.
     deadlocks: Option<Deadlocks>,
+    /// Where a run has no end of its own.
+    stalls: Option<Stalls>,
     finished: Vec<FlowRecord>,
     started: u64,
+    /// When the last one starts that the network knows.
+    last_start: Time,
     ended: u64,
     total: u64,
     /// Looks, and changes of the network.
@@ -164,6 +171,17 @@ pub struct Simulation {
     /// When the run is over, once nothing runs any more.
     ending: Time,
     over: bool,
+}
+
+/// What a link had done by a time.
+#[derive(Clone, Debug, Default)]
+struct Before {
+    counters: Counters,
+    /// How long it had been sending.
+    busy: Span,
+    frames: PauseFrames,
+    /// How long each lossless class had been held, and its storms.
+    held: Box<[(Span, u64)]>,
 }
 
 /// Flows that the network knows of at most before they start.
@@ -262,20 +280,11 @@ impl Simulation {
                 build::port(switch, scheme, ports, cable.rate, host.mtu, outside, place)
             })
         });
-        let memory = |link: LinkId| {
-            let node = ports[link.index()].cable.from;
-            let card = match node {
-                Node::Host(_) => ports::card_memory(host.nic, host.mtu),
-                Node::Switch(_) => None,
-            };
-            card.unwrap_or_else(|| deployed.at(node).0.port_memory(graph.ports(node)))
-        };
         let observers = Observers::new(&mut Site {
             scenario,
             graph: &graph,
             ports: &ports,
             network: &mut network,
-            memory: &memory,
         });
         let observers = observers.map_err(BuildError::Port)?;
         Ok(Simulation {
@@ -291,8 +300,10 @@ impl Simulation {
                 fct_end: measure.fct_end,
             },
             deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),
-            before: vec![(Counters::default(), 0.0); ports.len()],
+            stalls: Stalls::new(scenario, &ports),
+            before: vec![Before::default(); ports.len()],
             arrived_before: HashMap::new(),
+            counted_before: HashMap::new(),
             ports,
             now: Time::ZERO,
             until: run.until.map_or(Time::NEVER, |until| Time::ZERO + until),
@@ -306,6 +317,7 @@ impl Simulation {
             timeline,
             finished: Vec::new(),
             started: 0,
+            last_start: Time::ZERO,
             ended: 0,
             others: 0,
             work: 0,
@@ -356,7 +368,8 @@ impl Simulation {
         }
         let end = after(self.until).min(self.ending);
         let check = self.deadlocks.as_ref().map_or(Time::NEVER, Deadlocks::next);
-        let limit = change.min(look).min(end).min(unknown).min(check);
+        let stall = self.stalls.as_ref().map_or(Time::NEVER, Stalls::next);
+        let limit = change.min(look).min(end).min(unknown).min(check).min(stall);
         match self.network.run(limit, events, last && self.ending == Time::NEVER) {
             Ran::Through(at) => self.now = at.min(self.until),
             Ran::Still(at) | Ran::Paused(at) => {
@@ -371,7 +384,7 @@ impl Simulation {
             && nothing_comes
             && self.network.idle();
         if still {
-            self.now = self.phases.over(self.network.last_event());
+            self.now = self.phases.over(self.network.last_event()).max(self.network.busy_until());
             return Status::Finished;
         }
         self.short |= limit == unknown;
@@ -382,6 +395,17 @@ impl Simulation {
             deadlocks.look(&self.network, self.now);
             let guarded = self.network.pfc().is_some_and(|pfc| pfc.guard().is_some());
             if deadlocks.stands() && self.until == Time::NEVER && !guarded {
+                return Status::Finished;
+            }
+        }
+        if limit == stall {
+            self.now = stall;
+            self.collect();
+            let flows = (self.started, self.ended, self.last_start);
+            let changes = change != Time::NEVER || !last;
+            if let Some(stalls) = &mut self.stalls
+                && stalls.look(&self.network, flows, changes)
+            {
                 return Status::Finished;
             }
         }
@@ -420,6 +444,7 @@ impl Simulation {
 
     fn start(&mut self, flow: FlowStart) {
         self.started += 1;
+        self.last_start = flow.start;
         let now = self.now;
         self.each(now, |observer, view| observer.flow_starts(&flow, view));
         self.network.start(flow);
@@ -432,6 +457,9 @@ impl Simulation {
                 && self.paths.fct_end == FctEnd::Acked
             {
                 record.received = Bytes::new(record.received.get() - before.get());
+            }
+            if let Some(before) = self.counted_before.remove(&number) {
+                record.without(&before);
             }
             self.ended += 1;
             self.finished.push(record);
@@ -484,7 +512,12 @@ impl Simulation {
             true => self.network.port(link).state().rate(),
             false => Rate::from_bps(0),
         };
-        self.timeline.note(now, link, rate);
+        // A line that goes down finishes what it sends.
+        let since = match rate.as_bps() {
+            0 => now.max(self.network.port(link).state().busy_until()),
+            _ => now,
+        };
+        self.timeline.note(since, link, rate);
         self.each(now, |observer, view| observer.rate_changes(link, rate, view));
     }
 
@@ -492,10 +525,18 @@ impl Simulation {
     fn warm_up(&mut self, now: Time) {
         for link in self.network.links() {
             let port = self.network.port(link).state();
-            self.before[link.index()] = (port.counters(), unsent_bits(port, now));
+            let held = |&class: &u8| (port.paused(class, now), port.storms(class, now).count);
+            let classes = self.network.pfc().map_or(&[][..], |pfc| &pfc.priorities);
+            self.before[link.index()] = Before {
+                counters: port.counters(),
+                busy: port.busy(now),
+                frames: port.pause_frames(now),
+                held: classes.iter().map(held).collect(),
+            };
         }
         self.each(now, |observer, view| observer.restart(view));
         self.arrived_before = self.network.arriving();
+        self.counted_before = self.network.counts();
         self.network.restart(now);
         self.warmed_at = now;
         self.warmup = Time::NEVER;
@@ -582,13 +623,28 @@ impl Simulation {
         self.warmed_at
     }
 
+    /// Whether there was none, or it is over.
+    pub fn is_warm(&self) -> bool {
+        self.warmup == Time::NEVER
+    }
+    /// The marking threshold in force at a port's queue in bytes, if there is one.
+    pub fn threshold_bytes(&self, link: LinkId, queue: QueueId) -> Option<f64> {
+        self.network.threshold_bytes(link, queue, self.now)
+    }
+
     /// The flows that have ended since this was last called, in the order they ended.
     pub fn take_finished(&mut self) -> Vec<FlowRecord> {
         std::mem::take(&mut self.finished)
     }
     /// The flows still under way, by row.
     pub fn unfinished(&self) -> Vec<FlowRecord> {
-        self.network.unfinished().into_iter().map(|(_, record)| record).collect()
+        let since = |(number, mut record): (u64, FlowRecord)| {
+            if let Some(before) = self.counted_before.get(&number) {
+                record.without(before);
+            }
+            record
+        };
+        self.network.unfinished().into_iter().map(since).collect()
     }
     /// The samples since this was last called.
     pub fn take_series(&mut self) -> Vec<QueueSample> {
@@ -610,7 +666,11 @@ impl Simulation {
         };
         let state = |link: usize| self.network.port(LinkId::at(link)).state();
         let u64s = |of: &dyn Fn(usize) -> u64| Values::U64(rows().map(|row| of(row.0)).collect());
-        let paused = |(link, _, class)| state(link).paused(class, self.now).as_secs_f64();
+        let paused: Vec<f64> = self.held().iter().map(|of| of.1.as_secs_f64()).collect();
+        let sent =
+            |link: usize| state(link).pause_frames(self.now).sent - self.before[link].frames.sent;
+        let heard =
+            |link: usize| state(link).pause_frames(self.now).heard - self.before[link].frames.heard;
         Some(Table::new([
             (
                 "port",
@@ -627,21 +687,16 @@ impl Simulation {
             (
                 "paused_s",
                 "s",
-                "how long its peer had paused that class here",
-                Values::F64(rows().map(paused).collect()),
+                "how long its peer had paused that class here since the warm-up",
+                Values::F64(paused),
             ),
             (
                 "frames_sent",
                 "",
-                "pause frames and resumes that the port sent its peer, of all classes",
-                u64s(&|link| state(link).pause_frames().sent),
+                "pause frames and resumes that the port sent its peer since the warm-up, of all classes",
+                u64s(&sent),
             ),
-            (
-                "frames_heard",
-                "",
-                "those that it heard from there",
-                u64s(&|link| state(link).pause_frames().heard),
-            ),
+            ("frames_heard", "", "those that it heard from there", u64s(&heard)),
         ]))
     }
 
@@ -654,15 +709,19 @@ impl Simulation {
         Some((pauses, waited))
     }
 
-    /// For each port and lossless class: how long it was held by now, and how many storms there were.
+    /// For each port and lossless class: how long it was held from the warm-up's end until now, and how
+    /// many storms there were.
     pub fn held(&self) -> Vec<(LinkId, Span, u64)> {
         let classes = self.network.pfc().map_or(&[][..], |pfc| &pfc.priorities);
         let of = |link: LinkId| {
             let state = self.network.port(link).state();
-            let of = move |&class: &u8| {
-                (link, state.paused(class, self.now), state.storms(class, self.now).count)
+            let before = &self.before[link.index()].held;
+            let of = move |(nth, &class): (usize, &u8)| {
+                let (held, storms) = before.get(nth).copied().unwrap_or_default();
+                let paused = state.paused(class, self.now).as_ps() - held.as_ps();
+                (link, Span::from_ps(paused), state.storms(class, self.now).count - storms)
             };
-            classes.iter().map(of)
+            classes.iter().enumerate().map(of)
         };
         self.network.links().flat_map(of).collect()
     }
@@ -688,6 +747,11 @@ impl Simulation {
     /// Circles of paused queues that waited for each other.
     pub fn deadlocks(&self) -> &[Deadlock] {
         self.deadlocks.as_ref().map_or(&[], Deadlocks::found)
+    }
+
+    /// Why the run stopped, if nothing was delivered any more.
+    pub fn stalled(&self) -> Option<&Stall> {
+        self.stalls.as_ref()?.found()
     }
 
     /// The packet traces that were asked for.
@@ -723,19 +787,13 @@ impl Simulation {
         let mut reports = Vec::new();
         for (link, info) in self.ports.iter().enumerate() {
             let id = LinkId::at(link);
-            let watch = self.network.watch_mut(id);
-            let stats = watch.and_then(|watch| watch.of_mut::<QueueStats>());
-            let lengths = stats.map(|stats| {
-                stats.close(now);
-                stats.lengths()
-            });
-            let (before, ahead) = &self.before[link];
+            let lengths = self.network.lengths(id, now);
+            let before = &self.before[link];
             let port = self.network.port(id).state();
-            let counters = port.counters().since(before);
-            let sent = counters.sent_bytes as f64 * 8.0 + ahead - unsent_bits(port, now);
-            let capacity = self.timeline.capacity_bits(id, info.cable.rate, self.warmed_at, now);
-            // A packet that is on the line as its rate changes keeps the old one.
-            let utilisation = if capacity > 0.0 { (sent / capacity).min(1.0) } else { 0.0 };
+            let counters = port.counters().since(&before.counters);
+            let busy = (port.busy(now).as_ps() - before.busy.as_ps()) as f64;
+            let up = self.timeline.up(id, self.warmed_at, now).as_ps() as f64;
+            let utilisation = if up > 0.0 { busy / up } else { 0.0 };
             let underflow = self.observers.of_mut::<Underflow>();
             let underflow = underflow.and_then(|underflow| underflow.idle(id, now));
             let (info, lost) = (info.clone(), self.network.lost(id));
@@ -781,9 +839,4 @@ fn lossless<M>(
         build::place(own, scheme, graph.ports(node), Inputs { links: &links, longest, shortest })
     };
     inputs.iter().enumerate().map(of).collect::<Result<_, _>>().map_err(BuildError::Headroom)
-}
-
-/// Bits of the packet on a port's line, which counts since it began, that are still to be sent.
-fn unsent_bits(port: &PortState, now: Time) -> f64 {
-    port.busy_until().since(now).as_secs_f64() * port.rate().as_bps() as f64
 }

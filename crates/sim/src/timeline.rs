@@ -4,7 +4,7 @@
 use crate::ids::LinkId;
 use crate::packet::losses::{Fate, Pattern};
 use switchbed_qdisc::fairness::{Share, Shares};
-use switchbed_qdisc::units::{Rate, Time};
+use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_spec::event::{Change, Event};
 use switchbed_spec::{Scenario, SchemeChoice};
 
@@ -105,16 +105,20 @@ impl Timeline {
         self.rates.push((now, link, rate));
     }
 
-    /// Bits that a link could send in a time, `rate` being its rate at the start of the run.
-    pub(crate) fn capacity_bits(&self, link: LinkId, rate: Rate, from: Time, until: Time) -> f64 {
-        let (mut bits, mut since, mut rate) = (0.0, from, rate);
-        let changes = self.rates.iter().filter(|change| change.1 == link);
-        for &(at, _, new) in changes {
-            let end = at.clamp(since, until);
-            bits += rate.as_bps() as f64 * end.since(since).as_secs_f64();
-            (since, rate) = (end, new);
+    /// How long a link, up at the start of the run, could send in a time.
+    pub(crate) fn up(&self, link: LinkId, from: Time, until: Time) -> Span {
+        let (mut span, mut since, mut up) = (Span::ZERO, from, true);
+        let mut pass = |end: Time, after: bool| {
+            if up {
+                span += end.since(since);
+            }
+            (since, up) = (end.max(since), after);
+        };
+        for &(at, _, rate) in self.rates.iter().filter(|change| change.1 == link) {
+            pass(at.clamp(from, until), rate.as_bps() > 0);
         }
-        bits + rate.as_bps() as f64 * until.since(since).as_secs_f64()
+        pass(until, true);
+        span
     }
 }
 
@@ -131,23 +135,22 @@ fn has_shares(choice: &SchemeChoice) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_qdisc::units::Span;
 
     #[test]
-    fn capacity_follows_the_rates_that_there_were() {
+    fn a_link_is_up_but_while_it_has_no_rate() {
         let at = |s: u64| Time::ZERO + Span::from_ms(1000 * s);
         let gbps = Rate::from_gbps;
         let rates = vec![
             (at(2), LinkId(7), gbps(1)),
-            (at(3), LinkId(8), gbps(5)),
-            (at(4), LinkId(7), gbps(10)),
+            (at(3), LinkId(8), gbps(0)),
+            (at(4), LinkId(7), gbps(0)),
+            // It went down at 6, when a packet was on the line until 8, and up again at 7.
+            (at(8), LinkId(8), gbps(0)),
+            (at(7), LinkId(8), gbps(5)),
         ];
         let timeline = Timeline { actions: Vec::new(), rates };
-        let bits =
-            |link, from, until| timeline.capacity_bits(LinkId(link), gbps(10), at(from), at(until));
-        assert_eq!(bits(7, 0, 6), 10e9 * 2.0 + 1e9 * 2.0 + 10e9 * 2.0);
-        assert_eq!(bits(7, 3, 5), 1e9 + 10e9);
-        assert_eq!(bits(7, 5, 6), 10e9);
-        assert_eq!(bits(9, 1, 2), 10e9);
+        let up = |link, from, until| timeline.up(LinkId(link), at(from), at(until)).as_secs_f64();
+        assert_eq!([up(7, 0, 6), up(7, 3, 5), up(7, 4, 6), up(7, 0, 1)], [4.0, 1.0, 0.0, 1.0]);
+        assert_eq!([up(9, 1, 2), up(8, 0, 9), up(8, 0, 20)], [1.0, 3.0, 12.0 + 3.0]);
     }
 }

@@ -210,4 +210,7 @@ def test_bench_measures_in_a_process_of_its_own(switchbed: Program) -> None:
     each = found["cpu_s"] * 1e9 / found["packet_hops"]
     assert found["ns_per_packet_hop"] == pytest.approx(each)
     assert found["events"] > 0
+    off = found["queues_off"]
+    assert off["packet_hops"] == found["packet_hops"]
+    assert off["ns_per_packet_hop"] > 0
     assert 1e6 < found["peak_rss_bytes"] < 500e6

@@ -27,6 +27,7 @@ ORDER = (
     "network",
     "pauses",
     "deadlock",
+    "stall",
     "simulation",
 )
 """Folders and single files of `crates/sim/src`: each knows only those before it."""

@@ -1,6 +1,7 @@
 //! From the tree to a [`Scenario`]: every section read by its table of keys, then
 //! checked against the others. Each section's file holds what is its own.
 
+mod admits;
 mod deploy;
 mod elsewhere;
 mod event;
@@ -136,6 +137,11 @@ pub(crate) fn resolve(
         measure,
         run,
     };
+    if let Some((key, message)) = admits::refused(&scenario) {
+        let section = key.split('.').next().unwrap_or(key);
+        let at = root.get(section).map_or(At::Unwritten, |node| node.at);
+        return Err(origin.mistake(at, key, message));
+    }
     Ok((scenario, hosts))
 }
 

@@ -1,6 +1,7 @@
 //! The nodes of a shard: hosts first, then switches.
 
 use super::host::{self, Host, Left, Log};
+use super::lengths::Measured;
 use super::link::{Channel, ColdLink, Line, Link, Packets, Telemetry, transit};
 use super::notice::{Notice, What};
 use super::pausing::{self, Cause, Pausing};
@@ -9,6 +10,7 @@ use super::{NOTICE, Parcel, START, Shared, class, index};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
 use crate::engine::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::{HostId, LinkId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
+use crate::observe::queue_stats::Lengths;
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
 use crate::packet::losses::Pattern;
@@ -38,6 +40,8 @@ pub(crate) struct Fabric {
     pub(super) links: Vec<Link>,
     pub(super) cold_links: Vec<ColdLink>,
     pub(super) packets: Packets,
+    /// Links whose queues are measured.
+    measured: Measured,
     notices: Slab<Notice>,
     /// Notices sent.
     posted: u64,
@@ -101,6 +105,7 @@ impl Fabric {
             links: Vec::new(),
             cold_links: Vec::new(),
             packets: Packets::default(),
+            measured: Measured::default(),
             notices: Slab::new(),
             posted: 0,
             starts: Slab::new(),
@@ -233,6 +238,11 @@ impl Fabric {
         self.last_event
     }
 
+    /// When the last of its lines is free.
+    pub(crate) fn busy_until(&self) -> Time {
+        self.links.iter().map(|link| link.driver.busy_until()).max().unwrap_or(Time::ZERO)
+    }
+
     /// How many nodes there are.
     pub(crate) fn nodes(&self) -> usize {
         self.hosts.len() + self.switches.len()
@@ -260,6 +270,7 @@ impl Fabric {
     /// The warm-up is over.
     pub(crate) fn restart(&mut self, now: Time) {
         self.hosts.iter_mut().for_each(|host| host.restart(now));
+        self.measured.restart(&mut self.packets.lengths, now);
         let watches = self.cold_links.iter_mut().filter_map(|cold| cold.watch.as_mut());
         watches.for_each(|watch| watch.restart(now));
         let losses = self.cold_links.iter_mut().filter_map(|cold| cold.losses.as_mut());
@@ -299,6 +310,22 @@ impl Fabric {
     pub(crate) fn watched(&mut self, link: LocalLink) -> &mut Watch {
         self.links[link.index()].driver.watch();
         self.cold_links[link.index()].watch.get_or_insert_default()
+    }
+
+    /// Has a link's queues measured from now on.
+    pub(crate) fn measure(&mut self, link: LocalLink) {
+        let driver = &mut self.links[link.index()].driver;
+        driver.measure();
+        self.measured.add(link, driver.port().state().queues());
+    }
+
+    /// Each queue's lengths and a link's up to `now`, if they are measured.
+    pub(crate) fn lengths(
+        &mut self,
+        link: LocalLink,
+        now: Time,
+    ) -> Option<(Vec<Lengths>, Lengths)> {
+        self.measured.lengths(&mut self.packets.lengths, link, now)
     }
 
     /// The switch of a link; `None`: it is a host's.
@@ -397,7 +424,7 @@ impl Fabric {
         }
         let Fabric { pools, links, cold_links, packets, shared, me, .. } = self;
         let Link { driver, channel } = &mut links[link.index()];
-        let cold = std::slice::from_mut(&mut cold_links[link.index()]);
+        let cold = (link, std::slice::from_mut(&mut cold_links[link.index()]));
         let pool = &mut pools[link.index()];
         let mut line = Line::new(cold, pool, packets, (shared, *me), out, None);
         settled(driver, line.at(0, channel));
@@ -426,7 +453,7 @@ impl Fabric {
             ..
         } = self;
         let host = &mut hosts[node];
-        let cold = std::slice::from_mut(&mut cold_links[node]);
+        let cold = (LocalLink::at(node), std::slice::from_mut(&mut cold_links[node]));
         let mut net = Card {
             id: host.id(),
             link: &mut links[node],
@@ -562,10 +589,12 @@ impl World for Fabric {
             self.last_event = self.last_event.max(last.at);
         }
         let node = node.index();
-        match node.checked_sub(self.hosts.len()) {
+        let next = match node.checked_sub(self.hosts.len()) {
             Some(switch) => self.switch(switch, out).visit(events, end),
             None => self.visit_host(node, events, end, out),
-        }
+        };
+        self.measured.count_many(&mut self.packets.lengths);
+        next
     }
 
     fn unpack(&mut self, parcel: Parcel) -> Event {

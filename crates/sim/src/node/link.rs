@@ -1,7 +1,7 @@
 //! A link: a port with its line, and the channel to the node behind it.
 
 use crate::engine::{Event, Outbox};
-use crate::ids::{Maybe, NodeId, Rank, ShardId, SwitchId};
+use crate::ids::{LocalLink, Maybe, NodeId, Rank, ShardId, SwitchId};
 use crate::node::switch::Feedbacks;
 use crate::observe::watch::{Sent, Watch};
 use crate::packet::rdma::Int;
@@ -13,6 +13,7 @@ use switchbed_qdisc::{Arena, Cargo, Cx, Outcome, Packet, Pool, PortState, QueueI
 use switchbed_spec::random::OnDemand;
 
 use super::host::Left;
+use super::lengths;
 use super::{Parcel, Shared};
 use crate::packet::losses::Losses;
 use crate::transport::is_data;
@@ -145,6 +146,8 @@ pub(super) struct Packets {
     pub(super) out: Outcome,
     /// Packets transmitted.
     pub(super) hops: u64,
+    /// Changes of measured queues.
+    pub(super) lengths: lengths::Log,
 }
 
 impl Packets {
@@ -166,6 +169,8 @@ pub(super) struct Line<'a, 'b> {
     channel: Channel,
     /// Its number among the node's.
     nth: usize,
+    /// The node's first.
+    first: LocalLink,
     /// Of all of the node's links.
     cold: &'a mut [ColdLink],
     pub(super) pool: &'a mut Pool,
@@ -190,10 +195,10 @@ const NOWHERE: Channel = Channel {
 };
 
 impl<'a, 'b> Line<'a, 'b> {
-    /// Of a node whose links' seldom needed parts these are; no link is at work yet.
+    /// Of a node with this first link and its links' seldom needed parts; no link is at work yet.
     #[inline(always)]
     pub(super) fn new(
-        cold: &'a mut [ColdLink],
+        (first, cold): (LocalLink, &'a mut [ColdLink]),
         pool: &'a mut Pool,
         packets: &'a mut Packets,
         (shared, me): (&'a Shared, ShardId),
@@ -201,7 +206,7 @@ impl<'a, 'b> Line<'a, 'b> {
         feedbacks: Option<&'a mut Feedbacks>,
     ) -> Self {
         let (channel, nth, told) = (NOWHERE, 0, false);
-        Line { channel, nth, cold, pool, packets, shared, me, out, feedbacks, told }
+        Line { channel, nth, first, cold, pool, packets, shared, me, out, feedbacks, told }
     }
 
     /// The same, with the node's link of this number and channel at work.
@@ -290,6 +295,12 @@ impl Wire for Line<'_, '_> {
         if let Some(telemetry) = &mut cold.telemetry {
             (telemetry.rate, telemetry.queue_bytes) = (state.rate(), state.bytes().get());
         }
+    }
+
+    #[inline(always)]
+    fn resized(&mut self, queue: QueueId, now: Time, state: &PortState) {
+        let link = LocalLink(self.first.0 + self.nth as u32);
+        self.packets.lengths.note(link, queue, now, state);
     }
 }
 

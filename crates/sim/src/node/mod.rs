@@ -4,6 +4,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `fabric` | the nodes of a shard, as the engine moves them |
+//! | `lengths` | changes of measured queues on their way into statistics |
 //! | `link` | a port with its line, and the way behind it |
 //! | `switch` | a switch |
 //! | `pausing` | its part in priority-based flow control |
@@ -12,6 +13,7 @@
 
 pub(crate) mod fabric;
 pub(crate) mod host;
+mod lengths;
 mod link;
 pub(crate) mod notice;
 mod pausing;

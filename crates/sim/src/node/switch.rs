@@ -135,7 +135,7 @@ impl Fabric {
         let Switch { id, first, ports, reads_pool, pool, busy, feedbacks } = &mut switches[switch];
         let own = first.index()..first.index() + *ports as usize;
         let (links, cold) = (&mut links[own.clone()], &mut cold_links[own]);
-        let line = Line::new(cold, pool, packets, (shared, *me), out, Some(feedbacks));
+        let line = Line::new((*first, cold), pool, packets, (shared, *me), out, Some(feedbacks));
         AtWork { id: *id, reads_pool: *reads_pool, busy, links, line, pausing }
     }
 }

@@ -16,7 +16,7 @@ use crate::table::Table;
 use crate::topology::Graph;
 use std::any::Any;
 use switchbed_qdisc::fairness::Share;
-use switchbed_qdisc::units::{Bytes, Rate, Time};
+use switchbed_qdisc::units::{Rate, Time};
 use switchbed_qdisc::{Qdisc, QueueId};
 use switchbed_spec::traffic::FlowStart;
 
@@ -88,6 +88,8 @@ pub(crate) trait Observed {
     fn watch_mut(&mut self, link: LinkId) -> Option<&mut Watch>;
     /// Has a port watched from now on.
     fn watched(&mut self, link: LinkId) -> &mut Watch;
+    /// Has a port's queues measured from now on.
+    fn measure(&mut self, link: LinkId);
     /// The flows under way, requests apart.
     fn underway(&self) -> Vec<Underway>;
     /// Payload that receivers have taken so far, by class, answers included and requests not.
@@ -107,8 +109,6 @@ pub(crate) struct Site<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) ports: &'a [PortInfo],
     pub(crate) network: &'a mut dyn Observed,
-    /// The memory that a port's queues may take.
-    pub(crate) memory: &'a dyn Fn(LinkId) -> Bytes,
 }
 
 impl Site<'_> {

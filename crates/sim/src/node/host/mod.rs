@@ -620,6 +620,12 @@ impl Host {
         })
     }
 
+    /// What the flows that it sends have counted so far, requests and answers apart, by number.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (u64, FlowRecord)> {
+        let halves = self.senders.iter().filter(|half| half.open);
+        halves.flat_map(|half| half.running.iter().map(|flow| (flow.number, half.record(flow))))
+    }
+
     /// The flows that it sends, answers too and requests not.
     pub(crate) fn sending(&self) -> impl Iterator<Item = Sent> {
         let halves = self.senders.iter().filter(|half| half.open && !half.asks);

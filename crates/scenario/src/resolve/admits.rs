@@ -1,0 +1,163 @@
+//! Whether an empty port lets a packet in at all, and whether pause frames leave the line any room: a
+//! run in which neither holds would go on for ever.
+//!
+//! The switch's ports are built as the run will, and offered a packet while they are empty. So the check
+//! is that of every policy, chip and scheme.
+
+use switchbed_qdisc::pfc::{FRAME_BYTES, Input, Pfc};
+use switchbed_qdisc::units::{Bytes, Time};
+use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::{Arena, Cx, Ecn, Enqueued, Outcome, Packet, Pool};
+use switchbed_spec::build::{self, Inputs, Nothing};
+use switchbed_spec::random::Stream;
+use switchbed_spec::topology::graph::{Cable, Graph};
+use switchbed_spec::{Scenario, SchemeChoice, Switch};
+
+/// A key, and what is wrong with it.
+pub(super) type Refused = (&'static str, String);
+
+/// A packet that every connection needs.
+#[derive(Clone, Copy)]
+struct Needed {
+    what: &'static str,
+    bytes: Bytes,
+    capable: bool,
+    class: u8,
+}
+
+/// The first rule of a scenario's switches by which an empty port refuses what flows need.
+pub(super) fn refused<M>(scenario: &Scenario<M>) -> Option<Refused> {
+    let graph = Graph::new(&scenario.topology, scenario.host.delay);
+    let inputs = graph.inputs();
+    let of =
+        |name: &str| scenario.deploy.iter().find(|entry| entry.switches.iter().any(|s| s == name));
+    let mut seen: Vec<(*const SchemeChoice, Option<Bytes>, usize)> = Vec::new();
+    for ((name, cables), inputs) in graph.switches.iter().zip(&inputs) {
+        let entry = of(name);
+        let scheme = entry.and_then(|entry| entry.scheme.as_ref()).unwrap_or(&scenario.scheme);
+        let memory = entry.and_then(|entry| entry.memory);
+        let kind = (std::ptr::from_ref(scheme), memory, cables.len());
+        if scheme.python.is_some() || cables.is_empty() || seen.contains(&kind) {
+            continue;
+        }
+        seen.push(kind);
+        let switch =
+            entry.map_or_else(|| scenario.switch.clone(), |entry| entry.switch(&scenario.switch));
+        for needed in needed(scenario) {
+            if let Some(refused) = refuses(scenario, (&switch, scheme), (cables, inputs), needed) {
+                return Some(refused);
+            }
+        }
+    }
+    None
+}
+
+/// What flows need to get through: the SYN of TCP, and a full packet.
+fn needed<M>(scenario: &Scenario<M>) -> Vec<Needed> {
+    let Scenario { transport, roce, switch, .. } = scenario;
+    let pair = roce
+        .as_ref()
+        .and_then(|roce| roce.classes.as_ref().map_or(Some(0), |of| of.first().copied()));
+    let tcp =
+        transport.control.about().tcp && roce.as_ref().is_none_or(|roce| roce.classes.is_some());
+    let class = match &switch.pfc {
+        Some(pfc) => pfc.priorities.first().copied().unwrap_or(0),
+        None => pair.unwrap_or(0),
+    };
+    let full = Needed {
+        what: "data",
+        bytes: scenario.longest().min(scenario.host.mtu),
+        capable: transport.ecn || roce.is_some(),
+        class,
+    };
+    let syn = Needed {
+        what: "SYNs",
+        bytes: transport.header,
+        capable: transport.ecn && transport.ecn_syn,
+        class,
+    };
+    if tcp { vec![syn, full] } else { vec![full] }
+}
+
+/// Why an empty port of a switch with these cables refuses a packet, whatever is drawn.
+fn refuses<M>(
+    scenario: &Scenario<M>,
+    (switch, scheme): (&Switch, &SchemeChoice),
+    (cables, inputs): (&[Cable], &[Cable]),
+    needed: Needed,
+) -> Option<Refused> {
+    let mut why = None;
+    for draw in 0..3 {
+        let (port, mtu) = (cables.len() as u32, scenario.host.mtu);
+        let input = |cable: &Cable| Input { rate: cable.rate, delay: cable.delay };
+        let links: Vec<Input> = inputs.iter().map(input).collect();
+        let shortest = scenario.shortest();
+        let place = match &switch.pfc {
+            Some(_) => {
+                build::place(switch, scheme, port, Inputs { links: &links, longest: mtu, shortest })
+                    .ok()?
+            }
+            None => build::first_place(switch, scheme, port),
+        };
+        let mut port = build::port(switch, scheme, port, cables[0].rate, mtu, &Nothing, place);
+        let (mut arena, mut out) = (Arena::new(), Outcome::default());
+        let mut pool = Pool::new(switch.pool.unwrap_or(Bytes::MAX));
+        let slot = arena.alloc(Packet {
+            len_bytes: needed.bytes.get() as u32,
+            class: needed.class,
+            ecn: if needed.capable { Ecn::Ect0 } else { Ecn::NotEct },
+            ..Packet::default()
+        });
+        let mut rng = Stream::new(draw, "admits", 0);
+        let now = Time::from_ps(1);
+        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut rng, out: &mut out };
+        let Enqueued::Dropped(_, reason) = port.enqueue(slot, &mut cx) else { return None };
+        why = Some(reason);
+    }
+    let Needed { what, bytes, class, .. } = needed;
+    match why? {
+        DropReason::Full => Some(match &switch.pfc {
+            Some(pfc) if pfc.lossless(class) => (
+                "switch.pfc",
+                format!(
+                    "a lossless group admits nothing: its part of the empty shared memory and its headroom \
+                     together hold no packet of {bytes}: give it more (alpha, threshold, headroom), or \
+                     switch.pool more"
+                ),
+            ),
+            _ => {
+                let part = switch.alpha.map(|alpha| {
+                    let memory = switch.pool.unwrap_or(switch.buffer);
+                    let least = bytes.as_f64() / memory.as_f64();
+                    format!("alpha = {alpha} times {memory}: it must be at least {least:.2e}")
+                });
+                let key = if switch.alpha.is_some() { "switch.alpha" } else { "switch.buffer" };
+                let part = part.unwrap_or_else(|| format!("switch.buffer = {}", switch.buffer));
+                (key, format!("an empty queue admits no packet of {bytes}, {part}"))
+            }
+        }),
+        DropReason::NotEcnCapable => Some((
+            "scheme",
+            format!(
+                "{} marks at an empty queue, and {what} are not ECN-capable: each is dropped, and no flow \
+                 ends; its threshold must hold a packet, {}, or switch.unmarkable be \"pass\"",
+                scheme.label, scenario.host.mtu
+            ),
+        )),
+        _ => None,
+    }
+}
+
+/// Why pause frames would fill the line: each paused class has one sent again after half its time.
+pub(super) fn fills_line(pfc: &Pfc) -> Option<String> {
+    let frame = u64::from(FRAME_BYTES) * 8;
+    let classes = pfc.priorities.len() as u64;
+    // As many frames as classes in half of so many quanta of 512 bits.
+    let least = 2 * frame * classes / 512 + 1;
+    (u64::from(pfc.quanta) < least).then(|| {
+        format!(
+            "pause frames of {classes} lossless classes, each sent again after half its time, would fill \
+             the line: it must be at least {least}"
+        )
+    })
+}

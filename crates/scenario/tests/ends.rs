@@ -1,0 +1,122 @@
+//! Every run ends: what lets no packet through for ever is refused, or the run stops and says who.
+
+use std::path::Path;
+use switchbed_scenario::{Progress, Summary, plans_of, run};
+
+/// A star of three hosts, two of which send 100 KB to the third.
+const STAR: &str = r#"
+topology = { kind = "star", hosts = 3, rate = "10Gbps", delay = "1us" }
+switch.buffer = "300KB"
+scheme.name = "none"
+transport.kind = "dctcp"
+traffic = [{ kind = "incast", from = "0-1", to = 2, sizes = "100KB" }]
+"#;
+
+fn with(sets: &[&str]) -> Result<Summary, String> {
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    let plans = plans_of("f.toml", STAR, Path::new("."), &sets, None);
+    let plans = plans.map_err(|mistake| mistake.to_string())?;
+    Ok(run(&plans[0].scenario, &Progress::new()).expect("ends").summary)
+}
+
+fn refused(sets: &[&str]) -> String {
+    let refused = with(sets).expect_err("refused");
+    assert!(!refused.contains('\n'), "{refused}");
+    refused
+}
+
+const DYNAMIC: [&str; 2] = ["switch.policy='dynamic'", "switch.pool='1400KB'"];
+const PFC: &str =
+    "switch={ pool = '500KB', pfc = { priorities = [0], headroom = '0B', alpha = 0.001 } }";
+
+#[test]
+fn a_part_of_the_pool_that_holds_no_packet_is_refused() {
+    let [policy, pool] = DYNAMIC;
+    let line = refused(&[policy, pool, "switch.buffer='1400KB'", "switch.alpha=0.001"]);
+    assert!(
+        line.contains("switch.alpha") && line.contains("1400KB") && line.contains("1500B"),
+        "{line}"
+    );
+    with(&[policy, pool, "switch.buffer='1400KB'", "switch.alpha=0.01"])
+        .expect("holds nine packets");
+    for policy in ["fab", "abm", "occamy"] {
+        let set = format!("switch.policy='{policy}'");
+        let line = refused(&[&set, pool, "switch.alpha=0.0001"]);
+        assert!(line.contains("switch.alpha"), "{policy}: {line}");
+    }
+}
+
+#[test]
+fn a_threshold_that_drops_every_syn_is_refused() {
+    for scheme in ["per-queue", "per-port", "mq-ecn"] {
+        let set = format!("scheme={{ name = '{scheme}', params = {{ threshold = '0B' }} }}");
+        let line = refused(&["transport.kind='cubic'", &set]);
+        assert!(line.contains("ECN-capable") && line.contains("threshold"), "{scheme}: {line}");
+        // Such packets pass, or all are capable.
+        with(&["transport.kind='cubic'", &set, "switch.unmarkable='pass'"]).expect("passes");
+    }
+}
+
+#[test]
+fn a_lossless_group_that_admits_nothing_is_refused() {
+    let line = refused(&[PFC]);
+    assert!(line.contains("lossless group admits nothing"), "{line}");
+    let fits = PFC.replace("0.001", "0.125");
+    with(&[&fits]).expect("holds packets");
+}
+
+#[test]
+fn quanta_whose_frames_fill_the_line_are_refused() {
+    let set = |quanta: u32, classes: &str| {
+        format!(
+            "switch={{ queues = 8, pool = '500KB', pfc = {{ priorities = {classes}, quanta = {quanta} }} }}"
+        )
+    };
+    for (quanta, classes) in [(1, "[0]"), (2, "[0]"), (8, "[0, 1, 2, 3]")] {
+        let line = refused(&[&set(quanta, classes)]);
+        assert!(line.contains("quanta") && line.contains("fill the line"), "{line}");
+    }
+    with(&[&set(16, "[0]")]).expect("leaves room");
+}
+
+/// What only a run shows.
+fn stops(sets: &[&str], rule: &str) {
+    let summary = with(sets).expect("a good scenario");
+    let said = summary.warnings.iter().find(|line| line.starts_with("the run stopped"));
+    let said = said.unwrap_or_else(|| panic!("{:?}", summary.warnings));
+    assert!(said.contains(rule), "{said}");
+    assert!(summary.flows.finished < summary.flows.count);
+}
+
+#[test]
+fn a_run_whose_line_stays_down_stops_and_says_so() {
+    let down = "event=[{ at = '20us', port = 'switch:2', up = false }]";
+    stops(&["transport.kind='dcqcn'", down], "a queue pair retries");
+    let summary = with(&[down]).expect("a good scenario");
+    assert!(summary.flows.finished < summary.flows.count);
+}
+
+#[test]
+fn a_run_whose_packets_are_refused_from_some_time_on_stops_and_says_by_what() {
+    // Scarcely a byte a second, so that the memory stays full.
+    let slow = "event=[{ at = '20us', port = 'switch:2', rate = '1bps' }]";
+    stops(
+        &["transport.kind='dcqcn'", slow, "switch.buffer='3KB'"],
+        "queue 0 of switch:2 refuses packets for want of room (switch.buffer = 3KB)",
+    );
+}
+
+#[test]
+fn waiting_for_a_late_flow_or_a_line_that_comes_back_is_no_stall() {
+    let back = "event=[{ at = '20us', port = 'switch:2', up = false }, { at = '3000s', port = 'switch:2', up = true }]";
+    let summary = with(&[back]).expect("a good scenario");
+    assert!(
+        !summary.warnings.iter().any(|line| line.starts_with("the run stopped")),
+        "{:?}",
+        summary.warnings
+    );
+    let late =
+        "traffic=[{ kind = 'incast', from = '0-1', to = 2, sizes = '100KB', start = '5000s' }]";
+    let summary = with(&[late]).expect("a good scenario");
+    assert_eq!((summary.flows.finished, summary.flows.count), (2, 2));
+}
