@@ -77,6 +77,8 @@ left is what the kernel holds a sender to; the route's it leaves behind."""
 LINUX_RMEM = 131072
 """A receiver's memory at first, where it tunes itself: tcp_rmem's default."""
 TICK_MS = 4
+ANSWER_S = 30.0
+"""How long a host may take to start, or to answer, on a machine as slow as any."""
 
 
 def _sysctls(tcp: Tcp) -> str:
@@ -103,7 +105,8 @@ class Agent:
     """The agent of one host."""
 
     def __init__(self, netns: str, environment: Mapping[str, str]) -> None:
-        command = ["ip", "netns", "exec", netns, sys.executable, "-S", str(Path(agent.__file__))]
+        command = ["ip", "netns", "exec", netns, "setpriv", "--no-new-privs"]
+        command += [sys.executable, "-S", str(Path(agent.__file__))]
         # In a session of its own: Ctrl-C ends the lab, which ends its hosts.
         self._process = subprocess.Popen(
             command,
@@ -133,8 +136,8 @@ class Agent:
         return found
 
     def _line(self) -> str:
-        pipe = self._process.stdout
-        line = pipe.readline() if pipe is not None else ""
+        assert self._process.stdout is not None
+        line = system.line_of(self._process.stdout, ANSWER_S, "a host of the lab")
         if not line:
             raise OSError(0, "a host of the lab has ended")
         return line

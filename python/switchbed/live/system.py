@@ -2,15 +2,21 @@
 
 import json
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from switchbed._native import Mistake
 
-PACKAGES = {"ip": "iproute2", "clang": "clang libbpf-dev", "unshare": "util-linux"}
+PACKAGES = {
+    "ip": "iproute2",
+    "clang": "clang libbpf-dev",
+    "setpriv": "util-linux",
+    "unshare": "util-linux",
+}
 """Of programs that have another name."""
 
 
@@ -26,6 +32,13 @@ def run(
         complaint = " ".join((done.stderr or done.stdout).split())
         raise OSError(done.returncode, f"{' '.join(command)}: {complaint}")
     return done.stdout
+
+
+def line_of(pipe: IO[str], most_s: float, whose: str) -> str:
+    """The next line of a process that says one at a time; empty at its end."""
+    if not select.select([pipe], [], [], most_s)[0]:
+        raise OSError(0, f"{whose} has said nothing for {most_s:g} s")
+    return pipe.readline()
 
 
 def need(program: str) -> None:

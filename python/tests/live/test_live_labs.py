@@ -8,6 +8,7 @@ import pytest
 from live_lab import (
     DCTCP,
     ECN,
+    FOR_LONGER,
     MQ_ECN,
     NO_ECN,
     NOTHING,
@@ -240,6 +241,8 @@ def test_qcn_keeps_the_queue_of_tcp_senders_near_its_set_point(tmp_path: Path) -
                 f'name = "{scheme}"',
                 bulk("0-1", 2, 0),
                 transport=transport,
+                # Some of its timer's cycles.
+                measure=FOR_LONGER,
                 scale=scale,
             )
             for scheme in ("qcn", "none")

@@ -25,7 +25,8 @@ profile = "switchbed-0.1"
 {traffic}
 {measure}
 """
-FOR_A_WHILE = '[measure]\nwarmup = "600ms"\n[run]\nuntil = "1700ms"'
+FOR_A_WHILE = '[measure]\nwarmup = "300ms"\n[run]\nuntil = "1s"'
+FOR_LONGER = '[measure]\nwarmup = "600ms"\n[run]\nuntil = "1700ms"'
 STEP = 'name = "per-queue"\nparams = { threshold = "20pkt" }'
 PER_PORT = 'name = "per-port"\nparams = { threshold = "20pkt" }'
 MQ_ECN = 'name = "mq-ecn"\nparams = { threshold = "20pkt" }'
@@ -58,6 +59,7 @@ def lab(
     quanta: tuple[int, ...] | None = (1500,),
     transport: str = ECN,
     memory: str = 'buffer = "200pkt"',
+    measure: str = FOR_A_WHILE,
     scale: float = 1,
 ) -> dict[str, Any]:
     """What a lab measured live."""
@@ -69,6 +71,7 @@ def lab(
         quanta=quanta,
         transport=transport,
         memory=memory,
+        measure=measure,
         scale=scale,
     )["live"]
     return live
