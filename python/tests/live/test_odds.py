@@ -68,4 +68,6 @@ def test_what_nearly_always_happens_nearly_always_passes(
 ) -> None:
     """`slowly`: on a machine that shows nothing at the first speed."""
     assert 1 / (1 - probability(lambda _: p)) == pytest.approx(at_once, rel=0.01)
-    assert 1 / (1 - probability(lambda scale: p * (scale < SPEEDS[0][0]))) == pytest.approx(slowly, rel=0.01)
+    assert 1 / (1 - probability(lambda scale: p * (scale < SPEEDS[0][0]))) == pytest.approx(
+        slowly, rel=0.01
+    )
