@@ -77,8 +77,6 @@ left is what the kernel holds a sender to; the route's it leaves behind."""
 LINUX_RMEM = 131072
 """A receiver's memory at first, where it tunes itself: tcp_rmem's default."""
 TICK_MS = 4
-ANSWER_S = 30.0
-"""How long a host may take to start, or to answer, on a machine as slow as any."""
 
 
 def _sysctls(tcp: Tcp) -> str:
@@ -137,7 +135,7 @@ class Agent:
 
     def _line(self) -> str:
         assert self._process.stdout is not None
-        line = system.line_of(self._process.stdout, ANSWER_S, "a host of the lab")
+        line = system.line_of(self._process, self._process.stdout, "a host of the lab")
         if not line:
             raise OSError(0, "a host of the lab has ended")
         return line

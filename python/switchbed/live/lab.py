@@ -37,10 +37,6 @@ WATCH_S = 0.01
 """How often receivers read what has reached them."""
 POLL_S = 0.5
 """How often hosts are asked whether their flows have ended."""
-START_SWITCH_S = 60.0
-"""What the switch may take to start, on a machine as slow as any."""
-END_S = 60.0
-"""What the switch may take to end and to write what it has, on a machine as slow as any."""
 MOST_HOSTS = 64
 CONTROLS = {
     "cubic": ["cubic"],
@@ -365,7 +361,7 @@ def _start_switch(file: Path, lab: netns.Lab, out: Path) -> "subprocess.Popen[st
 def _wait_for(switch: "subprocess.Popen[str]", made: Path, file: Path) -> None:
     """Until it forwards; what it complains of is the lab's mistake."""
     assert switch.stderr is not None
-    line = system.line_of(switch.stderr, START_SWITCH_S, "the switch of the lab")
+    line = system.line_of(switch, switch.stderr, "the lab's switch")
     if " ports, " not in line:
         complaint = _of_user(line.strip().removeprefix("switchbed: "), str(made), file)
         raise Mistake(complaint or "the switch did not start")
@@ -425,7 +421,7 @@ def _measure(
     for error in sorted({error for report in reports for error in report["errors"]}):
         setup.notes.append(f"iperf3: {error}")
     control.ask(socket, "stop")
-    switch.wait(timeout=END_S)
+    system.end_of(switch, "the lab's switch")
     stats = json.loads((out / "stats.json").read_text())
     counters = measured.count(reports, stats, measured.count(warm_reports, warm))
     return measured.gather(setup, reports, stats, counters, out / "series.parquet", start, zero)
