@@ -12,6 +12,7 @@ use seccompiler::{
     SeccompAction, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     apply_filter_all_threads,
 };
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
@@ -65,14 +66,27 @@ pub fn confine(user: Option<&User>) -> io::Result<Confined> {
     drop_capabilities()?;
     set_no_new_privs()?;
     let user = user.map(|user| user.name.clone()).ok_or_else(geteuid);
-    Ok(Confined { user, unfiltered: filter().err().map(|error| error.to_string()) })
+    let filtered = without_clone3().and_then(|()| allow(&[CALLS, OLD_CALLS], ARGUED));
+    Ok(Confined { user, unfiltered: filtered.err().map(|error| error.to_string()) })
+}
+
+/// Confines the process that removes the control socket once the switch has ended. It stays who it
+/// is, as the socket's folder may be that user's alone, and can read what it has open, look at files
+/// and remove them.
+///
+/// # Errors
+/// The system's. A kernel that filters no system calls is none.
+pub fn confine_remover() -> io::Result<()> {
+    drop_capabilities()?;
+    set_no_new_privs()?;
+    let memory =
+        ARGUED.iter().filter(|argued| [libc::SYS_mmap, libc::SYS_mprotect].contains(&argued.0));
+    let _ = allow(&[REMOVER_CALLS, OLD_REMOVER_CALLS], &memory.copied().collect::<Vec<_>>());
+    Ok(())
 }
 
 /// Gives up the capabilities of this thread and of those it starts.
-///
-/// # Errors
-/// The system's.
-pub fn drop_capabilities() -> io::Result<()> {
+fn drop_capabilities() -> io::Result<()> {
     leave_none_to_heirs()?;
     for set in [Effective, Permitted] {
         caps::clear(None, set).map_err(io::Error::other)?;
@@ -186,9 +200,11 @@ const OLD_CALLS: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLD_CALLS: &[libc::c_long] = &[];
 
-/// Calls of which an argument decides: its place, and what it must be under a mask.
+/// A call of which an argument decides: its place, a mask, and what it must be under that.
+type Argued = (libc::c_long, u8, u64, &'static [u64]);
+
 #[allow(clippy::unnecessary_cast, reason = "C libraries disagree on their types")]
-const ARGUED: &[(libc::c_long, u8, u64, &[u64])] = &[
+const ARGUED: &[Argued] = &[
     // No thread that is a process.
     (libc::SYS_clone, 0, libc::CLONE_THREAD as u64, &[libc::CLONE_THREAD as u64]),
     // Nothing but a pair of its own.
@@ -210,18 +226,54 @@ const ARGUED: &[(libc::c_long, u8, u64, &[u64])] = &[
     ),
 ];
 
-fn filter() -> Result<(), seccompiler::Error> {
-    let here = std::env::consts::ARCH.try_into()?;
-    let install = |rules, otherwise, then| -> Result<(), seccompiler::Error> {
-        let filter = SeccompFilter::new(rules, otherwise, then, here)?;
-        apply_filter_all_threads(&seccompiler::BpfProgram::try_from(filter)?)
-    };
-    // The C library makes its threads by the old call where the new one, whose flags no filter can
-    // see, is not there.
+/// What the process takes that removes the control socket.
+const REMOVER_CALLS: &[libc::c_long] = &[
+    libc::SYS_read,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_unlinkat,
+    libc::SYS_close,
+    // Its interpreter's memory, locks and signals.
+    libc::SYS_brk,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_futex,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sigaltstack,
+    libc::SYS_restart_syscall,
+    libc::SYS_getpid,
+    libc::SYS_gettid,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+];
+#[cfg(target_arch = "x86_64")]
+const OLD_REMOVER_CALLS: &[libc::c_long] = &[libc::SYS_stat, libc::SYS_unlink];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_REMOVER_CALLS: &[libc::c_long] = &[];
+
+fn install(
+    rules: BTreeMap<libc::c_long, Vec<SeccompRule>>,
+    otherwise: SeccompAction,
+    then: SeccompAction,
+) -> Result<(), seccompiler::Error> {
+    let filter = SeccompFilter::new(rules, otherwise, then, std::env::consts::ARCH.try_into()?)?;
+    apply_filter_all_threads(&seccompiler::BpfProgram::try_from(filter)?)
+}
+
+/// Lets the C library make its threads by the old call: that is what it does where the new one, whose
+/// flags no filter can see, is not there.
+fn without_clone3() -> Result<(), seccompiler::Error> {
     let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
-    install([(libc::SYS_clone3, vec![])].into(), SeccompAction::Allow, unknown)?;
-    let plain = CALLS.iter().chain(OLD_CALLS).map(|&call| (call, vec![]));
-    let argued = ARGUED.iter().map(|&(call, place, mask, values)| {
+    install([(libc::SYS_clone3, vec![])].into(), SeccompAction::Allow, unknown)
+}
+
+/// Lets this process make these calls, and those of which an argument decides, and no others.
+fn allow(plain: &[&[libc::c_long]], argued: &[Argued]) -> Result<(), seccompiler::Error> {
+    let plain = plain.iter().copied().flatten().map(|&call| (call, vec![]));
+    let argued = argued.iter().map(|&(call, place, mask, values)| {
         let rule = |&value: &u64| {
             let must_be = SeccompCmpOp::MaskedEq(mask);
             SeccompRule::new(vec![SeccompCondition::new(place, Dword, must_be, value)?])

@@ -193,7 +193,7 @@ impl<C: Clock> Forwarder<C> {
                 let now = self.clock.now();
                 match attached.device.receive(now, &mut self.frame) {
                     Ok(Received::Frame) => self.switch.receive(now, port as u16, &self.frame),
-                    Ok(Received::Oversized) => self.switch.receive_oversized(),
+                    Ok(Received::Oversized) => self.switch.receive_oversized(port as u16),
                     Ok(Received::Nothing) => break,
                     Err(_) => {
                         attached.errors += 1;

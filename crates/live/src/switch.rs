@@ -109,8 +109,9 @@ impl Switch {
         }
     }
 
-    /// A frame came in that was too long to be read whole.
-    pub fn receive_oversized(&mut self) {
+    /// A frame came in by a port that was too long to be read whole; its bytes are not counted.
+    pub fn receive_oversized(&mut self, ingress: u16) {
+        self.received[ingress as usize].0 += 1;
         self.refused.oversized += 1;
     }
 

@@ -144,7 +144,7 @@ mod _native {
     #[cfg(all(target_os = "linux", feature = "live"))]
     #[pymodule_export]
     use super::live::{
-        LivePlan, LiveSwitch, confine, drop_capabilities, leave_none_to_heirs, live_plan,
+        LivePlan, LiveSwitch, confine, confine_remover, leave_none_to_heirs, live_plan,
         live_plan_of, live_reference, unprivileged_user,
     };
     #[pymodule_export]

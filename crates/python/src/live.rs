@@ -59,10 +59,10 @@ pub(crate) fn confine() -> PyResult<String> {
     Ok(rights::confine(rights::user().as_ref())?.to_string())
 }
 
-/// Gives up every capability of this thread and of those it starts.
+/// Leaves the process that removes the control socket only what that takes, for good.
 #[pyfunction]
-pub(crate) fn drop_capabilities() -> PyResult<()> {
-    Ok(rights::drop_capabilities()?)
+pub(crate) fn confine_remover() -> PyResult<()> {
+    Ok(rights::confine_remover()?)
 }
 
 /// A live switch, read and checked.

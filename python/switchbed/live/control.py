@@ -9,19 +9,23 @@ from switchbed._native import Mistake
 from switchbed.live import system
 from switchbed.terminal import say
 
+ANSWER_S = 10.0
+"""How long a switch may take to answer: it is stopped, or starved, if it takes longer."""
+
 
 def ask(path: Path, what: str, argument: object = None) -> Any:
     """What the switch at this socket answers; what it refuses is a `Mistake`, and what it has to
     say beside it goes to the terminal. Each request has a connection of its own: the switch hangs
     up on who says nothing."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:
+        stream.settimeout(ANSWER_S)
         try:
             stream.connect(str(path))
             stream.sendall(json.dumps({what: argument}).encode() + b"\n")
             with stream.makefile("r", encoding="utf-8") as lines:
                 line = lines.readline()
         except OSError as error:
-            raise Mistake(f"no switch answers at {path}: {error.strerror}") from error
+            raise Mistake(f"no switch answers at {path}: {error.strerror or error}") from error
     if not line:
         raise Mistake("the switch has ended")
     answer = json.loads(line)

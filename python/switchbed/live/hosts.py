@@ -103,7 +103,8 @@ class Agent:
     """The agent of one host."""
 
     def __init__(self, netns: str, environment: Mapping[str, str]) -> None:
-        command = ["ip", "netns", "exec", netns, sys.executable, "-S", str(Path(agent.__file__))]
+        command = ["ip", "netns", "exec", netns, "setpriv", "--no-new-privs"]
+        command += [sys.executable, "-S", str(Path(agent.__file__))]
         # In a session of its own: Ctrl-C ends the lab, which ends its hosts.
         self._process = subprocess.Popen(
             command,
@@ -133,8 +134,8 @@ class Agent:
         return found
 
     def _line(self) -> str:
-        pipe = self._process.stdout
-        line = pipe.readline() if pipe is not None else ""
+        assert self._process.stdout is not None
+        line = system.line_of(self._process, self._process.stdout, "a host of the lab")
         if not line:
             raise OSError(0, "a host of the lab has ended")
         return line

@@ -4,6 +4,7 @@ are measured alike."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -36,9 +37,25 @@ WATCH_S = 0.01
 """How often receivers read what has reached them."""
 POLL_S = 0.5
 """How often hosts are asked whether their flows have ended."""
-END_S = 60.0
-"""What the switch may take to end and to write what it has, on a machine as slow as any."""
 MOST_HOSTS = 64
+CONTROLS = {
+    "cubic": ["cubic"],
+    "dctcp": ["dctcp", dctcp.NAME],
+    "ecn-star": ["reno"],
+    "prague": ["prague"],
+    "reno": ["reno"],
+}
+"""The kernel's congestion controls for a scenario's. ECN* is Reno's answer to marks."""
+KEYS = {
+    "delay": "topology.delay",
+    "mtu": "host.mtu",
+    "rate": "topology.rate",
+    "seed": "run.seed",
+    "series_every": "measure.series_every",
+}
+"""Keys of a scenario that become some of `[live]`."""
+MOST_RATE = "100Gbps"
+"""A live switch's ports'."""
 FAULTS = {"lose", "mark"}
 """Of `[[event]]`, and of a live switch's `[[port]]`."""
 
@@ -61,6 +78,8 @@ class Request:
 class Setup:
     """What a lab is made of."""
 
+    file: Path
+    """The user's."""
     scenario: dict[str, Any]
     """As resolved, scaled."""
     flows: "pl.DataFrame"
@@ -86,7 +105,7 @@ def run(request: Request) -> list[dict[str, Any]]:
         raise Mistake(f"--out {request.out}: exists; name another")
     for plan in plans:
         _check(request, json.loads(plan.scenario))
-    for program in ("ip", *(["iperf3"] if request.iperf3 else [])):
+    for program in ("ip", "setpriv", *(["iperf3"] if request.iperf3 else [])):
         system.need(program)
     if os.geteuid() != 0:
         raise Mistake("a lab makes network namespaces and interfaces: run it with sudo")
@@ -124,6 +143,18 @@ def _check(request: Request, scenario: dict[str, Any]) -> None:
         raise Mistake(f"{file}: scheme.name is 'python': it runs in the simulator alone")
     if request.scale != 1 and any(source["kind"] == "list" for source in scenario["traffic"]):
         raise Mistake(f"{file}: --scale {request.scale:g}: the times of a flow list do not scale")
+    kind = scenario["transport"]["kind"]
+    if kind not in CONTROLS:
+        raise Mistake(
+            f"{file}: transport.kind is {kind!r}: a lab's hosts have the kernel's TCP: "
+            f"make it {', '.join(CONTROLS)}"
+        )
+    if "roce" in scenario:
+        raise Mistake(f"{file}: roce: a lab's hosts have no queue pairs: leave it out")
+    if "pfc" in scenario["switch"]:
+        raise Mistake(
+            f"{file}: switch.pfc: a lab's switch and hosts send no pause frames: leave it out"
+        )
     orders.check(file, scenario["traffic"])
     if scenario.get("deploy"):
         raise Mistake(f"{file}: deploy: a lab has one switch: leave it out")
@@ -132,12 +163,35 @@ def _check(request: Request, scenario: dict[str, Any]) -> None:
             f"{file}: event: of changes a lab has lose and mark alone, of a host's port "
             f'("host0"), from 0s on and of every packet (without flow)'
         )
+    rate_bps = _native.rate_bps(topology["rate"]) / measured.ip_part(scenario)
+    if rate_bps * request.scale > _native.rate_bps(MOST_RATE):
+        raise Mistake(
+            f"{file}: topology.rate is {topology['rate']}: a lab's ports have {MOST_RATE} at most, "
+            f"headers included: give a smaller --scale"
+        )
+    names = [f"host{host}" for host in range(topology["hosts"])]
+    _check_switch(file, _switch_file(scaled(scenario, request.scale), names, names))
+
+
+def _check_switch(file: Path, switch: dict[str, Any]) -> None:
+    """Refuses what the live switch cannot do, before it is started with what was made of the
+    file; a line's number would be that of another file."""
+    try:
+        _native.live_plan_of(str(file), toml.document(switch))
+    except Mistake as mistake:
+        raise Mistake(_of_user(str(mistake), str(file), file)) from None
+
+
+def _of_user(complaint: str, made: str, file: Path) -> str:
+    """A complaint about a file that was made, as one about the file that it was made of."""
+    found = re.sub(rf"{re.escape(made)}(:\d+)*", lambda _: str(file), complaint)
+    return re.sub(r"\blive\.(\w+)", lambda key: KEYS.get(key[1], key[0]), found)
 
 
 def _is_fault(event: dict[str, Any]) -> bool:
     """What a live switch's port can do."""
     whole = "flow" not in event and _native.time_ps(event["at"]) == 0
-    return whole and bool(FAULTS & event.keys()) and event["port"].startswith("host")
+    return whole and event.keys() - {"at", "port"} <= FAULTS and event["port"].startswith("host")
 
 
 def _setup(request: Request, plan: Plan) -> Setup:
@@ -163,7 +217,9 @@ def _setup(request: Request, plan: Plan) -> Setup:
         pings=_probes(result.probes),
         counters={name: summary[name] for name in ("marks", "drops", "timeouts")},
     )
-    return Setup(result.scenario, result.flows, simulated, until_s, control, notes, request.iperf3)
+    return Setup(
+        file, result.scenario, result.flows, simulated, until_s, control, notes, request.iperf3
+    )
 
 
 def _probes(probes: "pl.DataFrame") -> "pl.DataFrame":
@@ -187,7 +243,7 @@ def _may_be_punctual() -> bool:
 def _congestion_control(transport: dict[str, Any]) -> tuple[str, list[str]]:
     """The kernel's for the scenario's, and what must be said of it."""
     known = dctcp.available()
-    names = {"dctcp": ["dctcp", dctcp.NAME], "cubic": ["cubic"]}.get(transport["kind"], ["reno"])
+    names = CONTROLS[transport["kind"]]
     for name in names:
         if name in known:
             return name, []
@@ -203,10 +259,11 @@ def _live(name: str, setup: Setup) -> measured.Measured:
         lab = stack.enter_context(netns.lab(name, setup.hosts))
         interfaces = [f"sb{lab.owner}h{host}" for host in range(setup.hosts)]
         file, out = lab.folder / "switch.toml", lab.folder / "out"
-        file.write_text(toml.document(_switch_file(setup, lab.namespaces, interfaces)))
+        made = _switch_file(setup.scenario, lab.namespaces, interfaces)
+        file.write_text(toml.document(made))
         switch = _start_switch(file, lab, out)
         stack.callback(_end, switch)
-        _wait_for(switch)
+        _wait_for(switch, file, setup.file)
         hosts.configure(lab.namespaces, interfaces, _tcp(setup))
         agents = []
         for namespace in lab.namespaces:
@@ -217,10 +274,11 @@ def _live(name: str, setup: Setup) -> measured.Measured:
         return _measure(setup, agents, interfaces, lab.socket, switch, out)
 
 
-def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> dict[str, Any]:
+def _switch_file(
+    scenario: dict[str, Any], namespaces: list[str], interfaces: list[str]
+) -> dict[str, Any]:
     """The live switch's file. A link's delay, both ways of both hosts' links, is put where a
     frame leaves the switch."""
-    scenario = setup.scenario
     topology, host = scenario["topology"], scenario["host"]
     delay_ps = 2 * (_native.time_ps(topology["delay"]) + _native.time_ps(host["delay"]))
     # A full frame takes as long as the simulated packet.
@@ -246,7 +304,7 @@ def _switch_file(setup: Setup, namespaces: list[str], interfaces: list[str]) -> 
         "learn": False,
         "realtime": _may_be_punctual(),
         "routes": [f"{hosts.station(i)}={name}" for i, name in enumerate(interfaces)],
-        "series_every": _at_least_1ms(scenario["measure"]["series_every"]),
+        "series_every": _at_least_1ms(scenario["measure"].get("series_every", SERIES)),
         "seed": scenario["run"]["seed"],
     }
     file = {"live": live, "port": ports, "switch": scenario["switch"], "scheme": scenario["scheme"]}
@@ -300,11 +358,13 @@ def _start_switch(file: Path, lab: netns.Lab, out: Path) -> "subprocess.Popen[st
     )
 
 
-def _wait_for(switch: "subprocess.Popen[str]") -> None:
+def _wait_for(switch: "subprocess.Popen[str]", made: Path, file: Path) -> None:
     """Until it forwards; what it complains of is the lab's mistake."""
-    line = switch.stderr.readline() if switch.stderr else ""
+    assert switch.stderr is not None
+    line = system.line_of(switch, switch.stderr, "the lab's switch")
     if " ports, " not in line:
-        raise Mistake(line.strip().removeprefix("switchbed: ") or "the switch did not start")
+        complaint = _of_user(line.strip().removeprefix("switchbed: "), str(made), file)
+        raise Mistake(complaint or "the switch did not start")
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
@@ -361,7 +421,7 @@ def _measure(
     for error in sorted({error for report in reports for error in report["errors"]}):
         setup.notes.append(f"iperf3: {error}")
     control.ask(socket, "stop")
-    switch.wait(timeout=END_S)
+    system.end_of(switch, "the lab's switch")
     stats = json.loads((out / "stats.json").read_text())
     counters = measured.count(reports, stats, measured.count(warm_reports, warm))
     return measured.gather(setup, reports, stats, counters, out / "series.parquet", start, zero)

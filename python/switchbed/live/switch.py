@@ -75,8 +75,8 @@ def _say(text: str) -> None:
 @contextmanager
 def _removed_by_root(socket: Path) -> Iterator[None]:
     """The switch may not remove its socket, as another user than whose folder it is in. A process
-    that stays root's, without a capability and without a thing open, does when the switch has
-    ended, however that was."""
+    that stays root's, without a capability, with nothing open and with few system calls, does when
+    the switch has ended, however that was."""
     made = socket.stat()
     ended, end = os.pipe()
     remover = os.fork()
@@ -85,7 +85,7 @@ def _removed_by_root(socket: Path) -> Iterator[None]:
             os.setsid()  # Ctrl-C ends the switch
             os.closerange(0, ended)
             os.closerange(ended + 1, os.sysconf("SC_OPEN_MAX"))
-            _native.drop_capabilities()
+            _native.confine_remover()
             os.read(ended, 1)
             if os.path.samestat(socket.stat(), made):
                 socket.unlink()

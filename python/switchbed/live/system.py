@@ -2,16 +2,28 @@
 
 import json
 import os
+import select
 import shutil
 import subprocess
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from switchbed._native import Mistake
 
-PACKAGES = {"ip": "iproute2", "clang": "clang libbpf-dev", "unshare": "util-linux"}
+PACKAGES = {
+    "ip": "iproute2",
+    "clang": "clang libbpf-dev",
+    "setpriv": "util-linux",
+    "unshare": "util-linux",
+}
 """Of programs that have another name."""
+STALLED_S = 10.0
+"""How long a process that is waited for may do nothing at all."""
+MOST_S = 60.0
+"""How long it is waited for, on a machine as slow as any."""
+LOOKS_EVERY_S = 0.5
 
 
 def run(
@@ -26,6 +38,45 @@ def run(
         complaint = " ".join((done.stderr or done.stdout).split())
         raise OSError(done.returncode, f"{' '.join(command)}: {complaint}")
     return done.stdout
+
+
+def line_of(process: "subprocess.Popen[str]", pipe: IO[str], whose: str) -> str:
+    """The next line of a process that says one at a time; empty at its end."""
+    _wait_for(pipe.fileno(), process.pid, whose)
+    return pipe.readline()
+
+
+def end_of(process: "subprocess.Popen[str]", whose: str) -> None:
+    """Waits until it has ended."""
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        _wait_for(descriptor, process.pid, whose)
+    finally:
+        os.close(descriptor)
+    process.wait()
+
+
+def _wait_for(descriptor: int, pid: int, whose: str) -> None:
+    """Until it can be read. A process that is starved does a little, and one that hangs nothing."""
+    begin = since = time.monotonic()
+    worked = -1
+    while not select.select([descriptor], [], [], LOOKS_EVERY_S)[0]:
+        now, before = time.monotonic(), worked
+        worked = _worked(pid)
+        if worked != before:
+            since = now
+        if now - since > STALLED_S or now - begin > MOST_S:
+            raise OSError(
+                0,
+                f"{whose} has not answered or ended in {now - begin:.1f} s, and has done nothing "
+                f"in the last {now - since:.1f} s",
+            )
+
+
+def _worked(pid: int) -> int:
+    """Ticks of processor time that a process has had (proc(5))."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def need(program: str) -> None:

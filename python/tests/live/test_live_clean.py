@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from conftest import Program
-from forked import HANGS_S
 from live_lab import FOR_A_WHILE, LAB, STEP, bulk, queues_of
-from live_switch import ip, wait_for
+from live_switch import ended, ip, process
+from progress import wait_for
 
 from evidence.robustness import kill_labs
 
@@ -35,11 +35,10 @@ def lab_file(folder: Path, name: str) -> Path:
 
 @needs_namespaces
 def test_a_killed_lab_leaves_nothing_and_others_keep_theirs() -> None:
-    words = [sys.executable, "-m", kill_labs.MODULE, "3"]
     root = Path(__file__).parents[3]
-    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "in the end 0 left or touched" in done.stdout
+    code, said = ended([sys.executable, "-m", kill_labs.MODULE, "3"], root)
+    assert code == 0, said
+    assert "in the end 0 left or touched" in said
 
 
 @pytest.mark.needs("namespaces", "iperf3")
@@ -52,18 +51,25 @@ def test_a_lab_that_runs_is_kept_and_its_iperf3_ends_with_it(
     sets = ("topology.rate=5Mbps", "measure.series_every=1s", "run.until=300s")
     words = [*command, "live", "lab", "run", file, "--iperf3"]
     words += [word for each in sets for word in ("--set", each)]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as lab:
+    with process(words) as lab:
         # Until its hosts are at work: with a server each for iperf3's two flows.
-        wait_for(lambda: len(inside(f"sb-{name}-h2")) >= 3)
+        wait_for(
+            lambda: (inside(f"sb-{name}-h2"), *lab.look()),
+            lambda seen: len(seen[0]) >= 3,
+            moves=lab.worked,
+        )
         processes = [pid for host in range(3) for pid in inside(f"sb-{name}-h{host}")]
+        assert {privileges(pid) for pid in processes} == {"NoNewPrivs:\t1"}
         refused = switchbed("live", "lab", file, code=2)
         assert "runs already" in refused.stderr
         assert f"kept lab {name}" in switchbed("live", "lab", "clean").stdout
         switchbed("live", "show", "--socket", f"/run/switchbed/lab-{name}.sock")
-        lab.send_signal(signal.SIGKILL)
-        lab.wait(timeout=HANGS_S)
+        lab.process.kill()
+        assert lab.wait() == -signal.SIGKILL
     assert f"removed lab {name}" in switchbed("live", "lab", "clean").stdout
-    wait_for(lambda: not any(Path("/proc", pid).exists() for pid in processes))
+    wait_for(
+        lambda: [pid for pid in processes if Path("/proc", pid).exists()], lambda left: not left
+    )
 
 
 @pytest.fixture
@@ -104,6 +110,12 @@ def test_a_name_that_is_none_is_refused(switchbed: Program, tmp_path: Path, name
 def test_a_lab_without_its_programs_says_whose_they_are(switchbed: Program, tmp_path: Path) -> None:
     refused = switchbed("live", "lab", lab_file(tmp_path, "lab"), code=2)
     assert refused.stderr == "switchbed: ip is missing: apt-get install iproute2\n"
+
+
+def privileges(pid: str) -> str:
+    """Whether a process may gain any, as proc(5) has it."""
+    lines = Path("/proc", pid, "status").read_text().splitlines()
+    return next(line for line in lines if line.startswith("NoNewPrivs"))
 
 
 def inside(netns: str) -> list[str]:

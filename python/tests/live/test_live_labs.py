@@ -8,6 +8,7 @@ import pytest
 from live_lab import (
     DCTCP,
     ECN,
+    FOR_LONGER,
     MQ_ECN,
     NO_ECN,
     NOTHING,
@@ -43,7 +44,7 @@ def test_a_line_loses_and_marks_the_packets_that_it_should(tmp_path: Path) -> No
     # The SYN and the handshake's ACK are the first two.
     traffic += '[[event]]\nat = "0s"\nport = "host0"\nlose = [20, 23]\n'
     traffic += '[[event]]\nat = "0s"\nport = "host0"\nmark = [60]\n'
-    found = both(tmp_path, NOTHING, traffic, hosts=2, transport=ECN, measure="")["live"]
+    found = both(tmp_path, NOTHING, traffic, hosts=2, transport=ECN, measure="", scale=1)["live"]
     assert found["fct"]["all"]["finished"] == 1
     assert (found["drops"], found["ce_received"]) == (2, 1)
     assert found["retransmissions"] >= 2
@@ -86,13 +87,13 @@ AQMS = {
     "ecn-sharp": 'ins_target = "3ms"\npst_target = "500us"\npst_interval = "3ms"',
     "pmsb": 'threshold = "20pkt"',
 }
-"""Round trips are a millisecond at rest."""
+"""Round trips are a millisecond at rest, at full speed."""
 
 
 @pytest.mark.parametrize("scheme", AQMS)
 def test_an_aqm_marks_and_keeps_the_link_full(tmp_path: Path, scheme: str) -> None:
     seen = []
-    for scale in (1, 0.5, 0.125):
+    for scale, _, _ in SPEEDS:
         text = f'name = "{scheme}"\n[scheme.params]\n{AQMS[scheme]}'
         found = lab(tmp_path, text, bulk("0-1", 2, 0), scale=scale)
         marks, goodput = found["marks"], found["goodput_mbps"]["0"]
@@ -172,7 +173,7 @@ def test_mq_ecn_shortens_the_queues_of_busy_classes_at_the_same_goodput(tmp_path
 
 def test_crosspoint_queues_spare_requests_the_bulk_of_others(tmp_path: Path) -> None:
     requests = (
-        '[[traffic]]\nkind = "poisson"\nfrom = 2\nto = 3\nsizes = "10KB"\nload = 0.02\nflows = 40\n'
+        '[[traffic]]\nkind = "poisson"\nfrom = 2\nto = 3\nsizes = "10KB"\nload = 0.05\nflows = 40\n'
     )
 
     def happens(scale: float) -> tuple[bool, object]:
@@ -240,6 +241,8 @@ def test_qcn_keeps_the_queue_of_tcp_senders_near_its_set_point(tmp_path: Path) -
                 f'name = "{scheme}"',
                 bulk("0-1", 2, 0),
                 transport=transport,
+                # Some of its timer's cycles.
+                measure=FOR_LONGER,
                 scale=scale,
             )
             for scheme in ("qcn", "none")

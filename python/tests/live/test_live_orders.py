@@ -1,4 +1,4 @@
-"""What a lab's hosts are told."""
+"""What a lab's hosts are told, and what is refused before a lab makes anything."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from switchbed._native import Mistake
-from switchbed.live import lab, orders
+from switchbed.live import lab, orders, system
 
 ROW = {"row": 7, "src": 1, "dst": 0, "class": 3, "size_bytes": 2e4, "start_s": 0.25}
 ASKED = {"kind": "request-response", "request": "100B"}
@@ -55,18 +55,7 @@ def test_what_a_flow_cannot_be_told_from_is_refused(
         orders.check(Path("a.toml"), traffic)
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        'at = "1ms"\nport = "host0"\nlose = [3]',
-        'at = "0s"\nport = "switch:1"\nlose = [3]',
-        'at = "0s"\nport = "host0"\nlose = [3]\nflow = 0',
-        'at = "0s"\nport = "host0"\nrate = "1Gbps"',
-    ],
-)
-def test_what_changes_in_no_lab_is_refused(tmp_path: Path, event: str) -> None:
-    file = tmp_path / "f.toml"
-    file.write_text(f"""
+STAR = """
 [topology]
 kind = "star"
 hosts = 2
@@ -80,10 +69,65 @@ name = "none"
 kind = "long-lived"
 from = 0
 to = 1
-[[event]]
-{event}
 [run]
 until = "1s"
-""")
+"""
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        'at = "1ms"\nport = "host0"\nlose = [3]',
+        'at = "0s"\nport = "switch:1"\nlose = [3]',
+        'at = "0s"\nport = "host0"\nlose = [3]\nflow = 0',
+        'at = "0s"\nport = "host0"\nrate = "1Gbps"',
+    ],
+)
+def test_what_changes_in_no_lab_is_refused(tmp_path: Path, event: str) -> None:
+    file = tmp_path / "f.toml"
+    file.write_text(f"{STAR}[[event]]\n{event}\n")
     with pytest.raises(Mistake, match="event: of changes a lab has lose and mark alone"):
         lab.run(lab.Request(file))
+
+
+SHIPPED = Path(__file__).parents[3] / "scenarios"
+# A file, what is set in it, and what is said.
+REFUSED = {
+    "dcqcn": ("roce-incast", (), "transport.kind is 'dcqcn'"),
+    "pfc": ("pfc-incast", (), "switch.pfc: "),
+    "pauses by a setting": (
+        "star-dctcp",
+        ("switch.pool=300KB", "switch.pfc.priorities=[0]"),
+        "switch.pfc: ",
+    ),
+    "timely": ("star-dctcp", ("transport.kind=timely",), "transport.kind is 'timely'"),
+    "udp": ("afd-unequal", (), "transport.kind is 'udp'"),
+    "a rate": ("star-dctcp", ("topology.rate=100Gbps",), "topology.rate is 100Gbps"),
+    "packets": (
+        "star-dctcp",
+        ("host.mtu=9500B", "transport.mss=9460B", "scheme.params.threshold=20pkt"),
+        'host.mtu is "9.5KB"',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_no_lab_can_do_is_refused_before_it_writes_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    stem, sets, what = REFUSED[name]
+    monkeypatch.setattr(system, "runtime_folder", lambda: tmp_path / "run")
+    monkeypatch.setattr(lab, "_setup", lambda *_: pytest.fail("it was simulated"))
+    file = SHIPPED / f"{stem}.toml"
+    with pytest.raises(Mistake) as refused:
+        lab.run(lab.Request(file, sets=sets, out=tmp_path / "out"))
+    assert str(refused.value).startswith(f"{file}: {what}")
+    assert "\n" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_labs_switch_complains_of_is_of_the_users_file() -> None:
+    made = "/run/switchbed/labs/a/switch.toml"
+    user = Path("a.toml")
+    said = lab._of_user(f"{made}:12: live.rate is wrong; live.bucket too", made, user)
+    assert said == "a.toml: topology.rate is wrong; live.bucket too"

@@ -1,81 +1,18 @@
-"""A live switch's ports: what they lose before the switch, and what becomes of them."""
+"""A live switch's ports: what is refused, and what becomes of them."""
 
 import json
 import os
-import signal
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Program
-from live_switch import SWITCH, holders, inside, ip, namespaces, running, tap, wait_for
+from live_switch import SWITCH, ip, namespaces, ports_of, running, tap, veth
+from progress import wait_for
 
 __all__ = ["namespaces"]
 pytestmark = pytest.mark.needs("namespaces", "ethtool")
-
-BURST = """
-    # Frames as fast as they go, which no one but the switch hears of.
-    import socket, sys
-    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-    raw.bind((sys.argv[1], 0))
-    frame = bytes([2, 0, 0, 0, 0, 7, 2, 9, 9, 9, 9, 9, 8, 0]) + bytes(1486)
-    for _ in range(int(sys.argv[2])):
-        try:
-            raw.send(frame)
-        except OSError:  # lost, and told of
-            pass
-"""
-
-
-def veth(name: str, netns: str) -> str:
-    """A port of the switch and its host's `eth0`, which says nothing by itself."""
-    ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", netns)
-    quiet = ["ip", "netns", "exec", netns, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"]
-    subprocess.run(quiet, check=True)
-    off = ["ip", "netns", "exec", netns, "ethtool", "-K", "eth0", "tx", "off", "tso", "off"]
-    subprocess.run([*off, "gso", "off"], check=True, capture_output=True)
-    subprocess.run(["ethtool", "-K", name, "gro", "off"], check=True)
-    ip("-n", netns, "link", "set", "dev", "eth0", "up")
-    ip("link", "set", "dev", name, "up")
-    return f'[[port]]\nname = "{name}"\ndevice = "interface"\n'
-
-
-def ports_of(switchbed: Program, socket: Path) -> list[dict[str, Any]]:
-    found = json.loads(switchbed("live", "stats", "--json", "--socket", socket).stdout)
-    ports: list[dict[str, Any]] = found["ports"]
-    return ports
-
-
-def test_frames_lost_before_the_switch_are_counted(
-    switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
-) -> None:
-    a, b, _ = namespaces
-    names = [f"o{os.getpid()}{letter}" for letter in "ab"]
-    for netns in (a, b):
-        quiet = ["ip", "netns", "exec", netns, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"]
-        subprocess.run(quiet, check=True)
-    text = SWITCH + tap(names[0], a, "10.0.0.1") + veth(names[1], b)
-    try:
-        with running(command, tmp_path, text) as socket:
-            switch = min(holders(socket))
-            # While the switch is held up, its queues run over.
-            os.kill(switch, signal.SIGSTOP)
-            for netns, name in ((a, names[0]), (b, "eth0")):
-                with inside(netns, BURST, name, "6000") as burst:
-                    assert burst.wait(60) == 0
-            os.kill(switch, signal.SIGCONT)
-
-            def all_told() -> bool:
-                ports = ports_of(switchbed, socket)
-                return all(p["received_packets"] + p["overruns"] == 6000 for p in ports)
-
-            wait_for(all_told)
-            for port in ports_of(switchbed, socket):
-                assert port["overruns"] > 1000, port
-                assert port["received_packets"] > 500, port
-    finally:
-        ip("link", "delete", names[1])
 
 
 def test_a_port_whose_namespace_was_deleted_is_said_to_be_gone(
@@ -90,7 +27,10 @@ def test_a_port_whose_namespace_was_deleted_is_said_to_be_gone(
         with running(command, tmp_path, text, complaints=complains_of(gone)) as socket:
             for netns in (a, b):
                 ip("netns", "delete", netns)
-            wait_for(lambda: {p["port"] for p in ports_of(switchbed, socket) if p["gone"]} == gone)
+            wait_for(
+                lambda: {p["port"] for p in ports_of(switchbed, socket) if p["gone"]},
+                lambda names: names == gone,
+            )
             # There again, it is another interface.
             for netns in (a, b):
                 ip("netns", "add", netns)

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Program
-from forked import HANGS_S
 from live_lab import shows
-from live_switch import inside, ip, may_be_punctual, namespaces, running, started, tap
+from live_switch import ended, inside, ip, may_be_punctual, namespaces, running, started, tap
 
 __all__ = ["namespaces"]
 pytestmark = pytest.mark.needs("namespaces")
@@ -120,18 +119,15 @@ def card(command: list[str], netns: str, name: str, line: Line) -> list[str]:
     ]
 
 
-def mend(words: list[str]) -> str:
+def mend(words: list[str]) -> None:
     """Does what the refusals of a command say, one after the other, until it is not refused."""
     said = ""
     while True:
-        done = subprocess.run(
-            [*words, "--seconds", "0.1"], capture_output=True, text=True, check=False
-        )
-        if done.returncode == 0:
-            return said
-        assert done.returncode == 2, done.stderr
-        assert done.stderr != said, "it was refused for the same reason again"
-        said = done.stderr
+        before, (code, said) = said, ended([*words, "--seconds", "0.1"])
+        if code == 0:
+            return
+        assert code == 2, said
+        assert said != before, "it was refused for the same reason again"
         netns = words[3]
         mending = re.findall(r"(?:ip|ethtool) .*$", said.rstrip().rpartition(": ")[2])
         assert len(mending) == 1, said
@@ -171,12 +167,10 @@ def test_af_qcn_shares_a_live_port_by_weights(
 def transfer(a: str, b: str, scale: float) -> list[list[int]]:
     """Bytes of each flow in each of four seconds, longer at a smaller scale."""
     with inside(b, TAKE, str(1 / scale)) as sink:
-        assert sink.stdout is not None
-        assert sink.stdout.readline() == "ready\n"
-        with inside(a, SEND, "10.0.0.2", str(0.002 / scale)) as source:
-            out, _ = sink.communicate(timeout=HANGS_S)
-            source.kill()
-    found: list[list[int]] = json.loads(out)
+        sink.wait_for("ready\n")
+        with inside(a, SEND, "10.0.0.2", str(0.002 / scale)):
+            out = sink.output()
+    found: list[list[int]] = json.loads(out.removeprefix("ready\n"))
     return found
 
 
@@ -190,12 +184,6 @@ def test_what_would_speak_beside_the_card_is_refused(
     )
     ip("-n", a, "link", "add", "eth0", "mtu", "1400", "type", "veth", "peer", "name", "eth1")
     ip("-n", a, "address", "add", "10.0.0.1/24", "dev", "eth0")
-    refused = subprocess.run(
-        card(command, a, "eth0", Line(1)), capture_output=True, text=True, check=False
-    )
-    assert "ip link set dev eth0 arp off" in refused.stderr
+    assert "ip link set dev eth0 arp off" in ended(card(command, a, "eth0", Line(1)))[1]
     ip("-n", a, "link", "set", "dev", "eth0", "arp", "off")
-    refused = subprocess.run(
-        card(command, a, "eth0", Line(1)), capture_output=True, text=True, check=False
-    )
-    assert "ip -4 address flush dev eth0" in refused.stderr
+    assert "ip -4 address flush dev eth0" in ended(card(command, a, "eth0", Line(1)))[1]

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 
 import pytest
 from conftest import Program
-from live_switch import SWITCH, holders, ip, namespaces, running, tap, transfer, wait_for
+from live_switch import SWITCH, ended, holders, ip, namespaces, process, running, tap, transfer
+from progress import wait_for
 
 __all__ = ["namespaces"]
 pytestmark = pytest.mark.needs("namespaces")
@@ -52,11 +52,50 @@ def test_nothing_of_roots_is_left_but_what_is_open(tmp_path: Path) -> None:
     secret.write_text("root's")
     secret.chmod(0o600)
     words = [sys.executable, "-c", textwrap.dedent(ATTEMPTS), str(kept), str(secret)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == "a thread runs"
-    assert done.stdout.splitlines()[1:] == ["as nobody, system calls filtered"]
+    code, said = ended(words)
+    assert (code, said.splitlines()) == (0, ["a thread runs", "as nobody, system calls filtered"])
     assert kept.read_text() == "what was open stays open"
+
+
+REMOVES = """
+    import mmap, os, pathlib, signal, socket, subprocess, sys
+    from switchbed import _native
+    socket_, secret = map(pathlib.Path, sys.argv[1:])
+    attempts = {
+        "files": lambda: open(secret),
+        "new files": lambda: open(str(secret) + "2", "w"),
+        "a socket": socket.socket,
+        "a program": lambda: os.execv("/bin/true", ["true"]),
+        "a process": os.fork,
+        "a signal": lambda: os.kill(os.getppid(), 0),
+        "another owner": lambda: os.chown(secret, 1, 1),
+        "another user": lambda: os.setuid(1),
+        "memory to execute": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC),
+    }
+    ends, number = os.pipe()
+    _native.confine_remover()
+    succeeded = []
+    for what, attempt in attempts.items():
+        try:
+            attempt()
+        except OSError:
+            continue
+        succeeded.append(what)
+    os.close(number)
+    os.read(ends, 1)
+    if not succeeded and socket_.stat():
+        socket_.unlink()
+    os._exit(len(succeeded))
+"""
+
+
+def test_nothing_is_left_to_the_socket_s_remover_but_to_remove(tmp_path: Path) -> None:
+    socket, secret = tmp_path / "socket", tmp_path / "secret"
+    for path in (socket, secret):
+        path.write_text("root's")
+    words = [sys.executable, "-c", textwrap.dedent(REMOVES), str(socket), str(secret)]
+    assert ended(words) == (0, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
 
 
 EARLY = """
@@ -80,8 +119,8 @@ def told_early(
     (folder / "sw.toml").write_text(SWITCH + ports)
     words = ["live", "run", "sw.toml", "--socket", "sw.sock", "--out", "out", "--seconds", seconds]
     program = [*before, sys.executable, "-c", textwrap.dedent(EARLY), *words, str(int(number))]
-    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    code, said = ended(program, folder)
+    assert code == 0, said
     assert not (folder / "sw.sock").exists()
     stats: dict[str, Any] = json.loads((folder / "out" / "stats.json").read_text())
     return stats
@@ -110,9 +149,14 @@ def test_a_switch_without_roots_rights_does_all_its_work(
     text += tap(f"n{os.getpid()}b", namespaces[1], "10.0.0.2")
     with running(command, tmp_path, text, "--out", str(out)) as socket:
         switch, remover = sorted(holders(socket))
-        assert status(switch) == {"Uid": {"65534"}, "NoNewPrivs": {"1"}, "Seccomp": {"2"}}
+        confined = {"NoNewPrivs": {"1"}, "Seccomp": {"2"}}
+        assert status(switch) == {"Uid": {"65534"}} | confined
         # It waits for the other's end with nothing else open.
-        wait_for(lambda: len(list(Path(f"/proc/{remover}/fd").iterdir())) == 1)
+        wait_for(
+            lambda: [path.name for path in Path(f"/proc/{remover}/fd").iterdir()],
+            lambda names: len(names) == 1,
+        )
+        wait_for(lambda: status(remover), lambda seen: seen == {"Uid": {"0"}} | confined)
         transfer(namespaces[0], namespaces[1], "10.0.0.2")
         switchbed(
             "live", "set", "scheme=per-queue", "scheme.params.threshold=9KB", "--socket", socket
@@ -140,10 +184,9 @@ def test_a_killed_switch_leaves_no_socket(
     names = [f"k{os.getpid()}{letter}" for letter in "ab"]
     file.write_text(SWITCH + "".join(f'[[port]]\nname = "{name}"\n' for name in names))
     words = [*command, "live", "run", str(file), "--socket", str(socket)]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as switch:
-        assert switch.stderr is not None
-        assert " ports, " in switch.stderr.readline()
+    with process(words) as switch:
+        switch.wait_for(" ports, ")
         assert socket.exists()
-        switch.send_signal(signal.SIGKILL)
-    wait_for(lambda: not socket.exists())
+        switch.process.kill()
+    wait_for(socket.exists, lambda left: not left)
     assert names[0] not in ip("link", "show")

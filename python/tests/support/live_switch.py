@@ -1,17 +1,21 @@
 """What the live tests share: a switch as a process, and hosts in namespaces of a test's own."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
-from forked import HANGS_S
+from conftest import Program
+from progress import wait_for, worked
 
 SWITCH = """
 [live]
@@ -31,17 +35,93 @@ def ip(*words: str) -> str:
     return subprocess.run(["ip", *words], capture_output=True, text=True, check=True).stdout
 
 
-def inside(netns: str, program: str, *arguments: str) -> subprocess.Popen[str]:
+class Running:
+    """A process, and what it has said so far: the file that it writes to."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", said: IO[bytes]) -> None:
+        self.process = process
+        self._said = said
+
+    def said(self) -> str:
+        """All of it."""
+        return os.pread(self._said.fileno(), 1 << 24, 0).decode()
+
+    def look(self) -> tuple[str, int | None]:
+        """What it has said, and its exit code once it has ended."""
+        code = self.process.poll()
+        return self.said(), code
+
+    def wait_for(self, what: str) -> str:
+        """Until it has said this; all that it has said."""
+
+        def happens(seen: tuple[str, int | None]) -> bool:
+            said, code = seen
+            assert code is None or what in said, f"it ended with {code} and had said {said!r}"
+            return what in said
+
+        return wait_for(self.look, happens, moves=self.worked)[0]
+
+    def wait(self) -> int:
+        """Until it ends: its exit code."""
+        _, code = wait_for(self.look, lambda seen: seen[1] is not None, moves=self.worked)
+        assert code is not None
+        return code
+
+    def output(self) -> str:
+        """What it has said when it has ended in order."""
+        code = self.wait()
+        assert code == 0, f"it ended with {code} and had said {self.said()!r}"
+        return self.said()
+
+    def worked(self) -> int:
+        """The processor time that it has had."""
+        return worked(self.process.pid)
+
+
+@contextmanager
+def process(words: Sequence[str], folder: Path | None = None) -> Iterator[Running]:
+    """A process; it is killed if it has not ended. What it says on standard output and error is
+    kept together."""
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(words, stdout=said, stderr=subprocess.STDOUT, cwd=folder) as started,
+    ):
+        try:
+            yield Running(started, said)
+        finally:
+            started.kill()
+
+
+def ended(words: Sequence[str], folder: Path | None = None) -> tuple[int, str]:
+    """Runs a process to its end: its exit code, and what it has said."""
+    with process(words, folder) as running:
+        return running.wait(), running.said()
+
+
+def inside(netns: str, program: str, *arguments: str) -> AbstractContextManager[Running]:
     """A Python program in a namespace."""
     words = ["ip", "netns", "exec", netns, sys.executable, "-c", textwrap.dedent(program)]
-    return subprocess.Popen([*words, *arguments], stdout=subprocess.PIPE, text=True)
+    return process([*words, *arguments])
 
 
-def wait_for(happens: Callable[[], object]) -> None:
-    end = time.monotonic() + HANGS_S
-    while not happens():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
+def veth(name: str, netns: str) -> str:
+    """A port of the switch and its host's `eth0`, which says nothing by itself."""
+    ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", netns)
+    quiet = ["ip", "netns", "exec", netns, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"]
+    subprocess.run(quiet, check=True)
+    off = ["ip", "netns", "exec", netns, "ethtool", "-K", "eth0", "tx", "off", "tso", "off"]
+    subprocess.run([*off, "gso", "off"], check=True, capture_output=True)
+    subprocess.run(["ethtool", "-K", name, "gro", "off"], check=True)
+    ip("-n", netns, "link", "set", "dev", "eth0", "up")
+    ip("link", "set", "dev", name, "up")
+    return f'[[port]]\nname = "{name}"\ndevice = "interface"\n'
+
+
+def ports_of(switchbed: Program, socket: Path) -> list[dict[str, Any]]:
+    """The statistics of a switch's ports."""
+    found = json.loads(switchbed("live", "stats", "--json", "--socket", socket).stdout)
+    ports: list[dict[str, Any]] = found["ports"]
+    return ports
 
 
 SEND = """
@@ -65,13 +145,10 @@ TAKE = """
 def transfer(source: str, destination: str, address: str) -> float:
     """Seconds that two megabytes of TCP take."""
     with inside(destination, TAKE) as server:
-        assert server.stdout is not None
-        assert server.stdout.readline() == "ready\n"
+        server.wait_for("ready\n")
         begin = time.monotonic()
         with inside(source, SEND, address) as client:
-            out, _ = client.communicate(timeout=HANGS_S)
-        server.kill()
-    assert out == "y\n"
+            assert client.output() == "y\n"
     return time.monotonic() - begin
 
 
@@ -135,14 +212,13 @@ def running(
 @contextmanager
 def started(words: list[str], expected: Callable[[str], bool] = nothing) -> Iterator[None]:
     """A command that runs a switch, while it runs; what it may complain of."""
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as switch:
-        assert switch.stderr is not None
-        line = switch.stderr.readline()
-        assert " ports, " in line, line
+    with process(words) as switch:
+        first, _, _ = switch.wait_for("\n").partition("\n")
+        assert " ports, " in first, first
         try:
             yield
         finally:
-            switch.terminate()
-            complaints = switch.stderr.read()
-    assert switch.returncode == 0
-    assert expected(complaints), complaints
+            switch.process.terminate()
+            code = switch.wait()
+        complaints = switch.said().removeprefix(f"{first}\n")
+        assert (code, expected(complaints)) == (0, True), complaints

@@ -20,8 +20,6 @@ use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use switchbed_qdisc::units::Time;
 
-/// `PACKET_OUTGOING` of `linux/if_packet.h`: the host's own frames, which did not arrive.
-const OUTGOING: u8 = 4;
 /// Receive buffer: some milliseconds at a gigabit.
 const BUFFER: usize = 4 << 20;
 /// Frames read at a time.
@@ -33,6 +31,15 @@ sockopt_impl!(
     SetOnly,
     libc::SOL_PACKET,
     libc::PACKET_AUXDATA,
+    bool
+);
+sockopt_impl!(
+    /// Keeps the frames that the host itself sends by the interface from the socket, where they would
+    /// take room and be counted as lost (packet(7), Linux 4.20).
+    IgnoreOutgoing,
+    SetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_IGNORE_OUTGOING,
     bool
 );
 sockopt_impl!(
@@ -53,8 +60,11 @@ pub struct PacketSocket {
     batch: VecDeque<(usize, Got)>,
     /// The batch was all that there was: the next question is answered without the kernel.
     drained: bool,
-    /// Frames that found no room in the socket, or before it.
+    /// Frames that found no room in the socket.
     lost: u64,
+    /// Frames that found none in the card. `rx_dropped` is not among its counters: it also counts
+    /// frames that the socket has had, if no protocol takes them afterwards (`__netif_receive_skb_core`),
+    /// as is the case of most frames with a VLAN tag.
     overruns: Overruns,
 }
 
@@ -66,17 +76,14 @@ struct Got {
     tag: Option<[u8; 4]>,
 }
 
-/// A frame that arrived; `None`: one that left.
-fn got(message: &RecvMsg<'_, '_, LinkAddr>) -> Option<Got> {
-    if message.address.is_some_and(|from| from.pkttype() == OUTGOING) {
-        return None;
-    }
+/// A frame of a batch.
+fn got(message: &RecvMsg<'_, '_, LinkAddr>) -> Got {
     let cut = message.flags.contains(MsgFlags::MSG_TRUNC);
     let tag = message.cmsgs().into_iter().flatten().find_map(|told| match told {
         ControlMessageOwned::Unknown(told) => tag(&told.data_bytes),
         _ => None,
     });
-    Some(Got { length: message.bytes, cut, tag })
+    Got { length: message.bytes, cut, tag }
 }
 
 /// The tag that the kernel took off, as on the wire, by its `struct tpacket_auxdata`: three
@@ -109,29 +116,30 @@ impl PacketSocket {
         let address: LinkAddr = interfaces
             .find_map(|found| found.address?.as_link_addr().copied())
             .ok_or_else(unknown)?;
-        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let kind = (AddressFamily::Packet, SockType::Raw);
-        let socket = socket(kind.0, kind.1, flags, SockProtocol::EthAll)?;
-        // The kernel may grant less.
-        let _ = setsockopt(&socket, sockopt::RcvBuf, &BUFFER);
+        // A socket with a protocol hears all interfaces until it is bound, and one without hears
+        // nothing. It gets its protocol with its address, which is that of another socket.
+        let other = socket(kind.0, kind.1, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll)?;
+        bind(other.as_raw_fd(), &address)?;
+        let bound: SockaddrStorage = getsockname(other.as_raw_fd())?;
+        let address = bound.as_link_addr().ok_or_else(unknown)?;
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let socket = socket(kind.0, kind.1, flags, None)?;
+        // Without the right to pass the system's limit the kernel may grant less.
+        let _ = setsockopt(&socket, sockopt::RcvBufForce, &BUFFER)
+            .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &BUFFER));
         setsockopt(&socket, Auxdata, &true)?;
-        // The address names no protocol, so that the socket keeps its own: all of them.
-        bind(socket.as_raw_fd(), &address)?;
-        let mut opened = PacketSocket {
+        setsockopt(&socket, IgnoreOutgoing, &true)?;
+        let overruns = Overruns::of(name, &["rx_missed_errors"]);
+        bind(socket.as_raw_fd(), address)?;
+        Ok(PacketSocket {
             socket,
             buffers: vec![vec![0; LONGEST]; BATCH],
             batch: VecDeque::with_capacity(BATCH),
             drained: false,
             lost: 0,
-            overruns: Overruns::of(name, &["rx_dropped", "rx_missed_errors"]),
-        };
-        // Until it was bound it heard all interfaces.
-        while !opened.drained {
-            opened.read()?;
-        }
-        opened.batch.clear();
-        getsockopt(&opened.socket, Counted)?;
-        Ok(opened)
+            overruns,
+        })
     }
 
     /// Reads a batch.
@@ -147,7 +155,7 @@ impl PacketSocket {
                 let mut count = 0;
                 for (buffer, message) in messages.enumerate() {
                     count += 1;
-                    self.batch.extend(got(&message).map(|got| (buffer, got)));
+                    self.batch.push_back((buffer, got(&message)));
                 }
                 self.drained = count < BATCH;
             }

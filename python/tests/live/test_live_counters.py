@@ -1,0 +1,176 @@
+"""A port's counters: frames received and frames lost before the switch (`overruns`) are together
+what the interface itself has counted, whatever the frames are and whenever they come."""
+
+import json
+import os
+import random
+import signal
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import Program
+from live_switch import (
+    SWITCH,
+    ended,
+    holders,
+    inside,
+    ip,
+    namespaces,
+    ports_of,
+    running,
+    tap,
+    veth,
+)
+from progress import wait_for
+
+__all__ = ["namespaces"]
+pytestmark = pytest.mark.needs("namespaces", "ethtool")
+
+BURST = """
+    # Frames as fast as they go, which no one but the switch hears of, with these types in turn.
+    import itertools, socket, sys
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    raw.bind((sys.argv[1], 0))
+    addresses = bytes([2, 0, 0, 0, 0, 7, 2, 9, 9, 9, 9, 9])
+    frames = [addresses + bytes.fromhex(kind) + bytes(1480) for kind in sys.argv[3:]]
+    for frame in itertools.islice(itertools.cycle(frames), int(sys.argv[2])):
+        try:
+            raw.send(frame)
+        except OSError:  # lost before the interface counted it, or counted as dropped
+            pass
+"""
+UNTAGGED = ("0800", "86dd", "88b6")
+"""Types that this host's protocols take, and one that none takes."""
+TAGGED = ("8100a0070800", "8100a00788b6", "8100e00088b6", "88a8000581000007" + "0800")
+"""Tags of a VLAN, of a priority alone, of a provider around a customer's. The kernel counts most of
+them as dropped after the socket has had them."""
+FITS = 400
+"""So many frames fit any of the queues before the switch."""
+TOO_MANY = 6000
+"""So many fit none."""
+
+
+class Ports:
+    """A switch with a TAP and a veth, and what is counted at both."""
+
+    def __init__(
+        self, switchbed: Program, socket: Path, names: list[str], hosts: list[str]
+    ) -> None:
+        self._switchbed, self._socket = switchbed, socket
+        self.tap, self.veth = names
+        self._hosts = hosts
+        self._switch = min(holders(socket))
+        self._before = [0, 0]
+        self._before = self._interfaces()
+
+    def _interfaces(self) -> list[int]:
+        """Frames that the interfaces have counted since the switch began: of the TAP those that its
+        host has sent and those that found its queue full; of the veth those that have come."""
+        words = ("-n", self._hosts[0], "-json", "-s", "link", "show", self.tap)
+        (link,) = json.loads(ip(*words))
+        sent = link["stats64"]["tx"]["packets"] + link["stats64"]["tx"]["dropped"]
+        folder = Path("/sys/class/net", self.veth, "statistics")
+        came = [int((folder / name).read_text()) for name in ("rx_packets", "rx_missed_errors")]
+        now = (sent, sum(came))
+        return [count - before for count, before in zip(now, self._before, strict=True)]
+
+    def look(self) -> list[tuple[int, int, int]]:
+        """Of each port: frames received, lost, and counted by the interface."""
+        ports = ports_of(self._switchbed, self._socket)
+        return [
+            (port["received_packets"], port["overruns"], counted)
+            for port, counted in zip(ports, self._interfaces(), strict=True)
+        ]
+
+    def settled(self) -> list[tuple[int, int, int]]:
+        """The same, once all is counted."""
+        return wait_for(self.look, adds_up)
+
+    @contextmanager
+    def held(self, *, held: bool = True) -> Iterator[None]:
+        """The switch does not read: what comes fills the queues before it."""
+        if held:
+            os.kill(self._switch, signal.SIGSTOP)
+        yield
+        os.kill(self._switch, signal.SIGCONT)
+
+    def burst(self, count: int, kinds: tuple[str, ...]) -> None:
+        """Both hosts send."""
+        for host, name in zip(self._hosts, (self.tap, "eth0"), strict=True):
+            with inside(host, BURST, name, str(count), *kinds) as sender:
+                sender.output()
+
+    def burst_from_here(self, count: int) -> None:
+        """This host sends by the veth, away from the switch."""
+        words = [sys.executable, "-c", textwrap.dedent(BURST), self.veth, str(count), "88b6"]
+        assert ended(words) == (0, "")
+
+
+def adds_up(ports: list[tuple[int, int, int]]) -> bool:
+    return all(received + lost == counted for received, lost, counted in ports)
+
+
+@pytest.fixture
+def ports(
+    switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
+) -> Iterator[Ports]:
+    hosts = namespaces[:2]
+    names = [f"o{os.getpid()}{letter}" for letter in "ab"]
+    try:
+        text = SWITCH + tap(names[0], hosts[0], "10.0.0.1") + veth(names[1], hosts[1])
+        quiet = ("sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
+        ip("netns", "exec", hosts[0], *quiet)
+        with running(command, tmp_path, text) as socket:
+            yield Ports(switchbed, socket, names, hosts)
+    finally:
+        ip("link", "delete", names[1])
+
+
+@pytest.mark.parametrize("kinds", [UNTAGGED, TAGGED, UNTAGGED + TAGGED])
+def test_frames_lost_before_the_switch_are_counted_once(
+    ports: Ports, kinds: tuple[str, ...]
+) -> None:
+    with ports.held():
+        ports.burst(TOO_MANY, kinds)
+        # What this host sends is not lost by the switch, though its socket is full.
+        ports.burst_from_here(100)
+    for received, lost, counted in ports.settled():
+        assert counted > TOO_MANY / 2
+        assert lost > 1000
+        assert received > 500
+
+
+@pytest.mark.parametrize("kinds", [UNTAGGED, TAGGED])
+@pytest.mark.parametrize("held", [False, True])
+def test_frames_that_had_room_are_not_lost(
+    ports: Ports, kinds: tuple[str, ...], held: bool
+) -> None:
+    with ports.held(held=held):
+        ports.burst(FITS, kinds)
+        ports.burst_from_here(FITS)
+    for received, lost, counted in ports.settled():
+        assert (received, lost) == (counted, 0)
+        assert counted > FITS / 2
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_counters_agree_after_every_burst(ports: Ports, seed: int) -> None:
+    draw = random.Random(seed)
+    counts: list[Callable[[], int]] = [lambda: FITS, lambda: draw.randrange(1, TOO_MANY)]
+    for _ in range(5):
+        before = ports.settled()
+        count, held = draw.choice(counts)(), draw.random() < 0.5
+        kinds = tuple(draw.sample(UNTAGGED + TAGGED, draw.randrange(1, 4)))
+        with ports.held(held=held):
+            ports.burst(count, kinds)
+            if draw.random() < 0.5:
+                ports.burst_from_here(draw.randrange(1, 500))
+        after = ports.settled()
+        for (_, lost, counted), (_, then, at_first) in zip(after, before, strict=True):
+            assert 0 < counted - at_first <= count
+            assert lost >= then
+            assert count > FITS or lost == then, (count, kinds, held)
