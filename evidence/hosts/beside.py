@@ -108,7 +108,7 @@ PEERS = {
         profile="ns-3",
         run=ns3.run,
         version=lambda: ns3.chosen().version,
-        takes=lambda pattern: not (pattern.mark or pattern.offload),
+        takes=lambda pattern: not (pattern.mark or pattern.offload or pattern.answer),
         host={"mtu": "1502B", "nic_buffer": WIDE},
         transport=NS3,
     ),

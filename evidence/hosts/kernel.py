@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from evidence.hosts import ends, packets, trace
-from evidence.hosts.patterns import MTU_BYTES, RTT_S, Pattern
+from evidence.hosts.patterns import MTU_BYTES, REQUEST_BYTES, RTT_S, Pattern
 from evidence.hosts.probe import Sample, probe
 from switchbed import _native, toml
 from switchbed.live import control, netns, system
@@ -24,7 +24,8 @@ NAME = "hosts"
 MSS = MTU_BYTES - 52
 """Time stamps are on."""
 SENDERS_FIRST, RECEIVERS_FIRST = 2, 1
-"""Packets before the first that counts: SYN and the handshake's ACK; the SYN's ACK."""
+"""Packets before the first that counts: SYN and the handshake's ACK, or the SYN's ACK and that of a
+request; the SYN's ACK."""
 LINE = "1Gbps"
 FRAME_PART = MTU_BYTES / (MTU_BYTES + 14)
 """The part of a full frame that is its packet: rates are raised by it, so that a frame takes as
@@ -103,11 +104,14 @@ def _once(pattern: Pattern, lose: list[int], settings: Sequence[str]) -> Run:
         for host, interface in enumerate(interfaces):
             _configure(pattern, lab.namespaces[host], interface, host, settings)
         probed = stack.enter_context(probe(f"switchbed-{lab.owner}"))
-        receiver = stack.enter_context(_end(lab, 1, "receive", size))
-        words = ("send", lab_hosts.address(1), size, pattern.control)
-        sender = stack.enter_context(_end(lab, 0, *words))
-        _tell(sender)
-        _hear(receiver, "done")
+        words, done = ["receive", "send"], 1
+        if pattern.answer:
+            words, done = ["answer", "ask"], 0
+        server = stack.enter_context(_end(lab, 1, words[0], size, REQUEST_BYTES, pattern.control))
+        call = (words[1], lab_hosts.address(1), size, REQUEST_BYTES, pattern.control)
+        client = stack.enter_context(_end(lab, 0, *call))
+        _tell(client)
+        _hear((client, server)[done], "done")
         # The last ACKs are on their way.
         time.sleep(2 * RTT_S)
         samples = probed.samples()
@@ -115,8 +119,10 @@ def _once(pattern: Pattern, lose: list[int], settings: Sequence[str]) -> Run:
         control.ask(lab.socket, "stop")
         switch.wait(timeout=END_S)
         ends_saw = [packets.read(capture.read_bytes()) for capture in captures]
+    if pattern.answer:
+        ends_saw = [trace.turned(seen) for seen in reversed(ends_saw)]
     found = trace.of(ends_saw[0], ends_saw[1], size, MSS, counters.get("TCPTimeouts", 0))
-    windows = _windows(samples, ends_saw[0])
+    windows = [] if pattern.answer else _windows(samples, ends_saw[0])
     return Run(replace(found, window=windows), counters)
 
 
@@ -150,6 +156,9 @@ def _switch(
         {"lose": acks} if acks else {},
     ]
     rates = [LINE, LINE if pattern.own else frame_rate(pattern.rate)]
+    if pattern.answer:
+        faults.reverse()
+        rates.reverse()
     ports = [
         {
             "name": interface,

@@ -18,11 +18,11 @@ VERSION = "2.35"
 
 
 def takes(pattern: Pattern) -> bool:
-    """Reno alone, whose own patterns stand for the others' of their name; no marks, no offload."""
+    """Reno alone, whose own patterns stand for the others' of their name; no marks, no offload, no answers."""
     others = pattern.control != "reno" and any(
         each.name == f"{pattern.name}-reno" for each in PATTERNS
     )
-    return not (others or pattern.mark or pattern.offload)
+    return not (others or pattern.mark or pattern.offload or pattern.answer)
 
 
 def run(kind: str, pattern: Pattern, *settings: str) -> trace.Trace:

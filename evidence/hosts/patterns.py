@@ -35,12 +35,16 @@ class Pattern:
     """The bottleneck is the sender's own line, not the switch's."""
     offload: bool = False
     """The sender hands down segments of many packets."""
+    answer: bool = False
+    """Host 1 sends the flow, in answer to a request of host 0 that opens the connection."""
 
     @property
     def ecn(self) -> bool:
         """Whether the ends negotiate it."""
         return bool(self.mark)
 
+
+REQUEST_BYTES = 100
 
 _BASE = (
     Pattern("slow-start", "no loss", 300),
@@ -70,6 +74,18 @@ PATTERNS = (
         )
         for each in _BASE
         if each.name in ("slow-start", "one", "tail", "own-queue")
+    ),
+    *(
+        Pattern(name, title, segments, lose=lose, answer=True)
+        for name, title, segments, lose in (
+            ("answer", "no loss, in answer to a request", 60, ()),
+            ("answer-one", "an answer of one packet, which is lost", 1, (1,)),
+            ("answer-twice", "an answer of one packet, lost twice", 1, (1, 2)),
+            ("answer-first", "the first window of an answer is lost", 60, tuple(range(1, 11))),
+            ("answer-again", "the same, and the probe for it", 60, tuple(range(1, 12))),
+            ("answer-head", "the first packet of an answer is lost", 60, (1,)),
+            ("answer-tail", "the last packet of an answer is lost", 60, (60,)),
+        )
     ),
 )
 

@@ -1,7 +1,7 @@
 """What became of the flow, from the captures at its two ends."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from evidence.hosts.packets import Packet
 
@@ -35,7 +35,7 @@ def of(
     timeouts: int,
 ) -> Trace:
     """From what passed at the sender and at the receiver."""
-    start = next(packet.at for packet in sender if packet.syn and packet.out)
+    start = min(packet.at for packet in (*sender, *receiver) if packet.syn)
     outstanding: Points = []
     highest = acked = numbered = again = retransmissions = 0
     sacked: set[int] = set()
@@ -47,7 +47,7 @@ def of(
                 retransmissions += 1
                 again = again or numbered
             highest = max(highest, packet.seq + packet.length)
-        elif not packet.out and not packet.syn:
+        elif not packet.out and not packet.syn and packet.length == 0:
             acked = max(acked, packet.ack)
             for left, right in packet.sacks:
                 sacked |= set(range(left // mss, right // mss))
@@ -60,10 +60,15 @@ def of(
         fct_ms=(_complete(receiver, size) - start) * 1e3,
         retransmissions=retransmissions,
         timeouts=timeouts,
-        acks=sum(not packet.out and not packet.syn for packet in receiver),
+        acks=sum(not (packet.out or packet.syn or packet.length) for packet in receiver),
         outstanding=outstanding,
         again=again or None,
     )
+
+
+def turned(packets: Sequence[Packet]) -> list[Packet]:
+    """The same of a flow that the host which accepted the connection sends."""
+    return [replace(packet, out=not packet.out) for packet in packets]
 
 
 def sampled(points: Points, until_ms: float) -> list[int]:

@@ -34,6 +34,7 @@ mod sections;
 mod stalled;
 mod summary;
 mod tree;
+mod waits;
 mod warnings;
 mod write;
 

@@ -20,5 +20,6 @@ mod robust;
 mod roce;
 mod scenarios;
 mod small_queues;
+mod timers;
 mod warmup;
 mod warnings;

@@ -173,7 +173,7 @@ fn hpcc_leaves_what_eta_says() {
         let from = format!("traffic.0.from={from}");
         let sets = ["transport.kind=hpcc", "roce.state=rate", "roce.max_stage=0", &from];
         let (queue, _, goodput) = at_receiver(&sets);
-        let used = 0.95 / (1.0 - n * 50e6 / (0.95 * 100e9));
+        let used = 0.95 / (1.0 - n * 40e6 / (0.95 * 100e9));
         let expected = used * 100e9 * 1_000.0 / 1_090.0;
         assert!((goodput / expected - 1.0).abs() < 0.01, "{n}: {goodput} {expected}");
         assert!(queue < 5.0 * 1_090.0, "{n}: {queue}");

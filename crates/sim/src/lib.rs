@@ -55,4 +55,4 @@ pub use pauses::{Pause, Waited};
 pub use ports::PortInfo;
 pub use simulation::{BuildError, PortReport, Simulation, Status};
 pub use stall::{Refusal, Stall};
-pub use transport::tcp;
+pub use transport::{Wait, Waits, tcp};

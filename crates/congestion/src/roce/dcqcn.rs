@@ -63,10 +63,10 @@ params! {
         /// paper 5, connectx 1.
         recovery_steps: Option<u32> as count(0, 1_000);
         /// What a step of additive increase adds to the target, R_AI. Default: paper 40Mbps,
-        /// connectx 5Mbps.
+        /// connectx 5 Mbps for each 25 Gbps of the line.
         additive_increase: Option<Rate>;
         /// What a step of hyper increase adds, R_HAI; with paper times its number. Default: paper
-        /// 200Mbps, connectx 50Mbps.
+        /// 200Mbps, connectx 50 Mbps for each 25 Gbps of the line.
         hyper_increase: Option<Rate>;
         /// The least rate. Default: paper 10Mbps, connectx 1Mbps.
         min_rate: Option<Rate>;
@@ -124,14 +124,33 @@ const CONNECTX: Settings = Settings {
     // From memory, as the HPCC authors have it.
     increase_timer: Span::from_us(300),
     byte_counter: 0,
-    // From memory, as the HPCC authors have them (by 25 Gbps of line rate).
+    // The HPCC authors' simulation/run.py: FAST_RECOVERY_TIMES 1; ai = 5·bw/25, hai = 50·bw/25.
     recovery_steps: 1,
     additive_increase: Rate::from_mbps(5),
     hyper_increase: Rate::from_mbps(50),
     min_rate: Rate::from_mbps(1),
 };
 
+/// The line of which connectx's steps are, in bits per second.
+const STEPS_OF: f64 = 25e9;
+
 impl DcqcnParams {
+    /// The settings at a line of this rate in bits per second.
+    fn at(&self, line: f64) -> Settings {
+        let mut settings = self.settings();
+        if self.variant == DcqcnVariant::Connectx {
+            let part = line / STEPS_OF;
+            let step = |given: Option<Rate>, step: Rate| match given {
+                Some(given) => given,
+                None => bps(step.as_bps() as f64 * part),
+            };
+            settings.additive_increase = step(self.additive_increase, CONNECTX.additive_increase);
+            settings.hyper_increase = step(self.hyper_increase, CONNECTX.hyper_increase);
+        }
+        settings
+    }
+
+    /// The settings at 25 Gbps.
     fn settings(&self) -> Settings {
         let of = match self.variant {
             DcqcnVariant::Paper => PAPER,
@@ -239,7 +258,7 @@ impl RateLaw for Dcqcn {
 
     fn cnp(&mut self, params: &DcqcnParams, now: Time) {
         self.timer(params, now);
-        let settings = params.settings();
+        let settings = params.at(self.line);
         let first = !self.limited;
         if first {
             (self.limited, self.updated) = (true, now);
@@ -284,7 +303,7 @@ impl RateLaw for Dcqcn {
         while self.bytes >= cycle && self.rate < self.line {
             self.bytes -= cycle;
             self.by_bytes += 1;
-            self.increase(&params.settings(), params.variant);
+            self.increase(&params.at(self.line), params.variant);
         }
     }
 
@@ -295,7 +314,7 @@ impl RateLaw for Dcqcn {
 
     fn timer(&mut self, params: &DcqcnParams, now: Time) {
         while self.next_timer() <= now {
-            let settings = params.settings();
+            let settings = params.at(self.line);
             // A cut forgets the increase that is due with it.
             if self.cut_at <= self.increase_at {
                 let at = std::mem::replace(&mut self.cut_at, Time::NEVER);
@@ -458,6 +477,22 @@ mod tests {
     }
 
     #[test]
+    fn the_steps_of_the_vendors_cards_follow_the_line() {
+        let connectx = DcqcnParams { variant: DcqcnVariant::Connectx, ..at_defaults() };
+        let steps = |params: &DcqcnParams, line: f64| {
+            let settings = params.at(line);
+            [settings.additive_increase, settings.hyper_increase].map(Rate::as_bps)
+        };
+        for (line, by) in [(10e9, 2), (25e9, 5), (100e9, 20), (400e9, 80)] {
+            assert_eq!(steps(&connectx, line), [by * 1_000_000, by * 10_000_000]);
+            // The paper's are of its own 40 Gbps, and stay.
+            assert_eq!(steps(&paper(), line), [40_000_000, 200_000_000]);
+        }
+        let given = DcqcnParams { additive_increase: Some(Rate::from_mbps(7)), ..connectx };
+        assert_eq!(steps(&given, 100e9), [7_000_000, 200_000_000]);
+    }
+
+    #[test]
     fn recovery_halves_the_distance_five_times_then_the_target_rises() {
         let params = paper();
         let mut dcqcn = Dcqcn::new(&params, &PATH, Time::ZERO);
@@ -552,7 +587,7 @@ mod tests {
         // No increase since: the target is as before. One step of fast recovery, one of R_AI, then
         // R_HAI.
         let mut expected = (cut, 100.0);
-        for (n, more) in [(1, 0.0), (2, 0.005), (3, 0.05)] {
+        for (n, more) in [(1, 0.0), (2, 0.02), (3, 0.2)] {
             dcqcn.timer(&params, us(18 + 300 * n));
             expected.1 = f64::min(expected.1 + more, 100.0);
             expected.0 = (expected.0 + expected.1) / 2.0;
@@ -565,7 +600,7 @@ mod tests {
         assert_eq!(dcqcn.target, before);
         dcqcn.timer(&params, us(18 + 904 + 300));
         dcqcn.timer(&params, us(18 + 904 + 600));
-        assert!((dcqcn.target - before - 5e6).abs() < 1.0);
+        assert!((dcqcn.target - before - 20e6).abs() < 1.0);
     }
 
     #[test]

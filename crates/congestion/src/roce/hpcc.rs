@@ -41,8 +41,8 @@ params! {
         max_stage: u32 = "5" as count(0, 1_000);
         /// With state = window, what a step adds. Default: 80B (the paper's section 5).
         w_ai: Option<Bytes>;
-        /// With state = rate, what a step adds. Default: 50Mbps (the authors' example; their
-        /// scripts: 10 Mbps for each 25 Gbps of the line).
+        /// With state = rate, what a step adds. Default: 10 Mbps for each 25 Gbps of the line (the
+        /// authors' simulation/run.py; the example in their README has 50 Mbps).
         r_ai: Option<Rate>;
         /// T, the round trip without queues. Default: that of the queue pair's own path (the authors'
         /// code: the longest of the network).
@@ -54,8 +54,8 @@ params! {
 
 /// The paper's W_AI, section 5: from memory.
 const W_AI: Bytes = Bytes::new(80);
-/// R_AI of the example in the authors' README.
-const R_AI: Rate = Rate::from_mbps(50);
+/// R_AI by default, as a part of the line's rate.
+const R_AI: f64 = 10e6 / 25e9;
 
 /// HPCC; apart, since it is larger than others' memory.
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ impl RateLaw for Hpcc {
             most,
             added: match params.state {
                 HpccState::Window => params.w_ai.unwrap_or(W_AI).as_f64(),
-                HpccState::Rate => bytes(params.r_ai.unwrap_or(R_AI)),
+                HpccState::Rate => params.r_ai.map_or(most * R_AI, bytes),
             },
             mss: u64::from(path.mss),
             used: 1.0,
@@ -285,6 +285,11 @@ mod tests {
             ..at_defaults::<HpccParams>()
         };
         near(Hpcc::new(&rate, &PATH, Time::ZERO).0.added, 80.0);
+        // By default 10 Mbps for each 25 Gbps of the line: 40 Mbps at 100 Gbps, 160 at 400.
+        let scaled = HpccParams { r_ai: None, ..rate };
+        near(Hpcc::new(&scaled, &PATH, Time::ZERO).0.added, 50.0);
+        let fast = Path { line: Rate::from_gbps(400), ..PATH };
+        near(Hpcc::new(&scaled, &fast, Time::ZERO).0.added, 200.0);
         // With a longer T of the whole network, the window grows with it and its step does not.
         let long = HpccParams { base_rtt: Some(Span::from_us(13)), ..at_defaults() };
         let hpcc = Hpcc::new(&long, &PATH, Time::ZERO);
@@ -295,8 +300,12 @@ mod tests {
     fn senders_settle_a_little_over_eta_without_a_queue() {
         // W = W·η/U + W_AI with N·W = U·B·T: U = η + N·R_AI/B, which is η/(1 − N·R_AI/(η·B)) to the
         // first order: for R_AI = 50 Mbps 0.9505 and 0.958 against 0.9505 and 0.95807.
-        let params =
-            HpccParams { state: HpccState::Rate, max_stage: 0, ..at_defaults::<HpccParams>() };
+        let params = HpccParams {
+            state: HpccState::Rate,
+            r_ai: Some(Rate::from_mbps(50)),
+            max_stage: 0,
+            ..at_defaults::<HpccParams>()
+        };
         for (senders, used) in [(1, 0.9505), (16, 0.958)] {
             let mut closed = Closed::new(RateControl::Hpcc(params), senders);
             closed.run(20_000);
@@ -315,7 +324,8 @@ mod tests {
         let window = at_defaults::<HpccParams>();
         let rate = HpccParams { state: HpccState::Rate, ..window };
         assert_eq!([refused(window), refused(rate)], [Ok(()), Ok(())]);
-        assert_eq!(refused(HpccParams { r_ai: Some(R_AI), ..window }), Err("r_ai"));
+        let r_ai = Some(Rate::from_mbps(50));
+        assert_eq!(refused(HpccParams { r_ai, ..window }), Err("r_ai"));
         assert_eq!(refused(HpccParams { w_ai: Some(W_AI), ..rate }), Err("w_ai"));
         assert_eq!(refused(HpccParams { base_rtt: Some(Span::ZERO), ..rate }), Err("base_rtt"));
     }

@@ -2,8 +2,9 @@
 //! threshold, under which it always rises, and a high one, over which it always falls.
 //!
 //! The algorithm is the paper's (from memory) as the HPCC authors have it, who leave the RTT of the
-//! first round trip without an answer. Under the low threshold the paper adds one step and the authors
-//! count it for hyperactive increase; here it is one step, and the count is left alone.
+//! first round trip without an answer. Under the low threshold the paper adds one step and leaves the
+//! count of rises alone; the authors' `UpdateRateTimely` counts such a step as any other rise, and
+//! takes hyperactive steps there (`count_low`).
 
 use super::law::{bps, lasts};
 use super::{Path, RateAbout, RateLaw, RoceAck};
@@ -31,13 +32,16 @@ params! {
         ewma: f64 = "0.875" as PORTION;
         /// What the gradient, or the excess over t_high, takes off the rate.
         beta: f64 = "0.8" as FRACTION;
-        /// What a rise adds to the rate, δ: 10 Mbps for each 10 Gbps of the line.
-        delta: Rate = "10Mbps";
+        /// What a rise adds to the rate, δ. Default: 10 Mbps for each 10 Gbps of the line.
+        delta: Option<Rate>;
         /// A rise of hyperactive increase. Default: five times delta (the HPCC authors': 50 Mbps for
         /// each 10 Gbps).
         hyper_delta: Option<Rate>;
         /// So many rises in a row without a growing RTT make those that follow hyperactive.
         hyper_after: u32 = "5" as count(0, 1_000);
+        /// Rises under t_low count among them and become hyperactive too (the HPCC authors); else
+        /// such a rise is delta and does not count (the paper).
+        count_low: bool = "false";
         /// Shorter RTTs always raise the rate.
         t_low: Span = "50us";
         /// Longer RTTs always cut it.
@@ -51,6 +55,9 @@ params! {
         min_rate: Rate = "100Mbps";
     }
 }
+
+/// δ by default, as a part of the line's rate.
+const DELTA: f64 = 1e-3;
 
 /// TIMELY; rates in bits per second, differences in picoseconds.
 #[derive(Clone, Debug)]
@@ -107,13 +114,13 @@ impl Timely {
         let difference = rtt.as_ps() as f64 - last.as_ps() as f64;
         self.difference += params.ewma * (difference - self.difference);
         let gradient = self.difference / params.min_rtt.as_ps() as f64;
-        let delta = params.delta.as_bps() as f64;
-        if rtt < params.t_low {
+        let delta = params.delta.map_or(self.line * DELTA, |rate| rate.as_bps() as f64);
+        if rtt < params.t_low && !params.count_low {
             self.rate += delta;
         } else if rtt > params.t_high {
             let part = params.t_high.as_ps() as f64 / rtt.as_ps() as f64;
             self.cut(1.0 - params.beta * (1.0 - part));
-        } else if gradient <= 0.0 {
+        } else if gradient <= 0.0 || rtt < params.t_low {
             let hyper = params.hyper_delta.map_or(5.0 * delta, |rate| rate.as_bps() as f64);
             self.rate += if self.rises < params.hyper_after { delta } else { hyper };
             self.rises = self.rises.saturating_add(1);
@@ -142,6 +149,36 @@ mod tests {
         mss: 1_000,
         wire: 1_090,
     };
+
+    #[test]
+    fn delta_is_10_mbps_for_each_10_gbps_of_the_line() {
+        for (line, step) in [(1, 1.0), (10, 10.0), (25, 25.0), (100, 100.0), (400, 400.0)] {
+            let path = Path { line: Rate::from_gbps(line), ..PATH };
+            let mut timely = Timely::new(&at_defaults(), &path, Time::ZERO);
+            answer(&mut timely, 10);
+            timely.rate = 1e8;
+            near(answer(&mut timely, 10), 100.0 + step);
+        }
+    }
+
+    #[test]
+    fn rises_under_the_low_threshold_count_where_that_is_asked() {
+        let params = TimelyParams { count_low: true, ..at_defaults() };
+        let mut timely = after(10);
+        let mut rates = Vec::new();
+        for _ in 0..8 {
+            let acked = timely.round_end + 1;
+            let (now, rtt, sent) = (Time::ZERO, Span::from_us(10), acked + 10_000);
+            timely.acked(
+                &params,
+                &PATH,
+                &RoceAck { now, rtt, bytes: 1_000, acked, sent, hops: &[] },
+            );
+            rates.push(timely.rate / 1e6);
+        }
+        // Five steps of 10 Mbps, then steps of 50.
+        assert_eq!(rates, [1_010.0, 1_020.0, 1_030.0, 1_040.0, 1_050.0, 1_100.0, 1_150.0, 1_200.0]);
+    }
 
     /// At 1 Gbps, after an RTT of so many microseconds, without a gradient of before.
     fn after(rtt: u64) -> Timely {
