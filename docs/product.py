@@ -3,14 +3,13 @@
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
-from evidence.site import picture
+from evidence.site import ROOT, picture
 from switchbed import _native
 
 THEORY = {
@@ -18,6 +17,14 @@ THEORY = {
     "theory-e-ecn": ("theory", "plot", "e-ecn"),
 }
 """The command that draws each."""
+BY_PAGES = {
+    "prototyping.md": {"waiting.png": "prototyping-tcn.png"},
+    "plots.md": {
+        f"{kind}.png": f"plots/{kind}.png"
+        for kind in ("curve", "fct", "cdf", "queue", "shares", "heatmap", "utilisation")
+    },
+}
+"""Pages whose commands draw pictures: by the name that a command has for a file, the site's."""
 DOCS = Path(__file__).resolve().parent
 SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
 COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.S | re.M)
@@ -33,9 +40,12 @@ def draw(site: Path) -> None:
     """Draws the pictures."""
     for name, words in THEORY.items():
         picture(site / f"{name}.png", partial(by_command, words), _native.__build__, *words)
-    page = DOCS / "prototyping.md"
-    tcn = partial(by_page, page, "waiting.png")
-    picture(site / "prototyping-tcn.png", tcn, _native.__build__, page)
+    for page, pictures in BY_PAGES.items():
+        source, wanted = DOCS / page, tuple(pictures)
+        for name, shown in pictures.items():
+            (site / shown).parent.mkdir(exist_ok=True)
+            drawn = partial(by_page, source, wanted, name)
+            picture(site / shown, drawn, _native.__build__, source, name)
 
 
 def by_command(words: tuple[str, ...], file: Path) -> None:
@@ -43,19 +53,29 @@ def by_command(words: tuple[str, ...], file: Path) -> None:
     switchbed(*words, "--out", str(file), folder=file.parent)
 
 
-def by_page(page: Path, name: str, file: Path) -> None:
-    """Draws what a page's commands write as `name`, with the files that the page shows."""
+def by_page(page: Path, wanted: tuple[str, ...], name: str, file: Path) -> None:
+    """Draws the file `name` of those that a page's commands write."""
+    file.write_bytes(written(page, wanted)[name])
+
+
+@cache
+def written(page: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
+    """Runs a page's commands, with the files that it shows, until all that is wanted is there."""
     text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        for saved, content in SAVED.findall(text):
-            (folder / saved).write_text(content, encoding="utf-8")
-        (commands,) = [block for block in COMMANDS.findall(text) if f"--out {name}" in block]
-        for line in commands.splitlines():
-            program, *words = shlex.split(line)
-            assert program == "switchbed", line
-            switchbed(*words, folder=folder)
-        shutil.move(folder / name, file)
+        (folder / "scenarios").symlink_to(ROOT / "scenarios")
+        for name, content in SAVED.findall(text):
+            (folder / name).write_text(content, encoding="utf-8")
+        for commands in COMMANDS.findall(text):
+            if all((folder / name).exists() for name in wanted):
+                break
+            for line in commands.replace("\\\n", " ").splitlines():
+                program, *words = shlex.split(line)
+                if program != "switchbed":
+                    raise ValueError(f"{page}: {line}: runs {program}, not switchbed")
+                switchbed(*words, folder=folder)
+        return {name: (folder / name).read_bytes() for name in wanted}
 
 
 def switchbed(*words: str, folder: Path) -> None:

@@ -2,6 +2,7 @@
 what is generated into it is there."""
 
 import json
+import runpy
 import shutil
 import subprocess
 import sys
@@ -149,6 +150,43 @@ def test_a_picture_is_drawn_once_for_what_it_is_drawn_from(
     parts.picture(tmp_path / "one.png", draw, rows, "narrow")
     assert (tmp_path / "one.png").read_bytes() == b"3"
     assert drawn == [".png"] * 3
+
+
+PAGE = """# A page
+
+Save as `one.toml`:
+
+```toml
+[topology]
+kind = "star"
+```
+
+```sh
+switchbed theory plot cedm \\
+    --out one.png
+```
+
+```sh
+switchbed theory plot e-ecn --out two.png
+```
+
+```sh
+switchbed no-such-command
+```
+"""
+
+
+def test_a_pages_commands_draw_its_pictures(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    product = runpy.run_path(str(DOCS / "product.py"))
+    found = product["written"](page, ("one.png", "two.png"))
+    assert [found[name][:4] for name in ("one.png", "two.png")] == [b"\x89PNG"] * 2
+    for name, pictures in product["BY_PAGES"].items():
+        text = (DOCS / name).read_text()
+        for file, shown in pictures.items():
+            assert f"--out {file}\n" in text, file
+            assert f"]({shown})" in text, shown
 
 
 def test_few_pictures_are_committed() -> None:
