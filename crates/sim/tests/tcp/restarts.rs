@@ -128,7 +128,7 @@ fn waits_are_of_the_timer_that_ended_them() {
 
 #[test]
 fn an_ack_that_a_timer_held_back_is_a_wait_if_the_sender_needed_it() {
-    // A window of one packet: the ACK of each packet but the last two's is held back for 500 us.
+    // A window of one packet: the ACK of each packet is held back for 500 us.
     let settings = Transport { ack_every: 2, initial_window: 1, receive_window: 1, ..transport() };
     let pipe = deliver(&settings, 3, &[]);
     let (wait, took) = pipe.sender.waits().longest().unwrap();
