@@ -22,6 +22,7 @@ pub(crate) fn warnings(
     warnings.extend(crate::marking::never_first(scenario));
     warnings.extend(crate::cycles::possible(scenario));
     warnings.extend(crate::policy::unused(scenario));
+    warnings.extend(crate::expand::before_it_runs(scenario));
     let open = summary.flows.count - summary.flows.finished;
     let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
     if open > 0 && !endless {

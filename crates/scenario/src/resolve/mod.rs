@@ -4,9 +4,11 @@
 mod deploy;
 mod elsewhere;
 mod event;
+pub(crate) mod fields;
 pub(crate) mod hosts;
 mod links;
 pub(crate) mod measure;
+mod offered;
 pub(crate) mod reaction;
 mod roce;
 pub(crate) mod scheme;
@@ -136,6 +138,7 @@ pub(crate) fn resolve(
         measure,
         run,
     };
+    fields::check(origin, root, &scenario)?;
     Ok((scenario, hosts))
 }
 
