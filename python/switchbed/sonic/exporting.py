@@ -405,7 +405,10 @@ class _Export:
             share = speeds.pop() / quantity.rate(params["rate"])
             low, high = round(low * share), round(high * share)
         percent = 100 * float(params["pmax"])
-        if abs(percent - round(percent)) > 1e-9:
+        end = self._beyond_memory()
+        if end is not None and low < high < end:
+            percent, high = percent * (end - low) / (high - low), end
+        if abs(percent - round(percent)) > 1e-6:
             self.said.refused(
                 "scheme.params.pmax",
                 f"{params['pmax']:g} is no whole percent: {max(1, round(percent)) / 100:g} "
@@ -430,15 +433,23 @@ class _Export:
             )
         return _Wred(low, high, round(percent), enable)
 
+    def _beyond_memory(self) -> int | None:
+        """Where the device's ramp ends, if that is above its memory: a scenario ends there."""
+        device = self.device
+        if device is None or device.wred is None:
+            return None
+        if ("WRED_PROFILE", device.wred, "green_max_threshold") in device.modelled:
+            return None
+        end = device.tables["WRED_PROFILE"][device.wred].get("green_max_threshold")
+        return None if end is None else int(end)
+
     def _fill(
         self, row: dict[str, str], wred: _Wred, own: Mapping[str, str] = MappingProxyType({})
     ) -> None:
         """`own`: the row as the device has it, whose missing chance means 100."""
-        row["green_min_threshold"] = str(wred.low)
-        if int(row.get("green_max_threshold", "0")) <= wred.high:  # one beyond the memory stays
-            row["green_max_threshold"] = str(wred.high)
-            if wred.chance is not None:
-                row["green_drop_probability"] = str(wred.chance)
+        row["green_min_threshold"], row["green_max_threshold"] = str(wred.low), str(wred.high)
+        if wred.chance is not None:
+            row["green_drop_probability"] = str(wred.chance)
         chance = row.setdefault("green_drop_probability", "100")
         if own and "green_drop_probability" not in own and chance == "100":
             del row["green_drop_probability"]
