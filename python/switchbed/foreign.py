@@ -24,6 +24,8 @@ def shown(value: object) -> str:
 def name(text: str) -> str:
     """A name of theirs in a message or a comment: on one line, and cut."""
     plain = "".join(each if each.isprintable() else "?" for each in text)
+    if not plain:
+        return "''"
     return plain if len(plain) <= 2 * MOST else f"{plain[: 2 * MOST]}…"
 
 

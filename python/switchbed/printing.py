@@ -277,7 +277,15 @@ def busiest_links(plans: "Sequence[Plan]") -> list[dict[str, Any]]:
 def in_words(links: Sequence[Mapping[str, Any]]) -> str:
     """The busiest links of a line that says more."""
     named = ", ".join(f"{link['port']} {link['load']:.4g}" for link in links[:3])
-    return f"; busiest links by offered load: {named}" if named else ""
+    most = {
+        fabric: max((link["load"] for link in links if link["fabric"] == fabric), default=0.0)
+        for fabric in (False, True)
+    }
+    busier = most[True] > most[False] * (1 + 1e-9)
+    note = (
+        f"; the fabric's are busier than the hosts' ({most[False]:.4g} at most)" if busier else ""
+    )
+    return f"; busiest links by offered load: {named}{note}" if named else ""
 
 
 def print_warnings(outcomes: Sequence[Outcome]) -> None:

@@ -71,11 +71,9 @@ impl Plan {
 
 /// What a check and the run itself both say.
 pub(crate) fn before_it_runs(scenario: &Scenario) -> Vec<String> {
-    let offered = offered::fabric_first(scenario);
     let mut said = crate::thresholds::under_a_packet(scenario);
     said.extend(crate::hops::unseen(scenario));
     said.extend(crate::pauses::many(scenario));
-    said.extend(offered);
     said
 }
 

@@ -201,7 +201,7 @@ class _Import:
         row = self.full.get(table, {}).get(name)
         if row is None:
             raise Mistake(
-                f"{self.where}: {table}: has no {foreign.shown(name)}, which a queue names"
+                f"{self.where}: {table}: has no {foreign.name(name)}, which a queue names"
             )
         return row
 

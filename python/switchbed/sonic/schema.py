@@ -372,7 +372,7 @@ def _row(
         if known is not None and known.to is not None and value != "NULL":
             for each in value.split(",") if known.several else [value]:
                 if each not in config.get(known.to, {}):
-                    yield f"{where}|{name}: {known.to} has no {foreign.shown(each)}"
+                    yield f"{where}|{name}: {known.to} has no {foreign.name(each)}"
     for name, known in table.fields.items():
         if known.required and name not in row:
             yield f"{where}: has no {name}"

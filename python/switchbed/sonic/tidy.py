@@ -58,7 +58,7 @@ def _row(table: str, key: str, row: Mapping[str, Any], where: str) -> dict[str, 
             place = f"{table}|{foreign.name(key)}|{foreign.name(name)}"
             raise Mistake(
                 f"{where}: {place}: is {foreign.shown(value)}, and SONiC has texts alone: "
-                f"{foreign.shown(str(value).lower())}"
+                f'"{foreign.name(str(value).lower())}"'
             )
         tidied[name] = _value(value)
     return tidied
