@@ -67,6 +67,11 @@ STEPS = (
         _python("evidence.robustness.mutants", "--check", "5000", "--run", "500"),
     ),
     Step(
+        "foreign",
+        "2,000 changed SONiC and tc files, 1,000 command lines",
+        _python("evidence.robustness.mutants_foreign", "--files", "2000", "--lines", "1000"),
+    ),
+    Step(
         "fuzz",
         "a minute of each fuzz target",
         _python("evidence.robustness.fuzz", "--minutes", "1"),

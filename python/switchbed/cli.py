@@ -19,6 +19,7 @@ from switchbed import (
     exchange,
     extended,
     files,
+    foreign,
     library,
     options,
     signals,
@@ -72,10 +73,34 @@ class Percent(click.ParamType[float]):
 
     def convert(self, value: str, param: object, ctx: object) -> float:
         """The fraction."""
+        text = str(value)
         try:
-            return float(value[:-1]) / 100 if value.endswith("%") else float(value)
+            part = foreign.real(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+            if part > 0:
+                return part
         except ValueError:
-            raise click.UsageError(f"--precision is {value!r}: such as 5% is needed") from None
+            pass
+        option = getattr(param, "opts", ["it"])[0]
+        raise click.UsageError(f"{option} is {foreign.shown(text)}: such as 5% is needed, over 0")
+
+
+class Minutes(click.ParamType[float]):
+    """A finite number over 0."""
+
+    name = "MIN"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: object) -> float:
+        """The number."""
+        try:
+            found = foreign.real(str(value))
+            if found > 0:
+                return found
+        except ValueError:
+            pass
+        option = getattr(param, "opts", ["it"])[0]
+        raise click.UsageError(
+            f"{option} is {foreign.shown(value)}: a number of minutes over 0 is needed, as 30"
+        )
 
 
 PERCENT = Percent()
@@ -189,7 +214,13 @@ STORE = click.option(
 @click.option(
     "--against", metavar="SCHEME", help="Of --metric's ratio to this scheme's, paired over seeds."
 )
-@click.option("--max-seeds", type=int, default=30, show_default=True, help="For --precision.")
+@click.option(
+    "--max-seeds",
+    type=click.IntRange(1, 10**6),
+    default=30,
+    show_default=True,
+    help="For --precision.",
+)
 @click.option("--retry", is_flag=True, help="Run again what failed before.")
 @QUIET
 @engines.engine
@@ -237,7 +268,12 @@ def sweep(
 )
 @click.option("--load", "loads", metavar="L,L", help="Without FILE. Default: 0.3,0.6,0.8.")
 @click.option("--scheme", metavar="NAME", help="Without FILE. Default: per-queue.")
-@click.option("--flows", type=int, metavar="N", help="Without FILE: of a run. Default: 2000.")
+@click.option(
+    "--flows",
+    type=click.IntRange(1, 10**9),
+    metavar="N",
+    help="Without FILE: of a run. Default: 2000.",
+)
 @click.option("--profile", metavar="NAME", help="Without FILE: of hosts. Default: linux-6.x.")
 @click.option("--out", type=file_argument, metavar="FILE", help="Without FILE: keep it there.")
 @click.option(
@@ -272,14 +308,20 @@ def sweep(
 )
 @click.option(
     "--budget",
-    type=float,
+    type=Minutes(),
     default=30.0,
     show_default=True,
     metavar="MIN",
     help="Minutes of a core for runs that the store has not.",
 )
 @click.option("--delta", type=PERCENT, help="What counts as equal: 5% of a tail, 1% of a mean.")
-@click.option("--seeds", type=int, default=40, show_default=True, help="Most seeds of the race.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 10**6),
+    default=40,
+    show_default=True,
+    help="Most seeds of the race.",
+)
 @click.option("--rtt", metavar="TIME", help="The empty network's. Default: measured by a probe.")
 @click.option(
     "--fragment",
@@ -542,10 +584,10 @@ def list_scenarios(json_to: str | None) -> None:
 def check(paths: tuple[Path, ...], memory: bool, json_to: str | None) -> int:
     """Say of each FILE whether it would run. FILE is as for `switchbed run`. Classes of a scheme in
     Python are imported and made."""
-    from switchbed import room
+    from switchbed import printing, room
     from switchbed.prototype import process
 
-    found = []
+    found: list[dict[str, Any]] = []
     for path in paths:
         try:
             plans = library.given(path).plans()
@@ -562,6 +604,7 @@ def check(paths: tuple[Path, ...], memory: bool, json_to: str | None) -> int:
                 "ok": True,
                 "runs": len(plans),
                 "memory_bytes": need.bytes,
+                "busiest_links": (busiest := printing.busiest_links(plans)),
                 "warnings": said,
             }
         )
@@ -569,7 +612,8 @@ def check(paths: tuple[Path, ...], memory: bool, json_to: str | None) -> int:
             say(f"{path}: warning: {caution}", err=True)
         if json_to is None:
             takes = f"; {need}" if memory or need.bytes >= room.LARGE else ""
-            say(f"{path}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")
+            links = printing.in_words(busiest)
+            say(f"{path}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{links}{takes}")
     if json_to is not None:
         options.write_json(found, json_to)
     return 0 if all(each["ok"] for each in found) else BAD_INPUT

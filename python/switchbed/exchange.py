@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from switchbed import completion, files, library, options, quantity
+from switchbed import _native, completion, foreign, library, options, quantity
 from switchbed._native import Mistake
 from switchbed.terminal import say
 
@@ -104,7 +104,10 @@ def export_sonic(
     if changes and known is None:
         raise Mistake("--changes: from what? name the device's file by --device")
     choices = Choices(
-        ports, chosen(instead), quantity.size(ramp) if ramp else 0, nvidia=vendor == "nvidia"
+        ports,
+        chosen(instead),
+        measured("--ramp", ramp, quantity.size) or 0,
+        nvidia=vendor == "nvidia",
     )
     tables, said = fragment.made(
         given.name, scenario(given, sets), choices, known, changes=changes, partial=partial
@@ -138,9 +141,11 @@ def import_sonic(
     from switchbed.sonic import device as devices
     from switchbed.sonic import importing
 
-    found = importing.load(
-        files.read_json(file), str(file), ports, quantity.size(pool) if pool else None
-    )
+    config = foreign.read(file)
+    if not isinstance(config, dict):
+        raise Mistake(f"{file}: is no config_db.json: an object of tables is needed")
+    found = importing.load(config, str(file), ports, measured("--pool", pool, quantity.size))
+    runs(found.text, file)
     to = out or Path(f"{file.stem}.toml")
     for path in (to, devices.beside(to)):
         if path.exists() and not force:
@@ -180,7 +185,7 @@ def export_tc(
     given = library.given(file)
     if not re.fullmatch(r"[\w.:@-]{1,15}", port):
         raise Mistake(f"--port {port}: is no name of a device")
-    choices = exporting.Choices(port, quantity.rate(rate) if rate else None, chosen(instead))
+    choices = exporting.Choices(port, measured("--rate", rate, quantity.rate), chosen(instead))
     lines, said = exporting.export(scenario(given, sets), choices)
     for finding in said.all:
         say(finding, err=True)
@@ -198,17 +203,21 @@ def export_tc(
 @click.option("--out", type=PATH, metavar="FILE", help="The scenario. Default: FILE's name .toml.")
 @click.option("--rate", metavar="RATE", help="The device's, which tc does not show.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-def import_tc(file: Path, out: Path | None, rate: str | None, force: bool) -> None:
+@click.option(
+    "--by-class", is_flag=True, help="Bands are by class: filters say so, which tc does not show."
+)
+def import_tc(file: Path, out: Path | None, rate: str | None, force: bool, by_class: bool) -> None:
     """Make a scenario of SHOWN.json, what `tc -j -d qdisc show dev DEVICE` printed."""
     from switchbed.tc import importing
 
-    try:
-        shown = json.loads(files.read_text(file))
-    except ValueError as error:
-        raise Mistake(f"{file}: is no JSON: {error}") from error
+    shown = foreign.read(file)
     if not isinstance(shown, list) or not all(isinstance(each, dict) for each in shown):
         raise Mistake(f"{file}: is not what tc -j -d qdisc show prints: a list of objects")
-    text, said = importing.load(shown, str(file), quantity.rate(rate) if rate else None)
+    text, said = importing.load(
+        shown, str(file), measured("--rate", rate, quantity.rate), by_class=by_class
+    )
+    runs(text, file)
+    said.all = list(dict.fromkeys(said.all))  # of one band it is said, for all
     to = out or Path(f"{file.stem}.toml")
     if to.exists() and not force:
         raise Mistake(f"{to}: is there already; name another by --out, or --force")
@@ -216,6 +225,24 @@ def import_tc(file: Path, out: Path | None, rate: str | None, force: bool) -> No
         say(finding, err=True)
     options.write(text, str(to))
     say(f"written to {to}; switchbed run {to} runs it")
+
+
+def measured(option: str, text: str | None, read: Callable[[object], int]) -> int | None:
+    """An option's size or rate."""
+    if text is None:
+        return None
+    try:
+        return read(text)
+    except Mistake as mistake:
+        raise Mistake(f"{option} {foreign.name(text)}: {mistake}") from mistake
+
+
+def runs(text: str, source: Path) -> None:
+    """Refuses to write a scenario that `switchbed run` would refuse."""
+    try:
+        _native.plans_of("the scenario", text, ".", [], lines=True)
+    except Mistake as mistake:
+        raise Mistake(f"{source}: makes a scenario that does not run: {mistake}") from mistake
 
 
 def scenario(given: library.Given, sets: Sequence[str]) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """What `switchbed run` prints: compact tables for people; scripts read `--json`."""
 
+import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from switchbed.runner import Outcome
 from switchbed.terminal import say
 
 if TYPE_CHECKING:
+    from switchbed._native import Plan
     from switchbed.console import Console
 
 CLASSES = ("all", "small", "medium", "large")
@@ -265,6 +267,27 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
     return str(value)
+
+
+def busiest_links(plans: "Sequence[Plan]") -> list[dict[str, Any]]:
+    """The links that traffic offers most to, of the run that offers its own the most: `port`,
+    `load` (payload over what the link carries), and whether it joins switches (`fabric`)."""
+    offered = [json.loads(plan.offered) for plan in plans]
+    return max(offered, key=lambda links: links[0]["load"] if links else 0.0, default=[])
+
+
+def in_words(links: Sequence[Mapping[str, Any]]) -> str:
+    """The busiest links of a line that says more."""
+    named = ", ".join(f"{link['port']} {link['load']:.4g}" for link in links[:3])
+    most = {
+        fabric: max((link["load"] for link in links if link["fabric"] == fabric), default=0.0)
+        for fabric in (False, True)
+    }
+    busier = most[True] > most[False] * (1 + 1e-9)
+    note = (
+        f"; the fabric's are busier than the hosts' ({most[False]:.4g} at most)" if busier else ""
+    )
+    return f"; busiest links by offered load: {named}{note}" if named else ""
 
 
 def print_warnings(outcomes: Sequence[Outcome]) -> None:

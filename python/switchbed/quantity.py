@@ -2,7 +2,7 @@
 
 from switchbed import _native
 
-RATES = (("Tbps", 10**12), ("Gbps", 10**9), ("Mbps", 10**6), ("Kbps", 10**3), ("bps", 1))
+RATES = (("Tbps", 10**12), ("Gbps", 10**9), ("Mbps", 10**6), ("kbps", 10**3), ("bps", 1))
 
 
 def size(text: object, mtu: int | None = None) -> int:
@@ -40,6 +40,8 @@ def us(seconds: float) -> str:
 
 
 def gbps(bits: int) -> str:
-    """A rate as files have it."""
+    """A rate as files have it: exact."""
     unit, scale = next(each for each in RATES if bits >= each[1] or each[1] == 1)
-    return f"{bits / scale:g}{unit}"
+    whole, rest = divmod(bits, scale)
+    digits = f"{rest:0{len(str(scale)) - 1}d}".rstrip("0") if rest else ""
+    return f"{whole}.{digits}{unit}" if digits else f"{whole}{unit}"

@@ -73,6 +73,11 @@ impl Plan {
     fn memory(&self) -> String {
         json(&self.plan.memory())
     }
+    /// The busiest links by the load that its traffic offers them, as JSON.
+    #[getter]
+    fn offered(&self) -> String {
+        json(&self.plan.offered())
+    }
     /// What there is to be said of it before it runs.
     #[getter]
     fn cautions(&self) -> Vec<String> {

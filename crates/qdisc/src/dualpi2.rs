@@ -9,6 +9,7 @@
 //! | alpha, beta | 1/s | 0.16 and 3.2 at a target of 15 ms, in inverse proportion to it elsewhere |
 //! | coupling | – | 2: k, for windows that are alike at equal round trips (section 2.1) |
 //! | step | time | a fifteenth of the target: 1 ms, from where on every L4S packet is marked |
+//! | th_len, min_qlen_step | packets | 0: floors under which the step marks nothing, of what the queue holds as a packet leaves or held as it came |
 //! | classic_weight | – | 0.1: the classic queue's part of the line while both have packets |
 //! | drop_overload | – | yes |
 //!
@@ -34,12 +35,13 @@ use crate::seats::{
 use crate::site::{Built, Site};
 use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
+use std::collections::VecDeque;
 
 params! {
     /// DualPI2's parameters.
     pub struct DualPi2Params {
         /// The wait that it steers for. In a data centre its own, such as 50us.
-        target: Span = "15ms";
+        target: Span = "15ms" as Wait;
         /// The probability is worked out anew so often. Default: 16/15 of the target.
         t_update: Option<Span>;
         /// Weight of the wait's distance from the target, per second. Default: 0.16 at a target of
@@ -50,7 +52,13 @@ params! {
         /// k: L4S packets are marked with k times the probability whose square classic ones are.
         coupling: f64 = "2" as number(1.0, 255.0);
         /// Every L4S packet that waited for longer is marked. Default: a fifteenth of the target.
-        step: Option<Span>;
+        step: Option<Span> as Wait;
+        /// The step marks a packet only if it leaves more packets than this in its queue (RFC 9332's
+        /// Th_len, for slow lines, where one packet's time is over the step).
+        th_len: u32 = "0" as count(0, 1_000_000);
+        /// The step marks a packet only if it found so many packets or more in its queue (Linux,
+        /// skb_apply_step).
+        min_qlen_step: u32 = "0" as count(0, 1_000_000);
         /// The classic queue's part of the line while both have packets.
         classic_weight: f64 = "0.1" as FRACTION;
         /// Without it nothing is dropped for overload but what does not fit.
@@ -134,6 +142,10 @@ pub struct Coupled {
     beta: f64,
     k: f64,
     step: Span,
+    th_len: u32,
+    min_qlen_step: u32,
+    /// Whether the step applies to each packet of the L4S queue, where `min_qlen_step` decides.
+    found_enough: VecDeque<bool>,
     drop_overload: bool,
     /// While no more than this would stay, nothing is marked or dropped for p.
     little: Bytes,
@@ -153,6 +165,9 @@ impl Coupled {
             beta: params.beta.unwrap_or(0.0),
             k: params.coupling,
             step: params.step.unwrap_or(Span::MAX),
+            th_len: params.th_len,
+            min_qlen_step: params.min_qlen_step,
+            found_enough: VecDeque::new(),
             drop_overload: params.drop_overload,
             little: packet + packet,
             p: 0.0,
@@ -165,6 +180,14 @@ impl Coupled {
         let most = if self.drop_overload { 1.0 } else { 1.0 / self.k };
         self.p = (self.p + delta).clamp(0.0, most);
         self.before_s = wait_s;
+    }
+
+    /// Whether the step applies to the packet that leaves the L4S queue now.
+    fn applies(&mut self, view: &View) -> bool {
+        let left = view.port.queue_packets(L4S) as u64 - 1;
+        let floor = self.th_len == 0 || left > u64::from(self.th_len);
+        // Nothing but departures takes packets out of a queue whose arrivals alone are refused.
+        floor & (self.min_qlen_step == 0 || self.found_enough.pop_front().unwrap_or(true))
     }
 
     /// True with p'².
@@ -210,10 +233,26 @@ impl Marker for Coupled {
             false => self.roll(queue, packet.ecn, rng),
         };
         let waited = view.now.since(view.arena.arrived(slot));
+        let applies = queue == L4S && self.applies(view);
         match rolled {
-            Departure::Pass if queue == L4S && waited > self.step => Departure::Mark,
+            Departure::Pass if applies && waited > self.step => Departure::Mark,
             verdict => verdict,
         }
+    }
+
+    fn stored(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        _: SlotId,
+        _: Intent,
+        _: &mut dyn Random,
+    ) -> Option<SlotId> {
+        if self.min_qlen_step > 0 && queue == L4S {
+            let found = view.port.queue_packets(L4S) - 1;
+            self.found_enough.push_back(found as u64 >= u64::from(self.min_qlen_step));
+        }
+        None
     }
 
     fn period(&self) -> Option<Span> {
@@ -319,6 +358,8 @@ mod tests {
             beta: None,
             coupling: 2.0,
             step: None,
+            th_len: 0,
+            min_qlen_step: 0,
             classic_weight: 0.1,
             drop_overload: true,
         };
@@ -433,6 +474,21 @@ mod tests {
         let left = leave(&params, &[Ecn::Ect1], 40);
         assert_eq!(left.iter().position(|&(_, marked)| marked), Some(21));
         assert!(left[21..].iter().all(|&(_, marked)| marked));
+    }
+
+    /// Packet n of 40 leaves 39 − n behind it, and found n before it.
+    #[test]
+    fn floors_in_packets_keep_the_step_from_marking() {
+        let with = |th_len, min_qlen_step| {
+            let step = Some(Span::from_us(30));
+            let params = DualPi2Params { step, th_len, min_qlen_step, ..params(RFC_TARGET) };
+            let left = leave(&params, &[Ecn::Ect1], 40);
+            (0..40).filter(|&nth| left[nth].1).collect::<Vec<usize>>()
+        };
+        assert_eq!(with(5, 0), Vec::from_iter(21..34));
+        assert_eq!(with(0, 30), Vec::from_iter(30..40));
+        assert_eq!(with(5, 30), Vec::from_iter(30..34));
+        assert_eq!(with(0, 0), Vec::from_iter(21..40));
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub enum ParamKind {
     Threshold,
     /// A length of time: `"85.2us"`.
     Time,
+    /// A time that a packet's wait is compared with: said where it is under a packet's time.
+    Wait,
     /// A rate greater than zero: `"10Gbps"`.
     Rate,
     /// A number without a unit, or a percentage: `0.75`, `"75%"`.
@@ -264,7 +266,7 @@ impl ParamKind {
         let number = |text: &str| text.parse().or_else(|_| quantity::percent(text));
         match *self {
             ParamKind::Size | ParamKind::Threshold => quantity::size(text, None).map(Value::Bytes),
-            ParamKind::Time => quantity::time(text).map(Value::Span),
+            ParamKind::Time | ParamKind::Wait => quantity::time(text).map(Value::Span),
             ParamKind::Rate => quantity::rate(text).map(Value::Rate),
             ParamKind::Number { .. } => number(text).map(Value::Number),
             ParamKind::Count { min, max } => {
@@ -496,9 +498,8 @@ pub const fn fitting(own: &ParamKind, kind: ParamKind) -> ParamKind {
 const fn fits(own: &ParamKind, kind: &ParamKind) -> bool {
     use ParamKind::*;
     match (own, kind) {
-        (Size, Size | Threshold) | (Time, Time) | (Rate, Rate) | (Number { .. }, Number { .. }) => {
-            true
-        }
+        (Size, Size | Threshold) | (Time, Time | Wait) | (Rate, Rate) => true,
+        (Number { .. }, Number { .. }) => true,
         (Count { max: most, .. }, Count { max, .. }) => *max <= *most,
         (Count { max, .. }, Packets) => *max >= u32::MAX as u64,
         (Text, Text) => true,

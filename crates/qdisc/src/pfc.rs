@@ -26,6 +26,9 @@ params! {
         /// A lossless group may hold so many times what the shared memory has left. Default: the chip's;
         /// else 1/8 (HPCC's authors' simulator).
         alpha: Option<f64> as number(0.001, 1000.0);
+        /// The rate of the inputs that alpha is for: on faster ones it doubles for each doubling begun, up
+        /// to 1 (HPCC's authors' simulator: their hosts' rate). Default: it is the same on all.
+        alpha_rate: Option<Rate>;
         /// It may hold so much of it whatever is left, in place of alpha.
         threshold: Option<Bytes>;
         /// Each group's room for what comes after it has paused. Default: what a full frame on its way back,
@@ -103,6 +106,25 @@ impl Pfc {
         self.priorities.contains(&class)
     }
 
+    /// α of an input of a rate, where that of slow ones is `alpha` (HPCC's authors' simulator,
+    /// `pfc_a_shift` in scratch/third.cc).
+    pub fn alpha_at(&self, alpha: f64, rate: Rate) -> f64 {
+        let Some(slow) = self.alpha_rate else { return alpha };
+        let (mut alpha, mut bps) = (alpha, rate.as_bps());
+        while bps > slow.as_bps() && alpha < 1.0 {
+            alpha = (2.0 * alpha).min(1.0);
+            bps /= 2;
+        }
+        alpha
+    }
+
+    /// The part of a line that pause frames of every class take while all are paused: each is sent again
+    /// after half of its quanta, of which it takes one itself.
+    pub fn pauses_share(&self) -> f64 {
+        let frame_quanta = f64::from(FRAME_BYTES) * 8.0 / QUANTUM_BITS as f64;
+        2.0 * frame_quanta * self.priorities.len() as f64 / f64::from(self.quanta)
+    }
+
     /// How long a pause frame pauses, at a rate.
     pub fn lasts(&self, rate: Rate) -> Span {
         quanta(self.quanta.into(), rate)
@@ -167,6 +189,28 @@ mod tests {
         // 394 quanta at 100G are 25,216 bytes.
         assert_eq!(pfc().response(Rate::from_gbps(100)), Span::from_ps(2_017_280));
         assert_eq!(pfc().response(Rate::from_gbps(1)), quanta(67, Rate::from_gbps(1)));
+    }
+
+    #[test]
+    fn alpha_doubles_with_the_rate_as_in_the_authors_simulator() {
+        let by = Pfc { alpha_rate: Some(Rate::from_gbps(100)), ..pfc() };
+        for (gbps, alpha) in
+            [(25, 0.125), (100, 0.125), (200, 0.25), (400, 0.5), (800, 1.0), (3200, 1.0)]
+        {
+            assert_eq!(by.alpha_at(0.125, Rate::from_gbps(gbps)), alpha, "{gbps}");
+            assert_eq!(pfc().alpha_at(0.125, Rate::from_gbps(gbps)), 0.125);
+        }
+        // 100 is over 40 and 50 is, 25 is not: a doubling that has begun counts.
+        let from_40 = Pfc { alpha_rate: Some(Rate::from_gbps(40)), ..pfc() };
+        assert_eq!(from_40.alpha_at(0.125, Rate::from_gbps(100)), 0.5);
+        // An alpha over 1 stays.
+        assert_eq!(by.alpha_at(8.0, Rate::from_gbps(800)), 8.0);
+    }
+
+    #[test]
+    fn pause_frames_of_two_quanta_fill_the_line() {
+        assert_eq!(Pfc { quanta: 2, ..pfc() }.pauses_share(), 1.0);
+        assert_eq!(Pfc { quanta: 200, ..pfc() }.pauses_share(), 0.01);
     }
 
     #[test]

@@ -166,7 +166,7 @@ pub(crate) fn rows(keys: &'static [Param]) -> Vec<Row> {
 pub(crate) fn takes(kind: &ParamKind) -> String {
     match *kind {
         ParamKind::Size | ParamKind::Threshold => "a size, such as 300KB or 65pkt".to_owned(),
-        ParamKind::Time => "a time, such as 85.2us".to_owned(),
+        ParamKind::Time | ParamKind::Wait => "a time, such as 85.2us".to_owned(),
         ParamKind::Rate => "a rate, such as 10Gbps".to_owned(),
         ParamKind::Number { min, max } if max.is_finite() => {
             format!("a number from {min} to {max}")

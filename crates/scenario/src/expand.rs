@@ -7,6 +7,7 @@
 use crate::lists;
 use crate::memory::{self, Part};
 use crate::mistake::{Mistake, Origin};
+use crate::offered::{self, OfferedLink};
 use crate::place::{places, set};
 use crate::profile::Hosts;
 use crate::resolve::resolve;
@@ -49,7 +50,13 @@ impl Plan {
         let headroom = crate::headroom::too_small(&self.scenario);
         let cycles = crate::cycles::possible(&self.scenario);
         let policy = crate::policy::unused(&self.scenario);
-        headroom.into_iter().chain(marking).chain(cycles).chain(policy).collect()
+        let known = headroom.into_iter().chain(marking).chain(cycles).chain(policy);
+        known.chain(before_it_runs(&self.scenario)).collect()
+    }
+
+    /// The busiest links that its traffic offers a load to.
+    pub fn offered(&self) -> Vec<OfferedLink> {
+        offered::busiest(&self.scenario)
     }
 
     /// The settings in a line: `scheme=MQ-ECN load=0.5`.
@@ -60,6 +67,14 @@ impl Plan {
         };
         self.settings.iter().map(setting).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// What a check and the run itself both say.
+pub(crate) fn before_it_runs(scenario: &Scenario) -> Vec<String> {
+    let mut said = crate::thresholds::under_a_packet(scenario);
+    said.extend(crate::hops::unseen(scenario));
+    said.extend(crate::pauses::many(scenario));
+    said
 }
 
 /// Every run of the scenario file at `path`, under the overrides `key=value` (`--set`)

@@ -3,6 +3,7 @@
 
 use crate::expand::Plan;
 use crate::mistake::Mistake;
+use crate::resolve::fields::DSCPS;
 use switchbed_spec::traffic::{FlowStart, Hosts, Listed};
 use switchbed_spec::{Classify, Traffic};
 
@@ -15,6 +16,8 @@ pub(crate) fn check(plans: &mut [Plan]) -> Result<(), Mistake> {
             Classify::Class => scenario.switch.queues,
             _ => u16::MAX,
         };
+        let dscps = if scenario.measure.capture.is_empty() { u16::MAX } else { DSCPS };
+        let (classes, queues) = (classes.min(dscps), classes);
         let hosts = Hosts::of(scenario);
         for traffic in &scenario.traffic {
             let Traffic::List(list) = traffic else { continue };
@@ -33,6 +36,16 @@ pub(crate) fn check(plans: &mut [Plan]) -> Result<(), Mistake> {
             let note = |flow: &FlowStart| held.last_s = flow.start.as_secs_f64();
             if let Some(flow) = rows.inspect(note).find(|flow| u16::from(flow.class) >= classes) {
                 let row = flow.list_row.map_or(String::new(), |row| format!("flow {row} "));
+                if classes < queues {
+                    let message = format!(
+                        "{row}has class {}, and captured packets (measure.capture) have their class as \
+                         DSCP, which has six bits: classes are 0 to {}",
+                        flow.class,
+                        classes - 1
+                    );
+                    let (file, line, key) = (list.file.clone(), None, String::new());
+                    return Err(Mistake { file, line, key, message });
+                }
                 let message = format!(
                     "{row}has class {}, and switch.queues is {classes}: classes are 0 to {} \
                      (or write switch.classify = \"single\")",

@@ -21,7 +21,9 @@ fn read_any(kind: &ParamKind, node: &Node, packet: Option<Bytes>) -> Result<Valu
         ParamKind::Size | ParamKind::Threshold => {
             quantity::size(&quantity_text(node, "300KB")?, packet).map(Value::Bytes)
         }
-        ParamKind::Time => quantity::time(&quantity_text(node, "85.2us")?).map(Value::Span),
+        ParamKind::Time | ParamKind::Wait => {
+            quantity::time(&quantity_text(node, "85.2us")?).map(Value::Span)
+        }
         ParamKind::Rate => quantity::rate(&quantity_text(node, "10Gbps")?).map(Value::Rate),
         ParamKind::Number { .. } => number(node).map(Value::Number),
         ParamKind::Count { min, max } => count(node, min, max).map(Value::Count),

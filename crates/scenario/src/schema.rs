@@ -85,7 +85,7 @@ fn note(kind: &ParamKind) -> String {
         ParamKind::Size | ParamKind::Threshold => {
             " A size with its unit: \"300KB\", \"65pkt\" (KB = 1000 bytes, pkt = host.mtu).".into()
         }
-        ParamKind::Time => " A time with its unit: \"85.2us\".".into(),
+        ParamKind::Time | ParamKind::Wait => " A time with its unit: \"85.2us\".".into(),
         ParamKind::Rate => " A rate with its unit: \"10Gbps\".".into(),
         ParamKind::SchemeParams => {
             let of = |scheme: &SchemeInfo| {
@@ -102,7 +102,7 @@ fn of_kind(kind: &ParamKind) -> Json {
     let percent = json!({ "type": "string", "pattern": "^[0-9]+(\\.[0-9]+)? ?%$" });
     match *kind {
         ParamKind::Size | ParamKind::Threshold => json!({ "$ref": "#/$defs/size" }),
-        ParamKind::Time => json!({ "$ref": "#/$defs/time" }),
+        ParamKind::Time | ParamKind::Wait => json!({ "$ref": "#/$defs/time" }),
         ParamKind::Rate => json!({ "$ref": "#/$defs/rate" }),
         ParamKind::Number { min, max } => {
             let mut number = json!({ "type": "number", "minimum": min });

@@ -362,7 +362,7 @@ fn example(kind: &ParamKind) -> String {
         ParamKind::Named(_, form) => example(form),
         ParamKind::Size => "\"300KB\"".to_owned(),
         ParamKind::Threshold => "\"65pkt\"".to_owned(),
-        ParamKind::Time => "\"10us\"".to_owned(),
+        ParamKind::Time | ParamKind::Wait => "\"10us\"".to_owned(),
         ParamKind::Rate => "\"10Gbps\"".to_owned(),
         ParamKind::Number { .. } => "0.5".to_owned(),
         ParamKind::Count { min, .. } => min.max(&8).to_string(),

@@ -25,6 +25,7 @@ pub(crate) fn warnings(
     warnings.extend(crate::marking::never_first(scenario));
     warnings.extend(crate::cycles::possible(scenario));
     warnings.extend(crate::policy::unused(scenario));
+    warnings.extend(crate::expand::before_it_runs(scenario));
     warnings.extend(crate::stalled::stopped(scenario, simulation));
     let since = simulation.warmed_at();
     let (warmup, end) = (scenario.measure.warmup, simulation.now());

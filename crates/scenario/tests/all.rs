@@ -1,5 +1,6 @@
 //! The scenario's tests: one program, which links once.
 
+mod before;
 mod counters;
 mod division;
 mod ends;

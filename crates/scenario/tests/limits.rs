@@ -102,7 +102,7 @@ fn ends(key: &str, kind: &ParamKind) -> Vec<(String, String)> {
             all(&[&format!("{min:?}"), &format!("{max:?}")])
         }
         ParamKind::Size | ParamKind::Threshold => all(&["0B", "1B", "1000GB"]),
-        ParamKind::Time => all(&["0ps", "1ns", "100000s"]),
+        ParamKind::Time | ParamKind::Wait => all(&["0ps", "1ns", "100000s"]),
         ParamKind::Rate => all(&["1bps", "100Tbps", "1000000Tbps"]),
         ParamKind::Packets => all(&["1pkt", "4294967295pkt"]),
         ParamKind::List(item) => {
@@ -196,7 +196,7 @@ fn every_schemes_parameters_at_both_ends_run_or_are_refused() {
             _ => "",
         };
         let given = needed.map(|param| match param.kind {
-            ParamKind::Time => format!("params.{} = \"20us\"\n", param.name),
+            ParamKind::Time | ParamKind::Wait => format!("params.{} = \"20us\"\n", param.name),
             _ => format!("params.{} = \"20pkt\"\n", param.name),
         });
         let given: String = given.chain([or_else.to_owned()]).collect();

@@ -59,7 +59,7 @@ impl Paths {
 
 /// The round trip of a queue pair's full packet and its ACK between the hosts that are farthest from each other,
 /// and the switches on that way. Farthest from host 0 is one end, farthest from that the other, as in a tree.
-pub(crate) fn longest_way(graph: &Graph, roce: &Roce) -> (Span, u32) {
+pub fn longest_way(graph: &Graph, roce: &Roce) -> (Span, u32) {
     let round_trip = |src: HostId, dst: HostId| {
         let way = |from, to, bytes| {
             let took = |cable: Cable| cable.rate.tx_time(bytes) + cable.delay;

@@ -38,6 +38,7 @@ pub mod topology;
 pub mod transport;
 
 pub use deadlock::Deadlock;
+pub use empty_network::longest_way;
 pub use flow::FlowRecord;
 pub use network::Division;
 pub use node::host::ProbeSample;

@@ -170,6 +170,7 @@ fn a_bursty_source_that_offers_too_much_is_held_to_its_share() {
         let mut scenario = static_flows("af-qcn", 4, Span::from_ms(1_000));
         scenario.traffic.truncate(3);
         scenario.traffic.push(Traffic::OnOff(OnOff {
+            overload: None,
             from: vec![3].into(),
             to: OneHost(4),
             burst: Bytes::new(10_000),

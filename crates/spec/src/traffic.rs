@@ -12,6 +12,7 @@ mod arrivals;
 pub mod flows;
 mod incast;
 mod keys;
+mod links;
 pub mod list;
 mod log_normal;
 mod long_lived;
@@ -26,6 +27,7 @@ pub use arrivals::Load;
 pub use flows::{ConnectionUse, FlowStart, Flows, Hosts, TrafficError};
 pub use incast::Incast;
 pub use keys::{Carried, Connections, Deal, HostSet, OneHost, Service, Sizes, SizesByService};
+pub use links::{Demand, LinkLoad, Links};
 pub use list::{List, ListError, Listed};
 pub use log_normal::LogNormal;
 pub use long_lived::LongLived;
@@ -41,7 +43,7 @@ use crate::switch::Switch;
 use crate::topology::Topology;
 use flows::{Begun, Wrong};
 use switchbed_qdisc::kinds;
-use switchbed_qdisc::units::Bytes;
+use switchbed_qdisc::units::{Bytes, Rate};
 
 kinds! {
     /// A source of flows. A scenario may have several; their flows are numbered in the
@@ -97,6 +99,23 @@ pub trait Source {
 
     /// What it comes to, as far as can be told beforehand.
     fn expected(&self, around: &Around<'_>) -> Expected;
+
+    /// The payload that it offers for long, by pairs of hosts whose links have this rate; `None`: none that
+    /// is known.
+    fn demand(&self, line: Rate) -> Option<Demand> {
+        let _ = line;
+        None
+    }
+
+    /// The highest class of its packets.
+    fn classes(&self) -> u16 {
+        0
+    }
+
+    /// The key that says how much it offers, and the one that says that a link's load over 1 is meant.
+    fn offers(&mut self) -> Option<(&'static str, &mut Option<bool>)> {
+        None
+    }
 
     /// Whether flows share connections.
     fn persists(&self) -> bool {

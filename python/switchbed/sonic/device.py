@@ -29,6 +29,8 @@ class Device:
     """By SONiC's index."""
     wred: str | None = None
     """The profile that the scenario's scheme is."""
+    alike: list[str] = field(default_factory=list)
+    """Profiles that say the same as that one, by other names."""
     marked: list[int] = field(default_factory=list)
     """Which of SONiC's queues have it."""
     profile: str | None = None

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from switchbed import asic, quantity
@@ -13,6 +14,8 @@ from switchbed.sonic.tidy import Tables
 from switchbed.sonic.weights import LEAST_SHARE, WARN, weights, worst
 
 SHIPPED_QUEUES, MOST_QUEUES = 8, 10
+LEAST_POWER, MOST_POWER = -8, 7
+"""Of dynamic_th."""
 NAME = "SWITCHBED"
 EGRESS, INGRESS = "egress_lossy", "ingress_lossy"
 
@@ -116,9 +119,11 @@ class _Export:
         part = _Export({**self.scenario, "scheme": scheme}, self.choices, self.device)
         wred = part._wred()
         self.said.all += part.said.all
-        if wred is None or wred.shares is not None:
+        if wred is None or wred.shares is not None or self.device is None:
             return False
-        self._fill(self.made["WRED_PROFILE"][name], wred)
+        known_rows = self.device.tables["WRED_PROFILE"]
+        own = known_rows[name]
+        self._fill(self.made["WRED_PROFILE"][name], wred, own)
         return True
 
     def row(self, table: str, key: str) -> dict[str, str]:
@@ -302,7 +307,9 @@ class _Export:
                 self._profile(f"{NAME}_{queue}", part, [queue])
             return
         if device is not None and device.wred is not None:
-            self._fill(self.made["WRED_PROFILE"][device.wred], wred)
+            for name in (device.wred, *device.alike):
+                own = device.tables["WRED_PROFILE"][name]
+                self._fill(self.made["WRED_PROFILE"][name], wred, own)
             return
         self._profile(NAME, wred, device.marked or queues if device else queues)
 
@@ -398,7 +405,10 @@ class _Export:
             share = speeds.pop() / quantity.rate(params["rate"])
             low, high = round(low * share), round(high * share)
         percent = 100 * float(params["pmax"])
-        if abs(percent - round(percent)) > 1e-9:
+        end = self._beyond_memory()
+        if end is not None and low < high < end:
+            percent, high = percent * (end - low) / (high - low), end
+        if abs(percent - round(percent)) > 1e-6:
             self.said.refused(
                 "scheme.params.pmax",
                 f"{params['pmax']:g} is no whole percent: {max(1, round(percent)) / 100:g} "
@@ -423,12 +433,26 @@ class _Export:
             )
         return _Wred(low, high, round(percent), enable)
 
-    def _fill(self, row: dict[str, str], wred: _Wred) -> None:
+    def _beyond_memory(self) -> int | None:
+        """Where the device's ramp ends, if that is above its memory: a scenario ends there."""
+        device = self.device
+        if device is None or device.wred is None:
+            return None
+        if ("WRED_PROFILE", device.wred, "green_max_threshold") in device.modelled:
+            return None
+        end = device.tables["WRED_PROFILE"][device.wred].get("green_max_threshold")
+        return None if end is None else int(end)
+
+    def _fill(
+        self, row: dict[str, str], wred: _Wred, own: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """`own`: the row as the device has it, whose missing chance means 100."""
         row["green_min_threshold"], row["green_max_threshold"] = str(wred.low), str(wred.high)
         if wred.chance is not None:
             row["green_drop_probability"] = str(wred.chance)
-        elif "green_drop_probability" not in row:
-            row["green_drop_probability"] = "100"
+        chance = row.setdefault("green_drop_probability", "100")
+        if own and "green_drop_probability" not in own and chance == "100":
+            del row["green_drop_probability"]
         row["wred_green_enable"] = "true" if wred.enable else "false"
         row.setdefault("ecn", "ecn_all")
 
@@ -527,7 +551,14 @@ class _Export:
 
     def _dynamic(self, queues: Sequence[int]) -> None:
         alpha = float(self.switch["alpha"])
-        power = min(7, max(-8, round(math.log2(alpha))))
+        power = round(math.log2(alpha)) if alpha > 0 else LEAST_POWER - 1
+        if not LEAST_POWER <= power <= MOST_POWER:
+            self.said.refused(
+                "switch.alpha",
+                f"{alpha:g}: dynamic_th is from {LEAST_POWER} to {MOST_POWER}: alpha from "
+                f"{2.0**LEAST_POWER:g} to {2.0**MOST_POWER:g}",
+            )
+            return
         if 2.0**power == alpha:
             self.said.exact("switch.alpha", f"{alpha:g} as dynamic_th = {power}")
         else:

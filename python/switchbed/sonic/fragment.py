@@ -33,9 +33,9 @@ def made(
     tables, said = export(scenario, choices, device)
     own = device.tables if device is not None else {}
     if partial or not said.refusals:
-        problems = schema.check({**own, **tables})
+        problems = schema.check({**own, **tables}, tables, own)
         if problems:
-            raise Mistake(f"{name}: {problems[0]}")
+            raise Mistake(f"{name}: what would be written is not SONiC's: {problems[0]}")
     if changes:
         tables = {
             table: {key: row for key, row in rows.items() if own.get(table, {}).get(key) != row}

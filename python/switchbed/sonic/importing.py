@@ -1,12 +1,14 @@
 """A switch's `config_db.json` as a scenario; what was left out is said, the rest kept beside it."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from switchbed import quantity, toml
+from switchbed import foreign, quantity, toml
 from switchbed._native import Mistake
+from switchbed.sonic import schema
 from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.tidy import Tables, meant, tidy
@@ -16,6 +18,19 @@ PACKET = 1500
 HOSTS = 16
 """Most hosts of the star that a scenario begins with."""
 UNKNOWN_RATE = 10_000
+READ = (
+    *(
+        "PORT",
+        "SCHEDULER",
+        "WRED_PROFILE",
+        "QUEUE",
+        "BUFFER_POOL",
+        "BUFFER_PROFILE",
+        "BUFFER_QUEUE",
+    ),
+    "PORT_QOS_MAP",
+)
+"""Tables that an import goes by: what is in them must be what SONiC takes."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +66,12 @@ class _Import:
     def __init__(
         self, config: Mapping[str, Any], where: str, ports: Sequence[str], pool: int | None
     ) -> None:
-        self.where, self.config = where, config
-        self.tables: Tables = tidy(config, where)
+        self.where, self.config = foreign.name(where), config
+        self.tables: Tables = tidy(config, self.where)
+        for problem in schema.check(self.tables, READ, open_=True):
+            raise Mistake(f"{self.where}: {problem}")
         self.full = meant(self.tables)
+        self.rows = _by_port(self.full)
         self.pool = pool
         self.said = Findings()
         self.wanted = list(ports)
@@ -95,8 +113,7 @@ class _Import:
 
     def _ports(self) -> list[list[str]]:
         """Those that are alike together; several such groups only if they differ in WRED alone."""
-        rows = [*self.full.get("QUEUE", {}), *self.full.get("BUFFER_QUEUE", {})]
-        named = {key.partition("|")[0] for key in rows} | set(self.full.get("PORT", {}))
+        named = set(self.rows) | set(self.full.get("PORT", {}))
         if not named:
             raise Mistake(
                 f"{self.where}: has no PORT, QUEUE or BUFFER_QUEUE: nothing to make ports of"
@@ -160,14 +177,7 @@ class _Import:
         return self._row("BUFFER_PROFILE", profile)
 
     def _queues(self, port: str) -> list[_Queue]:
-        found: dict[int, dict[str, str]] = {}
-        for table in ("QUEUE", "BUFFER_QUEUE"):
-            for key, row in self.full.get(table, {}).items():
-                name, _, index = key.partition("|")
-                if name == port:
-                    if not index.isdigit():
-                        raise Mistake(f"{self.where}: {table}|{key}: {index!r} is no queue")
-                    found.setdefault(int(index), {}).update(row)
+        found = self.rows.get(port, {})
         return [self._queue(index, row) for index, row in sorted(found.items())] or [
             _Queue(0, None, strict=False, weight=1, wred=None, profile=None)
         ]
@@ -190,19 +200,21 @@ class _Import:
     def _named(self, table: str, name: str) -> Mapping[str, str]:
         row = self.full.get(table, {}).get(name)
         if row is None:
-            raise Mistake(f"{self.where}: {table}: has no {name}, which a queue names")
+            raise Mistake(
+                f"{self.where}: {table}: has no {foreign.name(name)}, which a queue names"
+            )
         return row
 
     def _number(
         self, table: str, name: str | None, row: Mapping[str, str], field: str, default: int
     ) -> int:
-        text = row.get(field, str(default))
-        try:
-            return int(text)
-        except ValueError:
+        found = foreign.whole(row.get(field, str(default)))
+        if found is None:
             raise Mistake(
-                f"{self.where}: {table}|{name}|{field}: is {text!r}: a whole number is needed"
-            ) from None
+                f"{self.where}: {table}|{name}|{field}: is {foreign.shown(row[field])}: a whole "
+                "number is needed"
+            )
+        return found
 
     def _ordered(self, queues: Sequence[_Queue]) -> list[_Queue]:
         """As a scenario has them: strict ones first, whose highest index goes first."""
@@ -236,7 +248,10 @@ class _Import:
                 device.modelled.append(("SCHEDULER", q.scheduler, "weight"))
             for name in row:
                 if name not in ("type", "weight"):
-                    self.said.left_out(f"SCHEDULER|{q.scheduler}|{name}", f"{row[name]}")
+                    self.said.left_out(
+                        f"SCHEDULER|{foreign.name(q.scheduler)}|{foreign.name(name)}",
+                        foreign.name(row[name]),
+                    )
         device.modelled = list(dict.fromkeys(device.modelled))
         if len(queues) > 1:
             places = ", ".join(f"{i} is {q.index}" for i, q in enumerate(queues))
@@ -252,14 +267,18 @@ class _Import:
     def _scheme(
         self, queues: Sequence[_Queue], device: Device, switch: dict[str, Any]
     ) -> tuple[str, dict[str, Any]]:
-        """That of most queues that have WRED."""
-        counted = Counter(q.wred for q in queues if q.wred is not None)
-        if not counted:
+        """That of most queues that have WRED, by what it says and not by its name."""
+        named = [q.wred for q in queues if q.wred is not None]
+        if not named:
             self.said.exact("WRED_PROFILE", "no queue has any")
             return "none", {}
-        name = max(counted, key=lambda each: (counted[each], each))
-        marked = [q for q in queues if q.wred == name]
-        others = sorted(q.index for q in queues if q.wred != name)
+        says = {each: self._row("WRED_PROFILE", each) for each in named}
+        counted = Counter(says[each] for each in named)
+        counts = {each: (counted[says[each]], each) for each in named}
+        name = max(counts, key=lambda each: counts[each])
+        alike = sorted(each for each in says if says[each] == says[name] and each != name)
+        marked = [q for q in queues if q.wred is not None and says[q.wred] == says[name]]
+        others = [q for q in queues if q not in marked]
         row, own = self._named("WRED_PROFILE", name), self.tables["WRED_PROFILE"][name]
         where = f"WRED_PROFILE|{name}"
         apart = sorted(field for field in own if field.startswith("ecn_"))
@@ -299,32 +318,67 @@ class _Import:
             self.said.left_out(where, f"begins at {low}, above the memory, {size}: it is off")
             return "none", {}
         device.wred, device.marked = name, [q.index for q in marked]
+        device.alike = alike
         fields = ["green_min_threshold", "green_max_threshold", "wred_green_enable"]
-        if others:
-            queue = ", ".join(map(str, others))
+        for q in sorted(others, key=lambda each: each.index):
             self.said.approximated(
-                "QUEUE", f"queues {queue} have not {name}; the scenario marks all alike"
+                f"QUEUE {q.index}", f"{self._marks(q.wred)}; here it marks as {name}, as all do"
             )
+        says_exact = self.said.exact
+        odd = [field for field in own if field not in schema.TABLES["WRED_PROFILE"].fields]
+        if odd:
+            marks = any(re.search("thresh|prob|enable|ec[nt]|min|max", each) for each in odd)
+            says_exact = self.said.approximated if marks else says_exact
+            for each in odd:
+                text = f"{foreign.shown(own[each])}: no key of SONiC's published model"
+                text += "; it may change what is marked" if marks else ""
+                self.said.left_out(f"{where}|{foreign.name(each)}", text)
         switch["unmarkable"] = "drop" if enabled else "pass"
         if low == high:
             params: dict[str, Any] = {"threshold": f"{low}B"}
-            self.said.exact(where, f"min = max: a threshold of {low} bytes")
+            says_exact(where, f"min = max: a threshold of {low} bytes")
             scheme = "per-queue"
         else:
-            fields.append("green_drop_probability")
+            pmax = chance / 100
+            if size is not None and high > size:
+                # A queue ends at the memory: there the ramp has come so far.
+                pmax = pmax * (size - low) / (high - low)
+                self.said.approximated(
+                    where, f"ends at {high}, above the memory, {size}: there at {100 * pmax:.4g} %"
+                )
+                end = size
+            else:
+                end = high
+                fields.append("green_drop_probability")
             params = {
                 "kmin": f"{low}B",
-                "kmax": f"{high}B",
-                "pmax": chance / 100,
+                "kmax": f"{end}B",
+                "pmax": pmax,
                 "weight": 1,
                 "spacing": "geometric",
             }
-            self.said.exact(where, f"a ramp from {low} to {high} bytes, {chance} %")
+            says_exact(where, f"a ramp from {low} to {high} bytes, {chance} %")
             scheme = "red"
-        device.modelled += [("WRED_PROFILE", name, each) for each in fields if each in own]
+            if end != high:
+                fields.remove("green_max_threshold")
+        device.modelled += [
+            ("WRED_PROFILE", each, field)
+            for each in (name, *alike)
+            for field in fields
+            if field in self.tables["WRED_PROFILE"][each]
+        ]
         if enabled:
             self.said.exact(where, "what is not ECN-capable, as many an ACK, is dropped there too")
         return scheme, params
+
+    def _marks(self, wred: str | None) -> str:
+        """What a queue's profile does, in a line."""
+        if wred is None:
+            return "has no WRED profile and marks nothing"
+        row = self._named("WRED_PROFILE", wred)
+        low, high = (row.get(f"green_{end}_threshold", "none") for end in ("min", "max"))
+        chance = row["green_drop_probability"]
+        return f"has {wred}: {low} to {high} bytes, {chance} %, {row['ecn']}"
 
     def _colours(self, where: str, row: Mapping[str, str]) -> None:
         for colour in ("yellow", "red"):
@@ -338,7 +392,13 @@ class _Import:
             return None
         row = self._named("BUFFER_PROFILE", profile)
         pool = self._named("BUFFER_POOL", row.get("pool", ""))
-        return int(pool["size"]) if "size" in pool else self.pool
+        if "size" not in pool:
+            return self.pool
+        size = int(pool["size"])
+        if size < PACKET:
+            where = f"BUFFER_POOL|{foreign.name(row.get('pool', ''))}|size"
+            raise Mistake(f"{self.where}: {where}: {size} bytes hold no packet: at least {PACKET}")
+        return size
 
     def _buffer(self, queues: Sequence[_Queue], device: Device, switch: dict[str, Any]) -> None:
         """That of most of the marked queues."""
@@ -390,6 +450,19 @@ class _Import:
                 where, f"static_th is all of the pool: here each port has {size} bytes of its own"
             )
             return
+        reserve = self._number("BUFFER_PROFILE", name, row, "size", 0)
+        if limit < PACKET <= reserve + limit:
+            device.profile = None
+            size_said = ("BUFFER_POOL", pool, "size")
+            device.modelled = [each for each in device.modelled if each != size_said]
+            limit += reserve
+            switch.update(buffer=f"{limit * len(queues)}B", policy="static")
+            self.said.approximated(where, f"static_th and reserve: {limit} bytes a queue")
+            return
+        if limit < PACKET:
+            raise Mistake(
+                f"{self.where}: {where}|static_th: {limit} bytes hold no packet: at least {PACKET}"
+            )
         device.modelled.append(("BUFFER_PROFILE", name, "static_th"))
         switch.update(buffer=f"{limit * len(queues)}B", policy="static", pool=f"{size}B")
         self.said.exact(where, f"static_th: {limit} bytes a queue")
@@ -412,9 +485,16 @@ class _Import:
             if self.full.get(table):
                 self.said.left_out(table, why)
         ours = set(self.tables)
+        for table, key, fields in schema.unknown(self.tables):
+            if table not in ("SCHEDULER", "WRED_PROFILE"):
+                names = ", ".join(map(foreign.name, fields))
+                self.said.left_out(
+                    f"{table}|{foreign.name(key)}",
+                    f"{names}: no key of SONiC's published model: kept",
+                )
         unknown = sorted(name for name in self.config if name not in ours)
         if unknown:
-            self.said.left_out("tables", ", ".join(unknown))
+            self.said.left_out("tables", foreign.name(", ".join(unknown)))
 
     # The file.
 
@@ -510,11 +590,24 @@ def _inline(values: Mapping[str, Any]) -> str:
 
 def _nvidia(config: Mapping[str, Any]) -> bool:
     """Whose chip it is, as far as the configuration tells."""
-    about = config.get("DEVICE_METADATA", {}).get("localhost", {})
+    about: Any = config.get("DEVICE_METADATA", {})
+    about = about.get("localhost", {}) if isinstance(about, Mapping) else {}
+    about = about if isinstance(about, Mapping) else {}
     told = f"{about.get('asic_type', '')} {about.get('platform', '')} {about.get('hwsku', '')}"
     return any(each in told.lower() for each in ("mellanox", "mlnx", "nvidia"))
 
 
+def _by_port(full: Tables) -> dict[str, dict[int, dict[str, str]]]:
+    """What is set of each port's queues."""
+    found: dict[str, dict[int, dict[str, str]]] = {}
+    for table in ("QUEUE", "BUFFER_QUEUE"):
+        for key, row in full.get(table, {}).items():
+            port, _, index = key.partition("|")
+            found.setdefault(port, {}).setdefault(int(index), {}).update(row)
+    return found
+
+
 def _natural(port: str) -> tuple[str, int]:
     head = port.rstrip("0123456789")
-    return head, int(port[len(head) :] or 0)
+    tail = port[len(head) :]
+    return head, foreign.whole(tail) or 0

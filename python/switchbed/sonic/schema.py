@@ -6,12 +6,17 @@ into 32 bits with a sign. Every value is a text.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from switchbed import foreign
+
 Config = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Tables by name, rows by key, fields by name."""
+
+Rows = Mapping[str, Mapping[str, Any]]
+"""A table's."""
 
 Check = Callable[[str], str | None]
 """What is wrong with a value, if anything is."""
@@ -27,7 +32,7 @@ def whole(low: int, high: int) -> Check:
     """A whole number from low to high."""
 
     def check(text: str) -> str | None:
-        if re.fullmatch(r"0|-?[1-9]\d*", text) and low <= int(text) <= high:
+        if re.fullmatch(r"0|-?[1-9][0-9]{0,19}", text) and low <= int(text) <= high:
             return None
         return f"a whole number from {low} to {high} is needed"
 
@@ -60,6 +65,7 @@ def free(_: str) -> str | None:
 UINT32, UINT64 = whole(0, 2**32 - 1), whole(0, 2**64 - 1)
 THRESHOLD = whole(0, INT_MAX)
 BOOLEAN = word("true", "false")
+SWITCHED = word("on", "off")
 DIGITS = shaped(r"([0-7](,[0-7])*)?", "digits 0 to 7 with commas and no blanks between them,")
 RANGE = r"(?:{n}|{n}-{n})"
 
@@ -123,7 +129,7 @@ def _profile(row: Mapping[str, str]) -> Iterator[str]:
         yield "dynamic_th: exactly one of dynamic_th and static_th is needed"
 
 
-QUEUES = RANGE.format(n=r"\d")
+QUEUES = RANGE.format(n="[0-9]")
 NAMED = NAME.pattern
 TABLES: dict[str, Table] = {
     "PORT": Table(
@@ -132,6 +138,22 @@ TABLES: dict[str, Table] = {
             "lanes": Field(free, required=True),
             "speed": Field(whole(1, 1600000), required=True),
             "mtu": Field(whole(68, 9216)),
+            "admin_status": Field(word("up", "down")),
+            "fec": Field(word("rs", "fc", "none", "auto")),
+            "autoneg": Field(SWITCHED),
+            "link_training": Field(SWITCHED),
+            "pfc_asym": Field(SWITCHED),
+            "subport": Field(whole(0, 8)),
+            "index": Field(whole(0, 2**31 - 1)),
+            **{
+                name: Field(free)
+                for name in (
+                    *("alias", "description", "role", "tpid", "adv_speeds", "interface_type"),
+                    *("adv_interface_types", "asic_port_name", "num_voq", "core_id", "mode"),
+                    *("core_port_id", "mux_cable", "dom_polling", "media_type", "laser_freq"),
+                    *("tx_power", "coreId", "corePortId", "numVoq", "macsec"),
+                )
+            },
         },
     ),
     "DSCP_TO_TC_MAP": Table(NAMED, mapping=(whole(0, 63), whole(0, 15))),
@@ -250,9 +272,9 @@ TABLES: dict[str, Table] = {
         "GLOBAL",
         {
             "size": Field(UINT32),
-            "dscp_value": Field(shaped(r"from-tc|[0-9]|[1-5]\d|6[0-3]", "0 to 63 or from-tc")),
+            "dscp_value": Field(shaped(r"from-tc|[0-9]|[1-5][0-9]|6[0-3]", "0 to 63 or from-tc")),
             "tc_value": Field(whole(0, 15)),
-            "queue_index": Field(shaped(r"dynamic|\d+", "a queue or dynamic")),
+            "queue_index": Field(shaped(r"dynamic|[0-9]+", "a queue or dynamic")),
         },
     ),
     "PFC_WD": Table(
@@ -266,7 +288,7 @@ TABLES: dict[str, Table] = {
         ports=True,
     ),
     "CABLE_LENGTH": Table(
-        NAMED, mapping=(shaped(PORT.pattern, "a port"), shaped(r"\d+m", "whole metres, as 40m,"))
+        NAMED, mapping=(shaped(PORT.pattern, "a port"), shaped(r"[0-9]+m", "whole metres, as 40m,"))
     ),
 }
 DEFAULTS: dict[str, dict[str, str]] = {
@@ -278,45 +300,83 @@ DEFAULTS: dict[str, dict[str, str]] = {
 """What a field that is missing means."""
 
 
-def check(config: Config) -> list[str]:
-    """What is wrong, a line each: `TABLE|key|field: …`. Tables of others are passed over."""
-    return [problem for name in config if name in TABLES for problem in _table(name, config)]
+def check(
+    config: Config,
+    tables: Collection[str] = TABLES,
+    kept: Config | None = None,
+    *,
+    open_: bool = False,
+) -> list[str]:
+    """What is wrong in these tables, a line each: `TABLE|key|field: …`. Fields that `kept` has
+    alike are the device's own and pass; with `open_` so do fields that no model of ours knows, and
+    fields that do not go together."""
+    found: list[str] = []
+    for name in tables:
+        if name in config and name in TABLES:
+            found += _table(name, config, (kept or {}).get(name, {}), open_=open_)
+    return found
 
 
-def _table(name: str, config: Config) -> Iterator[str]:
+def unknown(config: Config) -> Iterator[tuple[str, str, list[str]]]:
+    """Table, row and fields that no model of ours knows."""
+    for name, rows in config.items():
+        table = TABLES[name]
+        for key, row in rows.items():
+            fields = [] if table.mapping is not None else [f for f in row if f not in table.fields]
+            if fields:
+                yield name, key, fields
+
+
+def _table(name: str, config: Config, kept: Rows, *, open_: bool) -> Iterator[str]:
     table = TABLES[name]
     for key, row in config[name].items():
-        where = f"{name}|{key}"
+        own = kept.get(key)
+        if own is not None and own == row:
+            continue
+        where = f"{name}|{foreign.name(key)}"
         if not re.fullmatch(table.key, key):
             yield f"{where}: is no key of {name}"
-        yield from _row(where, table, row, config)
+        yield from _row(where, table, row, config, own or {}, open_=open_)
         port = key.partition("|")[0]
         missing = "PORT" in config and port not in config["PORT"]
-        if table.ports and missing and port not in ("global", "GLOBAL"):
-            yield f"{where}: PORT has no {port}"
+        if own is None and table.ports and missing and port not in ("global", "GLOBAL"):
+            yield f"{where}: PORT has no {foreign.name(port)}"
 
 
-def _row(where: str, table: Table, row: Mapping[str, Any], config: Config) -> Iterator[str]:
+def _row(
+    where: str,
+    table: Table,
+    row: Mapping[str, Any],
+    config: Config,
+    own: Mapping[str, Any],
+    *,
+    open_: bool,
+) -> Iterator[str]:
     sound = True
     for name, value in row.items():
         if not isinstance(value, str):
-            yield f"{where}|{name}: is {value!r}, and every value is a text"
+            found = foreign.shown(value)
+            yield f"{where}|{foreign.name(name)}: is {found}, and every value is a text"
             sound = False
+            continue
+        if name in own and own[name] == value:
+            continue
+        if open_ and table.mapping is None and name not in table.fields:
             continue
         problem = _value(table, name, value)
         if problem is not None:
-            yield f"{where}|{name}: is {value!r}: {problem}"
+            yield f"{where}|{foreign.name(name)}: is {foreign.shown(value)}: {problem}"
             sound = False
             continue
         known = table.fields.get(name)
         if known is not None and known.to is not None and value != "NULL":
             for each in value.split(",") if known.several else [value]:
                 if each not in config.get(known.to, {}):
-                    yield f"{where}|{name}: {known.to} has no {each}"
+                    yield f"{where}|{name}: {known.to} has no {foreign.name(each)}"
     for name, known in table.fields.items():
         if known.required and name not in row:
             yield f"{where}: has no {name}"
-    if sound and table.rule is not None:
+    if sound and table.rule is not None and not open_:
         yield from (f"{where}|{problem}" for problem in table.rule(row))
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from switchbed import foreign
 from switchbed._native import Mistake
 from switchbed.sonic.schema import DEFAULTS, TABLES, Config
 
@@ -16,6 +17,8 @@ PORTED = (
     "BUFFER_PORT_EGRESS_PROFILE_LIST",
     "PFC_WD",
 )
+MOST_INDEX = 15
+"""Of a queue or a group: the models and ASICs end there."""
 Tables = dict[str, dict[str, dict[str, str]]]
 
 
@@ -31,8 +34,9 @@ def tidy(config: Config, where: str = "config") -> Tables:
         for key, row in config[name].items():
             if not isinstance(row, Mapping):
                 raise Mistake(f"{where}: {name}|{key}: an object of fields is needed")
-            for one in _keys(name, key):
-                rows.setdefault(one, {}).update(_row(name, key, row, where))
+            tidied = _row(name, key, row, where)
+            for one in _keys(name, key, where):
+                rows.setdefault(one, {}).update(tidied)
     return found
 
 
@@ -51,9 +55,10 @@ def _row(table: str, key: str, row: Mapping[str, Any], where: str) -> dict[str, 
         if name == "NULL":  # how its data base writes a row without fields
             continue
         if not isinstance(value, str):
+            place = f"{table}|{foreign.name(key)}|{foreign.name(name)}"
             raise Mistake(
-                f"{where}: {table}|{key}|{name}: is {value!r}, and SONiC has texts alone: "
-                f'"{str(value).lower()}"'
+                f"{where}: {place}: is {foreign.shown(value)}, and SONiC has texts alone: "
+                f'"{foreign.name(str(value).lower())}"'
             )
         tidied[name] = _value(value)
     return tidied
@@ -62,7 +67,7 @@ def _row(table: str, key: str, row: Mapping[str, Any], where: str) -> dict[str, 
 def _value(text: str) -> str:
     """` 166912` and `[BUFFER_POOL|x]` ship."""
     plain = text.strip()
-    found = re.fullmatch(r"\[[A-Z_]+\|(.+)\]", plain)
+    found = re.fullmatch(r"\[[A-Z_]+\|([^,\]]+)\]", plain)
     return found[1] if found else ",".join(map(_one, plain.split(",")))
 
 
@@ -71,20 +76,26 @@ def _one(text: str) -> str:
     return found[1] if found else text.strip()
 
 
-def _keys(table: str, key: str) -> list[str]:
+def _keys(table: str, key: str, where: str) -> list[str]:
     """`Ethernet0,Ethernet4|0-2` is six rows."""
     if table not in PORTED:
         return [key]
     ports, bar, rest = key.partition("|")
-    queues = _range(rest) if table in RANGED else [rest]
+    queues = _range(rest, f"{where}: {table}|{foreign.name(key)}") if table in RANGED else [rest]
     return [f"{port.strip()}{bar}{queue}" for port in ports.split(",") for queue in queues]
 
 
-def _range(text: str) -> list[str]:
-    found = re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", text)
-    if found is None:
-        return [text.strip()]
-    return [str(i) for i in range(int(found[1]), int(found[2]) + 1)]
+def _range(text: str, where: str) -> list[str]:
+    plain = re.sub(r"\s", "", text)
+    first, dash, last = plain.partition("-")
+    ends = [foreign.whole(first), foreign.whole(last if dash else first)]
+    low, high = ends
+    if low is None or high is None or not 0 <= low <= high <= MOST_INDEX:
+        raise Mistake(
+            f"{where}: {foreign.shown(text)} is no queue or range of queues: from 0 to "
+            f"{MOST_INDEX}, as 3 or 0-2"
+        )
+    return [str(i) for i in range(low, high + 1)]
 
 
 def folded(tables: Tables) -> Tables:

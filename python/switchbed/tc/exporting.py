@@ -8,6 +8,7 @@ from typing import Any
 from switchbed import quantity
 from switchbed.sonic.exporting import NEAREST
 from switchbed.sonic.finding import Findings
+from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_ns
 from switchbed.tc.ewma import PACKET, burst, exponent
 
 BANDS = 16
@@ -95,7 +96,14 @@ class _Export:
     def _shape(self, rate: int) -> str:
         bucket = max(2 * self.mtu, rate // 8 // 1000)  # what a millisecond brings
         self.add("root", f"handle {TBF} tbf rate {rate}bit burst {bucket} limit {bucket + 10**6}")
-        self.said.exact("topology.rate", f"{quantity.gbps(rate)} by tbf, with bursts of {bucket} B")
+        by = f"by tbf, with bursts of {bucket} B"
+        if rate % 8 == 0:
+            self.said.exact("topology.rate", f"{quantity.gbps(rate)} {by}")
+        else:
+            has = quantity.gbps(rate // 8 * 8)
+            self.said.approximated(
+                "topology.rate", f"{quantity.gbps(rate)} as {has} {by}: tc has whole bytes a second"
+            )
         return f"parent {TBF}1"
 
     def _limits(self) -> list[int]:
@@ -247,7 +255,7 @@ class _Export:
         self.add(
             where,
             f"red limit {limit} min {k} max {k + 1} avpkt {PACKET} burst {burst(k, 1)} "
-            f"{self._flags()} {bandwidth} probability 1",
+            f"{self._flags()} {bandwidth} probability {CERTAIN}",
         )
         self.said.approximated(
             "scheme.params.threshold",
@@ -270,20 +278,37 @@ class _Export:
         wanted = max(1, round(-math.log2(weight)))
         count = burst(low, wanted)
         has = 0.5 ** (exponent(low, count) or wanted)
+        end, pmax = max(high, low + 1), float(params["pmax"])
+        written = min(pmax, CERTAIN)
+        device = chance_on_device(low, end, written)
+        if device is None:
+            self.said.refused(
+                "scheme.params.pmax", f"{pmax:g} over {end - low} bytes: tc refuses so flat a ramp"
+            )
+            return
         self.add(
             where,
-            f"red limit {limit} min {low} max {max(high, low + 1)} avpkt {PACKET} burst {count} "
-            f"{self._flags()} {bandwidth} probability {float(params['pmax']):g}",
+            f"red limit {limit} min {low} max {end} avpkt {PACKET} burst {count} "
+            f"{self._flags()} {bandwidth} probability {written!r}",
         )
-        self.said.exact("scheme.params", f"{low} to {high} bytes, {params['pmax']:g}")
+        if end == high:
+            self.said.exact("scheme.params", f"{low} to {high} bytes")
+        else:
+            self.said.approximated("scheme.params.kmax", f"{high} bytes as {end}: tc needs a ramp")
+        if math.isclose(device, pmax, rel_tol=1e-6):
+            self.said.exact("scheme.params.pmax", f"{pmax:g}")
+        else:
+            self.said.approximated("scheme.params.pmax", f"{pmax:g} as {device:.7g} on the device")
         if has == weight:
             self.said.exact("scheme.params.weight", f"{weight:g}")
         else:
             self.said.approximated(
                 "scheme.params.weight", f"{weight:g} as {has:g}, {has / weight:.3g} times as much"
             )
-        if params["spacing"] == "geometric":
-            self.said.approximated("scheme.params.spacing", "geometric as uniform, Linux's")
+        if params["spacing"] != "uniform":
+            self.said.approximated(
+                "scheme.params.spacing", f"{params['spacing']} as uniform, Linux's"
+            )
 
     def _codel(self, where: str, params: Mapping[str, Any], limit: int) -> None:
         interval = quantity.time(params["interval"])
@@ -297,7 +322,22 @@ class _Export:
             f"interval {round(interval * 1e6)}us {ecn}{ce}",
         )
         self.said.approximated("switch.buffer", f"{limit} bytes as {packets} packets")
-        self.said.approximated("scheme.params", "times in units of 1.024 us")
+        self._times({"target": target, "interval": interval}, params)
+
+    def _times(self, times: Mapping[str, float], params: Mapping[str, Any]) -> None:
+        """CoDel's, which the kernel has in units of 1.024 us."""
+        given = dict(times)
+        if "ce_threshold" in params:
+            given["ce_threshold"] = quantity.time(params["ce_threshold"])
+        for key, seconds in given.items():
+            has = codel_ns(seconds)
+            if has == round(seconds * 1e9):
+                self.said.exact(f"scheme.params.{key}", f"{has} ns")
+            else:
+                self.said.approximated(
+                    f"scheme.params.{key}",
+                    f"{seconds * 1e6:g} us as {has / 1000:g} us: the kernel has units of 1.024 us",
+                )
 
     def _fq_codel(self, where: str, params: Mapping[str, Any], limit: int) -> None:
         given = params.get("quantum")
@@ -310,7 +350,8 @@ class _Export:
             f"memory_limit {limit} {'ecn' if params['ecn'] else 'noecn'}{ce} "
             f"drop_batch {params['batch']}",
         )
-        self.said.approximated("scheme.params", "times in units of 1.024 us")
+        names = ("target", "interval")
+        self._times({name: quantity.time(params[name]) for name in names}, params)
 
     def _cake(self, where: str, params: Mapping[str, Any], limit: int) -> None:
         """COBALT is inside of `cake`, which has it to itself with one tin and one flow."""

@@ -1,16 +1,26 @@
 """What `tc -j -d qdisc show dev DEVICE` prints as a scenario."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from switchbed import quantity, toml
+from switchbed import foreign, quantity, toml
 from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
+from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_shown_ns
 
 SHAPERS = ("tbf", "htb")
 TREES = ("ets", "prio")
 LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq_codel", "cake")
+WHOLE = ("fq-codel",)
+"""Schemes that are a port's only discipline, with queues of their own."""
+MOST = 2**40
+"""Of bytes, packets and microseconds: more is no setting."""
+MOST_BANDS, MOST_QUEUES = 16, 64
+EXPORTED = "2:"
+"""The handle of the tree that `export tc` writes; its filters send each class to its band, and are
+not among the disciplines that `tc qdisc show` shows."""
 UNKNOWN_RATE = 10**10
 PACKET = 1500
 
@@ -26,15 +36,22 @@ class _Leaf:
 
 
 def load(
-    shown: Sequence[Mapping[str, Any]], where: str, rate: int | None = None
+    shown: Sequence[Mapping[str, Any]],
+    where: str,
+    rate: int | None = None,
+    *,
+    by_class: bool = False,
 ) -> tuple[str, Findings]:
-    """A scenario's text. `rate`: the device's, in bits a second, which tc does not show."""
-    return _Import(shown, where, rate).text()
+    """A scenario's text. `rate`: the device's, in bits a second, which tc does not show.
+    `by_class`: filters, which it does not show either, send each class to its band."""
+    return _Import(shown, foreign.name(where), rate, by_class=by_class).text()
 
 
 class _Import:
-    def __init__(self, shown: Sequence[Mapping[str, Any]], where: str, rate: int | None) -> None:
-        self.where, self.shown, self.rate = where, shown, rate
+    def __init__(
+        self, shown: Sequence[Mapping[str, Any]], where: str, rate: int | None, *, by_class: bool
+    ) -> None:
+        self.where, self.shown, self.rate, self.by_class = where, shown, rate, by_class
         self.said = Findings()
 
     def text(self) -> tuple[str, Findings]:
@@ -49,67 +66,139 @@ class _Import:
             top = self._under(top)
         if top.get("kind") in TREES:
             return self._write(*self._tree(top)), self.said
+        if top.get("kind") == "mq":
+            return self._write(*self._mq(top)), self.said
         leaf = self._leaf(top)
         switch = {"queues": 1, "classify": "single", "unmarkable": leaf.unmarkable}
         return self._write(switch | {"buffer": f"{leaf.limit}B"}, leaf), self.said
 
     def _under(self, shaper: Mapping[str, Any]) -> Mapping[str, Any]:
-        rate = self._options(shaper).get("rate")
-        if isinstance(rate, int):
-            self.rate = 8 * rate  # tc prints bytes a second
+        options = self._options(shaper)
+        if "rate" in options:
+            self.rate = 8 * self._number(
+                shaper, options, "rate", least=1
+            )  # tc prints bytes a second
             self.said.exact("topology.rate", f"{quantity.gbps(self.rate)}, by {shaper['kind']}")
         under = self._children(shaper)
         if len(under) != 1:
             raise Mistake(
-                f"{self.where}: {shaper['kind']} {shaper.get('handle')}: has {len(under)} "
-                "disciplines under it: one is needed"
+                f"{self._at(shaper)}: has {len(under)} disciplines under it: one is needed"
             )
         return under[0]
 
     def _children(self, parent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         handle = str(parent.get("handle", ""))
-        under = [e for e in self.shown if str(e.get("parent", "")).startswith(handle)]
-        return sorted(under, key=lambda e: int(str(e["parent"]).partition(":")[2] or "0", 16))
+        under = [e for e in self.shown if str(e.get("parent", "")).startswith(handle) and handle]
+
+        def minor(one: Mapping[str, Any]) -> int:
+            text = str(one["parent"]).partition(":")[2] or "0"
+            if not re.fullmatch("[0-9a-fA-F]{1,4}", text):
+                raise Mistake(
+                    f"{self._at(one)}: parent: is {foreign.shown(one['parent'])}: a handle and a "
+                    "number in hexadecimal digits is needed, as 1:a"
+                )
+            return int(text, 16)
+
+        return sorted(under, key=minor)
+
+    def _at(self, one: Mapping[str, Any]) -> str:
+        """Where a discipline stands."""
+        kind, handle = (foreign.name(str(one.get(key, ""))) for key in ("kind", "handle"))
+        return f"{self.where}: {kind} {handle}".rstrip()
+
+    def _mq(self, top: Mapping[str, Any]) -> tuple[dict[str, Any], _Leaf]:
+        """A card's hardware queues, each with a discipline of its own."""
+        handle = str(top.get("handle", ""))
+        parents = re.compile(
+            rf"(?:{re.escape(handle)}|:|{re.escape(handle.rstrip('0:'))}:)[0-9a-f]+"
+        )
+        under = [each for each in self.shown if parents.fullmatch(str(each.get("parent", "")))]
+        if not under:
+            raise Mistake(f"{self._at(top)}: has no discipline under it: tc shows one a queue")
+        leaves = self._alike([self._leaf(each) for each in under], under)
+        count = min(len(under), MOST_QUEUES)
+        leaf = leaves[0]
+        if leaf.scheme in WHOLE:
+            self.said.approximated(
+                "mq", f"{len(under)} hardware queues, a {leaf.scheme} each: here one, the port's"
+            )
+            switch: dict[str, Any] = {"queues": 1, "classify": "single"}
+            return switch | {"buffer": f"{leaf.limit}B", "unmarkable": leaf.unmarkable}, leaf
+        self.said.approximated(
+            "mq", f"{len(under)} hardware queues: here {count}, by a hash of the flow, in turns"
+        )
+        return {
+            "queues": count,
+            "classify": "hash" if count > 1 else "single",
+            "discipline": "round-robin",
+            "buffer": f"{count * leaf.limit}B",
+            "policy": "static",
+            "unmarkable": leaf.unmarkable,
+        }, leaf
+
+    def _alike(self, leaves: list[_Leaf], under: Sequence[Mapping[str, Any]]) -> list[_Leaf]:
+        for leaf, each in zip(leaves[1:], under[1:], strict=True):
+            if leaf != leaves[0]:
+                raise Mistake(
+                    f"{self.where}: {foreign.name(str(each.get('kind')))} under {each['parent']}: "
+                    f"differs from that under {under[0]['parent']}: a scenario's queues are alike"
+                )
+        return leaves
 
     def _options(self, one: Mapping[str, Any]) -> Mapping[str, Any]:
         options = one.get("options", {})
         if not isinstance(options, Mapping):
-            raise Mistake(f"{self.where}: {one.get('kind')}: options: an object is needed")
+            raise Mistake(f"{self._at(one)}: options: an object is needed")
         return options
 
     def _tree(self, tree: Mapping[str, Any]) -> tuple[dict[str, Any], _Leaf]:
         options = self._options(tree)
-        bands = self._number(tree, options, "bands")
-        strict = bands - 1 if tree["kind"] == "prio" else int(options.get("strict", 0))
-        quanta = [PACKET] * strict + [int(q) for q in options.get("quanta", [])]
+        bands = self._number(tree, options, "bands", 1, MOST_BANDS)
+        strict = bands - 1
+        if tree["kind"] == "ets":
+            strict = self._number(tree, options, "strict", 0, bands) if "strict" in options else 0
+        quanta = [PACKET] * strict + self._numbers(tree, options, "quanta", 1, 2**32 - 1)
         if tree["kind"] == "prio":
             quanta = [PACKET] * bands
         if strict == bands:
             strict -= 1
-            quanta = [*quanta[:-1], PACKET]
+            quanta = [*quanta[:strict], PACKET]
         if len(quanta) != bands:
             raise Mistake(
-                f"{self.where}: ets {tree.get('handle')}: {len(quanta) - strict} quanta for "
-                f"{bands - strict} bands"
+                f"{self._at(tree)}: quanta: {len(quanta) - strict} for {bands - strict} bands"
             )
         under = self._children(tree)
         leaves = [self._leaf(each) for each in under]
         if len(leaves) not in (0, bands):
             raise Mistake(
-                f"{self.where}: {tree['kind']} {tree.get('handle')}: {len(leaves)} of {bands} "
-                "bands have a discipline of their own: a scenario's queues are alike"
+                f"{self._at(tree)}: {len(leaves)} of {bands} bands have a discipline of their own: "
+                "a scenario's queues are alike"
             )
-        for leaf, each in zip(leaves[1:], under[1:], strict=True):
-            if leaf != leaves[0]:
-                raise Mistake(
-                    f"{self.where}: {each['kind']} under {each['parent']}: differs from that under "
-                    f"{under[0]['parent']}: a scenario's queues are alike"
-                )
+        self._alike(leaves, under)
         leaf = leaves[0] if leaves else _Leaf("none", limit=1000 * PACKET)
         if not leaves:
             self.said.approximated("switch.buffer", "bands have pfifo: 1000 packets each")
+        priomap = self._numbers(tree, options, "priomap", 0, bands - 1)
+        exported = self.by_class or str(tree.get("handle")) == EXPORTED
+        if priomap and len(set(priomap)) == 1 and not exported:
+            self.said.exact(
+                "priomap",
+                f"all traffic goes to band {priomap[0] + 1} of {bands}, and no filter is shown: "
+                "one queue with that band's discipline (--by-class, if filters go by class)",
+            )
+            switch = {"queues": 1, "classify": "single", "unmarkable": leaf.unmarkable}
+            return switch | {"buffer": f"{leaf.limit}B"}, leaf
         self.said.exact("switch.queues", f"{bands}, {strict} of them strict")
-        self.said.left_out("priomap", "a packet's band is by its class here")
+        if len(set(priomap)) > 1:
+            self.said.approximated(
+                "priomap",
+                f"{' '.join(map(str, priomap))}, by the kernel's priority: here a packet's band is "
+                "its class",
+            )
+        else:
+            self.said.left_out(
+                "priomap", "a packet's band is by its class here, as filters have it"
+            )
         return {
             "queues": bands,
             "classify": "class",
@@ -126,17 +215,27 @@ class _Import:
         if kind == "red":
             return self._red(one, options)
         if kind in ("bfifo", "pfifo"):
-            limit = self._number(one, options, "limit") * (1 if kind == "bfifo" else PACKET)
+            limit = self._number(one, options, "limit", 1) * (1 if kind == "bfifo" else PACKET)
+            if limit < PACKET:
+                raise Mistake(
+                    f"{self._at(one)}: limit: {limit} bytes hold no packet: at least {PACKET}"
+                )
             return _Leaf("none", limit=limit)
         if kind in ("codel", "pie"):
-            limit = self._number(one, options, "limit") * PACKET
-            names = ("target", "interval", "ce_threshold") if kind == "codel" else ("target",)
-            params: dict[str, Any] = {n: f"{int(options[n])}us" for n in names if n in options}
+            limit = self._number(one, options, "limit", 1) * PACKET
             if kind == "codel":
-                params["ecn"] = bool(options.get("ecn", False))
-            elif "tupdate" in options:
-                params["t_update"] = f"{int(options['tupdate'])}us"
-                params |= {n: options[n] / 16 for n in ("alpha", "beta") if n in options}
+                params = self._codel_times(one, options)
+                params["ecn"] = self._flag(one, options, "ecn")
+            else:
+                times = {"target": "target", "t_update": "tupdate"}
+                params = {
+                    key: f"{self._number(one, options, name, 1)}us"
+                    for key, name in times.items()
+                    if name in options
+                }
+                for name in ("alpha", "beta"):
+                    if name in options:
+                        params[name] = self._number(one, options, name, 0, 32) / 16
             self.said.exact("scheme", f"{kind}, limit {options['limit']} packets")
             return _Leaf(str(kind), params, limit)
         if kind == "fq_codel":
@@ -144,17 +243,33 @@ class _Import:
         if kind == "cake":
             return self._cake(options)
         has = ", ".join((*SHAPERS, *TREES, *LEAVES))
-        raise Mistake(f"{self.where}: {kind}: is no discipline of a scenario's; there are {has}")
+        shown = foreign.name(str(kind))
+        raise Mistake(f"{self.where}: {shown}: is no discipline of a scenario's; there are {has}")
 
     def _fq_codel(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> _Leaf:
-        params: dict[str, Any] = {n: self._number(one, options, n) for n in ("flows", "limit")}
-        params["quantum"] = f"{self._number(one, options, 'quantum')}B"
-        params["batch"] = self._number(one, options, "drop_batch")
-        times = ("target", "interval", "ce_threshold")
-        params |= {n: f"{int(options[n])}us" for n in times if n in options}
-        params["ecn"] = bool(options.get("ecn", False))
+        params: dict[str, Any] = {
+            "flows": self._number(one, options, "flows", 1, 65_536),
+            "limit": self._number(one, options, "limit", 1, 10**7),
+            "quantum": f"{self._number(one, options, 'quantum', 1)}B",
+            "batch": self._number(one, options, "drop_batch", 1, 10**6),
+        }
+        params |= self._codel_times(one, options)
+        params["ecn"] = self._flag(one, options, "ecn")
         self.said.exact("scheme", f"fq_codel, limit {options['limit']} packets")
-        return _Leaf("fq-codel", params, self._number(one, options, "memory_limit"))
+        return _Leaf("fq-codel", params, self._number(one, options, "memory_limit", PACKET))
+
+    def _codel_times(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """CoDel's as tc shows them, in whole microseconds."""
+        found: dict[str, Any] = {}
+        for name in ("target", "interval", "ce_threshold"):
+            if name in options:
+                shown = self._number(one, options, name, 1)
+                found[name] = f"{shown}us"
+                self.said.approximated(
+                    f"scheme.params.{name}",
+                    f"{shown} us as shown; the device has {codel_shown_ns(shown) / 1000:g} us",
+                )
+        return found
 
     def _cake(self, options: Mapping[str, Any]) -> _Leaf:
         """One COBALT, where that is all it is."""
@@ -162,48 +277,98 @@ class _Import:
         for key, value in wanted.items():
             if options.get(key) != value:
                 raise Mistake(
-                    f"{self.where}: cake: {key} is {options.get(key)}: a scenario has its COBALT "
-                    f"alone: {value}"
+                    f"{self.where}: cake: {key} is {foreign.name(str(options.get(key)))}: a "
+                    f"scenario has its COBALT alone: {value}"
                 )
-        interval = self._number({"kind": "cake"}, options, "rtt")
+        interval = self._number({"kind": "cake"}, options, "rtt", 1)
         self.said.exact("scheme", "cobalt: cake with one tin and one flow")
-        limit = self._number({"kind": "cake"}, options, "memlimit")
+        limit = self._number({"kind": "cake"}, options, "memlimit", PACKET)
         return _Leaf("cobalt", {"interval": f"{interval}us"}, limit)
 
     def _red(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> _Leaf:
         for flag, why in (("adaptive", "Floyd's adaptive RED"), ("harddrop", "dropping above max")):
-            if options.get(flag):
+            if self._flag(one, options, flag):
                 raise Mistake(f"{self.where}: red: {flag}: {why} is no scheme here")
-        if not options.get("ecn"):
+        if not self._flag(one, options, "ecn"):
             raise Mistake(f"{self.where}: red without ecn: it drops, and a scenario's red marks")
         if "probability" not in options or "ewma" not in options:
             raise Mistake(
                 f"{self.where}: red: no probability or ewma: tc prints them with -d alone "
                 "(tc -j -d qdisc show)"
             )
-        low, high = (self._number(one, options, name) for name in ("min", "max"))
-        limit = self._number(one, options, "limit")
-        unmarkable = "pass" if options.get("nodrop") else "drop"
-        n = int(options["ewma"])
+        limit = self._number(one, options, "limit", PACKET)
+        low = self._number(one, options, "min", 0, limit)
+        high = self._number(one, options, "max", low)
+        unmarkable = "pass" if self._flag(one, options, "nodrop") else "drop"
+        n = self._number(one, options, "ewma", 0, 31)
+        chance = options["probability"]
+        if not foreign.number(chance, 0, 1):
+            raise Mistake(
+                f"{self._at(one)}: probability: is {foreign.shown(chance)}: a number from 0 to 1 "
+                "is needed"
+            )
+        certain = chance_on_device(low, high, 1.0)
+        if certain is not None and certain < CERTAIN and abs(chance - certain) < 1e-6:
+            self.said.approximated(
+                "scheme.params.pmax",
+                f"{chance:g} is what a device makes of probability 1, which 32 bits cannot hold: "
+                f"it marks at {chance:g} there, and the scenario too; {CERTAIN} would mark all",
+            )
         if high - low <= 1 and n == 1:
             self.said.approximated(
                 "scheme.params.threshold", f"{low} bytes; Linux compares an average of weight 1/2"
             )
             return _Leaf("per-queue", {"threshold": f"{low}B"}, limit, unmarkable)
+        if high > limit:
+            raise Mistake(f"{self._at(one)}: max: is {high}, over limit, {limit}: no more than it")
         self.said.exact("scheme.params", f"red from {low} to {high} bytes, weight 2^-{n}")
         params = {
             "kmin": f"{low}B",
             "kmax": f"{high}B",
-            "pmax": float(options["probability"]),
+            "pmax": float(chance),
             "weight": 0.5**n,
         }
         return _Leaf("red", params, limit, unmarkable)
 
-    def _number(self, one: Mapping[str, Any], options: Mapping[str, Any], name: str) -> int:
-        value = options.get(name)
+    def _number(
+        self,
+        one: Mapping[str, Any],
+        options: Mapping[str, Any],
+        name: str,
+        least: int = 0,
+        most: int = MOST,
+    ) -> int:
+        return self._whole(one, name, options.get(name), (least, most))
+
+    def _whole(self, one: Mapping[str, Any], name: str, value: Any, ends: tuple[int, int]) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
-            raise Mistake(f"{self.where}: {one.get('kind')}: {name}: a whole number is needed")
+            found = "" if value is None else f" {foreign.shown(value)} is none"
+            raise Mistake(
+                f"{self.where}: {foreign.name(str(one.get('kind')))}: {name}: a whole number is "
+                f"needed{';' if found else ''}{found}"
+            )
+        if not ends[0] <= value <= ends[1]:
+            raise Mistake(
+                f"{self._at(one)}: {name}: is {foreign.shown(value)}: it must be from {ends[0]} to "
+                f"{ends[1]}"
+            )
         return value
+
+    def _numbers(
+        self, one: Mapping[str, Any], options: Mapping[str, Any], name: str, least: int, most: int
+    ) -> list[int]:
+        values = options.get(name, [])
+        if not isinstance(values, list):
+            raise Mistake(f"{self._at(one)}: {name}: a list of whole numbers is needed")
+        return [self._whole(one, name, value, (least, most)) for value in values]
+
+    def _flag(self, one: Mapping[str, Any], options: Mapping[str, Any], name: str) -> bool:
+        value = options.get(name, False)
+        if value is None or isinstance(value, bool):
+            return value is not False  # tc prints some flags as null
+        raise Mistake(
+            f"{self._at(one)}: {name}: is {foreign.shown(value)}: true or false is needed"
+        )
 
     def _write(self, switch: Mapping[str, Any], leaf: _Leaf) -> str:
         rate = self.rate

@@ -4,14 +4,13 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from switchbed import _native, options
+from switchbed import _native, foreign, options
 from switchbed._native import Mistake
 from switchbed.terminal import say
 from switchbed.theory import cedm, cqrd, eecn, mqecn, standard
@@ -32,14 +31,15 @@ class Quantity(click.ParamType[float]):
             return float(value)
         try:
             return self._read(value)
-        except (Mistake, ValueError, ZeroDivisionError) as error:
+        except (Mistake, ValueError, ZeroDivisionError, OverflowError) as error:
             self.fail(f"is {json.dumps(value)}: {error}", param, ctx)
 
 
 RATE = Quantity("RATE", _native.rate_bps)
 TIME = Quantity("TIME", lambda text: _native.time_ps(text) / 1e12)
 SIZE = Quantity("SIZE", _native.size_bytes)
-FRACTION = Quantity("FRACTION", lambda text: float(Fraction(text)))
+FRACTION = Quantity("FRACTION", foreign.fraction)
+NUMBER = Quantity("FLOAT", foreign.real)
 
 
 def _listed(read: Callable[[str], float], text: str) -> list[float]:
@@ -261,8 +261,8 @@ def _advance(n: int, bdp: float, k: float, rtt: float) -> dict[str, Any]:
 
 @theory.command("cqrd-loss")
 @printing
-@click.option("--queue", type=float, required=True, help="Packets that a crosspoint queue holds.")
-@click.option("--of-flow", type=float, required=True, help="The short flow's among them.")
+@click.option("--queue", type=NUMBER, required=True, help="Packets that a crosspoint queue holds.")
+@click.option("--of-flow", type=NUMBER, required=True, help="The short flow's among them.")
 def cqrd_loss(queue: float, of_flow: float) -> Rows:
     """When random drop loses fewer of a short flow's packets than a shared output queue."""
     return [

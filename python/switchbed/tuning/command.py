@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from switchbed import library, options, toml
+from switchbed import foreign, library, options, toml
 from switchbed._native import Mistake
 from switchbed.plots import output
 from switchbed.sonic import fragment
@@ -97,9 +97,11 @@ def weights(given: Sequence[str]) -> dict[str, float]:
     for text in given:
         scene, _, number = text.rpartition(":")
         try:
-            found[scene] = float(number)
+            found[scene] = foreign.real(number)
         except ValueError:
-            raise Mistake(f"--weight {text}: such as load=0.8:2 is needed") from None
-        if "=" not in scene:
-            raise Mistake(f"--weight {text}: such as load=0.8:2 is needed")
+            found[scene] = 0.0
+        if "=" not in scene or found[scene] <= 0:
+            raise Mistake(
+                f"--weight {foreign.name(text)}: such as load=0.8:2 is needed, a number over 0"
+            )
     return found

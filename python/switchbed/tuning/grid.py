@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from switchbed import library, quantity
+from switchbed import foreign, library, quantity
 from switchbed._native import Mistake
 
 STEPS = 13
@@ -206,7 +206,7 @@ def _ramp(text: str, link: Link) -> tuple[float, float, float]:
     parts = text.split(":")
     try:
         low, high = (quantity.size(part, link.mtu) for part in parts[:2])
-        chance = float(parts[2].removesuffix("%")) / 100
+        chance = foreign.real(parts[2].removesuffix("%")) / 100
         if len(parts) == 3 and low <= high and 0 <= chance <= 1:
             return low, high, chance
     except (Mistake, ValueError, IndexError):
@@ -302,7 +302,10 @@ def _reader(takes: str, link: Link, hold: Round) -> Callable[[Any, str], _Value]
             if takes.startswith("a time"):
                 return _Value(_ns(quantity.time(value)), quantity.time(value))
             if takes.startswith(("a number", "a whole number")):
-                number = int(value) if takes.startswith("a whole") else float(value)
+                real = foreign.real(str(value))
+                number = int(real) if takes.startswith("a whole") else real
+                if number != real:
+                    raise ValueError
                 return _Value(number, float(number))
         except (Mistake, ValueError):
             raise Mistake(f"--param {name}: {value!r} is not {takes}") from None

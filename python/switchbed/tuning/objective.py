@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from switchbed import foreign
 from switchbed._native import Mistake
 from switchbed.sweeps.stopping import figure
 
@@ -76,7 +77,7 @@ class Guard:
         try:
             if found is None:
                 raise ValueError
-            return cls(found[1], found[2], float(found[3] or 1), found[4] or found[5])
+            return cls(found[1], found[2], foreign.real(found[3] or "1"), found[4] or found[5])
         except ValueError:
             raise Mistake(
                 f"--guard {text}: such as drops=0, slowdown.large.mean<=1.05*best or "

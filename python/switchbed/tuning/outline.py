@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from switchbed import library, quantity, toml
+from switchbed import foreign, library, quantity, toml
 from switchbed._native import Mistake
 from switchbed.tuning.grid import MAIN
 
@@ -138,9 +138,9 @@ class Outline:
 
     def _loads(self) -> list[float]:
         try:
-            return [float(each) for each in self.loads.split(",")]
+            return [foreign.real(each) for each in self.loads.split(",")]
         except ValueError:
-            raise Mistake(f"--load {self.loads}: such as {LOADS} is needed") from None
+            raise Mistake(f"--load {foreign.name(self.loads)}: such as {LOADS} is needed") from None
 
     def _sizes(self) -> list[str]:
         return [each.partition(":")[0] for each in self.workloads]

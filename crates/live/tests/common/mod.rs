@@ -113,16 +113,17 @@ pub fn small(mut live: Live) -> Live {
 fn within_reach(scheme: &SchemeInfo) -> SchemeChoice {
     let short = |param: &Param| {
         let text = match (param.name, param.kind) {
-            ("target" | "pst_target", ParamKind::Time) => "50us",
+            ("target" | "pst_target", ParamKind::Time | ParamKind::Wait) => "50us",
             ("kmax" | "k2", ParamKind::Threshold | ParamKind::Size) => "9000B",
             (_, ParamKind::Threshold | ParamKind::Size) => "6000B",
-            (_, ParamKind::Time) => "200us",
+            (_, ParamKind::Time | ParamKind::Wait) => "200us",
             _ => return None,
         };
         Some((param.name.to_owned(), param.kind.parse(text).expect("a value")))
     };
     let asked = |param: &&Param| {
-        let time = matches!(param.kind, ParamKind::Time) && param.default.is_some();
+        let time =
+            matches!(param.kind, ParamKind::Time | ParamKind::Wait) && param.default.is_some();
         param.required || time || param.name == "kmax"
     };
     let mut values: Values = scheme.params.iter().filter(asked).filter_map(short).collect();

@@ -17,7 +17,7 @@ use crate::units::Bytes;
 use crate::view::{DropReason, View};
 
 /// What one account may hold, in cells.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
     /// What it has for itself.
     pub(super) reserve: u64,
@@ -223,7 +223,10 @@ impl Cells {
         inputs: Inputs,
     ) -> Result<GroupMay, AllHeadroom> {
         let Apart { rules, cell, .. } = Self::rules(pfc, memory, inputs)?;
-        let Account { reserve, alpha, most, shared } = rules.account;
+        let slowest =
+            |a: &Account, b: &Account| a.alpha.unwrap_or(0.0).total_cmp(&b.alpha.unwrap_or(0.0));
+        let first = rules.accounts.iter().copied().min_by(slowest);
+        let Account { reserve, alpha, most, shared } = first.unwrap_or_default();
         let cell = f64::from(cell);
         let bytes = |cells: u64| cells as f64 * cell;
         Ok(GroupMay { reserve: bytes(reserve), alpha, most: bytes(most), shared: bytes(shared) })
@@ -258,9 +261,13 @@ impl Cells {
             None => Some(pfc.alpha.unwrap_or(alpha)),
         };
         let most = pfc.threshold.map_or(u64::MAX, cells);
+        let account = |link: &Input| {
+            let alpha = alpha.map(|alpha| pfc.alpha_at(alpha, link.rate));
+            Account { reserve, alpha, most, shared: part(shared) }
+        };
         let rules = Rules {
             classes,
-            account: Account { reserve, alpha, most, shared: part(shared) },
+            accounts: links.iter().map(account).collect(),
             offset: cells(pfc.xon_offset),
             resumes_at: pfc.xon.map(cells),
             headroom,
@@ -557,6 +564,21 @@ mod tests {
         let held: Vec<u64> = (0..5).map(|input| fill(&mut switch, input)).collect();
         for (held, published) in held.iter().zip([120_043, 60_022, 30_011, 15_005, 7_503]) {
             assert!(held.abs_diff(published) <= 1, "{held} for {published}");
+        }
+    }
+
+    #[test]
+    fn alpha_of_a_faster_input_is_what_its_rate_makes_it() {
+        // α = 1/4 at 50 Gbps is 1/2 at 100: a third of 3,000 bytes alone, where 1/4 would give 600.
+        for (rate, most) in [(50, 1_000), (100, 600)] {
+            let mut switch = lossless(None, 3_000 + 10, 2, |pfc| {
+                (pfc.alpha, pfc.alpha_rate) = (Some(0.25), Some(Rate::from_gbps(rate)));
+                (pfc.headroom, pfc.headroom_pool) = (Some(Bytes::new(10)), Some(Bytes::new(10)));
+            });
+            let fits = |_: &u64| {
+                switch.arrive(0, 0, &of_class(3, 1, 0)) && switch.ports[0].signal().is_none()
+            };
+            assert_eq!((0..3_000).take_while(fits).count(), most);
         }
     }
 

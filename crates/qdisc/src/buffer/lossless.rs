@@ -25,7 +25,8 @@ struct Group {
 pub(super) struct Lossless {
     /// A bit for each class that is.
     classes: u8,
-    account: Account,
+    /// By input.
+    accounts: Box<[Account]>,
     /// A paused group resumes this far under its threshold, or at a number.
     offset: u64,
     resumes_at: Option<u64>,
@@ -43,7 +44,7 @@ pub(super) struct Lossless {
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub(super) classes: u8,
-    pub(super) account: Account,
+    pub(super) accounts: Box<[Account]>,
     pub(super) offset: u64,
     pub(super) resumes_at: Option<u64>,
     /// By input.
@@ -55,15 +56,19 @@ pub(super) struct Rules {
 
 impl Lossless {
     pub(super) fn new(rules: Rules) -> Lossless {
-        let Rules { classes, account, offset, resumes_at, headroom, pool, parts } = rules;
+        let Rules { classes, accounts, offset, resumes_at, headroom, pool, parts } = rules;
         let groups = vec![Group::default(); headroom.len() * usize::from(PRIORITIES)].into();
         let (pool, paused, signals) = (vec![pool; parts].into(), Vec::new(), VecDeque::new());
-        Lossless { classes, account, offset, resumes_at, headroom, pool, groups, paused, signals }
+        Lossless { classes, accounts, offset, resumes_at, headroom, pool, groups, paused, signals }
     }
 
     /// Whether a class is lossless.
     pub(super) fn has(&self, class: u8) -> bool {
         class < PRIORITIES && self.classes >> class & 1 == 1
+    }
+
+    fn account(&self, input: u16) -> Account {
+        self.accounts[usize::from(input)]
     }
 
     fn group(&mut self, input: u16, class: u8) -> &mut Group {
@@ -73,7 +78,7 @@ impl Lossless {
     /// Whether so many cells more still are the group's and its part of what is shared, of which its
     /// partition has `used`.
     fn shares(&mut self, input: u16, class: u8, cells: u64, used: u64) -> bool {
-        let account = self.account;
+        let account = self.account(input);
         let group = self.group(input, class);
         group.headroom == 0 && account.fits(group.held, cells, used)
     }
@@ -107,7 +112,7 @@ impl Lossless {
         cells: u64,
         used: u64,
     ) -> u64 {
-        let account = self.account;
+        let account = self.account(input);
         let shares = self.shares(input, class, cells, used);
         let group = self.group(input, class);
         group.held += cells;
@@ -121,7 +126,7 @@ impl Lossless {
 
     /// A packet is gone: how much less of what is shared is taken.
     pub(super) fn went(&mut self, (input, class): (u16, u8), part: usize, cells: u64) -> u64 {
-        let account = self.account;
+        let account = self.account(input);
         let group = self.group(input, class);
         let of_headroom = cells.min(group.headroom);
         let before = account.beyond(group.held - group.headroom);
@@ -136,7 +141,7 @@ impl Lossless {
     pub(super) fn resume(&mut self, part: usize, used: u64, part_of: impl Fn(u16) -> usize) {
         let mut nth = 0;
         while let Some(&(input, class)) = self.paused.get(nth) {
-            let (account, offset, resumes_at) = (self.account, self.offset, self.resumes_at);
+            let (account, offset, resumes_at) = (self.account(input), self.offset, self.resumes_at);
             let group = self.group(input, class);
             let below = match resumes_at {
                 Some(most) => group.held <= most,

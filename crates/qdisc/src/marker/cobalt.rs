@@ -36,13 +36,13 @@ params! {
         /// data centre its own, such as 1ms.
         interval: Span = "100ms";
         /// The wait that a queue may stand at. Default: a twentieth of interval.
-        target: Option<Span>;
+        target: Option<Span> as Wait;
         /// ECN-capable packets are marked where others are dropped. ns-3: false.
         ecn: bool = "true";
         /// ECN-capable packets that waited for longer are marked, whatever else. Default: none.
-        ce_threshold: Option<Span>;
+        ce_threshold: Option<Span> as Wait;
         /// A wait from which on the drop probability rises, buffer full or not. Default: four intervals.
-        blue_threshold: Option<Span>;
+        blue_threshold: Option<Span> as Wait;
         /// By how much the drop probability rises.
         increment: f64 = "0.00390625" as FRACTION;
         /// By how much it falls.

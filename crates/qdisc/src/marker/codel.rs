@@ -38,12 +38,12 @@ params! {
         /// longest round trip. In a data centre its own, such as 1ms.
         interval: Span = "100ms";
         /// The wait that a queue may stand at. Default: a twentieth of interval.
-        target: Option<Span>;
+        target: Option<Span> as Wait;
         /// ECN-capable packets are marked where others are dropped. Linux: false in codel, true in
         /// fq_codel.
         ecn: bool = "true";
         /// ECN-capable packets that waited for longer are marked, whatever else. Default: none.
-        ce_threshold: Option<Span>;
+        ce_threshold: Option<Span> as Wait;
         /// The root in interval/√count. exact: as the RFC has it. linux: one Newton step each time
         /// that count changes.
         sqrt: Root = "exact";

@@ -29,9 +29,9 @@ params! {
     /// ECN#'s parameters.
     pub struct EcnSharpParams {
         /// Every packet that waited for longer is marked. The authors' at 10 Gbps: 70us.
-        ins_target: Span;
+        ins_target: Span as Wait;
         /// The wait that a queue may stand at. The authors': 10us.
-        pst_target: Span;
+        pst_target: Span as Wait;
         /// How long packets wait for longer than pst_target before one is marked for that. The
         /// authors': 70us.
         pst_interval: Span;

@@ -35,7 +35,7 @@ params! {
     /// PIE's parameters.
     pub struct PieParams {
         /// The wait that it steers for. In a data centre its own, such as 50us.
-        target: Span = "15ms";
+        target: Span = "15ms" as Wait;
         /// The probability is worked out anew so often. Default: each target.
         t_update: Option<Span>;
         /// Weight of the wait's distance from the target, per second. Default: 0.125 at a target of

@@ -11,7 +11,7 @@
 //! | pmax | – | 0.1 |
 //! | weight w | – | 0.002; 1 is the instantaneous length |
 //! | gentle | – | no |
-//! | spacing | – | uniform: p = p_b / (1 − count·p_b), count packets since the last mark; geometric: p = p_b |
+//! | spacing | – | uniform: p = p_b / (1 − count·p_b), count packets since the last mark; geometric: p = p_b; wait: with the packet counted, 0 up to count·p_b = 1, then p_b / (2 − count·p_b) |
 //! | mark_at | – | enqueue |
 //! | rate | the line that kmin and kmax are for | any |
 //! | curve | DCQCN's, by name | – |
@@ -59,7 +59,7 @@ params! {
         /// Above kmax the probability rises from pmax to 1 at twice kmax.
         gentle: bool = "false";
         /// How marks are spread. uniform: evenly (section 7). geometric: each packet by itself, as
-        /// chips do.
+        /// chips do. wait: evenly, 1/p to 2/p packets apart (the default of ns-2 and ns-3).
         spacing: Spacing = "uniform";
         /// Whether a packet is marked as it arrives or as it leaves.
         mark_at: MarkAt = "enqueue";
@@ -124,6 +124,9 @@ words! {
         Uniform = "uniform",
         /// Each packet by itself.
         Geometric = "geometric",
+        /// Evenly, none within 1/p packets of the last mark (`wait_` of ns-2's red.cc, `Wait` of ns-3's
+        /// red-queue-disc.cc).
+        Wait = "wait",
     }
 }
 
@@ -269,6 +272,11 @@ impl<S: Share> Red<S> {
             Spacing::Uniform if count * p < 1.0 => p / (1.0 - count * p),
             Spacing::Uniform => 1.0,
             Spacing::Geometric => p,
+            Spacing::Wait => match (count + 1.0) * p {
+                passed if passed < 1.0 => 0.0,
+                passed if passed < 2.0 => p / (2.0 - passed),
+                _ => 1.0,
+            },
         };
         rng.unit() < p
     }
@@ -428,6 +436,25 @@ mod tests {
         red.queues[0].count = 10;
         assert!(!red.chosen(0, 0.05, &mut Always(0.1001)));
         assert!(red.chosen(0, 0.05, &mut Always(0.0999)));
+    }
+
+    #[test]
+    fn waiting_marks_come_one_to_two_over_p_packets_apart() {
+        // p_b = 1/16, exact in binary: none of 15 packets, the 16th with 1/16, the 17th with 1/15, the 24th
+        // with 1/8, the 31st for sure.
+        let mut red = red(Spacing::Wait, false);
+        let p = 1.0 / 16.0;
+        for (before, most) in
+            [(0, 0.0), (14, 0.0), (15, p), (16, 1.0 / 15.0), (23, 0.125), (30, 1.0)]
+        {
+            red.queues[0].count = before;
+            assert_eq!(red.chosen(0, p, &mut Always(most * 0.999)), most > 0.0, "{before}");
+            assert_eq!(
+                red.chosen(0, p, &mut Always((most + 1e-6).min(0.999))),
+                most == 1.0,
+                "{before}"
+            );
+        }
     }
 
     #[test]

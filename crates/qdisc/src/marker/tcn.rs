@@ -18,7 +18,7 @@ params! {
     pub struct TcnParams {
         /// The longest wait without a mark: λ·RTT, the time that the standard threshold takes on the line.
         /// The authors' simulations at 10 Gbps: 100.8us.
-        threshold: Span;
+        threshold: Span as Wait;
     }
 }
 

@@ -71,7 +71,7 @@ fn small(kind: &ParamKind) -> Option<Value> {
     Some(match kind {
         ParamKind::Size => Value::Bytes(Bytes::new(3_000)),
         ParamKind::Threshold => Value::Bytes(Bytes::new(6_000)),
-        ParamKind::Time => Value::Span(Span::from_us(5)),
+        ParamKind::Time | ParamKind::Wait => Value::Span(Span::from_us(5)),
         ParamKind::Rate => Value::Rate(Rate::from_gbps(1)),
         _ => return None,
     })

@@ -12,7 +12,7 @@ pub(crate) fn check_all(section: &Section<'_>, mtu: Bytes) -> Result<(), Mistake
     for param in section.keys().iter().filter(|param| section.given(param.name).is_some()) {
         match param.kind {
             ParamKind::Rate => rate(section, param.name, mtu).map(drop)?,
-            ParamKind::Time => delay(section, param.name).map(drop)?,
+            ParamKind::Time | ParamKind::Wait => delay(section, param.name).map(drop)?,
             _ => {}
         }
     }

@@ -5,9 +5,11 @@ mod admits;
 mod deploy;
 mod elsewhere;
 mod event;
+pub(crate) mod fields;
 pub(crate) mod hosts;
 mod links;
 pub(crate) mod measure;
+mod offered;
 pub(crate) mod reaction;
 mod roce;
 pub(crate) mod scheme;
@@ -137,6 +139,7 @@ pub(crate) fn resolve(
         measure,
         run,
     };
+    fields::check(origin, root, &scenario)?;
     if let Some((key, message)) = admits::refused(&scenario) {
         let section = key.split('.').next().unwrap_or(key);
         let at = root.get(section).map_or(At::Unwritten, |node| node.at);

@@ -126,6 +126,16 @@ fn pfc(section: &Section<'_>, queues: u16, classify: Classify) -> Result<Option<
             return Err(inner.refuse(key, format!("it must be at least {shortest}")));
         }
     }
+    let share = pfc.pauses_share();
+    if share >= 1.0 && !pfc.priorities.is_empty() {
+        let why = format!(
+            "pause frames of {} classes, each sent again after half of its quanta, would take {share:.3} times \
+             what a line carries: at least {}",
+            pfc.priorities.len(),
+            2 * pfc.priorities.len() + 1
+        );
+        return Err(inner.refuse(Pfc::KEY.quanta, why));
+    }
     if classify != Classify::Class {
         let why = "switch.pfc pauses classes, which must be queues: it must be \"class\"";
         return Err(section.refuse(key!(classify), why));

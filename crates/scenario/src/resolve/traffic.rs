@@ -1,5 +1,6 @@
 //! `[[traffic]]`.
 
+use super::offered;
 use crate::mistake::{Mistake, Origin};
 use crate::section::Section;
 use crate::tree::{At, Node, Table};
@@ -20,22 +21,25 @@ pub(crate) fn resolve(
         let message = "is missing: write [[traffic]] with its kind and what it needs";
         return Err(origin.mistake(at, "traffic", message));
     }
-    let source = |(i, node)| {
+    let open = |i: usize| {
         let path = match sources.len() {
             1 => "traffic".to_owned(),
             _ => format!("traffic.{i}"),
         };
-        let section = Section::open(origin, &path, SECTION.keys, Some(node), Some(site.mtu))?;
-        let section = section.on(site.topology);
+        Section::open(origin, &path, SECTION.keys, Some(&sources[i]), Some(site.mtu))
+    };
+    let source = |i: usize| {
+        let section = open(i)?.on(site.topology);
         let mut traffic = Traffic::from_values(&mut section.values()?);
         traffic.complete(site).map_err(|unfit| section.unfit(unfit))?;
         section.close(&format!("kind = \"{}\"", traffic.word()))?;
         Ok(traffic)
     };
-    let sources = sources.iter().enumerate().map(source).collect::<Result<Vec<_>, _>>()?;
-    if sources.iter().all(|source| source.never_ends()) {
+    let mut found = (0..sources.len()).map(source).collect::<Result<Vec<_>, _>>()?;
+    if found.iter().all(|source| source.never_ends()) {
         let why = "has probes alone, which never end; write stop = \"1s\", or until in [run]";
         return Err(origin.mistake(at, "traffic", why));
     }
-    Ok(sources)
+    offered::check(site.topology, &mut found, open)?;
+    Ok(found)
 }

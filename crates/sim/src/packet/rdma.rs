@@ -112,6 +112,11 @@ const fn mask(bits: u32) -> u64 {
 }
 
 impl Int {
+    /// The rates that INT has codes for.
+    pub fn rates() -> impl Iterator<Item = Rate> {
+        RATES.into_iter().map(Rate::from_mbps)
+    }
+
     /// Whether INT has a code for a line's rate.
     pub fn knows(rate: Rate) -> bool {
         RATES.iter().any(|&mbps| Rate::from_mbps(mbps) == rate)

@@ -9,6 +9,7 @@ use super::graph::{Graph, Hop, Route, access, across, spread};
 use super::{Shape, SwitchGroup};
 use crate::ids::{HostId, PortId, SwitchId};
 use crate::param::{ParamKind, Unfit, count};
+use std::ops::Range;
 use std::sync::Arc;
 use switchbed_qdisc::params;
 use switchbed_qdisc::units::{Rate, Span};
@@ -178,6 +179,18 @@ impl Route for UpDown {
         } else {
             edge / self.edges_per_pod
         })
+    }
+
+    fn ways(&self, dst: HostId, switch: SwitchId) -> Range<u32> {
+        let PortId(port) = self.route(Hop { dst, key: Hop::PINNED }, switch);
+        let among = match switch.0 {
+            edge if edge < self.edges && port >= self.hosts_per_edge => self.aggregations_per_pod,
+            agg if (self.edges..self.cores).contains(&agg) && port >= self.edges_per_pod => {
+                self.plane
+            }
+            _ => 1,
+        };
+        port..port + among
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Topology;
 use crate::ids::{HostId, LinkId, PortId, SwitchId};
+use std::ops::Range;
 use std::sync::Arc;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 
@@ -46,6 +47,12 @@ impl Hop {
 pub trait Route: Send + Sync {
     /// The port of `switch` that a packet leaves by.
     fn route(&self, hop: Hop, switch: SwitchId) -> PortId;
+
+    /// The ports of `switch` that packets to `dst` leave by: one, or as many as its ECMP draws among.
+    fn ways(&self, dst: HostId, switch: SwitchId) -> Range<u32> {
+        let PortId(port) = self.route(Hop { dst, key: Hop::PINNED }, switch);
+        port..port + 1
+    }
 
     /// Whether [`Route::choose`] decides in place of [`Route::route`].
     fn adapts(&self) -> bool {

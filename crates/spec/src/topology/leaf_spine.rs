@@ -5,6 +5,7 @@ use super::graph::{Graph, Hop, Route, access, across, spread};
 use super::{SOME, Shape, SwitchGroup};
 use crate::ids::{HostId, PortId, SwitchId};
 use std::hint::select_unpredictable;
+use std::ops::Range;
 use std::sync::Arc;
 use switchbed_qdisc::params;
 use switchbed_qdisc::units::{Rate, Span};
@@ -88,5 +89,11 @@ impl Route for UpDown {
         let down = dst - leaf * self.hosts_per_leaf;
         let of_leaf = select_unpredictable(leaf == number, down, up);
         PortId(select_unpredictable(number >= self.leaves, leaf, of_leaf))
+    }
+
+    fn ways(&self, dst: HostId, switch: SwitchId) -> Range<u32> {
+        let PortId(port) = self.route(Hop { dst, key: Hop::PINNED }, switch);
+        let up = switch.0 < self.leaves && port >= self.hosts_per_leaf;
+        port..port + if up { self.spines } else { 1 }
     }
 }

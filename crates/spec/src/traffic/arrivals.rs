@@ -12,14 +12,16 @@
 
 use super::flows::{Begun, Drawn, Wrong};
 use super::keys::OPEN_A_HOST;
-use super::{Around, ConnectionUse, Connections, Deal, Expected, FlowStart, Hosts, Offered};
+use super::{
+    Around, ConnectionUse, Connections, Deal, Demand, Expected, FlowStart, Hosts, Offered,
+};
 use super::{Service, Site, Sizes, SizesByService, TableOffered};
 use crate::ids::HostId;
 use crate::param::Unfit;
 use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use switchbed_qdisc::units::{Bytes, PS_PER_S, Time};
+use switchbed_qdisc::units::{Bytes, PS_PER_S, Rate, Time};
 use switchbed_qdisc::{Random, params};
 
 params! {
@@ -28,7 +30,8 @@ params! {
         /// Payload bits that each sender offers (request-response: that each client asks for), as a
         /// fraction of its link's rate; headers come on top.
         load: f64 as number(0.0, f64::INFINITY);
-        /// A load over 1, which never drains, is meant. Default: it is refused.
+        /// A link that is offered more than it carries, which never drains, is meant. Default: it is
+        /// refused.
         overload: Option<bool>;
         /// Flows in all, the first so many to start.
         flows: u64 as count(1, 1_000_000_000);
@@ -52,7 +55,7 @@ impl Load {
             let why = "a load over 1 never drains; write overload = true to mean it";
             return Err(Unfit::new(key!(load), why));
         }
-        self.overload = (self.load > 1.0).then_some(true);
+        self.overload = self.overload.filter(|&meant| meant);
         Ok(())
     }
 }
@@ -116,6 +119,16 @@ impl Arrivals<'_> {
     /// How many hosts have a load.
     fn senders(&self) -> usize {
         if self.request.is_some() { self.to.len() } else { self.from.len() }
+    }
+
+    /// Payload bits a second by pairs of hosts, whatever the service: a pair's flows are rarer where
+    /// they are longer.
+    pub(super) fn demand(&self, line: Rate) -> Demand {
+        let each_bps = self.load.load * line.as_bps() as f64;
+        match self.request {
+            None => Demand::spread(self.from, self.to, each_bps),
+            Some(_) => Demand::spread(self.to, self.from, each_bps).reversed(),
+        }
     }
 
     /// What they come to.

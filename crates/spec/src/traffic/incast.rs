@@ -2,13 +2,13 @@
 
 use super::flows::{Begun, Drawn, Wrong};
 use super::keys::{check_classes, check_flows_each};
-use super::{Around, Carried, ConnectionUse, Expected, FlowStart, HostSet, Hosts};
+use super::{Around, Carried, ConnectionUse, Demand, Expected, FlowStart, HostSet, Hosts};
 use super::{OneHost, Site, Sizes, Source};
 use crate::ids::HostId;
 use crate::param::Unfit;
 use crate::quantity::MAX_TIME;
 use crate::random::Stream;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_qdisc::{Random, params};
 
 params! {
@@ -28,6 +28,9 @@ params! {
         /// From the start of a round to that of the next, whether or not it has
         /// ended; needed where rounds is over 1.
         every: Option<Span>;
+        /// A link that is offered more than it carries, which never drains, is meant. Default: it is
+        /// refused.
+        overload: Option<bool>;
         /// Classes, dealt in turn to the flows of a round.
         classes: Vec<u8> = "[0]";
         /// When the first round starts.
@@ -40,6 +43,7 @@ params! {
 impl Source for Incast {
     fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
         self.from.name_others(self.to, site)?;
+        self.overload = self.overload.filter(|&meant| meant);
         match self.every {
             Some(Span::ZERO) => return Err(Unfit::new(key!(every), "rounds are some time apart")),
             None if self.rounds > 1 => return Err(Unfit::missing(key!(every))),
@@ -78,6 +82,20 @@ impl Source for Incast {
         Expected { flows, open, connections, lasts_s, ..Expected::default() }
     }
 
+    fn demand(&self, _: Rate) -> Option<Demand> {
+        let every = self.every.filter(|_| self.rounds > 1)?.as_secs_f64();
+        let each_bps = 8.0 * self.sizes.mean_bytes * f64::from(self.flows_each) / every;
+        Some(Demand::spread(&self.from, &[self.to.0], each_bps))
+    }
+
+    fn classes(&self) -> u16 {
+        self.classes.iter().copied().max().map_or(0, u16::from)
+    }
+
+    fn offers(&mut self) -> Option<(&'static str, &mut Option<bool>)> {
+        Some((key!(every), &mut self.overload))
+    }
+
     fn persists(&self) -> bool {
         self.carried.connections.persist()
     }
@@ -105,7 +123,8 @@ impl Rounds {
     /// # Errors
     /// Says what is wrong and what would be right.
     fn new(entry: &Incast, hosts: Hosts, seed: u64, place: usize) -> Result<Rounds, String> {
-        let Incast { from, to, sizes, flows_each, rounds, every, classes, start, carried } = entry;
+        let Incast { from, to, sizes, flows_each, rounds, every, classes, start, carried, .. } =
+            entry;
         let every = every.unwrap_or(Span::ZERO);
         hosts.many_to_one(from, *to)?;
         if *flows_each == 0 || *rounds == 0 {

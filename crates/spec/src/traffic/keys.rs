@@ -242,6 +242,11 @@ impl Service {
         }
     }
 
+    /// The last class.
+    pub(super) fn last(&self) -> u16 {
+        self.count().saturating_sub(1) as u16
+    }
+
     /// Puts in the shares, or how many services there are.
     pub(super) fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
         let key = if self.services.is_some() { key!(services) } else { key!(shares) };

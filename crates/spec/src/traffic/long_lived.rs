@@ -51,6 +51,10 @@ impl Source for LongLived {
         Expected { flows, open: flows, connections: flows, lasts_s, ..Expected::default() }
     }
 
+    fn classes(&self) -> u16 {
+        self.classes.iter().copied().max().map_or(0, u16::from)
+    }
+
     fn goes_on(&self) -> bool {
         true
     }

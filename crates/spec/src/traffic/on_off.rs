@@ -3,7 +3,9 @@
 
 use super::flows::{Begun, Drawn, Wrong};
 use super::keys::{check_classes, check_times};
-use super::{Around, ConnectionUse, Expected, FlowStart, HostSet, Hosts, OneHost, Site, Source};
+use super::{
+    Around, ConnectionUse, Demand, Expected, FlowStart, HostSet, Hosts, OneHost, Site, Source,
+};
 use crate::ids::HostId;
 use crate::param::Unfit;
 use crate::quantity::MAX_TIME;
@@ -24,6 +26,9 @@ params! {
         burst: Bytes;
         /// Payload that a source offers, bursts and silences taken together.
         rate: Rate;
+        /// A link that is offered more than it carries, which never drains, is meant. Default: it is
+        /// refused.
+        overload: Option<bool>;
         /// How long a source is silent after the time that its burst takes on its
         /// link: always as long as rate asks for, or drawn with that mean.
         off: Off = "exponential";
@@ -51,6 +56,7 @@ words! {
 impl Source for OnOff {
     fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
         self.from.name_others(self.to, site)?;
+        self.overload = self.overload.filter(|&meant| meant);
         if self.burst == Bytes::ZERO {
             return Err(Unfit::new(key!(burst), "a burst has at least 1 byte"));
         }
@@ -77,6 +83,18 @@ impl Source for OnOff {
         let sources = self.from.len() as f64;
         let flows = sources * (each / self.burst.as_f64()).ceil();
         Expected { flows, open: sources, connections: sources, lasts_s, ..Expected::default() }
+    }
+
+    fn demand(&self, _: Rate) -> Option<Demand> {
+        Some(Demand::spread(&self.from, &[self.to.0], self.rate.as_bps() as f64))
+    }
+
+    fn classes(&self) -> u16 {
+        self.classes.iter().copied().max().map_or(0, u16::from)
+    }
+
+    fn offers(&mut self) -> Option<(&'static str, &mut Option<bool>)> {
+        Some((key!(rate), &mut self.overload))
     }
 
     fn persists(&self) -> bool {

@@ -2,9 +2,10 @@
 
 use super::arrivals::{Arrivals, Clock, Load};
 use super::flows::{Begun, Wrong};
-use super::{Around, Carried, Expected, HostSet, Hosts, Service, Site, Source};
+use super::{Around, Carried, Demand, Expected, HostSet, Hosts, Service, Site, Source};
 use crate::param::Unfit;
 use switchbed_qdisc::params;
+use switchbed_qdisc::units::Rate;
 
 params! {
     /// Flows that arrive at every sending host as a Poisson process.
@@ -42,6 +43,15 @@ impl Source for Poisson {
     }
     fn expected(&self, around: &Around<'_>) -> Expected {
         self.arrivals().expected(around)
+    }
+    fn demand(&self, line: Rate) -> Option<Demand> {
+        Some(self.arrivals().demand(line))
+    }
+    fn classes(&self) -> u16 {
+        self.service.last()
+    }
+    fn offers(&mut self) -> Option<(&'static str, &mut Option<bool>)> {
+        Some((key!(load), &mut self.load.overload))
     }
     fn persists(&self) -> bool {
         self.carried.connections.persist()

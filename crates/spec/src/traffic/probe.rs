@@ -63,6 +63,10 @@ impl Source for Probe {
         let probes = each * (self.from.len() * self.classes.len()) as f64;
         Expected { probes, lasts_s, ..Expected::default() }
     }
+    fn classes(&self) -> u16 {
+        self.classes.iter().copied().max().map_or(0, u16::from)
+    }
+
     fn asks(&self) -> bool {
         true
     }

@@ -3,10 +3,10 @@
 
 use super::arrivals::{Arrivals, Clock, Load};
 use super::flows::{Begun, Wrong};
-use super::{Around, Connections, Deal, Expected, HostSet, Hosts, Service, Site, Source};
+use super::{Around, Connections, Deal, Demand, Expected, HostSet, Hosts, Service, Site, Source};
 use crate::param::Unfit;
 use switchbed_qdisc::params;
-use switchbed_qdisc::units::Bytes;
+use switchbed_qdisc::units::{Bytes, Rate};
 
 params! {
     /// Hosts that ask others for data as a Poisson process.
@@ -55,6 +55,15 @@ impl Source for RequestResponse {
         // Requests have connections of their own.
         let expected = self.arrivals().expected(around);
         Expected { connections: 2.0 * expected.connections, ..expected }
+    }
+    fn demand(&self, line: Rate) -> Option<Demand> {
+        Some(self.arrivals().demand(line))
+    }
+    fn classes(&self) -> u16 {
+        self.service.last()
+    }
+    fn offers(&mut self) -> Option<(&'static str, &mut Option<bool>)> {
+        Some((key!(load), &mut self.load.overload))
     }
     fn persists(&self) -> bool {
         self.connections.persist()

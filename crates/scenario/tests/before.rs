@@ -1,0 +1,176 @@
+//! What a check says before anything runs: loads of links, fields of protocols, small thresholds.
+
+use std::path::Path;
+use switchbed_scenario::{Plan, plans_of, to_toml};
+
+const STAR: &str = r#"[topology]
+kind = "star"
+hosts = 5
+rate = "1Gbps"
+delay = "25us"
+[switch]
+buffer = "100KB"
+[scheme]
+name = "none"
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "poisson"
+from = "0-3"
+to = 4
+load = 0.2
+flows = 2000
+sizes = "20KB"
+"#;
+
+const FABRIC: &str = r#"[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 1
+hosts_per_leaf = 4
+host_rate = "10Gbps"
+host_delay = "1us"
+[switch]
+buffer = "300KB"
+[scheme]
+name = "none"
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "poisson"
+load = 0.4
+flows = 100
+sizes = "web-search"
+"#;
+
+fn read(text: &str, sets: &[&str]) -> Result<Vec<Plan>, String> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    plans_of("f.toml", text, Path::new("no-such-folder"), &sets, None)
+        .map_err(|mistake| mistake.to_string())
+}
+
+fn cautions(text: &str, sets: &[&str]) -> String {
+    read(text, sets).expect("a scenario")[0].cautions().join("; ")
+}
+
+#[test]
+fn a_link_that_is_offered_more_than_it_carries_is_refused_unless_it_is_meant() {
+    let many = STAR.replace("0.2", "0.9");
+    let refused = read(&many, &[]).unwrap_err();
+    assert!(
+        refused.starts_with("f.toml:15: traffic.load is 0.9: it offers switch:4's link 3.6"),
+        "{refused}"
+    );
+    assert!(refused.ends_with("or write overload = true to mean it"), "{refused}");
+    let meant = many.replace("load = 0.9", "load = 0.9\noverload = true");
+    let scenario = read(&meant, &[]).unwrap().remove(0).scenario;
+    assert_eq!(read(&to_toml(&scenario), &[]).unwrap()[0].scenario, scenario);
+    // What is not over 1 says nothing of an overload that was not one.
+    let free = STAR.replace("load = 0.2", "load = 0.2\noverload = true");
+    assert_eq!(read(&free, &[]).unwrap()[0].scenario, read(STAR, &[]).unwrap()[0].scenario);
+}
+
+#[test]
+fn an_oversubscribed_fabrics_links_count_and_all_entries_together() {
+    // Of 4 hosts' 0.4 four sevenths leave the leaf: 0.914 of its only uplink.
+    let busiest = read(FABRIC, &[]).unwrap()[0].offered();
+    assert_eq!(busiest[0].port, "leaf0:4");
+    assert!(busiest[0].fabric && (busiest[0].load - 4.0 * 0.4 * 4.0 / 7.0).abs() < 1e-9);
+    let refused = read(FABRIC, &["load=0.5"]).unwrap_err();
+    assert!(
+        refused.contains("traffic.load is 0.5: it offers leaf0:4's link 1.1429 times"),
+        "{refused}"
+    );
+    let again =
+        "[[traffic]]\nkind = \"incast\"\nto = 0\nsizes = \"64KB\"\nrounds = 9\nevery = \"1ms\"\n";
+    let both = format!("{FABRIC}{again}");
+    // 4 senders of the other leaf, 64 KB each a ms: 2.048 Gbps more.
+    let refused = read(&both, &[]).unwrap_err();
+    assert!(refused.contains("leaf1:4's link with 1 other entries 1.1191 times"), "{refused}");
+    let meant = both.replace("every = \"1ms\"", "every = \"1ms\"\noverload = true");
+    assert!(read(&meant, &[]).is_ok());
+    let sources = "[[traffic]]\nkind = \"on-off\"\nfrom = \"0-2\"\nto = 4\nburst = \"10KB\"\nrate = \"400Mbps\"\nstop = \"1ms\"\n";
+    let refused = read(&format!("{STAR}{sources}"), &[]).unwrap_err();
+    assert!(
+        refused.contains("traffic.1.rate is \"400Mbps\": it offers switch:4's link"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn thresholds_under_a_packet_are_said_at_each_ports_rate() {
+    let with = |scheme: &str| STAR.replace("name = \"none\"", scheme);
+    for (scheme, said) in [
+        (
+            "name = \"tcn\"\nparams = { threshold = \"5us\" }",
+            "tcn's threshold is 5us, less than a packet's time at 1Gbps, 12us",
+        ),
+        ("name = \"codel\"\nparams = { ce_threshold = \"5us\" }", "codel's ce_threshold is 5us"),
+        (
+            "name = \"ecn-sharp\"\nparams = { ins_target = \"5us\", pst_target = \"40us\", pst_interval = \"1ms\" }",
+            "ecn-sharp's ins_target is 5us",
+        ),
+        (
+            "name = \"per-queue\"\nparams = { threshold = \"1KB\" }",
+            "per-queue's threshold is 1KB, less than a packet, 1.5KB",
+        ),
+        ("name = \"red\"\nparams = { kmin = \"1KB\", kmax = \"30KB\" }", "red's kmin is 1KB"),
+    ] {
+        let found = cautions(&with(scheme), &[]);
+        assert!(found.contains(said), "{scheme}: {found}");
+        assert!(found.contains("(switch:0 and 4 other ports)"), "{found}");
+    }
+    let enough = with("name = \"tcn\"\nparams = { threshold = \"13us\" }");
+    assert_eq!(cautions(&enough, &[]), "");
+    // A port that an event slows down is as slow as that.
+    let slowed =
+        format!("{enough}[[event]]\nat = \"1ms\"\nport = \"switch:4\"\nrate = \"500Mbps\"\n");
+    assert!(cautions(&slowed, &[]).contains("a packet's time at 500Mbps, 24us (switch:4)"));
+    // A threshold for a line of another rate is in proportion.
+    let scaled =
+        with("name = \"red\"\nparams = { kmin = \"10KB\", kmax = \"30KB\", rate = \"10Gbps\" }");
+    assert!(cautions(&scaled, &[]).contains("red's kmin is 10KB (1000B"));
+}
+
+#[test]
+fn what_a_field_cannot_hold_is_refused_or_said() {
+    let captured = STAR.replace("to = 4", "to = 4\nservice = \"random\"\nservices = 80")
+        + "[measure]\ncapture = [\"switch:4\"]\n";
+    let captured = captured.replace("[switch]", "[switch]\nclassify = \"single\"");
+    let refused = read(&captured, &[]).unwrap_err();
+    assert!(
+        refused.contains("traffic has class 79") && refused.contains("six bits: classes 0 to 63"),
+        "{refused}"
+    );
+    assert!(read(&captured.replace("services = 80", "services = 64"), &[]).is_ok());
+
+    let hpcc = FABRIC.replace("dctcp", "hpcc");
+    assert!(read(&hpcc, &[]).is_ok());
+    for gbps in ["30", "56", "75", "76", "150", "300"] {
+        let refused = read(&hpcc, &[&format!("topology.fabric_rate={gbps}Gbps")]).unwrap_err();
+        let said = format!("topology has a link of {gbps}Gbps: hpcc knows a line by INT's code");
+        assert!(refused.contains(&said) && refused.contains("25Gbps, 40Gbps"), "{refused}");
+    }
+    let event = format!("{hpcc}[[event]]\nat = \"1ms\"\nport = \"spine0:0\"\nrate = \"76Gbps\"\n");
+    assert!(read(&event, &[]).unwrap_err().contains("changes spine0:0 to 76Gbps: hpcc knows"));
+    let row = hpcc.replace(
+        "kind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 4\nhost_rate",
+        "kind = \"parking-lot\"\nswitches = 6\nhosts_per_switch = 1\nrate",
+    );
+    let row = row.replace("host_delay", "delay").replace("load = 0.4", "load = 0.1");
+    assert!(cautions(&row, &[]).contains("a way has 6 switches, and INT has room for 5"));
+    assert_eq!(cautions(&row, &["topology.switches=5"]), "");
+
+    let pfc = FABRIC.replace("buffer = \"300KB\"", "queues = 8\npool = \"16MB\"")
+        + "[switch.pfc]\npriorities = [3, 4]\nquanta = 4\n";
+    let refused = read(&pfc, &[]).unwrap_err();
+    assert!(
+        refused.contains("switch.pfc.quanta is 4") && refused.ends_with("at least 5"),
+        "{refused}"
+    );
+    assert!(
+        cautions(&pfc.replace("quanta = 4", "quanta = 100"), &[])
+            .contains("take 4.000 % of a line")
+    );
+    assert!(!cautions(&pfc.replace("quanta = 4", "quanta = 400"), &[]).contains("of a line"));
+}

@@ -1,0 +1,335 @@
+//! The load that traffic offers to each link: payload bits a second over the link's rate, where each
+//! flow counts as the mean that its size table states and goes by each of its equal-cost ways alike.
+//! Headers, ACKs, requests and retransmissions come on top; flow lists, probes and flows that never end
+//! offer no known load.
+
+use super::Traffic;
+use crate::ids::{HostId, LinkId, SwitchId};
+use crate::topology::Topology;
+use crate::topology::graph::{Graph, Node};
+use switchbed_qdisc::units::{Rate, Span};
+
+/// A source's demand: host `i` sends `x_i · y_j` bits of payload a second to each host `j` but itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// Senders `i`, each with its `x_i`.
+    pub from: Vec<(u32, f64)>,
+    /// Receivers `j`, each with its `y_j`.
+    pub to: Vec<(u32, f64)>,
+}
+
+impl Demand {
+    /// Every sender offers `each_bps`, spread evenly over the receivers but itself.
+    pub(super) fn spread(from: &[u32], to: &[u32], each_bps: f64) -> Demand {
+        let mut sorted = to.to_vec();
+        sorted.sort_unstable();
+        let others = |host: &u32| to.len() - usize::from(sorted.binary_search(host).is_ok());
+        let share = |host: &u32| (*host, each_bps / others(host).max(1) as f64);
+        let one = |&host: &u32| (host, 1.0);
+        let (small, large) = (from.iter().map(share), to.iter().map(one));
+        Demand { from: small.collect(), to: large.collect() }
+    }
+
+    /// The same the other way round: what senders ask for comes to them.
+    pub(super) fn reversed(self) -> Demand {
+        Demand { from: self.to, to: self.from }
+    }
+}
+
+/// A link and what it is offered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkLoad {
+    /// The sending port, as `leaf0:3` or `host2`.
+    pub port: String,
+    /// Payload bits offered over the bits that it carries; over 1 never drains.
+    pub load: f64,
+    /// It joins two switches.
+    pub fabric: bool,
+}
+
+/// A network and the ways through it, on which loads are laid.
+pub struct Links {
+    graph: Graph,
+    /// The first link of each switch.
+    first: Vec<usize>,
+}
+
+/// Most steps that laying a demand out takes: some seconds.
+const MOST_STEPS: usize = 2_000_000_000;
+
+impl Links {
+    /// The links of a topology; `None` where it is too large for loads to be laid out in a few seconds.
+    pub fn new(topology: &Topology) -> Option<Links> {
+        let groups = topology.switch_groups();
+        let switches: usize = groups.iter().map(|g| g.count.unwrap_or(1) as usize).sum();
+        if switches.saturating_mul(topology.switch_ports() as usize) > MOST_STEPS {
+            return None;
+        }
+        let graph = Graph::new(topology, Span::ZERO);
+        let mut first = Vec::with_capacity(graph.switches.len());
+        let mut links = graph.hosts.len();
+        for (_, ports) in &graph.switches {
+            first.push(links);
+            links += ports.len();
+        }
+        Some(Links { graph, first })
+    }
+
+    /// The load that these sources offer each link together, by [`LinkId`]: hosts' links first.
+    pub fn loads<'a>(&self, traffic: impl IntoIterator<Item = &'a Traffic>) -> Vec<f64> {
+        let ports = self.graph.switches.iter().flat_map(|(_, ports)| ports);
+        let rates: Vec<Rate> = self.graph.hosts.iter().chain(ports).map(|c| c.rate).collect();
+        let mut bps = vec![0.0; rates.len()];
+        for source in traffic {
+            if let Some(demand) = source.demand(self.graph.hosts[0].rate) {
+                self.lay(&demand, &mut bps);
+            }
+        }
+        bps.iter().zip(rates).map(|(bps, rate)| bps / rate.as_bps() as f64).collect()
+    }
+
+    /// The link of this load, named.
+    pub fn named(&self, link: LinkId, load: f64) -> LinkLoad {
+        let link = link.index();
+        if link < self.graph.hosts.len() {
+            return LinkLoad { port: format!("host{link}"), load, fabric: false };
+        }
+        let switch = self.first.partition_point(|&first| first <= link) - 1;
+        let (name, ports) = &self.graph.switches[switch];
+        let port = link - self.first[switch];
+        let fabric = matches!(ports[port].to, Node::Switch(_));
+        LinkLoad { port: format!("{name}:{port}"), load, fabric }
+    }
+
+    /// The busiest links among those that join switches, or among hosts', busiest first; of equals, the
+    /// first.
+    pub fn busiest(&self, loads: &[f64], fabric: bool, most: usize) -> Vec<LinkLoad> {
+        let named = |(link, &load): (usize, &f64)| self.named(LinkId::at(link), load);
+        let mut order: Vec<(usize, &f64)> =
+            loads.iter().enumerate().filter(|(_, load)| **load > 0.0).collect();
+        order.sort_by(|a, b| b.1.total_cmp(a.1).then(a.0.cmp(&b.0)));
+        order.into_iter().map(named).filter(|link| link.fabric == fabric).take(most).collect()
+    }
+
+    /// Adds a demand's bits a second to those of each link.
+    fn lay(&self, demand: &Demand, bps: &mut [f64]) {
+        let hosts = self.graph.hosts.len();
+        let (mut x, mut y) = (vec![0.0; hosts], vec![0.0; hosts]);
+        demand.from.iter().for_each(|&(host, of)| x[host as usize] += of);
+        demand.to.iter().for_each(|&(host, of)| y[host as usize] += of);
+        let (all_x, all_y): (f64, f64) = (x.iter().sum(), y.iter().sum());
+        let switches = self.graph.switches.len();
+        // What each switch's hosts send, and what they take.
+        let (mut sent, mut taken) = (vec![0.0; switches], vec![0.0; switches]);
+        let mut last_host = vec![None; switches];
+        for (host, cable) in self.graph.hosts.iter().enumerate() {
+            let Node::Switch(switch) = cable.to else { continue };
+            bps[host] += x[host] * (all_y - y[host]);
+            sent[switch.index()] += x[host];
+            taken[switch.index()] += y[host];
+            last_host[switch.index()] = Some(HostId(host as u32));
+        }
+        for (switch, (_, ports)) in self.graph.switches.iter().enumerate() {
+            for (port, cable) in ports.iter().enumerate() {
+                if let Node::Host(host) = cable.to {
+                    bps[self.first[switch] + port] += y[host.index()] * (all_x - x[host.index()]);
+                }
+            }
+        }
+        for to in 0..switches {
+            if let Some(host) = last_host[to].filter(|_| taken[to] > 0.0) {
+                let sent = sent.iter().map(|sent| sent * taken[to]).collect();
+                self.towards(to, host, sent, bps);
+            }
+        }
+    }
+
+    /// Lays what each switch sends to `to`, where `host` is.
+    fn towards(&self, to: usize, host: HostId, mut sent: Vec<f64>, bps: &mut [f64]) {
+        let next = |switch: usize| {
+            let ways = self.graph.route.ways(host, SwitchId(switch as u32));
+            let port = ways.start as usize;
+            match self.graph.switches[switch].1[port].to {
+                Node::Switch(next) => (ways, next.index()),
+                Node::Host(_) => (ways, to),
+            }
+        };
+        // Every equal-cost way is as long.
+        let mut far = vec![None; sent.len()];
+        far[to] = Some(0);
+        let mut levels: Vec<Vec<usize>> = vec![Vec::new()];
+        for from in (0..sent.len()).filter(|&switch| sent[switch] > 0.0) {
+            let (mut walk, mut at) = (Vec::new(), from);
+            while far[at].is_none() {
+                walk.push(at);
+                at = next(at).1;
+            }
+            for (switch, steps) in walk.into_iter().rev().zip(far[at].unwrap_or(0) + 1..) {
+                far[switch] = Some(steps);
+            }
+            let level = far[from].unwrap_or(0);
+            levels.resize_with(levels.len().max(level + 1), Vec::new);
+            levels[level].push(from);
+        }
+        for level in (1..levels.len()).rev() {
+            for switch in std::mem::take(&mut levels[level]) {
+                let (ways, _) = next(switch);
+                let each = sent[switch] / ways.len() as f64;
+                for port in ways {
+                    bps[self.first[switch] + port as usize] += each;
+                    if let Node::Switch(next) = self.graph.switches[switch].1[port as usize].to {
+                        if sent[next.index()] == 0.0 && next.index() != to {
+                            levels[level - 1].push(next.index());
+                        }
+                        sent[next.index()] += each;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::graph::Hop;
+    use crate::topology::{Clos, Dumbbell, LeafSpine, ParkingLot, Ring, Star, Tiers, Way};
+    use crate::{Load, Poisson, Service};
+
+    const RATE: Rate = Rate::from_gbps(10);
+    const DELAY: Span = Span::from_us(1);
+
+    fn topologies() -> Vec<Topology> {
+        let (host_rate, rate, delay) = (RATE, RATE, DELAY);
+        let (fabric_rate, fabric_delay, host_delay) = (Rate::from_gbps(40), DELAY, DELAY);
+        let tiers = Tiers {
+            host_rate,
+            host_delay,
+            aggregation_rate: rate,
+            aggregation_delay: delay,
+            core_rate: rate,
+            core_delay: delay,
+        };
+        let ring = |way| {
+            let (ring_rate, ring_delay) = (rate, delay);
+            Ring { switches: 5, hosts_per_switch: 2, rate, delay, ring_rate, ring_delay, way }
+        };
+        vec![
+            Topology::Star(Star { hosts: 5, rate, delay }),
+            Topology::Dumbbell(Dumbbell {
+                left: 3,
+                right: 2,
+                rate,
+                delay,
+                bottleneck_rate: rate,
+                bottleneck_delay: delay,
+            }),
+            Topology::ParkingLot(ParkingLot {
+                switches: 4,
+                hosts_per_switch: 2,
+                rate,
+                delay,
+                bottleneck_rate: rate,
+                bottleneck_delay: delay,
+            }),
+            Topology::Ring(ring(Way::Shortest)),
+            Topology::Ring(ring(Way::Clockwise)),
+            Topology::LeafSpine(LeafSpine {
+                leaves: 3,
+                spines: 2,
+                hosts_per_leaf: 4,
+                host_rate,
+                host_delay,
+                fabric_rate,
+                fabric_delay,
+            }),
+            Topology::Clos(Clos {
+                pods: 3,
+                edges_per_pod: 2,
+                aggregations_per_pod: 2,
+                cores: 4,
+                hosts_per_edge: 3,
+                tiers,
+            }),
+        ]
+    }
+
+    fn poisson(load: f64, from: Vec<u32>, to: Vec<u32>) -> Traffic {
+        let sizes = crate::sizes::named("web-search").unwrap();
+        Traffic::Poisson(Poisson {
+            load: Load { load, overload: None, flows: 1, sizes: vec![sizes].into() },
+            from: from.into(),
+            to: to.into(),
+            service: Service::ONE,
+            carried: crate::Carried { connections: crate::Connections::Fresh },
+        })
+    }
+
+    #[test]
+    fn ways_are_the_ports_that_routes_take() {
+        for topology in topologies() {
+            let graph = Graph::new(&topology, Span::ZERO);
+            for dst in (0..topology.hosts()).map(HostId) {
+                for switch in (0..graph.switches.len() as u32).map(SwitchId) {
+                    let mut taken: Vec<u32> =
+                        (0..300).map(|key| graph.route.route(Hop { dst, key }, switch).0).collect();
+                    taken.sort_unstable();
+                    taken.dedup();
+                    let ways: Vec<u32> = graph.route.ways(dst, switch).collect();
+                    assert_eq!(ways, taken, "{topology:?} {dst:?} {switch:?}");
+                }
+            }
+        }
+    }
+
+    /// The same by the definition: each pair's way for each key alike.
+    fn by_pairs(topology: &Topology, demand: &Demand) -> Vec<f64> {
+        let graph = Graph::new(topology, Span::ZERO);
+        let ports = graph.switches.iter().flat_map(|(_, ports)| ports);
+        let rates: Vec<Rate> = graph.hosts.iter().chain(ports).map(|c| c.rate).collect();
+        let mut loads = vec![0.0; rates.len()];
+        for &(src, x) in &demand.from {
+            for &(dst, y) in demand.to.iter().filter(|(dst, _)| *dst != src) {
+                // Pins in mixed radix: four take each way as often.
+                for pin in 0..4 {
+                    let hop = Hop { dst: HostId(dst), key: Hop::PINNED | pin };
+                    for link in graph.links(HostId(src), hop) {
+                        loads[link.index()] += x * y / 4.0 / rates[link.index()].as_bps() as f64;
+                    }
+                }
+            }
+        }
+        loads
+    }
+
+    #[test]
+    fn loads_are_the_sums_over_pairs_and_ways() {
+        for topology in topologies() {
+            let hosts = topology.hosts();
+            let all: Vec<u32> = (0..hosts).collect();
+            let some = vec![hosts - 1, 1];
+            for (from, to) in [(&all, &all), (&all, &some), (&some, &all)] {
+                let traffic = poisson(0.7, from.clone(), to.clone());
+                let links = Links::new(&topology).unwrap();
+                let loads = links.loads([&traffic]);
+                let expected = by_pairs(&topology, &traffic.demand(RATE).unwrap());
+                for (link, (load, expected)) in loads.iter().zip(&expected).enumerate() {
+                    assert!(
+                        (load - expected).abs() < 1e-9,
+                        "{topology:?} {link} {load} {expected}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_to_one_loads_the_receivers_link_with_all_of_it() {
+        let star = Topology::Star(Star { hosts: 5, rate: RATE, delay: DELAY });
+        let links = Links::new(&star).unwrap();
+        let loads = links.loads([&poisson(0.9, vec![0, 1, 2, 3], vec![4])]);
+        let busiest = &links.busiest(&loads, false, 2);
+        assert_eq!((busiest[0].port.as_str(), busiest[1].port.as_str()), ("switch:4", "host0"));
+        assert!((busiest[0].load - 3.6).abs() < 1e-12 && (busiest[1].load - 0.9).abs() < 1e-12);
+    }
+}

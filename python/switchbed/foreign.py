@@ -1,0 +1,83 @@
+"""Files of other programs: read with a line for whatever is wrong in them, however large."""
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from switchbed import files
+from switchbed._native import Mistake
+
+MOST = 60
+"""Characters of a value that a message shows."""
+
+
+def shown(value: object) -> str:
+    """A value in a message: in quotes if it is a text, on one line, and cut."""
+    text = repr(value)
+    return text if len(text) <= MOST else f"{text[:MOST]}… ({len(text)} characters)"
+
+
+def name(text: str) -> str:
+    """A name of theirs in a message or a comment: on one line, and cut."""
+    plain = "".join(each if each.isprintable() else "?" for each in text)
+    if not plain:
+        return "''"
+    return plain if len(plain) <= 2 * MOST else f"{plain[: 2 * MOST]}…"
+
+
+def whole(text: str) -> int | None:
+    """A whole number in ASCII digits, as programs in C read it; else `None`."""
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= MOST else None
+
+
+def number(value: object, low: float, high: float) -> bool:
+    """It is a number of JSON from low to high."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+
+
+def read(path: Path) -> Any:
+    """What a JSON file says; a key that stands twice in an object would hide what it first said."""
+
+    def once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            keys = sorted(key for key, _ in pairs)
+            twice = next(key for key, after in pairwise(keys) if key == after)
+            raise Mistake(
+                f"{path}: the key {shown(twice)} stands twice in one object: once is right"
+            )
+        return found
+
+    def constant(text: str) -> None:
+        raise Mistake(f"{path}: {text} is no number of JSON: a finite one is needed")
+
+    text = files.read_text(path)
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_constant=constant)
+    except RecursionError as error:
+        raise Mistake(f"{path}: is no JSON that is read: it is nested too deeply") from error
+    except ValueError as error:
+        if isinstance(error, Mistake):
+            raise
+        raise Mistake(f"{path}: is no JSON: {name(str(error))}") from error
+
+
+def real(text: str) -> float:
+    """A finite number in ASCII digits, as `0.5` or `1e-3`; else a ValueError."""
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?", text, re.IGNORECASE):
+        raise ValueError("a number is needed, as 0.5")
+    found = float(text)
+    if not isfinite(found):
+        raise ValueError("it is over all numbers: a finite one is needed")
+    return found
+
+
+def fraction(text: str) -> float:
+    """The same, or one over another, as `7/24`."""
+    over, bar, under = text.partition("/")
+    return real(over) / real(under) if bar else real(over)

@@ -1,0 +1,352 @@
+"""Files of other programs: a line says what is wrong in them, and what is written runs."""
+
+import copy
+import gzip
+import json
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Program
+from sonic_configs import base, lossy
+
+import switchbed as sb
+from switchbed import foreign, quantity
+from switchbed._native import Mistake
+from switchbed.sonic import fragment
+from switchbed.sonic.exporting import Choices
+from switchbed.sonic.importing import Imported, load
+from switchbed.tc import encoding, importing
+
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "sonic" / "devices"
+DEVICE_PORT = {
+    "alias": "etp1",
+    "index": "1",
+    "admin_status": "up",
+    "fec": "rs",
+    "autoneg": "off",
+    "mtu": "9100",
+    "from_a_newer_release": "7",
+}
+
+
+def of_a_device(config: Any) -> Any:
+    """The same with what devices' PORT rows have besides, and keys of a newer release."""
+    made = copy.deepcopy(config)
+    for row in made["PORT"].values():
+        row.update(DEVICE_PORT)
+    for table in ("QUEUE", "BUFFER_PROFILE", "SCHEDULER"):
+        next(iter(made[table].values()))["from_a_newer_release"] = "7"
+    return made
+
+
+def unchanged(found: Imported) -> Any:
+    resolved = sb.Scenario(tomllib.loads(found.text)).resolved
+    tables, said = fragment.made("x", resolved, Choices(), found.device, changes=True)
+    assert not said.refusals, said.refusals
+    return tables
+
+
+def by_chance(config: Any) -> Any:
+    """A profile that leaves its probability out, which means 100."""
+    for row in config["WRED_PROFILE"].values():
+        del row["green_drop_probability"]
+    return config
+
+
+def by_reserve(config: Any) -> Any:
+    """Queues that have their reserve alone."""
+    for row in config["BUFFER_QUEUE"].values():
+        name = row["profile"]
+        pool = config["BUFFER_PROFILE"][name]["pool"]
+        config["BUFFER_PROFILE"][name] = {"pool": pool, "size": "340000", "static_th": "0"}
+    return config
+
+
+@pytest.mark.parametrize("change", [lambda c: c, by_chance, by_reserve])
+@pytest.mark.parametrize("make", [base, lossy])
+def test_a_devices_rows_come_back_as_they_were(make: Any, change: Any) -> None:
+    found = load(change(of_a_device(make())), "x.json")
+    assert unchanged(found) == {}
+    said = [str(each) for each in found.findings.all]
+    assert any("from_a_newer_release" in each and "kept" in each for each in said)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="no ../shared/sonic/devices beside the tree")
+def test_published_devices_come_back_as_they_were() -> None:
+    for path in sorted(SHARED.iterdir())[::20]:
+        config = json.loads(gzip.decompress(path.read_bytes()))
+        try:
+            found = load(config, path.name, pool=16_000_000)
+        except Mistake as mistake:
+            found = load(config, path.name, [str(mistake).rpartition("--port ")[2]])
+        assert unchanged(found) == {}, path.name
+
+
+@pytest.mark.parametrize(
+    ("table", "field", "value", "says"),
+    [
+        ("SCHEDULER", "weight", "0", "a whole number from 1 to 100 is needed"),
+        ("SCHEDULER", "weight", "101", "a whole number from 1 to 100 is needed"),
+        ("SCHEDULER", "weight", "\u0661\u0662", "a whole number from 1 to 100 is needed"),
+        ("SCHEDULER", "type", "RR", "one of DWRR, WRR, STRICT is needed"),
+        ("WRED_PROFILE", "green_drop_probability", "101", "from 0 to 100 is needed"),
+        ("WRED_PROFILE", "green_min_threshold", "1e6", "a whole number from 0 to 2147483647"),
+        ("WRED_PROFILE", "green_max_threshold", "2147483648", "from 0 to 2147483647"),
+        ("BUFFER_PROFILE", "dynamic_th", "8", "a whole number from -8 to 7 is needed"),
+        ("BUFFER_PROFILE", "dynamic_th", "9" * 30, "a whole number from -8 to 7 is needed"),
+        ("BUFFER_PROFILE", "pool", "none-such", "BUFFER_POOL has no none-such"),
+        ("BUFFER_POOL", "size", "12MB", "a whole number from 0 to"),
+        ("BUFFER_POOL", "size", "1000", "1000 bytes hold no packet: at least 1500"),
+        ("QUEUE", "scheduler", "", "SCHEDULER has no ''"),
+        ("QUEUE", "wred_profile", "x" * 10_000, "x…"),
+        ("PORT", "speed", "0", "a whole number from 1 to 1600000 is needed"),
+        ("PORT", "speed", 100, "SONiC has texts alone"),
+    ],
+)
+def test_a_value_out_of_range_is_named_with_table_row_key_and_range(
+    table: str, field: str, value: Any, says: str
+) -> None:
+    config: Any = lossy()
+    for row in config[table].values():
+        if field in row or table in ("QUEUE", "SCHEDULER"):
+            row[field] = value
+            row.pop("static_th", None) if field == "dynamic_th" else None
+    with pytest.raises(Mistake) as refused:
+        load(config, "x.json")
+    said = str(refused.value)
+    assert said.startswith(f"x.json: {table}|")
+    assert says in said
+    assert len(said) < 500
+
+
+@pytest.mark.parametrize(
+    "key", ["Ethernet0|0-2000000000", "Ethernet0|2-1", "Ethernet0|", "Ethernet0|banana"]
+)
+def test_a_range_is_checked_before_it_is_expanded(key: str) -> None:
+    config = lossy()
+    config["QUEUE"][key] = {"scheduler": "scheduler.0"}
+    with pytest.raises(Mistake, match=r"is no queue or range of queues: from 0 to 15, as 3 or 0-2"):
+        load(config, "x.json")
+
+
+def test_many_ports_take_linear_time() -> None:
+    config = lossy()
+    ports = [f"Ethernet{n}" for n in range(20_000)]
+    config["PORT"] = {port: {"lanes": "1", "speed": "100000"} for port in ports}
+    row = next(iter(config["QUEUE"].values()))
+    config["QUEUE"] = {f"{','.join(ports)}|0-3": row}
+    config["BUFFER_QUEUE"] = {f"{','.join(ports)}|0-3": next(iter(config["BUFFER_QUEUE"].values()))}
+    begun = time.process_time()
+    load(config, "x.json")
+    assert time.process_time() - begun < 20
+
+
+def test_keys_that_change_marking_make_no_exact_finding() -> None:
+    config = lossy()
+    (name, row), *_ = config["WRED_PROFILE"].items()
+    row["green_ect_min_threshold"] = "1000"
+    row["foo"] = "bar"
+    kinds = [(f.kind, f.key) for f in load(config, "x.json").findings.all]
+    assert ("approximated", f"WRED_PROFILE|{name}") in kinds
+    assert ("left out", f"WRED_PROFILE|{name}|foo") in kinds
+
+
+def test_marking_that_differs_by_queue_is_said_queue_by_queue() -> None:
+    config = lossy()
+    (name, row), *_ = config["WRED_PROFILE"].items()
+    config["WRED_PROFILE"]["ALIKE"] = dict(row)
+    config["WRED_PROFILE"]["OTHER"] = dict(row) | {"green_max_threshold": "3000000"}
+    queues = sorted(key for key in config["QUEUE"] if key.startswith("Ethernet0|"))
+    for key, queue in config["QUEUE"].items():
+        place = queues.index("Ethernet0|" + key.partition("|")[2])
+        if "wred_profile" in queue and place < 2:
+            queue["wred_profile"] = ("ALIKE", "OTHER")[place]
+    found = load(config, "x.json")
+    assert found.device.wred == name
+    assert found.device.alike == ["ALIKE"]
+    said = [str(each) for each in found.findings.all if each.key.startswith("QUEUE ")]
+    assert len(said) == 1
+    assert "OTHER" in said[0]
+    assert "to 3000000 bytes" in said[0]
+    assert unchanged(found) == {}
+
+
+def test_a_ramp_beyond_the_memory_is_cut_where_the_memory_ends() -> None:
+    config = lossy()
+    for row in config["WRED_PROFILE"].values():
+        row["green_min_threshold"], row["green_max_threshold"] = "1000000", "90000000"
+        row["green_drop_probability"] = "50"
+    found = load(config, "x.json")
+    params = sb.Scenario(tomllib.loads(found.text)).resolved["scheme"]["params"]
+    size = int(config["BUFFER_POOL"]["egress_lossy_pool"]["size"])
+    assert params["pmax"] == pytest.approx(0.5 * (size - 1e6) / 89e6)
+    assert quantity.size(params["kmax"]) == size
+    assert unchanged(found) == {}
+
+
+def test_alpha_out_of_sonics_range_is_refused_with_the_range() -> None:
+    found = load(lossy(), "x.json")
+    for alpha in (0.001, 500):
+        resolved = sb.Scenario(tomllib.loads(found.text)).resolved
+        resolved["switch"]["alpha"] = alpha
+        _, said = fragment.made("x", resolved, Choices(), found.device, changes=True)
+        assert "dynamic_th is from -8 to 7" in str(said.refusals[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"QUEUE": {}, "QUEUE": {}}', "the key 'QUEUE' stands twice in one object"),
+        ('{"A": {"b": NaN}}', "NaN is no number of JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"A": ' + "9" * 5000 + "}", "is no JSON"),
+        ("[1]", "an object of tables is needed"),
+        ('{"PORT": 3}', "PORT: an object of rows is needed"),
+        ("{", "is no JSON"),
+    ],
+)
+def test_json_that_is_none_is_refused_in_a_line(
+    text: str, says: str, switchbed: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "x.json").write_text(text)
+    said = switchbed("import", "sonic", "x.json", code=2).stderr
+    assert says in said
+    assert "x.json" in said
+    assert not (tmp_path / "x.toml").exists()
+
+
+def test_a_command_imports_and_exports_nothing_new(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "d.json").write_text(json.dumps(of_a_device(lossy())))
+    switchbed("import", "sonic", "d.json")
+    assert json.loads(switchbed("export", "sonic", "d.toml", "--changes").stdout) == {}
+    assert "--pool nan" in switchbed("import", "sonic", "d.json", "--pool", "nan", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    "bits", [1, 999, 500_000, 1_234_567_896, 10**10, 9_950_000_000, 10**12 + 1]
+)
+def test_a_rate_survives_with_all_digits(bits: int) -> None:
+    assert quantity.rate(quantity.gbps(bits)) == bits
+
+
+def test_red_on_a_device_is_what_the_kernel_computes() -> None:
+    # 1 is 2^32, which 32 bits have as 0: then 2^-Plog a byte counts. By hand: a ramp of one byte
+    # has Plog 1 and so a half; of 32,768 bytes 16 and so 65,535 · 32,768 / 2^32.
+    assert encoding.chance_on_device(30_000, 30_001, 1.0) == pytest.approx(0.5)
+    assert encoding.chance_on_device(0, 32_768, 1.0) == pytest.approx(65_535 * 32_768 / 2**32)
+    assert encoding.chance_on_device(0, 65_536, 0.5) == 0.5
+    # 0.1 of 60,000 bytes: 7,158 of 2^-32 a byte.
+    assert encoding.chance_on_device(0, 60_000, 0.1) == 7158 * 60_000 / 2**32
+    assert encoding.chance_on_device(0, 2**32, 0.5) is None
+    # 50 us are 48 units of 1.024 us, which show as 49 us.
+    assert encoding.codel_ns(50e-6) == 49_152
+    assert encoding.codel_shown_ns(49) == 49_152
+
+
+RED = {"limit": 100000, "min": 30000, "max": 30001, "ecn": True, "ewma": 2, "probability": 0.5}
+
+
+def tc(kind: str, options: Any, **more: Any) -> list[dict[str, Any]]:
+    return [{"kind": kind, "handle": "1:", "root": True, "options": options, **more}]
+
+
+def kinds(shown: list[dict[str, Any]]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    text, said = importing.load(shown, "x.json", 10**10)
+    return sb.Scenario(tomllib.loads(text)).resolved, [(f.kind, f.key) for f in said.all]
+
+
+def test_a_half_that_was_written_as_one_is_said() -> None:
+    made, said = kinds(tc("red", RED))
+    assert made["scheme"]["params"]["pmax"] == 0.5
+    assert ("approximated", "scheme.params.pmax") in said
+    made, said = kinds(tc("red", RED | {"probability": 0.3}))
+    assert ("approximated", "scheme.params.pmax") not in said
+
+
+def test_bands_are_imported_as_they_are_shown() -> None:
+    tree = tc("ets", {"bands": 4, "strict": 4, "quanta": [], "priomap": [3] * 16})
+    tree += [
+        {"kind": "bfifo", "handle": f"1{n}:", "parent": f"1:{n}", "options": {"limit": 9000}}
+        for n in (1, 2, 3, 4)
+    ]
+    made, said = kinds(tree)
+    assert (made["switch"]["queues"], made["switch"]["buffer"]) == (1, "9KB")
+    assert ("exact", "priomap") in said
+    tree[0]["options"]["priomap"] = [1, 2] * 8
+    made, said = kinds(tree)
+    assert made["switch"]["queues"] == 4
+    assert ("approximated", "priomap") in said
+
+
+def test_a_cards_hardware_queues_have_one_discipline() -> None:
+    def mq(kind: str, options: Any) -> list[dict[str, Any]]:
+        under = {"kind": kind, "handle": "0:", "options": options}
+        return [
+            {"kind": "mq", "handle": "0:", "root": True, "options": {}},
+            *({**under, "parent": f":{n}"} for n in (1, 2, 3)),
+        ]
+
+    codel = {"limit": 100, "target": 4999, "interval": 99999, "ecn": True}
+    made, said = kinds(mq("codel", codel))
+    assert (made["switch"]["queues"], made["switch"]["classify"]) == (3, "hash")
+    assert ("approximated", "mq") in said
+    other = mq("codel", codel)
+    other[2]["options"] = codel | {"limit": 7}
+    with pytest.raises(Mistake, match="codel under :2: differs from that under :1"):
+        kinds(other)
+
+
+@pytest.mark.parametrize(
+    ("shown", "says"),
+    [
+        (
+            tc("red", RED | {"probability": float("nan")}),
+            "1:: probability: is nan: a number from 0",
+        ),
+        (tc("red", RED | {"min": -5}), "min: is -5: it must be from 0 to 100000"),
+        (tc("red", RED | {"ewma": "a"}), "red: ewma: a whole number is needed; 'a' is none"),
+        (tc("red", RED | {"limit": 10**30}), "limit: is 1000000000000000000000000000000: it must"),
+        (tc("red", RED | {"max": 200000}), "max: is 200000, over limit, 100000"),
+        (tc("bfifo", {"limit": 100}), "limit: 100 bytes hold no packet: at least 1500"),
+        (tc("ets", {"bands": 2, "quanta": ["a"]}), "ets: quanta: a whole number is needed"),
+        (tc("ets", {"bands": 2, "quanta": 3}), "quanta: a list of whole numbers is needed"),
+        (tc("ets", {"bands": 10**9}), "bands: is 1000000000: it must be from 1 to 16"),
+        (tc("tbf", {"rate": 0}), "rate: is 0: it must be from 1 to"),
+        (tc("codel", {"limit": 9, "ecn": "yes"}), "ecn: is 'yes': true or false is needed"),
+        (tc("mq", {}), "mq 1:: has no discipline under it"),
+        (tc("x" * 10_000, {}), "is no discipline of a scenario's"),
+        (tc("pie", []), "pie 1:: options: an object is needed"),
+    ],
+)
+def test_what_tc_never_shows_is_refused_by_discipline_and_key(shown: Any, says: str) -> None:
+    with pytest.raises(Mistake) as refused:
+        importing.load(shown, "x.json")
+    assert says in str(refused.value)
+    assert len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1e400", "\u0663", "1_0", "", "0x1", "1 "])
+def test_numbers_are_finite_and_in_ascii(text: str) -> None:
+    with pytest.raises(ValueError, match="number"):
+        foreign.real(text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["theory", "standard", "--rate", "10Gbps", "--rtt", "85us", "--lambda", "1e400"],
+        ["theory", "standard", "--rate", "10Gbps", "--rtt", "85us", "--lambda", "1e999999999"],
+        ["tune", "@star-dctcp", "--budget", "nan"],
+        ["tune", "@star-dctcp", "--delta", "inf"],
+        ["tune", "@star-dctcp", "--weight", "load=0.8:nan"],
+        ["sweep", "@star-dctcp", "--precision", "nan%"],
+        ["export", "tc", "@star-dctcp", "--rate", "-1Gbps"],
+        ["export", "sonic", "@star-dctcp", "--ramp", "infB"],
+    ],
+)
+def test_an_option_that_is_no_number_is_named(words: list[str], switchbed: Program) -> None:
+    said = switchbed(*words, code=2).stderr
+    assert words[-2] in said
