@@ -1,6 +1,7 @@
 """Comparing schemes, or any setting's values, over seeds: ratios are paired."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,8 +31,7 @@ class Row:
 
     def mean(self, size_class: str, statistic: str) -> stats.Interval | None:
         """Mean over the seeds in which the class has flows, with its interval."""
-        found = [v for run in self.runs if (v := fct(run, size_class, statistic)) is not None]
-        return stats.mean(found) if found else None
+        return over_seeds(fct(run, size_class, statistic) for run in self.runs)
 
     def total(self, counter: str) -> int:
         """Sum over the seeds."""
@@ -85,6 +85,26 @@ class Ratio:
         }
 
 
+SHARES = ("utilisation", "share", "jain")
+"""Quantities between 0 and 1."""
+
+
+def range_of(metric: str) -> stats.Range:
+    """The values that a figure can have, by its dotted name: no figure of a run is below 0."""
+    if metric.startswith("slowdown") and not metric.endswith(".n"):
+        return stats.SLOWDOWN
+    return stats.SHARE if set(SHARES) & set(re.split(r"[.\[]", metric)) else stats.POSITIVE
+
+
+def over_seeds(
+    values: Iterable[float | None], within: stats.Range = stats.POSITIVE
+) -> stats.Interval | None:
+    """The mean of the seeds that have a value, with the interval that tables, plots, reports and
+    stopping rules share; `None` where no seed has one."""
+    known = [value for value in values if value is not None]
+    return stats.mean(known, within=within) if known else None
+
+
 def fct(run: Outcome, size_class: str, statistic: str) -> float | None:
     """One FCT of a run in microseconds; `None` where the class has no flows."""
     value = run.summary["fct"][size_class][statistic]
@@ -119,6 +139,11 @@ def ratios(
         for size_class, statistic in STATISTICS
         if (ratio := _ratio(row, base[row.point], first, size_class, statistic)) is not None
     ]
+
+
+def looked(ratios: Iterable[Ratio]) -> str | None:
+    """A line about the intervals that are read together."""
+    return stats.looked(sum(ratio.change.bounds is not None for ratio in ratios))
 
 
 def _ratio(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from switchbed import quantity
+from switchbed import comparing, quantity, stats
 from switchbed._native import Mistake
 from switchbed.sweeps.stopping import figure
 
@@ -130,6 +130,12 @@ class Metric:
         return _statistic(values, self.statistic) * UNITS[self.of][self.unit]
 
     @property
+    def range(self) -> stats.Range:
+        """The values that it can have."""
+        found = comparing.range_of(self.text)
+        return found.times(UNITS[self.of][self.unit]) if self.of and self.unit else found
+
+    @property
     def quantity(self) -> str:
         """What is measured, in words: `FCT`."""
         return WORDS[self.of] if self.of else _of_summary(self.text)[0]
@@ -174,8 +180,6 @@ def _conditions(text: str, of: str, given: str) -> list[tuple[str, str, str]]:
 
 def _statistic(values: Sequence[float], name: str) -> float:
     if name.startswith("p"):
-        from switchbed import stats
-
         return stats.percentile(values, float(name[1:]) / 100)
     if name == "mean":
         return math.fsum(values) / len(values)

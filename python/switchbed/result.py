@@ -257,6 +257,11 @@ class Comparison:
             for (size_class, statistic), change in self.changes.items()
         )
 
+    @property
+    def looked(self) -> str | None:
+        """A line about the intervals that are read together."""
+        return stats.looked(sum(change.bounds is not None for change in self.changes.values()))
+
     def __str__(self) -> str:
         lines = (
             f"{size_class} {statistic.removesuffix('_us')}: {change}"
@@ -264,7 +269,8 @@ class Comparison:
         )
         same = self.scheme == self.base
         names = ("the first", "the second") if same else (self.scheme, self.base)
-        return f"FCT of {names[0]} against {names[1]}\n" + "\n".join(lines)
+        head = f"FCT of {names[0]} against {names[1]}"
+        return "\n".join(filter(None, (head, *lines, self.looked)))
 
     def _repr_html_(self) -> str:
         from switchbed import notebook

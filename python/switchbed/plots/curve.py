@@ -190,12 +190,17 @@ def table(results: Sequence[Result], asked: Asked) -> list[dict[str, Any]]:
     return rows
 
 
+def looked(rows: Sequence[dict[str, Any]]) -> str | None:
+    """A line about the intervals of a table that are read together."""
+    return stats.looked(sum(row["low"] is not None for row in rows))
+
+
 def _estimate(
     metric: Metric, seeds: Sequence[Result], base: "_Base | None", asked: Asked
 ) -> stats.Interval | None:
     if base is None:
-        values = [v for run in seeds if (v := metric.value(run, asked.window)) is not None]
-        return stats.mean(values) if values else None
+        values = (metric.value(run, asked.window) for run in seeds)
+        return comparing.over_seeds(values, metric.range)
     pairs = [
         (above, below)
         for run in seeds

@@ -67,7 +67,8 @@ def _points(
         y = run.summary()[group][size_class][field]
         if y is not None:
             found.setdefault(100 * runs.load(run), []).append(y)
-    return [(load, stats.mean(values)) for load, values in sorted(found.items())]
+    within = stats.SLOWDOWN if value == "slowdown" else stats.POSITIVE
+    return [(load, stats.mean(values, within=within)) for load, values in sorted(found.items())]
 
 
 def fct_over_load(outcomes: Sequence[Outcome], title: str, path: Path) -> None:
@@ -179,8 +180,11 @@ def _finish(axes: "Axes", loads: Iterable[float]) -> None:
 
 def bars(intervals: Iterable[stats.Interval]) -> list[list[float]]:
     """How far each interval reaches below and above its estimate; nowhere without one."""
-    known = [(i.estimate, i.low or i.estimate, i.high or i.estimate) for i in intervals]
-    return [[e - low for e, low, _ in known], [high - e for e, _, high in known]]
+    known = list(intervals)
+    return [
+        [0.0 if i.low is None else i.estimate - i.low for i in known],
+        [0.0 if i.high is None else i.high - i.estimate for i in known],
+    ]
 
 
 def _load(ratio: comparing.Ratio) -> float:

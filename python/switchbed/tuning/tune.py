@@ -484,7 +484,7 @@ class _Tuning:
             found[guard.metric] = math.fsum(known) / len(known) if known else None
         return Fresh(
             point,
-            [stats.mean(of) for of, _ in table],
+            [stats.mean(of, within=comparing.range_of(self.objective.metric)) for of, _ in table],
             [stats.paired(of, to).ratio for of, to in table],
             stats.paired(over, [1.0] * len(over), 1 - (1 - LEVEL) / others).ratio,
             found,
