@@ -105,7 +105,6 @@ def cli(context: click.Context) -> None:
 @click.option(
     "--out", type=file_argument, metavar="DIR", help="Write tables, summary and manifest."
 )
-@click.option("--force", is_flag=True, help="Replace DIR if it is a result directory.")
 @click.option(
     "--tables",
     "form",
@@ -135,7 +134,6 @@ def run(
     seed: int | None,
     json_to: str | None,
     out: Path | None,
-    force: bool,
     form: Format,
     jobs: int,
     threads: int,
@@ -156,7 +154,7 @@ def run(
             seed,
             json_to,
             out,
-            force,
+            files.forced(),
             form,
             jobs,
             any_memory,
@@ -239,7 +237,7 @@ def sweep(
 @click.option("--scheme", metavar="NAME", help="Without FILE. Default: per-queue.")
 @click.option("--flows", type=int, metavar="N", help="Without FILE: of a run. Default: 2000.")
 @click.option("--profile", metavar="NAME", help="Without FILE: of hosts. Default: linux-6.x.")
-@click.option("--out", type=file_argument, metavar="FILE", help="Without FILE: keep it there.")
+@options.output("--out", type=file_argument, metavar="FILE", help="Without FILE: keep it there.")
 @click.option(
     "--param",
     "params",
@@ -281,7 +279,7 @@ def sweep(
 @click.option("--delta", type=PERCENT, help="What counts as equal: 5% of a tail, 1% of a mean.")
 @click.option("--seeds", type=int, default=40, show_default=True, help="Most seeds of the race.")
 @click.option("--rtt", metavar="TIME", help="The empty network's. Default: measured by a probe.")
-@click.option(
+@options.output(
     "--fragment",
     type=file_argument,
     metavar="FILE",
@@ -289,7 +287,9 @@ def sweep(
 )
 @STORE
 @click.option("--name", help="The sweep's name. Default: tune- and the file's.")
-@click.option("--picture", type=file_argument, metavar="FILE", help="Draw it: .pdf, .png or .svg.")
+@options.output(
+    "--picture", type=file_argument, metavar="FILE", help="Draw it: .pdf, .png or .svg."
+)
 @options.JSON
 @QUIET
 @engines.engine
@@ -346,7 +346,7 @@ def tune(
     required=True,
     help="Whose: HPCC's, ns3-datacenter's, or MQ-ECN's flow.tr.",
 )
-@click.option(
+@options.output(
     "--to", type=file_argument, metavar="FILE", help="Where to. Default: standard output."
 )
 def fct(folder: Path, form: fct_files.Form, to: Path | None) -> None:
@@ -392,11 +392,13 @@ def table(
     with files.believing(paths):
         rows = curve.table(runs.read(paths, only), asked)
     options.write_rows(rows, json_to, csv_to)
+    if json_to is None and csv_to is None and (looked := curve.looked(rows)):
+        say(looked)
 
 
 @cli.command()
 @click.argument("path", type=file_argument, metavar="RUN|SWEEP")
-@click.option(
+@options.output(
     "--out", type=file_argument, default="report.html", show_default=True, help="File to write."
 )
 @click.option("--title", default="", help="Title. Default: the scenario's.")
@@ -450,18 +452,17 @@ def sizes(json_to: str | None) -> None:
 
 @cli.command()
 @click.argument("kind", type=click.Choice(library.templates()), default="star", metavar="[KIND]")
-@click.option(
+@options.output(
     "--out",
     type=file_argument,
     metavar="FILE",
     help="Where to, - for standard output. Default: KIND.toml.",
 )
-@click.option("--force", is_flag=True, help="Replace FILE.")
-def new(kind: str, out: Path | None, force: bool) -> None:
+def new(kind: str, out: Path | None) -> None:
     """Write a commented scenario that runs at once, to begin one of your own with.
 
     KIND is star (the default), leaf-spine, incast or dumbbell."""
-    library.write_new(kind, out, force=force)
+    library.write_new(kind, out)
 
 
 @cli.group()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from switchbed import files
+from switchbed import files, options
 from switchbed._native import Mistake
 from switchbed.terminal import say
 
@@ -91,7 +91,9 @@ def kind(draw: "Callable[..., Figure]") -> None:
     """Makes a command of a function that draws runs."""
 
     @click.argument("paths", nargs=-1, required=True, type=PATH, metavar="RUN...")
-    @click.option("--out", type=PATH, required=True, help="File to draw into: .pdf, .png or .svg.")
+    @options.output(
+        "--out", type=PATH, required=True, help="File to draw into: .pdf, .png or .svg."
+    )
     @click.option("--title", default="", help="Title. Default: none.")
     @ONLY
     @click.option("--width", metavar="LENGTH", help="Of the figure, as a column: 3.3in, 84mm.")
@@ -117,6 +119,9 @@ def kind(draw: "Callable[..., Figure]") -> None:
         from switchbed.plots.style import look
 
         output.check(out)
+        beside = out.with_suffix(".csv")
+        if data:
+            files.free(beside, "--data")
         with files.believing(paths), look(width, height, style):
             made = draw(Plots(runs.read(paths, only)), **others)
             if log is not None:
@@ -124,7 +129,6 @@ def kind(draw: "Callable[..., Figure]") -> None:
             output.save(made, out)
         say(f"written to {out}")
         if data:
-            beside = out.with_suffix(".csv")
             output.data(made, beside)
             say(f"written to {beside}")
 

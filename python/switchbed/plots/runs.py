@@ -41,8 +41,9 @@ def read(paths: Iterable[Path], only: Iterable[str] = ()) -> list[Result]:
         key, _, value = chosen.partition("=")
         values = {text(run.settings[key]) for run in found if key in run.settings}
         if value not in values:
-            has = ", ".join(sorted(values)) or "none of that name"
-            raise Mistake(f"--only {chosen}: no run has this setting; there are {has}")
+            keys = ", ".join(dict.fromkeys(k for run in found for k in run.settings)) or "none"
+            has = f"{key} is {', '.join(sorted(values))}" if values else f"there are {keys}"
+            raise Mistake(f"--only {chosen}: no run has this setting; {has}")
         found = [run for run in found if text(run.settings.get(key)) == value]
     if not found:
         raise Mistake("there are no runs to draw")
