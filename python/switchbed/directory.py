@@ -237,6 +237,7 @@ def summary(sweep: Sweep) -> dict[str, Any]:
         "complete": len(sweep.outcomes) == sweep.planned,
         "planned": sweep.planned,
         "runs": [{"settings": o.settings} | o.summary for o in sweep.outcomes],
+        "identical": comparing.identical(sweep.outcomes),
         "ratios": [ratio.to_json() for ratio in comparing.ratios(sweep.outcomes)],
     }
 
@@ -272,6 +273,7 @@ def leaves(prefix: str, value: object) -> Iterator[tuple[str, Any]]:
 
 def check(path: Path, *, force: bool) -> None:
     """Refuses to replace what exists without `force`, and with it what is not ours."""
+    files.utf8(path, "--out")
     if not path.exists() and not path.is_symlink():
         return
     if not path.is_dir() or path.is_symlink():

@@ -44,6 +44,15 @@ FORCE = "switchbed.force"
 """Where a command's context has whether `--force` was given; a command without it may replace."""
 
 
+def utf8(path: Path, option: str = "") -> None:
+    """Refuses a place whose name is no UTF-8 text, which Parquet and JSON cannot hold."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        named = f"{option} {os.fsencode(path)!r}".lstrip()
+        raise Mistake(f"{named}: is no UTF-8 path; name another place, or rename it") from None
+
+
 def forced() -> bool:
     """Whether files that are there may be replaced: outside the command line they may."""
     import click
@@ -55,6 +64,7 @@ def forced() -> bool:
 def free(path: Path, option: str = "") -> None:
     """Refuses a place that a file of the user's has, unless `--force` is given; and as root one
     that is a link, for it may lead anywhere."""
+    utf8(path, option)
     where = f"{option} {path}".lstrip()
     if _is_stream(path):
         return
@@ -102,7 +112,7 @@ def whole(path: Path, option: str = "") -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix=f".{place.stem}.", dir=place.parent) as aside:
             draft = Path(aside) / place.name
             yield draft
-            if forced():
+            if forced() or _is_ours(place):
                 draft.replace(place)
             else:
                 _put(draft, place)

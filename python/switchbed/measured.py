@@ -129,10 +129,9 @@ class Metric:
             return None
         return _statistic(values, self.statistic) * UNITS[self.of][self.unit]
 
-    @property
-    def range(self) -> stats.Range:
-        """The values that it can have."""
-        found = comparing.range_of(self.text)
+    def range(self, over: str) -> stats.Range:
+        """The values that it can have, slowdowns being `over` that."""
+        found = comparing.range_of(self.text, over)
         return found.times(UNITS[self.of][self.unit]) if self.of and self.unit else found
 
     @property

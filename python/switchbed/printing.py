@@ -88,6 +88,8 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     console.print(table)
     _print_loads(console, rows)
     _print_ratios(console, comparing.ratios(outcomes), keys)
+    for line in comparing.identical(outcomes):
+        console.print(line)
     total = {key: sum(o.summary[key] for o in outcomes) for key in ("packet_hops", "events")}
     console.print(
         f"{len(outcomes)} runs, {total['packet_hops']:,} packet-hops, {total['events']:,} events, "

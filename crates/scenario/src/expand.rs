@@ -210,8 +210,11 @@ impl<'a> Expansion<'a> {
                     None => self.axes.push(typed),
                 }
             }
-            (Some(_), _, value) => {
-                return Err(wrong(format!("is {value}: it must be a list of values")));
+            (Some(name), _, value) => {
+                let inner = value.as_text().map_or_else(|| value.to_string(), str::to_owned);
+                return Err(wrong(format!(
+                    "is {value}: it must be a list of values: write compare.{name}=[{inner}]"
+                )));
             }
             (None, Some(axis), value) => {
                 let chosen = self.axes[axis].values.iter();

@@ -6,6 +6,7 @@ use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::Scenario;
 use switchbed_sim::{FlowRecord, PortReport, Simulation};
+use switchbed_spec::scheme::Value;
 use switchbed_spec::{FctEnd, NicQueue};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
@@ -252,10 +253,32 @@ fn why_unmarked(scenario: &Scenario, summary: &Summary, reports: &[PortReport]) 
         return "transport.ecn is off, so packets to be marked are dropped".to_string();
     }
     let where_to = bottleneck(summary, reports);
-    match summary.bottleneck.as_ref().and_then(|port| port.max_bytes) {
-        Some(max) => format!("{where_to}; its queues never held more than {max} bytes"),
-        None => where_to,
+    let Some(port) = &summary.bottleneck else { return where_to };
+    let Some(max) = port.max_bytes else { return where_to };
+    let held = format!("{where_to}; its queues never held more than {max} bytes");
+    let rate = reports.iter().find(|report| report.info.name == port.port);
+    let wait = rate.map(|report| report.info.cable.rate.tx_time(max.min(u32::MAX.into()) as u32));
+    match wait.and_then(|wait| not_for_long(scenario, wait)) {
+        Some(why) => format!("{held}; {why}"),
+        None => held,
     }
+}
+
+/// Why a wait over the target did not mark: an AQM of CoDel's kind (RFC 8289, section 4.3) first
+/// marks when packets have waited over `target` throughout an `interval`.
+fn not_for_long(scenario: &Scenario, wait: Span) -> Option<String> {
+    let params = scenario.scheme.params();
+    let span = |key| match params.get(key) {
+        Some(Value::Span(span)) => Some(*span),
+        _ => None,
+    };
+    let (interval, target) = (span("interval")?, span("target")?);
+    (wait > target).then(|| {
+        format!(
+            "packets waited over scheme.params.target, {target}, but never throughout \
+             scheme.params.interval, {interval}: a shorter one, the longest round trip here, marks sooner"
+        )
+    })
 }
 
 /// The longest that any switch port's queues were; none where they were not measured.

@@ -13,6 +13,7 @@ from switchbed.terminal import say
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from switchbed.alone import Over
     from switchbed.plots.methods import Plots
 
 PATH = click.Path(path_type=Path)
@@ -23,6 +24,14 @@ METRIC = click.option(
 
 ONLY = click.option(
     "--only", multiple=True, metavar="KEY=VALUE", help="Only runs of this setting: load=0.5."
+)
+OVER = click.option(
+    "--over",
+    type=click.Choice(["ideal", "alone"]),
+    default="ideal",
+    show_default=True,
+    help="What slowdowns are over: the ideal FCT (line rate, no handshake), or that of the flow "
+    "alone under its own transport, which is run for it.",
 )
 AXES = (
     click.option("--x", metavar="KEY", help="What is on the axis. Default: a number that varies."),
@@ -96,6 +105,7 @@ def kind(draw: "Callable[..., Figure]") -> None:
     )
     @click.option("--title", default="", help="Title. Default: none.")
     @ONLY
+    @OVER
     @click.option("--width", metavar="LENGTH", help="Of the figure, as a column: 3.3in, 84mm.")
     @click.option("--height", metavar="LENGTH", help="Likewise. Default: in proportion.")
     @click.option(
@@ -107,6 +117,7 @@ def kind(draw: "Callable[..., Figure]") -> None:
         paths: tuple[Path, ...],
         out: Path,
         only: tuple[str, ...],
+        over: "Over",
         width: str | None,
         height: str | None,
         style: str | None,
@@ -123,7 +134,7 @@ def kind(draw: "Callable[..., Figure]") -> None:
         if data:
             files.free(beside, "--data")
         with files.believing(paths), look(width, height, style):
-            made = draw(Plots(runs.read(paths, only)), **others)
+            made = draw(Plots(runs.read(paths, only, over)), **others)
             if log is not None:
                 output.logarithmic(made, log)
             output.save(made, out)
@@ -144,7 +155,8 @@ def kind(draw: "Callable[..., Figure]") -> None:
     type=click.Choice(["relative", "slowdown", "us"]),
     default="relative",
     show_default=True,
-    help="FCT divided by the first scheme's, over the empty network's, or as it is.",
+    help="FCT divided by the first scheme's, over that of --over, or as it is; one scheme's alone "
+    "is drawn as it is.",
 )
 def fct(plots: "Plots", title: str, value: Any, **keys: Any) -> "Figure":
     """FCT against load, or any setting, by size class."""

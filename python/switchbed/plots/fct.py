@@ -27,11 +27,13 @@ PANELS = {
 
 
 def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
-    """A panel a statistic, a line a scheme: mean over seeds, with 95 % intervals."""
-    if value == "relative":
+    """A panel a statistic, a line a scheme: mean over seeds, with 95 % intervals. One scheme alone
+    has nothing to be relative to: its FCTs are drawn."""
+    if value == "relative" and len(drawn) > 1:
         return relative(runs.outcomes(drawn), title)
     made, grid = _panels(title)
-    name = "FCT (us)" if value == "us" else "slowdown"
+    over = drawn[0].runs[0].over
+    name = "FCT (us)" if value != "slowdown" else comparing.slowdown(over)
     for axes, (statistic, heading) in zip(grid, PANELS.items(), strict=True):
         axes.set_title(heading, fontsize="medium")
         loads: list[float] = []
@@ -61,13 +63,13 @@ def _panels(title: str) -> "tuple[Figure, list[Axes]]":
 def _points(
     line: Line, value: Value, size_class: str, statistic: str
 ) -> list[tuple[float, stats.Interval]]:
-    group, field = ("fct", statistic) if value == "us" else ("slowdown", statistic[:-3])
+    group, field = ("slowdown", statistic[:-3]) if value == "slowdown" else ("fct", statistic)
     found: dict[float, list[float]] = {}
     for run in line.runs:
         y = run.summary()[group][size_class][field]
         if y is not None:
             found.setdefault(100 * runs.load(run), []).append(y)
-    within = stats.SLOWDOWN if value == "slowdown" else stats.POSITIVE
+    within = comparing.range_of(group, line.runs[0].over)
     return [(load, stats.mean(values, within=within)) for load, values in sorted(found.items())]
 
 

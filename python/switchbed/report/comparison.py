@@ -21,7 +21,8 @@ def chart(drawn: Sequence[Line]) -> Chart:
     alone = len(drawn) == 1 and axis is None  # its figures are in the tables
     measures = {} if alone else measures_of([run for line in drawn for run in line.runs])
     for name, measure in measures.items():
-        within = stats.SLOWDOWN if "slowdown" in name else stats.POSITIVE
+        of = "slowdown" if "slowdown" in name else "fct"
+        within = comparing.range_of(of, drawn[0].runs[0].over)
         for line in drawn:
             points = _means(line, measure, axis, within)
             if points:
@@ -30,7 +31,8 @@ def chart(drawn: Sequence[Line]) -> Chart:
                 meta = {"line": line.label, "view": view, "titles": titles}
                 traces.append({"name": line.label, "meta": meta} | _points(line, points))
     level = f"{100 * stats.LEVEL:g} % confidence intervals"
-    note = f"Means over seeds, with {level}."
+    sentence = comparing.SLOWDOWNS[drawn[0].runs[0].over]
+    note = f"Means over seeds, with {level}. {sentence}."
     labels = sum(len(line.label) for line in drawn)
     xaxis: dict[str, Any] = {"type": "category", "showticklabels": labels < 100}
     if axis is not None:

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from switchbed import tables
-from switchbed._native import Mistake
+from switchbed import directory, tables
+from switchbed._native import SCHEMA_VERSION, Mistake
 from switchbed.files import check
 from switchbed.store import Store, sweeps
 
@@ -24,6 +24,8 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
     Store(path, create=False)
     if not sweeps(path):
         raise Mistake(f"{path}: has no sweep's table; sweep again")
+    for run in sorted(path.glob("runs/*")):
+        _current(run)
     with duckdb.connect() as connection:
         try:
             _views(connection, path)
@@ -40,6 +42,25 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
                 damaged = _unreadable(connection, path)
             advice = f"; remove {damaged} and sweep again" if damaged else ""
             raise Mistake(f"query: {why}{advice}") from error
+
+
+VERSION = re.compile(r'"schema_version": *(-?\d+)')
+HEAD = 1000
+"""Characters within which a manifest says its version."""
+
+
+def _current(run: Path) -> None:
+    """Refuses a run whose tables this program would not read either."""
+    try:
+        with (run / directory.MANIFEST).open(encoding="utf-8") as file:
+            said = VERSION.search(file.read(HEAD))
+    except (OSError, UnicodeDecodeError):
+        return  # said where its tables are read
+    if said is not None and int(said[1]) != SCHEMA_VERSION:
+        raise Mistake(
+            f"{run}: is of schema_version {said[1]}, and this program reads {SCHEMA_VERSION}; "
+            "remove it and sweep again"
+        )
 
 
 def _shut(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:

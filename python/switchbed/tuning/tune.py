@@ -180,6 +180,7 @@ class _Tuning:
             why = held.refuses(
                 point, self.link.rate, self.link.mtu, self.scenario["switch"].get("alpha")
             )
+            why = why or self._unplanned(point)
             if why is not None:
                 self.refused[point] = why
         self.points = [p for p in self.grid.points if p not in self.refused or "yours" in p.names]
@@ -196,6 +197,16 @@ class _Tuning:
         self.writer = Writer(scenario, held, device)
         if asked.fragment:
             self._fragment(self.points[self.own])  # what would be refused is so before the runs
+
+    def _unplanned(self, point: Point) -> str | None:
+        """Why the scenario cannot have the setting, such as a threshold over its buffer."""
+        if "yours" in point.names:
+            return None
+        try:
+            self.place.plans(dict(self.place.base) | dict(point.settings))
+        except Mistake as mistake:
+            return str(mistake).partition(": ")[2]
+        return None
 
     def advice(self) -> Advice:
         """All of it in order."""

@@ -101,6 +101,13 @@ impl Table {
                 table.said = table.said.or(Units::named_in(line));
             }
             if !comment && !header {
+                if table.rows.is_empty() && homas(&lines_after(text, number), line) {
+                    let what = format!(
+                        "{line} stands alone: this is a size table of Homa's simulator, whose first \
+                         line is the mean; remove it and write `# bytes` or `# packets` instead"
+                    );
+                    return Err((Some(number), what));
+                }
                 let row = row(line).map_err(|what| (Some(number), what))?;
                 follows(table.rows.last().copied(), row).map_err(|what| (Some(number), what))?;
                 table.rows.push(row);
@@ -149,6 +156,20 @@ impl Table {
         sizes.mean_bytes = sizes.exact_mean();
         Ok(sizes)
     }
+}
+
+/// The lines of a text after one, counted from 1.
+fn lines_after(text: &str, number: usize) -> Vec<&str> {
+    text.lines().skip(number).map(str::trim).filter(|line| !line.is_empty()).collect()
+}
+
+/// Whether a line is the mean that a size table of Homa's simulator begins with: a number alone,
+/// before rows of two.
+fn homas(after: &[&str], line: &str) -> bool {
+    let numbers = |line: &str, n: usize| {
+        fields(line).count() == n && fields(line).all(|field| field.parse::<f64>().is_ok())
+    };
+    numbers(line, 1) && after.first().is_some_and(|next| numbers(next, 2))
 }
 
 /// What a line holds.
