@@ -264,20 +264,26 @@ fn why_unmarked(scenario: &Scenario, summary: &Summary, reports: &[PortReport]) 
     }
 }
 
-/// Why a wait over the target did not mark: an AQM of CoDel's kind (RFC 8289, section 4.3) first
-/// marks when packets have waited over `target` throughout an `interval`.
+/// Why an AQM of CoDel's kind did not mark: it first does when packets have waited over `target`, a
+/// twentieth of `interval` unless given, throughout an `interval` (RFC 8289, sections 3.2 and 4.3).
 fn not_for_long(scenario: &Scenario, wait: Span) -> Option<String> {
     let params = scenario.scheme.params();
     let span = |key| match params.get(key) {
         Some(Value::Span(span)) => Some(*span),
         _ => None,
     };
-    let (interval, target) = (span("interval")?, span("target")?);
-    (wait > target).then(|| {
-        format!(
-            "packets waited over scheme.params.target, {target}, but never throughout \
-             scheme.params.interval, {interval}: a shorter one, the longest round trip here, marks sooner"
-        )
+    let interval = span("interval")?;
+    let target = span("target").unwrap_or(interval / 20);
+    let (given, longest) = ("scheme.params.interval", "the longest round trip here");
+    Some(match wait > target {
+        true => format!(
+            "packets waited over the target, {target}, but never throughout {given}, {interval}: a shorter \
+             one ({longest}) marks sooner"
+        ),
+        false => format!(
+            "no packet waited over the target, {target}, a twentieth of {given}, {interval}, unless given: \
+             a shorter interval ({longest}) marks sooner"
+        ),
     })
 }
 

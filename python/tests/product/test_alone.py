@@ -14,7 +14,7 @@ LONE = """
 kind = "star"
 hosts = 4
 rate = "10Gbps"
-delay = "10us"
+delay = "20us"
 [switch]
 queues = 2
 discipline = "dwrr"

@@ -11,14 +11,14 @@ from switchbed._native import Mistake
 from switchbed.plots.methods import Plots
 
 PYTHON = """
-from switchbed.prototype import Marker
+from switchbed.prototype import Intent, Marker
 
 class Mine(Marker):
     def __init__(self, port, kmin=20_000, who="me"):
         self.kmin = kmin
 
-    def mark_on_arrival(self, packet, view):
-        return view.queue(packet.queue).bytes > self.kmin
+    def intend(self, view, *_):
+        return Intent.Pass
 """
 
 
@@ -42,8 +42,8 @@ def test_a_scheme_set_as_a_table_is_that_of_an_edited_file(switchbed: Program, m
     assert "threshold" not in red.resolved["scheme"]["params"]
     # Of the same name, too: what is not given has its default.
     ramp = red.with_(scheme={"name": "red", "params": {"kmax": "60KB", "pmax": 0.5}})
-    assert ramp.resolved["scheme"]["params"]["kmax"] == "60000B"
-    assert ramp.resolved["scheme"]["params"].get("kmin") != "30000B"
+    assert ramp.resolved["scheme"]["params"]["kmax"] == "60KB"
+    assert ramp.resolved["scheme"]["params"].get("kmin") != "30KB"
     # A name alone keeps what the file has, as in [compare].
     kept = sb.Scenario.from_file(mine).with_(scheme="mq-ecn").resolved["scheme"]["params"]
     assert "threshold" in kept

@@ -338,6 +338,18 @@ mod tests {
     }
 
     #[test]
+    fn a_table_of_homas_simulator_is_named() {
+        for text in ["1730.5\n1 0.2\n3000 1.0\n", "\n\n 90 \n\n1\t0.5\n10\t1\n"] {
+            let error = parse("W1", text, PAYLOAD).unwrap_err().to_string();
+            assert!(error.contains("Homa's simulator, whose first line is the mean"), "{error}");
+        }
+        for text in ["5\n", "5 0.1 1\n5 1\n", "5\n6\n"] {
+            let error = parse("t", text, PAYLOAD).unwrap_err().to_string();
+            assert!(!error.contains("Homa"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_missing_file_is_named() {
         let error = read(Path::new("no/such.txt"), PAYLOAD).unwrap_err();
         assert!(error.to_string().starts_with("no/such.txt: cannot read"), "{error}");
