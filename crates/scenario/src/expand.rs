@@ -222,6 +222,12 @@ impl<'a> Expansion<'a> {
                 let values = if chosen.is_empty() { vec![value] } else { chosen };
                 self.axes[axis].values = values;
             }
+            // A scheme with its parameters is that of the file from here on: comparisons and later
+            // overrides of a parameter are of it.
+            (None, None, value) if key == "scheme" && has_params(&value) => {
+                self.fixed.retain(|(key, _)| !key.starts_with("scheme"));
+                set(&mut self.root, key, &value).map_err(wrong)?;
+            }
             (None, None, value) => self.fixed.push((key.to_owned(), value)),
         }
         Ok(())
@@ -327,6 +333,12 @@ fn flatten(
             Err(origin.mistake(node.at, path, format!("is {node}: it must be {form}")))
         }
     }
+}
+
+fn has_params(value: &Node) -> bool {
+    value
+        .as_table()
+        .is_some_and(|table| table.get("name").is_some() && table.get("params").is_some())
 }
 
 fn is_scheme(key: &str) -> bool {

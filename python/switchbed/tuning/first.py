@@ -25,12 +25,13 @@ def link(scenario: Mapping[str, Any], rtt: str | None) -> Link:
 
 def _probed(scenario: Mapping[str, Any], mtu: int) -> float:
     """What waits, marks or pauses plays no part: links and hosts' delay alone do."""
+    framing = {k: v for k, v in scenario["transport"].items() if k in ("mss", "header") and v}
     plain = {
         "topology": toml.given(scenario["topology"]),
         "host": {"delay": scenario["host"]["delay"], "mtu": scenario["host"]["mtu"]},
         "switch": {"queues": 1, "buffer": f"{10 * mtu}B"},
         "scheme": {"name": "none"},
-        "transport": {"kind": "udp"},
+        "transport": {"kind": "reno"} | framing,
     }
     try:
         hosts = Scenario(plain | {"traffic": [_probe(1, mtu)]}).plans[0].host_count

@@ -157,6 +157,8 @@ class _Tuning:
             scheme = json.loads(plan.scenario)["scheme"]["name"]
             self.lacking = Point({}, (), (f"{scheme}, which {held.name} lacks",))
             place.base = {"scheme": lacking}
+        else:
+            place.base = grid.unbound(json.loads(plan.scenario))
         settings = dict(json.loads(plan.settings))
         if any(map(comparing.is_scheme, settings)):
             raise Mistake(
