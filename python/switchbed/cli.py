@@ -3,6 +3,7 @@
 Modules that take long to import (Polars, rich, matplotlib) are imported where they are used.
 """
 
+import errno
 import io
 import json
 import os
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from switchbed import (
+    comparing,
     completion,
     exchange,
     extended,
@@ -37,6 +39,7 @@ from switchbed.terminal import say
 from switchbed.theory.command import theory
 
 if TYPE_CHECKING:
+    from switchbed.alone import Over
     from switchbed.sweeps.engine import Engine
 
 BAD_INPUT = 2
@@ -130,7 +133,6 @@ def cli(context: click.Context) -> None:
 @click.option(
     "--out", type=file_argument, metavar="DIR", help="Write tables, summary and manifest."
 )
-@click.option("--force", is_flag=True, help="Replace DIR if it is a result directory.")
 @click.option(
     "--tables",
     "form",
@@ -160,7 +162,6 @@ def run(
     seed: int | None,
     json_to: str | None,
     out: Path | None,
-    force: bool,
     form: Format,
     jobs: int,
     threads: int,
@@ -181,7 +182,7 @@ def run(
             seed,
             json_to,
             out,
-            force,
+            files.forced(),
             form,
             jobs,
             any_memory,
@@ -275,7 +276,7 @@ def sweep(
     help="Without FILE: of a run. Default: 2000.",
 )
 @click.option("--profile", metavar="NAME", help="Without FILE: of hosts. Default: linux-6.x.")
-@click.option("--out", type=file_argument, metavar="FILE", help="Without FILE: keep it there.")
+@options.output("--out", type=file_argument, metavar="FILE", help="Without FILE: keep it there.")
 @click.option(
     "--param",
     "params",
@@ -323,7 +324,7 @@ def sweep(
     help="Most seeds of the race.",
 )
 @click.option("--rtt", metavar="TIME", help="The empty network's. Default: measured by a probe.")
-@click.option(
+@options.output(
     "--fragment",
     type=file_argument,
     metavar="FILE",
@@ -331,7 +332,9 @@ def sweep(
 )
 @STORE
 @click.option("--name", help="The sweep's name. Default: tune- and the file's.")
-@click.option("--picture", type=file_argument, metavar="FILE", help="Draw it: .pdf, .png or .svg.")
+@options.output(
+    "--picture", type=file_argument, metavar="FILE", help="Draw it: .pdf, .png or .svg."
+)
 @options.JSON
 @QUIET
 @engines.engine
@@ -388,7 +391,7 @@ def tune(
     required=True,
     help="Whose: HPCC's, ns3-datacenter's, or MQ-ECN's flow.tr.",
 )
-@click.option(
+@options.output(
     "--to", type=file_argument, metavar="FILE", help="Where to. Default: standard output."
 )
 def fct(folder: Path, form: fct_files.Form, to: Path | None) -> None:
@@ -413,10 +416,12 @@ def query(sql: str, store: Path, json_to: str | None, csv_to: str | None) -> Non
 @click.argument("paths", nargs=-1, required=True, type=file_argument, metavar="RUN...")
 @plots.ONLY
 @plots.measured
+@plots.OVER
 @options.JSON
 @options.CSV
 def table(
     paths: tuple[Path, ...],
+    over: "Over",
     only: tuple[str, ...],
     metric: tuple[str, ...],
     against: str | None,
@@ -432,25 +437,36 @@ def table(
     window = plots.seconds("--from", since), plots.seconds("--until", until)
     asked = curve.Asked(metric, against=against, window=window)
     with files.believing(paths):
-        rows = curve.table(runs.read(paths, only), asked)
+        found = runs.read(paths, only, over)
+        rows = curve.table(found, asked)
     options.write_rows(rows, json_to, csv_to)
+    if json_to is None and csv_to is None:
+        for note in (*curve.notes(rows), *comparing.identical(run.outcome for run in found)):
+            say(note)
 
 
 @cli.command()
 @click.argument("path", type=file_argument, metavar="RUN|SWEEP")
-@click.option(
+@options.output(
     "--out", type=file_argument, default="report.html", show_default=True, help="File to write."
 )
 @click.option("--title", default="", help="Title. Default: the scenario's.")
 @plots.ONLY
 @plots.over
+@plots.OVER
 @click.option(
     "--against",
     metavar="KEY=VALUE",
     help="What others are compared with, paired by seed. Default: the first scheme.",
 )
 def report(
-    path: Path, out: Path, title: str, only: tuple[str, ...], against: str | None, **keys: str
+    path: Path,
+    out: Path,
+    title: str,
+    only: tuple[str, ...],
+    over: "Over",
+    against: str | None,
+    **keys: str,
 ) -> None:
     """Write a report as one HTML file that works offline. RUN is a result directory, of one run or
     a comparison; SWEEP a STORE/sweeps/NAME.parquet."""
@@ -460,7 +476,7 @@ def report(
     page.check(out)
     with files.believing([path]):
         asked = page.Asked(against=against, **keys)
-        page.write(runs.read([path], only), out, title, runs.failures(path), asked)
+        page.write(runs.read([path], only, over), out, title, runs.failures(path), asked)
     say(f"written to {out}")
 
 
@@ -492,18 +508,17 @@ def sizes(json_to: str | None) -> None:
 
 @cli.command()
 @click.argument("kind", type=click.Choice(library.templates()), default="star", metavar="[KIND]")
-@click.option(
+@options.output(
     "--out",
     type=file_argument,
     metavar="FILE",
     help="Where to, - for standard output. Default: KIND.toml.",
 )
-@click.option("--force", is_flag=True, help="Replace FILE.")
-def new(kind: str, out: Path | None, force: bool) -> None:
+def new(kind: str, out: Path | None) -> None:
     """Write a commented scenario that runs at once, to begin one of your own with.
 
     KIND is star (the default), leaf-spine, incast or dumbbell."""
-    library.write_new(kind, out, force=force)
+    library.write_new(kind, out)
 
 
 @cli.group()
@@ -580,10 +595,15 @@ def list_scenarios(json_to: str | None) -> None:
     shell_complete=completion.scenarios,
 )
 @click.option("--memory", is_flag=True, help="Say how much memory a run takes, be it little.")
+@click.option(
+    "--allow-python",
+    is_flag=True,
+    help="Import the classes of schemes in Python and make them, as a run does: it executes them.",
+)
 @options.JSON
-def check(paths: tuple[Path, ...], memory: bool, json_to: str | None) -> int:
-    """Say of each FILE whether it would run. FILE is as for `switchbed run`. Classes of a scheme in
-    Python are imported and made."""
+def check(paths: tuple[Path, ...], memory: bool, allow_python: bool, json_to: str | None) -> int:
+    """Say of each FILE whether it would run. FILE is as for `switchbed run`. The file of a scheme
+    in Python is read, and not executed unless by --allow-python."""
     from switchbed import printing, room
     from switchbed.prototype import process
 
@@ -591,13 +611,20 @@ def check(paths: tuple[Path, ...], memory: bool, json_to: str | None) -> int:
     for path in paths:
         try:
             plans = library.given(path).plans()
-            process.check(plans)
+            unmade = process.read(plans) and not allow_python
+            if allow_python:
+                process.check(plans)
         except Mistake as mistake:
             found.append({"file": str(path), "ok": False, "mistake": str(mistake)})
             _complain(str(mistake))
             continue
         need = room.Need.of(plans, 1)
         said = list(dict.fromkeys(line for plan in plans for line in plan.cautions))
+        if unmade:
+            said.append(
+                "its classes in Python were read, not executed; --allow-python, if you trust them, "
+                "makes them as a run does"
+            )
         found.append(
             {
                 "file": str(path),
@@ -722,7 +749,7 @@ def finish(work: Callable[[], object]) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except OSError as error:
-        status = _complain(f"{error.filename or ''}: {files.why(error)}".removeprefix(": "))
+        status = _complain(_system(error))
     except UnicodeEncodeError as error:  # of a word that was given
         status = _complain(f"{error.object}: is no UTF-8 text")
     except Panic as error:
@@ -730,6 +757,25 @@ def finish(work: Callable[[], object]) -> NoReturn:
     except Exception as error:
         status = _internal(error, f"{type(error).__name__}: ", f" ({_where(error)})")
     signals.leave(status if isinstance(status, int) else 0)
+
+
+def _system(error: OSError) -> str:
+    """An error of the system: what it was about, or else what was being done."""
+    advice = (
+        "; it needs rights that this user lacks: run it with sudo"
+        if (error.errno == errno.EPERM)
+        else ""
+    )
+    about = f"{error.filename}" if error.filename else f"{_doing(error)} ({_where(error)})"
+    return f"{about}: {files.why(error)}{advice}"
+
+
+def _doing(error: BaseException) -> str:
+    """The function of ours that met it."""
+    ours = Path(__file__).parent
+    frames = traceback.extract_tb(error.__traceback__)
+    names = [frame.name for frame in frames if Path(frame.filename).is_relative_to(ours)]
+    return names[-1].strip("_").replace("_", " ") if names else "switchbed"
 
 
 def _internal(error: BaseException, kind: str = "", where: str = "") -> int:
@@ -746,7 +792,26 @@ def _where(error: BaseException) -> str:
 
 def _usage(error: click.UsageError) -> str:
     command = error.ctx.command_path if error.ctx else "switchbed"
+    if isinstance(error, click.NoSuchOption):
+        others = [name for name, has in _with(error.option_name) if f"switchbed {name}" != command]
+        if 0 < len(others) <= FEW:
+            have = " and ".join(f"switchbed {name}" for name in others)
+            which = f"{have} ha{'ve' if len(others) > 1 else 's'} it"
+            return f"{command} has no option {error.option_name}: {which}"
     return f"{error.format_message().rstrip('.')}; see {command} --help"
+
+
+FEW = 3
+"""Commands that are named for an option that another lacks."""
+
+
+def _with(option: str) -> list[tuple[str, click.Command]]:
+    """The commands that have an option, by name."""
+    return [
+        (name, command)
+        for name, command in cli.commands.items()
+        if any(option in each.opts for each in command.params)
+    ]
 
 
 def _complain(text: str) -> int:

@@ -1,7 +1,8 @@
 """Comparing schemes, or any setting's values, over seeds: ratios are paired."""
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +31,7 @@ class Row:
 
     def mean(self, size_class: str, statistic: str) -> stats.Interval | None:
         """Mean over the seeds in which the class has flows, with its interval."""
-        found = [v for run in self.runs if (v := fct(run, size_class, statistic)) is not None]
-        return stats.mean(found) if found else None
+        return over_seeds(fct(run, size_class, statistic) for run in self.runs)
 
     def total(self, counter: str) -> int:
         """Sum over the seeds."""
@@ -85,6 +85,38 @@ class Ratio:
         }
 
 
+SHARES = ("utilisation", "share", "jain")
+"""Quantities between 0 and 1."""
+
+
+SLOWDOWNS = {
+    "ideal": "Slowdown: FCT over the ideal one (line rate, no handshake)",
+    "alone": "Slowdown: FCT over that of the flow alone in the empty network, by its own transport",
+}
+"""Sentences on the number that an FCT is divided by."""
+
+
+def slowdown(over: str) -> str:
+    """On an axis."""
+    return "slowdown (FCT over the flow alone)" if over == "alone" else "slowdown (FCT over ideal)"
+
+
+def range_of(metric: str, over: str = "ideal") -> stats.Range:
+    """The values that a figure can have, by its dotted name: no figure of a run is below 0."""
+    if metric.startswith("slowdown") and not metric.endswith(".n") and over == "ideal":
+        return stats.SLOWDOWN
+    return stats.SHARE if set(SHARES) & set(re.split(r"[.\[]", metric)) else stats.POSITIVE
+
+
+def over_seeds(
+    values: Iterable[float | None], within: stats.Range = stats.POSITIVE
+) -> stats.Interval | None:
+    """The mean of the seeds that have a value, with the interval that tables, plots, reports and
+    stopping rules share; `None` where no seed has one."""
+    known = [value for value in values if value is not None]
+    return stats.mean(known, within=within) if known else None
+
+
 def fct(run: Outcome, size_class: str, statistic: str) -> float | None:
     """One FCT of a run in microseconds; `None` where the class has no flows."""
     value = run.summary["fct"][size_class][statistic]
@@ -119,6 +151,11 @@ def ratios(
         for size_class, statistic in STATISTICS
         if (ratio := _ratio(row, base[row.point], first, size_class, statistic)) is not None
     ]
+
+
+def looked(ratios: Iterable[Ratio]) -> str | None:
+    """A line about the intervals that are read together."""
+    return stats.looked(sum(ratio.change.bounds is not None for ratio in ratios))
 
 
 def _ratio(
@@ -173,6 +210,48 @@ def point(outcome: Outcome, by: str | None = None) -> Point:
         for key, value in outcome.settings.items()
         if not _is(key, by) and not is_seed(key)
     )
+
+
+APART = ("seed", "warnings", "events")
+"""Entries of a summary in which runs with the same results may differ."""
+
+
+def identical(outcomes: Iterable[Outcome]) -> list[str]:
+    """A line for each compared key some of whose values gave the same results, seed by seed: the
+    setting had no effect there, or a mistake kept it from having one."""
+    runs: dict[tuple[tuple[str, str], ...], str] = {}
+    for outcome in outcomes:
+        rest = {k: v for k, v in outcome.summary.items() if k not in APART}
+        place = tuple((key, text(value)) for key, value in outcome.settings.items())
+        runs[place] = json.dumps(rest, sort_keys=True)
+    keys = list(dict.fromkeys(key for place in runs for key, _ in place))
+    return [line for key in keys for line in _identical(key, runs)]
+
+
+def _identical(key: str, runs: Mapping[tuple[tuple[str, str], ...], str]) -> Iterator[str]:
+    """Of one key: its values that are alike, and where."""
+    where: dict[tuple[str, ...], list[str]] = {}
+    points: dict[tuple[tuple[str, str], ...], dict[str, list[str]]] = {}
+    for place, results in runs.items():
+        mine = dict(place)
+        value = mine.pop(key, None)
+        others = {k: v for k, v in mine.items() if not is_seed(k)}
+        if value is not None:
+            by_value = points.setdefault(tuple(others.items()), {})
+            by_value.setdefault(value, []).append(results)
+    for point, by_value in points.items():
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for value, seeds in by_value.items():
+            alike.setdefault(tuple(seeds), []).append(value)
+        for values in alike.values():
+            if len(values) > 1:
+                at = ", ".join(f"{k.rpartition('.')[2]} {v}" for k, v in point)
+                where.setdefault(tuple(values), []).append(at)
+    for alike_ones, places in where.items():
+        everywhere = len(places) == len(points)
+        at = "" if everywhere else f" at {'; '.join(places)}"
+        named = ", ".join(alike_ones[:-1]) + f" and {alike_ones[-1]}"
+        yield f"{key}: {named} gave identical results{at}"
 
 
 def is_scheme(key: str) -> bool:

@@ -20,6 +20,8 @@ from switchbed.runner import Outcome, Sweep
 
 MANIFEST, SUMMARY, MACHINE = "manifest.json", "summary.json", "machine.json"
 FORMAT = "switchbed-results"
+SIGN = ".switchbed-draft"
+"""A file by which a draft is known as ours."""
 
 
 class Directory:
@@ -34,12 +36,15 @@ class Directory:
         self._is_sweep = is_sweep
         self._draft = path.parent / f".{path.name}.{os.getpid()}.partial"
         self._lock: int | None = None
+        self._made = False
         remove_stale(path)
 
     def __enter__(self) -> Self:
         try:
             with self._writing(), signals.held():
                 self._draft.mkdir(parents=True)
+                self._made = True
+                (self._draft / SIGN).touch()
                 # Held until the end, however that comes: whose is free has died.
                 self._lock = _locked(self._draft)
             return self
@@ -49,7 +54,8 @@ class Directory:
 
     def __exit__(self, *_: object) -> None:
         with signals.held():
-            remove(self._draft)
+            if self._made:  # else it is somebody else's
+                remove(self._draft)
         if self._lock is not None:
             os.close(self._lock)
 
@@ -68,6 +74,7 @@ class Directory:
     def commit(self, sweep: Sweep, wall_s: float, jobs: int, threads: int) -> None:
         """Puts the directory in its place."""
         with self._writing(), signals.held():
+            (self._draft / SIGN).unlink()
             for unfinished in self._draft.glob(".*"):
                 remove(unfinished)
             self._finish(sweep, wall_s, jobs, threads)
@@ -176,6 +183,8 @@ def remove_stale(path: Path) -> None:
         # of somebody dead: in containers all have the same.
         if int(named[1]) != os.getpid() and lives(int(named[1])):
             continue
+        if not (_is_ours(draft) if named[2] == "old" else (draft / SIGN).is_file()):
+            continue  # a user's directory of such a name
         lock = _locked(draft)
         if lock is not None:
             if named[2] == "old" and not path.exists():
@@ -183,6 +192,11 @@ def remove_stale(path: Path) -> None:
             else:
                 shutil.rmtree(draft, ignore_errors=True)
             os.close(lock)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a directory holds what its manifest lists, as one of ours, and nothing else."""
+    return _manifest(path) is not None and _entries(path) <= _written(path)
 
 
 def lives(pid: int) -> bool:
@@ -223,6 +237,7 @@ def summary(sweep: Sweep) -> dict[str, Any]:
         "complete": len(sweep.outcomes) == sweep.planned,
         "planned": sweep.planned,
         "runs": [{"settings": o.settings} | o.summary for o in sweep.outcomes],
+        "identical": comparing.identical(sweep.outcomes),
         "ratios": [ratio.to_json() for ratio in comparing.ratios(sweep.outcomes)],
     }
 
@@ -258,6 +273,7 @@ def leaves(prefix: str, value: object) -> Iterator[tuple[str, Any]]:
 
 def check(path: Path, *, force: bool) -> None:
     """Refuses to replace what exists without `force`, and with it what is not ours."""
+    files.utf8(path, "--out")
     if not path.exists() and not path.is_symlink():
         return
     if not path.is_dir() or path.is_symlink():

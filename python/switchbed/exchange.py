@@ -8,7 +8,16 @@ from typing import Any
 
 import click
 
-from switchbed import _native, completion, foreign, library, options, quantity
+from switchbed import (
+    _native,
+    completion,
+    extended,
+    files,
+    foreign,
+    library,
+    options,
+    quantity,
+)
 from switchbed._native import Mistake
 from switchbed.terminal import say
 
@@ -18,17 +27,17 @@ NOTHING = "switchbed: nothing is written, for something is refused; --partial wr
 CHOICES = {"scheme": ("per-queue", "per-queue-min"), "buffer": ("device", "static")}
 
 
-@click.group()
+@click.group(cls=extended.Nested)
 def export() -> None:
     """Write a scenario as a real switch's configuration."""
 
 
-@click.group("import")
+@click.group("import", cls=extended.Nested)
 def import_() -> None:
     """Make a scenario of a real switch's configuration."""
 
 
-@click.group()
+@click.group(cls=extended.Nested)
 def asic() -> None:
     """Switch chips: their packet memory, as switches that ship with them give it out."""
 
@@ -63,7 +72,7 @@ def show_chip(name: str, json_to: str | None) -> None:
 @export.command("sonic")
 @click.argument("file", type=PATH, metavar="FILE", shell_complete=completion.scenarios)
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value.")
-@click.option("--out", type=PATH, metavar="FILE", help="Where to. Default: standard output.")
+@options.output("--out", type=PATH, metavar="FILE", help="Where to. Default: standard output.")
 @click.option("--port", "ports", multiple=True, metavar="NAME", help="Which ports it is for.")
 @click.option(
     "--device",
@@ -99,6 +108,9 @@ def export_sonic(
     from switchbed.sonic import fragment
     from switchbed.sonic.exporting import Choices
 
+    findings = out and out.with_suffix(".findings.json")
+    if findings:
+        files.free(findings, "--out")
     given = library.given(file)
     known = fragment.known(given.path, device)
     if changes and known is None:
@@ -118,24 +130,21 @@ def export_sonic(
         say(NOTHING, err=True)
         return BAD_INPUT
     options.write_json(tables, str(out) if out is not None else options.STDOUT)
-    if out is not None:
-        options.write_json(
-            [finding.to_json() for finding in said.all], str(out.with_suffix(".findings.json"))
-        )
+    if findings:
+        options.write_json([finding.to_json() for finding in said.all], str(findings))
     return 0
 
 
 @import_.command("sonic")
 @click.argument("file", type=PATH, metavar="CONFIG_DB.json")
-@click.option("--out", type=PATH, metavar="FILE", help="The scenario. Default: FILE's name .toml.")
+@options.output(
+    "--out", type=PATH, metavar="FILE", help="The scenario. Default: FILE's name .toml."
+)
 @click.option(
     "--port", "ports", multiple=True, metavar="NAME", help="Whose queues, where ports differ."
 )
 @click.option("--pool", metavar="SIZE", help="The memory, where the file leaves it to the switch.")
-@click.option("--force", is_flag=True, help="Replace files that are there.")
-def import_sonic(
-    file: Path, out: Path | None, ports: Sequence[str], pool: str | None, force: bool
-) -> None:
+def import_sonic(file: Path, out: Path | None, ports: Sequence[str], pool: str | None) -> None:
     """Make a scenario of a SONiC switch's CONFIG_DB.json, and leave beside it what it does not say
     (FILE.sonic.json), by which `export sonic` writes the switch's own names."""
     from switchbed.sonic import device as devices
@@ -148,8 +157,7 @@ def import_sonic(
     runs(found.text, file)
     to = out or Path(f"{file.stem}.toml")
     for path in (to, devices.beside(to)):
-        if path.exists() and not force:
-            raise Mistake(f"{path}: is there already; name another by --out, or --force")
+        files.free(path, "--out")
     for finding in found.findings.all:
         say(finding, err=True)
     options.write(found.text, str(to))
@@ -160,7 +168,7 @@ def import_sonic(
 @export.command("tc")
 @click.argument("file", type=PATH, metavar="FILE", shell_complete=completion.scenarios)
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value.")
-@click.option("--out", type=PATH, metavar="FILE", help="Where to. Default: standard output.")
+@options.output("--out", type=PATH, metavar="FILE", help="Where to. Default: standard output.")
 @click.option("--port", default="eth0", show_default=True, metavar="NAME", help="The device.")
 @click.option("--rate", metavar="RATE", help="Shape the device to this, a little below its line's.")
 @click.option("--partial", is_flag=True, help="Write what can be, though something is refused.")
@@ -200,13 +208,14 @@ def export_tc(
 
 @import_.command("tc")
 @click.argument("file", type=PATH, metavar="SHOWN.json")
-@click.option("--out", type=PATH, metavar="FILE", help="The scenario. Default: FILE's name .toml.")
+@options.output(
+    "--out", type=PATH, metavar="FILE", help="The scenario. Default: FILE's name .toml."
+)
 @click.option("--rate", metavar="RATE", help="The device's, which tc does not show.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
 @click.option(
     "--by-class", is_flag=True, help="Bands are by class: filters say so, which tc does not show."
 )
-def import_tc(file: Path, out: Path | None, rate: str | None, force: bool, by_class: bool) -> None:
+def import_tc(file: Path, out: Path | None, rate: str | None, by_class: bool) -> None:
     """Make a scenario of SHOWN.json, what `tc -j -d qdisc show dev DEVICE` printed."""
     from switchbed.tc import importing
 
@@ -219,8 +228,7 @@ def import_tc(file: Path, out: Path | None, rate: str | None, force: bool, by_cl
     runs(text, file)
     said.all = list(dict.fromkeys(said.all))  # of one band it is said, for all
     to = out or Path(f"{file.stem}.toml")
-    if to.exists() and not force:
-        raise Mistake(f"{to}: is there already; name another by --out, or --force")
+    files.free(to, "--out")
     for finding in said.all:
         say(finding, err=True)
     options.write(text, str(to))

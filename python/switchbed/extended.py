@@ -10,10 +10,57 @@ from importlib.metadata import EntryPoint, entry_points
 import click
 
 
-class Group(click.Group):
+class Nested(click.Group):
+    """Commands whose options with an optional value (`--json`) take none that is an argument."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command, and what is for it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command, rest if command is None else _given_back(command, ctx, rest)
+
+
+def _given_back(command: click.Command, ctx: click.Context, args: list[str]) -> list[str]:
+    """The arguments with `--csv SQL` as `--csv=- SQL` where the command else lacks an argument."""
+    for i in reversed(range(len(args) - 1)):
+        option = _optional(command, args[i])
+        if option is None or args[i + 1].startswith("-"):
+            continue
+        if not _lacks(command, ctx, args):
+            break
+        args = [*args[:i], f"{args[i]}={option.flag_value}", *args[i + 1 :]]
+    return args
+
+
+def _optional(command: click.Command, word: str) -> click.Option | None:
+    """The option of that name that can stand without a value."""
+    for each in command.params:
+        if isinstance(each, click.Option) and word in each.opts:
+            return each if each.flag_value is not None and not each.is_flag else None
+    return None
+
+
+def _lacks(command: click.Command, ctx: click.Context, args: list[str]) -> bool:
+    """Whether a required argument has nothing."""
+    within = click.Context(command, info_name=command.name, parent=ctx)
+    try:
+        found, _, _ = command.make_parser(within).parse_args(args=list(args))
+    except click.UsageError:
+        return False
+    return any(
+        isinstance(each, click.Argument)
+        and each.required
+        and (not isinstance(value := found.get(each.name or ""), str | tuple) or not value)
+        for each in command.params
+    )
+
+
+class Group(Nested):
     """Its own commands, and those of its group of entry points."""
 
     points = "switchbed.commands"
+    group_class = Nested
 
     @cached_property
     def _others(self) -> dict[str, EntryPoint]:

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import stat
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,20 +34,98 @@ def writing(where: object) -> Iterator[None]:
         raise Mistake(f"{where}: cannot be written: {words}{ADVICE.get(number, '')}") from error
 
 
+OURS = "drawn by switchbed"
+"""The mark of figures and reports, which may be drawn again without `--force`."""
+FIGURES_DATA = b"panel,line,x,y,low,high"
+"""The first line of the data beside a figure."""
+SEEN = 4096
+"""Bytes at either end of a file that are looked at for the mark."""
+FORCE = "switchbed.force"
+"""Where a command's context has whether `--force` was given; a command without it may replace."""
+
+
+def utf8(path: Path, option: str = "") -> None:
+    """Refuses a place whose name is no UTF-8 text, which Parquet and JSON cannot hold."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        named = f"{option} {os.fsencode(path)!r}".lstrip()
+        raise Mistake(f"{named}: is no UTF-8 path; name another place, or rename it") from None
+
+
+def forced() -> bool:
+    """Whether files that are there may be replaced: outside the command line they may."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    return context is None or bool(context.meta.get(FORCE, True))
+
+
+def free(path: Path, option: str = "") -> None:
+    """Refuses a place that a file of the user's has, unless `--force` is given; and as root one
+    that is a link, for it may lead anywhere."""
+    utf8(path, option)
+    where = f"{option} {path}".lstrip()
+    if _is_stream(path):
+        return
+    if path.is_symlink() and _is_root():
+        raise Mistake(f"{where}: is a link, which root does not follow; name the file itself")
+    if path.is_dir():
+        raise Mistake(f"{where}: is a directory; name a file")
+    if not forced() and (path.exists() or path.is_symlink()) and not _is_ours(path):
+        raise Mistake(f"{where}: is there already; name another, or give --force to replace it")
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it is a figure or report that says that switchbed made it, or a figure's data."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(SEEN)
+            file.seek(-min(SEEN, path.stat().st_size), os.SEEK_END)
+            ends = head + file.read()
+    except OSError:
+        return False
+    known = head.startswith((b"%PDF", b"\x89PNG", b"<?xml", b"<!DOCTYPE html>"))
+    return (known and OURS.encode() in ends) or head.startswith(FIGURES_DATA)
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _is_stream(path: Path) -> bool:
+    """`/dev/stderr`, a pipe: written to as it is."""
+    named = path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",))
+    return named or (path.exists() and not path.is_file() and not path.is_dir())
+
+
 @contextmanager
 def whole(path: Path, option: str = "") -> Iterator[Path]:
-    """Where to write a file that will be at `path`, whole or not at all; `option` named it."""
+    """Where to write a file that will be at `path`, whole or not at all; `option` named it. Nobody
+    else's file is replaced, neither at `path` (`free`) nor beside it."""
+    free(path, option)
     with writing(f"{option} {path}".lstrip()):
-        if path.exists() and not path.is_file():  # /dev/stderr, a pipe
+        if _is_stream(path):
             yield path
             return
         place = path.resolve()  # a link stays one
-        draft = place.with_name(f".{place.stem}.{os.getpid()}{place.suffix}")
-        try:
+        with tempfile.TemporaryDirectory(prefix=f".{place.stem}.", dir=place.parent) as aside:
+            draft = Path(aside) / place.name
             yield draft
-            draft.replace(place)
-        finally:
-            draft.unlink(missing_ok=True)
+            if forced() or _is_ours(place):
+                draft.replace(place)
+            else:
+                _put(draft, place)
+
+
+def _put(draft: Path, place: Path) -> None:
+    """Gives the draft its name, but for one that somebody has taken meanwhile."""
+    try:
+        os.link(draft, place)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        draft.replace(place)
 
 
 def read_text(path: Path) -> str:

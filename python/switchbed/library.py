@@ -184,14 +184,12 @@ def templates() -> list[str]:
     return sorted(path.stem for path in TEMPLATES.glob("*.toml"))
 
 
-def write_new(kind: str, to: Path | None, *, force: bool) -> None:
+def write_new(kind: str, to: Path | None) -> None:
     """Writes a commented scenario that runs as it is."""
     text = (TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")
     path = to or Path(f"{kind}.toml")
     if str(path) == STDIN:
         options.write(text, STDIN)
         return
-    if path.exists() and not force:
-        raise Mistake(f"{path}: is there already; name another by --out, or replace it by --force")
     options.write(text, str(path))
     say(f"written to {path}; switchbed run {shlex.quote(str(path))} runs it")

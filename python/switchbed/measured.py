@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from switchbed import quantity
+from switchbed import comparing, quantity, stats
 from switchbed._native import Mistake
 from switchbed.sweeps.stopping import figure
 
@@ -129,6 +129,11 @@ class Metric:
             return None
         return _statistic(values, self.statistic) * UNITS[self.of][self.unit]
 
+    def range(self, over: str) -> stats.Range:
+        """The values that it can have, slowdowns being `over` that."""
+        found = comparing.range_of(self.text, over)
+        return found.times(UNITS[self.of][self.unit]) if self.of and self.unit else found
+
     @property
     def quantity(self) -> str:
         """What is measured, in words: `FCT`."""
@@ -174,8 +179,6 @@ def _conditions(text: str, of: str, given: str) -> list[tuple[str, str, str]]:
 
 def _statistic(values: Sequence[float], name: str) -> float:
     if name.startswith("p"):
-        from switchbed import stats
-
         return stats.percentile(values, float(name[1:]) / 100)
     if name == "mean":
         return math.fsum(values) / len(values)

@@ -86,7 +86,7 @@ def comparison(found: "Comparison") -> str:
         row.append(_interval(ratio, far))
     head = f"FCT of <b>{_text(found.scheme)}</b> against <b>{_text(found.base)}</b>"
     heads = ["", "change", "ratio and 95 % interval; 1 in the middle"]
-    return f"<div>{head}{_table(heads, cells)}</div>"
+    return f"<div>{head}{_table(heads, cells)}<div>{_text(found.looked or '')}</div></div>"
 
 
 def _cdf(run: "Result") -> str:

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,45 @@ from switchbed import files, terminal
 
 STDOUT = "-"
 
-JSON = click.option(
+
+Command = Callable[..., Any]
+
+
+def _remember(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[files.FORCE] = value
+
+
+def forcing(command: Command) -> Command:
+    """Gives a command that writes files `--force`, once."""
+    if any(known.name == "force" for known in getattr(command, "__click_params__", ())):
+        return command
+    return click.option(
+        "--force",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_remember,
+        help="Replace files that are there.",
+    )(command)
+
+
+def _free(_: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Before anything has run."""
+    if value is not None and str(value) != STDOUT:
+        files.free(Path(value), option.opts[-1])
+    return value
+
+
+def output(*names: str, **more: Any) -> Callable[[Command], Command]:
+    """An option that names a file to write, with `--force`: a file that is there is refused."""
+
+    def give(command: Command) -> Command:
+        return click.option(*names, callback=_free, **more)(forcing(command))
+
+    return give
+
+
+JSON = output(
     "--json",
     "json_to",
     is_flag=False,
@@ -25,7 +63,7 @@ JSON = click.option(
 ANY_MEMORY = click.option(
     "--any-memory", is_flag=True, help="Run even if there seems to be too little memory."
 )
-CSV = click.option(
+CSV = output(
     "--csv",
     "csv_to",
     is_flag=False,

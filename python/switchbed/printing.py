@@ -90,6 +90,8 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     console.print(table)
     _print_loads(console, rows)
     _print_ratios(console, comparing.ratios(outcomes), keys)
+    for line in comparing.identical(outcomes):
+        console.print(line)
     total = {key: sum(o.summary[key] for o in outcomes) for key in ("packet_hops", "events")}
     console.print(
         f"{len(outcomes)} runs, {total['packet_hops']:,} packet-hops, {total['events']:,} events, "
@@ -134,9 +136,8 @@ def queries(summary: dict[str, Any]) -> dict[int, dict[str, Any]]:
 
 def _query_cell(place: int, field: str, row: comparing.Row) -> str:
     """Mean over the seeds that have any."""
-    found = (queries(run.summary).get(place) for run in row.runs)
-    known = [query[field] for query in found if query is not None]
-    return _estimate(stats.mean(known) if known else None)
+    found = (queries(run.summary).get(place, {}).get(field) for run in row.runs)
+    return _estimate(comparing.over_seeds(found))
 
 
 def _goodput_cell(row: comparing.Row) -> str:
@@ -159,8 +160,7 @@ def _queue_cell(row: comparing.Row) -> str:
 def _rtt_cell(probe: tuple[int, int, int], field: str, row: comparing.Row) -> str:
     """Mean over the seeds in which probes came back."""
     found = [p[field] for run in row.runs for p in run.summary["probes"] if _probe(p) == probe]
-    known = [value for value in found if value is not None]
-    return _estimate(stats.mean(known) if known else None)
+    return _estimate(comparing.over_seeds(found))
 
 
 def _probe(probe: dict[str, Any]) -> tuple[int, int, int]:
@@ -199,6 +199,8 @@ def _print_ratios(console: "Console", ratios: Sequence[comparing.Ratio], keys: l
             *(cells.get(statistic, "–") for statistic in comparing.STATISTICS),
         )
     console.print(table)
+    if looked := comparing.looked(ratios):
+        console.print(looked)
 
 
 def print_schemes(schemes: Sequence[dict[str, Any]]) -> None:
@@ -316,10 +318,25 @@ def duration(us: float | None) -> str:
 
 
 def _estimate(mean: stats.Interval | None) -> str:
-    """The mean over seeds, with half of its interval where there are several."""
+    """The mean over seeds, with how far its interval reaches where there are several."""
     if mean is None or mean.n == 1:
         return duration(None if mean is None else mean.estimate)
-    return f"{duration(mean.estimate)} ±{100 * mean.relative:.2g}%"
+    return f"{duration(mean.estimate)} {reach(mean)}"
+
+
+def reach(mean: stats.Interval) -> str:
+    """How far an interval reaches in percent of its estimate: `±3.1%` or, where it is not
+    symmetric, `−24 to +31%`."""
+    if mean.low is None or mean.high is None or not mean.tells:
+        return f"({stats.FEW})" if mean.low != mean.high else "±0%"
+    below, above = (100 * abs(end / mean.estimate - 1) for end in (mean.low, mean.high))
+    if above <= 1.1 * below and below <= 1.1 * above:
+        return f"±{_percent(max(below, above))}%"
+    return f"−{_percent(below)} to +{_percent(above)}%"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _change(ratio: comparing.Ratio) -> str:

@@ -51,6 +51,18 @@ class Result:
         self.program = program
         """The version and build of Switchbed that ran it."""
         self._folder = folder
+        self.over = "ideal"
+        """What its slowdowns are over: `ideal`, or `alone` (`switchbed.alone`)."""
+
+    def with_flows(self, outcome: Outcome, flows: "pl.DataFrame", over: str) -> Self:
+        """The run with another table of flows and what follows from it."""
+
+        def read(name: str) -> "pl.DataFrame | None":
+            return flows if name == "flows" else self._read(name)
+
+        made = type(self)(outcome, self.scenario, read, program=self.program, folder=self._folder)
+        made.over = over
+        return made
 
     @classmethod
     def of_run(cls, plan: Plan, results: Results, outcome: Outcome) -> Self:
@@ -69,6 +81,7 @@ class Result:
         """A run's result directory, in any of its formats. Tables are read when asked for.
         `settings` are those of a sweep, where its runs do not have them."""
         place = Path(folder)
+        files.utf8(place)
         if not (place / "manifest.json").exists():
             raise Mistake(f"{place}: is no result directory: it has no manifest.json")
         with _told(place):
@@ -257,6 +270,11 @@ class Comparison:
             for (size_class, statistic), change in self.changes.items()
         )
 
+    @property
+    def looked(self) -> str | None:
+        """A line about the intervals that are read together."""
+        return stats.looked(sum(change.bounds is not None for change in self.changes.values()))
+
     def __str__(self) -> str:
         lines = (
             f"{size_class} {statistic.removesuffix('_us')}: {change}"
@@ -264,7 +282,8 @@ class Comparison:
         )
         same = self.scheme == self.base
         names = ("the first", "the second") if same else (self.scheme, self.base)
-        return f"FCT of {names[0]} against {names[1]}\n" + "\n".join(lines)
+        head = f"FCT of {names[0]} against {names[1]}"
+        return "\n".join(filter(None, (head, *lines, self.looked)))
 
     def _repr_html_(self) -> str:
         from switchbed import notebook

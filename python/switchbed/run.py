@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from switchbed import library, options, printing, profiles, room, runner, signals, tables
+from switchbed import files, library, options, printing, profiles, room, runner, signals, tables
 from switchbed._native import Mistake, Plan, Results
 from switchbed.directory import Directory
 from switchbed.meter import meter
@@ -145,7 +145,6 @@ def _check_json(target: str | None) -> None:
     if target is None or target == "-":
         return
     path = Path(target)
-    if path.is_dir():
-        raise Mistake(f"--json {path}: is a directory; name a file, or - for standard output")
+    files.free(path, "--json")
     if not os.access(path.parent, os.W_OK):
         raise Mistake(f"--json {path}: the directory {path.parent} does not exist or is read-only")

@@ -34,7 +34,7 @@ class Outcome:
     """The same for the same seed, whatever the machine and the threads."""
     wall_s: float
     processor_s: float | None = None
-    """Of the thread that ran it, where that was one."""
+    """Of the thread that ran it, where that was one and the system tells."""
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` writes; settings only where there are any."""
@@ -145,18 +145,18 @@ def _one(
 def run_one(index: int, plan: Plan, track: Progress, threads: int = 1) -> tuple[Results, Outcome]:
     """Runs the plan at this place on the caller's thread, or on so many of its own. Raises
     `CancelledError` once the track is cancelled."""
-    begin, before = time.perf_counter(), time.thread_time()
+    begin = time.perf_counter()
     results = process.run(plan, track) if plan.python else plan.run(track, threads=threads)
     if results is None:
         raise CancelledError
-    wall_s, processor_s = time.perf_counter() - begin, time.thread_time() - before
+    wall_s = time.perf_counter() - begin
     return results, Outcome(
         index,
         settings=dict(json.loads(plan.settings)),
         scheme=json.loads(plan.scenario)["scheme"]["name"],
         summary=json.loads(results.summary),
         wall_s=wall_s,
-        processor_s=processor_s if threads == 1 and not plan.python else None,
+        processor_s=results.processor_s,
     )
 
 

@@ -21,6 +21,55 @@ LEVEL = 0.95
 """Confidence of an interval unless told otherwise."""
 
 
+WIDEST = 10.0
+"""Ends that are further apart than this factor do not say how large a positive quantity is."""
+FEW = "not enough seeds"
+"""What stands in the place of a figure whose interval is wider."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values that a quantity can have. Its intervals stay inside."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def ends(self, middle: float, reach: float) -> tuple[float, float]:
+        """The interval around an estimate, symmetric with this reach where the range has no ends:
+        on the logarithm of the distance from an end (by the delta method), and between two ends
+        on the logit."""
+        below, above = middle - self.low, self.high - middle
+        if math.isinf(below) and math.isinf(above):
+            return middle - reach, middle + reach
+        if math.isinf(above):
+            share = reach / below
+            return self.low + below * math.exp(-share), self.low + below * _exp(share)
+        if math.isinf(below):
+            share = reach / above
+            return self.high - above * _exp(share), self.high - above * math.exp(-share)
+        odds, share = below / above, reach * (1 / below + 1 / above)
+        low, high = odds * math.exp(-share), odds * _exp(share)
+        width = self.high - self.low
+        return self.low + width * low / (1 + low), self.high - width / (1 + high)
+
+    def holds(self, value: float) -> bool:
+        """Whether the value is inside."""
+        return self.low <= value <= self.high
+
+    def times(self, factor: float) -> "Range":
+        """The range in a unit that is so much smaller."""
+        return Range(factor * self.low, factor * self.high)
+
+
+ANY = Range()
+POSITIVE = Range(0.0)
+"""Of times, lengths, counts and ratios."""
+SLOWDOWN = Range(1.0)
+"""Of an FCT over the ideal one."""
+SHARE = Range(0.0, 1.0)
+"""Of utilisations, shares and Jain's index."""
+
+
 @dataclass(frozen=True)
 class Interval:
     """An estimate and its confidence interval; bounds are `None` where the data give none."""
@@ -39,6 +88,13 @@ class Interval:
             return math.inf
         return (self.high - self.low) / 2 / abs(self.estimate)
 
+    @property
+    def tells(self) -> bool:
+        """Whether a positive quantity's interval is narrow enough to say how large it is."""
+        if self.low is None or self.high is None:
+            return False
+        return self.high <= WIDEST * self.low
+
 
 @dataclass(frozen=True)
 class Change:
@@ -49,14 +105,24 @@ class Change:
 
     @property
     def words(self) -> str:
-        """`4.1 % lower`."""
+        """`4.1 % lower`, or that the seeds are too few to say so."""
+        if self.untold:
+            return FEW
         percent = self._lower(self.ratio.estimate)
         return f"{abs(percent):.1f} % {'lower' if percent >= 0 else 'higher'}"
 
     @property
+    def untold(self) -> bool:
+        """The interval is wide and contains 1: neither direction nor size is known."""
+        low, high = self.ratio.low, self.ratio.high
+        if low is None or high is None:
+            return False
+        return low <= 1 <= high and not self.ratio.tells
+
+    @property
     def bounds(self) -> str | None:
         """`1.2–7.0`, in percent and in the direction of `words`."""
-        if self.ratio.low is None or self.ratio.high is None:
+        if self.ratio.low is None or self.ratio.high is None or self.untold:
             return None
         sign = 1 if self._lower(self.ratio.estimate) >= 0 else -1
         ends = (sign * self._lower(end) for end in (self.ratio.low, self.ratio.high))
@@ -71,6 +137,8 @@ class Change:
 
     def __str__(self) -> str:
         """`4.1 % lower (95 % CI 1.2–7.0 %, 5 seeds)`."""
+        if self.untold:
+            return f"{FEW} ({self.ratio.n})"
         if self.bounds is None:
             return f"{self.words} ({seeds(self.ratio.n)}, no interval)"
         level = f"{100 * self.ratio.level:g} % CI"
@@ -82,16 +150,31 @@ def seeds(n: int) -> str:
     return f"{n} seed{'s' * (n != 1)}"
 
 
-def mean(values: Sequence[float], level: float = LEVEL) -> Interval:
-    """The mean of independent values with Student's interval: exact for normal ones, and
-    for others the better the more there are. One value has no interval."""
+def looked(cells: int, what: str = "intervals", level: float = LEVEL) -> str | None:
+    """A line about so many intervals read together; `None` where there are not several."""
+    if cells < 2:
+        return None
+    chance = f"{cells * (1 - level):.2g}"
+    return (
+        f"{cells} {what} of {100 * level:g} % each: about {chance} of them miss the truth by "
+        "chance alone"
+    )
+
+
+def mean(values: Sequence[float], level: float = LEVEL, within: Range = ANY) -> Interval:
+    """The mean of independent values with Student's interval: exact for normal ones, and for others
+    the better the more there are. The interval stays `within` the quantity's range: the mean's
+    standard error is carried over to the logarithm (or logit) and back. One value has no interval,
+    nor have values outside the range."""
     n = _some(values)
     middle = math.fsum(values) / n
-    if n == 1:
-        return Interval(middle, None, None, 1, level)
+    if n == 1 or not all(map(within.holds, values)):
+        return Interval(middle, None, None, n, level)
     error = math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (n - 1) / n)
-    reach = student(n - 1, (1 + level) / 2) * error
-    return Interval(middle, middle - reach, middle + reach, n, level)
+    if not error or not within.low < middle < within.high:
+        return Interval(middle, middle, middle, n, level)
+    low, high = within.ends(middle, student(n - 1, (1 + level) / 2) * error)
+    return Interval(middle, low, high if math.isfinite(high) else None, n, level)
 
 
 def paired(values: Sequence[float], base: Sequence[float], level: float = LEVEL) -> Change:
@@ -106,7 +189,7 @@ def paired(values: Sequence[float], base: Sequence[float], level: float = LEVEL)
         raise ValueError("ratios need positive values")
     logs = [math.log(v / b) for v, b in zip(values, base, strict=True)]
     found = mean(logs, level)
-    low, high = (None if end is None else math.exp(end) for end in (found.low, found.high))
+    low, high = (None if end is None else _exp(end) for end in (found.low, found.high))
     return Change(Interval(math.exp(found.estimate), low, high, found.n, level))
 
 
@@ -173,7 +256,8 @@ def settling_time(
 
 def seeds_needed(values: Sequence[float], relative: float, level: float = LEVEL) -> int:
     """How many seeds bring the mean's interval within `relative` of it on either side, as far
-    as these tell: the smallest n with t(n - 1)·s / √n at most that. At least two values."""
+    as these tell: the smallest n with t(n - 1)·s / √n at most that (a range's ends move such a
+    narrow interval by little). At least two values."""
     return _needed(values, relative * abs(math.fsum(values) / _some(values)), level)
 
 
@@ -208,6 +292,11 @@ def _needed(values: Sequence[float], goal: float, level: float) -> int:
         half = (low + high) // 2
         low, high = (low, half) if enough(half) else (half + 1, high)
     return low
+
+
+def _exp(power: float) -> float:
+    """Infinite where it is over every number."""
+    return math.exp(power) if power < 700 else math.inf
 
 
 def _some(values: Sequence[float]) -> int:

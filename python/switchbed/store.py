@@ -45,6 +45,7 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         """Opens it, or begins one where there is nothing."""
+        files.utf8(path, "--store")
         self.path = path
         self._me = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         """No other process's or store's, wherever the directory is shared."""

@@ -36,6 +36,15 @@ def document(values: Mapping[str, Any]) -> str:
     return "\n".join(_entries("", values)) + "\n"
 
 
+def given(item: Any) -> Any:
+    """A resolved scenario, or part of one, without what is not set, which TOML cannot say."""
+    if isinstance(item, Mapping):
+        return {key: given(each) for key, each in item.items() if each is not None}
+    if isinstance(item, list):
+        return [given(each) for each in item if each is not None]
+    return item
+
+
 def quoted(key: str, text: str) -> str:
     """A text in quotes; `key` names it in messages."""
     try:

@@ -16,6 +16,13 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// As large as the first thread's.
 const STACK_BYTES: usize = 8 << 20;
 
+/// Processor time that the calling thread has taken, in seconds, where the system says it (Linux,
+/// /proc/thread-self/schedstat: nanoseconds on a core, waiting, and slices).
+pub(crate) fn processor_s() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse::<u64>().ok().map(|ns| ns as f64 / 1e9)
+}
+
 /// Does the work while the interpreter goes on. `None`: it was asked to stop (`stopped`) and did
 /// not in time. It then ends by itself, and what comes of it is dropped.
 pub(crate) fn detached<T: Send + 'static>(

@@ -1,7 +1,7 @@
 //! Plans, runs and what they leave. Plans and results can be pickled: they cross between
 //! processes.
 
-use crate::detached::detached;
+use crate::detached::{detached, processor_s};
 use crate::own::{self, Own};
 use crate::table::Table;
 use crate::{Mistake, json};
@@ -68,6 +68,11 @@ impl Plan {
     fn hosts(&self) -> String {
         json(&self.plan.hosts)
     }
+    /// The number of its hosts.
+    #[getter]
+    fn host_count(&self) -> u32 {
+        self.plan.scenario.topology.hosts()
+    }
     /// The memory that it will take, part by part, as JSON: `what`, `count`, bytes of `each`.
     #[getter]
     fn memory(&self) -> String {
@@ -105,7 +110,12 @@ impl Plan {
     ) -> PyResult<Option<Results>> {
         let done = if !self.python() {
             let (plan, track) = (self.plan.clone(), progress.0.clone());
-            let work = move || scenario::run_on(&plan.scenario, &track, threads).map(Columns::of);
+            let work = move || {
+                let done = scenario::run_on(&plan.scenario, &track, threads).map(Columns::of);
+                // Of a thread that was begun for this run; others that it begins are not counted.
+                let took = processor_s().filter(|_| threads == 1);
+                done.map(|columns| columns.map(|columns| Columns { processor_s: took, ..columns }))
+            };
             let done = detached(py, work, || progress.cancelled());
             // Whoever left the wait by a signal wants nothing more of it.
             done.inspect_err(|_| progress.cancel())?
@@ -230,6 +240,7 @@ struct Columns {
     tables: [Table; 6],
     monitors: Vec<(&'static str, Table)>,
     captures: Vec<(String, Vec<u8>, u64)>,
+    processor_s: Option<f64>,
 }
 
 impl Columns {
@@ -243,6 +254,7 @@ impl Columns {
             tables: [flows?, queues?, ports?, series?, goodput?, probes?],
             monitors: monitors.collect::<PyResult<_>>()?,
             captures: r.captures.into_iter().map(|c| (c.name, c.pcapng, c.missed)).collect(),
+            processor_s: None,
         })
     }
 
@@ -260,6 +272,7 @@ impl Columns {
             probes: table(probes)?,
             monitors: self.monitors.into_iter().map(monitor).collect::<PyResult<_>>()?,
             captures: self.captures,
+            processor_s: self.processor_s,
         })
     }
 }
@@ -279,6 +292,8 @@ pub struct Results {
     monitors: BTreeMap<String, Py<Table>>,
     /// Packet traces: name, pcapng file, packets that the limit kept out.
     captures: Vec<(String, Vec<u8>, u64)>,
+    /// Seconds of a core that the run took on its one thread, where that is known.
+    processor_s: Option<f64>,
 }
 
 /// Summary, the six tables, those of monitors, traces.
@@ -303,6 +318,18 @@ impl Results {
         captures: Vec<(String, Vec<u8>, u64)>,
     ) -> Self {
         let [flows, queues, ports, series, goodput, probes] = tables;
-        Results { summary, flows, queues, ports, series, goodput, probes, monitors, captures }
+        let processor_s = None;
+        Results {
+            summary,
+            flows,
+            queues,
+            ports,
+            series,
+            goodput,
+            probes,
+            monitors,
+            captures,
+            processor_s,
+        }
     }
 }

@@ -225,14 +225,23 @@ impl<'a> Expansion<'a> {
                     None => self.axes.push(typed),
                 }
             }
-            (Some(_), _, value) => {
-                return Err(wrong(format!("is {value}: it must be a list of values")));
+            (Some(name), _, value) => {
+                let inner = value.as_text().map_or_else(|| value.to_string(), str::to_owned);
+                return Err(wrong(format!(
+                    "is {value}: it must be a list of values: write compare.{name}=[{inner}]"
+                )));
             }
             (None, Some(axis), value) => {
                 let chosen = self.axes[axis].values.iter();
                 let chosen: Vec<Node> = chosen.filter(|v| is_called(v, &value)).cloned().collect();
                 let values = if chosen.is_empty() { vec![value] } else { chosen };
                 self.axes[axis].values = values;
+            }
+            // A scheme with its parameters is that of the file from here on: comparisons and later
+            // overrides of a parameter are of it.
+            (None, None, value) if key == "scheme" && has_params(&value) => {
+                self.fixed.retain(|(key, _)| !key.starts_with("scheme"));
+                set(&mut self.root, key, &value).map_err(wrong)?;
             }
             (None, None, value) => self.fixed.push((key.to_owned(), value)),
         }
@@ -339,6 +348,12 @@ fn flatten(
             Err(origin.mistake(node.at, path, format!("is {node}: it must be {form}")))
         }
     }
+}
+
+fn has_params(value: &Node) -> bool {
+    value
+        .as_table()
+        .is_some_and(|table| table.get("name").is_some() && table.get("params").is_some())
 }
 
 fn is_scheme(key: &str) -> bool {

@@ -158,7 +158,7 @@ fn flow_table(
         (
             "slowdown",
             "",
-            "fct over the time the flow takes in an empty network",
+            "fct over the ideal one: packets back to back at the line's rate, no handshake, no window",
             f64s(&|f| times(simulation, f).1),
         ),
         (

@@ -305,6 +305,10 @@ pub struct OfferedLoad {
     pub wire: f64,
 }
 
+fn ideal() -> Cow<'static, str> {
+    "ideal".into()
+}
+
 /// The summary.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Summary {
@@ -317,8 +321,11 @@ pub struct Summary {
     pub by_traffic: Vec<SourceTimes>,
     /// The same by what flows met of giant ones; null without `measure.giant`.
     pub fct_by_met: Option<ByInterference<BySize<Fct>>>,
-    /// FCT over that in an empty network.
+    /// FCT over the ideal one: packets back to back at the line's rate, without handshake or window.
     pub slowdown: BySize<Slowdown>,
+    /// The FCT that slowdowns are over: `ideal`; older summaries lack it.
+    #[serde(default = "ideal")]
+    pub slowdown_over: Cow<'static, str>,
     /// Payload received a second, all flows together, since the warm-up.
     pub goodput_bps: f64,
     /// The same of each class that received anything, and its FCTs.
@@ -498,6 +505,7 @@ impl Summary {
             by_traffic: SourceTimes::of(&scenario.traffic, &counted, &timed),
             fct_by_met,
             slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
+            slowdown_over: ideal(),
             goodput_bps: if elapsed > 0.0 { received as f64 * 8.0 / elapsed } else { 0.0 },
             classes: ClassGoodput::of(flows, elapsed, &of_classes),
             probes: ProbeRtts::of(&simulation.probes()),

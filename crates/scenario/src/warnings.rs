@@ -10,6 +10,7 @@ use switchbed_sim::Scenario;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::{FlowRecord, PortReport, Simulation, Wait};
 use switchbed_spec::NicQueue;
+use switchbed_spec::scheme::Value;
 
 /// A 99th percentile of fewer flows than this rests on a handful.
 const FEW: u64 = 1000;
@@ -231,7 +232,9 @@ fn why_unmarked(
         ),
         None => String::new(),
     };
-    format!("{where_to}; {longest}{against}")
+    let wait = reports[link].info.cable.rate.tx_time(max.min(u32::MAX.into()) as u32);
+    let why = not_for_long(scenario, wait).map_or(String::new(), |why| format!("; {why}"));
+    format!("{where_to}; {longest}{against}{why}")
 }
 
 /// The longest that a queue of a switch port was, of which port and which queue.
@@ -247,6 +250,29 @@ fn longest_queue(reports: &[PortReport]) -> Option<(u64, usize, QueueId)> {
         }
     }
     longest
+}
+
+/// Why an AQM of CoDel's kind did not mark: it first does when packets have waited over `target`, a
+/// twentieth of `interval` unless given, throughout an `interval` (RFC 8289, sections 3.2 and 4.3).
+fn not_for_long(scenario: &Scenario, wait: Span) -> Option<String> {
+    let params = scenario.scheme.params();
+    let span = |key| match params.get(key) {
+        Some(Value::Span(span)) => Some(*span),
+        _ => None,
+    };
+    let interval = span("interval")?;
+    let target = span("target").unwrap_or(interval / 20);
+    let (given, longest) = ("scheme.params.interval", "the longest round trip here");
+    Some(match wait > target {
+        true => format!(
+            "packets waited over the target, {target}, but never throughout {given}, {interval}: a shorter \
+             one ({longest}) marks sooner"
+        ),
+        false => format!(
+            "no packet waited over the target, {target}, a twentieth of {given}, {interval}, unless given: \
+             a shorter interval ({longest}) marks sooner"
+        ),
+    })
 }
 
 /// The longest that any switch port's queues were; none where they were not measured.

@@ -297,19 +297,19 @@ to = 8 -> to = 8\nstagger = "20ms"
 to = 8 -> to = 8\nstart = "1s"
     20: traffic.start is "1s": the last flow would start after the end, 100ms
 ["switch:8"] -> ["switch:8"]\ncapture = ["host0", "switch:9"]
-    22: measure.capture.1 is "switch:9": the topology has switch:0 to switch:8
+    22: measure.capture.1 is "switch:9": the topology has switch:0 to switch:8, host0 to host8
 ["switch:8"] -> ["switch:8"]\ncapture = "host0"
     22: measure.capture is "host0": it must be a list, [ … ]
 ["switch:8"] -> ["switch:8"]\ncapture_packets = 0
     22: measure.capture_packets is 0: it must be a whole number from 1 to 1000000000
 switch:8 -> switch:9
-    21: measure.queues.0 is "switch:9": the topology has switch:0 to switch:8
+    21: measure.queues.0 is "switch:9": the topology has switch:0 to switch:8, host0 to host8
 switch:8 -> switch0:8
-    21: measure.queues.0 is "switch0:8": the topology has switch:0 to switch:8
+    21: measure.queues.0 is "switch0:8": the topology has switch:0 to switch:8, host0 to host8
 switch:8 -> host9
-    21: measure.queues.0 is "host9": the topology has host0 to host8
+    21: measure.queues.0 is "host9": the topology has switch:0 to switch:8, host0 to host8
 switch:8 -> leaf0:8
-    21: measure.queues.0 is "leaf0:8": a port is a switch and a number, or a host, such as "switch:0" or "host0"
+    21: measure.queues.0 is "leaf0:8": the topology has switch:0 to switch:8, host0 to host8
 [run] -> warmup = "1s"\n[run]
     22: measure.warmup is "1s": it must be less than run.until, 100ms
 [run] -> small = "11MB"\n[run]
@@ -323,7 +323,7 @@ queues = ["switch:8"] -> queues = "off"\nseries_every = "1us"
 [run] -> changes = { until = "1ms" }\n[run]
     22: measure.changes.ports is missing: write ports = ["…"]
 [run] -> changes = { ports = ["switch:8", "switch:9"], until = "1ms" }\n[run]
-    22: measure.changes.ports.1 is "switch:9": the topology has switch:0 to switch:8
+    22: measure.changes.ports.1 is "switch:9": the topology has switch:0 to switch:8, host0 to host8
 [run] -> changes = { ports = ["switch:8"], from = "2ms", until = "1ms" }\n[run]
     22: measure.changes.until is "1ms": the window must end after it begins, 2ms
 [run] -> changes = { ports = ["switch:8"], from = "100ms", until = "1s" }\n[run]
@@ -335,13 +335,13 @@ queues = ["switch:8"] -> queues = "off"\nseries_every = "1us"
 [run] -> bursts = true\n[run]
     22: measure.bursts is true: it must be a table, [measure.bursts]
 [run] -> convergence = { port = "switch:9", window = "1ms" }\n[run]
-    22: measure.convergence.port is "switch:9": the topology has switch:0 to switch:8
+    22: measure.convergence.port is "switch:9": the topology has switch:0 to switch:8, host0 to host8
 [run] -> convergence = { port = "switch:8", window = "0ms" }\n[run]
     22: measure.convergence.window is "0ms": a window is longer than 0
 [run] -> convergence = { port = "switch:8", window = "1ms", windows = 0 }\n[run]
     22: measure.convergence.windows is 0: it must be a whole number from 1 to 1000000
 [run] -> underflow = ["host9"]\n[run]
-    22: measure.underflow.0 is "host9": the topology has host0 to host8
+    22: measure.underflow.0 is "host9": the topology has switch:0 to switch:8, host0 to host8
 "#,
     );
     assert_eq!(

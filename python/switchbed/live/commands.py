@@ -40,6 +40,7 @@ def live() -> None:
 @click.option(
     "--seconds", type=click.FloatRange(0, min_open=True), help="Stop then (default: at Ctrl-C)."
 )
+@options.forcing
 def run(
     file: Path, sets: tuple[str, ...], socket: Path | None, out: Path | None, seconds: float | None
 ) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from switchbed import _native, signals
+from switchbed import _native, files, signals
 from switchbed._native import LivePlan, LiveSwitch, Mistake
 from switchbed.live import interfaces, system
 from switchbed.terminal import say
@@ -47,6 +47,7 @@ def run(request: Request, text: str | None = None) -> int:
     live = json.loads(plan.live)
     if request.out is not None and request.out.exists():
         raise Mistake(f"--out {request.out}: exists; name another")
+    _make_way(live)
     interfaces.check(live)
     socket = request.socket or _socket(live, request.file)
     switch = _open(plan, socket)
@@ -66,6 +67,14 @@ def run(request: Request, text: str | None = None) -> int:
         if out is not None:
             out.write(live, stats, series)
     return 0
+
+
+def _make_way(live: dict[str, Any]) -> None:
+    """For the packet traces, which the switch begins anew (crates/live, `Recorder`)."""
+    for path in (Path(port["pcap"]) for port in live["port"] if port.get("pcap")):
+        files.free(path, "port.pcap")
+        if path.exists():
+            path.unlink()
 
 
 def _say(text: str) -> None:

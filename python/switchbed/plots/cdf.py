@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from switchbed import comparing
 from switchbed._native import Mistake
 from switchbed.plots import runs, style
 from switchbed.plots.runs import Line
@@ -46,7 +47,8 @@ def figure(
             _curve(axes, chosen["value"].sort(), line, phase, complement=complement)
         where = f"{runs.named(*panel)}, " if panel else ""
         axes.set_title(style.plain(f"{where}{name} flows"), fontsize="medium")
-        axes.set_xlabel("FCT (us)" if value == "fct" else "slowdown")
+        over = drawn[0].runs[0].over
+        axes.set_xlabel("FCT (us)" if value == "fct" else comparing.slowdown(over))
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_formatter(_minor(axes))

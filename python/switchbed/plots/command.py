@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from switchbed import files
+from switchbed import files, options
 from switchbed._native import Mistake
 from switchbed.terminal import say
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from switchbed.alone import Over
     from switchbed.plots.methods import Plots
 
 PATH = click.Path(path_type=Path)
@@ -23,6 +24,14 @@ METRIC = click.option(
 
 ONLY = click.option(
     "--only", multiple=True, metavar="KEY=VALUE", help="Only runs of this setting: load=0.5."
+)
+OVER = click.option(
+    "--over",
+    type=click.Choice(["ideal", "alone"]),
+    default="ideal",
+    show_default=True,
+    help="What slowdowns are over: the ideal FCT (line rate, no handshake), or that of the flow "
+    "alone under its own transport, which is run for it.",
 )
 AXES = (
     click.option("--x", metavar="KEY", help="What is on the axis. Default: a number that varies."),
@@ -91,9 +100,12 @@ def kind(draw: "Callable[..., Figure]") -> None:
     """Makes a command of a function that draws runs."""
 
     @click.argument("paths", nargs=-1, required=True, type=PATH, metavar="RUN...")
-    @click.option("--out", type=PATH, required=True, help="File to draw into: .pdf, .png or .svg.")
+    @options.output(
+        "--out", type=PATH, required=True, help="File to draw into: .pdf, .png or .svg."
+    )
     @click.option("--title", default="", help="Title. Default: none.")
     @ONLY
+    @OVER
     @click.option("--width", metavar="LENGTH", help="Of the figure, as a column: 3.3in, 84mm.")
     @click.option("--height", metavar="LENGTH", help="Likewise. Default: in proportion.")
     @click.option(
@@ -105,6 +117,7 @@ def kind(draw: "Callable[..., Figure]") -> None:
         paths: tuple[Path, ...],
         out: Path,
         only: tuple[str, ...],
+        over: "Over",
         width: str | None,
         height: str | None,
         style: str | None,
@@ -117,14 +130,16 @@ def kind(draw: "Callable[..., Figure]") -> None:
         from switchbed.plots.style import look
 
         output.check(out)
+        beside = out.with_suffix(".csv")
+        if data:
+            files.free(beside, "--data")
         with files.believing(paths), look(width, height, style):
-            made = draw(Plots(runs.read(paths, only)), **others)
+            made = draw(Plots(runs.read(paths, only, over)), **others)
             if log is not None:
                 output.logarithmic(made, log)
             output.save(made, out)
         say(f"written to {out}")
         if data:
-            beside = out.with_suffix(".csv")
             output.data(made, beside)
             say(f"written to {beside}")
 
@@ -140,7 +155,8 @@ def kind(draw: "Callable[..., Figure]") -> None:
     type=click.Choice(["relative", "slowdown", "us"]),
     default="relative",
     show_default=True,
-    help="FCT divided by the first scheme's, over the empty network's, or as it is.",
+    help="FCT divided by the first scheme's, over that of --over, or as it is; one scheme's alone "
+    "is drawn as it is.",
 )
 def fct(plots: "Plots", title: str, value: Any, **keys: Any) -> "Figure":
     """FCT against load, or any setting, by size class."""

@@ -75,7 +75,7 @@ def figure(results: Sequence[Result], asked: Asked, title: str) -> "Figure":
         reach(axes, [point.value.estimate for curve in drawn for point in curve.points])
         heading = ", ".join(filter(None, (panel, metric.detail)))
         axes.set_title(style.plain(heading), fontsize="medium")
-        axes.set_ylabel(style.plain(label(metric, asked.against)))
+        axes.set_ylabel(style.plain(label(metric, asked.against, results[0].over)))
         axes.set_xlabel(style.plain(words(x)))
         _ticks(axes, places)
         axes.grid(alpha=0.3)
@@ -99,8 +99,10 @@ def of_fct(
     return Asked(tuple(names), x, colour, panel, against)
 
 
-def label(metric: Metric, against: str | None) -> str:
+def label(metric: Metric, against: str | None, over: str = "ideal") -> str:
     """Of the y axis."""
+    if against is None and metric.quantity == "slowdown":
+        return comparing.slowdown(over)
     if against is None:
         return metric.quantity + (f" ({metric.shown_in})" if metric.shown_in else "")
     key, _, value = against.partition("=")
@@ -182,7 +184,10 @@ def table(results: Sequence[Result], asked: Asked) -> list[dict[str, Any]]:
             if found is None:
                 continue
             row = {key: settings(seeds[0]).get(key) for key in varied}
-            row |= {"metric": metric.text, "estimate": found.estimate}
+            row |= {"metric": metric.text}
+            if metric.quantity == "slowdown":
+                row |= {"over": seeds[0].over}
+            row |= {"estimate": found.estimate}
             row |= {"low": found.low, "high": found.high, "seeds": found.n}
             rows.append(row | ({} if base is None else {"change": stats.Change(found).words}))
     if not rows:
@@ -190,12 +195,19 @@ def table(results: Sequence[Result], asked: Asked) -> list[dict[str, Any]]:
     return rows
 
 
+def notes(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Lines below a table: what slowdowns are over, and how many intervals are read together."""
+    said = [comparing.SLOWDOWNS[over] for row in rows if (over := row.get("over"))]
+    looked = stats.looked(sum(row["low"] is not None for row in rows))
+    return [*dict.fromkeys(said), *([looked] if looked else [])]
+
+
 def _estimate(
     metric: Metric, seeds: Sequence[Result], base: "_Base | None", asked: Asked
 ) -> stats.Interval | None:
     if base is None:
-        values = [v for run in seeds if (v := metric.value(run, asked.window)) is not None]
-        return stats.mean(values) if values else None
+        values = (metric.value(run, asked.window) for run in seeds)
+        return comparing.over_seeds(values, metric.range(seeds[0].over))
     pairs = [
         (above, below)
         for run in seeds

@@ -27,11 +27,13 @@ PANELS = {
 
 
 def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
-    """A panel a statistic, a line a scheme: mean over seeds, with 95 % intervals."""
-    if value == "relative":
+    """A panel a statistic, a line a scheme: mean over seeds, with 95 % intervals. One scheme alone
+    has nothing to be relative to: its FCTs are drawn."""
+    if value == "relative" and len(drawn) > 1:
         return relative(runs.outcomes(drawn), title)
     made, grid = _panels(title)
-    name = "FCT (us)" if value == "us" else "slowdown"
+    over = drawn[0].runs[0].over
+    name = "FCT (us)" if value != "slowdown" else comparing.slowdown(over)
     for axes, (statistic, heading) in zip(grid, PANELS.items(), strict=True):
         axes.set_title(heading, fontsize="medium")
         loads: list[float] = []
@@ -61,13 +63,14 @@ def _panels(title: str) -> "tuple[Figure, list[Axes]]":
 def _points(
     line: Line, value: Value, size_class: str, statistic: str
 ) -> list[tuple[float, stats.Interval]]:
-    group, field = ("fct", statistic) if value == "us" else ("slowdown", statistic[:-3])
+    group, field = ("slowdown", statistic[:-3]) if value == "slowdown" else ("fct", statistic)
     found: dict[float, list[float]] = {}
     for run in line.runs:
         y = run.summary()[group][size_class][field]
         if y is not None:
             found.setdefault(100 * runs.load(run), []).append(y)
-    return [(load, stats.mean(values)) for load, values in sorted(found.items())]
+    within = comparing.range_of(group, line.runs[0].over)
+    return [(load, stats.mean(values, within=within)) for load, values in sorted(found.items())]
 
 
 def fct_over_load(outcomes: Sequence[Outcome], title: str, path: Path) -> None:
@@ -179,8 +182,11 @@ def _finish(axes: "Axes", loads: Iterable[float]) -> None:
 
 def bars(intervals: Iterable[stats.Interval]) -> list[list[float]]:
     """How far each interval reaches below and above its estimate; nowhere without one."""
-    known = [(i.estimate, i.low or i.estimate, i.high or i.estimate) for i in intervals]
-    return [[e - low for e, low, _ in known], [high - e for e, _, high in known]]
+    known = list(intervals)
+    return [
+        [0.0 if i.low is None else i.estimate - i.low for i in known],
+        [0.0 if i.high is None else i.high - i.estimate for i in known],
+    ]
 
 
 def _load(ratio: comparing.Ratio) -> float:

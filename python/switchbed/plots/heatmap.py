@@ -46,8 +46,15 @@ def figure(
         axes.set_xlabel(x)
         axes.set_title(style.plain(label), fontsize="medium")
     row[0].set_ylabel(y)
-    made.colorbar(image, ax=list(row), label=metric, format="{x:,g}")
+    made.colorbar(image, ax=list(row), label=_label(metric, results), format="{x:,g}")
     return made
+
+
+def _label(metric: str, results: Sequence[Result]) -> str:
+    """The metric's name, with what a slowdown is over."""
+    if metric.split(".", maxsplit=1)[0].partition("[")[0] != "slowdown":
+        return metric
+    return f"{metric}, {comparing.slowdown(results[0].over)}"
 
 
 def _axes(results: Sequence[Result], x: str | None, y: str | None) -> tuple[str, str]:

@@ -11,16 +11,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WITHOUT_DATE: dict[str, dict[str, None]] = {
-    "pdf": {"CreationDate": None},
-    "svg": {"Date": None},
-    "png": {"Software": None},
+METADATA: dict[str, dict[str, str | None]] = {
+    "pdf": {"Creator": files.OURS, "CreationDate": None},
+    "svg": {"Creator": files.OURS, "Date": None},
+    "png": {"Software": files.OURS},
 }
+"""Without dates, and so that the next figure may replace it (`files.free`)."""
 
 
 def check(path: Path) -> None:
     """Refuses what cannot be drawn or written, before anything is drawn."""
-    if path.suffix[1:] not in WITHOUT_DATE:
+    if path.suffix[1:] not in METADATA:
         raise Mistake(
             f"--out {path}: has no format that can be drawn; end it with .pdf, .png or .svg"
         )
@@ -113,4 +114,4 @@ def save(figure: "Figure", path: Path) -> None:
         mpl.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "switchbed"}),
         files.whole(path, "--out") as draft,
     ):
-        figure.savefig(draft, metadata=WITHOUT_DATE[path.suffix[1:]])
+        figure.savefig(draft, metadata=METADATA[path.suffix[1:]])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from switchbed import comparing, files, store
+from switchbed import alone, comparing, files, store
 from switchbed._native import Mistake
 from switchbed.comparing import text
 from switchbed.plots import style
@@ -33,20 +33,24 @@ class Line:
         return None if self.over is None else setting(run, self.over)
 
 
-def read(paths: Iterable[Path], only: Iterable[str] = ()) -> list[Result]:
+def read(
+    paths: Iterable[Path], only: Iterable[str] = (), over: alone.Over = "ideal"
+) -> list[Result]:
     """The runs of result directories, of comparisons, and of sweeps: STORE/sweeps/NAME.parquet,
-    or a store with just one. `only` chooses among them by `KEY=VALUE`."""
+    or a store with just one. `only` chooses among them by `KEY=VALUE`;
+    their slowdowns are `over` this."""
     found = [run for path in paths for run in _read(path)]
     for chosen in only:
         key, _, value = chosen.partition("=")
         values = {text(run.settings[key]) for run in found if key in run.settings}
         if value not in values:
-            has = ", ".join(sorted(values)) or "none of that name"
-            raise Mistake(f"--only {chosen}: no run has this setting; there are {has}")
+            keys = ", ".join(dict.fromkeys(k for run in found for k in run.settings)) or "none"
+            has = f"{key} is {', '.join(sorted(values))}" if values else f"there are {keys}"
+            raise Mistake(f"--only {chosen}: no run has this setting; {has}")
         found = [run for run in found if text(run.settings.get(key)) == value]
     if not found:
         raise Mistake("there are no runs to draw")
-    return found
+    return [alone.over(run, over) for run in found]
 
 
 def failures(path: Path) -> list[str]:

@@ -4,6 +4,7 @@ bins of equal count, percentiles of each bin, a panel a percentile."""
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from switchbed import comparing
 from switchbed._native import Mistake
 from switchbed.plots import cdf, runs, style
 from switchbed.plots.runs import Line
@@ -43,7 +44,7 @@ def figure(drawn: Sequence[Line], title: str, bins: int = BINS) -> "Figure":
             for line, frame in inside.items():
                 curve(axes, line.label, line.look, percentiles(frame, edges, percentile))
             finish(axes, edges, f"{where}{percentile}th percentile")
-        row[0].set_ylabel("slowdown")
+        row[0].set_ylabel(comparing.slowdown(drawn[0].runs[0].over))
     style.legend_below(made)
     return made
 

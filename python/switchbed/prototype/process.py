@@ -28,6 +28,17 @@ def run(plan: Plan, track: Progress) -> Results:
     return found
 
 
+def read(plans: Sequence[Plan]) -> bool:
+    """Whether any has a scheme in Python: its file is parsed, and nothing of it is executed. Raises
+    what is wrong as far as its text tells."""
+    found = False
+    for plan in plans:
+        for scheme in sources.schemes(json.loads(plan.scenario)):
+            found = True
+            sources.parsed(scheme["params"])
+    return found
+
+
 def check(plans: Sequence[Plan]) -> None:
     """Makes the ports of each as a run would, of plans that share their schemes in Python one, and
     no more. Raises what a run would."""

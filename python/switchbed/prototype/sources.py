@@ -47,6 +47,38 @@ def of(file: Path) -> dict[str, bytes]:
     return dict(sorted(found.items()))
 
 
+def parsed(params: dict[str, Any]) -> None:
+    """Refuses a file that is no Python, or that defines no class of a name that is wanted, by its
+    text alone."""
+    file = str(params["file"])
+    if memory.holds(file):
+        return
+    try:
+        tree = ast.parse(_read(Path(file)))
+    except SyntaxError as error:
+        raise Mistake(f"{file}:{error.lineno}: this is no Python: {error.msg}") from None
+    except ValueError as error:
+        raise Mistake(f"{file}: this is no Python: {error}") from None
+    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    wanted = params["class"] if isinstance(params["class"], list) else [params["class"]]
+    # A name that is imported or assigned may be a class as well.
+    plain = all(
+        isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Expr | ast.Import)
+        or (isinstance(node, ast.ImportFrom) and all(alias.name != "*" for alias in node.names))
+        for node in tree.body
+    )
+    imported = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    for name in wanted:
+        if plain and "." not in name and name not in {*classes, *imported}:
+            there = f"it has {', '.join(classes)}" if classes else "it has none"
+            raise Mistake(f"{file}: there is no class {name}: {there}")
+
+
 def digest(file: Path) -> str:
     """A hash of all of it."""
     known = hashlib.sha256()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from switchbed import comparing, stats
-from switchbed.plots.fct import PANELS
+from switchbed.plots.fct import PANELS, bars
 from switchbed.plots.places import Places
 from switchbed.plots.runs import Line
 from switchbed.report.chart import Chart, Trace, at, layout, look_of, words
@@ -21,15 +21,18 @@ def chart(drawn: Sequence[Line]) -> Chart:
     alone = len(drawn) == 1 and axis is None  # its figures are in the tables
     measures = {} if alone else measures_of([run for line in drawn for run in line.runs])
     for name, measure in measures.items():
+        of = "slowdown" if "slowdown" in name else "fct"
+        within = comparing.range_of(of, drawn[0].runs[0].over)
         for line in drawn:
-            points = _means(line, measure, axis)
+            points = _means(line, measure, axis, within)
             if points:
                 titles = [axis.title if axis else "", name.rpartition(": ")[2]]
                 view = {"figure": name} | at(line, None)
                 meta = {"line": line.label, "view": view, "titles": titles}
                 traces.append({"name": line.label, "meta": meta} | _points(line, points))
     level = f"{100 * stats.LEVEL:g} % confidence intervals"
-    note = f"Means over seeds, with {level}, which may leave the axis where seeds are few."
+    sentence = comparing.SLOWDOWNS[drawn[0].runs[0].over]
+    note = f"Means over seeds, with {level}. {sentence}."
     labels = sum(len(line.label) for line in drawn)
     xaxis: dict[str, Any] = {"type": "category", "showticklabels": labels < 100}
     if axis is not None:
@@ -116,7 +119,7 @@ def _queries(run: Result) -> dict[int, dict[str, Any]]:
 
 
 def _means(
-    line: Line, measure: Measure, axis: Axis | None
+    line: Line, measure: Measure, axis: Axis | None, within: stats.Range
 ) -> list[tuple[float | str, stats.Interval]]:
     found: dict[float | str, list[float]] = {}
     for run in line.runs:
@@ -125,7 +128,7 @@ def _means(
             place = line.label if axis is None else axis.at(line.place(run))
             found.setdefault(place, []).append(value)
     places = sorted(found, key=lambda place: place if isinstance(place, float) else 0.0)
-    return [(place, stats.mean(found[place])) for place in places]
+    return [(place, stats.mean(found[place], within=within)) for place in places]
 
 
 def _points(line: Line, points: Sequence[tuple[float | str, stats.Interval]]) -> Trace:
@@ -138,8 +141,9 @@ def _points(line: Line, points: Sequence[tuple[float | str, stats.Interval]]) ->
         "hovertemplate": "%{fullData.name}, %{x}: %{text}<extra></extra>",
     }
     if any(mean.low is not None for mean in means):
-        above = [(mean.high or mean.estimate) - mean.estimate for mean in means]
-        drawn["error_y"] = {"type": "data", "array": above, "thickness": 1}
+        below, above = bars(means)
+        ends = {"array": above, "arrayminus": below, "symmetric": False}
+        drawn["error_y"] = {"type": "data", "thickness": 1} | ends
     if isinstance(points[0][0], str):
         look = {"color": line.look.colour, "line": {"color": "#000", "width": 0.5}}
         return drawn | {"type": "bar", "marker": look, "textposition": "none"}
@@ -149,6 +153,4 @@ def _points(line: Line, points: Sequence[tuple[float | str, stats.Interval]]) ->
 def _told(mean: stats.Interval) -> str:
     if mean.low is None or mean.high is None:
         return f"{mean.estimate:.4g} ({stats.seeds(mean.n)})"
-    to = "–" if mean.low >= 0 else " to "
-    bounds = f"{mean.low:.4g}{to}{mean.high:.4g}".replace("-", "−")
-    return f"{mean.estimate:.4g} ({bounds}, {stats.seeds(mean.n)})"
+    return f"{mean.estimate:.4g} ({mean.low:.4g}–{mean.high:.4g}, {stats.seeds(mean.n)})"

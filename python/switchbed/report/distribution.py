@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from switchbed import comparing
 from switchbed.plots import cdf
 from switchbed.plots.runs import Line
 from switchbed.report.chart import Chart, Trace, at, layout, look_of, places, rounded
@@ -17,7 +18,8 @@ def chart(drawn: Sequence[Line]) -> Chart:
 
     traces: list[Trace] = []
     for value in cdf.VALUES:
-        title = "FCT (us)" if value == "fct" else value
+        over = drawn[0].runs[0].over
+        title = "FCT (us)" if value == "fct" else comparing.slowdown(over)
         for line in drawn:
             for place in places(line):
                 frames = [cdf.flows(run, value) for run in line.runs if line.place(run) == place]
@@ -36,7 +38,9 @@ def chart(drawn: Sequence[Line]) -> Chart:
                         | {"hovertemplate": "%{fullData.name}: %{y:.3f} within %{x:.4g}"}
                         | {"hoverlabel": {"namelength": 0}}
                     )
-    note = "Share of the finished flows that count; all seeds of a line together."
+    sentence = comparing.SLOWDOWNS[drawn[0].runs[0].over]
+    note = "Share of the finished flows that count; all seeds of a line together. "
+    note += f"{sentence}."
     shares = {"range": [0, 1.01], "title": {"text": SHARE}}
     return Chart("distribution", "Distribution", note, traces, layout({"type": "log"}, shares))
 

@@ -67,7 +67,9 @@ def differences(drawn: Sequence[Line], by: str | None, to: str | None) -> str:
         for ratio in found
     ]
     against = f"FCT against {found[0].to}" if found else ""
-    return table("differences", [by or "scheme", *keys, "of flows", against], rows)
+    looked = comparing.looked(found)
+    note = f'<p class="note">{escape(looked)}</p>\n' if looked else ""
+    return table("differences", [by or "scheme", *keys, "of flows", against], rows) + note
 
 
 def runs(drawn: Sequence[Line]) -> str:

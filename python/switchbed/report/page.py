@@ -91,6 +91,7 @@ def page(
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="generator" content="{files.OURS}">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(named)}</title>\n"
@@ -216,6 +217,7 @@ def _point(ratio: comparing.Ratio) -> str:
 def _warnings(results: Sequence[Result], failed: Sequence[str]) -> str:
     lines = [f"failed: {text}" for text in failed]
     lines += printing.warnings([run.outcome for run in results])
+    lines += comparing.identical(run.outcome for run in results)
     alone = min(len(line.runs) for line in runs.lines(results))
     if len(results) > 1 and alone == 1:
         lines.append(f"{stats.seeds(1)} a point: nothing tells chance from a difference")
@@ -315,13 +317,4 @@ def _repeat(drawn: Sequence[Line]) -> str:
 
 def repeatable(run: Result) -> str:
     """The run's scenario as a file."""
-    return toml.document(_given(run.scenario))
-
-
-def _given(value: Any) -> Any:
-    """Without what is not set, which TOML cannot say."""
-    if isinstance(value, dict):
-        return {key: _given(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_given(item) for item in value if item is not None]
-    return value
+    return toml.document(toml.given(run.scenario))

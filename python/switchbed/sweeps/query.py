@@ -1,11 +1,12 @@
-"""SQL over a store of sweeps, by DuckDB."""
+"""SQL over a store of sweeps, by DuckDB, which reads the store alone and writes nothing."""
 
 import glob
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from switchbed import tables
-from switchbed._native import Mistake
+from switchbed import directory, tables
+from switchbed._native import SCHEMA_VERSION, Mistake
 from switchbed.files import check
 from switchbed.store import Store, sweeps
 
@@ -23,20 +24,82 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
     Store(path, create=False)
     if not sweeps(path):
         raise Mistake(f"{path}: has no sweep's table; sweep again")
+    for run in sorted(path.glob("runs/*")):
+        _current(run)
     with duckdb.connect() as connection:
         try:
             _views(connection, path)
+            _shut(connection, path)
+            _select(sql)
             found = connection.sql(sql)
             if found is None:
                 raise Mistake("query: it gives no rows; ask with select")
             return pl.DataFrame(found)
         except duckdb.Error as error:
-            why = str(error).splitlines()[0]
+            why = str(error).splitlines()[0] + _there(connection, sql, error)
             damaged = next((p for p in path.absolute().glob("*/*") if str(p) in why), None)
             if not isinstance(error, duckdb.DatabaseError):  # of a file's insides, without its name
                 damaged = _unreadable(connection, path)
             advice = f"; remove {damaged} and sweep again" if damaged else ""
             raise Mistake(f"query: {why}{advice}") from error
+
+
+VERSION = re.compile(r'"schema_version": *(-?\d+)')
+HEAD = 1000
+"""Characters within which a manifest says its version."""
+
+
+def _current(run: Path) -> None:
+    """Refuses a run whose tables this program would not read either."""
+    try:
+        with (run / directory.MANIFEST).open(encoding="utf-8") as file:
+            said = VERSION.search(file.read(HEAD))
+    except (OSError, UnicodeDecodeError):
+        return  # said where its tables are read
+    if said is not None and int(said[1]) != SCHEMA_VERSION:
+        raise Mistake(
+            f"{run}: is of schema_version {said[1]}, and this program reads {SCHEMA_VERSION}; "
+            "remove it and sweep again"
+        )
+
+
+def _shut(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+    """Leaves the query the store's files, and no way to any others or to the network."""
+    inside = str(path.absolute()).replace("'", "''")
+    connection.execute(f"set allowed_directories = ['{inside}/']")
+    for setting in (
+        "autoinstall_known_extensions = false",
+        "autoload_known_extensions = false",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
+        connection.execute(f"set {setting}")
+
+
+def _select(sql: str) -> None:
+    """Refuses everything that does more than read: `copy … to` could replace the store's files."""
+    import duckdb
+
+    for statement in duckdb.extract_statements(sql):
+        if statement.type != duckdb.StatementType.SELECT:
+            kind = statement.type.name.lower()
+            raise Mistake(f"query: is a {kind} statement; ask with select, which changes nothing")
+
+
+def _there(connection: "duckdb.DuckDBPyConnection", sql: str, error: Exception) -> str:
+    """The tables that there are, or the columns of those that the query names, where it names
+    another."""
+    views = [str(name) for (name,) in connection.execute("show tables").fetchall()]
+    if "Table with name" in str(error):
+        return f"; tables are {', '.join(views)}"
+    if "column" not in str(error).lower():
+        return ""
+    named = [view for view in views if re.search(rf"\b{view}\b", sql, re.IGNORECASE)]
+    columns = {
+        view: [str(row[0]) for row in connection.execute(f"describe {view}").fetchall()]
+        for view in named
+    }
+    return "".join(f"; columns of {view} are {', '.join(has)}" for view, has in columns.items())
 
 
 def _views(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from switchbed import stats
+from switchbed import comparing, stats
 from switchbed._native import Mistake
 
 LEAST = 3
@@ -83,7 +83,8 @@ class Rule:
         values = [v for summary in group if (v := figure(summary, self.metric)) is not None]
         if len(values) < LEAST:
             return self.max_seeds
-        if stats.mean(values).relative <= self.precision or len(set(values)) == 1:
+        found = stats.mean(values, within=comparing.range_of(self.metric))
+        if found.relative <= self.precision or len(set(values)) == 1:
             return len(group)
         # The estimate may say that there are enough where the interval just said no.
         return max(stats.seeds_needed(values, self.precision), len(group) + 1)

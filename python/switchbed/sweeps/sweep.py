@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from switchbed import comparing, directory
+from switchbed import comparing, directory, stats
 from switchbed._native import Mistake, Plan
 from switchbed.result import Result
 from switchbed.runner import Outcome
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 STORE = "switchbed-store"
 MAX_SEEDS = 30
+MOST_SHOWN = 15
+"""Settings that `print` lists."""
+WIDE = 78
+"""Columns of a line of `print`."""
 
 Plans = Callable[[Sequence[int] | None], list[Plan]]
 """The runs under these seeds, or under the scenario's own."""
@@ -44,7 +48,7 @@ class Entry:
     message: str | None = None
 
 
-@dataclass
+@dataclass(repr=False)
 class SweepResult:
     """What a sweep left: what is in its table, and where. Two are equal if they have the same runs
     with the same results."""
@@ -62,6 +66,23 @@ class SweepResult:
     def frame(self) -> "pl.DataFrame":
         """A row a run: key, settings, status, summary."""
         return read_sweep(self.store.path / "sweeps" / f"{self.name}.parquet")
+
+    def __repr__(self) -> str:
+        """A line, and one a scheme and point, as far as a screen has room."""
+        head = f"SweepResult({self.name}: {len(self.entries):,} runs"
+        if self.failures:
+            head += f", {len(self.failures):,} failed"
+        rows = [
+            "  "
+            + ", ".join(filter(None, (row.scheme, *(f"{k} {v}" for k, v in row.point))))
+            + f": {stats.seeds(len(row.runs))}"
+            for row in comparing.rows(self.outcomes)
+        ]
+        more = len(rows) - MOST_SHOWN
+        rows = [*rows[:MOST_SHOWN], *([f"  … and {more:,} more"] if more > 0 else [])]
+        placed = f"{head}, in {self.store.path})"
+        head = placed if len(placed) <= WIDE else f"{head})"
+        return "\n".join(row[:WIDE] for row in (head, *rows))
 
     @property
     def failures(self) -> list[Entry]:

@@ -313,7 +313,7 @@ def cqrd_memory(rate: float, rtt: float, ports: int, inputs: int, chip: float | 
 @click.option("--rate", type=RATE, default="10Gbps", show_default=True, help="C.")
 @click.option("--rtt", type=TIME, default="100us", show_default=True, help="RTT without queueing.")
 @packet
-@click.option(
+@options.output(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,

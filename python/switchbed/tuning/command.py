@@ -86,9 +86,11 @@ def given(
         )
     chip = target if target not in ("sim", "tc", "sonic") else None
     made = Outline(rtt=rtt, chip=chip, **said)
+    text = made.text()
     if to is not None:
-        options.write(made.text(), str(to))
-    return library.Given("tune", None if to is None else to, made.text()), made.weights
+        library.Given(str(to), to, text).plans()  # before the file is there
+        options.write(text, str(to))
+    return library.Given("tune", to, text), made.weights
 
 
 def weights(given: Sequence[str]) -> dict[str, float]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from switchbed import quantity
+from switchbed import quantity, toml
 from switchbed._native import Mistake
 from switchbed.scenario import Scenario
 from switchbed.tuning.grid import Link
@@ -12,7 +12,6 @@ from switchbed.tuning.target import Target
 
 TIMER = 0.05
 """A floor of the retransmission timer that is long beside any data-centre's round trip."""
-SECTIONS = ("topology", "switch", "host", "transport")
 
 
 def link(scenario: Mapping[str, Any], rtt: str | None) -> Link:
@@ -25,17 +24,24 @@ def link(scenario: Mapping[str, Any], rtt: str | None) -> Link:
 
 
 def _probed(scenario: Mapping[str, Any], mtu: int) -> float:
-    plain = {section: scenario[section] for section in SECTIONS if section in scenario}
-    plain["scheme"] = {"name": "none"}
-    plain["switch"] = {**scenario["switch"], "queues": 1, "strict": 0, "quantum": "1pkt"}
-    for key in ("asic", "quantum"):
-        plain["switch"].pop(key, None)
+    """What waits, marks or pauses plays no part: links and hosts' delay alone do."""
+    framing = {k: v for k, v in scenario["transport"].items() if k in ("mss", "header") and v}
+    plain = {
+        "topology": toml.given(scenario["topology"]),
+        "host": {"delay": scenario["host"]["delay"], "mtu": scenario["host"]["mtu"]},
+        "switch": {"queues": 1, "buffer": f"{10 * mtu}B"},
+        "scheme": {"name": "none"},
+        "transport": {"kind": "reno"} | framing,
+    }
     try:
-        made = Scenario(plain | {"traffic": [_probe(_hosts(scenario["topology"]) - 1, mtu)]})
-        found = made.run().summary()["probes"][0]["p50_us"]
-    except (Mistake, IndexError, KeyError) as error:
+        hosts = Scenario(plain | {"traffic": [_probe(1, mtu)]}).plans[0].host_count
+        # The last host is the furthest from the first, but on a ring, where the middle is.
+        furthest = {hosts - 1, hosts // 2, (hosts - 1) // 2} - {0}
+        traffic = [_probe(host, mtu) for host in sorted(furthest)]
+        probes = Scenario(plain | {"traffic": traffic}).run().summary()["probes"]
+        return max(float(probe["p50_us"]) for probe in probes) / 1e6
+    except (Mistake, LookupError, TypeError, ValueError) as error:
         raise Mistake(f"--rtt: must be given, for none could be measured: {error}") from error
-    return float(found) / 1e6
 
 
 def _probe(last: int, mtu: int) -> dict[str, Any]:
@@ -47,18 +53,6 @@ def _probe(last: int, mtu: int) -> dict[str, Any]:
         "stop": "5ms",
         "size": f"{mtu}B",
     }
-
-
-def _hosts(topology: Mapping[str, Any]) -> int:
-    sizes = {
-        "star": lambda t: t["hosts"],
-        "dumbbell": lambda t: t["left"] + t["right"],
-        "parking-lot": lambda t: t["switches"] * t["hosts_per_switch"],
-        "leaf-spine": lambda t: t["leaves"] * t["hosts_per_leaf"],
-        "fat-tree": lambda t: t["k"] ** 3 // 4,
-        "clos": lambda t: t["pods"] * t["edges_per_pod"] * t["hosts_per_edge"],
-    }
-    return int(sizes[topology["kind"]](topology))
 
 
 def said(

@@ -176,6 +176,23 @@ def build(
     return Grid(keys, _merged([*extra, *points]))
 
 
+def unbound(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario's RED with the same thresholds, but free to have others: without the curve that
+    fixes them, and for the line of its hosts' links."""
+    scheme, topology = scenario["scheme"], scenario["topology"]
+    params = {key: value for key, value in scheme["params"].items() if value is not None}
+    if scheme["name"] != "red" or not {"curve", "rate"} & set(params):
+        return {}
+    params.pop("curve", None)
+    if "rate" in params:
+        line = quantity.rate(topology.get("host_rate") or topology["rate"])
+        scale = line / quantity.rate(params["rate"])
+        for key in ("kmin", "kmax"):
+            params[key] = quantity.bytes_of(scale * quantity.size(params[key]))
+        params["rate"] = quantity.gbps(line)
+    return {"scheme": {"name": "red", "params": params}}
+
+
 def _ramps(scenario: Mapping[str, Any], link: Link, hold: Round, listed: str | None = None) -> Grid:
     """WRED's: where it begins, where it ends, and how likely a mark is there; those listed, as
     `30KB:90KB:20%`, or around C·RTT."""

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from switchbed import stats
+from switchbed import comparing, stats
 from switchbed.printing import ruled
 from switchbed.terminal import say
 from switchbed.tuning.advice import BREAKS, REFUSED, Advice, Entry, Fresh
@@ -28,6 +28,9 @@ def show(found: Advice) -> None:
     say()
     for line in (*found.robust, *found.rests_on):
         say(line)
+    metrics = [found.objective, *(guard.metric for guard in found.guards)]
+    if any(metric.startswith("slowdown") for metric in metrics):
+        say(comparing.SLOWDOWNS["ideal"])
     say(f"{found.runs:,} runs, {found.core_minutes:.3g} core-minutes in this call")
 
 

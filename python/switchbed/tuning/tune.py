@@ -157,6 +157,8 @@ class _Tuning:
             scheme = json.loads(plan.scenario)["scheme"]["name"]
             self.lacking = Point({}, (), (f"{scheme}, which {held.name} lacks",))
             place.base = {"scheme": lacking}
+        else:
+            place.base = grid.unbound(json.loads(plan.scenario))
         settings = dict(json.loads(plan.settings))
         if any(map(comparing.is_scheme, settings)):
             raise Mistake(
@@ -180,6 +182,7 @@ class _Tuning:
             why = held.refuses(
                 point, self.link.rate, self.link.mtu, self.scenario["switch"].get("alpha")
             )
+            why = why or self._unplanned(point)
             if why is not None:
                 self.refused[point] = why
         self.points = [p for p in self.grid.points if p not in self.refused or "yours" in p.names]
@@ -196,6 +199,16 @@ class _Tuning:
         self.writer = Writer(scenario, held, device)
         if asked.fragment:
             self._fragment(self.points[self.own])  # what would be refused is so before the runs
+
+    def _unplanned(self, point: Point) -> str | None:
+        """Why the scenario cannot have the setting, such as a threshold over its buffer."""
+        if "yours" in point.names:
+            return None
+        try:
+            self.place.plans(dict(self.place.base) | dict(point.settings))
+        except Mistake as mistake:
+            return str(mistake).partition(": ")[2]
+        return None
 
     def advice(self) -> Advice:
         """All of it in order."""
@@ -484,7 +497,7 @@ class _Tuning:
             found[guard.metric] = math.fsum(known) / len(known) if known else None
         return Fresh(
             point,
-            [stats.mean(of) for of, _ in table],
+            [stats.mean(of, within=comparing.range_of(self.objective.metric)) for of, _ in table],
             [stats.paired(of, to).ratio for of, to in table],
             stats.paired(over, [1.0] * len(over), 1 - (1 - LEVEL) / others).ratio,
             found,

@@ -463,7 +463,7 @@ def test_a_check_makes_the_classes_and_runs_nothing(
     given = line.replace('{ threshold = "20pkt" }', params)
     assert given != line
     (tmp_path / "s.toml").write_text(text.replace(line, given))
-    done = switchbed("scenario", "check", "s.toml", code=0 if says is None else 2)
+    done = switchbed("scenario", "check", "s.toml", "--allow-python", code=0 if says is None else 2)
     assert (says or "") in done.stderr
     assert done.stdout == ("s.toml: ok, 1 run\n" if says is None else "")
 

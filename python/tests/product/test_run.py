@@ -58,7 +58,9 @@ def test_a_sweep_prints_paired_ratios(switchbed: Program, sweep: Path) -> None:
     printed = switchbed("run", sweep).stdout
     assert "against that of per-queue: geometric mean over paired seeds (95 %" in printed
     assert re.search(r"MQ-ECN.* \d+\.\d % (lower|higher) \(−?\d+\.\d(–| to )\d+\.\d\)", printed)
-    assert re.search(r"MQ-ECN .* us ±\d", printed)
+    assert re.search(r"MQ-ECN .* ms (±\d|−\d+ to \+\d|\(not enough seeds\))", printed)
+    assert "−1" not in re.sub(r"\(−?[\d.]+ to [\d.]+\)|−\d\d? to", "", printed)
+    assert re.search(r"\d+ intervals of 95 % each: about \d", printed)
 
 
 def test_seed_replaces_that_of_the_file(switchbed: Program, single: Path) -> None:

@@ -41,6 +41,103 @@ def test_the_mean_of_four_has_students_interval() -> None:
     assert found.relative == pytest.approx(2.05426 / 2.5, abs=1e-5)
 
 
+RANGES = st.sampled_from([stats.POSITIVE, stats.SLOWDOWN, stats.SHARE, stats.Range(high=3.0)])
+
+
+@given(st.data(), RANGES, st.sampled_from([0.8, 0.95, 0.999]))
+def test_no_interval_leaves_the_quantitys_range(
+    data: st.DataObject, within: stats.Range, level: float
+) -> None:
+    inside = st.floats(max(within.low, -1e6), min(within.high, 1e6))
+    values = data.draw(st.lists(inside, min_size=2, max_size=9))
+    found = stats.mean(values, level, within)
+    assert found.low is not None
+    rounding = 1e-9 * (1 + abs(found.estimate))
+    assert within.low <= found.low <= found.estimate + rounding
+    if found.high is not None:
+        assert found.estimate - rounding <= found.high <= within.high
+
+
+@given(st.lists(st.floats(90.0, 110.0), min_size=5, max_size=9))
+def test_far_from_its_end_a_range_changes_an_interval_little(values: list[float]) -> None:
+    there, plain = stats.mean(values, within=stats.POSITIVE), stats.mean(values)
+    assert there.low == pytest.approx(plain.low, abs=4.0)
+    assert there.high == pytest.approx(plain.high, abs=4.0)
+
+
+@given(st.lists(POSITIVE, min_size=2, max_size=9), st.floats(0.01, 100.0))
+def test_an_interval_of_a_positive_quantity_does_not_depend_on_its_unit(
+    values: list[float], unit: float
+) -> None:
+    found = stats.mean(values, within=stats.POSITIVE)
+    other = stats.mean([unit * value for value in values], within=stats.POSITIVE)
+    assert found.low is not None
+    assert other.low == pytest.approx(unit * found.low)
+
+
+def test_two_positive_values_have_the_interval_of_the_logarithm() -> None:
+    # mean 2, s = √2, error 1: relative to the mean 0.5, times t(0.975; 1) = 12.7062.
+    found = stats.mean([1.0, 3.0], within=stats.POSITIVE)
+    assert found.low == pytest.approx(2 * math.exp(-6.3531), rel=1e-5)
+    assert found.high == pytest.approx(2 * math.exp(6.3531), rel=1e-5)
+    assert not found.tells
+    # Of slowdowns what is over 1 counts: mean 1 over it, the same error.
+    slow = stats.mean([1.0, 3.0], within=stats.SLOWDOWN)
+    assert slow.low == pytest.approx(1 + math.exp(-12.7062), rel=1e-5)
+
+
+def test_values_outside_the_range_have_no_interval() -> None:
+    found = stats.mean([-1.0, 3.0], within=stats.POSITIVE)
+    assert (found.estimate, found.low, found.high) == (1.0, None, None)
+
+
+@coverage
+@given(SEEDS, st.sampled_from([3, 5, 10, 20]))
+def test_the_interval_of_a_positive_mean_covers_skewed_values(seed: int, n: int) -> None:
+    # Log-normal, as FCTs over seeds are; the mean's error is estimated from few values.
+    rng = np.random.default_rng(seed)
+    for spread, least in ((0.1, 0.93), (0.5, 0.90), (1.0, 0.84)):
+        truth = math.exp(spread**2 / 2)
+        data = rng.lognormal(0.0, spread, (800, n))
+        found = [stats.mean(list(row), within=stats.POSITIVE) for row in data]
+        assert least <= holds(found, truth) <= 0.98
+        plain = [stats.mean(list(row)) for row in data]
+        assert holds(found, truth) >= holds(plain, truth) - 0.01
+
+
+@coverage
+@given(SEEDS, st.sampled_from([5, 12]))
+def test_the_interval_of_a_slowdown_and_of_a_share_cover_them(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    slow = 1 + rng.gamma(2.0, 0.5, (800, n))
+    found = [stats.mean(list(row), within=stats.SLOWDOWN) for row in slow]
+    assert 0.88 <= holds(found, 2.0) <= 0.98
+    part = rng.beta(8.0, 2.0, (800, n))
+    found = [stats.mean(list(row), within=stats.SHARE) for row in part]
+    assert 0.90 <= holds(found, 0.8) <= 0.98
+
+
+def test_a_change_of_too_few_seeds_names_no_number() -> None:
+    # ln ratios 0.1 and 5.64: 17.6 times, with ends a factor of 4,800 apart around 1.
+    found = stats.paired([1.105, 281.5], [1.0, 1.0])
+    assert (str(found), found.words, found.bounds) == (
+        "not enough seeds (2)",
+        "not enough seeds",
+        None,
+    )
+
+
+def test_a_large_difference_that_the_seeds_show_is_said() -> None:
+    found = stats.paired([30.0, 120.0, 60.0, 70.0], [1.0, 1.0, 1.0, 1.0])
+    assert found.words.endswith("higher")
+    assert found.bounds is not None
+
+
+def test_intervals_that_are_read_together_are_counted() -> None:
+    assert stats.looked(1) is None
+    assert str(stats.looked(40)).startswith("40 intervals of 95 % each: about 2 of them")
+
+
 def test_one_seed_has_no_interval() -> None:
     found = stats.mean([3.0])
     assert (found.estimate, found.low, found.high, found.relative) == (3.0, None, None, math.inf)

@@ -19,12 +19,13 @@ pub struct Recorder<D, W: Write> {
 }
 
 impl<D: Device> Recorder<D, BufWriter<File>> {
-    /// Records into a new file.
+    /// Records into a new file. A file that exists is left as it is, and a link is not followed: a
+    /// live switch opens its devices as root.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file is there already, or cannot be written.
     pub fn create(device: D, path: &Path) -> io::Result<Self> {
-        Recorder::new(device, BufWriter::new(File::create(path)?))
+        Recorder::new(device, BufWriter::new(File::create_new(path)?))
     }
 }
 

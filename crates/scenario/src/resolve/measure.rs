@@ -1,6 +1,6 @@
 //! `[measure]` and `[run]`.
 
-use crate::mistake::{Mistake, list_of};
+use crate::mistake::Mistake;
 use crate::section::Section;
 use switchbed_qdisc::units::Span;
 use switchbed_sim::{Measure, QueueProbe};
@@ -59,34 +59,28 @@ pub(crate) fn check_port(port: &str, topology: &Topology) -> Result<(), String> 
     // Only a number as it is printed: not `03`, not `+3`.
     let below =
         |text: &str, end: u32| text.parse().is_ok_and(|n: u32| n < end && n.to_string() == text);
-    if let Some(index) = port.strip_prefix("host") {
-        let hosts = topology.hosts();
-        return match below(index, hosts) {
-            true => Ok(()),
-            false => Err(format!("the topology has host0 to host{}", hosts - 1)),
-        };
-    }
-    let groups = topology.switch_groups();
     let (switch, number) = port.split_once(':').unwrap_or((port, ""));
-    let Some((group, index)) =
-        groups.iter().find_map(|group| Some((group, switch.strip_prefix(group.name)?)))
-    else {
-        let first = |group: &SwitchGroup| match group.count {
-            Some(_) => format!("\"{}0:0\"", group.name),
-            None => format!("\"{}:0\"", group.name),
-        };
-        let examples: Vec<String> =
-            groups.iter().map(first).chain(["\"host0\"".to_owned()]).collect();
-        let examples = list_of(examples.iter().map(String::as_str));
-        return Err(format!("a port is a switch and a number, or a host, such as {examples}"));
+    let is_of = |group: &SwitchGroup| {
+        let index = switch.strip_prefix(group.name);
+        let named = |index: &str| group.count.map_or(index.is_empty(), |n| below(index, n));
+        index.is_some_and(named) && below(number, group.ports)
     };
-    let named = group.count.map_or(index.is_empty(), |count| below(index, count));
-    if named && below(number, group.ports) {
+    let is_host = port.strip_prefix("host").is_some_and(|host| below(host, topology.hosts()));
+    if is_host || topology.switch_groups().iter().any(is_of) {
         return Ok(());
     }
-    let (name, last) = (group.name, group.ports - 1);
-    Err(match group.count {
-        Some(count) => format!("the topology has {name}0:0 to {name}{}:{last}", count - 1),
-        None => format!("the topology has {name}:0 to {name}:{last}"),
-    })
+    Err(format!("the topology has {}", all_ports(topology)))
+}
+
+/// All ports by name, tier by tier.
+fn all_ports(topology: &Topology) -> String {
+    let group = |group: &SwitchGroup| {
+        let SwitchGroup { name, count, ports } = *group;
+        match count {
+            Some(count) => format!("{name}0:0 to {name}{}:{}", count - 1, ports - 1),
+            None => format!("{name}:0 to {name}:{}", ports - 1),
+        }
+    };
+    let hosts = format!("host0 to host{}", topology.hosts() - 1);
+    topology.switch_groups().iter().map(group).chain([hosts]).collect::<Vec<_>>().join(", ")
 }

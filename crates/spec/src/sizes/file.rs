@@ -101,6 +101,13 @@ impl Table {
                 table.said = table.said.or(Units::named_in(line));
             }
             if !comment && !header {
+                if table.rows.is_empty() && homas(&lines_after(text, number), line) {
+                    let what = format!(
+                        "{line} stands alone: this is a size table of Homa's simulator, whose first \
+                         line is the mean; remove it and write `# bytes` or `# packets` instead"
+                    );
+                    return Err((Some(number), what));
+                }
                 let row = row(line).map_err(|what| (Some(number), what))?;
                 follows(table.rows.last().copied(), row).map_err(|what| (Some(number), what))?;
                 table.rows.push(row);
@@ -149,6 +156,20 @@ impl Table {
         sizes.mean_bytes = sizes.exact_mean();
         Ok(sizes)
     }
+}
+
+/// The lines of a text after one, counted from 1.
+fn lines_after(text: &str, number: usize) -> Vec<&str> {
+    text.lines().skip(number).map(str::trim).filter(|line| !line.is_empty()).collect()
+}
+
+/// Whether a line is the mean that a size table of Homa's simulator begins with: a number alone,
+/// before rows of two.
+fn homas(after: &[&str], line: &str) -> bool {
+    let numbers = |line: &str, n: usize| {
+        fields(line).count() == n && fields(line).all(|field| field.parse::<f64>().is_ok())
+    };
+    numbers(line, 1) && after.first().is_some_and(|next| numbers(next, 2))
 }
 
 /// What a line holds.
@@ -313,6 +334,18 @@ mod tests {
             ("", "t.txt: no rows"),
         ] {
             assert!(refused(text).starts_with(expected), "{text:?} gives {}", refused(text));
+        }
+    }
+
+    #[test]
+    fn a_table_of_homas_simulator_is_named() {
+        for text in ["1730.5\n1 0.2\n3000 1.0\n", "\n\n 90 \n\n1\t0.5\n10\t1\n"] {
+            let error = parse("W1", text, PAYLOAD).unwrap_err().to_string();
+            assert!(error.contains("Homa's simulator, whose first line is the mean"), "{error}");
+        }
+        for text in ["5\n", "5 0.1 1\n5 1\n", "5\n6\n"] {
+            let error = parse("t", text, PAYLOAD).unwrap_err().to_string();
+            assert!(!error.contains("Homa"), "{error}");
         }
     }
 

@@ -86,9 +86,17 @@ fn value(given: &Given<'_>, node: &Node) -> Result<Value, String> {
         Data::Number(x) => Value::Number(*x),
         Data::Text(text) => {
             let size = quantity::size(text, given.packet).map(Value::Bytes);
-            let time = || quantity::time(text).map(Value::Span);
-            let rate = || quantity::rate(text).map(Value::Rate);
-            size.or_else(|_| time()).or_else(|_| rate()).unwrap_or(Value::Word(text.clone()))
+            let time = quantity::time(text).map(Value::Span);
+            let rate = quantity::rate(text).map(Value::Rate);
+            // A number with a unit that nearly is one is no word: `20kb`.
+            let begins = text.trim_start().starts_with(|c: char| c.is_ascii_digit());
+            let wrong = [&size, &time, &rate].into_iter().filter_map(|read| read.as_ref().err());
+            let meant = wrong.map(ToString::to_string).find(|why| why.contains("did you mean"));
+            match (size.or(time).or(rate), meant.filter(|_| begins)) {
+                (Ok(value), _) => value,
+                (Err(_), Some(why)) => return Err(why),
+                (Err(_), None) => Value::Word(text.clone()),
+            }
         }
         Data::List(items) => {
             Value::List(items.iter().map(|item| value(given, item)).collect::<Result<_, _>>()?)

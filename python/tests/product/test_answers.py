@@ -1,0 +1,238 @@
+"""Answers to mistakes: each names what is wrong and leads to what would be right."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import SINGLE, SWEEP, Program
+
+import switchbed as sb
+from switchbed._native import Mistake
+from switchbed.plots.methods import Plots
+
+PYTHON = """
+from switchbed.prototype import Intent, Marker
+
+class Mine(Marker):
+    def __init__(self, port, kmin=20_000, who="me"):
+        self.kmin = kmin
+
+    def intend(self, view, *_):
+        return Intent.Pass
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(PYTHON)
+    file = tmp_path / "one.toml"
+    file.write_text(SINGLE.replace("flows = 300", "flows = 30"))
+    return file
+
+
+def test_a_scheme_set_as_a_table_is_that_of_an_edited_file(switchbed: Program, mine: Path) -> None:
+    python = '{name="python", params={file="mine.py", class="Mine", kmin="30KB"}}'
+    switchbed("run", mine, "--set", f"scheme={python}")
+    given = {"name": "python", "params": {"file": "mine.py", "class": "Mine", "kmin": "30KB"}}
+    found = sb.Scenario.from_file(mine).with_(scheme=given).resolved["scheme"]["params"]
+    assert "threshold" not in found
+    red = sb.Scenario.from_file(mine).with_(
+        scheme={"name": "red", "params": {"kmin": "30KB", "kmax": "90KB"}}
+    )
+    assert "threshold" not in red.resolved["scheme"]["params"]
+    # Of the same name, too: what is not given has its default.
+    ramp = red.with_(scheme={"name": "red", "params": {"kmax": "60KB", "pmax": 0.5}})
+    assert ramp.resolved["scheme"]["params"]["kmax"] == "60KB"
+    assert ramp.resolved["scheme"]["params"].get("kmin") != "30KB"
+    # A name alone keeps what the file has, as in [compare].
+    kept = sb.Scenario.from_file(mine).with_(scheme="mq-ecn").resolved["scheme"]["params"]
+    assert "threshold" in kept
+
+
+@pytest.mark.parametrize("text", ["20kb", "20Kb", "3 mbps", "10gbps", "5US"])
+def test_a_parameter_of_ones_own_with_a_wrong_unit_is_refused(
+    switchbed: Program, mine: Path, text: str
+) -> None:
+    given = f'scheme={{name="python", params={{file="mine.py", class="Mine", kmin="{text}"}}}}'
+    refused = switchbed("run", mine, "--set", given, code=2)
+    assert "did you mean" in refused.stderr
+    assert "kmin" in refused.stderr
+    word = given.replace("kmin", "who").replace(text, "2nd of them")
+    switchbed("run", mine, "--set", word)
+
+
+def test_the_figure_of_one_scheme_has_values(mine: Path) -> None:
+    run = sb.Scenario.from_file(mine).with_(load=0.3).run()
+    axes = Plots([run]).fct().axes[0]
+    assert axes.get_ylabel() == "FCT (us)"
+    drawn = [y for line in axes.get_lines() for y in line.get_ydata()]
+    assert run.summary()["fct"]["all"]["mean_us"] in drawn
+
+
+def test_an_unknown_port_is_answered_with_all_ports(switchbed: Program, mine: Path) -> None:
+    event = '\n[[event]]\nat = "1ms"\nport = "{}"\nrate = "1Gbps"\n'
+    for port in ("leaf0:9", "switch:4", "host4", "switch", "spine"):
+        mine.write_text(SINGLE + event.format(port))
+        said = switchbed("scenario", "check", mine, code=2).stderr
+        assert "switch:0 to switch:3, host0 to host3" in said
+    for port in ("agg0:9", "host99", "leaf7:0"):
+        said = switchbed(
+            "run", "@leaf-spine-websearch", "--set", f'measure.queues=["{port}"]', code=2
+        ).stderr
+        if "comes with" in said:
+            pytest.skip("no such scenario")
+
+
+def test_what_another_command_has_is_named(switchbed: Program, mine: Path) -> None:
+    said = switchbed("run", mine, "--seeds", "5", code=2).stderr
+    assert "run has no option --seeds" in said
+    assert "switchbed sweep" in said
+    assert "switchbed sweep has it" in switchbed("run", mine, "--retry", code=2).stderr
+    assert "switchbed run" in switchbed("report", "x", "--any-threads", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("set_to", "hint"),
+    [
+        ("measure.series=10us", "did you mean series_every?"),
+        ("measure.goodput=10us", "did you mean goodput_every?"),
+        ("compare.load=0.3,0.6", "write compare.load=[0.3,0.6]"),
+        ("compare.scheme=red", "write compare.scheme=[red]"),
+    ],
+)
+def test_what_was_meant_is_shown(switchbed: Program, mine: Path, set_to: str, hint: str) -> None:
+    assert hint in switchbed("run", mine, "--set", set_to, code=2).stderr
+
+
+def test_codels_interval_is_named_where_it_is_why_nothing_was_marked(mine: Path) -> None:
+    for name in ("codel", "cobalt"):
+        run = sb.Scenario.from_file(mine).with_(scheme={"name": name, "params": {}}, load=0.8).run()
+        told = [text for text in run.summary()["warnings"] if "marked nothing" in text]
+        assert "scheme.params.interval, 100ms" in told[0]
+
+
+def test_a_query_keeps_its_sql_and_lists_what_there_is(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "several.toml").write_text(SWEEP.replace("flows = 300", "flows = 20"))
+    switchbed("sweep", "several.toml")
+    before = sorted(path for path in tmp_path.rglob("*"))
+    out = switchbed("query", "--csv", "select count(*) as n from runs").stdout
+    assert out == "n\n8\n"
+    out = switchbed("query", "--json", "select count(*) as n from runs").stdout
+    assert json.loads(out) == [{"n": 8}]
+    wrong = switchbed("query", "select speed from flows", code=2).stderr
+    assert "columns of flows are" in wrong
+    assert "size_bytes" in wrong
+    assert "tables are" in switchbed("query", "select * from flow", code=2).stderr
+    for sql in (
+        "copy (select 1) to 'x.csv'",
+        "attach 'y.db'",
+        "install httpfs",
+        "create table t as select 1",
+        "set threads = 1",
+        "select 1; copy (select 1) to 'x.csv'",
+        "explain analyze copy (select 1) to 'x.csv'",
+    ):
+        assert "select" in switchbed("query", sql, code=2).stderr
+    for sql in ("select * from read_text('/etc/passwd')", "select * from 'several.toml'"):
+        switchbed("query", sql, code=2)
+    assert sorted(path for path in tmp_path.rglob("*")) == before
+    manifest = next(tmp_path.glob("switchbed-store/runs/*/manifest.json"))
+    manifest.write_text(manifest.read_text().replace('"schema_version": ', '"schema_version": 9'))
+    assert "schema_version" in switchbed("query", "select 1 from runs", code=2).stderr
+    assert "schema_version" in switchbed("table", "switchbed-store", code=2).stderr
+
+
+def test_a_sweep_printed_fits_a_screen(tmp_path: Path) -> None:
+    file = tmp_path / "several.toml"
+    file.write_text(SWEEP.replace("flows = 300", "flows = 10"))
+    loads = [round(0.1 + 0.02 * n, 2) for n in range(30)]
+    found = sb.sweep(
+        sb.Scenario.from_file(file).with_({"compare.load": loads}), tmp_path / "store", seeds=1
+    )
+    lines = repr(found).splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= 80
+    assert "60 runs" in lines[0]
+    assert lines[-1] == "  … and 45 more"
+
+
+OTHERS = {
+    "HPCC's ns-3 (flow.txt)": "2\n0 1 3 100 20000 2.0\n1 2 3 100 1000 2.1\n",
+    "htsim (a connection matrix, .cm)": "Nodes 16\nConnections 2\n0->1 start 0 size 20000\n",
+}
+
+
+@pytest.mark.parametrize("whose", OTHERS)
+def test_a_list_of_others_is_named(switchbed: Program, mine: Path, whose: str) -> None:
+    (mine.parent / "theirs").write_text(OTHERS[whose])
+    lists = '{kind="list", file="theirs"}'
+    said = switchbed("run", mine, "--set", f"traffic=[{lists}]", code=2).stderr
+    assert f"is a list of {whose}" in said
+    assert "start_s,src,dst,size_bytes" in said
+
+
+def test_homas_size_table_is_named(switchbed: Program, mine: Path) -> None:
+    (mine.parent / "W1.txt").write_text("1730.5\n1 0.2\n300 0.7\n3000 1.0\n")
+    said = switchbed("run", mine, "--set", 'traffic.0.sizes={file="W1.txt"}', code=2).stderr
+    assert "Homa" in said
+    assert "W1.txt:1:" in said
+
+
+def test_compared_settings_with_identical_results_are_named(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    file = tmp_path / "several.toml"
+    file.write_text(
+        SINGLE.replace("flows = 300", "flows = 20")
+        + '[compare]\n"switch.quantum" = ["3000B", "6000B"]\nload = [0.1, 0.5]\nseed = [1, 2]\n'
+    )
+    line = "switch.quantum: 3000B and 6000B gave identical results"
+    printed = switchbed("run", file, "--out", "ran").stdout
+    assert line in printed
+    assert "load: " not in printed.replace("load: payload", "")
+    assert line in switchbed("sweep", file).stdout
+    assert line in switchbed("table", "ran").stdout
+    assert line in json.loads((tmp_path / "ran/summary.json").read_text())["identical"]
+    assert "identical" not in switchbed("run", file, "--set", "switch.quantum=3000B").stdout
+
+
+def test_a_checks_file_executes_nothing(switchbed: Program, mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')\n" + PYTHON)
+    python = 'scheme={name="python", params={file="mine.py", class="Mine"}}'
+    text = SINGLE.replace('name = "per-queue"', 'name = "python"').replace(
+        'threshold = "20pkt"', 'file = "mine.py", class = "Mine"'
+    )
+    mine.write_text(text)
+    said = switchbed("scenario", "check", mine)
+    assert "ok, 1 run" in said.stdout
+    assert "--allow-python" in said.stderr
+    switchbed("export", "tc", mine, "--partial", "--out", "x.sh")
+    assert not (tmp_path / "executed").exists()
+    switchbed("scenario", "check", mine, "--allow-python")
+    assert (tmp_path / "executed").exists()
+    assert python
+    mine.write_text(text.replace("Mine", "Yours"))
+    assert (
+        "there is no class Yours: it has Mine"
+        in switchbed("scenario", "check", mine, code=2).stderr
+    )
+
+
+def test_a_place_that_is_no_text_is_refused_at_once(switchbed: Program, mine: Path) -> None:
+    for option, words in (("--out", "run"), ("--json", "run")):
+        said = switchbed(words, mine, option, b"r\xff".decode("utf-8", "surrogateescape"), code=2)
+        assert "no UTF-8 path" in said.stderr
+    with pytest.raises(Mistake, match="no UTF-8"):
+        sb.Result.load(b"r\xff".decode("utf-8", "surrogateescape"))
+
+
+@pytest.mark.parametrize("name", [each["name"] for each in sb.scenarios()])
+def test_a_resolved_scenario_is_a_scenario(name: str) -> None:
+    from switchbed import _native, library, toml
+
+    made = sb.Scenario.from_file(f"@{name}")
+    for plan in made.plans[:1]:
+        resolved = json.loads(plan.scenario)
+        text = toml.document(toml.given(resolved))
+        again = _native.plans_of("again", text, library.SCENARIOS, [], True)[0]
+        assert json.loads(again.scenario) == resolved
