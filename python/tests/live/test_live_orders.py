@@ -92,7 +92,7 @@ def test_what_changes_in_no_lab_is_refused(tmp_path: Path, event: str) -> None:
 
 SHIPPED = Path(__file__).parents[3] / "scenarios"
 # A file, what is set in it, and what is said.
-REFUSED = {
+REFUSED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "dcqcn": ("roce-incast", (), "transport.kind is 'dcqcn'"),
     "pfc": ("pfc-incast", (), "switch.pfc: "),
     "pauses by a setting": (

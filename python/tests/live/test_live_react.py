@@ -8,11 +8,13 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Program
 from live_lab import shows
 from live_switch import ended, inside, ip, may_be_punctual, namespaces, running, started, tap
+from progress import wait_for
 
 __all__ = ["namespaces"]
 pytestmark = pytest.mark.needs("namespaces")
@@ -134,6 +136,37 @@ def mend(words: list[str]) -> None:
         subprocess.run(["ip", "netns", "exec", netns, *mending[0].split()], check=True)
 
 
+@pytest.mark.needs("ethtool")
+def test_a_card_limits_each_flow_that_the_switch_is_congested_by(
+    switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
+) -> None:
+    """By counters alone: it takes as long as a busy machine takes."""
+    a, b, _ = namespaces
+    name, receiver, line = f"l{os.getpid()}a", f"l{os.getpid()}b", Line(0.25)
+    ports = f'[[port]]\nname = "{name}"\nnetns = "{a}"\n' + tap(receiver, b, "10.0.0.2")
+
+    def counted(socket: Path | str) -> dict[str, Any]:
+        said = switchbed("live", "stats", "--json", "--socket", socket).stdout
+        found: dict[str, Any] = json.loads(said)
+        return found
+
+    def look() -> tuple[int, int, int]:
+        """Messages, limiters, and frames that found no room before a limiter."""
+        cards = counted(f"/run/switchbed/react-{os.getpid()}.sock")["ports"]
+        limiters, lost = (sum(port[key] for port in cards) for key in ("limiters", "host_drops"))
+        return counted(socket)["notified"], limiters, lost
+
+    with running(command, tmp_path, line.switch + ports) as socket:
+        words = card(command, a, name, line)
+        mend(words)
+        with started(words), inside(b, TAKE, "1000") as sink:
+            sink.wait_for("ready\n")
+            with inside(a, SEND, "10.0.0.2", str(0.002 / line.scale)):
+                wait_for(look, lambda seen: seen[0] > 50 and seen[1] == 4 and seen[2] > 50)
+
+
+# Shares are those of rates over seconds: it must have the machine for itself.
+@pytest.mark.long
 @pytest.mark.needs("ethtool")
 def test_af_qcn_shares_a_live_port_by_weights(
     switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
