@@ -108,7 +108,12 @@ def test_codels_interval_is_named_where_it_is_why_nothing_was_marked(mine: Path)
     for name in ("codel", "cobalt"):
         run = sb.Scenario.from_file(mine).with_(scheme={"name": name, "params": {}}, load=0.8).run()
         told = [text for text in run.summary()["warnings"] if "marked nothing" in text]
+        assert "no packet waited over the target, 5ms" in told[0]
         assert "scheme.params.interval, 100ms" in told[0]
+        given = {"name": name, "params": {"target": "5us"}}
+        run = sb.Scenario.from_file(mine).with_(scheme=given, load=0.8).run()
+        told = [text for text in run.summary()["warnings"] if "marked nothing" in text]
+        assert "but never throughout scheme.params.interval, 100ms" in told[0]
 
 
 def test_a_query_keeps_its_sql_and_lists_what_there_is(switchbed: Program, tmp_path: Path) -> None:

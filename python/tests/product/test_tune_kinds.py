@@ -6,15 +6,13 @@ from typing import Any
 import pytest
 
 import switchbed as sb
-from switchbed._native import Mistake
 from switchbed.runner import run_one
-from switchbed.tuning import first, grid
+from switchbed.tuning import advice, first, grid
 
 
 @pytest.mark.parametrize("name", ["@pfc-deadlock", "@pfc-incast", "@roce-leaf-spine", "@fat-tree"])
 def test_the_round_trip_is_measured_whatever_the_switches_do(name: str) -> None:
-    made = sb.Scenario.from_file(name).resolved if name != "@pfc-incast" else None
-    scenario = made or json.loads(sb.Scenario.from_file(name).plans[0].scenario)
+    scenario = json.loads(sb.Scenario.from_file(name).plans[0].scenario)
     assert 1e-6 < first.link(scenario, None).rtt < 1e-3
 
 
@@ -29,8 +27,8 @@ def test_the_furthest_host_of_a_ring_is_half_round() -> None:
             "traffic": [{"kind": "incast", "from": [0], "to": 1, "sizes": "10KB"}],
         }
     )
-    # Three links of the ring and two of hosts, there and back.
-    assert first.link(made.resolved, None).rtt == pytest.approx(64e-6, rel=0.2)
+    # Three links of the ring and two of hosts there and back, 64 us; ten times a packet, 12 us.
+    assert first.link(made.resolved, None).rtt == pytest.approx(76e-6, rel=0.05)
 
 
 def test_a_curve_and_a_rate_are_taken_apart_without_a_change() -> None:
@@ -69,9 +67,9 @@ def test_points_over_the_buffer_are_refused_and_the_others_run(tmp_path: Any) ->
         store=tmp_path / "store",
     )
     verdicts = {entry.point.label: entry for entry in found.entries}
-    assert verdicts["300 KB"].verdict == "refused"
+    assert verdicts["300 KB"].verdict == advice.REFUSED
     assert "120" in verdicts["300 KB"].why
-    assert verdicts["20 KB"].verdict != "refused"
+    assert verdicts["20 KB"].verdict != advice.REFUSED
 
 
 def test_a_store_says_what_a_run_takes_of_a_core(tmp_path: Any) -> None:
@@ -83,8 +81,3 @@ def test_a_store_says_what_a_run_takes_of_a_core(tmp_path: Any) -> None:
         # All of the run is on one thread: on a machine that is free, the two are alike.
         assert machine["processor_s"] > 0.02 * machine["wall_s"]
         assert machine["processor_s"] < 1.2 * machine["wall_s"] + 0.05
-
-
-def test_what_cannot_be_measured_still_says_so() -> None:
-    with pytest.raises(Mistake, match="--rtt: must be given"):
-        first.link({"topology": {"rate": "10Gbps"}, "host": {"mtu": "1500B"}}, None)
