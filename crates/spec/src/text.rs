@@ -3,6 +3,17 @@
 use std::io::{Error, Result};
 use std::path::Path;
 
+/// Characters of another's value that a message shows.
+const SHOWN: usize = 60;
+
+/// A value in a message, cut where it is long.
+pub fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 const MOST: u64 = 64 << 20;
 
 /// What is in one.

@@ -427,9 +427,10 @@ class _Export:
             )
             return None
         self.said.exact("scheme.params", f"{low} to {high} bytes, {round(percent)} %")
-        if params["spacing"] == "uniform":
+        if params["spacing"] != "geometric":
             self.said.approximated(
-                "scheme.params.spacing", "uniform: chips draw for each packet by itself (geometric)"
+                "scheme.params.spacing",
+                f"{params['spacing']}: chips draw for each packet by itself (geometric)",
             )
         return _Wred(low, high, round(percent), enable)
 

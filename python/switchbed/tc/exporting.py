@@ -15,6 +15,9 @@ BANDS = 16
 BANDWIDTH_MOST = 34 * 10**9
 """`red` takes a `bandwidth` of 32 bits of bytes a second."""
 PIE_MOST = 32
+LIMIT_MOST = 2**32 - 1
+LEAST_QUANTUM = 256
+"""Of ets: a quantum of 1 was read back as this, on Linux 6.1."""
 TBF, TREE = "1:", "2:"
 WHOLE = ("fq-codel", "dualpi2")
 """Schemes that are a port's only discipline, with queues of their own."""
@@ -164,7 +167,14 @@ class _Export:
             f"handle {TREE} ets bands {self.count}{strict} quanta "
             f"{' '.join(map(str, quanta))} priomap {priomap}",
         )
-        self.said.exact("switch.quantum", ", ".join(map(str, quanta)))
+        if min(quanta) < LEAST_QUANTUM:
+            self.said.approximated(
+                "switch.quantum",
+                f"{', '.join(map(str, quanta))}: under {LEAST_QUANTUM} the kernel stored "
+                f"{LEAST_QUANTUM}",
+            )
+        else:
+            self.said.exact("switch.quantum", ", ".join(map(str, quanta)))
         return True
 
     def _classes(self) -> None:
@@ -201,6 +211,13 @@ class _Export:
             name, params = str(other), {"threshold": params[key]}
         before = len(self.said.all)
         limit = limits[queue]
+        if limit > LIMIT_MOST:
+            if first:
+                self.said.refused(
+                    "switch.buffer",
+                    f"{limit} bytes: tc's limits have 32 bits: {LIMIT_MOST} at most",
+                )
+            return
         if name == "none":
             self.add(where, f"bfifo limit {limit}")
             self.said.exact("scheme.name", f"none: bfifo of {limit} bytes")
@@ -390,12 +407,19 @@ class _Export:
             if not math.isclose(value, round(value), abs_tol=1e-9):
                 self.said.refused(f"scheme.params.{key}", f"{params[key]}: tc has whole numbers")
                 return
+        if params["th_len"]:
+            self.said.refused(
+                "scheme.params.th_len",
+                f"{params['th_len']}: Linux has min_qlen_step, by what a packet finds: th_len = 0",
+            )
+            return
+        least = f" min_qlen_step {params['min_qlen_step']}" if params["min_qlen_step"] else ""
         packets = max(1, limit // self.mtu)
         self.add(
             where,
             f"dualpi2 limit {packets} target {_us(params['target'])} "
             f"tupdate {_us(params['t_update'])} alpha {has['alpha']:g} beta {has['beta']:g} "
-            f"coupling_factor {round(coupling)} step_thresh {_us(params['step'])} "
+            f"coupling_factor {round(coupling)} step_thresh {_us(params['step'])}{least} "
             f"classic_protection {round(percent)} "
             f"{'drop_on_overload' if params['drop_overload'] else 'overflow'} drop_dequeue",
         )

@@ -16,6 +16,7 @@
 
 use super::SizeUnit;
 use crate::quantity::MAX_SIZE;
+use crate::text;
 use crate::traffic::Sizes;
 use std::fmt;
 use std::path::Path;
@@ -195,10 +196,11 @@ fn row(line: &str) -> Result<(f64, f64), String> {
 
 /// A finite number that is not negative.
 fn number(text: &str) -> Result<f64, String> {
+    let shown = text::shown(text);
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        Ok(value) if value < 0.0 => Err(format!("{text} is negative; it is 0 or more")),
-        _ => Err(format!("`{text}` is not a number; write it as in `1460` or `0.5`")),
+        Ok(value) if value < 0.0 => Err(format!("{shown} is negative; it is 0 or more")),
+        _ => Err(format!("`{shown}` is not a number; write it as in `1460` or `0.5`")),
     }
 }
 

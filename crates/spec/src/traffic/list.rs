@@ -368,6 +368,18 @@ mod tests {
     }
 
     #[test]
+    fn long_values_are_cut_in_messages() {
+        let long = "9".repeat(10_000);
+        for text in [
+            format!("start_s,src,dst,packets\n{long},1,2,3\n"),
+            format!("start_s,src,dst,packets\n0,{long},2,3\n"),
+            format!("start_s,src,dst,packets,{long}\n0,1,2,3,4\n"),
+        ] {
+            assert!(read(text).unwrap_err().len() < 300);
+        }
+    }
+
+    #[test]
     fn a_file_that_changes_while_it_is_read_is_noticed() {
         let rows = |n: usize| format!("start_s,src,dst,packets\n{}", "0.001,1,2,3\n".repeat(n));
         // More than the reader's buffer, so that the end is read after the change.

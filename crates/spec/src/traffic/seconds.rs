@@ -1,6 +1,7 @@
 //! Decimal seconds, exactly: `0.1` is 100,000,000,000 picoseconds, not the double beside it.
 
 use crate::quantity::MAX_TIME;
+use crate::text;
 use switchbed_qdisc::units::Time;
 
 /// Decimals of a second that a picosecond is.
@@ -13,9 +14,10 @@ const DECIMALS: i64 = 12;
 /// # Errors
 /// Says what is wrong and what would be right, of the text in quotes.
 pub(super) fn parse(text: &str) -> Result<Time, String> {
-    let wrong = || format!("`{text}` is not a time; write decimal seconds, as in `0.0015`");
+    let shown = text::shown(text);
+    let wrong = || format!("`{shown}` is not a time; write decimal seconds, as in `0.0015`");
     if text.starts_with('-') {
-        return Err(format!("`{text}` is before the run begins; flows start at 0 or later"));
+        return Err(format!("`{shown}` is before the run begins; flows start at 0 or later"));
     }
     let unsigned = text.strip_prefix('+').unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -44,7 +46,7 @@ pub(super) fn parse(text: &str) -> Result<Time, String> {
     }
     match ps.and_then(|ps| ps.checked_add(u64::from(rounding >= 5))) {
         Some(ps) if ps <= MAX_TIME.as_ps() => Ok(Time::from_ps(ps)),
-        _ => Err(format!("`{text}` s is too late; a run lasts at most {MAX_TIME}")),
+        _ => Err(format!("`{shown}` s is too late; a run lasts at most {MAX_TIME}")),
     }
 }
 

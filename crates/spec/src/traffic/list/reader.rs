@@ -4,6 +4,7 @@ use super::ListError;
 use crate::ids::HostId;
 use crate::near::near;
 use crate::quantity::MAX_SIZE;
+use crate::text;
 use crate::traffic::{ConnectionUse, FlowStart, Hosts, seconds};
 use csv::StringRecord;
 use std::fs::File;
@@ -166,7 +167,7 @@ impl Reader {
         ListError {
             file: self.file.display().to_string(),
             line,
-            column: column.and_then(|column| self.header.get(column)).map(str::to_string),
+            column: column.and_then(|column| self.header.get(column)).map(text::shown),
             what: what.into(),
         }
     }
@@ -233,7 +234,10 @@ impl Reader {
             Ok(number) if digits && within.contains(&number) => Ok(number),
             _ => {
                 let (least, most) = within.into_inner();
-                Err((Some(at), format!("`{field}` is no {name}; write {least} to {most}")))
+                Err((
+                    Some(at),
+                    format!("`{}` is no {name}; write {least} to {most}", text::shown(field)),
+                ))
             }
         }
     }
