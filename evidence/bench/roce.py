@@ -16,7 +16,8 @@ import polars as pl
 
 import switchbed as sb
 from switchbed import stats
-from switchbed.plots import cdf, output, sizes, style
+from switchbed.plots import output, sizes, style
+from switchbed.series.distribution import sized
 
 RESULTS = Path(__file__).parent / "results" / "roce.json"
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -109,7 +110,7 @@ def _run(fabric: Fabric, seeds: int) -> Found:
             runs = [_scenario(fabric, load, kind, seed).run() for seed in range(1, seeds + 1)]
             cells[f"{load:g} {kind}"] = _cell(runs)
             if load == DRAWN:
-                drawn[kind] = pl.concat([cdf.sized(run) for run in runs])
+                drawn[kind] = sized(runs)
     return {"seeds": seeds, "cells": cells, "drawn": _binned(drawn)}
 
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from switchbed import comparing, library, printing, threads
-from switchbed.plots.fct import PANELS, fct_over_load
+from switchbed.plots.fct import fct_over_load
 from switchbed.run import Request, execute
 from switchbed.runner import Outcome
+from switchbed.series.comparison import PANELS
 from switchbed.terminal import say
 
 SCENARIO = library.shipped("@mqecn-fig9")

@@ -432,16 +432,16 @@ def table(
 ) -> None:
     """Print any figures over any settings, with intervals over seeds; two settings are compared by
     --against, seed by seed. RUN is as for `switchbed plot`."""
-    from switchbed.plots import curve, runs
+    from switchbed.series import curves, runs
 
     window = plots.seconds("--from", since), plots.seconds("--until", until)
-    asked = curve.Asked(metric, against=against, window=window)
+    asked = curves.Asked(metric, against=against, window=window)
     with files.believing(paths):
         found = runs.read(paths, only, over)
-        rows = curve.table(found, asked)
+        rows = curves.table(found, asked)
     options.write_rows(rows, json_to, csv_to)
     if json_to is None and csv_to is None:
-        for note in (*curve.notes(rows), *comparing.identical(run.outcome for run in found)):
+        for note in (*curves.notes(rows), *comparing.identical(run.outcome for run in found)):
             say(note)
 
 
@@ -470,8 +470,8 @@ def report(
 ) -> None:
     """Write a report as one HTML file that works offline. RUN is a result directory, of one run or
     a comparison; SWEEP a STORE/sweeps/NAME.parquet."""
-    from switchbed.plots import runs
     from switchbed.report import page
+    from switchbed.series import runs
 
     page.check(out)
     with files.believing([path]):

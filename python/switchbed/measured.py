@@ -227,8 +227,8 @@ def _flows(metric: Metric, run: "Result", window: Window) -> list[float]:
     import polars as pl
 
     column = "fct_s" if metric.of == "fct" else "slowdown"
-    counted = _counted(run).filter(pl.col(column).is_not_null())
-    return list(_within(_chosen(counted, metric, run), "start_s", window)[column])
+    found = counted(run).filter(pl.col(column).is_not_null())
+    return list(_within(_chosen(found, metric, run), "start_s", window)[column])
 
 
 def _queries(metric: Metric, run: "Result", window: Window) -> list[float]:
@@ -243,7 +243,7 @@ def _queries(metric: Metric, run: "Result", window: Window) -> list[float]:
         raise Mistake(f"--metric {metric.text}: {run} {why}")
     sources = tuple(("traffic", "!=", str(n)) for n in range(len(kinds)) if n not in asked)
     of_it = replace(metric, conditions=(*metric.conditions, *sources))
-    flows = _within(_chosen(_counted(run), of_it, run), "start_s", window)
+    flows = _within(_chosen(counted(run), of_it, run), "start_s", window)
     alone = [place for place in asked if kinds[place] == "request-response"]
     each = pl.when(pl.col("traffic").is_in(alone)).then(pl.col("row"))
     rounds = flows.group_by("traffic", "start_s", each.alias("row"), maintain_order=True).agg(
@@ -252,7 +252,7 @@ def _queries(metric: Metric, run: "Result", window: Window) -> list[float]:
     return rounds.filter(pl.col("open") == 0)["fct_s"].to_list()
 
 
-def _counted(run: "Result") -> "pl.DataFrame":
+def counted(run: "Result") -> "pl.DataFrame":
     """Flows that have a length and start after the warm-up."""
     import polars as pl
 

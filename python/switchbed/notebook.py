@@ -7,8 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from switchbed import comparing, printing, stats
-from switchbed.plots import style
 from switchbed.runner import Outcome
+from switchbed.series import looks
 from switchbed.terminal import clean
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 420, 190
 LEFT, RIGHT, TOP, BOTTOM = 44, 10, 8, 34
 BAR_PX = 160
-CLASSES = {"small": style.BLUE, "medium": style.GREEN, "large": style.VERMILION}
+CLASSES = {"small": looks.BLUE, "medium": looks.GREEN, "large": looks.VERMILION}
 MOST = 200
 """Points of a line: more are not seen."""
 
@@ -49,7 +49,7 @@ def runs(name: str, outcomes: Sequence[Outcome], failed: int) -> str:
         return f"<div>{head}</div>"
     rows = comparing.rows(outcomes)
     columns = printing.measured(rows)
-    looks = style.styles(outcomes)
+    known = looks.styles(outcomes)
     means = [mean.estimate if (mean := row.mean("all", "mean_us")) else None for row in rows]
     longest = max((mean for mean in means if mean is not None), default=None)
     cells = [
@@ -58,7 +58,7 @@ def runs(name: str, outcomes: Sequence[Outcome], failed: int) -> str:
             *(_text(value) for _, value in row.point),
             str(len(row.runs)),
             *(_text(cell(row)) for cell in columns.values()),
-            *([] if longest is None else [_bar(mean, longest, looks.get(row.scheme or ""))]),
+            *([] if longest is None else [_bar(mean, longest, known.get(row.scheme or ""))]),
         ]
         for row, mean in zip(rows, means, strict=True)
     ]
@@ -91,32 +91,28 @@ def comparison(found: "Comparison") -> str:
 
 def _cdf(run: "Result") -> str:
     """FCTs by size class, cumulative."""
-    import polars as pl
+    from switchbed.series.distribution import distributions
 
-    from switchbed.plots import cdf
-
-    flows = cdf.flows(run, "fct")
+    found = distributions([run], "fct")
     lines = []
     for name, colour in CLASSES.items():
-        times = flows.filter(pl.col("size_class") == name)["value"].sort()
-        last = len(times) - 1
-        places = sorted({round(i * last / (MOST - 1)) for i in range(MOST)}) if last >= 0 else []
-        if places:
-            lines.append((name, colour, [(times[i], (i + 1) / (last + 1)) for i in places]))
+        if name in found:
+            points = list(zip(found[name].values, found[name].shares, strict=True))
+            last = len(points) - 1
+            places = sorted({round(i * last / (MOST - 1)) for i in range(MOST)})
+            lines.append((name, colour, [points[i] for i in places]))
     return _chart(lines, "FCT", "share of flows", log=True) if lines else ""
 
 
 def _queue(run: "Result") -> str:
     """The longest queue over time."""
-    import polars as pl
+    from switchbed.series import queues, runs
 
-    from switchbed.plots.queue import busiest, series
-
-    port = busiest(run)
-    found = series(run, port, None).group_by("time_s").agg(pl.col("bytes").sum()).sort("time_s")
-    step = max(1, len(found) // MOST)
-    points = [(t * 1e6, b / 1e3) for t, b in found.gather_every(step).iter_rows()]
-    return _chart([(port, style.BLUE, points)], "time", "queue (KB)", log=False)
+    (line,) = runs.lines([run])
+    port = queues.of_port(line, run, queues.busiest(run))
+    points = [(ms * 1e3, kb) for ms, kb in zip(port.times_ms, port.together.kb, strict=True)]
+    some = points[:: max(1, len(points) // MOST)]
+    return _chart([(port.name, looks.BLUE, some)], "time", "queue (KB)", log=False)
 
 
 Line = tuple[str, str, Sequence[tuple[float, float]]]
@@ -191,11 +187,11 @@ def _label(
     return f"<text {at}>{_text(text)}</text>"
 
 
-def _bar(mean: float | None, longest: float, look: style.Style | None) -> str:
+def _bar(mean: float | None, longest: float, look: looks.Style | None) -> str:
     if mean is None:
         return ""
-    colour = look.colour if look else style.BLUE
-    if colour == style.BLACK:
+    colour = look.colour if look else looks.BLUE
+    if colour == looks.BLACK:
         colour = "currentColor"
     wide = BAR_PX * mean / (longest or 1.0)
     shape = f'<rect width="{wide:.1f}" height="10" fill="{colour}"/>'
@@ -216,9 +212,9 @@ def _interval(ratio: stats.Interval, far: float) -> str:
     low, high = (place(end) if _finite(end) else at for end in (ratio.low, ratio.high))
     return (
         f'<svg width="{BAR_PX}" height="12" role="img">{_rule(BAR_PX / 2, 0, BAR_PX / 2, 12)}'
-        f'<line x1="{low:.1f}" y1="6" x2="{high:.1f}" y2="6" stroke="{style.BLUE}" '
+        f'<line x1="{low:.1f}" y1="6" x2="{high:.1f}" y2="6" stroke="{looks.BLUE}" '
         f'stroke-width="2"/><circle cx="{at:.1f}" cy="6" r="3.5" '
-        f'fill="{style.BLUE}"/></svg>'
+        f'fill="{looks.BLUE}"/></svg>'
     )
 
 

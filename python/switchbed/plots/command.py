@@ -125,9 +125,10 @@ def kind(draw: "Callable[..., Figure]") -> None:
         data: bool,
         **others: Any,
     ) -> None:
-        from switchbed.plots import output, runs
+        from switchbed.plots import output
         from switchbed.plots.methods import Plots
         from switchbed.plots.style import look
+        from switchbed.series import runs
 
         output.check(out)
         beside = out.with_suffix(".csv")

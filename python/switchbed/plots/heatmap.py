@@ -1,14 +1,14 @@
 """A figure of the summary over two settings of a sweep, a panel a scheme."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from switchbed import comparing
 from switchbed._native import Mistake
 from switchbed.measured import Metric
-from switchbed.plots import runs, style
+from switchbed.plots import style
 from switchbed.result import Result
+from switchbed.series import maps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,31 +20,28 @@ def figure(
     """Each cell is the mean over its seeds, coloured and in digits. `x` and `y` are settings of
     `[compare]`, by default its first two."""
     x, y = _axes(results, x, y)
-    measured = Metric.read(metric)
-    tables = {
-        label: cells(seeds, measured.value, x, y) for label, seeds in panels(results, x, y).items()
-    }
-    xs, ys = (values(results, key) for key in (x, y))
-    known = [value for found in tables.values() for value in found.values()]
-    if not known:
+    tables = maps.cells(results, Metric.read(metric).value, x, y)
+    scale = maps.scale(tables)
+    if scale is None:
         raise Mistake(f"--metric {metric}: no run has a value of it")
+    low, high = scale
+    xs, ys = tables[0].xs, tables[0].ys
     made = style.figure(1.2 + len(tables) * (0.9 + 0.75 * len(xs)), 2 + 0.45 * len(ys), title)
     row = made.subplots(1, len(tables), sharey=True, squeeze=False)[0]
-    for axes, (label, found) in zip(row, tables.items(), strict=True):
-        grid = [[found.get((a, b), math.nan) for a in xs] for b in ys]
+    for axes, table in zip(row, tables, strict=True):
+        grid = [style.gaps(line) for line in table.rows]
         image = axes.imshow(
-            grid, cmap="cividis", vmin=min(known), vmax=max(known), aspect="auto", origin="lower"
+            grid, cmap="cividis", vmin=low, vmax=high, aspect="auto", origin="lower"
         )
-        for j, line in enumerate(grid):
+        for j, line in enumerate(table.rows):
             for i, value in enumerate(line):
-                if not math.isnan(value):
-                    dark = value < (min(known) + max(known)) / 2
-                    ink = "white" if dark else "black"
+                if value is not None:
+                    ink = "white" if value < (low + high) / 2 else "black"
                     axes.text(i, j, _digits(value), ha="center", va="center", color=ink, fontsize=7)
         axes.set_xticks(range(len(xs)), map(style.plain, xs), fontsize="small")
         axes.set_yticks(range(len(ys)), map(style.plain, ys), fontsize="small")
         axes.set_xlabel(x)
-        axes.set_title(style.plain(label), fontsize="medium")
+        axes.set_title(style.plain(table.name), fontsize="medium")
     row[0].set_ylabel(y)
     made.colorbar(image, ax=list(row), label=_label(metric, results), format="{x:,g}")
     return made
@@ -76,43 +73,6 @@ def _axes(results: Sequence[Result], x: str | None, y: str | None) -> tuple[str,
 
 def _list(keys: Sequence[str]) -> str:
     return ", ".join(keys) or "none"
-
-
-def panels(results: Sequence[Result], x: str, y: str) -> dict[str, list[Result]]:
-    """The runs of each panel, by what it is called."""
-    found: dict[str, list[Result]] = {}
-    for run in results:
-        found.setdefault(_panel(run, x, y), []).append(run)
-    return found
-
-
-def _panel(run: Result, x: str, y: str) -> str:
-    """What else tells the run from others: its scheme, and further settings."""
-    rest = (
-        value if isinstance(value, str) else runs.name(key, value)
-        for key, value in run.settings.items()
-        if key not in (x, y) and not comparing.is_seed(key)
-    )
-    axis = any(comparing.is_scheme(key) for key in (x, y))
-    return ", ".join(rest) or ("" if axis else run.label)
-
-
-def cells(
-    runs_of: Sequence[Result], measure: Callable[[Result], float | None], x: str, y: str
-) -> dict[tuple[str, str], float]:
-    """The mean over seeds by the two settings' values."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for run in runs_of:
-        value = measure(run)
-        if value is not None:
-            place = comparing.text(run.settings[x]), comparing.text(run.settings[y])
-            found.setdefault(place, []).append(value)
-    return {place: sum(seeds) / len(seeds) for place, seeds in found.items()}
-
-
-def values(results: Sequence[Result], key: str) -> list[str]:
-    """The setting's values in the order of the sweep."""
-    return list(dict.fromkeys(comparing.text(run.settings[key]) for run in results))
 
 
 def _digits(value: float) -> str:

@@ -8,8 +8,8 @@ from switchbed._native import Mistake
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from switchbed.plots.runs import Line
     from switchbed.result import Result
+    from switchbed.series.runs import Line
 
 
 class Plots:
@@ -31,12 +31,13 @@ class Plots:
     ) -> "Figure":
         """FCT against load, or the setting `x`, by size class: divided by the first scheme's (or of
         `colour` the first), over the empty network's, or as it is."""
-        from switchbed.plots import curve, fct, runs
+        from switchbed.plots import curve, fct
+        from switchbed.series import curves, runs
 
         found = self._read()
         if x is None and colour is None and panel is None:
             return fct.figure(runs.lines(found, over=runs.load_key(found)), value, title)
-        return curve.figure(found, curve.of_fct(found, value, x, colour, panel), title)
+        return curve.figure(found, curves.of_fct(found, value, x, colour, panel), title)
 
     def curve(
         self,
@@ -54,9 +55,10 @@ class Plots:
         `scheme`; `against`, such as `scheme=MQ-ECN` or `host.lso=false`, divides by the runs that
         have it, seed by seed. `since` and `until`, in seconds, are for figures of tables."""
         from switchbed.plots import curve
+        from switchbed.series.curves import Asked
 
         metrics = (metric,) if isinstance(metric, str) else tuple(metric)
-        asked = curve.Asked(metrics, x, colour, panel, against, (since, until))
+        asked = Asked(metrics, x, colour, panel, against, (since, until))
         return curve.figure(self._read(), asked, title)
 
     def cdf(
@@ -118,12 +120,13 @@ class Plots:
     ) -> "Figure":
         """Each class's share of the throughput over time; with `colour` or `panel`, keys that were
         swept, a panel a class and a line a setting; with `x` means over time, over this setting."""
-        from switchbed.plots import curve, shares
+        from switchbed.plots import shares
+        from switchbed.series.shares import metrics
 
         if x is not None:
             found = self._read()
-            asked = curve.Asked(shares.metrics(found), x, colour, panel)
-            return curve.figure(found, asked, title)
+            over = Plots(found)
+            return over.curve(metric=metrics(found), x=x, colour=colour, panel=panel, title=title)
         drawn = self._lines(colour, panel)
         if colour is None and panel is None:
             return shares.figure(drawn, title)
@@ -152,18 +155,18 @@ class Plots:
     ) -> "Figure":
         """How busy each switch port is; with `colour` or `panel`, keys that were swept, a line a
         setting; with `x` the ports' mean and the busiest over this setting."""
-        from switchbed.plots import curve, utilisation
+        from switchbed.plots import utilisation
+        from switchbed.series.maps import METRICS
 
         if x is not None:
-            asked = curve.Asked(utilisation.METRICS, x, colour, panel)
-            return curve.figure(self._read(), asked, title)
+            return self.curve(metric=METRICS, x=x, colour=colour, panel=panel, title=title)
         drawn = self._lines(colour, panel)
         if colour is None and panel is None:
             return utilisation.figure(drawn, title)
         return utilisation.together(drawn, title)
 
     def _lines(self, colour: str | None = None, panel: str | None = None) -> "list[Line]":
-        from switchbed.plots import runs
+        from switchbed.series import runs
 
         found = self._read()
         runs.check(found, colour=colour, panel=panel)

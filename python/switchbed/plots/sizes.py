@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed import comparing
 from switchbed._native import Mistake
-from switchbed.plots import cdf, runs, style
-from switchbed.plots.runs import Line
+from switchbed.plots import style
+from switchbed.series import runs
+from switchbed.series.distribution import sized
+from switchbed.series.runs import Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,12 +27,10 @@ MOST = 18
 def figure(drawn: Sequence[Line], title: str, bins: int = BINS) -> "Figure":
     """A panel for each percentile and value of `panel`; bins are alike for all lines of a panel,
     and stand side by side, each under its largest size. Panels of a percentile have one scale."""
-    import polars as pl
-
     panels = list(dict.fromkeys(line.panel for line in drawn))
     if len(panels) * len(PERCENTILES) > MOST:
         raise Mistake(f"{len(panels)} values of --panel are too many: at most {MOST // 3}")
-    frames = {line: pl.concat([cdf.sized(run) for run in line.runs]) for line in drawn}
+    frames = {line: sized(line.runs) for line in drawn}
     if not sum(map(len, frames.values())):
         raise Mistake("no flow has finished: there is no slowdown to draw")
     across = len(PERCENTILES)
@@ -51,16 +51,8 @@ def figure(drawn: Sequence[Line], title: str, bins: int = BINS) -> "Figure":
 
 def curve(axes: "Axes", label: str, look: style.Style, ys: Sequence[float | None]) -> None:
     """Draws a line of a panel: a value for each bin, `None` where there is no flow."""
-    axes.plot(
-        [i for i, y in enumerate(ys) if y is not None],
-        [y for y in ys if y is not None],
-        color=look.colour,
-        linestyle=look.dashes,
-        marker=look.marker,
-        markersize=4,
-        linewidth=1.2,
-        label=label,
-    )
+    known = [(i, y) for i, y in enumerate(ys) if y is not None]
+    style.line(axes, [i for i, _ in known], [y for _, y in known], look, label, 1.2, every=1)
 
 
 def finish(axes: "Axes", edges: Sequence[int], title: str) -> None:

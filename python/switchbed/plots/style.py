@@ -1,118 +1,22 @@
-"""How a scheme looks: the same colour, marker and dashes in every figure. They differ in grey and
-for readers who confuse red and green."""
+"""Figures of one look: their size, text and legend. How lines look is `series.looks`'s."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from switchbed import comparing
 from switchbed._native import Mistake
-from switchbed.runner import Outcome
+from switchbed.series.looks import *  # noqa: F403  papers' pictures have these looks
+from switchbed.series.looks import Style
 from switchbed.terminal import clean
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-@dataclass(frozen=True)
-class Style:
-    """How a scheme is drawn."""
-
-    colour: str
-    marker: str
-    dashes: str
-
-
-# Okabe and Ito's colours.
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
-YELLOW = "#F0E442"
-
-COLOURS = (BLACK, ORANGE, BLUE, GREEN, VERMILION, SKY, PURPLE, GREY)
-"""For what is no scheme, such as classes: neighbours differ in lightness too."""
-IN_TURN = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
-"""The same for few lines on white, the strongest first."""
-DASHES = ("-", "--", "-.", ":")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-PLAIN = tuple(map(Style, COLOURS, MARKERS, DASHES * 2))
-"""Looks for what is no scheme."""
-
-STYLES = {
-    "none": Style(GREY, "x", ":"),
-    "per-queue": Style(BLACK, "o", "-"),
-    "per-queue-min": Style(ORANGE, "s", "--"),
-    "per-port": Style(PURPLE, "D", "-."),
-    "per-pool": Style(VERMILION, "d", ":"),
-    "mq-ecn": Style(BLUE, "^", "-"),
-    "red": Style(VERMILION, "P", "-."),
-    "per-queue-dq": Style(SKY, "X", "-."),
-    "cedm": Style(PURPLE, "h", "--"),
-    "e-ecn": Style(GREEN, "v", "-"),
-    "s-ecn": Style(ORANGE, "<", ":"),
-    "tcn": Style(VERMILION, "s", ":"),
-    "codel": Style(BLUE, "*", "--"),
-    "fq-codel": Style(SKY, "*", "-"),
-    "cobalt": Style(ORANGE, "*", "-."),
-    "dualpi2": Style(GREEN, "P", ":"),
-    "pmsb": Style(GREY, "d", "-."),
-    "pie": Style(GREEN, "D", "--"),
-    "ecn-sharp": Style(PURPLE, "d", "-"),
-    "qcn": Style(BLACK, "H", "--"),
-    "afd": Style(ORANGE, "v", ":"),
-    "af-qcn": Style(BLUE, "P", "-"),
-    "oq": Style(BLACK, "D", "-."),
-    "hcf": Style(ORANGE, "X", "--"),
-    "cq": Style(GREEN, "^", ":"),
-    "cqrd": Style(VERMILION, "p", "-"),
-    "cqrd-configured": Style(SKY, "o", "--"),
-}
-"""Schemes that papers compare with each other differ in colour; others in dashes at least."""
-OTHERS = (Style(GREEN, "P", "-."), Style(PURPLE, "*", ":"), Style(SKY, "p", "-"))
-"""For names that are not here."""
-
-
-def own(scheme: str) -> Style:
-    """A scheme's style, which depends on its name alone."""
-    return STYLES.get(scheme, OTHERS[sum(scheme.encode()) % len(OTHERS)])
-
-
-def of(labels: Iterable[tuple[str, str]]) -> dict[str, Style]:
-    """The style of each (label, scheme): the scheme's own; further variants of a scheme have its
-    colour with other markers and dashes."""
-    found: dict[str, Style] = {}
-    count: dict[str, int] = {}
-    for label, scheme in labels:
-        if label not in found:
-            found[label] = variant(own(scheme), count.get(scheme, 0))
-            count[scheme] = count.get(scheme, 0) + 1
-    return found
-
-
-def plain_looks(labels: Iterable[tuple[str, str]]) -> dict[str, Style]:
-    """Looks of what are no schemes; of more than there are, the schemes' own."""
-    every = list(labels)
-    names = list(dict.fromkeys(label for label, _ in every))
-    return of(every) if len(names) > len(PLAIN) else dict(zip(names, PLAIN, strict=False))
-
-
-def variant(style: Style, number: int) -> Style:
-    """The style's colour with other marker and dashes; number 0 is itself."""
-    if number == 0:
-        return style
-    markers = [marker for marker in MARKERS if marker != style.marker]
-    dashes = DASHES[(DASHES.index(style.dashes) + number) % len(DASHES)]
-    return replace(style, marker=markers[(number - 1) % len(markers)], dashes=dashes)
-
-
-def styles(outcomes: Sequence[Outcome]) -> dict[str, Style]:
-    """The style of each label of a comparison."""
-    named = ((comparing.label(run), run.scheme) for run in outcomes)
-    return of((label, scheme) for label, scheme in named if label is not None)
-
+    from numpy import float64
+    from numpy.typing import NDArray
 
 PAPER = Path(__file__).with_name("paper.mplstyle")
 NARROW = 4.5
@@ -181,6 +85,54 @@ def figure(width: float, height: float, title: str) -> "Figure":
     return made
 
 
+def over_time(
+    panels: int, title: str, x: str, y: str, *, sharey: bool = True
+) -> "tuple[Figure, list[Axes]]":
+    """A figure with panels below each other that share their axes."""
+    made = figure(9, 1.2 + 2 * panels, title)
+    rows = list(made.subplots(panels, 1, sharex=True, sharey=sharey, squeeze=False)[:, 0])
+    for axes in rows:
+        axes.grid(alpha=0.3)
+        axes.margins(x=0)
+    rows[-1].set_xlabel(x)
+    made.supylabel(y, fontsize="medium")
+    return made, rows
+
+
+MOST = 8
+"""Panels in one figure."""
+MOST_IN_GRID = 16
+"""The same beside each other."""
+
+
+def fits(panels: int, most: int = MOST) -> None:
+    """Refuses more panels than a figure has room for."""
+    if panels > most:
+        raise Mistake(f"{panels} panels are too many: at most {most}; choose by --only")
+
+
+def line(
+    axes: "Axes",
+    xs: Sequence[float],
+    ys: Iterable[float | None],
+    look: Style,
+    label: str,
+    width: float | None = None,
+    every: int = 0,
+) -> None:
+    """Draws a line, with a marker on one of `every` so many points, if any."""
+    marked = {"marker": look.marker, "markersize": 4, "markevery": every} if every else {}
+    drawn: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes, **marked}
+    axes.plot(xs, gaps(ys), linewidth=width, label=label, **drawn)
+
+
+def gaps(values: Iterable[float | None]) -> "NDArray[float64]":
+    """Values as they are drawn: not where there is none."""
+    import numpy as np
+
+    return np.array(list(values), dtype=float)
+
+
 def plain(text: str) -> str:
     """A text of others as matplotlib draws it as it is: it takes what stands in $ for formulas."""
     return "\n".join(map(clean, text.split("\n"))).replace("$", r"\$")
@@ -201,8 +153,3 @@ def legend_below(made: "Figure", columns: int = 4) -> None:
             ncols=min(columns, len(found)),
             frameon=False,
         )
-
-
-def clock(last_s: float) -> tuple[float, str]:
-    """What to multiply seconds by for an axis of time that ends there, and the unit."""
-    return (1.0, "s") if last_s >= 1 else (1e3, "ms")

@@ -5,13 +5,14 @@ be chosen above the chart for it to be seen. `page.js` does both.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from switchbed import comparing
-from switchbed.plots import places as places_of
-from switchbed.plots.runs import Line
-from switchbed.plots.style import Style
+from switchbed.series import places as places_of
+from switchbed.series.looks import Style
+from switchbed.series.runs import Line, words
 
 Trace = dict[str, Any]
 
@@ -58,11 +59,6 @@ class Chart:
         return {key: values for key, values in found.items() if len(values) > 1}
 
 
-def places(line: Line) -> list[Any]:
-    """Where its runs stand on the axis, each once."""
-    return list(dict.fromkeys(map(line.place, line.runs)))
-
-
 def order(place: Any) -> tuple[float, str]:
     """Numbers and quantities by size, words after them by letters."""
     number = places_of.number(place)
@@ -77,11 +73,6 @@ def at(line: Line, place: Any) -> dict[str, str]:
     return found
 
 
-def words(key: str) -> str:
-    """A setting in words: `initial window` for transport.initial_window."""
-    return key.rsplit(".", maxsplit=1)[-1].replace("_", " ")
-
-
 def look_of(look: Style) -> Trace:
     """A scheme's look, as in plots."""
     return {
@@ -90,9 +81,24 @@ def look_of(look: Style) -> Trace:
     }
 
 
-def rounded(value: float) -> float:
-    """Enough digits for an eye, few for the file."""
-    return float(f"{value:.5g}")
+def curve(xs: Iterable[float], ys: Iterable[float | None], line: Trace, told: str) -> Trace:
+    """A line; `told` is what its points say under the pointer after the line's name."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": rounded(xs),
+        "y": rounded(ys),
+        "line": line,
+        "hovertemplate": f"%{{fullData.name}}{told}<extra></extra>",
+    }
+
+
+def rounded(values: Iterable[float | None]) -> list[Any]:
+    """Values in enough digits for an eye, few for the file."""
+    return [None if value is None else float(f"{value:.5g}") for value in values]
+
+
+LEGEND_BELOW = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}
 
 
 def layout(xaxis: dict[str, Any], yaxis: dict[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from switchbed import comparing, printing
 from switchbed.comparing import text
-from switchbed.plots.runs import Line
 from switchbed.result import Result
+from switchbed.series.runs import Line
 
 
 class Cell(NamedTuple):

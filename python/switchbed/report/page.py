@@ -10,11 +10,11 @@ from typing import Any
 
 from switchbed import comparing, files, printing, stats, toml
 from switchbed._native import Mistake
-from switchbed.plots import runs
-from switchbed.plots.runs import Line
 from switchbed.report import comparison, distribution, goodput, listing, maps, pauses, queues
-from switchbed.report.chart import Chart, order, words
+from switchbed.report.chart import Chart, order
 from switchbed.result import Result
+from switchbed.series import runs
+from switchbed.series.runs import Line, words
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " + (
     "img-src data: blob:; connect-src data: blob:"

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from switchbed.plots import style
-from switchbed.plots.runs import Line
-from switchbed.report.chart import Chart, Trace, at, layout, places, rounded
+from switchbed.report.chart import LEGEND_BELOW, Chart, Trace, at, layout, rounded
+from switchbed.series import looks
+from switchbed.series.runs import Line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,11 +23,10 @@ def charts(drawn: Sequence[Line]) -> list[Chart]:
     """Both charts, where runs had flow control and it held anything."""
     held: Held = []
     for line in drawn:
-        for place in places(line):
-            found = [run for run in line.runs if line.place(run) == place]
-            frames = [run.table("pause_tree") for run in found]
-            if frames and not frames[0].is_empty():
-                held.append((line, place, frames[0]))
+        for place, (run, *_) in line.by_place:
+            frame = run.table("pause_tree")
+            if not frame.is_empty():
+                held.append((line, place, frame))
     return [_by_port(held), _over_time(held)]
 
 
@@ -42,7 +41,7 @@ def _by_port(held: Held) -> Chart:
         traces.append(
             {"type": "bar", "name": line.label, "orientation": "h"}
             | {"meta": {"line": line.label, "view": at(line, place)}}
-            | {"x": [rounded(t * 1e3) for t in ports["held_s"]], "y": ports["port"].to_list()}
+            | {"x": rounded(ports["held_s"] * 1e3), "y": ports["port"].to_list()}
             | {"marker": _filled(line), "customdata": ports["pauses"].to_list()}
             | {
                 "hovertemplate": "%{fullData.name}: %{y} held %{x:.4g} ms, %{customdata} pauses"
@@ -81,9 +80,9 @@ def _over_time(held: Held) -> Chart:
             ys: list[str | None] = []
             of_root = shown.filter(pl.col("root") == root)
             for port, start, end in of_root.select("port", "start_s", "end_s").iter_rows():
-                xs += [rounded(start * 1e3), rounded(end * 1e3), None]
+                xs += [*rounded([start * 1e3, end * 1e3]), None]
                 ys += [port, port, None]
-            colour = style.COLOURS[nth % len(style.COLOURS)]
+            colour = looks.numbered(nth).colour
             traces.append(
                 {"type": "scatter", "mode": "lines", "name": f"root {root}"}
                 | {"meta": {"line": None, "view": {"line": line.label} | at(line, place)}}
@@ -100,6 +99,5 @@ def _over_time(held: Held) -> Chart:
         {"type": "category", "autorange": "reversed"},
     )
     made["margin"]["b"] = 80
-    below = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}
-    legend = {"showlegend": True, "legend": below}
+    legend = {"showlegend": True, "legend": LEGEND_BELOW}
     return Chart("pauses", "Pauses over time", note, traces, made | legend)

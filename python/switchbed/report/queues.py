@@ -2,167 +2,114 @@
 slider chooses."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from switchbed.plots import queue
-from switchbed.plots.runs import Line
-from switchbed.report.chart import Chart, Trace, at, layout, look_of, order, rounded
-
-if TYPE_CHECKING:
-    import polars as pl
+from switchbed.report.chart import Chart, Trace, at, curve, layout, look_of, order, rounded
+from switchbed.series import queues
+from switchbed.series.queues import Length, Port
+from switchbed.series.runs import Line
 
 MOST_SAMPLES = 1500
 """Points of a queue's line; of more, each point is the longest of several samples."""
 MOST_INSTANTS = 300
 """Places of the time slider."""
-TOGETHER = "all together"
 
-Sampled = list[tuple[Line, Any, "pl.DataFrame"]]
+Sampled = list[tuple[Line, Any, Port]]
 
 
 def charts(drawn: Sequence[Line]) -> list[Chart]:
     """Both charts, of the port whose queues are longest on average at each load."""
     runs = [(line, run) for line in drawn for run in line.runs if not run.series.is_empty()]
-    ports = {line.place(run): queue.busiest(run) for line, run in reversed(runs)}
+    ports = {line.place(run): queues.busiest(run) for line, run in reversed(runs)}
     sampled: Sampled = []
     for line in drawn:
         for place, port in sorted(ports.items(), key=lambda item: order(item[0])):
-            at_place = (run for run in line.runs if line.place(run) == place)
-            found = [run for run in at_place if not run.series.is_empty()]
+            found = [run for of, run in runs if of is line and line.place(run) == place]
             if found and port in found[0].series["port"]:
-                sampled.append((line, place, queue.series(found[0], port, None)))
+                sampled.append((line, place, queues.of_port(line, found[0], port)))
     named = " and ".join(dict.fromkeys(ports.values()))
     return [_over_time(sampled, named), _instant(sampled, named)]
 
 
-def _over_time(sampled: Sampled, port: str) -> Chart:
-    import polars as pl
-
-    used = sorted(
-        {number for _, _, s in sampled for number in s.filter(pl.col("bytes") > 0)["queue"]}
-    )
+def _over_time(sampled: Sampled, named: str) -> Chart:
+    used = sorted({number for _, _, port in sampled for number in port.used})
     traces: list[Trace] = []
     lines = list(dict.fromkeys(line.label for line, _, _ in sampled))
-    for line, place, samples in sampled:
-        each = -(-samples["time_s"].n_unique() // MOST_SAMPLES)
-        total = samples.group_by("time_s", maintain_order=True).agg(
-            pl.col("bytes").sum(),
-            pl.col("threshold_bytes").first(),
-            pl.col("port_marked_packets").first(),
-        )
-        several = samples["queue"].n_unique() > 1
-        views = [
-            (f"queue {number}", one, queue.threshold_is_of(line) == "queue")
-            for number in used
-            if len(one := samples.filter(pl.col("queue") == number))
-        ]
-        if several:
-            views.append((TOGETHER, total, queue.threshold_is_of(line) == "port"))
-        marks = _marks(total, line, lines.index(line.label) / len(lines), each)
-        for name, frame, has_threshold in views:
-            meta = {"line": line.label, "view": {"queue": name} | at(line, place)}
-            traces.append({"name": line.label, "meta": meta} | _length(frame, line, each))
-            threshold = _threshold(frame, line) if has_threshold else {}
-            traces += [{"name": line.label, "meta": meta} | t for t in (threshold, marks) if t]
+    for line, place, port in sampled:
+        each = -(-len(port.times_ms) // MOST_SAMPLES)
+        views = [(port.queues[n], "queue") for n in used if n in port.queues]
+        if len(port.queues) > 1:
+            views.append((port.together, "port"))
+        marks = _marks(port.ticks(each), line, lines.index(line.label) / len(lines))
+        for length, whose in views:
+            meta = {"line": line.label, "view": {"queue": length.name} | at(line, place)}
+            steps = port.steps(length, MOST_SAMPLES) if port.threshold_of == whose else []
+            drawn = (_length(port, length, line, each), _threshold(steps, line), marks)
+            traces += [{"name": line.label, "meta": meta} | trace for trace in drawn if trace]
     note = (
-        f"Port {port}, the first seed of each line. Dotted: the marking threshold in force. Ticks "
+        f"Port {named}, the first seed of each line. Dotted: the marking threshold in force. Ticks "
         "at the top: the port's marks have left it since the tick before. Where samples are more "
         f"than {MOST_SAMPLES:,}, each point is the longest of several."
     )
-    lengths = {"title": {"text": "KB"}, "rangemode": "tozero", "domain": [0, 0.88]}
-    made = layout({"title": {"text": "time (ms)"}}, lengths)
+    lengths = {"title": {"text": queues.LENGTH}, "rangemode": "tozero", "domain": [0, 0.88]}
+    made = layout({"title": {"text": queues.TIME}}, lengths)
     above = {"domain": [0.9, 1], "range": [-0.1, 1.1], "visible": False, "fixedrange": True}
     return Chart("queues", "Queue over time", note, traces, made | {"yaxis2": above})
 
 
-def _thinned(frame: "pl.DataFrame", each: int) -> "pl.DataFrame":
-    """One row of so many: the longest length, the marks at its end."""
-    import polars as pl
-
-    return (
-        frame.with_row_index()
-        .group_by(pl.col("index") // each, maintain_order=True)
-        .agg(pl.col("time_s").first(), pl.col("bytes").max(), pl.col("port_marked_packets").last())
-    )
+def _length(port: Port, length: Length, line: Line, each: int) -> Trace:
+    look = look_of(line.look)["line"] | {"width": 1.2, "shape": "hv"}
+    told = ": %{y:.4g} KB at %{x:.4g} ms"
+    return curve(port.times_ms[::each], length.longest(each), look, told)
 
 
-def _length(frame: "pl.DataFrame", line: Line, each: int) -> Trace:
-    some = _thinned(frame, each)
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": _ms(some["time_s"]),
-        "y": _kb(some["bytes"]),
-        "line": look_of(line.look)["line"] | {"width": 1.2, "shape": "hv"},
-        "hovertemplate": "%{fullData.name}: %{y:.4g} KB at %{x:.4g} ms<extra></extra>",
-    }
-
-
-def _threshold(frame: "pl.DataFrame", line: Line) -> Trace:
-    """Its steps alone; of more than a chart has room for, some."""
-    import polars as pl
-
-    known = frame.filter(pl.col("threshold_bytes").is_not_null())
-    if known.is_empty():
+def _threshold(steps: Sequence[tuple[float, float]], line: Line) -> Trace:
+    if not steps:
         return {}
-    last = pl.int_range(pl.len()) == pl.len() - 1
-    steps = known.filter((pl.col("threshold_bytes").diff().fill_null(1) != 0) | last)
-    steps = steps.gather_every(-(-len(steps) // MOST_SAMPLES))
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": _ms(steps["time_s"]),
-        "y": _kb(steps["threshold_bytes"]),
-        "line": {"color": line.look.colour, "dash": "dot", "width": 1.2, "shape": "hv"},
-        "hovertemplate": "%{fullData.name}, threshold: %{y:.4g} KB<extra></extra>",
-    }
+    look = {"color": line.look.colour, "dash": "dot", "width": 1.2, "shape": "hv"}
+    times, lengths = zip(*steps, strict=True)
+    return curve(times, lengths, look, ", threshold: %{y:.4g} KB")
 
 
-def _marks(total: "pl.DataFrame", line: Line, below: float, each: int) -> Trace:
+def _marks(ticks: Sequence[tuple[float, int]], line: Line, below: float) -> Trace:
     """Above the lengths, `below` the top by that share of the strip."""
-    import polars as pl
-
-    some = _thinned(total, each)
-    fresh = some.with_columns(pl.col("port_marked_packets").diff().fill_null(0).alias("fresh"))
-    fresh = fresh.filter(pl.col("fresh") > 0)
-    if fresh.is_empty():
+    if not ticks:
         return {}
     return {
         "type": "scatter",
         "mode": "markers",
         "yaxis": "y2",
-        "x": _ms(fresh["time_s"]),
-        "y": [rounded(1 - below)] * len(fresh),
-        "customdata": fresh["fresh"].to_list(),
+        "x": rounded(time for time, _ in ticks),
+        "y": rounded([1 - below] * len(ticks)),
+        "customdata": [count for _, count in ticks],
         "marker": {"color": line.look.colour, "symbol": "line-ns-open", "size": 7},
         "hovertemplate": "%{fullData.name}: %{customdata} marks by %{x:.4g} ms<extra></extra>",
     }
 
 
-def _instant(sampled: Sampled, port: str) -> Chart:
+def _instant(sampled: Sampled, named: str) -> Chart:
     """A bar a queue and line, with its threshold; `meta` has their values at all times."""
-    top = max((float(s["bytes"].max() or 0) / 1e3 for _, _, s in sampled), default=0)  # type: ignore[arg-type]
+    top = max((max(q.kb) for _, _, port in sampled for q in port.queues.values()), default=0.0)
     traces: list[Trace] = []
-    for line, place, samples in sampled:
-        each = samples.partition_by("queue", maintain_order=True)
-        step = -(-len(each[0]) // MOST_INSTANTS)
-        some = [frame.gather_every(step) for frame in each]
-        view = {"line": line.label, "view": at(line, place), "times_ms": _ms(some[0]["time_s"])}
+    for line, place, port in sampled:
+        step = -(-len(port.times_ms) // MOST_INSTANTS)
+        times = rounded(port.times_ms[::step])
+        view = {"line": line.label, "view": at(line, place), "times_ms": times}
         bar: Trace = {
             "type": "bar",
             "name": line.label,
             "offsetgroup": line.label,
-            "x": [f"queue {frame['queue'][0]}" for frame in some],
+            "x": [queue.name for queue in port.queues.values()],
         }
-        lengths = [_kb(frame["bytes"]) for frame in some]
+        lengths = [rounded(queue.kb[::step]) for queue in port.queues.values()]
         traces.append(
             bar
             | {"meta": view | {"values": lengths}, "y": [series[0] for series in lengths]}
             | {"marker": {"color": line.look.colour, "opacity": 0.6}}
             | {"hovertemplate": "%{fullData.name}, %{x}: %{y:.4g} KB<extra></extra>"}
         )
-        thresholds = [_kb(frame["threshold_bytes"]) for frame in some]
-        if queue.threshold_is_of(line) == "queue" and any(any(series) for series in thresholds):
+        thresholds = [rounded(queue.threshold_kb[::step]) for queue in port.queues.values()]
+        if port.threshold_of == "queue" and any(any(series) for series in thresholds):
             # A thin bar that stands at the threshold.
             told = "%{fullData.name}, %{x}: threshold %{base:.4g} KB<extra></extra>"
             traces.append(
@@ -174,16 +121,12 @@ def _instant(sampled: Sampled, port: str) -> Chart:
             )
     highest = [t["meta"]["values"] for t in traces if "base" in t]
     top = max([top, *(v for values in highest for series in values for v in series if v)])
-    note = f"Each queue of port {port}, and its threshold, at the time that the slider shows."
-    yaxis = {"title": {"text": "KB"}, "rangemode": "tozero", "range": [0, 1.05 * top or 1]}
+    note = f"Each queue of port {named}, and its threshold, at the time that the slider shows."
+    yaxis = {
+        "title": {"text": queues.LENGTH},
+        "rangemode": "tozero",
+        "range": [0, 1.05 * top or 1],
+    }
     made = layout({"type": "category", "title": {"text": "queue"}}, yaxis)
     made |= {"barmode": "group"}
     return Chart("instant", "Queues at one instant", note, traces, made)
-
-
-def _ms(seconds: "pl.Series") -> list[float]:
-    return [rounded(t) for t in seconds * 1e3]
-
-
-def _kb(bytes_: "pl.Series") -> list[Any]:
-    return [None if b is None else rounded(b) for b in bytes_ / 1e3]

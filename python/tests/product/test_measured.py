@@ -16,6 +16,7 @@ from switchbed import stats
 from switchbed.cli import cli
 from switchbed.measured import Metric
 from switchbed.plots import curve, output
+from switchbed.series import curves
 
 SAMPLED = 'series_every = "10us"\ngoodput_every = "100us"'
 INCAST = """
@@ -173,8 +174,8 @@ def test_words_of_a_metric() -> None:
 
 
 def test_any_two_settings_are_paired_by_seed(results: list[sb.Result]) -> None:
-    asked = curve.Asked(("fct.all.mean_us",), against="load=0.8")
-    rows = curve.table(results, asked)
+    asked = curves.Asked(("fct.all.mean_us",), against="load=0.8")
+    rows = curves.table(results, asked)
     for row in rows:
         of = {
             run.seed: run.summary()["fct"]["all"]["mean_us"]
@@ -192,9 +193,9 @@ def test_any_two_settings_are_paired_by_seed(results: list[sb.Result]) -> None:
         assert row["change"] == expected.words
     assert {row["load"] for row in rows} == {0.4, 0.8}
     with pytest.raises(sb.Mistake, match=r"no run has it; load is 0\.4, 0\.8"):
-        curve.table(results, curve.Asked(("fct.all.mean_us",), against="load=3"))
+        curves.table(results, curves.Asked(("fct.all.mean_us",), against="load=3"))
     with pytest.raises(sb.Mistake, match="was not swept in these runs; there is scheme, load"):
-        curve.table(results, curve.Asked(("fct.all.mean_us",), against="seed=1"))
+        curves.table(results, curves.Asked(("fct.all.mean_us",), against="seed=1"))
 
 
 def test_axes_colours_and_panels_are_what_was_asked(results: list[sb.Result]) -> None:
@@ -212,11 +213,11 @@ def test_axes_colours_and_panels_are_what_was_asked(results: list[sb.Result]) ->
 
 
 def test_data_beside_a_figure_are_its_table(results: list[sb.Result], tmp_path: Path) -> None:
-    asked = curve.Asked(("fct.all.mean_us",))
+    asked = curves.Asked(("fct.all.mean_us",))
     output.data(curve.figure(results, asked, ""), tmp_path / "drawn.csv")
     with (tmp_path / "drawn.csv").open() as file:
         drawn = {(row["line"], float(row["x"])): row for row in csv.DictReader(file)}
-    rows = curve.table(results, asked)
+    rows = curves.table(results, asked)
     assert len(drawn) == len(rows) == 4
     for row in rows:
         point = drawn[row["scheme"], row["load"]]

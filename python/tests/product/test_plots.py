@@ -14,20 +14,10 @@ from conftest import SINGLE, SWEEP, Program
 
 import switchbed as sb
 from switchbed.cli import cli
-from switchbed.plots import (
-    cdf,
-    fct,
-    heatmap,
-    output,
-    queue,
-    runs,
-    shares,
-    sizes,
-    style,
-    utilisation,
-)
+from switchbed.plots import cdf, fct, heatmap, output, queue, shares, sizes, style, utilisation
 from switchbed.plots.methods import Plots
 from switchbed.run import Request, execute
+from switchbed.series import looks, maps, runs
 
 
 @pytest.fixture(scope="module")
@@ -275,8 +265,8 @@ def test_a_logarithmic_axis_shows_the_estimates_whatever_intervals_reach() -> No
 
 def test_a_port_is_called_by_what_is_at_its_other_end() -> None:
     leaves = [["host0", "host1", "spine0"], ["host2", "host3", "spine0"]]
-    assert utilisation._names(leaves) == ["host #0", "host #1", "spine0"]
-    assert utilisation._names([["host0", "host1"]]) == ["host0", "host1"]
+    assert maps._names(leaves) == ["host #0", "host #1", "spine0"]
+    assert maps._names([["host0", "host1"]]) == ["host0", "host1"]
 
 
 def test_a_scheme_keeps_its_colour_in_all_its_variants() -> None:
@@ -334,9 +324,9 @@ def test_a_run_that_lacks_something_is_told_by_its_directory(
 
 def test_colours_have_one_place() -> None:
     known = {
-        value for name, value in vars(style).items() if name.isupper() and isinstance(value, str)
+        value for name, value in vars(looks).items() if name.isupper() and isinstance(value, str)
     }
     for file in Path(sb.__file__).parent.rglob("*.py"):
-        if file != Path(style.__file__):
+        if file != Path(looks.__file__):
             text = file.read_text().upper()
             assert not [colour for colour in known if colour.upper() in text], file

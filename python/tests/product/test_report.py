@@ -16,9 +16,12 @@ from conftest import SINGLE, SWEEP, Program
 
 import switchbed as sb
 from switchbed._native import Mistake
-from switchbed.plots import runs, style
+from switchbed.plots import style
 from switchbed.report import comparison, goodput, maps, page, pauses, queues
 from switchbed.run import Request, execute
+from switchbed.series import runs
+from switchbed.series.comparison import MEASURES, measures_of
+from switchbed.series.queues import TOGETHER
 
 BUFFERS = 'switch.buffer = ["31KB", "60KB", "300KB"]'
 
@@ -123,14 +126,14 @@ def test_completion_times_of_queries_can_be_chosen() -> None:
     made = sb.Scenario.from_file("@incast").with_({"traffic.0.rounds": 2, "measure.warmup": "0ms"})
     run, *_ = made.run_all()
     (query,) = (each["query"] for each in run.summary()["by_traffic"])
-    found = comparison.measures_of([run])
+    found = measures_of([run])
     shown = {name: measure(run) for name, measure in found.items() if name.startswith("Queries")}
     assert shown == {
         "Queries, average: completion time (us)": query["mean_us"],
         "Queries, 99th percentile: completion time (us)": query["p99_us"],
     }
     assert query["n"] == 2
-    assert list(comparison.measures_of([])) == list(comparison.MEASURES)
+    assert list(measures_of([])) == list(MEASURES)
 
 
 def test_a_queue_has_its_threshold_and_marks(kept: Path) -> None:
@@ -147,7 +150,7 @@ def test_a_queue_has_its_threshold_and_marks(kept: Path) -> None:
     (marked,) = run.counters.filter(pl.col("port") == port[1])["marked_packets"]
     assert sum(marks["customdata"]) == marked > 0
     # All queues together have no threshold, but for one that is the port's.
-    together = [t for t in over_time.traces if t["meta"]["view"]["queue"] == queues.TOGETHER]
+    together = [t for t in over_time.traces if t["meta"]["view"]["queue"] == TOGETHER]
     assert together == [together[0], {**marks, "meta": together[0]["meta"]}]
     (line,) = runs.lines([run])
     per_port, _ = queues.charts([replace(line, scheme="per-port")])
@@ -156,7 +159,7 @@ def test_a_queue_has_its_threshold_and_marks(kept: Path) -> None:
         for t in per_port.traces
         if t.get("line", {}).get("dash") == "dot"
     ]
-    assert dotted == [queues.TOGETHER]
+    assert dotted == [TOGETHER]
     assert {base for t in instant.traces for base in t.get("base", [])} == {30.0}
 
 
@@ -165,9 +168,7 @@ def test_goodput_and_its_shares_are_the_tables(kept: Path) -> None:
     over_time, shares = goodput.charts(runs.lines([run]))
     by_name = {t["meta"]["view"]["of"]: t for t in over_time.traces}
     total = run.goodput.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())
-    assert by_name[goodput.TOGETHER]["y"] == pytest.approx(
-        list(total["goodput_bps"] / 1e9), rel=1e-4
-    )
+    assert by_name[TOGETHER]["y"] == pytest.approx(list(total["goodput_bps"] / 1e9), rel=1e-4)
     classes = [t["y"] for t in shares.traces]
     assert len(classes) == 2
     for bps, *parts in zip(total["goodput_bps"], *classes, strict=True):
@@ -231,7 +232,7 @@ def test_the_longest_queue_stays_when_samples_are_thinned(
     series = results[0].series
     monkeypatch.setattr(queues, "MOST_SAMPLES", 7)
     over_time, instant = queues.charts(runs.lines(results))
-    trace = next(t for t in over_time.traces if t["meta"]["view"]["queue"] == queues.TOGETHER)
+    trace = next(t for t in over_time.traces if t["meta"]["view"]["queue"] == TOGETHER)
     port = re.search(r"Port (\S+),", over_time.note)
     assert port
     total = series.filter(pl.col("port") == port[1]).group_by("time_s").agg(pl.col("bytes").sum())

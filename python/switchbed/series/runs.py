@@ -9,10 +9,9 @@ from typing import Any
 from switchbed import alone, comparing, files, store
 from switchbed._native import Mistake
 from switchbed.comparing import text
-from switchbed.plots import style
-from switchbed.plots.style import Style
 from switchbed.result import Result
 from switchbed.runner import Outcome
+from switchbed.series.looks import Style, of, plain_looks
 
 
 @dataclass(frozen=True)
@@ -29,8 +28,16 @@ class Line:
     """The setting that chooses its panel, and its value, a list as a tuple."""
 
     def place(self, run: Result) -> Any:
-        """Where a run of it stands on the axis; `None` where there is none."""
-        return None if self.over is None else setting(run, self.over)
+        """Where a run of it stands on the axis, a list as a tuple; `None` where there is none."""
+        return None if self.over is None else _hashable(setting(run, self.over))
+
+    @property
+    def by_place(self) -> list[tuple[Any, list[Result]]]:
+        """The runs at each place of the axis: seeds of one setting."""
+        found: dict[Any, list[Result]] = {}
+        for run in self.runs:
+            found.setdefault(self.place(run), []).append(run)
+        return list(found.items())
 
 
 def read(
@@ -163,7 +170,7 @@ def lines(
         where = json.dumps(setting(run, panel)) if panel else ""
         groups.setdefault((where, ", ".join(told) or run.label), []).append(run)
     every = [(label, found[0].outcome.scheme) for (_, label), found in groups.items()]
-    looks = style.of(every) if colour in (None, SCHEME) else style.plain_looks(every)
+    looks = of(every) if colour in (None, SCHEME) else plain_looks(every)
     return [
         Line(
             label,
@@ -191,7 +198,7 @@ def outcomes(drawn: Sequence[Line]) -> list[Outcome]:
     return [
         Outcome(
             0,
-            {"scheme": line.label, "load": load(run), "seed": run.seed},
+            {"scheme": line.label, "load": offered(line, run), "seed": run.seed},
             line.scheme,
             run.summary(),
             0.0,
@@ -201,6 +208,13 @@ def outcomes(drawn: Sequence[Line]) -> list[Outcome]:
     ]
 
 
+def offered(line: Line, run: Result) -> float:
+    """The load that the run of the line is compared at: the one that was swept, or else the
+    first."""
+    swept_to = line.place(run)
+    return float(swept_to) if isinstance(swept_to, int | float) else load(run)
+
+
 def load(run: Result) -> float:
     """The load that the first source which has one offers."""
     for source in run.scenario["traffic"]:
@@ -208,6 +222,11 @@ def load(run: Result) -> float:
             return float(source["load"])
     why = "offers no load, so it has no place on an axis of loads; --x KEY names another"
     raise Mistake(f"{run}: {why}")
+
+
+def words(key: str) -> str:
+    """A setting in words: `initial window` for transport.initial_window."""
+    return key.rsplit(".", maxsplit=1)[-1].replace("_", " ")
 
 
 def name(key: str, value: Any) -> str:

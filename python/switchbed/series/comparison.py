@@ -1,0 +1,204 @@
+"""Estimates over a setting, a curve a line: means over seeds of figures of the summary, and FCTs
+over the first scheme's."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from switchbed import comparing, stats
+from switchbed._native import Mistake
+from switchbed.result import Result
+from switchbed.runner import Outcome
+from switchbed.series import looks, runs
+from switchbed.series.looks import Style
+from switchbed.series.places import Places
+from switchbed.series.runs import Line
+
+Measure = Callable[[Result], float | None]
+
+LOAD, FCT, SLOWDOWN = "load (%)", "FCT (us)", "slowdown"
+"""What axes are called, and figures."""
+PANELS = {
+    ("all", "mean_us"): "All flows, average",
+    ("small", "mean_us"): "Small flows, average",
+    ("small", "p99_us"): "Small flows, 99th percentile",
+    ("large", "mean_us"): "Large flows, average",
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """An estimate over seeds."""
+
+    x: float | str
+    """A number, or the name of what is none."""
+    value: stats.Interval
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a panel."""
+
+    name: str
+    look: Style
+    points: tuple[Point, ...]
+    """From left to right."""
+
+    @property
+    def estimates(self) -> list[float]:
+        """The points' heights."""
+        return [point.value.estimate for point in self.points]
+
+    @property
+    def reach(self) -> list[list[float]]:
+        """How far each interval reaches below and above its estimate; nowhere without one."""
+        known = [point.value for point in self.points]
+        return [
+            [0.0 if i.low is None else i.estimate - i.low for i in known],
+            [0.0 if i.high is None else i.high - i.estimate for i in known],
+        ]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The setting that curves are drawn over."""
+
+    title: str
+    places: Places
+    scale: float = 1.0
+
+    @classmethod
+    def of(cls, key: str, values: Sequence[Any]) -> Self:
+        """That of these values of a setting."""
+        places = Places.of(values)
+        return cls(runs.words(key) + (f" ({places.unit})" if places.unit else ""), places)
+
+    @classmethod
+    def of_lines(cls, drawn: Sequence[Line]) -> Self | None:
+        """That of the lines; `None` where its values are not compared."""
+        over = drawn[0].over
+        if over is None:
+            return None
+        found = cls.of(over, [line.place(run) for line in drawn for run in line.runs])
+        if len(found.places.xs) < 2:
+            return None
+        percent = over.split(".")[-1] == "load" and not found.places.names
+        return cls(LOAD, found.places, 100) if percent else found
+
+    def at(self, value: Any) -> float | str:
+        """A value's place: a number, or a name."""
+        if self.places.names:
+            return comparing.text(value)
+        return self.scale * self.places.at(value)
+
+
+def means(
+    drawn: Sequence[Line],
+    name: str,
+    measure: Measure,
+    at: Callable[[Line, Result], float | str],
+) -> list[Curve]:
+    """A curve a line, of the figure called so, whose runs stand where `at` says; without points
+    where no run has a value."""
+    of = SLOWDOWN if SLOWDOWN in name else "fct"
+    curves = []
+    for line in drawn:
+        found: dict[float | str, list[float | None]] = {}
+        for run in line.runs:
+            found.setdefault(at(line, run), []).append(measure(run))
+        within = comparing.range_of(of, line.runs[0].over)
+        means = {x: comparing.over_seeds(values, within) for x, values in found.items()}
+        points = [Point(x, mean) for x, mean in means.items() if mean is not None]
+        points.sort(key=lambda point: 0.0 if isinstance(point.x, str) else point.x)
+        curves.append(Curve(line.label, line.look, tuple(points)))
+    return curves
+
+
+def over_load(drawn: Sequence[Line], quantity: str) -> list[list[Curve]]:
+    """FCT or slowdown, a list for each of `PANELS`."""
+    names = [f"{heading}: {quantity}" for heading in PANELS.values()]
+    return [means(drawn, name, MEASURES[name], _percent) for name in names]
+
+
+def _percent(line: Line, run: Result) -> float:
+    return 100 * runs.offered(line, run)
+
+
+@dataclass(frozen=True)
+class Relative:
+    """FCT of every scheme over the first one's: geometric means over paired seeds."""
+
+    base: str
+    pairs: int
+    """Seeds at most."""
+    panels: list[list[Curve]]
+    """A list for each of `PANELS`, the first scheme's 1 before the others."""
+
+
+def relative(outcomes: Sequence[Outcome]) -> Relative:
+    """Of runs that have a load each."""
+    ratios = comparing.ratios(outcomes)
+    if not ratios:
+        raise Mistake("there is nothing to divide by: give two schemes at the same load and seed")
+    base, known = ratios[0].to, looks.styles(outcomes)
+    panels = []
+    for statistic in PANELS:
+        points: dict[str, list[Point]] = {base: []}
+        for ratio in ratios:
+            if (ratio.size_class, ratio.statistic) == statistic:
+                points.setdefault(ratio.scheme, []).append(Point(_load(ratio), ratio.change.ratio))
+        loads = sorted({point.x for of_scheme in points.values() for point in of_scheme})
+        points[base] = [Point(load, stats.Interval(1.0, None, None, 1)) for load in loads]
+        panels.append(
+            [
+                Curve(name, known[name], tuple(sorted(of_it, key=lambda point: point.x)))
+                for name, of_it in points.items()
+            ]
+        )
+    return Relative(base, max(ratio.pairs for ratio in ratios), panels)
+
+
+def _load(ratio: comparing.Ratio) -> float:
+    """Offered load in percent."""
+    return 100 * next(float(v) for key, v in ratio.point if key.split(".")[-1] == "load")
+
+
+def _of_flows(group: str, size_class: str, statistic: str) -> Measure:
+    return lambda run: run.summary()[group][size_class][statistic]
+
+
+def _counter(name: str, scale: float = 1) -> Measure:
+    return lambda run: run.summary()[name] / scale
+
+
+MEASURES: dict[str, Measure] = (
+    {f"{title}: {FCT}": _of_flows("fct", *statistic) for statistic, title in PANELS.items()}
+    | {
+        f"{title}: {SLOWDOWN}": _of_flows("slowdown", size_class, statistic.removesuffix("_us"))
+        for (size_class, statistic), title in PANELS.items()
+    }
+    | {"Goodput (Gbps)": _counter("goodput_bps", 1e9)}
+    | {name.capitalize(): _counter(name) for name in ("marks", "drops", "timeouts")}
+)
+"""Figures that every summary has by what they are called."""
+
+
+def measures_of(results: Sequence[Result]) -> dict[str, Measure]:
+    """These, and completion times of incasts' rounds and of requests with their answers."""
+    places = sorted({place for run in results for place in _queries(run)})
+    found = {}
+    for place in places:
+        whose = "Queries" if len(places) == 1 else f"Queries of traffic {place}"
+        for statistic, word in (("mean_us", "average"), ("p99_us", "99th percentile")):
+            found[f"{whose}, {word}: completion time (us)"] = _query(place, statistic)
+    return MEASURES | found
+
+
+def _query(place: int, statistic: str) -> Measure:
+    return lambda run: _queries(run).get(place, {}).get(statistic)
+
+
+def _queries(run: Result) -> dict[int, dict[str, Any]]:
+    """By source of traffic."""
+    sources = run.summary().get("by_traffic", ())
+    return {each["traffic"]: each["query"] for each in sources if (each["query"] or {}).get("n")}

@@ -1,0 +1,236 @@
+"""Any figure over any setting: each setting that was swept is the x axis, a colour, or a panel."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from switchbed import comparing, stats
+from switchbed._native import Mistake
+from switchbed.measured import Metric, Window
+from switchbed.result import Result
+from switchbed.series import looks, runs
+from switchbed.series.comparison import PANELS, Axis, Curve, Point
+from switchbed.series.looks import Style
+from switchbed.series.places import number
+from switchbed.series.runs import SCHEME, named, swept, words
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is drawn over what."""
+
+    metrics: tuple[str, ...]
+    x: str | None = None
+    colour: str | None = None
+    panel: str | None = None
+    against: str | None = None
+    """`KEY=VALUE`: everything is divided by the runs that have this setting, seed by seed."""
+    window: Window = (None, None)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that are compared with each other."""
+
+    heading: str
+    title: str
+    """Of the y axis."""
+    curves: tuple[Curve, ...]
+
+
+def of_fct(
+    results: Sequence[Result], value: str, x: str | None, colour: str | None, panel: str | None
+) -> Asked:
+    """The panels of `fct` over any settings; what is `relative` is to the first value in colour."""
+    axis, lines, _ = keys(results, Asked((), x, colour, panel))
+    of = "slowdown" if value == "slowdown" else "fct"
+    names = (f"{of}.{c}.{s if of == 'fct' else s.removesuffix('_us')}" for c, s in PANELS)
+    against = None
+    if value == "relative":
+        by = lines or axis
+        against = f"{by}={comparing.text(runs.setting(results[0], by))}"
+    return Asked(tuple(names), x, colour, panel, against)
+
+
+def label(metric: Metric, against: str | None, over: str = "ideal") -> str:
+    """Of the y axis."""
+    if against is None and metric.quantity == "slowdown":
+        return comparing.slowdown(over)
+    if against is None:
+        return metric.quantity + (f" ({metric.shown_in})" if metric.shown_in else "")
+    key, _, value = against.partition("=")
+    return f"{metric.quantity} over {value if key == SCHEME else f'{words(key)} {value}'}"
+
+
+def keys(results: Sequence[Result], asked: Asked) -> tuple[str, str | None, str | None]:
+    """The settings on the x axis, by colour, by panel: those asked for, else of what was swept the
+    first number on the axis and the scheme in colour."""
+    varied = swept(results)
+    known = [key for key in varied if key != SCHEME]
+    runs.check(results, x=asked.x, colour=asked.colour, panel=asked.panel)
+    free = [key for key in known if key not in (asked.x, asked.colour, asked.panel)]
+    x = asked.x or next((key for key in free if _numbers(results, key)), next(iter(free), None))
+    if x is None:
+        if SCHEME not in varied or SCHEME in (asked.colour, asked.panel):
+            raise Mistake("these runs differ in nothing but their seeds: there is no axis to draw")
+        x = SCHEME
+    colour = asked.colour
+    if colour is None and SCHEME in varied and SCHEME not in (x, asked.panel):
+        colour = SCHEME
+    return x, colour, asked.panel
+
+
+def settings(run: Result) -> dict[str, Any]:
+    """What tells a run from others, but for the seed."""
+    return {SCHEME: run.label} | runs.others(run)
+
+
+def panels(results: Sequence[Result], asked: Asked) -> tuple[Axis, list[Panel]]:
+    """A panel a metric and value of `panel`, a curve a value of `colour`, in the order of the
+    runs."""
+    x, colour, panel = keys(results, asked)
+    varied = swept(results)
+    base = _base(results, asked, varied)
+    alone = "all runs" if SCHEME in (x, panel) else results[0].label
+    groups: dict[tuple[str, str], dict[str, tuple[Any, list[Result]]]] = {}
+    for run in results:
+        has = settings(run)
+        rest = [key for key in varied if key not in (x, panel) and key != colour]
+        told = [named(key, has.get(key)) for key in ((colour, *rest) if colour else rest) if key]
+        where = named(panel, has.get(panel)) if panel else ""
+        line = groups.setdefault((where, ", ".join(told) or alone), {})
+        value = has.get(x)
+        line.setdefault(json.dumps(value, sort_keys=True), (value, []))[1].append(run)
+    found: dict[tuple[str, Metric], dict[tuple[str, str], list[tuple[Any, stats.Interval]]]] = {}
+    for metric in map(Metric.read, asked.metrics):
+        for (where, name), line in groups.items():
+            points = [
+                (value, estimate)
+                for value, seeds in line.values()
+                if (estimate := _estimate(metric, seeds, base, asked)) is not None
+            ]
+            if points:
+                scheme = next(iter(line.values()))[1][0].outcome.scheme
+                found.setdefault((where, metric), {})[name, scheme] = points
+    if not found:
+        raise _none(asked)
+    drawn = [points for curves in found.values() for points in curves.values()]
+    axis = Axis.of(x, [value for points in drawn for value, _ in points])
+    known = _looks(list(dict.fromkeys(labels for curves in found.values() for labels in curves)))
+    return axis, [
+        Panel(
+            ", ".join(filter(None, (where, metric.detail))),
+            label(metric, asked.against, results[0].over),
+            tuple(
+                Curve(name, known[name], _points(axis, points))
+                for (name, _), points in curves.items()
+            ),
+        )
+        for (where, metric), curves in found.items()
+    ]
+
+
+def _points(axis: Axis, found: Sequence[tuple[Any, stats.Interval]]) -> tuple[Point, ...]:
+    placed = sorted(found, key=lambda point: axis.places.at(point[0]))
+    return tuple(Point(axis.at(value), estimate) for value, estimate in placed)
+
+
+def _none(asked: Asked) -> Mistake:
+    return Mistake(f"--metric {', '.join(asked.metrics)}: no run has a value of it")
+
+
+def table(results: Sequence[Result], asked: Asked) -> list[dict[str, Any]]:
+    """A row a metric and combination of what was swept: its settings, the estimate over seeds with
+    its interval, and with `against` the change in words."""
+    varied = swept(results)
+    base = _base(results, asked, varied)
+    groups: dict[str, list[Result]] = {}
+    for run in results:
+        groups.setdefault(json.dumps(settings(run), sort_keys=True), []).append(run)
+    rows = []
+    for metric in [Metric.read(text) for text in asked.metrics]:
+        for seeds in groups.values():
+            found = _estimate(metric, seeds, base, asked)
+            if found is None:
+                continue
+            row = {key: settings(seeds[0]).get(key) for key in varied}
+            row |= {"metric": metric.text}
+            if metric.quantity == "slowdown":
+                row |= {"over": seeds[0].over}
+            row |= {"estimate": found.estimate}
+            row |= {"low": found.low, "high": found.high, "seeds": found.n}
+            rows.append(row | ({} if base is None else {"change": stats.Change(found).words}))
+    if not rows:
+        raise _none(asked)
+    return rows
+
+
+def notes(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Lines below a table: what slowdowns are over, and how many intervals are read together."""
+    said = [comparing.SLOWDOWNS[over] for row in rows if (over := row.get("over"))]
+    looked = stats.looked(sum(row["low"] is not None for row in rows))
+    return [*dict.fromkeys(said), *([looked] if looked else [])]
+
+
+def _estimate(
+    metric: Metric, seeds: Sequence[Result], base: "_Base | None", asked: Asked
+) -> stats.Interval | None:
+    if base is None:
+        values = (metric.value(run, asked.window) for run in seeds)
+        return comparing.over_seeds(values, metric.range(seeds[0].over))
+    pairs = [
+        (above, below)
+        for run in seeds
+        if (other := base.of(run)) is not None
+        and (above := metric.value(run, asked.window))
+        and (below := metric.value(other, asked.window))
+    ]
+    return stats.paired([a for a, _ in pairs], [b for _, b in pairs]).ratio if pairs else None
+
+
+@dataclass(frozen=True)
+class _Base:
+    """The runs that others are divided by."""
+
+    key: str
+    runs: dict[str, Result]
+
+    def of(self, run: Result) -> Result | None:
+        """The one of the same seed and other settings."""
+        return self.runs.get(self.place(run, self.key))
+
+    @staticmethod
+    def place(run: Result, key: str) -> str:
+        """Its seed, and its settings but for this."""
+        rest = {name: value for name, value in settings(run).items() if name != key}
+        return json.dumps([run.seed, rest], sort_keys=True)
+
+
+def _base(results: Sequence[Result], asked: Asked, varied: Sequence[str]) -> _Base | None:
+    if asked.against is None:
+        return None
+    key, _, wanted = asked.against.partition("=")
+    if key not in varied:
+        has = ", ".join(varied) or "none"
+        raise Mistake(
+            f"--against {asked.against}: {key} was not swept in these runs; there is {has}"
+        )
+    fits = [run for run in results if comparing.text(settings(run).get(key)) == wanted]
+    if not fits:
+        has = ", ".join(dict.fromkeys(comparing.text(settings(run).get(key)) for run in results))
+        raise Mistake(f"--against {asked.against}: no run has it; {key} is {has}")
+    return _Base(key, {_Base.place(run, key): run for run in fits})
+
+
+def _numbers(results: Sequence[Result], key: str) -> bool:
+    return all(number(settings(run).get(key)) is not None for run in results)
+
+
+def _looks(drawn: Sequence[tuple[str, str]]) -> dict[str, Style]:
+    """Lines that are schemes have their looks; others are told apart in colour."""
+    labels = {label for label, _ in drawn}
+    schemes = {scheme for _, scheme in drawn}
+    if len(labels) == len(drawn) and len(schemes) > 1:
+        return looks.of(drawn)
+    return looks.plain_looks(drawn)

@@ -1,0 +1,116 @@
+"""A port's queues over time in one run, with the thresholds in force and the marks given."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from switchbed._native import Mistake
+from switchbed.result import Result
+from switchbed.series.runs import Line
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TIME, LENGTH = "time (ms)", "queue (KB)"
+"""What the axes are called."""
+TOGETHER = "all together"
+WIDER = {"per-port": "port", "per-pool": "pool"}
+"""Schemes whose threshold is for more than the packet's queue."""
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long a queue, or all queues of a port together, was at each sample."""
+
+    name: str
+    kb: tuple[float, ...]
+    threshold_kb: tuple[float | None, ...]
+    """In force at the sample, whosever length it is compared with."""
+
+    def longest(self, each: int) -> list[float]:
+        """The longest of each so many samples."""
+        return [max(self.kb[i : i + each]) for i in range(0, len(self.kb), each)]
+
+
+@dataclass(frozen=True)
+class Port:
+    """What a port was sampled for."""
+
+    name: str
+    times_ms: tuple[float, ...]
+    queues: dict[int, Length]
+    """By number."""
+    together: Length
+    marked: tuple[int, ...]
+    """Packets that left with the port's mark since the sample before."""
+    threshold_of: str
+    """Whose length the scheme compares with its threshold: a `queue`'s, the `port`'s, the
+    `pool`'s."""
+
+    @property
+    def used(self) -> list[int]:
+        """The queues that ever held a packet."""
+        return [number for number, queue in self.queues.items() if any(queue.kb)]
+
+    def steps(self, length: Length, most: int) -> list[tuple[float, float]]:
+        """Where a threshold changes, with its first and last sample; of more than `most`, some."""
+        pairs = zip(self.times_ms, length.threshold_kb, strict=True)
+        known = [(time, kb) for time, kb in pairs if kb is not None]
+        ends = (0, len(known) - 1)
+        found = [p for i, p in enumerate(known) if i in ends or p[1] != known[i - 1][1]]
+        return found[:: max(1, -(-len(found) // most))]
+
+    def ticks(self, each: int = 1) -> list[tuple[float, int]]:
+        """When packets with the port's mark had left since the tick before, and how many; of so
+        many samples together."""
+        counts = [sum(self.marked[i : i + each]) for i in range(0, len(self.marked), each)]
+        found = zip(self.times_ms[::each], counts, strict=True)
+        return [(time, count) for time, count in found if count]
+
+
+def busiest(run: Result) -> str:
+    """The sampled port that held most on average."""
+    import polars as pl
+
+    by_port = _sampled(run).group_by("port").agg(pl.col("bytes").mean()).sort("bytes", "port")
+    return str(by_port["port"][-1])
+
+
+def of_port(
+    line: Line, run: Result, port: str, window_ms: tuple[float, float] | None = None
+) -> Port:
+    """The port in a run of the line, within the window."""
+    import polars as pl
+
+    found = _sampled(run).filter(pl.col("port") == port)
+    if found.is_empty():
+        ports = ", ".join(run.series["port"].unique().sort())
+        raise Mistake(f"--port {port}: is not in the series of {run}, which has {ports}")
+    if window_ms is not None:
+        low, high = window_ms
+        found = found.filter((pl.col("time_s") * 1e3).is_between(low, high))
+        if found.is_empty():
+            raise Mistake(f"--window {low:g},{high:g}: holds no sample of {run}")
+    sums = found.group_by("time_s", maintain_order=True).agg(
+        pl.col("bytes").sum(),
+        pl.col("threshold_bytes").first(),
+        pl.col("port_marked_packets").first(),
+    )
+    each = {int(one["queue"][0]): one for one in found.partition_by("queue", maintain_order=True)}
+    return Port(
+        port,
+        tuple(sums["time_s"] * 1e3),
+        {number: _length(f"queue {number}", one) for number, one in each.items()},
+        _length(TOGETHER, sums),
+        tuple(sums["port_marked_packets"].diff().fill_null(0)),
+        WIDER.get(line.scheme, "queue"),
+    )
+
+
+def _sampled(run: Result) -> "pl.DataFrame":
+    if run.series.is_empty():
+        raise Mistake(f"{run}: has no series; run it with measure.series_every")
+    return run.series
+
+
+def _length(name: str, frame: "pl.DataFrame") -> Length:
+    return Length(name, tuple(frame["bytes"] / 1e3), tuple(frame["threshold_bytes"] / 1e3))
