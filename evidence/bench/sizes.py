@@ -1,7 +1,7 @@
 """`make bench-sizes`: what a packet-hop costs by the fabric's size, its number of flows, queues
 a port and scheme, by default and without queue statistics, beside the bare loop (event queue, FIFO
-and link, nothing else) on as many links. Writes results/sizes.json, of which docs/performance.md has
-tables and a picture.
+and link, nothing else) on as many links. Writes results/sizes.json, of which docs/performance.md
+has tables and a picture.
 """
 
 import json

@@ -25,8 +25,9 @@ and leaves the rest at 144 hosts, 8 queues, MQ-ECN. The **bare loop** is the eve
 for a port and a link, nothing else (`cargo bench --bench bare_loop`): what this design costs
 without any scheme, host or statistics, on the same number of links about half busy. Processor
 time, one thread, the least of runs that took turns with the bare loop's, as other work only adds;
-in brackets the ratios of single turns. *Queues off* is with `measure.queues = "off"`; a row without a
-figure by default (—) was measured with them off, its ratio and memory too. Memory is the whole process's peak, Python's included.
+in brackets the ratios of single turns. *Queues off* is with `measure.queues = "off"`; a row without
+a figure by default (—) was measured with them off, its ratio and memory too. Memory is the whole
+process's peak, Python's included.
 {machine}; Switchbed {switchbed}. `make bench-sizes` repeats it.
 
 {tables}"""
@@ -48,14 +49,14 @@ def _default(row: Found) -> str:
 
 def _off(row: Found) -> float:
     """Rows from before the default was measured have queue statistics off."""
-    off: float = row.get("off_ns_per_packet_hop", row["ns_per_packet_hop"])
-    return off
+    return float(row.get("off_ns_per_packet_hop", row["ns_per_packet_hop"]))
 
 
 def tables(found: Found) -> Iterator[str]:
     """A table for each thing that varies."""
     for what, head in HEADS.items():
-        yield f"| {head} | links | packet-hops | ns a packet-hop | queues off | bare loop | ratio | MiB |"
+        columns = "links | packet-hops | ns a packet-hop | queues off | bare loop | ratio | MiB"
+        yield f"| {head} | {columns} |"
         yield "| --- |" + " --- |" * 7
         yield from (line(row) for row in found["rows"] if row["what"] == what)
         yield ""

@@ -1,7 +1,7 @@
 """The live switch on real interfaces for a time: a TAP and a veth, frames both ways at a rate that
 leaves the machine to others, a part of them with VLAN tags, the scheme changed every minute. Every
-frame that its interfaces have counted must be in its counters, every frame that it sent must arrive,
-and its memory must stay under 64 MB. As root:
+frame that its interfaces have counted must be in its counters, every frame that it sent must
+arrive, and its memory must stay under 64 MB. As root:
 
     python -m evidence.robustness.live_soak [SECONDS [FRAMES_A_SECOND]]
 

@@ -1,7 +1,7 @@
 """Changes files of other programs at random, and command lines: none may end in an internal error,
 nor leave a scenario that `switchbed scenario check` refuses.
 
-    python -m evidence.robustness.mutants_foreign [--files N] [--lines N] [--seed N]     20,000 files, 10,000 command lines
+    python -m evidence.robustness.mutants_foreign [--files 20000] [--lines 10000] [--seed N]
 
 Files are config_db.json of SONiC and what `tc -j -d qdisc show` prints. Command lines have nan,
 inf, 1e400 and thirty digits where numbers stand. All are tried in this process, by the functions

@@ -8,7 +8,7 @@ import random
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -117,7 +117,7 @@ class Ports:
         assert ended(words) == (0, "")
 
 
-def adds_up(ports: list[tuple[int, int, int]]) -> bool:
+def adds_up(ports: Iterable[tuple[int, int, int]]) -> bool:
     return all(received + lost == counted for received, lost, counted in ports)
 
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import SINGLE, SWEEP, Program
 
@@ -65,7 +66,7 @@ def test_the_figure_of_one_scheme_has_values(mine: Path) -> None:
     run = sb.Scenario.from_file(mine).with_(load=0.3).run()
     axes = Plots([run]).fct().axes[0]
     assert axes.get_ylabel() == "FCT (us)"
-    drawn = [y for line in axes.get_lines() for y in line.get_ydata()]
+    drawn = [y for line in axes.get_lines() for y in np.asarray(line.get_ydata())]
     assert run.summary()["fct"]["all"]["mean_us"] in drawn
 
 
