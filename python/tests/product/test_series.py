@@ -147,7 +147,8 @@ def test_fair_shares_and_seconds_are_the_same_in_both(pair: list[sb.Result]) -> 
 def test_distributions_are_drawn_as_they_are_described(pair: list[sb.Result]) -> None:
     lines = runs.lines(pair)
     chart = distribution_chart.chart(lines)
-    for value, title in distribution.TITLES.items():
+    for value in distribution.VALUES:
+        title = distribution.title(value, lines)
         axes, *_ = Plots(pair).cdf(value=value).axes
         slower, *_ = Plots(pair).cdf(value=value, complement=True).axes
         assert axes.get_xlabel() == title
@@ -247,7 +248,8 @@ def test_means_are_drawn_as_they_are_described(results: list[sb.Result], quantit
     figure = Plots(seeds).fct(value="us" if quantity == comparison.FCT else "slowdown")
     described = comparison.over_load(lines, quantity)
     for axes, each, heading in zip(figure.axes, described, comparison.PANELS.values(), strict=True):
-        assert (axes.get_title(), axes.get_ylabel()) == (heading, quantity)
+        assert axes.get_title() == heading
+        assert axes.get_ylabel().startswith(quantity)
         assert axes.get_xlabel() == comparison.LOAD
         has = [curve for curve in each if curve.points]
         assert list(bars(axes)) == [curve.name for curve in has]
