@@ -98,15 +98,14 @@ target/.checked-python: $(SOURCES)
 	$(PYTEST) --quiet $(PARALLEL) --dist worksteal $$($(BIN)/python python/tests/support/affected.py $?)
 	@mkdir -p target && touch $@
 
-# Labs go by the clock: what computes is done before them, and a card that sends each packet at its
-# time is alone.
-PUNCTUAL := python/tests/live/test_live_react.py
+# The notebook runs where `make setup-all` has installed what runs it. Labs wait more than they compute.
+NOTEBOOK = $(if $(wildcard .venv/lib/*/site-packages/nbmake),--nbmake docs/tour.ipynb)
 test: setup lint ## Run all tests but those of `make validate`
 	@$(BIN)/python python/tests/support/needs.py
 	cargo test --locked --quiet --workspace
-	$(PYTEST) $(PARALLEL) --dist loadfile --no-loadscope-reorder python/tests/product python/tests/docs python/tests/rules papers/tests
-	$(PYTEST) $(PARALLEL) --dist worksteal python/tests/live --ignore=$(PUNCTUAL)
-	$(PYTEST) $(PUNCTUAL)
+	$(PYTEST) --quiet $(PARALLEL) --dist loadfile --no-loadscope-reorder --ignore python/tests/live \
+		python/tests papers/tests $(NOTEBOOK)
+	$(PYTEST) --quiet $(PARALLEL) --dist worksteal python/tests/live
 
 lint: setup ## Check formatting, lints, types and imports
 	cargo fmt --all --check
