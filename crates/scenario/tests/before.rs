@@ -58,7 +58,7 @@ fn a_link_that_is_offered_more_than_it_carries_is_refused_unless_it_is_meant() {
     let many = STAR.replace("0.2", "0.9");
     let refused = read(&many, &[]).unwrap_err();
     assert!(
-        refused.starts_with("f.toml:15: traffic.load is 0.9: it offers switch:4's link 3.6"),
+        refused.starts_with("f.toml:16: traffic.load is 0.9: it offers switch:4's link 3.6"),
         "{refused}"
     );
     assert!(refused.ends_with("or write overload = true to mean it"), "{refused}");
@@ -107,7 +107,7 @@ fn thresholds_under_a_packet_are_said_at_each_ports_rate() {
         ),
         ("name = \"codel\"\nparams = { ce_threshold = \"5us\" }", "codel's ce_threshold is 5us"),
         (
-            "name = \"ecn-sharp\"\nparams = { ins_target = \"5us\", pst_target = \"40us\", pst_interval = \"1ms\" }",
+            "name = \"ecn-sharp\"\nparams = { ins_target = \"5us\", pst_target = \"4us\", pst_interval = \"1ms\" }",
             "ecn-sharp's ins_target is 5us",
         ),
         (

@@ -100,7 +100,7 @@ fn pause_frames_that_wait_for_the_line_are_not_sent() {
     // Each takes half the time of its refresh, and each of two classes needs them.
     let mut run = run(r#"
         topology = { kind = "star", hosts = 4, rate = "100Gbps", delay = "1us" }
-        switch = { queues = 2, pool = "100KB", pfc = { priorities = [0], quanta = 4 } }
+        switch = { queues = 2, pool = "300KB", pfc = { priorities = [0], quanta = 4 } }
         scheme.name = "none"
         traffic = [{ kind = "incast", to = 3, sizes = "200KB" }]
         run.until = "200us"
@@ -126,7 +126,7 @@ fn stars() -> impl Strategy<Value = (String, bool)> {
             20 * n
         )),
         (1u32..60).prop_map(|n| format!(
-            "kind = \"poisson\", load = 0.5, flows = {n}, sizes = \"20KB\", services = 1"
+            "kind = \"poisson\", load = 0.5, flows = {n}, sizes = \"20KB\""
         )),
     ];
     let port = (0u32..8).prop_map(|n| match n.checked_sub(4) {

@@ -34,7 +34,7 @@ fn a_part_of_the_pool_that_holds_no_packet_is_refused() {
     let [policy, pool] = DYNAMIC;
     let line = refused(&[policy, pool, "switch.buffer='1400KB'", "switch.alpha=0.001"]);
     assert!(
-        line.contains("switch.alpha") && line.contains("1400KB") && line.contains("1500B"),
+        line.contains("switch.alpha") && line.contains("1.4MB") && line.contains("1.5KB"),
         "{line}"
     );
     with(&[policy, pool, "switch.buffer='1400KB'", "switch.alpha=0.01"])
@@ -74,7 +74,7 @@ fn quanta_whose_frames_fill_the_line_are_refused() {
     };
     for (quanta, classes) in [(1, "[0]"), (2, "[0]"), (8, "[0, 1, 2, 3]")] {
         let line = refused(&[&set(quanta, classes)]);
-        assert!(line.contains("quanta") && line.contains("fill the line"), "{line}");
+        assert!(line.contains("quanta") && line.contains("times what a line carries"), "{line}");
     }
     with(&[&set(16, "[0]")]).expect("leaves room");
 }
@@ -89,20 +89,24 @@ fn stops(sets: &[&str], rule: &str) {
 }
 
 #[test]
-fn a_run_whose_line_stays_down_stops_and_says_so() {
+fn a_line_that_stays_down_is_refused_where_the_run_has_no_end() {
     let down = "event=[{ at = '20us', port = 'switch:2', up = false }]";
-    stops(&["transport.kind='dcqcn'", down], "a queue pair retries");
-    let summary = with(&[down]).expect("a good scenario");
-    assert!(summary.flows.finished < summary.flows.count);
+    for kind in ["transport.kind='dcqcn'", "transport.kind='dctcp'"] {
+        let line = refused(&[kind, down]);
+        assert!(line.contains("switch:2 stays down"), "{line}");
+        let summary = with(&[kind, down, "run.until='1s'"]).expect("has an end");
+        assert_eq!(summary.flows.finished, 0);
+    }
 }
 
 #[test]
 fn a_run_whose_packets_are_refused_from_some_time_on_stops_and_says_by_what() {
-    // Scarcely a byte a second, so that the memory stays full.
-    let slow = "event=[{ at = '20us', port = 'switch:2', rate = '1bps' }]";
+    // Five seconds a packet, so that the memory stays full for as long as a queue pair retries.
+    let slow = "event=[{ at = '20us', port = 'switch:2', rate = '2.4kbps' }]";
     stops(
         &["transport.kind='dcqcn'", slow, "switch.buffer='3KB'"],
-        "queue 0 of switch:2 refuses packets for want of room (switch.buffer = 3KB)",
+        "as long as a queue pair retries (7 times roce.rto, or 2 s); queue 0 of switch:2 refuses packets \
+         for want of room (switch.buffer = 3KB)",
     );
 }
 

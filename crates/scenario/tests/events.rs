@@ -65,7 +65,8 @@ fn what_makes_no_sense_is_refused() {
         (
             "middle0:0",
             "middle1:0",
-            "f.toml:26: event.1.port is \"middle1:0\": the topology has middle0:0 to middle0:3",
+            "f.toml:26: event.1.port is \"middle1:0\": the topology has first:0 to first:2, middle0:0 to \
+             middle0:3, last:0 to last:2, host0 to host5",
         ),
         ("at = \"1ms\"\n", "", "f.toml:24: event.1.at is missing: write at = \"10us\""),
         (

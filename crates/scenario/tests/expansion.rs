@@ -109,16 +109,16 @@ fn what_is_typed_last_counts() {
 #[test]
 fn an_override_of_what_is_compared_takes_its_place() {
     assert_eq!(labels(&["load=0.3"]), ["scheme=per-queue load=0.3", "scheme=fast load=0.3"]);
-    assert_eq!(labels(&["scheme=fast", "load=1"]), ["scheme=fast load=1"]);
-    assert_eq!(labels(&["scheme=mq-ecn", "load=1"]), ["scheme=fast load=1"]);
-    assert_eq!(labels(&["scheme=per-port", "load=1"]), ["scheme=per-port load=1"]);
+    assert_eq!(labels(&["scheme=fast", "load=0.4"]), ["scheme=fast load=0.4"]);
+    assert_eq!(labels(&["scheme=mq-ecn", "load=0.4"]), ["scheme=fast load=0.4"]);
+    assert_eq!(labels(&["scheme=per-port", "load=0.4"]), ["scheme=per-port load=0.4"]);
     assert_eq!(
-        labels(&["compare.scheme=[mq-ecn, none]", "load=1"]),
-        ["scheme=mq-ecn load=1", "scheme=none load=1"]
+        labels(&["compare.scheme=[mq-ecn, none]", "load=0.4"]),
+        ["scheme=mq-ecn load=0.4", "scheme=none load=0.4"]
     );
     assert_eq!(
-        labels(&["scheme=fast", "load=1", "compare.seed=[1, 2]"]),
-        ["scheme=fast load=1 seed=1", "scheme=fast load=1 seed=2"]
+        labels(&["scheme=fast", "load=0.4", "compare.seed=[1, 2]"]),
+        ["scheme=fast load=0.4 seed=1", "scheme=fast load=0.4 seed=2"]
     );
     let seeds = plans(FILE, &["compare.seed=[7, 8]"], None);
     assert_eq!(seeds.iter().map(|p| p.scenario.run.seed).collect::<Vec<_>>()[..3], [7, 8, 7]);

@@ -52,7 +52,7 @@ service = "pair"
 sizes = ["web-search", "cache"]
 [compare]
 scheme = ["per-queue", { name = "mq-ecn", params = { beta = 0.5 } }]
-load = [0.1, 0.9]
+load = [0.1, 0.6]
 "#;
 
 fn read(text: &str, sets: &[&str]) -> Result<Vec<Plan>, String> {
@@ -435,11 +435,11 @@ web-search -> websearch
     18: traffic.sizes.0.file is "x.csv": there is no file no-such-folder/x.csv
 flows = 100 -> flows = 100\nto = 3
     17: traffic.to is 3: host 3 sends too and would have nobody else to send to
-kind = "poisson"\nload = 0.5\nflows = 100\nservice = "pair"\nsizes = ["web-search", "cache"]\n[compare]\nscheme = ["per-queue", { name = "mq-ecn", params = { beta = 0.5 } }]\nload = [0.1, 0.9] -> kind = "list"\nfile = "x.csv"\n[compare]\nscheme = ["none", "mq-ecn"]
+kind = "poisson"\nload = 0.5\nflows = 100\nservice = "pair"\nsizes = ["web-search", "cache"]\n[compare]\nscheme = ["per-queue", { name = "mq-ecn", params = { beta = 0.5 } }]\nload = [0.1, 0.6] -> kind = "list"\nfile = "x.csv"\n[compare]\nscheme = ["none", "mq-ecn"]
     15: traffic.file is "x.csv": there is no file no-such-folder/x.csv
 "#,
     );
-    let alone = FABRIC.replace("load = [0.1, 0.9]\n", "");
+    let alone = FABRIC.replace("load = [0.1, 0.6]\n", "");
     refused(
         &alone,
         r#"
@@ -479,19 +479,19 @@ fn comparisons() {
         r#"
 load = [0.1 -> load = [1.1
     21: traffic.load is 1.1: a load over 1 never drains; write overload = true to mean it
-load = [0.1, 0.9] -> load = 0.1
+load = [0.1, 0.6] -> load = 0.1
     21: compare.load is 0.1: it must be a list of values, [ … ]
-load = [0.1, 0.9] -> load = []
+load = [0.1, 0.6] -> load = []
     21: compare.load is []: it must list at least one value
-load = [0.1, 0.9] -> load = [0.1,\n0.1]
+load = [0.1, 0.6] -> load = [0.1,\n0.1]
     22: compare.load lists 0.1 twice
-load = [0.1, 0.9] -> load = [0.1]\ntraffic.load = [0.2]
+load = [0.1, 0.6] -> load = [0.1]\ntraffic.load = [0.2]
     22: compare.traffic.load sets what compare.load sets already
 load = [0.1 -> laod = [0.1
     21: compare.laod is unknown: did you mean load?
 load = [0.1 -> switch.qeues = [1
     21: switch.qeues is unknown: did you mean queues?
-load = [0.1, 0.9] -> switch.buffer = ["90KB"]
+load = [0.1, 0.6] -> switch.buffer = ["90KB"]
     12: scheme.params.threshold is "65pkt": it is over the buffer, 90KB, and so never reached
 "per-queue" -> "per-qeue"
     20: scheme.name is "per-qeue": there is no such scheme; did you mean "per-queue"?
@@ -503,7 +503,7 @@ beta = 0.5 -> bata = 0.5
     20: scheme.params.bata is no parameter of mq-ecn: did you mean beta?
 threshold = -> gamma = 1\nthreshold =
     12: scheme.params.gamma is no parameter of per-queue, which takes threshold or mark_at
-load = [0.1, 0.9] -> seed = [1.5]
+load = [0.1, 0.6] -> seed = [1.5]
     21: run.seed is 1.5: it must be a whole number from 0 to 9223372036854775807
 "#,
     );
@@ -518,7 +518,7 @@ fn overrides() {
         ),
         ("load", "an override is written key=value"),
         ("laod=0.3", "laod is unknown: did you mean load?"),
-        ("compare.load=0.3", "compare.load is 0.3: it must be a list of values"),
+        ("compare.load=0.3", "compare.load is 0.3: it must be a list of values: write compare.load=[0.3]"),
         ("compare=3", "compare names no key: write compare.load=[0.1, 0.5]"),
         ("threshold=30pkt", "threshold is unknown: did you mean scheme.params.threshold?"),
         (

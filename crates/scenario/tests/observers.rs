@@ -44,6 +44,7 @@ jitter = "1us"
 [[traffic]]
 kind = "poisson"
 load = 0.6
+overload = true
 flows = 150
 sizes = "web-search"
 [measure]
@@ -90,7 +91,7 @@ fn measure(text: &str) -> Measure {
     let text = format!(
         "[topology]\n{fabric}\n[switch]\nqueues = 8\nbuffer = \"300KB\"\n[scheme]\n\
          name = \"none\"\n[host]\nprofile = \"switchbed-0.1\"\n[transport]\nkind = \"dctcp\"\n[[traffic]]\nkind = \"poisson\"\n\
-         load = 0.5\nflows = 1\nsizes = \"1KB\"\n[measure]\n{}\n",
+         load = 0.5\noverload = true\nflows = 1\nsizes = \"1KB\"\n[measure]\n{}\n",
         if text.contains("queues") { text.to_owned() } else { format!("queues = \"off\"\n{text}") },
     );
     let plans = plans_of("f.toml", &text, Path::new(""), &[], None);

@@ -115,7 +115,7 @@ fn pause_frames_count_since_the_warm_up_and_take_their_part_of_the_line() {
         format!(
             r#"
             topology = {{ kind = "star", hosts = 4, rate = "100Gbps", delay = "1us" }}
-            switch = {{ queues = 1, pool = "100KB", pfc = {{ priorities = [0], quanta = 64 }} }}
+            switch = {{ queues = 1, pool = "300KB", pfc = {{ priorities = [0], quanta = 64 }} }}
             scheme.name = "none"
             transport.kind = "udp"
             traffic = [{{ kind = "long-lived", from = "0-2", to = 3 }}]

@@ -144,6 +144,7 @@ mod tests {
             (at(2), LinkId(7), gbps(1)),
             (at(3), LinkId(8), gbps(0)),
             (at(4), LinkId(7), gbps(0)),
+            (at(5), LinkId(8), gbps(5)),
             // It went down at 6, when a packet was on the line until 8, and up again at 7.
             (at(8), LinkId(8), gbps(0)),
             (at(7), LinkId(8), gbps(5)),
@@ -151,6 +152,6 @@ mod tests {
         let timeline = Timeline { actions: Vec::new(), rates };
         let up = |link, from, until| timeline.up(LinkId(link), at(from), at(until)).as_secs_f64();
         assert_eq!([up(7, 0, 6), up(7, 3, 5), up(7, 4, 6), up(7, 0, 1)], [4.0, 1.0, 0.0, 1.0]);
-        assert_eq!([up(9, 1, 2), up(8, 0, 9), up(8, 0, 20)], [1.0, 3.0, 12.0 + 3.0]);
+        assert_eq!([up(9, 1, 2), up(8, 0, 9), up(8, 0, 20)], [1.0, 3.0 + 4.0, 3.0 + 15.0]);
     }
 }

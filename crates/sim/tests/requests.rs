@@ -5,6 +5,7 @@ use crate::common::*;
 use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::ids::HostId;
 use switchbed_sim::{FlowRecord, QueueProbe, Scenario, Simulation};
+use switchbed_spec::event::{Change, Event};
 use switchbed_spec::traffic::{Flows, Hosts};
 use switchbed_spec::*;
 
@@ -139,7 +140,10 @@ fn an_answer_goes_in_its_flows_class_on_a_connection_that_others_used() {
     scenario.switch.discipline = Discipline::Dwrr;
     scenario.switch.quantum = vec![packets(1); 4];
     let service = Service::random(vec![0.25; 4]);
-    let arrivals = Arrivals { service, ..arrivals(0.0001, 200, 1460, Connections::Persistent) };
+    // Two packets each, and the port to the client is half as fast, so that the second waits.
+    let arrivals = Arrivals { service, ..arrivals(0.0001, 200, 2920, Connections::Persistent) };
+    let change = Change::Rate { port: "switch:1".into(), rate: Rate::from_gbps(5) };
+    scenario.event = vec![Event { at: Span::ZERO, change }];
     scenario.measure.queues = QueueProbe::Ports(vec!["switch:1".into()]);
     let (mut simulation, records) = run_on(scenario, ask(100, arrivals), FctEnd::Acked);
     assert_eq!(simulation.connections(), 2);

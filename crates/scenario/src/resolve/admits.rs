@@ -1,10 +1,9 @@
-//! Whether an empty port lets a packet in at all, and whether pause frames leave the line any room: a
-//! run in which neither holds would go on for ever.
+//! Whether an empty port lets a packet in at all: a run in which none does would go on for ever.
 //!
 //! The switch's ports are built as the run will, and offered a packet while they are empty. So the check
 //! is that of every policy, chip and scheme.
 
-use switchbed_qdisc::pfc::{FRAME_BYTES, Input, Pfc};
+use switchbed_qdisc::pfc::Input;
 use switchbed_qdisc::units::{Bytes, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_qdisc::{Arena, Cx, Ecn, Enqueued, Outcome, Packet, Pool};
@@ -146,18 +145,4 @@ fn refuses<M>(
         )),
         _ => None,
     }
-}
-
-/// Why pause frames would fill the line: each paused class has one sent again after half its time.
-pub(super) fn fills_line(pfc: &Pfc) -> Option<String> {
-    let frame = u64::from(FRAME_BYTES) * 8;
-    let classes = pfc.priorities.len() as u64;
-    // As many frames as classes in half of so many quanta of 512 bits.
-    let least = 2 * frame * classes / 512 + 1;
-    (u64::from(pfc.quanta) < least).then(|| {
-        format!(
-            "pause frames of {classes} lossless classes, each sent again after half its time, would fill \
-             the line: it must be at least {least}"
-        )
-    })
 }

@@ -140,9 +140,6 @@ fn pfc(section: &Section<'_>, queues: u16, classify: Classify) -> Result<Option<
         let why = "switch.pfc pauses classes, which must be queues: it must be \"class\"";
         return Err(section.refuse(key!(classify), why));
     }
-    if let Some(why) = super::admits::fills_line(&pfc) {
-        return Err(inner.refuse(Pfc::KEY.quanta, why));
-    }
     if pfc.threshold.is_some() && pfc.alpha.is_some() {
         return Err(
             inner.refuse(Pfc::KEY.threshold, "alpha follows what is left: write one of them")
