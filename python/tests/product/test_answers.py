@@ -42,8 +42,8 @@ def test_a_scheme_set_as_a_table_is_that_of_an_edited_file(switchbed: Program, m
     )
     assert "threshold" not in red.resolved["scheme"]["params"]
     # Of the same name, too: what is not given has its default.
-    ramp = red.with_(scheme={"name": "red", "params": {"kmax": "60KB", "pmax": 0.5}})
-    assert ramp.resolved["scheme"]["params"]["kmax"] == "60KB"
+    ramp = red.with_(scheme={"name": "red", "params": {"kmax": "80KB", "pmax": 0.5}})
+    assert ramp.resolved["scheme"]["params"]["kmax"] == "80KB"
     assert ramp.resolved["scheme"]["params"].get("kmin") != "30KB"
     # A name alone keeps what the file has, as in [compare].
     kept = sb.Scenario.from_file(mine).with_(scheme="mq-ecn").resolved["scheme"]["params"]
