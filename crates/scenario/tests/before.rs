@@ -58,7 +58,7 @@ fn a_link_that_is_offered_more_than_it_carries_is_refused_unless_it_is_meant() {
     let many = STAR.replace("0.2", "0.9");
     let refused = read(&many, &[]).unwrap_err();
     assert!(
-        refused.starts_with("f.toml:15: traffic.load is 0.9: it offers switch:4's link 3.6"),
+        refused.starts_with("f.toml:16: traffic.load is 0.9: it offers switch:4's link 3.6"),
         "{refused}"
     );
     assert!(refused.ends_with("or write overload = true to mean it"), "{refused}");
