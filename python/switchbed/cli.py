@@ -639,8 +639,9 @@ def check(paths: tuple[Path, ...], memory: bool, allow_python: bool, json_to: st
             say(f"{path}: warning: {caution}", err=True)
         if json_to is None:
             takes = f"; {need}" if memory or need.bytes >= room.LARGE else ""
-            links = printing.in_words(busiest)
-            say(f"{path}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{links}{takes}")
+            if busiest:
+                say(f"{path}: {printing.in_words(busiest)}", err=True)
+            say(f"{path}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")
     if json_to is not None:
         options.write_json(found, json_to)
     return 0 if all(each["ok"] for each in found) else BAD_INPUT

@@ -279,7 +279,7 @@ def busiest_links(plans: "Sequence[Plan]") -> list[dict[str, Any]]:
 
 
 def in_words(links: Sequence[Mapping[str, Any]]) -> str:
-    """The busiest links of a line that says more."""
+    """The busiest links in a line; there are some."""
     named = ", ".join(f"{link['port']} {link['load']:.4g}" for link in links[:3])
     most = {
         fabric: max((link["load"] for link in links if link["fabric"] == fabric), default=0.0)
@@ -289,7 +289,7 @@ def in_words(links: Sequence[Mapping[str, Any]]) -> str:
     note = (
         f"; the fabric's are busier than the hosts' ({most[False]:.4g} at most)" if busier else ""
     )
-    return f"; busiest links by offered load: {named}{note}" if named else ""
+    return f"busiest links by offered load: {named}{note}"
 
 
 def print_warnings(outcomes: Sequence[Outcome]) -> None:

@@ -56,7 +56,7 @@ fn of_scheme(scenario: &Scenario, scheme: &SchemeChoice, ports: &[(String, Rate)
             }
             Value::Bytes(bytes) if part * scale(*rate) != 1.0 => {
                 let has = bytes.as_f64() * part * scale(*rate);
-                (format!("{bytes} ({has:.0}B for the least queue)"), format!("a packet, {packet}"))
+                (format!("{bytes} ({has:.0}B there)"), format!("a packet, {packet}"))
             }
             Value::Bytes(bytes) => (bytes.to_string(), format!("a packet, {packet}")),
             _ => continue,

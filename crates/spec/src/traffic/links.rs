@@ -54,8 +54,8 @@ pub struct Links {
     first: Vec<usize>,
 }
 
-/// Most steps that laying a demand out takes: some seconds.
-const MOST_STEPS: usize = 2_000_000_000;
+/// Most steps that laying a demand out takes: a second or two.
+const MOST_STEPS: usize = 1_000_000_000;
 
 impl Links {
     /// The links of a topology; `None` where it is too large for loads to be laid out in a few seconds.
