@@ -1,6 +1,7 @@
 //! What is known of a flow when it ends, or when the run does.
 
 use crate::ids::HostId;
+use crate::transport::Waits;
 use switchbed_qdisc::units::{Bytes, Time};
 use switchbed_spec::traffic::FlowStart;
 
@@ -32,8 +33,13 @@ pub struct FlowRecord {
     pub request: Option<Bytes>,
     /// Payload that its receiver has taken since the warm-up ended.
     pub received: Bytes,
-    /// Retransmission timeouts, its request's too, up to when its sender knew of its end.
+    /// Retransmission timeouts and probes before the first RTT sample, its request's too, up to when
+    /// its sender knew of its end.
     pub timeouts: u32,
+    /// The timers that its sender waited for, its request's too.
+    pub waits: Waits,
+    /// When its connection gave up; it has no end then.
+    pub failed: Option<Time>,
     /// Segments sent again, its request's too.
     pub retransmissions: u32,
     /// Window cuts for marks, its request's too.
@@ -63,6 +69,8 @@ impl FlowRecord {
             request: flow.request,
             received: Bytes::ZERO,
             timeouts: 0,
+            waits: Waits::default(),
+            failed: None,
             retransmissions: 0,
             ecn_cuts: 0,
             handshake: false,

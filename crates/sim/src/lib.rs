@@ -53,4 +53,4 @@ pub use observe::series::QueueSample;
 pub use pauses::{Pause, Waited};
 pub use ports::PortInfo;
 pub use simulation::{BuildError, PortReport, Simulation, Status};
-pub use transport::tcp;
+pub use transport::{Wait, Waits, tcp};

@@ -290,7 +290,7 @@ impl Network {
         let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
         let mut finished: Vec<_> =
             worlds.flat_map(|world| std::mem::take(&mut world.log.finished)).collect();
-        finished.sort_by_key(|&(number, record)| (record.end, number));
+        finished.sort_by_key(|&(number, record)| (record.end.or(record.failed), number));
         finished
     }
 

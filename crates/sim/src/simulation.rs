@@ -429,9 +429,9 @@ impl Simulation {
     fn collect(&mut self) {
         for (number, mut record) in self.network.take_finished() {
             if let Some(before) = self.arrived_before.remove(&number)
-                && self.paths.fct_end == FctEnd::Acked
+                && (self.paths.fct_end == FctEnd::Acked || record.failed.is_some())
             {
-                record.received = Bytes::new(record.received.get() - before.get());
+                record.received = Bytes::new(record.received.get().saturating_sub(before.get()));
             }
             self.ended += 1;
             self.finished.push(record);

@@ -70,12 +70,18 @@ params! {
         /// A segment that is not full is acknowledged at once, since the application has read all
         /// then (Linux).
         ack_short: bool;
+        /// The last segment of a flow is acknowledged at once, full or not: it has TCP's PSH, and the
+        /// application has read all (Linux since 6.6).
+        ack_pushed: bool;
         /// SACK blocks that an ACK may carry (RFC 2018), 8 bytes each and 2 more; 0 switches SACK
         /// off.
         sack_blocks: u8 as count(0, 3);
         /// RTT samples. every-ack: from each ACK of new data, as timestamps give. one-at-a-time:
         /// one segment timed at a time, never a retransmitted one.
         rtt_sampling: RttSampling;
+        /// A host that accepts a connection takes its first RTT sample from the answer to its SYN-ACK;
+        /// else it has none before its first data is acknowledged, and waits rto_initial for that.
+        rtt_of_syn_ack: bool;
         /// What an idle sender's window becomes. keep: nothing changes. after-rto: the initial
         /// window after idling longer than the RTO (RFC 5681, section 4.1). after-unclamped-rto:
         /// the same after srtt + 4·rttvar, and even from a smaller window (ns-2). halve-per-rto:
@@ -105,6 +111,13 @@ params! {
         /// SACKed (Linux up to 4.14). rack: what was sent before something that has arrived, a round
         /// trip and a wait for reordering ago (RFC 8985, Linux since 4.18); retransmissions too.
         loss_detection: LossDetection;
+        /// Without SACK a repair's partial ACKs restart the retransmission timer: each, or the first
+        /// alone, so that a timeout ends a long repair (RFC 6582's impatient variant; ns-3, with SACK
+        /// too).
+        partial_acks: PartialAcks;
+        /// SACKs of data that was sent before the first missing segment was sent last restart the
+        /// retransmission timer, and are RTT samples (Linux since 3.13: tcp_clean_rtx_queue).
+        sacks_restart_timer: bool;
         /// In a repair by SACK with dupthresh or fack, what counts as lost is taken to be in flight
         /// until its retransmission has arrived (ns-2's pipe); else it is not (RFC 6675).
         lost_in_flight: bool;
@@ -124,6 +137,18 @@ params! {
         rto_floor: RtoFloor;
         /// So many SYN timeouts do not double the next one (Linux since 6.5: 4).
         syn_linear_timeouts: u32 as count(0, 100);
+        /// More than one lost SYN leaves an initial window of one packet (RFC 6928, section 2; Linux).
+        one_after_lost_syns: bool;
+        /// SYNs are sent again so often, besides syn_linear_timeouts, before the connection fails and
+        /// its flows with it (Linux: tcp_syn_retries); 0: for ever.
+        syn_retries: u32 as count(0, 100);
+        /// Without an ACK of new data a connection fails after so many retransmission timeouts (ns-3),
+        /// or as data_retries_by says; 0: never.
+        data_retries: u32 as count(0, 1000);
+        /// timeouts: the next timeout after data_retries of them fails. time: the first one does that
+        /// comes as long after the first retransmission as so many timeouts take which begin at 200 ms
+        /// and double up to rto_max (Linux: tcp_retries2, retransmits_timed_out).
+        data_retries_by: RetriesBy;
         /// A timeout in a window of data that a loss or a mark has cut sets ssthresh anew (RFC 5681);
         /// else it stays (Linux).
         timeout_cuts_again: bool;
@@ -132,8 +157,14 @@ params! {
         /// rate-halving: a packet every second ACK, and never above what is in flight and one more
         /// (Linux up to 3.1).
         reduction: Reduction;
+        /// What a mark leaves of the window at least, in packets, with dctcp in exact arithmetic;
+        /// slow start's threshold is two at least, or this if it is less.
+        mark_least: u32 as count(1, 2);
         /// Data packets are ECN-capable.
         ecn: bool;
+        /// A SYN that is sent again asks for no ECN, and the connection has none (RFC 3168, section
+        /// 6.1.1.1; Linux since 4.2: tcp_ecn_fallback): dctcp then answers losses alone, as Reno does.
+        ecn_fallback: bool;
         /// Pure ACKs are ECN-capable: marked instead of dropped, to no further effect. Default: true
         /// with dctcp and prague, as Linux has them, false with the others (RFC 3168, section 6.1.4).
         ecn_acks: bool, follows;
@@ -307,6 +338,26 @@ words! {
         Prr = "prr",
         /// A packet every second ACK.
         RateHalving = "rate-halving",
+    }
+}
+
+words! {
+    /// Which partial ACKs restart the retransmission timer.
+    pub enum PartialAcks {
+        /// Each.
+        All = "all",
+        /// A repair's first.
+        First = "first",
+    }
+}
+
+words! {
+    /// What ends a sender's patience with data that is not acknowledged.
+    pub enum RetriesBy {
+        /// A number of timeouts.
+        Timeouts = "timeouts",
+        /// The time that so many would take in Linux.
+        Time = "time",
     }
 }
 

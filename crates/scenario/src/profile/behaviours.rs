@@ -36,7 +36,7 @@ pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "quick ACKs at the start and after idling",
-        &["transport.quick_acks", "transport.ack_short"],
+        &["transport.quick_acks", "transport.ack_short", "transport.ack_pushed"],
         "",
     ),
     (
@@ -50,9 +50,27 @@ pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
         ],
         "RFC 6298; each expiry doubles it",
     ),
-    ("timeouts of SYNs", &["transport.rto_initial", "transport.syn_linear_timeouts"], ""),
-    ("RTT samples", &["transport.rtt_sampling"], ""),
-    ("least window after a cut", &["transport.cut"], ""),
+    (
+        "timeouts of SYNs, and the window after them",
+        &[
+            "transport.rto_initial",
+            "transport.syn_linear_timeouts",
+            "transport.one_after_lost_syns",
+        ],
+        "",
+    ),
+    (
+        "giving up",
+        &["transport.syn_retries", "transport.data_retries", "transport.data_retries_by"],
+        "a server's SYN-ACKs apart",
+    ),
+    ("RTT samples", &["transport.rtt_sampling", "transport.rtt_of_syn_ack"], ""),
+    (
+        "what restarts the retransmission timer",
+        &["transport.partial_acks", "transport.sacks_restart_timer"],
+        "",
+    ),
+    ("least window after a cut", &["transport.cut", "transport.mark_least"], ""),
     ("gradual window reduction (rate halving, PRR)", &["transport.reduction"], ""),
     ("what a loss halves", &["transport.loss_halves"], ""),
     ("selective acknowledgements", &["transport.sack_blocks"], ""),
@@ -61,6 +79,7 @@ pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
         &["transport.ecn", "transport.ecn_acks", "transport.ecn_syn", "transport.ecn_retransmits"],
         "",
     ),
+    ("ECN given up for a lost SYN", &["transport.ecn_fallback"], ""),
     ("accurate ECN", &["transport.accecn_option"], "with prague"),
     ("kernels' integers", &["transport.alpha", "transport.curve"], ""),
     ("idle restart", &["transport.restart"], ""),

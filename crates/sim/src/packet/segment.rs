@@ -39,7 +39,7 @@ pub struct SackBlock {
     pub end: u32,
 }
 
-/// A set of flags: TCP's, and one that the simulator keeps for probes and ECN.
+/// A set of flags: TCP's, and what else of a packet the halves of a connection tell each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
@@ -58,6 +58,10 @@ impl Flags {
     pub const RETRANSMIT: Flags = Flags(16);
     /// Accurate ECN, with ECE and CWR its counter (RFC 9768).
     pub const AE: Flags = Flags(32);
+    /// Not ECN-capable whatever the settings are: its connection was opened without.
+    pub const NO_ECN: Flags = Flags(64);
+    /// Not on the wire: a timer held this ACK back.
+    pub const HELD: Flags = Flags(128);
 
     /// Whether all of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {

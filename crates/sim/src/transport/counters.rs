@@ -1,4 +1,6 @@
-//! What senders count.
+//! What senders count: losses, cuts, and the timers that they waited for.
+
+use switchbed_qdisc::units::Span;
 
 /// What happened on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,4 +13,125 @@ pub struct Counters {
     pub mark_cuts: u32,
     /// Fast recoveries.
     pub fast_recoveries: u32,
+}
+
+impl Counters {
+    /// Nothing happened.
+    pub(crate) const NONE: Counters =
+        Counters { timeouts: 0, retransmits: 0, mark_cuts: 0, fast_recoveries: 0 };
+}
+
+/// What a sender counts, apart from it until there is something to count.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) counters: Counters,
+    pub(crate) waits: Waits,
+}
+
+/// A timer that a sender may wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wait {
+    /// The retransmission timer of a SYN.
+    Syn,
+    /// That of data, or a tail loss probe's, before the first RTT sample: rto_initial.
+    RtoInitial,
+    /// The retransmission timer of data.
+    Rto,
+    /// A tail loss probe's.
+    Probe,
+    /// The receiver's, which held back an ACK that the sender needed.
+    DelayedAck,
+}
+
+impl Wait {
+    /// All of them.
+    pub const ALL: [Wait; 5] =
+        [Wait::Syn, Wait::RtoInitial, Wait::Rto, Wait::Probe, Wait::DelayedAck];
+
+    /// The name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Wait::Syn => "syn",
+            Wait::RtoInitial => "rto_initial",
+            Wait::Rto => "rto",
+            Wait::Probe => "probe",
+            Wait::DelayedAck => "delayed_ack",
+        }
+    }
+}
+
+/// How often each timer ended a wait, and how long all its waits took. A wait begins with the last
+/// segment sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    counts: [u32; Wait::ALL.len()],
+    /// In microseconds, rounded up: 71 minutes at most.
+    us: [u32; Wait::ALL.len()],
+}
+
+impl Waits {
+    /// A wait is over.
+    pub(crate) fn note(&mut self, wait: Wait, took: Span) {
+        let (count, us) = (&mut self.counts[wait as usize], &mut self.us[wait as usize]);
+        *count = count.saturating_add(1);
+        *us = us.saturating_add(took.as_ps().div_ceil(1_000_000).min(u32::MAX.into()) as u32);
+    }
+
+    /// The waits since `before`, of which these are the continuation.
+    #[must_use]
+    pub(crate) fn since(mut self, before: &Waits) -> Waits {
+        for nth in 0..Wait::ALL.len() {
+            self.counts[nth] -= before.counts[nth];
+            self.us[nth] -= before.us[nth];
+        }
+        self
+    }
+
+    /// These and others.
+    #[must_use]
+    pub(crate) fn with(mut self, other: &Waits) -> Waits {
+        for nth in 0..Wait::ALL.len() {
+            self.counts[nth] = self.counts[nth].saturating_add(other.counts[nth]);
+            self.us[nth] = self.us[nth].saturating_add(other.us[nth]);
+        }
+        self
+    }
+
+    /// How often this timer ended a wait.
+    pub fn count(&self, wait: Wait) -> u32 {
+        self.counts[wait as usize]
+    }
+
+    /// Expiries of timers that RFC 6298 knows, probes before the first RTT sample among them.
+    pub fn timeouts(&self) -> u32 {
+        [Wait::Syn, Wait::RtoInitial, Wait::Rto].map(|wait| self.count(wait)).iter().sum()
+    }
+
+    /// The timer that was waited for longest, and how long that was, all its waits together.
+    pub fn longest(&self) -> Option<(Wait, Span)> {
+        // Of several, the first.
+        let longest = Wait::ALL.into_iter().rev().max_by_key(|&wait| self.us[wait as usize])?;
+        let took = Span::from_us(self.us[longest as usize].into());
+        (self.count(longest) > 0).then_some((longest, took))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_add_up_and_name_the_longest() {
+        let mut waits = Waits::default();
+        assert_eq!(waits.longest(), None);
+        waits.note(Wait::Probe, Span::from_ms(7));
+        let before = waits;
+        waits.note(Wait::DelayedAck, Span::from_ns(40_000_001));
+        waits.note(Wait::DelayedAck, Span::from_ms(40));
+        assert_eq!(waits.longest(), Some((Wait::DelayedAck, Span::from_us(80_001))));
+        assert_eq!((waits.count(Wait::DelayedAck), waits.count(Wait::Probe)), (2, 1));
+        let since = waits.since(&before);
+        assert_eq!((since.count(Wait::DelayedAck), since.count(Wait::Probe)), (2, 0));
+        assert_eq!(since.with(&before), waits);
+    }
 }

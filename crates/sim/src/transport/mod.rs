@@ -10,12 +10,13 @@ mod ranges;
 pub mod roce;
 pub mod tcp;
 
-pub use counters::Counters;
+pub(crate) use counters::Tally;
+pub use counters::{Counters, Wait, Waits};
 
 use crate::packet::{Body, Flags};
 use switchbed_qdisc::Ecn;
 use switchbed_qdisc::fq::Terms;
-use switchbed_qdisc::units::{Rate, Time};
+use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_spec::Transport;
 use switchbed_spec::transport::Warm;
 
@@ -248,6 +249,27 @@ impl Sending {
         }
     }
 
+    /// The timers that it has waited for.
+    pub fn waits(&self) -> Waits {
+        match self {
+            Sending::Tcp(sender) => sender.waits(),
+            Sending::Datagrams(_) => Waits::default(),
+            Sending::Roce(sender) => sender.waits(),
+        }
+    }
+
+    /// Whether it has given up.
+    pub fn failed(&self) -> bool {
+        matches!(self, Sending::Tcp(sender) if sender.failed())
+    }
+
+    /// Its host accepted the connection: `rtt` after the SYN-ACK came its answer, `answer`.
+    pub fn accepted(&mut self, settings: &Settings, answer: &tcp::Segment, rtt: Span) {
+        if let (Sending::Tcp(sender), Main::Tcp(config)) = (self, &settings.main) {
+            sender.accepted(config, rtt, answer.flags.contains(Flags::NO_ECN));
+        }
+    }
+
     /// DCTCP's α, the marked fraction.
     pub fn alpha(&self) -> Option<f64> {
         match self {
@@ -370,6 +392,14 @@ impl Receiving {
             Receiving::Tcp(receiver) => Some(receiver.received()),
             Receiving::Roce(receiver) => Some(receiver.received()),
             Receiving::Datagrams(_) => None,
+        }
+    }
+
+    /// What has come ends with the application's write.
+    #[cold]
+    pub fn on_push(&mut self, settings: &Settings) {
+        if let (Receiving::Tcp(receiver), Main::Tcp(config)) = (self, &settings.main) {
+            receiver.on_push(config);
         }
     }
 

@@ -14,6 +14,7 @@ mod properties;
 mod rack;
 mod receiver;
 mod reduction;
+mod restarts;
 mod sender;
 mod settings;
 mod slow_start;

@@ -55,8 +55,14 @@ impl Host {
             let ce = packet.ecn == Ecn::Ce;
             half.peer = payload.from;
             half.receiving.on_data(&cx.settings.transport, &payload.body, ce, merged, now);
-            half.last = now;
+            let opened = std::mem::replace(&mut half.last, now);
             let after = half.receiving.reached();
+            if after >= half.due {
+                half.receiving.on_push(&cx.settings.transport);
+            }
+            if let Some(other) = half.other {
+                self.accept(other, &payload.body, opened, cx, now);
+            }
             self.pump_receiver(conn, cx, now);
             self.take(conn, &payload.body, before, after, cx, now);
         } else {
@@ -70,6 +76,29 @@ impl Host {
             self.pump_sender(conn, cx, now);
             self.finish(conn, cx, now);
         }
+    }
+
+    /// Data of requests, whose SYN or earlier data came at `before`: the first of it answers the
+    /// SYN-ACK, with the ACK that is not modelled. Where it is a retransmission, that ACK took as long
+    /// as this, and the SYN-ACK too.
+    #[cold]
+    fn accept<N: Net>(
+        &mut self,
+        answers: ConnId,
+        body: &Body,
+        before: Time,
+        cx: &mut Cx<N>,
+        now: Time,
+    ) {
+        let Body::Segment(segment) = body else { return };
+        if segment.flags.contains(Flags::SYN) || before == Time::ZERO {
+            return;
+        }
+        let mut rtt = now.since(before);
+        if segment.flags.contains(Flags::RETRANSMIT) {
+            rtt = rtt.min(now.since(segment.stamp) * 2);
+        }
+        self.senders[answers].sending.accepted(&cx.settings.transport, segment, rtt);
     }
 
     /// The receiving half of a flow, wherever its sender takes it to be.
@@ -222,12 +251,16 @@ impl Host {
         cx.log.through(now);
         let record = FlowRecord {
             timeouts: answer.timeouts + asked.timeouts,
+            waits: answer.waits.with(&asked.waits),
             retransmissions: answer.retransmissions + asked.retransmissions,
             ecn_cuts: answer.ecn_cuts + asked.ecn_cuts,
             ..*answer
         };
         cx.log.finished.push((request.number, record));
-        self.finish(conn, cx, now);
+        match answer.failed {
+            Some(_) => self.fail(conn, cx, now),
+            None => self.finish(conn, cx, now),
+        }
     }
 
     /// A switch's message to a source. Those about ACKs, whose sources are not limited, end here.

@@ -2,7 +2,7 @@
 
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, GroupId, HostId, Maybe};
-use crate::transport::{Counters, Receiving, Sending};
+use crate::transport::{Counters, Receiving, Sending, Waits};
 use std::collections::VecDeque;
 use switchbed_qdisc::FlowId;
 use switchbed_qdisc::units::{Bytes, Time};
@@ -18,6 +18,7 @@ pub(super) struct Running {
     pub(super) until: u64,
     /// The sender's counters when it began.
     pub(super) before: Counters,
+    pub(super) waited: Waits,
 }
 
 /// A half that sends data: four cache lines.
@@ -60,8 +61,10 @@ impl SendHalf {
     pub(super) fn record(&self, flow: &Running) -> FlowRecord {
         let now = self.sending.counters();
         let record = &flow.record;
+        let waits = self.sending.waits().since(&flow.waited).with(&record.waits);
         FlowRecord {
-            timeouts: record.timeouts + now.timeouts - flow.before.timeouts,
+            timeouts: waits.timeouts(),
+            waits,
             retransmissions: record.retransmissions + now.retransmits - flow.before.retransmits,
             ecn_cuts: record.ecn_cuts + now.mark_cuts - flow.before.mark_cuts,
             ..*record

@@ -275,8 +275,8 @@ impl Host {
         if half.running.is_empty() {
             half.class = record.class;
         }
-        let before = half.sending.counters();
-        half.running.push_back(Running { record, number, from, until, before });
+        let (before, waited) = (half.sending.counters(), half.sending.waits());
+        half.running.push_back(Running { record, number, from, until, before, waited });
         half.set_due();
         half.sending.write(&cx.settings.transport, size);
         let written = Written {
@@ -318,6 +318,9 @@ impl Host {
                 if half.open && half.flow == flow && half.armed == now {
                     half.armed = Time::NEVER;
                     half.sending.on_timeout(&cx.settings.transport, now);
+                    if half.sending.failed() {
+                        return self.fail(conn, cx, now);
+                    }
                     self.pump_sender(conn, cx, now);
                 }
             }
@@ -539,7 +542,7 @@ impl Host {
     }
 
     /// Tells who asks whether a connection has something to send.
-    fn note_unsent<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
+    pub(super) fn note_unsent<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
         if !cx.settings.tells_unsent {
             return;
         }

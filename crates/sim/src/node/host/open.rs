@@ -1,14 +1,15 @@
 //! Which connection carries a flow: one that is there, or a new one.
 
 use super::halves::{ReceiveHalf, SendHalf};
-use super::{Cx, Host, Net, Settings};
+use super::{Cx, Host, Net, Settings, through};
+use crate::flow::FlowRecord;
 use crate::ids::{ConnId, GroupId, HostId, Maybe};
 use crate::node::notice::{Answers, What};
 use crate::packet::{Payload, flow_id};
 use crate::topology::Hop;
 use crate::transport::{Opening, Outgoing, Receiving, Sending};
 use std::collections::VecDeque;
-use switchbed_qdisc::units::{Rate, Time};
+use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{FlowId, Packet};
 use switchbed_spec::traffic::{ConnectionUse, FlowStart};
 
@@ -216,6 +217,38 @@ impl Host {
         });
         self.receiving.insert(flow, conn);
         conn
+    }
+
+    /// A connection has given up, and its flows with it.
+    #[cold]
+    pub(super) fn fail<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.senders[conn];
+        let acked = half.sending.acked();
+        for flow in std::mem::take(&mut half.running) {
+            let received = Bytes::new(acked.clamp(flow.from, flow.until) - flow.from);
+            let received = if half.asks { Bytes::ZERO } else { received };
+            let record = FlowRecord { failed: Some(now), received, ..half.record(&flow) };
+            match half.asks {
+                true => {
+                    cx.log.through(now);
+                    cx.log.finished.push((flow.number, record));
+                }
+                false => through(half.dst, half.flow, flow.number, record, cx, now),
+            }
+        }
+        half.set_due();
+        for connections in self.shared.values_mut() {
+            connections.retain(|&other| other != conn);
+        }
+        // The other direction of requests and answers has its end here.
+        let other = self.receiving.iter().find(|&(_, &at)| self.receivers[at].other == Some(conn));
+        if let Some((flow, at)) = other.map(|(&flow, &at)| (flow, at)) {
+            self.receiving.remove(&flow);
+            self.receivers[at].open = false;
+            self.receivers.free(at);
+        }
+        self.note_unsent(conn, cx, now);
+        self.close(conn, cx, now);
     }
 
     /// A connection has nothing more to send: its other half hears of it.

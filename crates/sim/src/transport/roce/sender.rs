@@ -5,7 +5,7 @@ use super::messages::Messages;
 use crate::packet::Body;
 use crate::packet::rdma::{MAX_INT, Rdma, RdmaKind, Trail};
 use crate::transport::ranges::Ranges;
-use crate::transport::{Counters, Outgoing};
+use crate::transport::{Counters, Outgoing, Wait, Waits};
 use switchbed_congestion::roce::{IntHop, RateMemory, RoceAck};
 use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::Recovery;
@@ -26,6 +26,7 @@ pub struct Sender {
     deadline: Time,
     line: Rate,
     counters: Counters,
+    waits: Waits,
     /// With selective repeat, once something came out of order.
     repair: Option<Box<Repair>>,
     /// Bytes that each switch on the way had sent, by its last INT.
@@ -58,6 +59,7 @@ impl Sender {
             deadline: Time::NEVER,
             line,
             counters: Counters::default(),
+            waits: Waits::default(),
             repair: None,
             sent_bytes: [0; MAX_INT],
         }
@@ -93,6 +95,11 @@ impl Sender {
     /// What happened so far; a CNP is a cut for a mark.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// The timers that it has waited for.
+    pub fn waits(&self) -> Waits {
+        self.waits
     }
 
     /// When the rate allows the next packet.
@@ -276,6 +283,7 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
+        self.waits.note(Wait::Rto, config.rto);
         self.memory.lost(&config.control, true, now);
         match config.recovery {
             Recovery::GoBackN => self.next = self.acked,

@@ -7,7 +7,8 @@ use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::param::{Params, Unfit};
 use switchbed_spec::transport::{
     Avoidance, CongestionControl, CwndLimited, EarlyRetransmit, Hystart, LossDetection, LossHalves,
-    Pacing, Reduction, Restart, RtoFloor, RttSampling, SlowStart, Transport, WindowCut,
+    Pacing, PartialAcks, Reduction, Restart, RetriesBy, RtoFloor, RttSampling, SlowStart,
+    Transport, WindowCut,
 };
 use switchbed_spec::{Autosize, Host, Lso, NicQueue};
 
@@ -33,6 +34,7 @@ pub struct Config {
     pub(super) ack_every: u32,
     pub(super) quick_acks: u32,
     pub(super) ack_short: bool,
+    pub(super) ack_pushed: bool,
     /// When ACKs go out is decided in `pace`.
     pub(super) paced_acks: bool,
     pub(super) sack_blocks: u8,
@@ -54,6 +56,7 @@ pub struct Config {
     pub(super) plain_growth: bool,
     pub(super) restart: Restart,
     pub(super) every_ack_timed: bool,
+    pub(super) rtt_of_syn_ack: bool,
     pub(super) grow_when_app_limited: bool,
     pub(super) grow_on_repeated_ece: bool,
     pub(super) loss_halves_window: bool,
@@ -68,9 +71,20 @@ pub struct Config {
     /// The floor is of what the timeout adds to the smoothed RTT.
     pub(super) floor_of_variance: bool,
     pub(super) syn_linear_timeouts: u32,
+    pub(super) one_after_lost_syns: bool,
+    /// SYNs that are sent again at most; [`u32::MAX`]: for ever.
+    pub(super) syn_retries: u32,
+    /// The patience with data that is not acknowledged.
+    pub(super) patience: Patience,
+    /// A repair's first partial ACK alone restarts the timer.
+    pub(super) impatient: bool,
+    pub(super) sacks_restart_timer: bool,
     pub(super) timeout_cuts_again: bool,
     pub(super) timeout_after_cut_keeps_ssthresh: bool,
     pub(super) ecn: bool,
+    pub(super) ecn_fallback: bool,
+    /// The least window after a mark, and the least threshold, in packets.
+    pub(super) mark_least: f64,
     pub(super) ecn_acks: bool,
     pub(super) ecn_syn: bool,
     pub(super) ecn_retransmits: bool,
@@ -91,6 +105,35 @@ pub struct Config {
     pub(super) small_queue_limit: u64,
     /// One of these three is on.
     pub(super) shapes: bool,
+}
+
+/// When a sender gives up data that is not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::transport::tcp) enum Patience {
+    Endless,
+    /// At the timeout after so many.
+    Timeouts(u32),
+    /// At a timeout so long after the first retransmission.
+    Time(Span),
+}
+
+impl Patience {
+    fn of(t: &Transport) -> Patience {
+        match t.data_retries_by {
+            _ if t.data_retries == 0 => Patience::Endless,
+            RetriesBy::Timeouts => Patience::Timeouts(t.data_retries),
+            RetriesBy::Time => Patience::Time(modelled(t.data_retries, t.rto_max)),
+        }
+    }
+}
+
+/// The time of `retries` timeouts, and one more, that begin at 200 ms and double up to `most`
+/// (Linux's tcp_model_timeout, with TCP_RTO_MIN whatever rto_min is).
+fn modelled(retries: u32, most: Span) -> Span {
+    const BASE: Span = Span::from_ms(200);
+    let doublings = (most.as_ps() / BASE.as_ps()).max(1).ilog2();
+    let doubled = retries.min(doublings);
+    BASE * ((2 << doubled) - 1) + most * u64::from(retries - doubled)
 }
 
 /// A setting that TCP cannot work with.
@@ -149,6 +192,7 @@ impl Config {
             ack_every: t.ack_every,
             quick_acks: t.quick_acks,
             ack_short: t.ack_short,
+            ack_pushed: t.ack_pushed,
             paced_acks: opens || t.quick_acks > 0 || t.ack_short || t.ack_delay_max > t.ack_delay,
             // Three leave no room for accurate ECN's option beside timestamps.
             sack_blocks: match about.scalable && t.ecn && t.accecn_option {
@@ -172,6 +216,7 @@ impl Config {
                 && t.avoidance == Avoidance::Bytes,
             restart: t.restart,
             every_ack_timed: t.rtt_sampling == RttSampling::EveryAck,
+            rtt_of_syn_ack: t.rtt_of_syn_ack,
             grow_when_app_limited: t.grow_when_app_limited,
             grow_on_repeated_ece: t.grow_on_repeated_ece,
             loss_halves_window: t.loss_halves == LossHalves::Window,
@@ -185,9 +230,19 @@ impl Config {
             early_retransmit: t.early_retransmit,
             floor_of_variance: t.rto_floor == RtoFloor::Variance,
             syn_linear_timeouts: t.syn_linear_timeouts,
+            one_after_lost_syns: t.one_after_lost_syns,
+            syn_retries: match t.syn_retries {
+                0 => u32::MAX,
+                retries => retries + t.syn_linear_timeouts,
+            },
+            patience: Patience::of(t),
+            impatient: t.partial_acks == PartialAcks::First,
+            sacks_restart_timer: t.sacks_restart_timer && t.sack_blocks > 0,
             timeout_cuts_again: t.timeout_cuts_again,
             timeout_after_cut_keeps_ssthresh: t.timeout_after_cut_keeps_ssthresh,
             ecn: t.ecn,
+            ecn_fallback: t.ecn && t.ecn_fallback,
+            mark_least: t.mark_least as f64,
             ecn_acks: t.ecn_acks,
             ecn_syn: t.ecn_syn,
             ecn_retransmits: t.ecn_retransmits,
@@ -257,6 +312,7 @@ impl Config {
     pub fn ecn_capable(&self, segment: &Segment) -> bool {
         let is = |flag| segment.flags.contains(flag);
         self.ecn
+            && !is(Flags::NO_ECN)
             && (self.ecn_syn || !is(Flags::SYN))
             && (self.ecn_retransmits || !is(Flags::RETRANSMIT))
             && (self.ecn_acks || !is(Flags::ACK) || is(Flags::SYN))
@@ -280,11 +336,26 @@ impl Config {
 
     /// Whether it must be known when each segment was sent.
     pub(super) fn logs(&self) -> bool {
-        self.rack() || self.tail_loss_probe
+        self.rack() || self.tail_loss_probe || self.sacks_restart_timer
     }
 
     /// Whether losses are repaired by SACK (else by NewReno).
     pub(super) fn sack(&self) -> bool {
         self.sack_blocks > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linux_gives_up_after_what_its_documentation_says() {
+        // ip-sysctl.rst, tcp_retries2: 15 is a hypothetical timeout of 924.6 seconds.
+        assert_eq!(modelled(15, Span::from_ms(120_000)), Span::from_ms(924_600));
+        // 200 + 400 + 800 ms.
+        assert_eq!(modelled(2, Span::from_ms(120_000)), Span::from_ms(1_400));
+        // At most 300 ms: 200, then 300 and 300.
+        assert_eq!(modelled(2, Span::from_ms(300)), Span::from_ms(800));
     }
 }

@@ -6,7 +6,7 @@
 
 use super::Config;
 use super::growth::avoided;
-use switchbed_congestion::{Acked, Mark, Memory};
+use switchbed_congestion::{Acked, CongestionControl, Mark, Memory};
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::Restart;
 
@@ -35,6 +35,13 @@ impl Window {
     }
     pub(super) fn alpha(&self) -> Option<f64> {
         self.memory.alpha()
+    }
+
+    /// There will be no marks: controls that rest on them fall back to Reno (Linux: dctcp_init).
+    pub(super) fn without_marks(&mut self) {
+        if matches!(self.memory, Memory::Dctcp(_) | Memory::Prague(_)) {
+            self.memory = Memory::new(&CongestionControl::Reno);
+        }
     }
 
     /// The packets that may be in flight, before rounding down.
@@ -106,7 +113,7 @@ impl Window {
             Mark::AsLoss { least } => self.cut(config, flight, least),
             Mark::Leaves(part) => {
                 self.cwnd = whole(config, window * part).max(1.0);
-                self.ssthresh = self.cwnd.max(LEAST);
+                self.ssthresh = self.cwnd.max(config.mark_least);
             }
             Mark::To(packets) => {
                 self.cwnd = packets;

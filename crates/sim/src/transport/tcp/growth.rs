@@ -87,9 +87,10 @@ impl Sender {
     #[cold]
     pub(super) fn look_for_queue(&mut self, config: &Config, rtt: Span, now: Time) {
         let (cwnd, srtt) = (self.window.cwnd(), self.srtt().unwrap_or(rtt));
+        let timeouts = self.counters().timeouts;
         let Some(extras) = &mut self.extras else { return };
         let growth = &mut extras.growth;
-        growth.after(self.counters.timeouts);
+        growth.after(timeouts);
         growth.slowly = false;
         if cwnd >= self.window.ssthresh() {
             return;
@@ -129,9 +130,10 @@ impl Sender {
         let one_over = config.slow_start == SlowStart::SegmentsAndOne;
         let mut rest = packets;
         if cwnd < ssthresh || (one_over && cwnd == ssthresh) {
+            let timeouts = self.counters().timeouts;
             let (slowly, after_timeout) = match &mut self.extras {
                 Some(extras) => {
-                    extras.growth.after(self.counters.timeouts);
+                    extras.growth.after(timeouts);
                     (extras.growth.slowly, extras.growth.after_timeout)
                 }
                 None => (false, false),

@@ -6,7 +6,9 @@
 
 use super::Config;
 use super::Segment;
+use super::config::Patience;
 use crate::transport::ranges::Ranges;
+use switchbed_qdisc::units::Time;
 use switchbed_spec::transport::LossDetection;
 
 /// Duplicate ACKs that make a loss (RFC 5681).
@@ -38,6 +40,12 @@ pub(super) struct Loss {
     pub(super) probe: bool,
     /// Where the last timeout found the stream, if it was in this repair.
     timeout_at: Option<u64>,
+    /// The first timeout that found it there, and how many have.
+    since: Time,
+    timeouts: u32,
+    /// A partial ACK has come in this recovery; another one after it.
+    partial: bool,
+    pub(super) repeated_partial: bool,
     dup_acks: u32,
     /// What the receiver holds beyond the cumulative ACK, by SACK.
     sacked: Ranges,
@@ -54,6 +62,10 @@ impl Loss {
             retransmit_first: false,
             probe: false,
             timeout_at: None,
+            since: Time::NEVER,
+            timeouts: 0,
+            partial: false,
+            repeated_partial: false,
             dup_acks: 0,
             sacked: Ranges::default(),
             left: 0,
@@ -95,13 +107,18 @@ impl Loss {
         self.point = point;
         self.high_rxt = una;
         self.retransmit_first = true;
+        (self.partial, self.repeated_partial) = (false, false);
     }
 
     /// A timeout with data from `una` to `sent` out; answers whether it is the first one
     /// for the segment at `una`.
-    pub(super) fn timeout(&mut self, una: u64, sent: u64) -> bool {
+    pub(super) fn timeout(&mut self, una: u64, sent: u64, now: Time) -> bool {
         let first = self.timeout_at != Some(una);
-        self.timeout_at = Some(una);
+        if first {
+            (self.timeout_at, self.since, self.timeouts) = (Some(una), now, 0);
+        }
+        self.timeouts += 1;
+        (self.partial, self.repeated_partial) = (false, false);
         self.phase = Phase::Holdoff;
         self.point = sent;
         self.retransmit_first = false;
@@ -109,10 +126,23 @@ impl Loss {
         first
     }
 
+    /// Whether a timeout now, with data from `una` out, is the last that is waited for.
+    pub(super) fn gives_up(&self, patience: Patience, una: u64, now: Time) -> bool {
+        let again = self.timeout_at == Some(una);
+        match patience {
+            Patience::Endless => false,
+            Patience::Timeouts(most) => again && self.timeouts >= most,
+            Patience::Time(most) => again && now.since(self.since) >= most,
+        }
+    }
+
     /// An ACK of `acked` new bytes, up to `una`.
     pub(super) fn advance(&mut self, config: &Config, acked: u64, una: u64) {
         self.sacked.remove_below(una);
         self.dup_acks = 0;
+        if self.phase == Phase::Recovery {
+            self.repeated_partial = std::mem::replace(&mut self.partial, true) && una < self.point;
+        }
         match self.phase {
             Phase::Disorder => self.left = 0,
             Phase::Recovery if una >= self.point => {

@@ -1,6 +1,6 @@
 //! How a receiver opens its window where its buffer tunes itself, as Linux's does: by two packets for
-//! each that arrives (`tcp_grow_window`), as far as the buffer allows, and that follows what the
-//! application, which reads at once, has read in a round trip (`tcp_rcv_space_adjust` since 4.10;
+//! each that arrives (`tcp_grow_window`), as far as the buffer has room beside what waits in it out of
+//! order (`tcp_space`), and that follows what the application, which reads at once, has read in a round trip (`tcp_rcv_space_adjust` since 4.10;
 //! Linux 2.6 and 3 grow in steps of 1.5 and 2).
 
 use super::Config;
@@ -41,12 +41,12 @@ impl Opening {
         Opening { window, most, edge: 0, read, from: 0, since: Time::ZERO, rtt: zero, back: zero }
     }
 
-    /// Data of `len` bytes that was sent at `sent` came, and all up to `next` has been read; answers
-    /// whether the window opened.
+    /// Data of `len` bytes that was sent at `sent` came, all up to `next` has been read, and `waiting`
+    /// bytes wait for what is missing; answers whether the window opened.
     pub(super) fn came(
         &mut self,
         config: &Config,
-        next: u64,
+        (next, waiting): (u64, u64),
         len: u32,
         sent: Time,
         handshake: Option<Span>,
@@ -54,7 +54,7 @@ impl Opening {
     ) -> bool {
         self.sample(now.since(sent), handshake, now);
         self.adjust(config, next, now);
-        let room = self.most.saturating_sub(self.window);
+        let room = self.most.saturating_sub(waiting).saturating_sub(self.window);
         if len < LEAST.min(config.mss) || room == 0 {
             return false;
         }

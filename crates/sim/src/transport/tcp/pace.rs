@@ -62,10 +62,18 @@ impl Pace {
         self.last = now;
     }
 
-    /// The same data, `len` bytes sent at `sent`, may open the window; all up to `next` has come.
-    pub(super) fn open(&mut self, config: &Config, next: u64, len: u32, sent: Time, now: Time) {
+    /// The same data, `len` bytes sent at `sent`, may open the window; all up to `next` has come, and
+    /// `waiting` bytes beyond.
+    pub(super) fn open(
+        &mut self,
+        config: &Config,
+        (next, waiting): (u64, u64),
+        len: u32,
+        sent: Time,
+        now: Time,
+    ) {
         let Some(opening) = &mut self.opening else { return };
-        if opening.came(config, next, len, sent, self.rtt, now) {
+        if opening.came(config, (next, waiting), len, sent, self.rtt, now) {
             self.hurry(1);
         }
     }

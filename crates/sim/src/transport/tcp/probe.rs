@@ -12,6 +12,7 @@ use super::Segment;
 use super::extras::Timer;
 use super::loss::Loss;
 use super::sender::Sender;
+use crate::transport::Wait;
 use switchbed_qdisc::units::Time;
 
 /// A probe that is out.
@@ -43,6 +44,7 @@ impl Sender {
     pub(super) fn on_probe_timeout(&mut self, config: &Config, now: Time) {
         self.timeout_of_first(config, now);
         if self.extras.as_ref().is_some_and(|extras| extras.probe.is_none()) {
+            self.note_wait(if self.srtt().is_none() { Wait::RtoInitial } else { Wait::Probe }, now);
             self.loss.get_or_insert_with(|| Box::new(Loss::new())).probe = true;
         }
     }

@@ -34,6 +34,9 @@ pub(super) struct Rack {
     pub(super) wait: Span,
     /// The last search found losses.
     pub(super) found: bool,
+    /// When the oldest of the segments was sent that the last ACK SACKed first, of those sent once;
+    /// [`Time::NEVER`] without any.
+    sacked_at: Time,
 }
 
 impl Default for Rack {
@@ -46,6 +49,7 @@ impl Default for Rack {
             reordered: false,
             wait: Span::ZERO,
             found: false,
+            sacked_at: Time::NEVER,
         }
     }
 }
@@ -86,7 +90,7 @@ impl Sender {
         if !config.logs() {
             return;
         }
-        rack.found = false;
+        (rack.found, rack.sacked_at) = (false, Time::NEVER);
         // From the lowest up, lest those that one ACK tells of seem to have overtaken each other.
         log.acknowledge(una, |segment| {
             let first = config.every_ack_timed && ack.stamp < segment.at;
@@ -104,10 +108,28 @@ impl Sender {
                 if from >= end {
                     break;
                 }
-                log.sack(from, to.min(end), |segment| rack.arrived(segment, false, now));
+                log.sack(from, to.min(end), |segment| {
+                    rack.arrived(segment, false, now);
+                    if !segment.again {
+                        rack.sacked_at = rack.sacked_at.min(segment.at);
+                    }
+                });
                 at = to;
             }
         }
+    }
+
+    /// SACKs of an ACK of nothing new are an RTT sample; answers whether they restart the timer: those
+    /// of data that was sent before the first segment was sent last (Linux's tcp_clean_rtx_queue).
+    pub(super) fn sample_sacked(&mut self, config: &Config, now: Time) -> bool {
+        let Some(extras) = &self.extras else { return false };
+        let (sacked_at, first) = (extras.rack.sacked_at, extras.log.first());
+        if sacked_at == Time::NEVER {
+            return false;
+        }
+        let restarts = first.is_some_and(|first| sacked_at < first.at);
+        self.take_sample(config, now.since(sacked_at));
+        restarts
     }
 
     /// Looks for losses; answers whether a recovery begins with them.

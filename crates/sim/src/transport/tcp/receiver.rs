@@ -34,6 +34,8 @@ pub struct Receiver {
     ack_now: bool,
     /// A SYN-ACK is to go out.
     syn_ack: bool,
+    /// The connection has no ECN, whatever the settings are.
+    no_ecn: bool,
     /// ACKs carry ECE: the last segment's mark (DCTCP), or a mark since the last CWR. With accurate
     /// ECN, the last segment's mark.
     ece: bool,
@@ -41,6 +43,8 @@ pub struct Receiver {
 
 /// `owed_ack` when nothing is owed.
 const NOTHING: u64 = u64::MAX;
+/// `deadline` between its expiry and the ACK that follows from that.
+const EXPIRED: Time = Time::ZERO;
 
 impl Default for Receiver {
     fn default() -> Self {
@@ -63,6 +67,7 @@ impl Receiver {
             marked: 0,
             ack_now: false,
             syn_ack: false,
+            no_ecn: false,
             ece: false,
         }
     }
@@ -83,13 +88,18 @@ impl Receiver {
         if segment.flags.contains(Flags::SYN) {
             // Time stamp and answer; a mark on a SYN says nothing of data's path.
             (self.syn_ack, self.echo) = (true, segment.stamp);
+            self.no_ecn = segment.flags.contains(Flags::NO_ECN);
             self.ece = config.accurate && ce;
             if config.paced_acks {
                 self.pace(config).opened(now);
             }
             return;
         }
-        self.note_mark(config, segment, ce);
+        if segment.flags.contains(Flags::NO_ECN) {
+            self.no_ecn = true;
+        } else {
+            self.note_mark(config, segment, ce);
+        }
         if self.unacked == 0 && segment.offset <= self.next {
             self.echo = segment.stamp;
         }
@@ -114,6 +124,11 @@ impl Receiver {
         self.ack_now = true;
     }
 
+    /// What has come ends with an application's write, which the segment's PSH says.
+    pub fn on_push(&mut self, config: &Config) {
+        self.ack_now |= config.ack_pushed && self.unacked > 0;
+    }
+
     /// The next ACK to send.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, _now: Time) -> Option<Segment> {
@@ -123,8 +138,10 @@ impl Receiver {
         if !self.ack_now {
             return None;
         }
+        let held = self.deadline == EXPIRED;
         (self.ack_now, self.unacked, self.deadline) = (false, 0, Time::NEVER);
-        let mut ack = Segment::ack(self.next, self.echoed(config, self.ece), self.echo);
+        let flags = self.echoed(config, self.ece).with_if(Flags::HELD, held);
+        let mut ack = Segment::ack(self.next, flags, self.echo);
         if let Some(pace) = &mut self.pace {
             pace.sent(config, self.next);
             ack = self.offering(ack);
@@ -139,7 +156,7 @@ impl Receiver {
     /// A delayed ACK may be due.
     pub fn on_timeout(&mut self, config: &Config, now: Time) {
         if now >= self.deadline {
-            (self.ack_now, self.deadline) = (true, Time::NEVER);
+            (self.ack_now, self.deadline) = (true, EXPIRED);
             if let Some(pace) = &mut self.pace {
                 pace.missed(config);
             }
@@ -154,9 +171,10 @@ impl Receiver {
     #[cold]
     fn pace_acks(&mut self, config: &Config, segment: &Segment, now: Time) {
         let (next, deadline) = (self.next, self.deadline);
+        let waiting = self.beyond.as_ref().map_or(0, |beyond| beyond.ranges.bytes());
         let pace = self.pace(config);
         pace.came(config, now);
-        pace.open(config, next, segment.len, segment.stamp, now);
+        pace.open(config, (next, waiting), segment.len, segment.stamp, now);
         let short = config.ack_short && segment.len < config.mss;
         if short || pace.at_once(config, next) {
             self.ack_now = true;
@@ -203,6 +221,9 @@ impl Receiver {
     }
 
     fn echoed(&self, config: &Config, ece: bool) -> Flags {
+        if self.no_ecn {
+            return Flags::NO_ECN;
+        }
         if config.accurate {
             return accurate::ace(self.marked);
         }
@@ -215,6 +236,7 @@ impl Receiver {
         if self.syn_ack {
             self.syn_ack = false;
             let flags = match config.accurate {
+                _ if self.no_ecn => Flags::SYN.with(Flags::NO_ECN),
                 true => accurate::syn_ack(config, self.ece),
                 false => Flags::SYN.with_if(Flags::ECE, config.ecn),
             };

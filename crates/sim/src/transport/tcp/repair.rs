@@ -54,7 +54,7 @@ impl Sender {
         // On the way down after a mark, the recovery lasts no longer than that (Linux).
         let end = if reducing { self.cut_end } else { self.sent };
         loss.begin_recovery(self.una, end);
-        self.counters.fast_recoveries += 1;
+        self.tally().counters.fast_recoveries += 1;
         let prior = self.window.packets(config);
         if (self.una >= self.cut_end && !reducing) || config.loss_adds_to_mark {
             self.window.cut_for_loss(config, self.sent - self.una);
@@ -72,7 +72,7 @@ impl Sender {
         let flight = self.sent - self.una;
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
         let again = self.una < self.cut_end && loss.phase != Phase::Holdoff;
-        let first = loss.timeout(self.una, self.sent);
+        let first = loss.timeout(self.una, self.sent, now);
         let keep = !first
             || (again && !config.timeout_cuts_again)
             || (self.cut_by_mark && config.timeout_after_cut_keeps_ssthresh);

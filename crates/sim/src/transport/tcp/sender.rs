@@ -8,7 +8,7 @@ use super::extras::Extras;
 use super::loss::Loss;
 use super::rtt::Rtt;
 use super::{Flags, Segment, accurate};
-use crate::transport::Counters;
+use crate::transport::{Counters, Tally, Wait, Waits};
 use switchbed_congestion::Acked;
 use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::{Hystart, Restart, Warm};
@@ -30,7 +30,7 @@ pub struct Sender {
     /// When the retransmission timer expires.
     pub(super) deadline: Time,
     pub(super) window: Window,
-    rtt: Rtt,
+    pub(super) rtt: Rtt,
     /// The ACK of this offset is an RTT sample, of a segment sent at `timed_at`.
     pub(super) timed_end: u64,
     timed_at: Time,
@@ -41,7 +41,8 @@ pub struct Sender {
     pub(super) loss: Option<Box<Loss>>,
     /// What settings beyond RFC 5681 and 6675 need, where there are any.
     pub(super) extras: Option<Box<Extras>>,
-    pub(super) counters: Counters,
+    /// What it has counted, if there was anything to count.
+    tally: Option<Box<Tally>>,
     state: State,
     /// Doublings of the RTO.
     pub(super) backoff: u8,
@@ -53,6 +54,8 @@ pub struct Sender {
     pub(super) tell_cut: bool,
     /// The last cut was for a mark.
     pub(super) cut_by_mark: bool,
+    /// The connection has no ECN, whatever the settings are.
+    pub(super) no_ecn: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,8 @@ enum State {
     /// A SYN is out.
     SynSent,
     Established,
+    /// It has given up.
+    Failed,
 }
 
 /// `timed_end` while no segment is timed.
@@ -89,13 +94,14 @@ impl Sender {
             cut_end: 0,
             loss: None,
             extras: Extras::new(config),
-            counters: Counters::default(),
+            tally: None,
             state: State::Established,
             backoff: 0,
             syns: 0,
             ece_before: false,
             tell_cut: false,
             cut_by_mark: false,
+            no_ecn: false,
         }
     }
 
@@ -137,7 +143,19 @@ impl Sender {
     }
     /// What happened so far.
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        self.tally.as_deref().map_or(&Counters::NONE, |tally| &tally.counters)
+    }
+    /// The timers that it has waited for.
+    pub fn waits(&self) -> Waits {
+        self.tally.as_deref().map_or_else(Waits::default, |tally| tally.waits)
+    }
+    /// Whether it has given up: nothing more will be sent.
+    pub fn failed(&self) -> bool {
+        self.state == State::Failed
+    }
+    /// Whether the connection was opened without ECN, though the settings ask for it.
+    pub fn without_ecn(&self) -> bool {
+        self.no_ecn
     }
     /// Congestion window in packets.
     pub fn cwnd(&self) -> f64 {
@@ -197,6 +215,9 @@ impl Sender {
         if self.state != State::Established {
             return self.on_syn_ack(config, ack, now);
         }
+        if ack.flags.contains(Flags::HELD) {
+            self.note_held(ack, now);
+        }
         // Of more than was sent there is no ACK; an old one wraps to more than that, too.
         let acked = ack.offset.wrapping_sub(self.una);
         if acked == 0 || acked > self.sent - self.una {
@@ -212,6 +233,7 @@ impl Sender {
         }
         let (bytes, end, sent) = (acked as u32, self.una, self.sent);
         let marked = match config.accurate {
+            _ if self.no_ecn => 0,
             false if config.ecn && ack.flags.contains(Flags::ECE) => bytes,
             false => 0,
             true => self.newly_marked(config, ack, acked),
@@ -236,7 +258,11 @@ impl Sender {
             self.window.pause(now);
         }
         self.ece_before = ece;
-        self.deadline = if self.una == self.sent { Time::NEVER } else { now + self.rto(config) };
+        if self.una == self.sent {
+            self.deadline = Time::NEVER;
+        } else if !(config.impatient && self.loss.as_ref().is_some_and(|it| it.repeated_partial)) {
+            self.deadline = now + self.rto(config);
+        }
         if self.extras.is_some() {
             self.choose_timer(config, true, now);
         }
@@ -283,9 +309,22 @@ impl Sender {
         if now < self.deadline || self.on_other_timeout(config, now) {
             return;
         }
-        self.counters.timeouts += 1;
+        if self.state == State::Failed {
+            self.deadline = Time::NEVER;
+            return;
+        }
+        self.tally().counters.timeouts += 1;
         let established = self.state == State::Established;
-        if established || self.counters.timeouts > config.syn_linear_timeouts {
+        let wait = match (established, self.srtt()) {
+            (false, _) => Wait::Syn,
+            (true, None) => Wait::RtoInitial,
+            (true, Some(_)) => Wait::Rto,
+        };
+        self.note_wait(wait, now);
+        if self.gives_up(config, now) {
+            return self.fail();
+        }
+        if established || self.counters().timeouts > config.syn_linear_timeouts {
             self.backoff = (self.backoff + 1).min(30);
         }
         self.deadline = now + self.rto(config);
@@ -297,6 +336,67 @@ impl Sender {
                 self.deadline = Time::NEVER;
             }
         }
+    }
+
+    /// A timer has ended a wait that began with the last segment sent.
+    pub(super) fn note_wait(&mut self, wait: Wait, now: Time) {
+        let took = now.since(self.last_sent);
+        self.tally().waits.note(wait, took);
+    }
+
+    /// What it counts.
+    pub(super) fn tally(&mut self) -> &mut Tally {
+        self.tally.get_or_insert_default()
+    }
+
+    /// An ACK that a timer held back; the sender has waited for it if it could send nothing, or if
+    /// it was the last.
+    #[cold]
+    fn note_held(&mut self, ack: &Segment, now: Time) {
+        if ack.offset > self.una && (self.unsent() > 0 || ack.offset == self.written) {
+            self.note_wait(Wait::DelayedAck, now);
+        }
+    }
+
+    /// Whether the timeout that has just been is the last that is waited for.
+    fn gives_up(&self, config: &Config, now: Time) -> bool {
+        if self.state != State::Established {
+            return u32::from(self.syns) > config.syn_retries;
+        }
+        let (patience, una) = (config.patience, self.una);
+        self.loss.as_ref().is_some_and(|loss| loss.gives_up(patience, una, now))
+    }
+
+    /// The connection fails: what has not been sent never will be.
+    fn fail(&mut self) {
+        self.state = State::Failed;
+        (self.nxt, self.written) = (self.sent, self.sent);
+        (self.deadline, self.loss) = (Time::NEVER, None);
+    }
+
+    /// Its host accepted the connection, and the answer to the SYN-ACK took `rtt`; `no_ecn`: it was
+    /// opened without ECN.
+    pub fn accepted(&mut self, config: &Config, rtt: Span, no_ecn: bool) {
+        if no_ecn {
+            self.lose_ecn();
+        }
+        if config.rtt_of_syn_ack && self.rtt.srtt().is_none() {
+            self.first_rtt(rtt);
+        }
+    }
+
+    /// The first RTT sample is of the handshake.
+    fn first_rtt(&mut self, rtt: Span) {
+        self.rtt.sample(rtt);
+        if let Some(extras) = &mut self.extras {
+            extras.rack.min_rtt = rtt;
+        }
+    }
+
+    /// The connection has no ECN.
+    fn lose_ecn(&mut self) {
+        self.no_ecn = true;
+        self.window.without_marks();
     }
 
     /// New data, with `in_flight` bytes in the network.
@@ -329,7 +429,10 @@ impl Sender {
     /// Sends `len` new bytes.
     #[inline]
     pub(super) fn send_new(&mut self, config: &Config, len: u32, now: Time) -> Segment {
-        let flags = Flags::NONE.with_if(Flags::CWR, self.tell_cut && !config.accurate);
+        let flags = match self.no_ecn {
+            true => Flags::NO_ECN,
+            false => Flags::NONE.with_if(Flags::CWR, self.tell_cut && !config.accurate),
+        };
         self.tell_cut = false;
         let segment = Segment::data(self.nxt, len, flags, now);
         self.nxt += len as u64;
@@ -352,9 +455,10 @@ impl Sender {
         len: u64,
         now: Time,
     ) -> Segment {
-        self.counters.retransmits += 1;
+        self.tally().counters.retransmits += 1;
         self.start_timer(config, now);
-        let segment = Segment::data(offset, len as u32, Flags::RETRANSMIT, now);
+        let flags = Flags::RETRANSMIT.with_if(Flags::NO_ECN, self.no_ecn);
+        let segment = Segment::data(offset, len as u32, flags, now);
         self.note_sent(config, &segment, now);
         segment
     }
@@ -381,12 +485,18 @@ impl Sender {
             return None;
         };
         let rtt = now.since(sent_at);
+        self.take_sample(config, rtt);
+        Some(rtt)
+    }
+
+    /// An RTT sample ends the timer's back-off.
+    #[inline]
+    pub(super) fn take_sample(&mut self, config: &Config, rtt: Span) {
         self.rtt.sample(rtt);
         self.backoff = 0;
         if config.shapes {
             self.sample_outlet(rtt);
         }
-        Some(rtt)
     }
 
     /// An ACK with ECE, before which `flight` bytes were out: the window is cut at most once
@@ -403,7 +513,7 @@ impl Sender {
                 self.begin_reduction(config, prior, false);
             }
             (self.tell_cut, self.cut_by_mark) = (true, true);
-            self.counters.mark_cuts += 1;
+            self.tally().counters.mark_cuts += 1;
         }
     }
 
@@ -427,7 +537,7 @@ impl Sender {
         }
         let marked = match &mut self.extras {
             // One that is older than the last tells nothing new.
-            _ if config.accurate && ack.offset != self.una => false,
+            _ if self.no_ecn || (config.accurate && ack.offset != self.una) => false,
             Some(extras) if config.accurate => extras.heard.newly_without_data(config, ack) > 0,
             _ => config.ecn && ack.flags.contains(Flags::ECE),
         };
@@ -435,9 +545,13 @@ impl Sender {
             self.on_mark(config, self.sent - self.una, now);
         }
         self.log_arrivals(config, ack, now);
+        let restarts = config.sacks_restart_timer && self.sample_sacked(config, now);
         self.repair_duplicate(config, ack, now);
         self.reduce(config, false);
-        self.choose_timer(config, false, now);
+        if restarts {
+            self.deadline = now + self.rto(config);
+        }
+        self.choose_timer(config, restarts, now);
     }
 
     /// New data after a pause: the window may be out of date (RFC 5681, section 4.1).
@@ -466,7 +580,11 @@ impl Sender {
         self.syns = self.syns.saturating_add(1);
         self.timed_at = now;
         self.start_timer(config, now);
+        if config.ecn_fallback && self.syns > 1 {
+            self.lose_ecn();
+        }
         let flags = match config.accurate {
+            _ if self.no_ecn => Flags::SYN.with(Flags::NO_ECN),
             true => accurate::SYN,
             false => Flags::SYN.with_if(Flags::ECE.with(Flags::CWR), config.ecn),
         };
@@ -476,22 +594,20 @@ impl Sender {
     /// The SYN-ACK: an RTT sample unless it is unclear which SYN it answers.
     #[cold]
     fn on_syn_ack(&mut self, config: &Config, ack: &Segment, now: Time) {
-        if !ack.flags.contains(Flags::SYN.with(Flags::ACK)) {
+        if self.state == State::Failed || !ack.flags.contains(Flags::SYN.with(Flags::ACK)) {
             return;
         }
         if config.every_ack_timed {
-            self.rtt.sample(now.since(ack.stamp));
+            self.first_rtt(now.since(ack.stamp));
         } else if self.syns == 1 {
-            self.rtt.sample(now.since(self.timed_at));
+            self.first_rtt(now.since(self.timed_at));
         }
-        if let Some(extras) = &mut self.extras {
-            extras.rack.min_rtt = self.rtt.srtt().unwrap_or(Span::MAX);
-        }
-        if self.syns > 2 {
+        if self.syns > 2 && config.one_after_lost_syns {
             self.window.start_with_one();
         }
+        let timeouts = self.counters().timeouts;
         if let Some(extras) = &mut self.extras {
-            extras.growth.opened(self.counters.timeouts);
+            extras.growth.opened(timeouts);
         }
         self.note_offer(config, ack);
         self.backoff = 0;
