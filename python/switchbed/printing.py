@@ -312,8 +312,22 @@ def _counters(summary: dict[str, Any]) -> str:
     return (
         f"{_flows(summary)} · {summary['marks']:,} marks"
         f"{_notifications(summary)} · {summary['drops']:,} drops · {summary['timeouts']:,} timeouts"
+        f"{_waits(summary)}"
         f" · {summary['goodput_bps'] / 1e9:.4g} Gbps goodput"
     )
+
+
+def _waits(summary: dict[str, Any]) -> str:
+    """Waits for other timers than the retransmission timer; older summaries do not say."""
+    words = {
+        "syn": "lost SYNs",
+        "rto_initial": "rto_initial",
+        "probe": "tail loss probes",
+        "delayed_ack": "delayed ACKs",
+    }
+    waits = summary.get("waits", {})
+    found = [f"{waits[name]:,} for {said}" for name, said in words.items() if waits.get(name)]
+    return f" (waits: {', '.join(found)})" if found else ""
 
 
 def _probes(probe: dict[str, Any]) -> str:
@@ -327,6 +341,8 @@ def _probes(probe: dict[str, Any]) -> str:
 def _flows(summary: dict[str, Any]) -> str:
     flows, endless = summary["flows"], summary["endless"]
     finished = f"{flows['finished']:,} of {flows['count']:,} flows finished"
+    if failed := flows.get("failed"):
+        finished += f", {failed:,} failed"
     if endless is None:
         return finished
     shared = f"{endless['n']:,} endless flows, Jain's index {endless['jain']:.4f}"

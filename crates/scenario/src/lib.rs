@@ -32,6 +32,7 @@ mod section;
 mod sections;
 mod summary;
 mod tree;
+mod waits;
 mod warnings;
 mod write;
 

@@ -7,7 +7,8 @@ use switchbed_qdisc::view::DropReason;
 use switchbed_sim::Scenario;
 use switchbed_sim::table::{Names, Table, Values};
 use switchbed_sim::{
-    Capture, FlowRecord, Interference, PortReport, ProbeSample, QueueSample, Simulation,
+    Capture, FlowRecord, Interference, Pause, PortReport, ProbeSample, QueueSample, Simulation,
+    Waited,
 };
 
 /// A run's results.
@@ -63,7 +64,7 @@ impl Results {
         }
         Results {
             summary,
-            flows: flow_table(simulation, flows, met),
+            flows: flow_table(simulation, flows, met, &held(paused.as_ref())),
             queues: queue_table(&reports),
             ports: port_table(&reports),
             series: series_table(simulation, series),
@@ -89,11 +90,34 @@ pub(crate) fn times(simulation: &Simulation, flow: &FlowRecord) -> (f64, f64) {
     (fct, fct / empty.as_secs_f64())
 }
 
+/// A flow's place among its source's, by which pauses are found.
+type Place = (u32, u64);
+
+/// How long ports on flows' ways were held while they were under way.
+fn held(paused: Option<&(Vec<Pause>, Vec<Waited>)>) -> BTreeMap<Place, Span> {
+    let waited = paused.iter().flat_map(|(_, waited)| waited);
+    waited.map(|of| ((of.flow.traffic, of.flow.row), of.held)).collect()
+}
+
 fn flow_table(
     simulation: &Simulation,
     flows: &[FlowRecord],
     met: Option<&[Interference]>,
+    held: &BTreeMap<Place, Span>,
 ) -> Table {
+    let waits: Vec<(&str, Span)> = flows
+        .iter()
+        .map(|flow| {
+            let timer = flow.waits.longest().map(|(wait, took)| (wait.name(), took));
+            let pause = held.get(&(flow.traffic, flow.row)).map(|&held| ("pause", held));
+            // Of two that took as long, the timer.
+            let longest = pause.into_iter().chain(timer).max_by_key(|&(_, took)| took);
+            longest.unwrap_or(("", Span::ZERO))
+        })
+        .collect();
+    let waited_for = Values::Text(waits.iter().map(|(name, _)| name.to_string()).collect());
+    let waited = Values::F64(waits.iter().map(|(_, took)| took.as_secs_f64()).collect());
+    let failed = Values::Bool(flows.iter().map(|flow| flow.failed.is_some()).collect());
     let f64s = |f: &dyn Fn(&FlowRecord) -> f64| Values::F64(flows.iter().map(f).collect());
     let u64s = |f: &dyn Fn(&FlowRecord) -> u64| Values::U64(flows.iter().map(f).collect());
     let u32s = |f: &dyn Fn(&FlowRecord) -> u32| Values::U32(flows.iter().map(f).collect());
@@ -143,6 +167,15 @@ fn flow_table(
         ("retransmissions", "", "segments sent again", u32s(&|f| f.retransmissions)),
         ("ecn_cuts", "", "window cuts for marks", u32s(&|f| f.ecn_cuts)),
         ("handshake", "", "whether it opened its connection", handshake),
+        (
+            "waited_for",
+            "",
+            "what it waited for longest: syn, rto_initial, rto, probe, delayed_ack (timers), or \
+             pause; empty: for nothing",
+            waited_for,
+        ),
+        ("waited_s", "s", "how long, all such waits together", waited),
+        ("failed", "", "whether its connection gave up", failed),
     ];
     let met = met.map(|met| {
         let words = Values::Text(met.iter().map(|met| met.name().to_string()).collect());

@@ -2,6 +2,7 @@
 //! meaning raises [`SCHEMA_VERSION`].
 
 use crate::results::times;
+use crate::waits::WaitCounts;
 use crate::warnings::warnings;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -26,6 +27,9 @@ pub struct FlowCounts {
     pub count: u64,
     /// Those of them that finished.
     pub finished: u64,
+    /// Those of them whose connection gave up; older summaries lack them.
+    #[serde(default)]
+    pub failed: u64,
 }
 
 /// A mean and percentiles. A percentile p is the sorted list's element ⌊p·n⌋, as the
@@ -331,8 +335,11 @@ pub struct Summary {
     pub drops: u64,
     /// The same by reason.
     pub drops_by_reason: Drops,
-    /// Retransmission timeouts of the flows that count.
+    /// Retransmission timeouts of the flows that count, and probes before the first RTT sample.
     pub timeouts: u64,
+    /// Waits of these flows by the timer that ended them; older summaries lack them.
+    #[serde(default)]
+    pub waits: WaitCounts,
     /// Segments sent again.
     pub retransmissions: u64,
     /// Window cuts for marks.
@@ -475,7 +482,11 @@ impl Summary {
         };
         let offered = simulation.offered().iter();
         let mut summary = Summary {
-            flows: FlowCounts { count: counted.len() as u64, finished: all.0.n },
+            flows: FlowCounts {
+                count: counted.len() as u64,
+                finished: all.0.n,
+                failed: counted.iter().filter(|flow| flow.failed.is_some()).count() as u64,
+            },
             fct: BySize { all: all.0, small: small_flows.0, medium: medium.0, large: large.0 },
             by_traffic: SourceTimes::of(&scenario.traffic, &counted, &timed),
             fct_by_met,
@@ -489,6 +500,7 @@ impl Summary {
             drops: reports.iter().map(|report| report.counters.dropped()).sum(),
             drops_by_reason,
             timeouts: sum(&|flow| flow.timeouts),
+            waits: WaitCounts::of(&counted),
             retransmissions: sum(&|flow| flow.retransmissions),
             ecn_cuts: sum(&|flow| flow.ecn_cuts),
             pauses: None,
@@ -599,6 +611,8 @@ mod tests {
             request: None,
             received: Bytes::new(received),
             timeouts: 0,
+            waits: switchbed_sim::Waits::default(),
+            failed: None,
             retransmissions: 0,
             ecn_cuts: 0,
             handshake: false,

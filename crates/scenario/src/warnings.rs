@@ -2,11 +2,12 @@
 //! queue that never filled, percentiles on too few flows.
 
 use crate::summary::{BySize, Fct, Summary};
+use crate::waits;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::Scenario;
-use switchbed_sim::{FlowRecord, PortReport, Simulation};
-use switchbed_spec::{FctEnd, NicQueue};
+use switchbed_sim::{FlowRecord, PortReport, Simulation, Wait};
+use switchbed_spec::NicQueue;
 
 /// A 99th percentile of fewer flows than this rests on a handful.
 const FEW: u64 = 1000;
@@ -22,7 +23,8 @@ pub(crate) fn warnings(
     warnings.extend(crate::marking::never_first(scenario));
     warnings.extend(crate::cycles::possible(scenario));
     warnings.extend(crate::policy::unused(scenario));
-    let open = summary.flows.count - summary.flows.finished;
+    warnings.extend(waits::failed(scenario, simulation.warmed_at(), flows));
+    let open = summary.flows.count - summary.flows.finished - summary.flows.failed;
     let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
     if open > 0 && !endless {
         let why = match scenario.run.until {
@@ -80,8 +82,7 @@ pub(crate) fn warnings(
         warnings.push(format!("{silent} endless flows received nothing since the warm-up ({why})"));
     }
     warnings.extend(few(&summary.fct));
-    warnings.extend(waited(scenario, flows, simulation.warmed_at()));
-    warnings.extend(delayed(scenario, flows, simulation.warmed_at()));
+    warnings.extend(waits::percentiles(scenario, simulation, flows, simulation.warmed_at()));
     warnings.extend(straggler(scenario, flows));
     warnings.extend(own_cards(scenario, reports));
     warnings.extend(unmarkable(scenario, flows, reports));
@@ -106,76 +107,9 @@ fn few(fct: &BySize<Fct>) -> Option<String> {
     (!few.is_empty()).then(message)
 }
 
-/// A 99th percentile of flows that waited for a retransmission timer says how long that is. No
-/// counts in these three: runs of a comparison that say the same say it once.
-fn waited(scenario: &Scenario, flows: &[FlowRecord], warmed_at: Time) -> Option<String> {
-    let t = &scenario.transport;
-    // A lone packet's tail loss probe waits as long as the timer, and is counted as sent again.
-    let late = |flow: &FlowRecord| {
-        let took = flow.end.map_or(Span::ZERO, |end| end.since(flow.start));
-        let probes = t.tail_loss_probe && scenario.roce_of(flow.class).is_none();
-        flow.timeouts > 0 || (probes && flow.retransmissions > 0 && took >= t.rto_min)
-    };
-    let decides = |(_, of): &(&str, Vec<&FlowRecord>)| {
-        let waited = of.iter().filter(|flow| late(flow)).count();
-        waited > 0 && 100 * waited >= of.len()
-    };
-    let small = ("small flows", small(scenario, flows, warmed_at));
-    let all = ("flows", ended(flows, warmed_at));
-    let (which, found) = [small, all].into_iter().find(decides)?;
-    let waited: Vec<&FlowRecord> = found.into_iter().filter(|flow| late(flow)).collect();
-    let first = waited.iter().any(|flow| waited_first(flow, t.rto_initial));
-    let pair = waited.iter().find_map(|flow| scenario.roce_of(flow.class));
-    let timer = match (pair, first) {
-        (Some(roce), _) => format!("roce.rto, {}", roce.rto),
-        (None, true) => {
-            format!("transport.rto_initial, {}, or rto_min, {}", t.rto_initial, t.rto_min)
-        }
-        (None, false) => format!("transport.rto_min, {}", t.rto_min),
-    };
-    Some(format!(
-        "1 % of the {which} or more waited for a retransmission timer: their 99th percentile is \
-         that of {timer}"
-    ))
-}
-
-/// The small flows that count.
-fn small<'a>(scenario: &Scenario, flows: &'a [FlowRecord], warmed_at: Time) -> Vec<&'a FlowRecord> {
-    let mut found = ended(flows, warmed_at);
-    found.retain(|flow| flow.size.is_some_and(|size| size <= scenario.measure.small));
-    found
-}
-
-/// The flows that ended and count.
-fn ended(flows: &[FlowRecord], warmed_at: Time) -> Vec<&FlowRecord> {
-    flows.iter().filter(|flow| flow.end.is_some() && flow.start >= warmed_at).collect()
-}
-
 /// Whether a flow's SYN, or the answer to it, was sent again.
-fn waited_first(flow: &FlowRecord, rto_initial: Span) -> bool {
-    let waited = flow.end.is_none_or(|end| end.since(flow.start) >= rto_initial);
-    flow.handshake && flow.timeouts > 0 && waited
-}
-
-/// A flow that ends with its last ACK has that ACK's delay in its FCT.
-fn delayed(scenario: &Scenario, flows: &[FlowRecord], warmed_at: Time) -> Option<String> {
-    let t = &scenario.transport;
-    let counts = t.control.about().tcp
-        && t.ack_every > 1
-        && scenario.measure.fct_end == FctEnd::Acked
-        && t.ack_delay > Span::ZERO;
-    let long = |flow: &&&FlowRecord| {
-        flow.timeouts == 0 && flow.end.is_some_and(|end| end.since(flow.start) >= t.ack_delay)
-    };
-    let small = small(scenario, flows, warmed_at);
-    let waited = small.iter().filter(long).count();
-    (counts && waited > 0 && 100 * waited >= small.len()).then(|| {
-        format!(
-            "1 % of the small flows or more took transport.ack_delay, {}, without a timeout: their \
-             last ACK was delayed; measure.fct_end = \"received\" leaves it out",
-            t.ack_delay
-        )
-    })
+fn waited_first(flow: &FlowRecord) -> bool {
+    flow.waits.count(Wait::Syn) > 0
 }
 
 /// A run without an end of its own lasts as long as its last flow, which may wait for a timer when
@@ -216,7 +150,7 @@ fn unmarkable(scenario: &Scenario, flows: &[FlowRecord], reports: &[PortReport])
     let mut who = Vec::new();
     let tcp = t.control.about().tcp;
     who.extend((tcp && !t.ecn_acks).then_some("ACKs (transport.ecn_acks)"));
-    let syns = match flows.iter().any(|flow| waited_first(flow, t.rto_initial)) {
+    let syns = match flows.iter().any(waited_first) {
         true => "SYNs (transport.ecn_syn), and flows waited for transport.rto_initial",
         false => "SYNs (transport.ecn_syn)",
     };

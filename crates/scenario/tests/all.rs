@@ -17,5 +17,6 @@ mod robust;
 mod roce;
 mod scenarios;
 mod small_queues;
+mod timers;
 mod warmup;
 mod warnings;
