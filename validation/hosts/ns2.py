@@ -18,7 +18,8 @@ VERSION = "2.35"
 
 
 def takes(pattern: Pattern) -> bool:
-    """Reno alone, whose own patterns stand for the others' of their name; no marks, no offload, no answers."""
+    """Reno alone, whose own patterns stand for the others' of their name; no marks, offload or
+    answers."""
     others = pattern.control != "reno" and any(
         each.name == f"{pattern.name}-reno" for each in PATTERNS
     )

@@ -41,7 +41,8 @@ fn its_mistakes_name_the_key_and_what_would_be_right() {
 
 #[test]
 fn a_scheme_in_python_is_refused() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/tests/support/prototype_schemes.py");
+    let file =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/tests/support/prototype_schemes.py");
     let set = format!("scheme={{name=\"python\",params={{file=\"{file}\",class=\"Mine\"}}}}");
     let output = own_scheme(&[&set]);
     let said = String::from_utf8(output.stderr).expect("text");
