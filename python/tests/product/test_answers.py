@@ -1,5 +1,6 @@
 """Answers to mistakes: each names what is wrong and leads to what would be right."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pytest
 from conftest import SINGLE, SWEEP, Program
 
 import switchbed as sb
+from switchbed import library
 from switchbed._native import Mistake
+from switchbed.cli import _system
 from switchbed.plots.methods import Plots
 
 PYTHON = """
@@ -242,3 +245,21 @@ def test_a_resolved_scenario_is_a_scenario(name: str) -> None:
         text = toml.document(toml.given(resolved))
         again = _native.plans_of("again", text, library.SCENARIOS, [], True)[0]
         assert json.loads(again.scenario) == resolved
+
+
+def test_an_error_of_the_system_says_what_was_done_and_where(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Shut:
+        @property
+        def buffer(self) -> None:
+            raise OSError(errno.EPERM, "no matter")
+
+    monkeypatch.setattr("sys.stdin", Shut())
+    with pytest.raises(OSError, match="no matter") as caught:
+        library.given("-")
+    said = _system(caught.value)
+    assert said.startswith("standard input (library.py:")
+    assert "Operation not permitted; it needs rights that this user lacks" in said
+    named = OSError(errno.EACCES, "no matter", "some.file")
+    assert _system(named) == "some.file: Permission denied"
