@@ -15,8 +15,15 @@ TREES = ("ets", "prio")
 LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq_codel", "cake")
 WHOLE = ("fq-codel",)
 """Schemes that are a port's only discipline, with queues of their own."""
-MOST = 2**40
-"""Of bytes, packets and microseconds: more is no setting."""
+MOST = 2**32 - 1
+"""Of bytes and microseconds: tc has 32 bits."""
+MOST_RATE = 10**13
+"""In bytes a second."""
+MOST_PACKETS = 10**7
+LEAST_RATE = 300
+"""In bytes a second: a packet takes 5 s, the longest that a scenario has."""
+INTERVAL_US = 100_000
+"""CoDel's, where none is shown."""
 MOST_BANDS, MOST_QUEUES = 16, 64
 EXPORTED = "2:"
 """The handle of the tree that `export tc` writes; its filters send each class to its band, and are
@@ -76,7 +83,7 @@ class _Import:
         options = self._options(shaper)
         if "rate" in options:
             self.rate = 8 * self._number(
-                shaper, options, "rate", least=1
+                shaper, options, "rate", LEAST_RATE, MOST_RATE
             )  # tc prints bytes a second
             self.said.exact("topology.rate", f"{quantity.gbps(self.rate)}, by {shaper['kind']}")
         under = self._children(shaper)
@@ -215,14 +222,15 @@ class _Import:
         if kind == "red":
             return self._red(one, options)
         if kind in ("bfifo", "pfifo"):
-            limit = self._number(one, options, "limit", 1) * (1 if kind == "bfifo" else PACKET)
+            most, each = (MOST, 1) if kind == "bfifo" else (MOST_PACKETS, PACKET)
+            limit = self._number(one, options, "limit", 1, most) * each
             if limit < PACKET:
                 raise Mistake(
                     f"{self._at(one)}: limit: {limit} bytes hold no packet: at least {PACKET}"
                 )
             return _Leaf("none", limit=limit)
         if kind in ("codel", "pie"):
-            limit = self._number(one, options, "limit", 1) * PACKET
+            limit = self._number(one, options, "limit", 1, MOST_PACKETS) * PACKET
             if kind == "codel":
                 params = self._codel_times(one, options)
                 params["ecn"] = self._flag(one, options, "ecn")
@@ -260,6 +268,12 @@ class _Import:
 
     def _codel_times(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """CoDel's as tc shows them, in whole microseconds."""
+        interval = self._number(one, {"interval": INTERVAL_US} | dict(options), "interval", 1)
+        if "target" in options and self._number(one, options, "target", 1) >= interval:
+            raise Mistake(
+                f"{self._at(one)}: target: is {options['target']} us: it must be less than "
+                f"interval, {interval} us"
+            )
         found: dict[str, Any] = {}
         for name in ("target", "interval", "ce_threshold"):
             if name in options:
