@@ -139,7 +139,8 @@ def write_run(
         traces = place / "captures"
         traces.mkdir(exist_ok=True)
         (traces / f"{name.replace(':', '-')}.pcapng").write_bytes(pcapng)
-    own = [str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()]
+    files = (path for path in place.rglob("*") if path.is_file() and path.name != SIGN)
+    own = [str(path.relative_to(place)) for path in files]
     listed = {"files": sorted([*own, MANIFEST, SUMMARY, MACHINE])}
     write_json(place / MANIFEST, head() | manifest | listed)
     write_json(place / SUMMARY, outcome.summary)

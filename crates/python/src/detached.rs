@@ -16,11 +16,18 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// As large as the first thread's.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Processor time that the calling thread has taken, in seconds, where the system says it (Linux,
-/// /proc/thread-self/schedstat: nanoseconds on a core, waiting, and slices).
+/// Processor time that the calling thread has taken, in seconds, where the system says it
+/// (`CLOCK_THREAD_CPUTIME_ID`, which counts the slice that is running too).
+#[cfg(unix)]
 pub(crate) fn processor_s() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().next()?.parse::<u64>().ok().map(|ns| ns as f64 / 1e9)
+    use nix::time::{ClockId, clock_gettime};
+    let taken = Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?);
+    Some(taken.as_secs_f64())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn processor_s() -> Option<f64> {
+    None
 }
 
 /// Does the work while the interpreter goes on. `None`: it was asked to stop (`stopped`) and did

@@ -65,8 +65,10 @@ def _current(run: Path) -> None:
 
 def _shut(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
     """Leaves the query the store's files, and no way to any others or to the network."""
-    inside = str(path.absolute()).replace("'", "''")
-    connection.execute(f"set allowed_directories = ['{inside}/']")
+    # A file is asked for by a pattern (`_quoted`), and refused unless the pattern is inside too.
+    places = {str(path.absolute()), glob.escape(str(path.absolute()))}
+    inside = ", ".join("'{}/'".format(place.replace("'", "''")) for place in sorted(places))
+    connection.execute(f"set allowed_directories = [{inside}]")
     for setting in (
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",

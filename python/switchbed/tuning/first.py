@@ -35,11 +35,11 @@ def _probed(scenario: Mapping[str, Any], mtu: int) -> float:
     }
     try:
         hosts = Scenario(plain | {"traffic": [_probe(1, mtu)]}).plans[0].host_count
-        # The last host is the furthest from the first, but on a ring, where the middle is.
+        # The last host is the furthest from the first, but on a ring, where the middle is. A probe a
+        # run: those of one host would wait for each other.
         furthest = {hosts - 1, hosts // 2, (hosts - 1) // 2} - {0}
-        traffic = [_probe(host, mtu) for host in sorted(furthest)]
-        probes = Scenario(plain | {"traffic": traffic}).run().summary()["probes"]
-        return max(float(probe["p50_us"]) for probe in probes) / 1e6
+        runs = [Scenario(plain | {"traffic": [_probe(host, mtu)]}).run() for host in furthest]
+        return max(float(run.summary()["probes"][0]["p50_us"]) for run in runs) / 1e6
     except (Mistake, LookupError, TypeError, ValueError) as error:
         raise Mistake(f"--rtt: must be given, for none could be measured: {error}") from error
 

@@ -83,7 +83,7 @@ def small(commands: str) -> str:
     )
     commands = re.sub(
         r"switchbed tune (\S+)",
-        r"switchbed tune \1 --seeds 3 --set flows=30 --set measure.warmup=0us --rtt 90us",
+        r"switchbed tune \1 --seeds 5 --set flows=30 --set measure.warmup=0us --rtt 90us",
         commands,
     )
     return re.sub(r"^make ([\w-]+)", rf"make -n -C '{ROOT}' \1", commands, flags=re.M)

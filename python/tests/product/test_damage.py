@@ -4,6 +4,7 @@ is `evidence.robustness.damage` and its neighbours; here is a part that has each
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -182,7 +183,7 @@ def test_a_run_killed_as_it_replaces_another_gives_it_back(tmp_path: Path) -> No
     assert "exists" in switchbed("run", file, "--out", out).err
     assert contents(out) == before
     # With its place taken since, it is what was to go.
-    (tmp_path / f".out.{dead.pid}.old").mkdir()
+    shutil.copytree(out, tmp_path / f".out.{dead.pid}.old")
     assert switchbed("run", file, "--out", out, "--force").code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"one.toml", "out"}
 

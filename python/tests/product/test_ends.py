@@ -45,6 +45,7 @@ kind = "udp"
 [[traffic]]
 kind = "poisson"
 load = 1.0
+overload = true
 flows = 200
 sizes = "30KB"
 from = [0, 1]

@@ -86,7 +86,7 @@ def test_tune_prints_what_matters_first_then_the_price_and_one_sentence(
         (["--target", "asic"], "--target asic: is none; there are sim, tc"),
         (["--weight", "load=2"], "such as load=0.8:2 is needed"),
         (["--weight", "load=0.7:2"], "--weight load=0.7: is no scene's"),
-        (["--budget", "0"], "above 0"),
+        (["--budget", "0"], "over 0"),
         (["--seeds", "4"], "the pilot alone takes 5"),
         (["--set", "scheme.name=pie", "--target", "tc"], "--target tc: has no pie"),
         (["--set", 'compare.scheme=["per-queue", "mq-ecn"]'], "tune one at a time"),
