@@ -28,7 +28,7 @@ pub struct FlowCounts {
     pub count: u64,
     /// Those of them that finished.
     pub finished: u64,
-    /// Those of them whose connection gave up; older summaries lack them.
+    /// Flows that count and whose connection gave up; older summaries lack them.
     #[serde(default)]
     pub failed: u64,
 }

@@ -157,7 +157,7 @@ params! {
         /// rate-halving: a packet every second ACK, and never above what is in flight and one more
         /// (Linux up to 3.1).
         reduction: Reduction;
-        /// What a mark leaves of the window at least, in packets, with dctcp in exact arithmetic;
+        /// The least window after a mark, in packets, with dctcp in exact arithmetic;
         /// slow start's threshold is two at least, or this if it is less.
         mark_least: u32 as count(1, 2);
         /// Data packets are ECN-capable.
@@ -342,7 +342,7 @@ words! {
 }
 
 words! {
-    /// Which partial ACKs restart the retransmission timer.
+    /// Partial ACKs that restart the retransmission timer.
     pub enum PartialAcks {
         /// Each.
         All = "all",
@@ -352,7 +352,7 @@ words! {
 }
 
 words! {
-    /// What ends a sender's patience with data that is not acknowledged.
+    /// Limit of a sender's patience with data that is not acknowledged.
     pub enum RetriesBy {
         /// A number of timeouts.
         Timeouts = "timeouts",

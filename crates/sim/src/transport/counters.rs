@@ -1,4 +1,4 @@
-//! What senders count: losses, cuts, and the timers that they waited for.
+//! Counts of a sender: losses, cuts, and the timers that they waited for.
 
 use switchbed_qdisc::units::Span;
 
@@ -16,12 +16,12 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Nothing happened.
+    /// A connection on which nothing has happened.
     pub(crate) const NONE: Counters =
         Counters { timeouts: 0, retransmits: 0, mark_cuts: 0, fast_recoveries: 0 };
 }
 
-/// What a sender counts, apart from it until there is something to count.
+/// Counts of a sender, kept apart from it until there is something to count.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) counters: Counters,
@@ -33,7 +33,7 @@ pub(crate) struct Tally {
 pub enum Wait {
     /// The retransmission timer of a SYN.
     Syn,
-    /// That of data, or a tail loss probe's, before the first RTT sample: rto_initial.
+    /// The retransmission timer of data, or a tail loss probe's, before the first RTT sample: rto_initial.
     RtoInitial,
     /// The retransmission timer of data.
     Rto,
@@ -44,7 +44,7 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// All of them.
+    /// Every timer, in the order of results.
     pub const ALL: [Wait; 5] =
         [Wait::Syn, Wait::RtoInitial, Wait::Rto, Wait::Probe, Wait::DelayedAck];
 
@@ -87,7 +87,7 @@ impl Waits {
         self
     }
 
-    /// These and others.
+    /// The sum of these waits and others.
     #[must_use]
     pub(crate) fn with(mut self, other: &Waits) -> Waits {
         for nth in 0..Wait::ALL.len() {

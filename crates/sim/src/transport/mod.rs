@@ -263,7 +263,7 @@ impl Sending {
         matches!(self, Sending::Tcp(sender) if sender.failed())
     }
 
-    /// Its host accepted the connection: `rtt` after the SYN-ACK came its answer, `answer`.
+    /// Tells a passive opener that `answer` came `rtt` after its SYN-ACK.
     pub fn accepted(&mut self, settings: &Settings, answer: &tcp::Segment, rtt: Span) {
         if let (Sending::Tcp(sender), Main::Tcp(config)) = (self, &settings.main) {
             sender.accepted(config, rtt, answer.flags.contains(Flags::NO_ECN));
@@ -395,7 +395,7 @@ impl Receiving {
         }
     }
 
-    /// What has come ends with the application's write.
+    /// Tells that the data so far ends an application's write.
     #[cold]
     pub fn on_push(&mut self, settings: &Settings) {
         if let (Receiving::Tcp(receiver), Main::Tcp(config)) = (self, &settings.main) {

@@ -1,4 +1,4 @@
-//! What restarts the retransmission timer, what a sender waited for, and when it gives up.
+//! Restarts of the retransmission timer, waits by timer, and when a sender gives up.
 
 use super::pipe::*;
 use switchbed_qdisc::units::{Span, Time};

@@ -124,7 +124,7 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    /// What has come ends with an application's write, which the segment's PSH says.
+    /// Tells that the data so far ends an application's write, as a segment's PSH does.
     pub fn on_push(&mut self, config: &Config) {
         self.ack_now |= config.ack_pushed && self.unacked > 0;
     }

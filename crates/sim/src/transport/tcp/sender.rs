@@ -41,7 +41,7 @@ pub struct Sender {
     pub(super) loss: Option<Box<Loss>>,
     /// What settings beyond RFC 5681 and 6675 need, where there are any.
     pub(super) extras: Option<Box<Extras>>,
-    /// What it has counted, if there was anything to count.
+    /// Counts, if there was anything to count.
     tally: Option<Box<Tally>>,
     state: State,
     /// Doublings of the RTO.
@@ -344,7 +344,7 @@ impl Sender {
         self.tally().waits.note(wait, took);
     }
 
-    /// What it counts.
+    /// The counts, to be changed.
     pub(super) fn tally(&mut self) -> &mut Tally {
         self.tally.get_or_insert_default()
     }
@@ -374,8 +374,8 @@ impl Sender {
         (self.deadline, self.loss) = (Time::NEVER, None);
     }
 
-    /// Its host accepted the connection, and the answer to the SYN-ACK took `rtt`; `no_ecn`: it was
-    /// opened without ECN.
+    /// Tells a passive opener that the answer to its SYN-ACK took `rtt`; `no_ecn`: the connection
+    /// was opened without ECN.
     pub fn accepted(&mut self, config: &Config, rtt: Span, no_ecn: bool) {
         if no_ecn {
             self.lose_ecn();
