@@ -125,9 +125,8 @@ fn stars() -> impl Strategy<Value = (String, bool)> {
             "kind = \"probe\", from = \"0-2\", to = 3, every = \"{n}us\", stop = \"{}us\"",
             20 * n
         )),
-        (1u32..60).prop_map(|n| format!(
-            "kind = \"poisson\", load = 0.5, flows = {n}, sizes = \"20KB\""
-        )),
+        (1u32..60)
+            .prop_map(|n| format!("kind = \"poisson\", load = 0.5, flows = {n}, sizes = \"20KB\"")),
     ];
     let port = (0u32..8).prop_map(|n| match n.checked_sub(4) {
         Some(port) => format!("switch:{port}"),
@@ -143,6 +142,7 @@ fn stars() -> impl Strategy<Value = (String, bool)> {
     let warmup = 0u32..3;
     (rates, traffic, events, pfc, until, warmup).prop_map(
         |(rate, traffic, mut events, pfc, until, warmup)| {
+            events.retain(|event| until.is_none_or(|us| event.0 <= us));
             events.sort_by_key(|event| event.0);
             let buffer = if pfc.is_empty() { "buffer = \"60KB\"" } else { "queues = 1" };
             let changes = events.iter().any(|event| event.2.1);

@@ -101,12 +101,17 @@ fn a_line_that_stays_down_is_refused_where_the_run_has_no_end() {
 
 #[test]
 fn a_run_whose_packets_are_refused_from_some_time_on_stops_and_says_by_what() {
-    // Five seconds a packet, so that the memory stays full for as long as a queue pair retries.
-    let slow = "event=[{ at = '20us', port = 'switch:2', rate = '2.4kbps' }]";
+    // A class's share falls to an eighth of a byte a second, over which the scheme drops all.
+    let cap = "event=[{ at = '20us', class = 0, max = '1bps' }]";
     stops(
-        &["transport.kind='dcqcn'", slow, "switch.buffer='3KB'"],
-        "as long as a queue pair retries (7 times roce.rto, or 2 s); queue 0 of switch:2 refuses packets \
-         for want of room (switch.buffer = 3KB)",
+        &[
+            "transport.kind='dcqcn'",
+            "traffic.0.sizes=20MB",
+            "scheme={ name = 'afd', params = { q_ref = '20pkt' } }",
+            cap,
+        ],
+        "nothing was delivered for 2s, as long as a queue pair retries (7 times roce.rto, or 2 s); queue 0 \
+         of switch:2 drops arrivals, as afd has it",
     );
 }
 

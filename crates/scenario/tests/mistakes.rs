@@ -518,7 +518,10 @@ fn overrides() {
         ),
         ("load", "an override is written key=value"),
         ("laod=0.3", "laod is unknown: did you mean load?"),
-        ("compare.load=0.3", "compare.load is 0.3: it must be a list of values: write compare.load=[0.3]"),
+        (
+            "compare.load=0.3",
+            "compare.load is 0.3: it must be a list of values: write compare.load=[0.3]",
+        ),
         ("compare=3", "compare names no key: write compare.load=[0.1, 0.5]"),
         ("threshold=30pkt", "threshold is unknown: did you mean scheme.params.threshold?"),
         (
