@@ -217,6 +217,15 @@ impl<'a> Expansion<'a> {
         let targets = places(&self.root, compared.unwrap_or(key)).map_err(wrong)?;
         let same = |axis: &Axis| places(&self.root, &axis.key).is_ok_and(|other| other == targets);
         let axis = self.axes.iter().position(same);
+        if compared.is_none() && key == "scheme" && has_params(&value) {
+            // Its parameters are those of the file from here on, as if it had been edited:
+            // comparisons and later overrides of a parameter are of it.
+            self.fixed.retain(|(key, _)| !key.starts_with("scheme"));
+            if let Data::Table(scheme) = &mut self.root.get_or_insert("scheme", at).data {
+                scheme.remove("params");
+            }
+            set(&mut self.root, key, &value).map_err(wrong)?;
+        }
         match (compared, axis, value) {
             (Some(name), axis, Node { data: Data::List(values), .. }) => {
                 let typed = Axis { key: name.to_owned(), at, values };
@@ -237,12 +246,7 @@ impl<'a> Expansion<'a> {
                 let values = if chosen.is_empty() { vec![value] } else { chosen };
                 self.axes[axis].values = values;
             }
-            // A scheme with its parameters is that of the file from here on: comparisons and later
-            // overrides of a parameter are of it.
-            (None, None, value) if key == "scheme" && has_params(&value) => {
-                self.fixed.retain(|(key, _)| !key.starts_with("scheme"));
-                set(&mut self.root, key, &value).map_err(wrong)?;
-            }
+            (None, None, value) if key == "scheme" && has_params(&value) => {}
             (None, None, value) => self.fixed.push((key.to_owned(), value)),
         }
         Ok(())

@@ -4,7 +4,7 @@
 use crate::mistake::list_of;
 use crate::resolve::unknown_name;
 use crate::sections::SECTIONS;
-use crate::tree::{At, Data, Node, Table};
+use crate::tree::{Data, Node, Table};
 use switchbed_spec::Traffic;
 use switchbed_spec::param::Params;
 use switchbed_spec::traffic::Load;
@@ -73,9 +73,8 @@ pub(crate) fn places(root: &Table, key: &str) -> Result<Vec<Vec<String>>, String
     Ok(vec![path(&steps)])
 }
 
-/// Puts a name, or a table of name, label and parameters, in the place of `[scheme]`'s. In
-/// `[compare]`, parameters that it does not give stay as `[scheme.params]` has them; an override
-/// that has `params` replaces them, as the same table in the file would.
+/// Puts a name, or a table of name, label and parameters, in the place of `[scheme]`'s. Parameters
+/// that it does not give stay as `[scheme.params]` has them.
 fn choose_scheme(root: &mut Table, value: &Node) -> Result<(), String> {
     let Data::Table(scheme) = &mut root.get_or_insert("scheme", value.at).data else {
         return Ok(()); // refused when the section is read
@@ -86,9 +85,6 @@ fn choose_scheme(root: &mut Table, value: &Node) -> Result<(), String> {
         Data::Table(entries) if entries.get("name").is_some() => {
             for entry in &entries.entries {
                 match (entry.key.as_str(), &entry.value.data) {
-                    ("params", Data::Table(_)) if matches!(value.at, At::Override(_)) => {
-                        scheme.insert("params", entry.value.clone());
-                    }
                     ("params", Data::Table(params)) => {
                         let shared = scheme.get_or_insert("params", entry.at);
                         if let Data::Table(shared) = &mut shared.data {

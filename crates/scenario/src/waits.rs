@@ -48,7 +48,7 @@ pub(crate) fn percentiles(
     flows: &[FlowRecord],
     warmed_at: Time,
 ) -> Vec<String> {
-    let (small, large) = (scenario.measure.small, scenario.measure.large);
+    let (small, large) = (scenario.measure.small.get(), scenario.measure.large.get());
     let mut ended: Vec<(&FlowRecord, f64)> = flows
         .iter()
         .filter(|flow| flow.start >= warmed_at && flow.size.is_some())
@@ -56,15 +56,17 @@ pub(crate) fn percentiles(
         .filter(|(_, fct)| !fct.is_nan())
         .collect();
     ended.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let classes: [(&str, &dyn Fn(&FlowRecord) -> bool); 4] = [
-        ("all flows", &|_| true),
-        ("small flows", &|flow| flow.size.is_some_and(|size| size <= small)),
-        ("medium flows", &|flow| flow.size.is_some_and(|size| size > small && size <= large)),
-        ("large flows", &|flow| flow.size.is_some_and(|size| size > large)),
+    let classes = [
+        ("all flows", 0..=u64::MAX),
+        ("small flows", 0..=small),
+        ("medium flows", small.saturating_add(1)..=large),
+        ("large flows", large.saturating_add(1)..=u64::MAX),
     ];
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for (name, class) in classes {
-        let of: Vec<_> = ended.iter().filter(|(flow, _)| class(flow)).collect();
+        let of_class =
+            |flow: &FlowRecord| flow.size.is_some_and(|size| class.contains(&size.get()));
+        let of: Vec<_> = ended.iter().filter(|(flow, _)| of_class(flow)).collect();
         if of.len() == ended.len() && name != "all flows" {
             continue;
         }
