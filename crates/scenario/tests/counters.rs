@@ -71,9 +71,9 @@ fn a_run_ends_after_its_last_packet_also_where_that_is_lost() {
         );
         let mut run = run(&text);
         let reports = agrees(&mut run, false);
-        for link in 0..reports.len() {
+        for (link, report) in reports.iter().enumerate() {
             let port = run.port(switchbed_sim::ids::LinkId(link as u32));
-            assert!(port.busy_until() <= run.now(), "{}", reports[link].info.name);
+            assert!(port.busy_until() <= run.now(), "{}", report.info.name);
         }
         // Of several that are equally busy the first: an idle port is not the busiest.
         let busiest = reports.iter().map(|report| report.utilisation).fold(0.0, f64::max);
