@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from switchbed import _native
 from switchbed_papers.reproduce import evidence, figures, flips, variations, why
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper, papers
 from switchbed_papers.reproduce.findings import Finding, findings
@@ -96,6 +97,15 @@ def render(*, shown: bool = False) -> str:
     return "\n".join([HEAD, *lines])
 
 
+def _builds(paper: Paper, experiment: Experiment) -> str:
+    """Builds of the module that made an experiment's rows, and whether this is one of them."""
+    rows = (row for of in evidence.read(paper, experiment).values() for row in of)
+    builds = sorted({row.build for row in rows})
+    named = ", ".join(f"`{build or 'unknown'}`" for build in builds) or "none"
+    other = "" if builds == [_native.__build__] else "; this build may give other numbers"
+    return f"Rows of builds {named}{other}.\n"
+
+
 def render_causes() -> str:
     """The page of what was tried."""
     parts = (f"## {paper.title}\n\n{variations.text(paper)}" for paper in papers().values())
@@ -128,6 +138,7 @@ def _paper(paper: Paper, *, shown: bool) -> Iterator[str]:
     for experiment in paper.experiments.values():
         claims = [claim for claim in paper.claims.values() if claim.experiment == experiment.id]
         yield f"### {experiment.title}\n"
+        yield _builds(paper, experiment)
         has_run = any(found[claim.id].profiles for claim in claims)
         if has_run:
             for picture in pictures(paper, experiment) if shown else ():
