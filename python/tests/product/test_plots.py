@@ -107,6 +107,14 @@ def test_fct_shows_the_mean_over_seeds(results: list[sb.Result]) -> None:
     assert ones == [1, 1]
 
 
+def test_one_scheme_alone_is_drawn_as_it_is(results: list[sb.Result]) -> None:
+    alone = [run for run in results if run.label == "per-queue"]
+    assert Plots(alone).fct().axes[0].get_ylabel() == "FCT (us)"
+    apart = [run for run in results if (run.label == "MQ-ECN") == (run.settings["load"] == 0.8)]
+    with pytest.raises(sb.Mistake, match="nothing to divide by"):
+        Plots(apart).fct()
+
+
 def test_a_distribution_ends_at_the_slowest_flow(results: list[sb.Result]) -> None:
     drawn = runs.lines([run for run in results if run.settings["load"] == 0.8])
     figure = cdf.figure(drawn, "fct", "")
@@ -290,7 +298,6 @@ def test_no_two_schemes_look_alike() -> None:
         (("fct", "one", "--out", "x.doc"), ".pdf, .png or .svg"),
         (("fct", "one", "--out", "no/such/x.pdf"), "no directory"),
         (("fct", "none", "--out", "x.pdf"), "neither a result directory"),
-        (("fct", "one", "--out", "x.pdf"), "nothing to divide by"),
         (("queue", "one", "--out", "x.pdf", "--port", "switch:9"), "which has switch:0, switch:1"),
         (("queue", "one", "--out", "x.pdf", "--window", "5"), "two times in ms"),
         (("queue", "one", "--out", "x.pdf", "--window", "500,600"), "no sample"),
