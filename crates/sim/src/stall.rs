@@ -17,10 +17,11 @@ use switchbed_spec::event::Change;
 /// Retransmissions of data and of a SYN before Linux gives up: `tcp_retries2` and `tcp_syn_retries`
 /// (Documentation/networking/ip-sysctl.rst).
 const RETRIES: [u32; 2] = [15, 6];
-/// Retransmissions of a queue pair before it fails: the largest Retry Count (InfiniBand, 9.9.2.4.2: three bits).
+/// Retransmissions of a queue pair before it fails: the verbs' `retry_cnt` has three bits, and a pair fails
+/// after its ACK timeout times these (NVIDIA, "Adaptive Retransmission Parameters Control").
 const PAIR_RETRIES: u64 = 7;
-/// Timeouts of queue pairs at cards that are less patient than `roce.rto` are taken to last this long
-/// together.
+/// The time that a queue pair is taken to try at least: cards' usual ACK timeout is 67 ms (4.096 us times 2^14)
+/// where `roce.rto` is shorter, which comes to 0.5 s, and more with slower timers.
 const PAIR_LEAST: Span = Span::from_ms(2_000);
 
 /// Why nothing is delivered at a port.
