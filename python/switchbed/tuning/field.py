@@ -135,12 +135,9 @@ class Field:
             self.store.write_sweep(self.name, rows(table))
 
     def _took(self, name: str) -> float:
-        """The processor's time, by the clock where the store does not know it, or has that of
-        another thread, as 0.2 wrote it: a hundredth of the clock's."""
+        """The processor's time, or the clock's where the store does not know it."""
         machine = files.read_json(self.store.run(name) / directory.MACHINE)
-        wall_s = float(machine.get("wall_s", 0.0))
-        processor_s = float(machine.get("processor_s", wall_s))
-        return processor_s if processor_s > wall_s / 20 else wall_s
+        return float(machine.get("processor_s", machine.get("wall_s", 0.0)))
 
 
 def _processor() -> float:
