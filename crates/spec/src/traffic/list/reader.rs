@@ -150,7 +150,7 @@ impl Reader {
             return Err(whole(whose));
         }
         let columns = Columns::named_in(&header).map_err(|(column, what)| {
-            let (line, column) = (line_at(path, header.position()), column.map(str::to_string));
+            let (line, column) = (line_at(path, header.position()), column.map(text::shown));
             ListError { line, column, ..whole(what) }
         })?;
         let (file, record) = (path.into(), StringRecord::new());
