@@ -18,8 +18,8 @@ ORDER = (
     "timeline",
     "deployed",
     "empty_network",
-    "flow",
     "transport",
+    "flow",
     "observe",
     "engine",
     "node",
@@ -108,7 +108,7 @@ def test_a_folder_of_the_simulator_knows_only_those_before_it() -> None:
     [
         ("transport/tcp/mod.rs", "use crate::node::host;", "transport/tcp/mod.rs knows node"),
         ("observe/mod.rs", "use super::engine::Ran;", "observe/mod.rs knows engine"),
-        ("flow.rs", "use crate::{transport::tcp, ids::*};", "flow.rs knows transport"),
+        ("flow.rs", "use crate::{observe::series, ids::*};", "flow.rs knows observe"),
         ("transport/tcp.rs", "crate::network::Division,", "transport/tcp.rs knows network"),
         (
             "packet/mod.rs",
