@@ -36,6 +36,7 @@ pub use s_ecn::{SEcn, SEcnParams, Slope};
 pub use share::{Rounds, Share, Timed, Weights, Whole};
 pub use step::{
     PerPool, PerPort, PerQueue, PerQueueDq, PerQueueMin, StandardThreshold, Step, StepParams,
+    divides_threshold,
 };
 pub use tcn::{Tcn, TcnParams};
 

@@ -1,6 +1,7 @@
 //! Thresholds under one packet: a packet that waits for a single other one is over them, so that a line is
 //! not filled.
 
+use switchbed_qdisc::marker::divides_threshold;
 use switchbed_qdisc::units::Rate;
 use switchbed_sim::Scenario;
 use switchbed_spec::event::Change;
@@ -34,7 +35,7 @@ fn of_scheme(scenario: &Scenario, scheme: &SchemeChoice, ports: &[(String, Rate)
     // A queue's part of a threshold that is divided by weights.
     let quanta = scenario.switch.quantum.iter().map(|quantum| quantum.as_f64());
     let least = quanta.clone().fold(f64::INFINITY, f64::min) / quanta.sum::<f64>();
-    let part = if about.name == "per-queue-min" { least } else { 1.0 };
+    let part = if divides_threshold(about.name) { least } else { 1.0 };
     let under = |kind: ParamKind, value: &Value, rate: Rate| match (kind, value) {
         (ParamKind::Threshold, Value::Bytes(bytes)) => {
             bytes.as_f64() * scale(rate) * part < packet.as_f64()

@@ -62,6 +62,11 @@ impl Definition for PerQueue {
     }
 }
 
+/// Whether a scheme divides its threshold among a port's queues by their weights.
+pub fn divides_threshold(scheme: &str) -> bool {
+    scheme == PerQueueMin::ABOUT.name
+}
+
 /// `per-queue-min`.
 pub struct PerQueueMin;
 
