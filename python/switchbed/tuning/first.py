@@ -35,8 +35,8 @@ def _probed(scenario: Mapping[str, Any], mtu: int) -> float:
     }
     try:
         hosts = Scenario(plain | {"traffic": [_probe(1, mtu)]}).plans[0].host_count
-        # The last host is the furthest from the first, but on a ring, where the middle is. A probe a
-        # run: those of one host would wait for each other.
+        # The last host is the furthest from the first, but on a ring, where the middle is. Each
+        # probe has a run of its own: probes of one host would wait for each other.
         furthest = {hosts - 1, hosts // 2, (hosts - 1) // 2} - {0}
         runs = [Scenario(plain | {"traffic": [_probe(host, mtu)]}).run() for host in furthest]
         return max(float(run.summary()["probes"][0]["p50_us"]) for run in runs) / 1e6
