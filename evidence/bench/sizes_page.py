@@ -49,7 +49,8 @@ def _default(row: Found) -> str:
 
 def _off(row: Found) -> float:
     """Rows from before the default was measured have queue statistics off."""
-    return float(row.get("off_ns_per_packet_hop", row["ns_per_packet_hop"]))
+    key = "off_ns_per_packet_hop"
+    return float(row[key] if key in row else row["ns_per_packet_hop"])
 
 
 def tables(found: Found) -> Iterator[str]:
