@@ -50,9 +50,9 @@ STEPS = (
     ),
     Step(
         "properties",
-        "the other properties on 1,500 random cases",
+        "the other properties on 1,500 random cases, every key in every network",
         _cargo_test("--workspace", "--", "--skip", "promises"),
-        {"PROPTEST_CASES": "1500"},
+        {"PROPTEST_CASES": "1500", "SWITCHBED_WHOLE": "1"},
     ),
     Step(
         "threads",

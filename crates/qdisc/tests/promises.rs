@@ -5,10 +5,12 @@
 #[path = "conformance/shares.rs"]
 mod shares;
 
-use crate::conformance::cases;
+use crate::conformance::cases::{self, Case};
 use crate::conformance::driver::{Op, PORTS, Step, check};
+use crate::conformance::registered;
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
+use std::thread;
 use switchbed_qdisc::units::{Rate, Span};
 use switchbed_qdisc::{Ecn, FlowId, Packet};
 
@@ -49,26 +51,41 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..250)
 }
 
-/// Few sequences for each of many schemes; `PROPTEST_CASES` asks for more, and `make validate` does.
+/// Whether `PROPTEST_CASES` asks for more than `make test` has time for: `make validate` does.
+fn more() -> bool {
+    std::env::var_os("PROPTEST_CASES").is_some()
+}
+
 fn config() -> ProptestConfig {
-    let more = std::env::var_os("PROPTEST_CASES").is_some();
     ProptestConfig {
         source_file: Some(file!()),
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-        ..if more { ProptestConfig::default() } else { ProptestConfig::with_cases(2) }
+        ..if more() { ProptestConfig::default() } else { ProptestConfig::with_cases(2) }
     }
 }
 
+/// All registered schemes, and of all combinations of seats one in seven, or all.
 #[test]
 fn every_scheme_keeps_every_promise() {
-    for case in cases::all() {
-        let mut runner = TestRunner::new(config());
-        let holds = |steps: Vec<Step>| {
-            check(&case, &steps);
-            Ok(())
-        };
-        if let Err(error) = runner.run(&steps(), holds) {
-            panic!("{}: {error}", case.name);
+    let cases = || {
+        let combinations = cases::all().into_iter().step_by(if more() { 1 } else { 7 });
+        combinations.chain(registered::cases())
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || cases().skip(thread).step_by(threads).for_each(promised));
         }
+    });
+}
+
+fn promised(case: Case) {
+    let mut runner = TestRunner::new(config());
+    let holds = |steps: Vec<Step>| {
+        check(&case, &steps);
+        Ok(())
+    };
+    if let Err(error) = runner.run(&steps(), holds) {
+        panic!("{}: {error}", case.name);
     }
 }

@@ -129,8 +129,6 @@ def ports(
     names = [f"o{os.getpid()}{letter}" for letter in "ab"]
     try:
         text = SWITCH + tap(names[0], hosts[0], "10.0.0.1") + veth(names[1], hosts[1])
-        quiet = ("sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
-        ip("netns", "exec", hosts[0], *quiet)
         with running(command, tmp_path, text) as socket:
             yield Ports(switchbed, socket, names, hosts)
     finally:

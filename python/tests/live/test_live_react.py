@@ -156,13 +156,18 @@ def test_a_card_limits_each_flow_that_the_switch_is_congested_by(
         limiters, lost = (sum(port[key] for port in cards) for key in ("limiters", "host_drops"))
         return counted(socket)["notified"], limiters, lost
 
+    def limited(seen: tuple[int, int, int]) -> bool:
+        messages, limiters, lost = seen
+        assert limiters <= 4, "more limiters than flows"
+        return messages > 50 and limiters == 4 and lost > 50
+
     with running(command, tmp_path, line.switch + ports) as socket:
         words = card(command, a, name, line)
         mend(words)
         with started(words), inside(b, TAKE, "1000") as sink:
             sink.wait_for("ready\n")
             with inside(a, SEND, "10.0.0.2", str(0.002 / line.scale)):
-                wait_for(look, lambda seen: seen[0] > 50 and seen[1] == 4 and seen[2] > 50)
+                wait_for(look, limited)
 
 
 # Shares are those of rates over seconds: it must have the machine for itself.

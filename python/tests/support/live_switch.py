@@ -104,11 +104,16 @@ def inside(netns: str, program: str, *arguments: str) -> AbstractContextManager[
     return process([*words, *arguments])
 
 
+def without_ipv6(netns: str) -> None:
+    """Keeps a namespace's interfaces, later ones too, from multicasting by themselves."""
+    quiet = ["ip", "netns", "exec", netns, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"]
+    subprocess.run(quiet, check=True)
+
+
 def veth(name: str, netns: str) -> str:
     """A port of the switch and its host's `eth0`, which says nothing by itself."""
     ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", netns)
-    quiet = ["ip", "netns", "exec", netns, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"]
-    subprocess.run(quiet, check=True)
+    without_ipv6(netns)
     off = ["ip", "netns", "exec", netns, "ethtool", "-K", "eth0", "tx", "off", "tso", "off"]
     subprocess.run([*off, "gso", "off"], check=True, capture_output=True)
     subprocess.run(["ethtool", "-K", name, "gro", "off"], check=True)
@@ -167,10 +172,11 @@ def _command_line(pid: int) -> bytes:
 
 @pytest.fixture
 def namespaces() -> Generator[list[str]]:
-    """Three namespaces of this test's own."""
+    """Three namespaces of this test's own, whose interfaces say nothing by themselves."""
     names = [f"sbt{os.getpid()}{letter}" for letter in "abc"]
     for name in names:
         ip("netns", "add", name)
+        without_ipv6(name)
     yield names
     for name in names:
         for pid in ip("netns", "pids", name).split():
