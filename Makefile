@@ -6,8 +6,8 @@ BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -type f)
 SOURCES := conftest.py $(shell find python/switchbed python/tests papers evidence -name '*.py' 2>/dev/null)
 PYTEST := $(BIN)/python -m pytest
-# Clusters and labs wait more than they compute: one worker more than there are cores.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Clusters and labs wait more than they compute: two workers more than there are cores.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 PARALLEL := --numprocesses $(WORKERS)
 # Dependency groups of pyproject.toml that `make setup` leaves out.
 GROUPS := docs cluster peers
@@ -98,14 +98,12 @@ target/.checked-python: $(SOURCES)
 	$(PYTEST) --quiet $(PARALLEL) --dist worksteal $$($(BIN)/python python/tests/support/affected.py $?)
 	@mkdir -p target && touch $@
 
-# The notebook runs where `make setup-all` has installed what runs it. Labs wait more than they compute.
+# The notebook runs where `make setup-all` has installed what runs it.
 NOTEBOOK = $(if $(wildcard .venv/lib/*/site-packages/nbmake),--nbmake docs/tour.ipynb)
 test: setup lint ## Run all tests but those of `make validate`
 	@$(BIN)/python python/tests/support/needs.py
 	cargo test --locked --quiet --workspace
-	$(PYTEST) --quiet $(PARALLEL) --dist loadfile --no-loadscope-reorder --ignore python/tests/live \
-		python/tests papers/tests $(NOTEBOOK)
-	$(PYTEST) --quiet $(PARALLEL) --dist worksteal python/tests/live
+	$(PYTEST) --quiet $(PARALLEL) --dist loadfile --no-loadscope-reorder python/tests papers/tests $(NOTEBOOK)
 
 lint: setup ## Check formatting, lints, types and imports
 	cargo fmt --all --check

@@ -146,6 +146,7 @@ def test_both_sides_are_drawn_by_the_functions_of_the_papers_figures(
             assert [points(line) for line in axes.get_lines()] == [(values, [0, 0.5, 1])] * 2
 
 
+@pytest.mark.long
 @pytest.mark.needs("namespaces")
 def test_a_figure_runs_and_goes_into_the_report_and_the_results(tmp_path: Path) -> None:
     """Figure 3 for a moment, once; then nothing is left to run."""
