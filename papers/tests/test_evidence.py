@@ -24,9 +24,9 @@ CHEAP_S = 0.3
 def test_rows_of_another_engine_are_what_todays_gives_or_their_build_is_named(
     budget_s: float, tmp_path: Path
 ) -> None:
-    """A tenth of the cheap runs, another tenth for each engine, within a budget of the time that they
-    took before. Rows of set-ups that resolve otherwise today are of an earlier build, which the page
-    names."""
+    """A tenth of the cheap runs, another tenth for each engine, within a budget of the time that
+    they took before. Rows of set-ups that resolve otherwise today are of an earlier build, which
+    the page names."""
     draw = Random(_native.__build__)
     left_s = budget_s
     differing = []
