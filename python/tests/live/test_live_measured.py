@@ -48,6 +48,7 @@ def notes(rows: list[tuple[float, float | None, int]], counters: dict[str, int])
         congestion_control="cubic",
         notes=["first"],
     )
+    others: list[str]
     first, *others = measured.beside({}, cast("Setup", setup), found)["notes"]
     assert first == "first"
     return others

@@ -163,7 +163,7 @@ def test_a_query_keeps_its_sql_and_lists_what_there_is(switchbed: Program, tmp_p
             said = switchbed(*words, code=2).stderr
             assert f"is of schema_version {other}, and this program reads {SCHEMA_VERSION}" in said
         with pytest.raises(sb.Mistake, match=f"schema_version {other}"):
-            sb.load(run)
+            sb.Result.load(manifest.parent)
     assert not list(tmp_path.glob("refused.*"))
 
 
