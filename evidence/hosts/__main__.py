@@ -50,6 +50,8 @@ def _run(name: str, found: page.Found, only: list[str], *, anew: bool) -> page.F
         if "stars" in found:
             host = {"profile": peer.profile} | peer.host
             found["our_stars"] = stars.simulated(host, peer.transport)
+            kept = None if anew and not only else found.get("star_experiment", {}).get("theirs")
+            found["star_experiment"] = stars.experiment(host, peer.transport, kept)
     tried = found.get("experiments", {})
     found["experiments"] = {
         each.name: beside.tried(peer, each, tried.get(each.name), anew=anew and not only)

@@ -29,14 +29,24 @@ CLASSIC = ("--ns3::TcpL4Protocol::RecoveryType=ns3::TcpClassicRecovery",)
 BUFFERS = tuple(f"--ns3::TcpSocket::{buffer}BufSize=1000000" for buffer in ("Rcv", "Snd"))
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
+        name="receive-window",
+        peer="kernel",
+        patterns=("answer-tail",),
+        why="""\
+Each packet that opens the receive window is acknowledged at once (`tcp_grow_window`). Since 6.16,
+`tcp_rcvbuf_grow` opens it less far than the profile, which has the rule of 4.10. So the last packet
+but one is acknowledged 40 ms later, and the probe for the last one waits as much longer. With a
+receive buffer that does not tune itself (`tcp_moderate_rcvbuf = 0`) on both sides:""",
+        transport={"receive_window": "90pkt", "initial_receive_window": "90pkt"},
+        theirs=("net.ipv4.tcp_moderate_rcvbuf=0",),
+    ),
+    Difference(
         name="delayed-acks",
         peer="ns-3",
-        patterns=("tail", "tail-3", "again", "again-reno"),
+        patterns=("again", "again-reno"),
         why="""\
-ns-3's receiver and ours delay the ACKs of other packets: ns-3's counts the handshake's ACK among
-the delayed ones, and so acknowledges packets 1, 3, 5, ours 2, 4, 6. An ACK that is left over at a
-lost tail, or that answers the single packet which a timeout lets out, waits 200 ms, and the timer
-begins anew after it. With an ACK a packet on both sides:""",
+After the timeout single packets are under way, and ns-3's receiver delays an ACK of one by 200 ms,
+which ours does not. With an ACK a packet on both sides:""",
         transport={"ack_every": 1},
         theirs=ACK_EACH,
     ),

@@ -24,6 +24,11 @@ FIGURES = {
     "queue_mean_pkt": "mean queue, packets",
 }
 
+EXPERIMENT = "cubic-8"
+"""The star whose mean queue is off, and is not where ns-3's recovery and ours cut at once."""
+CLASSIC = "--ns3::TcpL4Protocol::RecoveryType=ns3::TcpClassicRecovery"
+AT_ONCE = {"reduction": "at-once"}
+
 Figures = dict[str, float]
 
 
@@ -45,11 +50,22 @@ def simulated(host: Mapping[str, Any], transport: Mapping[str, Any]) -> dict[str
     }
 
 
+def experiment(
+    host: Mapping[str, Any], transport: Mapping[str, Any], before: Figures | None
+) -> dict[str, Figures]:
+    """Its figures where both cut the window at once; ns-3's are from before, if there are any."""
+    control, _, senders = EXPERIMENT.partition("-")
+    star = control, int(senders)
+    theirs = before or _mean([_theirs(*star, each, CLASSIC) for each in STAGGERS])
+    ours = [_ours(*star, each, host, {**transport, **AT_ONCE}) for each in STAGGERS]
+    return {"theirs": theirs, "ours": _mean(ours)}
+
+
 def _mean(found: Sequence[Figures]) -> Figures:
     return {key: mean(figures[key] for figures in found) for key in FIGURES}
 
 
-def _theirs(control: str, senders: int, stagger: str) -> Figures:
+def _theirs(control: str, senders: int, stagger: str, *settings: str) -> Figures:
     found = simulators.run(
         ns3.chosen().build("star"),
         f"--own={control}",
@@ -61,6 +77,7 @@ def _theirs(control: str, senders: int, stagger: str) -> Figures:
         f"--warmup={WARMUP}",
         f"--end={END}",
         "--sampling=1ms",
+        *settings,
     )
     print(f"ns-3: {senders} {control} senders, {stagger} apart", flush=True)
     return {

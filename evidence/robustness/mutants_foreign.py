@@ -33,7 +33,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python" / "tests" 
 import sonic_configs
 
 SLOW_S = 10.0
-LONGEST = 2000
+"""Of the processor: others may use it, too."""
+LONGEST = 1000
 """Characters of a message."""
 VALUES: list[Any] = [
     *("", "0", "-1", "1", "5", "101", "1e400", "nan", "inf", "9" * 30, "\u0661\u0662", "1_000"),
@@ -172,7 +173,7 @@ def mutated(value: Any, rng: random.Random) -> Any:
 
 def ends(act: Callable[[], str]) -> str:
     """How it ends: good where it says so in a line."""
-    begun = time.monotonic()
+    begun = time.process_time()
     try:
         text = act()
         _native.plans_of("x.toml", text, ".", [], lines=True)
@@ -186,8 +187,8 @@ def ends(act: Callable[[], str]) -> str:
             end = f"BAD: a scenario that is refused: {said}"
     except Exception as error:
         end = f"BAD: {type(error).__name__}: {error}"[:200]
-    if time.monotonic() - begun > SLOW_S:
-        end = f"BAD: took {time.monotonic() - begun:.0f} s"
+    if time.process_time() - begun > SLOW_S:
+        end = f"BAD: took {time.process_time() - begun:.0f} s"
     return end
 
 
@@ -211,7 +212,7 @@ def of_line(number: int, seed: int, place: str) -> str:
     words = [w.replace("#", rng.choice(NUMBERS)) for w in rng.choice(LINES)]
     if words[0] in ("run", "sweep", "tune"):
         words += ["--set", "scheme.name=none-such"] if words[1].startswith("@") else []
-    begun = time.monotonic()
+    begun = time.process_time()
     os.chdir(place)
     done = CliRunner().invoke(cli, words)
     said = done.output
@@ -219,8 +220,8 @@ def of_line(number: int, seed: int, place: str) -> str:
         return f"BAD: {' '.join(words)}: {type(done.exception).__name__}: {done.exception}"
     if "internal error" in said or "Traceback" in said:
         return f"BAD: {' '.join(words)}: {said[-200:]}"
-    if time.monotonic() - begun > SLOW_S:
-        return f"BAD: {' '.join(words)}: took {time.monotonic() - begun:.0f} s"
+    if time.process_time() - begun > SLOW_S:
+        return f"BAD: {' '.join(words)}: took {time.process_time() - begun:.0f} s"
     return f"ended {done.exit_code}"
 
 

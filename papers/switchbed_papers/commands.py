@@ -26,10 +26,10 @@ def demo(out: Path) -> None:
 
 
 @click.command()
-@click.option("--seeds", type=click.IntRange(1), default=6, show_default=True)
-@click.option("--flows", type=click.IntRange(1), help="In each run, for a quick look.")
+@click.option("--seeds", type=options.Whole(1), default=6, show_default=True)
+@click.option("--flows", type=options.Whole(1), help="In each run, for a quick look.")
 @click.option("--only", default="", metavar="TEXT", help="Cells whose name has this.")
-@click.option("--jobs", type=click.IntRange(1), help="Runs at a time (default: all cores).")
+@click.option("--jobs", type=options.Whole(1), help="Runs at a time (default: all cores).")
 @click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
@@ -80,10 +80,10 @@ def fabrics(
     help="Draw the figures into this folder; of `page`, write this file.",
 )
 @click.option(
-    "--first-seed", type=click.IntRange(0), default=1, show_default=True, help="Of the seeds."
+    "--first-seed", type=options.Whole(0), default=1, show_default=True, help="Of the seeds."
 )
 @click.option(
-    "--seeds", type=click.IntRange(1), metavar="N", help="Instead of each experiment's own number."
+    "--seeds", type=options.Whole(1), metavar="N", help="Instead of each experiment's own number."
 )
 @click.option(
     "--profile",
@@ -140,9 +140,7 @@ def reproduce(
     show_default=True,
     help="Where runs are kept and report.html is written.",
 )
-@click.option(
-    "--runs", type=click.IntRange(1), default=3, show_default=True, help="Of each figure."
-)
+@click.option("--runs", type=options.Whole(1), default=3, show_default=True, help="Of each figure.")
 @click.option("--only", multiple=True, metavar="FIGURE", help="Such as mqecn-fig6.")
 @click.option("--commit", is_flag=True, help="Make it the committed results.")
 def papers(out: Path, runs: int, only: tuple[str, ...], commit: bool) -> None:

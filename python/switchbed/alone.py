@@ -74,8 +74,7 @@ def _summary(run: Result, flows: "pl.DataFrame") -> dict[str, Any]:
     import polars as pl
 
     small, large = (run.size_bytes("measure", name) for name in ("small", "large"))
-    warmup = quantity.time(run.scenario["measure"]["warmup"])
-    counted = flows.filter(pl.col("fct_s").is_not_null(), pl.col("start_s") >= warmup)
+    counted = flows.filter(pl.col("fct_s").is_not_null(), pl.col("counted"))
     size = pl.col("size_bytes")
     classes = {
         "all": counted,

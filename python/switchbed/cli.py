@@ -63,7 +63,7 @@ QUIET = click.option(
 
 JOBS = click.option(
     "--jobs",
-    type=click.IntRange(1),
+    type=options.Whole(1),
     default=threads.cores,
     help="Runs at a time (default: all cores).",
 )
@@ -128,7 +128,7 @@ def cli(context: click.Context) -> None:
 @cli.command()
 @scenario_argument
 @SETS
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Replace the seed of the file.")
+@click.option("--seed", type=options.Whole(0, 2**63 - 1), help="Replace the seed of the file.")
 @options.JSON
 @click.option(
     "--out", type=file_argument, metavar="DIR", help="Write tables, summary and manifest."
@@ -144,7 +144,7 @@ def cli(context: click.Context) -> None:
 @JOBS
 @click.option(
     "--threads",
-    type=click.IntRange(1),
+    type=options.Whole(1),
     default=1,
     show_default=True,
     help="Threads of each run; its results are the same on any number.",
@@ -207,7 +207,7 @@ STORE = click.option(
 @SETS
 @STORE
 @click.option("--name", help="The sweep's name. Default: the file's.")
-@click.option("--seeds", type=click.IntRange(1), help="So many seeds, from the file's first on.")
+@click.option("--seeds", type=options.Whole(1), help="So many seeds, from the file's first on.")
 @click.option("--precision", type=PERCENT, help="Add seeds until --metric is that precise: 5%.")
 @click.option(
     "--metric", default="fct.all.mean_us", show_default=True, help="A figure of the summary."
@@ -217,7 +217,7 @@ STORE = click.option(
 )
 @click.option(
     "--max-seeds",
-    type=click.IntRange(1, 10**6),
+    type=options.Whole(1, 10**6),
     default=30,
     show_default=True,
     help="For --precision.",
@@ -271,7 +271,7 @@ def sweep(
 @click.option("--scheme", metavar="NAME", help="Without FILE. Default: per-queue.")
 @click.option(
     "--flows",
-    type=click.IntRange(1, 10**9),
+    type=options.Whole(1, 10**9),
     metavar="N",
     help="Without FILE: of a run. Default: 2000.",
 )
@@ -318,7 +318,7 @@ def sweep(
 @click.option("--delta", type=PERCENT, help="What counts as equal: 5% of a tail, 1% of a mean.")
 @click.option(
     "--seeds",
-    type=click.IntRange(1, 10**6),
+    type=options.Whole(1, 10**6),
     default=40,
     show_default=True,
     help="Most seeds of the race.",
@@ -680,7 +680,7 @@ def keys() -> None:
 @click.option("--scenario", "only", metavar="NAME", help="Only this one.")
 @click.option(
     "--repeat",
-    type=click.IntRange(1),
+    type=options.Whole(1),
     default=3,
     show_default=True,
     help="Runs of each; the median counts.",

@@ -8,13 +8,14 @@ each column is.
 """
 
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from switchbed import files
+from switchbed import files, foreign
 from switchbed._native import Mistake
 
 if TYPE_CHECKING:
@@ -139,21 +140,27 @@ def read(path: Path, form: Form, mss_bytes: int = 1460) -> list[Flow]:
 
 
 def _read_hpcc(fields: list[str], _: int) -> Flow:
-    src, dst = (int(field, 16) >> 8 & 0xFFFF for field in fields[:2])
-    size, start, fct, standalone = (int(field) for field in fields[4:8])
+    src, dst = (_hexadecimal(field) >> 8 & 0xFFFF for field in fields[:2])
+    size, start, fct, standalone = (foreign.integer(field) for field in fields[4:8])
     return Flow(size, fct / 1e9, start / 1e9, standalone / 1e9, src, dst)
 
 
+def _hexadecimal(text: str) -> int:
+    if not re.fullmatch(r"[0-9a-fA-F]{1,16}", text):
+        raise ValueError
+    return int(text, 16)
+
+
 def _read_ns3_datacenter(fields: list[str], _: int) -> Flow:
-    size, fct, base = (float(field) for field in fields[1:4])
-    start_us, priority = float(fields[6]), int(fields[7])
+    size, fct, base = (foreign.real(field) for field in fields[1:4])
+    start_us, priority = foreign.real(fields[6]), foreign.integer(fields[7])
     return Flow(int(size), fct / 1e9, start_us / 1e6, base / 1e9, service=priority)
 
 
 def _read_mq_ecn(fields: list[str], mss_bytes: int) -> Flow:
     # Tcl writes whole numbers as 3 or 3.0.
-    packets, fct = float(fields[0]), float(fields[1])
-    timeouts, src, dst, service = (int(float(field)) for field in fields[2:6])
+    packets, fct = foreign.real(fields[0]), foreign.real(fields[1])
+    timeouts, src, dst, service = (int(foreign.real(field)) for field in fields[2:6])
     size = round(packets) * mss_bytes
     return Flow(size, fct, src=src, dst=dst, service=service, timeouts=timeouts)
 

@@ -35,6 +35,14 @@ def whole(text: str) -> int | None:
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= MOST else None
 
 
+def integer(text: str) -> int:
+    """The same; else a ValueError."""
+    found = whole(text)
+    if found is None:
+        raise ValueError("a whole number is needed, as 12")
+    return found
+
+
 def number(value: object, low: float, high: float) -> bool:
     """It is a number of JSON from low to high."""
     return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from switchbed import comparing, quantity, stats
+from switchbed import comparing, foreign, quantity, stats
 from switchbed._native import Mistake
 from switchbed.sweeps.stopping import figure
 
@@ -206,7 +206,7 @@ def _chosen(frame: "pl.DataFrame", metric: Metric, run: "Result") -> "pl.DataFra
         try:
             value: Any = quantity.size(text) if key == "size" else text
             if frame[column].dtype.is_numeric():
-                value = float(value)
+                value = foreign.real(str(value))
         except ValueError as error:
             raise Mistake(f"--metric {metric.text}: {key} is {text!r}: {error}") from error
         frame = frame.filter(kept(pl.col(column), value))
@@ -253,11 +253,10 @@ def _queries(metric: Metric, run: "Result", window: Window) -> list[float]:
 
 
 def counted(run: "Result") -> "pl.DataFrame":
-    """Flows that have a length and start after the warm-up."""
+    """Flows that have a length and count, as the summary has it."""
     import polars as pl
 
-    warmup = quantity.time(run.scenario["measure"]["warmup"])
-    return run.flows.filter(pl.col("size_bytes").is_not_null(), pl.col("start_s") >= warmup)
+    return run.flows.filter(pl.col("size_bytes").is_not_null(), pl.col("counted"))
 
 
 def _lengths(metric: Metric, run: "Result", window: Window) -> list[float]:

@@ -10,12 +10,33 @@ from typing import Any
 
 import click
 
-from switchbed import files, terminal
+from switchbed import files, foreign, terminal
 
 STDOUT = "-"
 
 
 Command = Callable[..., Any]
+
+
+class Whole(click.IntRange):
+    """A whole number in ASCII digits, from `min` to `max`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = foreign.whole(value) if isinstance(value, str) else value
+        if found is None:
+            self.fail(f"{foreign.shown(value)} is no whole number, as 12", param, ctx)
+        return super().convert(found, param, ctx)
+
+
+class Real(click.FloatRange):
+    """A finite number in ASCII digits, from `min` to `max`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            found = foreign.real(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(f"{foreign.shown(value)}: {error}", param, ctx)
+        return super().convert(found, param, ctx)
 
 
 def _remember(context: click.Context, _: click.Parameter, value: bool) -> None:

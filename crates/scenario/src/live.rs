@@ -264,6 +264,7 @@ fn mac_of(text: &str) -> Option<[u8; 6]> {
 
 fn ports(origin: &Origin, root: &Table, all: &Section<'_>) -> Result<Vec<LivePort>, Mistake> {
     let (rate, delay): (Rate, Span) = (all.get(key!(rate))?, all.get(key!(delay))?);
+    check_rate(all, rate)?;
     let nodes = match root.get("port") {
         Some(Node { data: Data::List(nodes), .. }) => nodes.as_slice(),
         Some(node) => return Err(origin.mistake(node.at, "port", "must be written as [[port]]")),
@@ -295,6 +296,16 @@ fn ports(origin: &Origin, root: &Table, all: &Section<'_>) -> Result<Vec<LivePor
     }
 }
 
+/// Refuses a rate, of a port or of all, that a live port does not have.
+fn check_rate(section: &Section<'_>, rate: Rate) -> Result<(), Mistake> {
+    const SECTION: switchbed_spec::Section = PORT;
+    if (RATES.0..=RATES.1).contains(&rate) {
+        return Ok(());
+    }
+    let why = format!("a live port's rate is from {} to {}", RATES.0, RATES.1);
+    Err(section.refuse(key!(rate), why))
+}
+
 fn port(section: Section<'_>, rate: Rate, delay: Span) -> Result<LivePort, Mistake> {
     const SECTION: switchbed_spec::Section = PORT;
     let name: String = section.get(key!(name))?;
@@ -321,10 +332,7 @@ fn port(section: Section<'_>, rate: Rate, delay: Span) -> Result<LivePort, Mista
         }
     };
     let rate = section.get_or(key!(rate), rate)?;
-    if !(RATES.0..=RATES.1).contains(&rate) {
-        let why = format!("a live port's rate is from {} to {}", RATES.0, RATES.1);
-        return Err(section.refuse(key!(rate), why));
-    }
+    check_rate(&section, rate)?;
     let port = LivePort {
         name,
         attach,

@@ -86,7 +86,7 @@ fn an_oversubscribed_fabrics_links_count_and_all_entries_together() {
     let both = format!("{FABRIC}{again}");
     // 4 senders of the other leaf, 64 KB each a ms: 2.048 Gbps more.
     let refused = read(&both, &[]).unwrap_err();
-    assert!(refused.contains("leaf1:4's link with 1 other entries 1.1191 times"), "{refused}");
+    assert!(refused.contains("leaf1:4's link with 1 other entry 1.1191 times"), "{refused}");
     let meant = both.replace("every = \"1ms\"", "every = \"1ms\"\noverload = true");
     assert!(read(&meant, &[]).is_ok());
     let sources = "[[traffic]]\nkind = \"on-off\"\nfrom = \"0-2\"\nto = 4\nburst = \"10KB\"\nrate = \"400Mbps\"\nstop = \"1ms\"\n";

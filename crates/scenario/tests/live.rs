@@ -67,6 +67,10 @@ fn mistakes_are_one_line_that_says_where_and_what() {
     let cases = [
         (but("[live]", "[lvie]"), "sw.toml:3: lvie is unknown: did you mean live?"),
         (but("rate = \"1Gbps\"", "rate = \"1Gbit\""), "sw.toml:4: live.rate is \"1Gbit\""),
+        (
+            but("rate = \"1Gbps\"", "rate = \"200Gbps\""),
+            "sw.toml:4: live.rate is \"200Gbps\": a live port's rate is from",
+        ),
         (but("\"46=1\"", "\"64=1\""), "sw.toml:6: live.classes.1 is \"64=1\": it must be a DSCP"),
         (
             but("46=1", "46=2"),

@@ -38,7 +38,7 @@ def live() -> None:
 @click.option("--socket", type=path_argument, metavar="PATH", help="Where the control socket is.")
 @click.option("--out", type=path_argument, metavar="DIR", help="Write statistics and series.")
 @click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), help="Stop then (default: at Ctrl-C)."
+    "--seconds", type=options.Real(0, min_open=True), help="Stop then (default: at Ctrl-C)."
 )
 @options.forcing
 def run(
@@ -59,7 +59,7 @@ def run(
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="reaction.…, live.…")
 @click.option("--socket", type=path_argument, metavar="PATH", help="Where the control socket is.")
 @click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), help="Stop then (default: at Ctrl-C)."
+    "--seconds", type=options.Real(0, min_open=True), help="Stop then (default: at Ctrl-C)."
 )
 def react(
     line: str,
@@ -111,8 +111,8 @@ def show(socket: Path | None) -> None:
 
 @live.command()
 @socket_option
-@click.option("--every", type=click.FloatRange(0.05), metavar="S", help="Again every S seconds.")
-@click.option("--count", type=click.IntRange(1), metavar="N", help="So many times.")
+@click.option("--every", type=options.Real(0.05), metavar="S", help="Again every S seconds.")
+@click.option("--count", type=options.Whole(1), metavar="N", help="So many times.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, a line each time.")
 @click.option("--prometheus", is_flag=True, help="In Prometheus' text format.")
 def stats(
@@ -196,10 +196,10 @@ def lab() -> None:
 @lab.command("run")
 @click.argument("file", type=path_argument)
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Replace the seed of the file.")
+@click.option("--seed", type=options.Whole(0, 2**63 - 1), help="Replace the seed of the file.")
 @click.option(
     "--scale",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=options.Real(0, 1, min_open=True),
     default=1.0,
     show_default=True,
     help="Divide rates and multiply times: 0.01 makes 100 Mbps of 10 Gbps.",

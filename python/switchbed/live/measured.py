@@ -1,7 +1,7 @@
 """What was measured, simulated or live, in one form; and the two beside each other."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +68,10 @@ def ip_part(scenario: dict[str, Any]) -> float:
     return mtu / (mtu + ETHERNET_HEADER)
 
 
+KEPT = ("row", "src", "dst", "class", "size_bytes", "start_s", "counted")
+"""Columns of the simulation's flows that are the live ones' too."""
+
+
 def _flows(setup: "Setup", reports: list[dict[str, Any]], start: float) -> "pl.DataFrame":
     """The simulation's flows with what came of them here."""
     import polars as pl
@@ -84,7 +88,7 @@ def _flows(setup: "Setup", reports: list[dict[str, Any]], start: float) -> "pl.D
             inside = sum(n for at, n in bins if warm <= at * agent.BIN_S < start + setup.until_s)
             received[int(row)] = received.get(int(row), 0) + inside
     rows = setup.flows["row"].to_list()
-    return setup.flows.select("row", "src", "dst", "class", "size_bytes", "start_s").with_columns(
+    return setup.flows.select(*KEPT).with_columns(
         pl.Series("fct_s", [fct.get(row) for row in rows], dtype=pl.Float64),
         pl.Series("received_bytes", [received.get(row, 0) for row in rows], dtype=pl.UInt64),
     )
@@ -126,11 +130,14 @@ def count(
         for name, kernels in SINCE_WARMUP.items()
     }
     found["marks"] = sum(port["marked_packets"] for port in stats["ports"])
-    found["drops"] = sum(
+    for name in ("host_drops", "overruns"):
+        found[name] = sum(port[name] for port in stats["ports"])
+    found["drops"] = found["host_drops"] + found["overruns"]
+    found["drops"] += sum(
         value
         for port in stats["ports"]
         for name, value in port.items()
-        if name.startswith("drops_") or name in ("host_drops", "overruns")
+        if name.startswith("drops_")
     )
     return {name: n - (before[name] if before else 0) for name, n in found.items()}
 
@@ -158,10 +165,48 @@ def beside(settings: dict[str, Any], setup: "Setup", live: Measured) -> dict[str
         "rate": setup.scenario["topology"]["rate"],
         "hosts": setup.hosts,
         "congestion_control": setup.congestion_control,
-        "notes": setup.notes,
+        "notes": [*setup.notes, *_unfinished(setup, live), *_lost(live.counters)],
         "simulated": summary(setup, setup.simulated),
         "live": summary(setup, live) | {"peak_mbps": live.peak_mbps, "wakes": live.stats["wakes"]},
     }
+
+
+def _unfinished(setup: "Setup", live: Measured) -> Iterator[str]:
+    """Why flows did not finish."""
+    import polars as pl
+
+    ends = live.flows.filter(pl.col("counted") & pl.col("size_bytes").is_not_null())
+    left = ends.filter(pl.col("fct_s").is_null())
+    if left.is_empty():
+        return
+    late = left.filter(pl.col("start_s") >= setup.until_s)
+    unheard = left.filter(pl.col("start_s") < setup.until_s, pl.col("received_bytes") == 0)
+    part = left.filter(pl.col("received_bytes") > 0)
+    whole = part.filter(pl.col("received_bytes") >= pl.col("size_bytes"))
+    short = len(part) - len(whole)
+    reasons = {
+        "were to start after that": len(late),
+        "had no byte at the receiver (not connected, or the first packets lost)": len(unheard),
+        "had a part of their bytes there, and waited for the others or for room": short,
+        "had all bytes there, and waited for the last ACK": len(whole),
+    }
+    why = "; ".join(f"{n} {reason}" for reason, n in reasons.items() if n)
+    waits = f"{live.counters['timeouts']} timeouts, {live.counters['retransmissions']} segments"
+    yield (
+        f"live: {len(left)} of {len(ends)} flows did not finish in {setup.until_s:.3g} s: {why}; "
+        f"all flows: {waits} sent again"
+    )
+
+
+def _lost(counters: Mapping[str, int]) -> Iterator[str]:
+    """Which losses are no queue's of the switch."""
+    cards, before = counters["host_drops"], counters["overruns"]
+    if cards or before:
+        yield (
+            f"live: of {counters['drops']} drops {cards} are the hosts' cards' (their queues, or "
+            f"faults that the file asks for) and {before} came before the switch read them, which "
+            "was too slow"
+        )
 
 
 def summary(setup: "Setup", found: Measured) -> dict[str, Any]:
@@ -170,7 +215,7 @@ def summary(setup: "Setup", found: Measured) -> dict[str, Any]:
 
     measure = setup.scenario["measure"]
     warmup_s = seconds(measure["warmup"])
-    counted = found.flows.filter(pl.col("start_s") >= warmup_s)
+    counted = found.flows.filter(pl.col("counted"))
     end_s = _end_s(setup, found)
     span_s = end_s - warmup_s
     goodput = found.flows.group_by("class").agg(pl.col("received_bytes").sum()).sort("class")

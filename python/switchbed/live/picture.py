@@ -72,4 +72,4 @@ def _times(axes: "Axes", measured: Measured, which: str) -> str:
 
 
 def _completions(measured: Measured) -> "pl.Series":
-    return measured.flows["fct_s"].drop_nulls()
+    return measured.flows.filter(measured.flows["counted"])["fct_s"].drop_nulls()

@@ -47,8 +47,11 @@ def run(request: Request, text: str | None = None) -> int:
     live = json.loads(plan.live)
     if request.out is not None and request.out.exists():
         raise Mistake(f"--out {request.out}: exists; name another")
-    _make_way(live)
+    traces = _traces(live)
     interfaces.check(live)
+    # The switch begins them anew (crates/live, `Recorder`).
+    for path in traces:
+        path.unlink(missing_ok=True)
     socket = request.socket or _socket(live, request.file)
     switch = _open(plan, socket)
     interfaces.place_taps(live)
@@ -69,12 +72,14 @@ def run(request: Request, text: str | None = None) -> int:
     return 0
 
 
-def _make_way(live: dict[str, Any]) -> None:
-    """For the packet traces, which the switch begins anew (crates/live, `Recorder`)."""
-    for path in (Path(port["pcap"]) for port in live["port"] if port.get("pcap")):
+def _traces(live: dict[str, Any]) -> list[Path]:
+    """Where the packet traces will be, all of which may be written."""
+    found = [Path(port["pcap"]) for port in live["port"] if port.get("pcap")]
+    for path in found:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise Mistake(f"port.pcap {path}: is a device or a pipe; name a file")
         files.free(path, "port.pcap")
-        if path.exists():
-            path.unlink()
+    return found
 
 
 def _say(text: str) -> None:

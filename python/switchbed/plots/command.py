@@ -183,7 +183,7 @@ def cdf(plots: "Plots", title: str, value: Any, ccdf: bool, **keys: Any) -> "Fig
 @apart
 @click.option(
     "--bins",
-    type=click.IntRange(1, 100),
+    type=options.Whole(1, 100),
     default=20,
     show_default=True,
     help="Of flow sizes, with as many flows each; fewer where flows are few.",

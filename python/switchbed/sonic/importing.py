@@ -101,9 +101,10 @@ class _Import:
         queues = self._ordered(self._queues(ports[0]))
         scheme = self._scheme(queues, part, own)
         if own.get("unmarkable") != switch.get("unmarkable") and scheme[0] != "none":
+            where = f"WRED_PROFILE|{foreign.name(str(part.wred))}"
             raise Mistake(
-                f"{self.where}: WRED_PROFILE|{part.wred}: wred_green_enable is not the other "
-                f"ports': name one whose it shall be: --port {ports[0]}"
+                f"{self.where}: {where}: wred_green_enable is not the other ports': name one whose "
+                f"it shall be: --port {foreign.name(ports[0])}"
             )
         device.modelled += [field for field in part.modelled if field not in device.modelled]
         device.others[f"leaf{len(device.others) + 1}"] = part.wred
@@ -120,7 +121,7 @@ class _Import:
             )
         for port in self.wanted:
             if port not in named:
-                raise Mistake(f"--port {port}: {self.where} has no such port")
+                raise Mistake(f"--port {foreign.name(port)}: {self.where} has no such port")
         groups: dict[tuple[Any, ...], list[str]] = {}
         for port in sorted(named, key=_natural):
             groups.setdefault(self._signature(port), []).append(port)
@@ -129,20 +130,21 @@ class _Import:
             other = next((p for p in self.wanted if p not in mine[0]), None)
             if other is not None:
                 raise Mistake(
-                    f"--port {other}: its queues differ from {self.wanted[0]}'s: a scenario's "
-                    "ports are alike"
+                    f"--port {foreign.name(other)}: its queues differ from "
+                    f"{foreign.name(self.wanted[0])}'s: a scenario's ports are alike"
                 )
             if len(groups) > 1:
                 rest = sum(map(len, groups.values())) - len(mine[0])
                 self.said.left_out("QUEUE", f"{rest} ports whose queues differ stay as they are")
             return mine
         found = list(groups.values())
+        first = foreign.name(found[0][0])
         for group in found[1:]:
             if self._unmarked(group[0]) != self._unmarked(found[0][0]):
                 raise Mistake(
-                    f"{self.where}: QUEUE|{group[0]}: its queues differ from {found[0][0]}'s in "
-                    "more than WRED, and a scenario's ports are alike: name one whose they shall "
-                    f"be: --port {found[0][0]}"
+                    f"{self.where}: QUEUE|{foreign.name(group[0])}: its queues differ from "
+                    f"{first}'s in more than WRED, and a scenario's ports are alike: name one "
+                    f"whose they shall be: --port {first}"
                 )
         if len(found) > 1:
             self.said.approximated(
@@ -210,9 +212,9 @@ class _Import:
     ) -> int:
         found = foreign.whole(row.get(field, str(default)))
         if found is None:
+            where = f"{table}|{foreign.name(str(name))}|{field}"
             raise Mistake(
-                f"{self.where}: {table}|{name}|{field}: is {foreign.shown(row[field])}: a whole "
-                "number is needed"
+                f"{self.where}: {where}: is {foreign.shown(row[field])}: a whole number is needed"
             )
         return found
 
@@ -280,7 +282,8 @@ class _Import:
         marked = [q for q in queues if q.wred is not None and says[q.wred] == says[name]]
         others = [q for q in queues if q not in marked]
         row, own = self._named("WRED_PROFILE", name), self.tables["WRED_PROFILE"][name]
-        where = f"WRED_PROFILE|{name}"
+        shown = foreign.name(name)
+        where = f"WRED_PROFILE|{shown}"
         apart = sorted(field for field in own if field.startswith("ecn_"))
         if apart:
             raise Mistake(
@@ -313,7 +316,10 @@ class _Import:
                 "chips, which mark then (DEVICE_METADATA names another, or none)",
             )
             return "none", {}
-        size = self._size_of(marked[0].profile)
+        if "buffer" in switch:
+            size: int | None = quantity.size(switch["buffer"])
+        else:
+            size = self._memory(marked, len(queues))
         if size is not None and low >= size:
             self.said.left_out(where, f"begins at {low}, above the memory, {size}: it is off")
             return "none", {}
@@ -322,7 +328,7 @@ class _Import:
         fields = ["green_min_threshold", "green_max_threshold", "wred_green_enable"]
         for q in sorted(others, key=lambda each: each.index):
             self.said.approximated(
-                f"QUEUE {q.index}", f"{self._marks(q.wred)}; here it marks as {name}, as all do"
+                f"QUEUE {q.index}", f"{self._marks(q.wred)}; here it marks as {shown}, as all do"
             )
         says_exact = self.said.exact
         odd = [field for field in own if field not in schema.TABLES["WRED_PROFILE"].fields]
@@ -378,7 +384,7 @@ class _Import:
         row = self._named("WRED_PROFILE", wred)
         low, high = (row.get(f"green_{end}_threshold", "none") for end in ("min", "max"))
         chance = row["green_drop_probability"]
-        return f"has {wred}: {low} to {high} bytes, {chance} %, {row['ecn']}"
+        return f"has {foreign.name(wred)}: {low} to {high} bytes, {chance} %, {row['ecn']}"
 
     def _colours(self, where: str, row: Mapping[str, str]) -> None:
         for colour in ("yellow", "red"):
@@ -400,11 +406,25 @@ class _Import:
             raise Mistake(f"{self.where}: {where}: {size} bytes hold no packet: at least {PACKET}")
         return size
 
+    def _memory(self, marked: Sequence[_Queue], queues: int) -> int | None:
+        """The bytes that a port of so many queues has, where those of these queues count."""
+        name = _profile(marked)
+        size = self.pool if name is None else self._size_of(name)
+        row = {} if name is None else self._named("BUFFER_PROFILE", name)
+        if size is None or "dynamic_th" in row:
+            return size
+        limit = self._number("BUFFER_PROFILE", name, row, "static_th", size)
+        if limit >= size:
+            return size
+        if limit < PACKET:
+            limit += self._number("BUFFER_PROFILE", name, row, "size", 0)
+        return limit * queues
+
     def _buffer(self, queues: Sequence[_Queue], device: Device, switch: dict[str, Any]) -> None:
         """That of most of the marked queues."""
         among = [q for q in queues if not device.marked or q.index in device.marked]
-        counted = Counter(q.profile for q in among if q.profile is not None)
-        if not counted:
+        name = _profile(among)
+        if name is None:
             size = self.pool
             if size is None:
                 raise Mistake(
@@ -414,15 +434,14 @@ class _Import:
             switch.update(buffer=f"{size}B", policy="shared")
             self.said.approximated("BUFFER_QUEUE", f"none: {size} bytes a port, by --pool")
             return
-        name = max(counted, key=lambda each: (counted[each], each or ""))
         row = self._named("BUFFER_PROFILE", name)
-        where = f"BUFFER_PROFILE|{name}"
+        where = f"BUFFER_PROFILE|{foreign.name(name)}"
         pool = row.get("pool", "")
         size = self._size_of(name)
         if size is None:
             raise Mistake(
-                f"{self.where}: BUFFER_POOL|{pool}: has no size (the switch finds it): give it by "
-                "--pool SIZE"
+                f"{self.where}: BUFFER_POOL|{foreign.name(pool)}: has no size (the switch finds "
+                "it): give it by --pool SIZE"
             )
         device.profile = name
         device.buffered = [q.index for q in queues if q.profile == name]
@@ -431,7 +450,7 @@ class _Import:
             self.said.approximated(
                 "BUFFER_QUEUE",
                 f"queues {', '.join(map(str, other))} have other profiles; the scenario gives all "
-                f"{name}",
+                f"{foreign.name(name)}",
             )
         if "size" in self.tables["BUFFER_POOL"][pool]:
             device.modelled.append(("BUFFER_POOL", pool, "size"))
@@ -471,7 +490,7 @@ class _Import:
         for key, row in self.full.get("PORT_QOS_MAP", {}).items():
             if row.get("pfc_enable"):
                 self.said.left_out(
-                    f"PORT_QOS_MAP|{key}|pfc_enable",
+                    f"PORT_QOS_MAP|{foreign.name(key)}|pfc_enable",
                     f"{row['pfc_enable']}: priority flow control is not in the scenario",
                 )
                 break
@@ -516,10 +535,10 @@ class _Import:
         elif len(set(speeds)) > 1:
             self.said.approximated("PORT", f"speeds differ: all are the slowest, {mbps} Mbps")
         name, params = schemes[0]
-        whose = f"{groups[0][0]} to {groups[0][-1]}"
+        whose = [f"{foreign.name(each[0])} to {foreign.name(each[-1])}" for each in groups]
         lines = [
             f"# From {self.where}: [switch] and [scheme] are the switch's, as its ports "
-            f"{whose} have them.",
+            f"{whose[0]} have them.",
             "# All else is a beginning to be replaced: topology, delays, hosts and traffic are "
             "yours to say.",
             "",
@@ -539,7 +558,7 @@ class _Import:
                 line
                 for place, (other, own) in enumerate(schemes[1:], 1)
                 for line in (
-                    f"# As {groups[place][0]} to {groups[place][-1]} have it.",
+                    f"# As {whose[place]} have it.",
                     "[[deploy]]",
                     f'switches = "leaf{place}"',
                     f"scheme = {_inline({'name': other} | ({'params': own} if own else {}))}",
@@ -586,6 +605,12 @@ def _lines(values: Mapping[str, Any]) -> list[str]:
 
 def _inline(values: Mapping[str, Any]) -> str:
     return toml.value("params", values)
+
+
+def _profile(queues: Sequence[_Queue]) -> str | None:
+    """The buffer profile of most of these queues, if any has one."""
+    counted = Counter(q.profile for q in queues if q.profile is not None)
+    return max(counted, key=lambda each: (counted[each], each), default=None)
 
 
 def _nvidia(config: Mapping[str, Any]) -> bool:

@@ -33,7 +33,7 @@ def tidy(config: Config, where: str = "config") -> Tables:
         rows = found.setdefault(name, {})
         for key, row in config[name].items():
             if not isinstance(row, Mapping):
-                raise Mistake(f"{where}: {name}|{key}: an object of fields is needed")
+                raise Mistake(f"{where}: {name}|{foreign.name(key)}: an object of fields is needed")
             tidied = _row(name, key, row, where)
             for one in _keys(name, key, where):
                 rows.setdefault(one, {}).update(tidied)

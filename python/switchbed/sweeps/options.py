@@ -23,7 +23,7 @@ OPTIONS = (
     ),
     click.option(
         "--jobs",
-        type=click.IntRange(1),
+        type=options.Whole(1),
         help="Runs at a time (default: all cores); for Slurm, jobs at a time.",
     ),
     options.ANY_MEMORY,
@@ -33,11 +33,9 @@ OPTIONS = (
         help="Ray: the cluster's; auto: this machine's. Default: start one here.",
     ),
     click.option("--partition", metavar="NAME", help="Slurm: where jobs go."),
-    click.option("--time", type=click.IntRange(1), metavar="MIN", help="Slurm: a job's limit."),
-    click.option(
-        "--cpus-per-task", type=click.IntRange(1), metavar="N", help="Slurm: cores a job."
-    ),
-    click.option("--runs-per-job", type=click.IntRange(1), metavar="N", help="Slurm: runs a job."),
+    click.option("--time", type=options.Whole(1), metavar="MIN", help="Slurm: a job's limit."),
+    click.option("--cpus-per-task", type=options.Whole(1), metavar="N", help="Slurm: cores a job."),
+    click.option("--runs-per-job", type=options.Whole(1), metavar="N", help="Slurm: runs a job."),
     click.option(
         "--slurm", multiple=True, metavar="KEY=VALUE", help="Slurm: any option of sbatch."
     ),

@@ -149,7 +149,7 @@ def standard_(rate: float, rtt: float, packet: float, lam: float | None) -> Rows
 )
 @click.option(
     "--backlogged",
-    type=Many("QUEUES", int),
+    type=Many("QUEUES", foreign.integer),
     default="",
     help="Queues with packets all the time, from 0, such as 0,2.",
 )
@@ -186,7 +186,7 @@ def mq_ecn(
 @rate
 @rtt
 @packet
-@click.option("--flows", type=int, default=2, show_default=True, help="N, at least 2.")
+@click.option("--flows", type=options.Whole(2), default=2, show_default=True, help="N, at least 2.")
 @click.option("--beta", type=FRACTION, default="1/3", show_default=True, help="β of LSO.")
 @click.option("--lso", type=SIZE, default="64KB", show_default=True, help="L, the largest segment.")
 @click.option("--k", type=SIZE, help="K for the amplitudes, in bytes. Default: the standard's.")
@@ -236,7 +236,7 @@ def cedm_(
 @click.option("--k", type=SIZE, required=True, help="The threshold, in bytes.")
 @click.option(
     "--flows",
-    type=Many("NUMBERS", int),
+    type=Many("NUMBERS", foreign.integer),
     default="1,2,4,8,16",
     show_default=True,
     help="Numbers of flows.",
@@ -279,10 +279,10 @@ def cqrd_loss(queue: float, of_flow: float) -> Rows:
 @printing
 @rate
 @rtt
-@click.option("--ports", type=click.IntRange(1), required=True, help="Inputs, and outputs.")
+@click.option("--ports", type=options.Whole(1), required=True, help="Inputs, and outputs.")
 @click.option(
     "--inputs",
-    type=click.IntRange(1),
+    type=options.Whole(1),
     default=1,
     show_default=True,
     help="Inputs that long flows to one output come from; 1 is the worst case.",

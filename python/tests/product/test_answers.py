@@ -10,7 +10,7 @@ from conftest import SINGLE, SWEEP, Program
 
 import switchbed as sb
 from switchbed import library
-from switchbed._native import Mistake
+from switchbed._native import SCHEMA_VERSION, Mistake
 from switchbed.cli import _system
 from switchbed.plots.methods import Plots
 
@@ -144,9 +144,27 @@ def test_a_query_keeps_its_sql_and_lists_what_there_is(switchbed: Program, tmp_p
         switchbed("query", sql, code=2)
     assert sorted(path for path in tmp_path.rglob("*")) == before
     manifest = next(tmp_path.glob("switchbed-store/runs/*/manifest.json"))
-    manifest.write_text(manifest.read_text().replace('"schema_version": ', '"schema_version": 9'))
-    assert "schema_version" in switchbed("query", "select 1 from runs", code=2).stderr
-    assert "schema_version" in switchbed("table", "switchbed-store", code=2).stderr
+    run = str(manifest.parent)
+    version = f'"schema_version": {SCHEMA_VERSION}'
+    assert version in manifest.read_text()
+    for other in (1, SCHEMA_VERSION + 1):
+        manifest.write_text(manifest.read_text().replace(version, f'"schema_version": {other}'))
+        version = f'"schema_version": {other}'
+        for words in (
+            ["query", "select 1 from runs"],
+            ["table", "switchbed-store"],
+            ["report", "switchbed-store", "--out", "refused.html"],
+            ["plot", "fct", "switchbed-store", "--out", "refused.svg"],
+            ["table", run],
+            ["report", run, "--out", "refused.html"],
+            ["plot", "cdf", run, "--out", "refused.svg"],
+            ["fct", run, "--form", "hpcc"],
+        ):
+            said = switchbed(*words, code=2).stderr
+            assert f"is of schema_version {other}, and this program reads {SCHEMA_VERSION}" in said
+        with pytest.raises(sb.Mistake, match=f"schema_version {other}"):
+            sb.Result.load(manifest.parent)
+    assert not list(tmp_path.glob("refused.*"))
 
 
 def test_a_sweep_printed_fits_a_screen(tmp_path: Path) -> None:

@@ -5,16 +5,20 @@ import gzip
 import json
 import time
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+from click.testing import CliRunner
 from conftest import Program
 from sonic_configs import base, lossy
 
 import switchbed as sb
-from switchbed import foreign, quantity
+from switchbed import fct, foreign, quantity
 from switchbed._native import Mistake
+from switchbed.cli import cli
 from switchbed.sonic import fragment
 from switchbed.sonic.exporting import Choices
 from switchbed.sonic.importing import Imported, load
@@ -30,6 +34,66 @@ DEVICE_PORT = {
     "mtu": "9100",
     "from_a_newer_release": "7",
 }
+
+
+NO_NUMBERS = ["1_0", "\u0663", "nan", "inf", "1e400", "0x10", "", " ", "1,5"]
+"""Python takes most of them for numbers."""
+OPTIONS = [
+    ["run", "@star-dctcp", "--seed"],
+    ["sweep", "@star-dctcp", "--seeds"],
+    ["sweep", "@star-dctcp", "--jobs"],
+    ["theory", "cqrd-memory", "--ports"],
+    ["theory", "cedm", "--rate", "10Gbps", "--rtt", "100us", "--flows"],
+    ["live", "stats", "--every"],
+    ["live", "stats", "--count"],
+]
+
+
+@pytest.mark.parametrize("arguments", OPTIONS, ids=" ".join)
+def test_options_take_ascii_digits_alone(arguments: list[str]) -> None:
+    for text in NO_NUMBERS:
+        done = CliRunner().invoke(cli, [*arguments, text])
+        assert (done.exit_code, arguments[-1] in done.output) == (2, True), (text, done.output)
+
+
+def test_every_numeric_option_is_of_one_type() -> None:
+    for name, command in commands(cli):
+        for each in command.params:
+            builtin = type(each.type) in (click.IntRange, click.FloatRange) or each.type in (
+                click.INT,
+                click.FLOAT,
+            )
+            assert not builtin or getattr(each, "count", False), f"{name} {each.name}"
+
+
+def commands(of: click.Command) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(of, click.Group):
+        for each in of.commands.values():
+            yield from commands(each)
+    else:
+        yield of.name or "", of
+
+
+FCT = {
+    "hpcc": ["0b000001", "0b000101", "10000", "100", "1000", "2000", "3000", "2500"],
+    "ns3-datacenter": ["1", "1000", "2000", "1500", "1.3", "1000", "5.5", "3", "0"],
+    "mq-ecn": ["3.0", "0.001", "0", "1", "2", "0"],
+}
+
+
+@pytest.mark.parametrize("form", fct.FORMS)
+def test_lists_of_fcts_hold_finite_numbers(form: fct.Form, tmp_path: Path) -> None:
+    file = tmp_path / "fct.txt"
+    file.write_text(" ".join(FCT[form]) + "\n")
+    assert len(fct.read(file, form)) == 1
+    read = {"hpcc": (0, 1, 4, 5, 6, 7), "ns3-datacenter": (1, 2, 3, 6, 7), "mq-ecn": range(6)}
+    for place in read[form]:
+        for text in ("1_0", "\u0663", "nan", "inf", "1e400", "x"):
+            if form == "hpcc" and place < 2 and text == "1e400":
+                continue  # a hexadecimal number
+            file.write_text(" ".join([*FCT[form][:place], text, *FCT[form][place + 1 :]]))
+            with pytest.raises(Mistake, match=f"fct.txt:1: is no line of {form}"):
+                fct.read(file, form)
 
 
 def of_a_device(config: Any) -> Any:

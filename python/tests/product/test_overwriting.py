@@ -96,6 +96,55 @@ def test_root_follows_no_link(switchbed: Program, ready: Path, what: str) -> Non
             assert place.is_symlink()
 
 
+LIVE = """\
+[live]
+rate = "100Mbps"
+[switch]
+buffer = "100KB"
+[scheme]
+name = "none"
+[[port]]
+name = "none-such-a"
+pcap = "trace.pcap"
+[[port]]
+name = "none-such-b"
+"""
+
+
+def test_a_live_switchs_trace_replaces_nothing(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "switch.toml").write_text(LIVE)
+    trace, mine = tmp_path / "trace.pcap", tmp_path / "mine"
+    trace.write_bytes(PRECIOUS)
+    said = switchbed("live", "run", "switch.toml", code=2).stderr
+    assert "port.pcap trace.pcap: is there already; name another, or give --force" in said
+    assert trace.read_bytes() == PRECIOUS
+    mine.write_bytes(PRECIOUS)
+    for leads in ("mine", "nowhere"):
+        trace.unlink()
+        trace.symlink_to(leads)
+        said = switchbed("live", "run", "switch.toml", code=2).stderr
+        assert ("which root does not follow" if os.geteuid() == 0 else "is there") in said
+        if os.geteuid() == 0:
+            said = switchbed("live", "run", "switch.toml", "--force", code=2).stderr
+            assert "which root does not follow" in said
+        assert trace.is_symlink()
+    assert mine.read_bytes() == PRECIOUS
+    assert not (tmp_path / "nowhere").exists()
+    # A switch that does not begin takes nothing away.
+    trace.unlink()
+    trace.write_bytes(PRECIOUS)
+    switchbed("live", "run", "switch.toml", "--force", code=2)
+    assert trace.read_bytes() == PRECIOUS
+    # Root could remove it: `/dev/null` is a device like that.
+    pipe = tmp_path / "pipe.pcap"
+    os.mkfifo(pipe)
+    (tmp_path / "switch.toml").write_text(LIVE.replace("trace.pcap", "pipe.pcap"))
+    for force in ([], ["--force"]):
+        said = switchbed("live", "run", "switch.toml", *force, code=2).stderr
+        assert "port.pcap pipe.pcap: is a device or a pipe; name a file" in said
+    assert pipe.is_fifo()
+
+
 def test_a_figure_and_a_report_may_be_drawn_again(switchbed: Program, ready: Path) -> None:
     for kind in ("svg", "png", "pdf"):
         for _ in range(2):

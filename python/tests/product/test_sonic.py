@@ -123,6 +123,28 @@ def test_marks_with_thresholds_of_their_own_are_refused() -> None:
         load(config, "config_db.json", pool=12_000_000)
 
 
+def test_a_threshold_over_the_memory_that_the_port_gets_is_off() -> None:
+    config = base()
+    (row, *_) = config["WRED_PROFILE"].values()
+    row.update(green_min_threshold="13000000", green_max_threshold="13000000")
+    unsized = {key: row for key, row in config["BUFFER_POOL"].items() if row.pop("size", "")}
+    bare = {**config, "BUFFER_QUEUE": {}}
+    for other in (bare, {**config, "BUFFER_POOL": config["BUFFER_POOL"] | unsized}):
+        for pool, scheme in ((12_000_000, "none"), (14_000_000, "per-queue")):
+            made = resolved(load(other, "x.json", pool=pool).text)
+            assert made["scheme"]["name"] == scheme
+
+
+@pytest.mark.parametrize("table", ["QUEUE", "SCHEDULER", "WRED_PROFILE", "BUFFER_PROFILE", "PORT"])
+@pytest.mark.parametrize("row", ["text", {"weight": 1}])
+def test_names_of_ten_kilobytes_are_cut_in_messages(table: str, row: object) -> None:
+    config: Any = base()
+    config[table]["|" + "x" * 10_000] = row
+    with pytest.raises(Mistake) as said:
+        load(config, "x.json", pool=12_000_000)
+    assert len(str(said.value)) < 1000
+
+
 def test_a_profile_without_its_greatest_threshold_is_refused() -> None:
     config = CONFIGS["one port"]
     other = changed(config, "WRED_PROFILE", "AZURE_LOSSLESS", "green_max_threshold", None)

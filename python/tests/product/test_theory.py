@@ -270,7 +270,7 @@ def test_every_table_is_json_and_csv_too(
     [
         (("standard", "--rate", "10Gbs", "--rtt", "100us"), "no unit"),
         (("standard", *LINK, "--lambda", "x"), "--lambda"),
-        (("cedm", *LINK, "--flows", "1"), "n is 1"),
+        (("cedm", *LINK, "--flows", "1"), "1 is not in the range x>=2"),
         (("cedm", *LINK, "--beta", "1/0"), "--beta"),
         (("cedm", "--rate", "100Gbps", "--rtt", "100us"), "do not fit"),
         (("mq-ecn", *LINK, "--quanta", "1500B,x"), "--quanta"),

@@ -41,6 +41,7 @@ pub(crate) fn check<'a>(
     let LinkLoad { port, load, .. } = links.named(LinkId::at(worst), loads[worst]);
     let together = match shares.iter().filter(|&&share| share > 0.0).count() {
         1 => String::new(),
+        2 => " with 1 other entry".to_owned(),
         n => format!(" with {} other entries", n - 1),
     };
     let key = traffic[most].offers().map_or("kind", |(key, _)| key);
