@@ -220,7 +220,7 @@ impl Driver {
 
     /// A settled port's peer pauses a queue of it, from a time on until another.
     pub fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
-        self.port.pause(queue, from, until);
+        self.port.pause(queue, from, until, now);
         self.pausable = true;
         // What waited for an end may wait for another.
         self.wake = if self.up { now } else { Time::NEVER };

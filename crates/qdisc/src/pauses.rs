@@ -156,14 +156,19 @@ impl Pauses {
         self.guard = Some(guard);
     }
 
-    /// A queue may not send from a time on until another. Frames come in the order of their times.
-    pub fn pause(&mut self, queue: QueueId, from: Time, until: Time) {
+    /// A queue may not send from a time on until another, as a frame says that comes now. Frames come in the
+    /// order of their times.
+    pub fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
         let of = |paused: &Paused| paused.queue == queue;
         let nth = self.queues.iter().position(of).unwrap_or_else(|| {
             self.queues.push(Paused::new(queue));
             self.queues.len() - 1
         });
-        self.queues[nth].next.push_back((from, until));
+        let paused = &mut self.queues[nth];
+        // Nobody may have looked since the last frame: those that have taken effect are not kept. One of this
+        // instant may come before what the watchdog does then.
+        paused.advance(self.guard, Time::from_ps(now.as_ps().saturating_sub(1)));
+        paused.next.push_back((from, until));
     }
 
     /// The queues that may not send now.
@@ -264,12 +269,12 @@ mod tests {
     #[test]
     fn a_pause_lasts_until_it_ends_by_itself_or_a_resume_comes() {
         let mut pauses = Pauses::default();
-        pauses.pause(3, at(10), at(100));
+        pauses.pause(3, at(10), at(100), Time::ZERO);
         let held = |pauses: &mut Pauses, ns| pauses.held(at(ns)).contains(3);
         assert!(!held(&mut pauses, 9) && held(&mut pauses, 10) && held(&mut pauses, 99));
         assert!(!held(&mut pauses, 100));
-        pauses.pause(3, at(200), at(300));
-        pauses.pause(3, at(250), at(250));
+        pauses.pause(3, at(200), at(300), Time::ZERO);
+        pauses.pause(3, at(250), at(250), Time::ZERO);
         assert!(held(&mut pauses, 200));
         let mut of = QueueSet::EMPTY;
         of.insert(3);
@@ -284,8 +289,8 @@ mod tests {
     #[test]
     fn a_pause_that_is_renewed_goes_on_and_is_counted_once() {
         let mut pauses = Pauses::default();
-        pauses.pause(0, at(10), at(110));
-        pauses.pause(0, at(60), at(160));
+        pauses.pause(0, at(10), at(110), Time::ZERO);
+        pauses.pause(0, at(60), at(160), Time::ZERO);
         let mut of = QueueSet::EMPTY;
         of.insert(0);
         assert_eq!(pauses.holds(0, at(40)), [(at(10), at(40))]);
@@ -308,10 +313,10 @@ mod tests {
     fn a_queue_that_is_held_for_the_detection_time_is_in_a_storm_until_frames_stop() {
         let mut pauses = guarded(true);
         // Each lasts 100 and is renewed after 50: held from 10 on; a resume comes at 60, held from 70 on.
-        pauses.pause(3, at(10), at(110));
-        pauses.pause(3, at(60), at(60));
+        pauses.pause(3, at(10), at(110), Time::ZERO);
+        pauses.pause(3, at(60), at(60), Time::ZERO);
         for from in (70..=420).step_by(50) {
-            pauses.pause(3, at(from), at(from + 100));
+            pauses.pause(3, at(from), at(from + 100), Time::ZERO);
         }
         assert!(pauses.held(at(269)).contains(3) && pauses.dropping().next().is_none());
         assert_eq!(pauses.since(3, at(269)), Some(at(70)));
@@ -328,7 +333,7 @@ mod tests {
         assert_eq!((seen.count, seen.first, seen.total), (1, Some(at(270)), Span::from_ns(450)));
         assert_eq!(pauses.holds(3, at(900)), [(at(10), at(60)), (at(70), at(270))]);
         // It is paused as ever afterwards.
-        pauses.pause(3, at(1000), at(1100));
+        pauses.pause(3, at(1000), at(1100), Time::ZERO);
         assert!(pauses.held(at(1000)).contains(3) && !pauses.held(at(1100)).contains(3));
     }
 
@@ -337,7 +342,7 @@ mod tests {
         let mut pauses = Pauses::default();
         let (detection, restoration) = (Span::from_ns(200), Span::from_ns(100));
         pauses.guard(Guard { drops: true, detection, restoration });
-        pauses.pause(0, at(10), at(1000));
+        pauses.pause(0, at(10), at(1000), Time::ZERO);
         assert!(pauses.held(at(209)).contains(0) && !pauses.held(at(210)).contains(0));
         assert!(pauses.dropping().next().is_none());
         let seen = pauses.storms(0, at(500));
@@ -347,12 +352,44 @@ mod tests {
     #[test]
     fn a_pause_as_long_as_the_detection_time_is_no_storm() {
         let mut pauses = guarded(false);
-        pauses.pause(0, at(10), at(210));
+        pauses.pause(0, at(10), at(210), Time::ZERO);
         assert!(pauses.held(at(209)).contains(0) && !pauses.held(at(210)).contains(0));
         assert_eq!(pauses.storms(0, at(400)), Storms::default());
-        pauses.pause(0, at(500), at(701));
+        pauses.pause(0, at(500), at(701), Time::ZERO);
         assert!(!pauses.held(at(700)).contains(0));
         assert_eq!(pauses.storms(0, at(700)).count, 1);
         assert!(pauses.dropping().next().is_none());
+    }
+
+    #[test]
+    fn frames_that_nobody_looks_at_are_not_kept() {
+        for mut pauses in [Pauses::default(), guarded(true)] {
+            for ns in (0..100_000).step_by(50) {
+                pauses.pause(1, at(ns + 10), at(ns + 110), at(ns));
+            }
+            assert!(pauses.queues[0].next.len() <= 2, "{}", pauses.queues[0].next.len());
+        }
+    }
+
+    #[test]
+    fn a_look_at_each_frame_changes_nothing() {
+        let frames = [(0, 10, 200), (50, 60, 60), (70, 80, 300), (280, 290, 600), (900, 900, 950)];
+        for guard in [false, true] {
+            let run = |looks: bool| {
+                let mut pauses = if guard { guarded(true) } else { Pauses::default() };
+                for (now, from, until) in frames {
+                    let now = if looks { at(now) } else { Time::ZERO };
+                    pauses.pause(0, at(from), at(until), now);
+                }
+                let now = at(2_000);
+                (
+                    pauses.total(0, now),
+                    pauses.storms(0, now),
+                    pauses.held(now).contains(0),
+                    pauses.holds(0, now),
+                )
+            };
+            assert_eq!(run(true), run(false));
+        }
     }
 }

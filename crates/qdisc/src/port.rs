@@ -133,7 +133,7 @@ pub trait Qdisc: Send {
         self.dequeue(cx)
     }
     /// Its peer pauses a queue, from a time on until another; a port without classes does not heed it.
-    fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time) {}
+    fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time, _now: Time) {}
     /// Has a watchdog look on its pauses; a port without classes has none.
     fn guard(&mut self, _guard: Guard) {}
     /// What the port's memory wants its switch to tell a neighbour, since packets came and went. Where
@@ -399,8 +399,8 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         self.state.seldom.pauses.guard(guard);
     }
 
-    fn pause(&mut self, queue: QueueId, from: Time, until: Time) {
-        self.state.seldom.pauses.pause(queue, from, until);
+    fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
+        self.state.seldom.pauses.pause(queue, from, until, now);
         self.state.seldom.frames.heard += 1;
     }
 

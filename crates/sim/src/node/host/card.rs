@@ -146,9 +146,9 @@ impl Card {
         self.free = if up { now } else { Time::NEVER };
     }
 
-    /// A class may send nothing from a time on until another.
-    pub(crate) fn pause(&mut self, class: u8, from: Time, until: Time) {
-        self.pauses.get_or_insert_default().pause(class, from, until);
+    /// A class may send nothing from a time on until another, as it hears now.
+    pub(crate) fn pause(&mut self, class: u8, from: Time, until: Time, now: Time) {
+        self.pauses.get_or_insert_default().pause(class, from, until, now);
     }
 
     /// Groups whose class is no longer paused are due again.

@@ -282,7 +282,7 @@ impl Host {
         let &Body::Pause { class, quanta } = body else { return };
         let Some((from, until)) = cx.net.pause(class, quanta, now) else { return };
         if let Some(card) = &mut self.card {
-            card.pause(class, from, until);
+            card.pause(class, from, until, now);
             self.arm_card(now);
         }
     }
