@@ -82,6 +82,12 @@ impl Driver {
         self.queued > 0
     }
 
+    /// Packets that wait.
+    #[inline]
+    pub fn queued(&self) -> u32 {
+        self.queued
+    }
+
     /// Whether the line is up.
     pub fn is_up(&self) -> bool {
         self.up
@@ -224,6 +230,11 @@ impl Driver {
         self.pausable = true;
         // What waited for an end may wait for another.
         self.wake = if self.up { now } else { Time::NEVER };
+    }
+
+    /// Has so many times that each queue is held remembered.
+    pub fn remember(&mut self, holds: usize) {
+        self.port.remember(holds);
     }
 
     /// Has a watchdog look on its pauses.

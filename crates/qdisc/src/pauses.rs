@@ -14,7 +14,7 @@ use crate::set::QueueSet;
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// How many of its holds a queue remembers.
+/// How many of its holds a queue remembers at most.
 pub const MOST: usize = 100_000;
 
 /// What ends storms, and when.
@@ -52,6 +52,7 @@ struct Paused {
     since: Option<Time>,
     /// When it was held before, each time without a break; so many at most.
     holds: Vec<(Time, Time)>,
+    most: usize,
     /// Those that will take its place, each from a time on.
     next: VecDeque<(Time, Time)>,
     /// How long it was held before that one.
@@ -62,11 +63,11 @@ struct Paused {
 }
 
 impl Paused {
-    fn new(queue: QueueId) -> Paused {
+    fn new(queue: QueueId, most: usize) -> Paused {
         let (from, until, next) = (Time::ZERO, Time::ZERO, VecDeque::new());
         let (since, holds, total) = (None, Vec::new(), Span::ZERO);
         let storms = Storms::default();
-        Paused { queue, from, until, since, holds, next, total, storm: None, storms }
+        Paused { queue, from, until, since, holds, most, next, total, storm: None, storms }
     }
 
     /// When the watchdog acts next, if no frame comes.
@@ -116,7 +117,7 @@ impl Paused {
     /// It is held no longer.
     fn close(&mut self, now: Time) {
         let hold = self.since.take().map(|since| (since, now));
-        self.holds.extend(hold.filter(|_| self.holds.len() < MOST));
+        self.holds.extend(hold.filter(|_| self.holds.len() < self.most));
     }
 
     fn hold(&mut self, from: Time, until: Time) {
@@ -148,9 +149,16 @@ impl Paused {
 pub struct Pauses {
     queues: Vec<Paused>,
     guard: Option<Guard>,
+    /// How many holds of each queue are remembered, where that is fewer than [`MOST`].
+    most: Option<usize>,
 }
 
 impl Pauses {
+    /// Has so many holds of each queue remembered, at most [`MOST`].
+    pub fn remember(&mut self, holds: usize) {
+        self.most = Some(holds);
+    }
+
     /// Has a watchdog look on.
     pub fn guard(&mut self, guard: Guard) {
         self.guard = Some(guard);
@@ -160,8 +168,9 @@ impl Pauses {
     /// order of their times.
     pub fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
         let of = |paused: &Paused| paused.queue == queue;
+        let most = self.most.map_or(MOST, |most| most.min(MOST));
         let nth = self.queues.iter().position(of).unwrap_or_else(|| {
-            self.queues.push(Paused::new(queue));
+            self.queues.push(Paused::new(queue, most));
             self.queues.len() - 1
         });
         let paused = &mut self.queues[nth];
@@ -210,10 +219,11 @@ impl Pauses {
 
     /// A queue's as of now, without its holds of before.
     fn at(&self, queue: QueueId, now: Time) -> Option<Paused> {
-        let Paused { queue, from, until, since, ref next, total, storm, storms, .. } =
+        let Paused { queue, from, until, since, most, ref next, total, storm, storms, .. } =
             *self.queues.iter().find(|paused| paused.queue == queue)?;
         let (next, holds) = (next.clone(), Vec::new());
-        let mut paused = Paused { queue, from, until, since, holds, next, total, storm, storms };
+        let mut paused =
+            Paused { queue, from, until, since, holds, most, next, total, storm, storms };
         paused.advance(self.guard, now);
         Some(paused)
     }
@@ -238,14 +248,14 @@ impl Pauses {
         before.into_iter().chain(paused.holds).any(|(_, until)| until > from)
     }
 
-    /// When a queue has been held by now, each time without a break: the first [`MOST`] of them.
+    /// When a queue has been held by now, each time without a break: the first of them, as many as it remembers.
     pub fn holds(&self, queue: QueueId, now: Time) -> Vec<(Time, Time)> {
         let of = self.queues.iter().find(|paused| paused.queue == queue);
         let mut holds = of.map_or(Vec::new(), |paused| paused.holds.clone());
         if let Some(mut paused) = self.at(queue, now) {
             paused.close(paused.until.min(now));
             holds.extend(paused.holds);
-            holds.truncate(MOST);
+            holds.truncate(paused.most);
         }
         holds
     }
@@ -368,6 +378,20 @@ mod tests {
                 pauses.pause(1, at(ns + 10), at(ns + 110), at(ns));
             }
             assert!(pauses.queues[0].next.len() <= 2, "{}", pauses.queues[0].next.len());
+        }
+    }
+
+    #[test]
+    fn the_first_holds_are_remembered() {
+        for (most, expected) in [(3, 3), (50, 20)] {
+            let mut pauses = Pauses::default();
+            pauses.remember(most);
+            for ns in (0..2_000).step_by(100) {
+                pauses.pause(1, at(ns + 10), at(ns + 60), at(ns));
+            }
+            let holds = pauses.holds(1, at(2_000));
+            assert_eq!((holds.len(), holds[0]), (expected, (at(10), at(60))));
+            assert_eq!(pauses.total(1, at(2_000)), Span::from_ns(20 * 50));
         }
     }
 

@@ -134,6 +134,8 @@ pub trait Qdisc: Send {
     }
     /// Its peer pauses a queue, from a time on until another; a port without classes does not heed it.
     fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time, _now: Time) {}
+    /// Has so many times that each queue is held remembered.
+    fn remember(&mut self, _holds: usize) {}
     /// Has a watchdog look on its pauses; a port without classes has none.
     fn guard(&mut self, _guard: Guard) {}
     /// What the port's memory wants its switch to tell a neighbour, since packets came and went. Where
@@ -393,6 +395,10 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
             self.state.seldom.pauses.dropped(queue, packets);
         }
         self.depart(cx, held)
+    }
+
+    fn remember(&mut self, holds: usize) {
+        self.state.seldom.pauses.remember(holds);
     }
 
     fn guard(&mut self, guard: Guard) {

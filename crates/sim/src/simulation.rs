@@ -402,7 +402,7 @@ impl Simulation {
             self.now = stall;
             self.collect();
             let flows = (self.started, self.ended, self.last_start);
-            let changes = change != Time::NEVER || !last;
+            let changes = self.timeline.changes() || !last;
             if let Some(stalls) = &mut self.stalls
                 && stalls.look(&self.network, flows, changes)
             {
