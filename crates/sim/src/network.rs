@@ -281,6 +281,11 @@ impl Network {
         self.worlds().map(Fabric::packet_hops).sum()
     }
 
+    /// Places that packets have taken in the shards, the most at a time in each.
+    pub(crate) fn packet_places(&self) -> usize {
+        self.worlds().map(Fabric::packet_places).sum()
+    }
+
     /// Events handled so far.
     pub(crate) fn events(&self) -> u64 {
         self.engine.events()

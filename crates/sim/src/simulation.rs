@@ -610,6 +610,10 @@ impl Simulation {
     pub fn connections(&self) -> usize {
         self.network.connections()
     }
+    /// Places that packets have taken, the most at a time.
+    pub fn packet_places(&self) -> usize {
+        self.network.packet_places()
+    }
     /// Bytes of memory that a connection takes, and what a flow under way on it adds.
     pub fn sizes() -> (usize, usize) {
         host::sizes()

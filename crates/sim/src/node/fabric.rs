@@ -290,6 +290,11 @@ impl Fabric {
         self.packets.hops
     }
 
+    /// Places that packets have taken, the most at a time.
+    pub(crate) fn packet_places(&self) -> usize {
+        self.packets.arena.capacity()
+    }
+
     /// A link's port.
     pub(crate) fn port(&self, link: LocalLink) -> &dyn Qdisc {
         self.links[link.index()].driver.port()
