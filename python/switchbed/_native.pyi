@@ -66,6 +66,7 @@ class Plan:
         | None = None,
         look: Callable[[], None] | None = None,
         threads: int = 1,
+        any_memory: bool = False,
     ) -> Results | None: ...
 
 class Progress:

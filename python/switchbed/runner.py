@@ -1,6 +1,7 @@
 """Many runs on many threads. A run holds no interpreter lock, so threads are enough; one whose
 scheme is in Python has a process of its own, and its thread waits for it."""
 
+import functools
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -82,7 +83,9 @@ def run_all(
     """Runs the plans, `jobs` at a time on `threads` each. A signal, or an error in one of them,
     cancels the others; those that have finished are kept. With `tolerate` a run that fails by its
     own fault does not stop the others. Runs that need more memory than there is are refused before
-    any starts, unless `any_memory`."""
+    any starts, and a run that takes far more than it needs by its forecast is stopped, unless
+    `any_memory`."""
+    one = functools.partial(_one, keep=keep, tolerate=tolerate, threads=threads)
     if not any_memory:
         room.Need.of(plans, jobs).check(room.free())
     tracks = [Progress() for _ in plans]
@@ -93,7 +96,7 @@ def run_all(
     with signals.held():
         try:
             for index, (plan, track) in enumerate(zip(plans, tracks, strict=True)):
-                futures.append(pool.submit(_one, index, plan, track, keep, tolerate, threads))
+                futures.append(pool.submit(one, index, plan, track, any_memory=any_memory))
             _watch(futures, tracks, meter)
         except BaseException as error:
             stopped_by = error
@@ -126,9 +129,10 @@ def _one(
     keep: Keep,
     tolerate: Tolerate | None,
     threads: int,
+    any_memory: bool,
 ) -> Outcome | None:
     try:
-        results, outcome = run_one(index, plan, track, threads)
+        results, outcome = run_one(index, plan, track, threads, any_memory=any_memory)
     except (Mistake, Panic) as error:
         if tolerate is None:
             raise
@@ -142,11 +146,16 @@ def _one(
     return outcome
 
 
-def run_one(index: int, plan: Plan, track: Progress, threads: int = 1) -> tuple[Results, Outcome]:
+def run_one(
+    index: int, plan: Plan, track: Progress, threads: int = 1, *, any_memory: bool = False
+) -> tuple[Results, Outcome]:
     """Runs the plan at this place on the caller's thread, or on so many of its own. Raises
     `CancelledError` once the track is cancelled."""
     begin = time.perf_counter()
-    results = process.run(plan, track) if plan.python else plan.run(track, threads=threads)
+    if plan.python:
+        results = process.run(plan, track)
+    else:
+        results = plan.run(track, threads=threads, any_memory=any_memory)
     if results is None:
         raise CancelledError
     wall_s = time.perf_counter() - begin

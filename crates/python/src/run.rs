@@ -99,7 +99,10 @@ impl Plan {
     /// With a scheme in Python the interpreter is held: `make(file, classes, base, params,
     /// port)` gives each port's seats and their methods, `look()` is called every few
     /// milliseconds. What they or a class raise is raised here.
-    #[pyo3(signature = (progress, make = None, look = None, threads = 1))]
+    ///
+    /// One that takes far more memory than is forecast is stopped, unless `any_memory` or a scheme in Python, whose
+    /// classes take what they like.
+    #[pyo3(signature = (progress, make = None, look = None, threads = 1, any_memory = false))]
     fn run(
         &self,
         py: Python<'_>,
@@ -107,8 +110,14 @@ impl Plan {
         make: Option<Py<PyAny>>,
         look: Option<Py<PyAny>>,
         threads: usize,
+        any_memory: bool,
     ) -> PyResult<Option<Results>> {
         let done = if !self.python() {
+            if !any_memory {
+                let parts = self.plan.memory();
+                let bytes = parts.iter().map(|part| part.count.saturating_mul(part.each));
+                progress.0.expect(bytes.fold(0, u64::saturating_add));
+            }
             let (plan, track) = (self.plan.clone(), progress.0.clone());
             let work = move || {
                 let done = scenario::run_on(&plan.scenario, &track, threads).map(Columns::of);

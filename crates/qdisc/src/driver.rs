@@ -82,6 +82,12 @@ impl Driver {
         self.queued > 0
     }
 
+    /// Packets that wait.
+    #[inline]
+    pub fn queued(&self) -> u32 {
+        self.queued
+    }
+
     /// Whether the line is up.
     pub fn is_up(&self) -> bool {
         self.up
@@ -220,10 +226,15 @@ impl Driver {
 
     /// A settled port's peer pauses a queue of it, from a time on until another.
     pub fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
-        self.port.pause(queue, from, until);
+        self.port.pause(queue, from, until, now);
         self.pausable = true;
         // What waited for an end may wait for another.
         self.wake = if self.up { now } else { Time::NEVER };
+    }
+
+    /// Has so many times that each queue is held remembered.
+    pub fn remember(&mut self, holds: usize) {
+        self.port.remember(holds);
     }
 
     /// Has a watchdog look on its pauses.

@@ -14,7 +14,7 @@ use crate::set::QueueSet;
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// How many of its holds a queue remembers.
+/// How many of its holds a queue remembers at most.
 pub const MOST: usize = 100_000;
 
 /// What ends storms, and when.
@@ -52,6 +52,7 @@ struct Paused {
     since: Option<Time>,
     /// When it was held before, each time without a break; so many at most.
     holds: Vec<(Time, Time)>,
+    most: usize,
     /// Those that will take its place, each from a time on.
     next: VecDeque<(Time, Time)>,
     /// How long it was held before that one.
@@ -62,11 +63,11 @@ struct Paused {
 }
 
 impl Paused {
-    fn new(queue: QueueId) -> Paused {
+    fn new(queue: QueueId, most: usize) -> Paused {
         let (from, until, next) = (Time::ZERO, Time::ZERO, VecDeque::new());
         let (since, holds, total) = (None, Vec::new(), Span::ZERO);
         let storms = Storms::default();
-        Paused { queue, from, until, since, holds, next, total, storm: None, storms }
+        Paused { queue, from, until, since, holds, most, next, total, storm: None, storms }
     }
 
     /// When the watchdog acts next, if no frame comes.
@@ -116,7 +117,7 @@ impl Paused {
     /// It is held no longer.
     fn close(&mut self, now: Time) {
         let hold = self.since.take().map(|since| (since, now));
-        self.holds.extend(hold.filter(|_| self.holds.len() < MOST));
+        self.holds.extend(hold.filter(|_| self.holds.len() < self.most));
     }
 
     fn hold(&mut self, from: Time, until: Time) {
@@ -148,22 +149,35 @@ impl Paused {
 pub struct Pauses {
     queues: Vec<Paused>,
     guard: Option<Guard>,
+    /// How many holds of each queue are remembered, where that is fewer than [`MOST`].
+    most: Option<usize>,
 }
 
 impl Pauses {
+    /// Has so many holds of each queue remembered, at most [`MOST`].
+    pub fn remember(&mut self, holds: usize) {
+        self.most = Some(holds);
+    }
+
     /// Has a watchdog look on.
     pub fn guard(&mut self, guard: Guard) {
         self.guard = Some(guard);
     }
 
-    /// A queue may not send from a time on until another. Frames come in the order of their times.
-    pub fn pause(&mut self, queue: QueueId, from: Time, until: Time) {
+    /// A queue may not send from a time on until another, as a frame says that comes now. Frames come in the
+    /// order of their times.
+    pub fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
         let of = |paused: &Paused| paused.queue == queue;
+        let most = self.most.map_or(MOST, |most| most.min(MOST));
         let nth = self.queues.iter().position(of).unwrap_or_else(|| {
-            self.queues.push(Paused::new(queue));
+            self.queues.push(Paused::new(queue, most));
             self.queues.len() - 1
         });
-        self.queues[nth].next.push_back((from, until));
+        let paused = &mut self.queues[nth];
+        // Nobody may have looked since the last frame: those that have taken effect are not kept. One of this
+        // instant may come before what the watchdog does then.
+        paused.advance(self.guard, Time::from_ps(now.as_ps().saturating_sub(1)));
+        paused.next.push_back((from, until));
     }
 
     /// The queues that may not send now.
@@ -205,10 +219,11 @@ impl Pauses {
 
     /// A queue's as of now, without its holds of before.
     fn at(&self, queue: QueueId, now: Time) -> Option<Paused> {
-        let Paused { queue, from, until, since, ref next, total, storm, storms, .. } =
+        let Paused { queue, from, until, since, most, ref next, total, storm, storms, .. } =
             *self.queues.iter().find(|paused| paused.queue == queue)?;
         let (next, holds) = (next.clone(), Vec::new());
-        let mut paused = Paused { queue, from, until, since, holds, next, total, storm, storms };
+        let mut paused =
+            Paused { queue, from, until, since, holds, most, next, total, storm, storms };
         paused.advance(self.guard, now);
         Some(paused)
     }
@@ -233,14 +248,14 @@ impl Pauses {
         before.into_iter().chain(paused.holds).any(|(_, until)| until > from)
     }
 
-    /// When a queue has been held by now, each time without a break: the first [`MOST`] of them.
+    /// When a queue has been held by now, each time without a break: the first of them, as many as it remembers.
     pub fn holds(&self, queue: QueueId, now: Time) -> Vec<(Time, Time)> {
         let of = self.queues.iter().find(|paused| paused.queue == queue);
         let mut holds = of.map_or(Vec::new(), |paused| paused.holds.clone());
         if let Some(mut paused) = self.at(queue, now) {
             paused.close(paused.until.min(now));
             holds.extend(paused.holds);
-            holds.truncate(MOST);
+            holds.truncate(paused.most);
         }
         holds
     }
@@ -264,12 +279,12 @@ mod tests {
     #[test]
     fn a_pause_lasts_until_it_ends_by_itself_or_a_resume_comes() {
         let mut pauses = Pauses::default();
-        pauses.pause(3, at(10), at(100));
+        pauses.pause(3, at(10), at(100), Time::ZERO);
         let held = |pauses: &mut Pauses, ns| pauses.held(at(ns)).contains(3);
         assert!(!held(&mut pauses, 9) && held(&mut pauses, 10) && held(&mut pauses, 99));
         assert!(!held(&mut pauses, 100));
-        pauses.pause(3, at(200), at(300));
-        pauses.pause(3, at(250), at(250));
+        pauses.pause(3, at(200), at(300), Time::ZERO);
+        pauses.pause(3, at(250), at(250), Time::ZERO);
         assert!(held(&mut pauses, 200));
         let mut of = QueueSet::EMPTY;
         of.insert(3);
@@ -284,8 +299,8 @@ mod tests {
     #[test]
     fn a_pause_that_is_renewed_goes_on_and_is_counted_once() {
         let mut pauses = Pauses::default();
-        pauses.pause(0, at(10), at(110));
-        pauses.pause(0, at(60), at(160));
+        pauses.pause(0, at(10), at(110), Time::ZERO);
+        pauses.pause(0, at(60), at(160), Time::ZERO);
         let mut of = QueueSet::EMPTY;
         of.insert(0);
         assert_eq!(pauses.holds(0, at(40)), [(at(10), at(40))]);
@@ -308,10 +323,10 @@ mod tests {
     fn a_queue_that_is_held_for_the_detection_time_is_in_a_storm_until_frames_stop() {
         let mut pauses = guarded(true);
         // Each lasts 100 and is renewed after 50: held from 10 on; a resume comes at 60, held from 70 on.
-        pauses.pause(3, at(10), at(110));
-        pauses.pause(3, at(60), at(60));
+        pauses.pause(3, at(10), at(110), Time::ZERO);
+        pauses.pause(3, at(60), at(60), Time::ZERO);
         for from in (70..=420).step_by(50) {
-            pauses.pause(3, at(from), at(from + 100));
+            pauses.pause(3, at(from), at(from + 100), Time::ZERO);
         }
         assert!(pauses.held(at(269)).contains(3) && pauses.dropping().next().is_none());
         assert_eq!(pauses.since(3, at(269)), Some(at(70)));
@@ -328,7 +343,7 @@ mod tests {
         assert_eq!((seen.count, seen.first, seen.total), (1, Some(at(270)), Span::from_ns(450)));
         assert_eq!(pauses.holds(3, at(900)), [(at(10), at(60)), (at(70), at(270))]);
         // It is paused as ever afterwards.
-        pauses.pause(3, at(1000), at(1100));
+        pauses.pause(3, at(1000), at(1100), Time::ZERO);
         assert!(pauses.held(at(1000)).contains(3) && !pauses.held(at(1100)).contains(3));
     }
 
@@ -337,7 +352,7 @@ mod tests {
         let mut pauses = Pauses::default();
         let (detection, restoration) = (Span::from_ns(200), Span::from_ns(100));
         pauses.guard(Guard { drops: true, detection, restoration });
-        pauses.pause(0, at(10), at(1000));
+        pauses.pause(0, at(10), at(1000), Time::ZERO);
         assert!(pauses.held(at(209)).contains(0) && !pauses.held(at(210)).contains(0));
         assert!(pauses.dropping().next().is_none());
         let seen = pauses.storms(0, at(500));
@@ -347,12 +362,58 @@ mod tests {
     #[test]
     fn a_pause_as_long_as_the_detection_time_is_no_storm() {
         let mut pauses = guarded(false);
-        pauses.pause(0, at(10), at(210));
+        pauses.pause(0, at(10), at(210), Time::ZERO);
         assert!(pauses.held(at(209)).contains(0) && !pauses.held(at(210)).contains(0));
         assert_eq!(pauses.storms(0, at(400)), Storms::default());
-        pauses.pause(0, at(500), at(701));
+        pauses.pause(0, at(500), at(701), Time::ZERO);
         assert!(!pauses.held(at(700)).contains(0));
         assert_eq!(pauses.storms(0, at(700)).count, 1);
         assert!(pauses.dropping().next().is_none());
+    }
+
+    #[test]
+    fn frames_that_nobody_looks_at_are_not_kept() {
+        for mut pauses in [Pauses::default(), guarded(true)] {
+            for ns in (0..100_000).step_by(50) {
+                pauses.pause(1, at(ns + 10), at(ns + 110), at(ns));
+            }
+            assert!(pauses.queues[0].next.len() <= 2, "{}", pauses.queues[0].next.len());
+        }
+    }
+
+    #[test]
+    fn the_first_holds_are_remembered() {
+        for (most, expected) in [(3, 3), (50, 20)] {
+            let mut pauses = Pauses::default();
+            pauses.remember(most);
+            for ns in (0..2_000).step_by(100) {
+                pauses.pause(1, at(ns + 10), at(ns + 60), at(ns));
+            }
+            let holds = pauses.holds(1, at(2_000));
+            assert_eq!((holds.len(), holds[0]), (expected, (at(10), at(60))));
+            assert_eq!(pauses.total(1, at(2_000)), Span::from_ns(20 * 50));
+        }
+    }
+
+    #[test]
+    fn a_look_at_each_frame_changes_nothing() {
+        let frames = [(0, 10, 200), (50, 60, 60), (70, 80, 300), (280, 290, 600), (900, 900, 950)];
+        for guard in [false, true] {
+            let run = |looks: bool| {
+                let mut pauses = if guard { guarded(true) } else { Pauses::default() };
+                for (now, from, until) in frames {
+                    let now = if looks { at(now) } else { Time::ZERO };
+                    pauses.pause(0, at(from), at(until), now);
+                }
+                let now = at(2_000);
+                (
+                    pauses.total(0, now),
+                    pauses.storms(0, now),
+                    pauses.held(now).contains(0),
+                    pauses.holds(0, now),
+                )
+            };
+            assert_eq!(run(true), run(false));
+        }
     }
 }

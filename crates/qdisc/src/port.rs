@@ -133,7 +133,9 @@ pub trait Qdisc: Send {
         self.dequeue(cx)
     }
     /// Its peer pauses a queue, from a time on until another; a port without classes does not heed it.
-    fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time) {}
+    fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time, _now: Time) {}
+    /// Has so many times that each queue is held remembered.
+    fn remember(&mut self, _holds: usize) {}
     /// Has a watchdog look on its pauses; a port without classes has none.
     fn guard(&mut self, _guard: Guard) {}
     /// What the port's memory wants its switch to tell a neighbour, since packets came and went. Where
@@ -395,12 +397,16 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         self.depart(cx, held)
     }
 
+    fn remember(&mut self, holds: usize) {
+        self.state.seldom.pauses.remember(holds);
+    }
+
     fn guard(&mut self, guard: Guard) {
         self.state.seldom.pauses.guard(guard);
     }
 
-    fn pause(&mut self, queue: QueueId, from: Time, until: Time) {
-        self.state.seldom.pauses.pause(queue, from, until);
+    fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
+        self.state.seldom.pauses.pause(queue, from, until, now);
         self.state.seldom.frames.heard += 1;
     }
 

@@ -102,7 +102,7 @@ fn check(scheduler: Box<dyn Scheduler + Send>, ops: &[(Span, Op)]) {
             }
             Some(Op::Pause { queue, response, lasts }) => {
                 let from = now + response;
-                port.pause(queue, from, from + lasts);
+                port.pause(queue, from, from + lasts, now);
                 said[usize::from(queue)].push((from, from + lasts));
             }
             None => {}

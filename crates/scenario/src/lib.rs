@@ -40,6 +40,7 @@ mod thresholds;
 mod tree;
 mod waits;
 mod warnings;
+mod watchdog;
 mod write;
 
 pub use catalog::{chips, policies, schemes, sizes};
@@ -60,6 +61,7 @@ pub use summary::{BUILD, SCHEMA_VERSION, Summary};
 
 pub use switchbed_sim::table::{Column, Names, Table, Values};
 pub use switchbed_sim::{Division, Scenario};
+pub use watchdog::Excess;
 pub use write::to_toml;
 
 pub use switchbed_qdisc::units::Bytes;

@@ -6,13 +6,27 @@
 use serde::Serialize;
 use switchbed_qdisc::units::Span;
 use switchbed_sim::{Ahead, QueueProbe, Scenario};
+use switchbed_spec::event::Change;
 use switchbed_spec::scheme::Value;
 use switchbed_spec::traffic::{Around, Expected, Listed};
 
-/// A flow's record, its row, and its part in the percentiles.
-const FLOW_BYTES: u64 = 200;
-/// A connection and its entry among its pair's, open or kept.
-const CONNECTION_BYTES: u64 = 1_300;
+/// What every run takes: its thread's memory, the ring of events, tables without rows.
+const RUN_BYTES: u64 = 250_000;
+/// A flow's record, its row, and its part in the percentiles; with TCP most rows have a word for what was waited for.
+const FLOW_BYTES: u64 = 305;
+const TCP_FLOW_BYTES: u64 = 330;
+/// A flow that the network knows of before it starts.
+const START_BYTES: u64 = 330;
+/// How many there are of those at most.
+const STARTS: f64 = 4_096.0;
+/// A connection with both its halves, its flow under way, and word of it from host to host: TCP's (some controls
+/// remember more), one without TCP, a queue pair's and what INT adds to that.
+const TCP_BYTES: u64 = 1_790;
+const DATAGRAM_BYTES: u64 = 1_195;
+const PAIR_BYTES: u64 = 1_500;
+const INT_PAIR_BYTES: u64 = 1_615;
+/// A packet that waits in a card whose line is down or whose classes are paused: the most that a card takes.
+const CARD_PACKETS: f64 = 10_000.0;
 /// A sample of a queue and its row in `series`.
 const SERIES_BYTES: u64 = 110;
 /// An interval of a class and its row in `goodput`.
@@ -69,12 +83,16 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let captured = (lasts * line).min(measure.capture_packets as f64);
     let sum = |f: fn(&Expected) -> f64| sources.iter().map(f).sum::<f64>();
     let port = PORT_BYTES + QUEUE_BYTES * u64::from(switch.queues);
+    let flows = sum(|source| source.flows);
+    let about = scenario.transport.control.about();
     let parts = [
+        ("runs", 1.0, RUN_BYTES),
+        ("starts", flows.min(STARTS), START_BYTES),
         ("ports", topology.ports() as f64, port),
         ("measured queues", measured * (queues + 1.0), MEASURED_BYTES),
-        ("flows", sum(|source| source.flows), FLOW_BYTES),
-        ("connections", sum(|source| source.connections), CONNECTION_BYTES),
-        ("packets", in_network(scenario, &sources), PACKET_BYTES),
+        ("flows", flows, if about.tcp { TCP_FLOW_BYTES } else { FLOW_BYTES }),
+        ("connections", sum(|source| source.connections), connection(scenario)),
+        ("packets", in_network(scenario, &sources) + held_up(scenario), PACKET_BYTES),
         ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),
         ("rows of goodput", rows(often(measure.goodput_every) * queues), GOODPUT_BYTES),
         ("probes", rows(sum(|source| source.probes)), PROBE_BYTES),
@@ -86,6 +104,34 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let parts = parts.into_iter().chain(monitored).chain([captured]);
     let part = |(what, count, each): (_, f64, _)| Part { what, count: count.ceil() as u64, each };
     parts.map(part).filter(|part| part.count > 0).collect()
+}
+
+/// Bytes of a connection: of the kind that takes most where there are two.
+fn connection(scenario: &Scenario) -> u64 {
+    let about = scenario.transport.control.about();
+    let pair = scenario.roce.as_ref().map_or(0, |roce| match roce.control.about().int {
+        true => INT_PAIR_BYTES,
+        false => PAIR_BYTES,
+    });
+    let other = match (about.tcp, about.roce) {
+        (true, _) => TCP_BYTES,
+        (_, true) => 0,
+        _ => DATAGRAM_BYTES,
+    };
+    pair.max(other)
+}
+
+/// Answers of queue pairs that wait in hosts' cards since an event took their line down or pauses them.
+fn held_up(scenario: &Scenario) -> f64 {
+    let holds = |change: &Change| {
+        matches!(change, Change::Link { up: false, port } if port.starts_with("host"))
+            || matches!(change, Change::Storm { .. })
+    };
+    let events = scenario.event.iter().filter(|event| holds(&event.change)).count();
+    match scenario.roce {
+        Some(_) => events as f64 * CARD_PACKETS,
+        None => 0.0,
+    }
 }
 
 /// Packets in the network: of each flow as many as the way there and back and a queue hold, but not

@@ -2,6 +2,7 @@
 
 use crate::impossible::Impossible;
 use crate::results::Results;
+use crate::watchdog::{Excess, Watchdog};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use switchbed_sim::Scenario;
@@ -41,6 +42,8 @@ pub struct Progress {
     /// Packets transmitted by ports.
     pub packet_hops: AtomicU64,
     cancelled: AtomicBool,
+    /// Bytes that the run was forecast to take, if it is to be stopped for more; 0: it is not.
+    forecast: AtomicU64,
 }
 
 impl Progress {
@@ -52,6 +55,11 @@ impl Progress {
     /// Asks the run to stop; it ends within milliseconds.
     pub fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
+    }
+
+    /// Has the run stopped if it takes far more memory than these bytes.
+    pub fn expect(&self, bytes: u64) {
+        self.forecast.store(bytes, Relaxed);
     }
 
     /// Whether the run was asked to stop.
@@ -78,6 +86,8 @@ pub enum Unfinished {
     Failed(BuildError),
     /// Results that cannot be: the simulator has an error.
     Impossible(Impossible),
+    /// It took far more memory than was forecast.
+    Memory(Excess),
 }
 
 impl fmt::Display for Unfinished {
@@ -86,6 +96,7 @@ impl fmt::Display for Unfinished {
             Unfinished::Cancelled => f.write_str("the run was stopped before its end"),
             Unfinished::Failed(error) => error.fmt(f),
             Unfinished::Impossible(error) => error.fmt(f),
+            Unfinished::Memory(excess) => excess.fmt(f),
         }
     }
 }
@@ -141,6 +152,8 @@ pub fn run_with(
     let mut series = Vec::new();
     let mut running = true;
     let batch = batch(scenario);
+    let forecast = progress.forecast.load(Relaxed);
+    let mut watchdog = Watchdog::new(forecast).filter(|_| forecast > 0);
     outside.look();
     while running {
         if progress.cancelled() {
@@ -149,6 +162,9 @@ pub fn run_with(
         running = simulation.advance(batch) == Status::Running;
         if let Some(error) = simulation.failure() {
             return Err(error.into());
+        }
+        if let Some(excess) = watchdog.as_mut().and_then(Watchdog::look) {
+            return Err(Unfinished::Memory(excess));
         }
         flows.extend(simulation.take_finished());
         series.extend(simulation.take_series());

@@ -124,8 +124,12 @@ pub(crate) fn failed(scenario: &Scenario, warmed_at: Time, flows: &[FlowRecord])
     let failed: Vec<_> = counted.iter().filter(|flow| flow.failed.is_some()).collect();
     let t = &scenario.transport;
     let syns = failed.iter().any(|flow| flow.waits.count(Wait::Syn) > t.syn_linear_timeouts);
-    let key = match (syns, t.data_retries) {
-        (true, _) => format!("transport.syn_retries, {}", t.syn_retries),
+    let pair = |flow: &&&FlowRecord| {
+        scenario.roce.as_ref().filter(|roce| roce.carries(flow.class)).map(|roce| roce.give_up)
+    };
+    let key = match (failed.iter().find_map(|flow| pair(&flow)), syns) {
+        (Some(give_up), _) => format!("roce.give_up, {give_up}"),
+        (_, true) => format!("transport.syn_retries, {}", t.syn_retries),
         _ => format!("transport.data_retries, {}", t.data_retries),
     };
     (!failed.is_empty()).then(|| {

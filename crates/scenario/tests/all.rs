@@ -11,6 +11,7 @@ mod interference;
 mod lazy;
 mod limits;
 mod live;
+mod memory;
 mod mistakes;
 mod observers;
 mod pfc;

@@ -15,6 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchbed_qdisc::pfc::Pfc;
 use switchbed_qdisc::units::{Span, Time};
 
+/// How many deadlocks a run remembers.
+const MOST_FOUND: usize = 10_000;
+
 /// A port's queue, by its class.
 type Queue = (LinkId, u8);
 
@@ -128,7 +131,7 @@ impl Deadlocks {
             };
             let cycle: Vec<_> = cycle.iter().map(row).collect();
             let known = |found: &Deadlock| found.broken.is_none() && found.cycle == cycle;
-            if !self.found.iter().any(known) {
+            if self.found.len() < MOST_FOUND && !self.found.iter().any(known) {
                 let formed = cycle.iter().map(|queue| queue.2).max().unwrap_or(now);
                 self.found.push(Deadlock { formed, found: now, broken: None, cycle });
             }

@@ -50,6 +50,17 @@ impl Division {
     }
 }
 
+/// How many pauses all queues of a run remember, and how many causes of them all switches.
+const REMEMBERED: usize = 1 << 20;
+/// How many each queue and each switch do at least.
+const REMEMBERED_EACH: usize = 1_000;
+
+/// How many pauses a queue, and how many causes a switch remembers.
+fn remembers(pfc: Option<&Pfc>, links: usize, switches: usize) -> [usize; 2] {
+    let queues = links * pfc.map_or(0, |pfc| pfc.priorities.len());
+    [queues, switches].map(|of| (REMEMBERED / of.max(1)).max(REMEMBERED_EACH))
+}
+
 /// What a network is built from.
 pub(crate) struct Plan<'a> {
     pub(crate) graph: &'a Graph,
@@ -136,6 +147,7 @@ impl Network {
             adapts: graph.route.adapts(),
             ties: crate::engine::tie::Ties::new(seed),
             frames: plan.frames,
+            remembers: remembers(plan.pfc.as_ref(), ranks.len(), switches.len()),
             pfc: plan.pfc,
             hosts: hosts.clone(),
         });
@@ -267,6 +279,11 @@ impl Network {
     /// Packets transmitted by ports so far.
     pub(crate) fn packet_hops(&self) -> u64 {
         self.worlds().map(Fabric::packet_hops).sum()
+    }
+
+    /// Places that packets have taken in the shards, the most at a time in each.
+    pub(crate) fn packet_places(&self) -> usize {
+        self.worlds().map(Fabric::packet_places).sum()
     }
 
     /// Events handled so far.

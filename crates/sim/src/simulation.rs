@@ -402,7 +402,7 @@ impl Simulation {
             self.now = stall;
             self.collect();
             let flows = (self.started, self.ended, self.last_start);
-            let changes = change != Time::NEVER || !last;
+            let changes = self.timeline.changes() || !last;
             if let Some(stalls) = &mut self.stalls
                 && stalls.look(&self.network, flows, changes)
             {
@@ -609,6 +609,10 @@ impl Simulation {
     /// Places that connections have taken, open and closed.
     pub fn connections(&self) -> usize {
         self.network.connections()
+    }
+    /// Places that packets have taken, the most at a time.
+    pub fn packet_places(&self) -> usize {
+        self.network.packet_places()
     }
     /// Bytes of memory that a connection takes, and what a flow under way on it adds.
     pub fn sizes() -> (usize, usize) {

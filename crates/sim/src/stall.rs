@@ -11,17 +11,14 @@ use crate::ports::PortInfo;
 use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_qdisc::{PortState, QueueId};
-use switchbed_spec::Scenario;
 use switchbed_spec::event::Change;
+use switchbed_spec::roce::RETRIES;
+use switchbed_spec::{Roce, Scenario};
 
 /// Retransmissions of data and of a SYN before Linux gives up: `tcp_retries2` and `tcp_syn_retries`
 /// (Documentation/networking/ip-sysctl.rst).
-const RETRIES: [u32; 2] = [15, 6];
-/// Retransmissions of a queue pair before it fails: the verbs' `retry_cnt` has three bits, and a pair fails
-/// after its ACK timeout times these (NVIDIA, "Adaptive Retransmission Parameters Control").
-const PAIR_RETRIES: u64 = 7;
-/// The time that a queue pair is taken to try at least: cards' usual ACK timeout is 67 ms (4.096 us times 2^14)
-/// where `roce.rto` is shorter, which comes to 0.5 s, and more with slower timers.
+const TCP_RETRIES: [u32; 2] = [15, 6];
+/// The time that a queue pair is taken to try at least, whatever its timers.
 const PAIR_LEAST: Span = Span::from_ms(2_000);
 
 /// Why nothing is delivered at a port.
@@ -74,12 +71,14 @@ fn patience<M>(scenario: &Scenario<M>) -> Span {
         let each = (0..=times).map(|nth| (first * (1 << nth)).min(t.rto_max));
         each.fold(Span::ZERO, |sum, wait| sum + wait)
     };
-    let pairs = scenario.roce.as_ref().map(|roce| (roce.rto * (PAIR_RETRIES + 1)).max(PAIR_LEAST));
+    // A queue pair fails at the first timeout after it has tried long enough.
+    let tries = |roce: &Roce| (roce.rto * u64::from(RETRIES + 1)).max(roce.give_up + roce.rto);
+    let pairs = scenario.roce.as_ref().map(|roce| tries(roce).max(PAIR_LEAST));
     match (&scenario.roce, pairs) {
         (Some(roce), Some(pairs)) if roce.classes.is_none() => pairs,
         (_, pairs) => {
-            let data = backoff(t.rto_min, RETRIES[0]);
-            data.max(backoff(t.rto_initial, RETRIES[1])).max(pairs.unwrap_or(Span::ZERO))
+            let data = backoff(t.rto_min, TCP_RETRIES[0]);
+            data.max(backoff(t.rto_initial, TCP_RETRIES[1])).max(pairs.unwrap_or(Span::ZERO))
         }
     }
 }

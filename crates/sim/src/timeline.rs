@@ -86,6 +86,11 @@ impl Timeline {
         self.actions.last().map_or(Time::NEVER, |&(at, _)| at)
     }
 
+    /// Whether a change is to come that may let packets pass: pause frames only hold them.
+    pub(crate) fn changes(&self) -> bool {
+        self.actions.iter().any(|(_, action)| !matches!(action, Action::Pause(..)))
+    }
+
     /// The next change, if it is due.
     pub(crate) fn take(&mut self, now: Time) -> Option<Action> {
         if self.next() > now {

@@ -32,6 +32,11 @@ params! {
         rto: Span = "4ms";
         /// The same where no more than three packets are in flight (IRN's RTO_low). Default: rto.
         rto_low: Span, follows rto;
+        /// A queue pair fails that has sent again at least seven times, and for so long, without an ACK of new
+        /// data. Default: seven times the usual local ACK timeout, 4.096 us times 2^14, as the verbs' retry_cnt
+        /// of 7 has it (InfiniBand 12.7.34 and 12.7.38; NVIDIA, "Adaptive Retransmission": QP.ack_timeout
+        /// times QP.retry_num).
+        give_up: Span = "470ms";
         /// Payload in flight at most, besides what the rate control says. Default: no limit.
         window: Option<Bytes>;
         /// The class of ACKs. Default: the data's.
@@ -60,6 +65,10 @@ pub const SECTION: Section = Section {
           the rate that the control allows, queue pairs in turn; one begins at line rate.",
     keys: Roce::TABLE,
 };
+
+/// How often a queue pair sends again at least before it fails: the greatest `retry_cnt` of the verbs, which has
+/// three bits.
+pub const RETRIES: u32 = 7;
 
 /// What INT takes in a packet: 8 bytes for each of five switches, and 2 (HPCC's figure 7).
 pub const INT_BYTES: u32 = 42;

@@ -276,7 +276,7 @@ impl<'a> Switch<'a> {
 
     /// What waited for the end of a pause may wait for another.
     fn pause(&mut self, p: usize, queue: QueueId, (from, until): (Time, Time), now: Time) {
-        self.lines[p].port.pause(queue, from, until);
+        self.lines[p].port.pause(queue, from, until, now);
         self.lines[p].paused.entry(queue).or_default().push((from, until));
         if self.lines[p].port.state().packets() > 0 {
             self.wake(p, now);

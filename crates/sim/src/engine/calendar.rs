@@ -157,6 +157,10 @@ impl Calendar {
             events.append(bucket);
             *bucket = Vec::new();
         }
+        if events.capacity() == 0 {
+            // A phase of visits alone: no memory, and nothing to keep.
+            return;
+        }
         if events.is_empty() {
             return self.spare.push(events);
         }
@@ -172,6 +176,26 @@ mod tests {
     use crate::ids::NodeId;
     use proptest::prelude::*;
     use switchbed_qdisc::units::Span;
+
+    #[test]
+    fn phases_without_events_leave_nothing() {
+        let phases = Phases::new(Span::from_ps(100), LONGEST);
+        let mut calendar = Calendar::new(phases, 64);
+        for phase in 0..10_000 {
+            let events = calendar.take(phase);
+            calendar.give_back(phase, events);
+        }
+        assert!(calendar.spare.is_empty(), "{}", calendar.spare.len());
+        // Memory that there is serves again.
+        for phase in 10_000..20_000 {
+            let (at, beat) = (phases.end(phase - 1), Beat::new(1, 0));
+            let own = calendar.push(Event::new(at, NodeId(0), 0), beat);
+            let mut events = calendar.take(own);
+            events.clear();
+            calendar.give_back(own, events);
+        }
+        assert!(calendar.spare.len() <= 2, "{}", calendar.spare.len());
+    }
 
     proptest! {
         #[test]

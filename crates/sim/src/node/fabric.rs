@@ -120,9 +120,11 @@ impl Fabric {
         self.hosts.push(Host::new(id, link.rate, &self.shared.settings, &mut self.log));
         self.pools.push(Pool::new(pool));
         self.add_link(link, seed);
-        if self.shared.settings.tells_left
-            && let (Some(link), Some(cold)) = (self.links.last_mut(), self.cold_links.last_mut())
-        {
+        let (Some(link), Some(cold)) = (self.links.last_mut(), self.cold_links.last_mut()) else {
+            return;
+        };
+        link.driver.remember(self.shared.remembers[0]);
+        if self.shared.settings.tells_left {
             link.driver.watch();
             cold.left = Some(VecDeque::new());
         }
@@ -150,6 +152,9 @@ impl Fabric {
             {
                 link.driver.watch();
                 cold.telemetry = Some(Telemetry::new(rate));
+            }
+            if let Some(link) = self.links.last_mut() {
+                link.driver.remember(self.shared.remembers[0]);
             }
             if let Some(guard) = self.shared.pfc.as_ref().and_then(pfc::Pfc::guard)
                 && let Some(link) = self.links.last_mut()
@@ -205,9 +210,12 @@ impl Fabric {
         out: &mut Outbox<Parcel>,
     ) {
         let quanta = self.shared.pfc.as_ref().map_or(0, |pfc| pfc.quanta as u16);
-        let slot = pausing::frame(&mut self.packets, class, quanta);
         self.with_line(link, now, out, |driver, line| {
-            driver.control(slot, pfc::FRAME_BYTES, line, now);
+            // One that the line has no time for is said by the next.
+            if driver.is_up() && pausing::later(driver, now).is_none() {
+                let slot = pausing::frame(line.packets, class, quanta);
+                driver.control(slot, pfc::FRAME_BYTES, line, now);
+            }
         });
     }
 
@@ -280,6 +288,11 @@ impl Fabric {
     /// Packets transmitted by ports.
     pub(crate) fn packet_hops(&self) -> u64 {
         self.packets.hops
+    }
+
+    /// Places that packets have taken, the most at a time.
+    pub(crate) fn packet_places(&self) -> usize {
+        self.packets.arena.capacity()
     }
 
     /// A link's port.
@@ -664,6 +677,10 @@ impl Fabric {
     }
 }
 
+/// A card that holds so many packets takes no answers of queue pairs and no probes: as many as Linux's `fq` holds
+/// (`limit`, net/sched/sch_fq.c). Other senders have windows.
+const CARD_HOLDS: u32 = 10_000;
+
 /// A host's way out.
 struct Card<'a, 'b> {
     id: HostId,
@@ -721,6 +738,15 @@ impl host::Net for Card<'_, '_> {
         if busy > now { busy } else { driver.due() }
     }
 
+    #[inline]
+    fn full(&mut self, now: Time) -> bool {
+        if self.link.driver.queued() < CARD_HOLDS {
+            return false;
+        }
+        self.settle(now);
+        self.link.driver.queued() >= CARD_HOLDS
+    }
+
     fn left(&mut self, now: Time) -> Option<Left> {
         self.settle(now);
         let left = self.line.cold().left.as_mut()?;
@@ -771,6 +797,10 @@ impl host::Net for Silent {
 
     fn line_next(&mut self, _: Time) -> Time {
         Time::NEVER
+    }
+
+    fn full(&mut self, _: Time) -> bool {
+        false
     }
 
     fn left(&mut self, _: Time) -> Option<Left> {

@@ -42,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) frames: Frames,
     /// Which classes are paused before they lose.
     pub(crate) pfc: Option<Pfc>,
+    /// How many pauses a queue, and how many causes of them a switch remembers.
+    pub(crate) remembers: [usize; 2],
     /// Each host's shard, and its number there.
     pub(crate) hosts: Vec<(ShardId, NodeId)>,
 }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use switchbed_qdisc::pfc::{self, FRAME_BYTES};
 use switchbed_qdisc::seats::Signal;
 use switchbed_qdisc::units::{Bytes, Time};
-use switchbed_qdisc::{Packet, SlotId};
+use switchbed_qdisc::{Driver, Packet, SlotId};
 
 /// A pause, as the switch that asks for it knows it.
 #[derive(Clone, Copy, Debug)]
@@ -31,32 +31,30 @@ pub(crate) struct Cause {
     pub(crate) by: Option<(PortId, bool)>,
 }
 
-/// How many causes a switch remembers.
-const MOST_CAUSES: usize = 1 << 20;
-
 /// What a switch has told its neighbours, and is to tell them.
 pub(super) struct Pausing {
     /// The port that leads back to where each input is from.
     back: Vec<PortId>,
     /// What is to be sent, and when; in that order, for all wait alike.
     waiting: VecDeque<(Time, Signal)>,
-    /// The inputs' classes that are paused, and when to say so again.
-    paused: BTreeMap<(u16, u8), Time>,
+    /// The inputs' classes of which something is to be said again, when, and whether that is a pause: of those
+    /// that are paused, and of those that the line had no time for.
+    again: BTreeMap<(u16, u8), (Time, bool)>,
     /// Why it paused whom, in the order of time.
     pub(super) causes: Vec<Cause>,
 }
 
 impl Pausing {
     pub(super) fn new(back: Vec<PortId>) -> Pausing {
-        Pausing { back, waiting: VecDeque::new(), paused: BTreeMap::new(), causes: Vec::new() }
+        Pausing { back, waiting: VecDeque::new(), again: BTreeMap::new(), causes: Vec::new() }
     }
 
     /// What is to be sent next, and when.
     fn next(&self) -> Option<(Time, Signal)> {
         let again = self
-            .paused
+            .again
             .iter()
-            .map(|(&(input, class), &at)| (at, Signal { input, class, pause: true }));
+            .map(|(&(input, class), &(at, pause))| (at, Signal { input, class, pause }));
         let again = again.min_by_key(|&(at, _)| at);
         match (self.waiting.front().copied(), again) {
             (Some(first), Some(again)) if again.0 < first.0 => Some(again),
@@ -71,6 +69,17 @@ pub(super) fn frame(packets: &mut Packets, class: u8, quanta: u16) -> SlotId {
     let payload = Payload::loose(Body::Pause { class, quanta });
     // It goes no further than the next node: its way is nobody's.
     packets.put(packet, payload, transit::new(Hop { dst: HostId(0), key: 0 }, None))
+}
+
+/// A port's line is promised to no more than so many bytes: the longest packet, and a pause and a resume of each
+/// class. A card holds no queue of pause frames, but what it is to say of each class.
+const PROMISED: u32 = 10_000 + 2 * 8 * FRAME_BYTES;
+
+/// When a port may put another pause frame on its line; `None`: now.
+pub(super) fn later(driver: &Driver, now: Time) -> Option<Time> {
+    let promised = driver.port().state().rate().tx_time(PROMISED);
+    let ahead = driver.busy_until().since(now);
+    (ahead > promised && driver.is_up()).then(|| now + (ahead - promised))
 }
 
 impl AtWork<'_, '_> {
@@ -158,7 +167,7 @@ impl AtWork<'_, '_> {
         let by = by.map(|port| (port, state(port).held_up(class, &self.line.packets.arena, now)));
         if let Some(pausing) = &mut self.pausing
             && let Some(&port) = pausing.back.get(usize::from(input))
-            && pausing.causes.len() < MOST_CAUSES
+            && pausing.causes.len() < self.line.shared.remembers[1]
         {
             pausing.causes.push(Cause { at: now, port, class, by });
         }
@@ -173,13 +182,19 @@ impl AtWork<'_, '_> {
             pausing.waiting.pop_front();
         }
         let driver = &self.links[port.index()].driver;
+        let rate = driver.port().state().rate();
+        if let Some(at) = later(driver, now) {
+            // What holds by then is said then, once.
+            pausing.again.insert((input, class), (at, pause));
+            return;
+        }
         match pause {
             true => {
-                let lasts = pfc::quanta(pfc.quanta.into(), driver.port().state().rate());
-                pausing.paused.insert((input, class), now + lasts / 2);
+                let lasts = pfc::quanta(pfc.quanta.into(), rate);
+                pausing.again.insert((input, class), (now + lasts / 2, true));
             }
             false => {
-                pausing.paused.remove(&(input, class));
+                pausing.again.remove(&(input, class));
             }
         }
         if !driver.is_up() {

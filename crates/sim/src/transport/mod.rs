@@ -260,7 +260,11 @@ impl Sending {
 
     /// Whether it has given up.
     pub fn failed(&self) -> bool {
-        matches!(self, Sending::Tcp(sender) if sender.failed())
+        match self {
+            Sending::Tcp(sender) => sender.failed(),
+            Sending::Roce(sender) => sender.failed(),
+            Sending::Datagrams(_) => false,
+        }
     }
 
     /// Tells a passive opener that `answer` came `rtt` after its SYN-ACK.
@@ -393,6 +397,17 @@ impl Receiving {
             Receiving::Roce(receiver) => Some(receiver.received()),
             Receiving::Datagrams(_) => None,
         }
+    }
+
+    /// Whether it is a queue pair's.
+    #[inline]
+    pub fn is_pair(&self) -> bool {
+        matches!(self, Receiving::Roce(_))
+    }
+
+    /// Whether a queue pair has an answer to send.
+    pub fn answers(&self) -> bool {
+        matches!(self, Receiving::Roce(receiver) if receiver.answers())
     }
 
     /// Tells that the data so far ends an application's write.

@@ -146,9 +146,15 @@ impl Card {
         self.free = if up { now } else { Time::NEVER };
     }
 
-    /// A class may send nothing from a time on until another.
-    pub(crate) fn pause(&mut self, class: u8, from: Time, until: Time) {
-        self.pauses.get_or_insert_default().pause(class, from, until);
+    /// A class may send nothing from a time on until another, as it hears now.
+    pub(crate) fn pause(&mut self, class: u8, from: Time, until: Time, now: Time) {
+        let pauses = self.pauses.get_or_insert_with(|| {
+            let mut pauses = Pauses::default();
+            // The port behind it knows when it was held.
+            pauses.remember(0);
+            pauses
+        });
+        pauses.pause(class, from, until, now);
     }
 
     /// Groups whose class is no longer paused are due again.

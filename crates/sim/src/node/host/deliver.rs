@@ -1,6 +1,6 @@
 //! What arrives at a host, and what follows from that.
 
-use super::halves::Expected;
+use super::halves::{Expected, append};
 use super::intake::{BUDGET, Frame, GRO_MAX, Merged};
 use super::{Cx, Host, Net, Timer, probes, through};
 use crate::flow::FlowRecord;
@@ -197,7 +197,7 @@ impl Host {
                     half.class = written.class;
                 }
                 half.key = written.key;
-                half.expected.push_back(Expected {
+                let flow = Expected {
                     number: written.number,
                     from: written.from,
                     until: written.until,
@@ -205,7 +205,8 @@ impl Host {
                     taken: 0,
                     before: 0,
                     asks: written.asks,
-                });
+                };
+                append(&mut half.expected, flow);
                 half.set_due();
             }
             What::Stopped { until, at } => {
@@ -282,9 +283,10 @@ impl Host {
         let &Body::Pause { class, quanta } = body else { return };
         let Some((from, until)) = cx.net.pause(class, quanta, now) else { return };
         if let Some(card) = &mut self.card {
-            card.pause(class, from, until);
+            card.pause(class, from, until, now);
             self.arm_card(now);
         }
+        self.watch_room(cx, now);
     }
 
     /// A probe has arrived, there or back.
@@ -294,7 +296,10 @@ impl Host {
         if !back {
             let (packet, payload, hop) =
                 probes::echo(&cx.settings.probes[source as usize], number, source);
-            return cx.net.send(packet, payload, hop, now);
+            if !cx.net.full(now) {
+                cx.net.send(packet, payload, hop, now);
+            }
+            return;
         }
         if let Some(probes) = self.probes.iter_mut().find(|probes| probes.source() == source) {
             probes.back(number, now);

@@ -100,6 +100,8 @@ pub(super) struct ReceiveHalf {
     pub(super) key: u32,
     pub(super) class: u8,
     pub(super) open: bool,
+    /// Its answer waits for room in the card.
+    pub(super) answers: bool,
     /// Of requests and their answers, the sending half here of the other direction.
     pub(super) other: Option<ConnId>,
     pub(super) armed: Time,
@@ -142,59 +144,105 @@ impl ReceiveHalf {
     }
 }
 
+/// Halves in one vector, and in each of the others that follow it. A vector that grows is copied, with both copies in
+/// memory: so one host's many connections would take up to twice their memory.
+const CHUNK: usize = 1024;
+
 /// Halves by their numbers. A closed one's number is used again.
 #[derive(Debug)]
 pub(super) struct Table<T> {
+    /// The first of them, all of them at most hosts.
     halves: Vec<T>,
+    /// Of few packets' halves: a host's tables and its next timer are in two cache lines.
+    rest: Box<Rest<T>>,
+}
+
+#[derive(Debug)]
+struct Rest<T> {
+    /// The others, in vectors that do not grow.
+    more: Vec<Vec<T>>,
     free: Vec<ConnId>,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Table { halves: Vec::new(), free: Vec::new() }
+        Table { halves: Vec::new(), rest: Box::new(Rest { more: Vec::new(), free: Vec::new() }) }
     }
 }
 
 impl<T> Table<T> {
     /// Gives a half a number.
     pub(super) fn put(&mut self, half: T) -> ConnId {
-        if let Some(conn) = self.free.pop() {
-            self.halves[conn.index()] = half;
+        if let Some(conn) = self.rest.free.pop() {
+            self[conn] = half;
             return conn;
         }
-        let conn = ConnId::at(self.halves.len());
+        let conn = ConnId::at(self.len());
         assert!(conn.0 < u32::MAX, "more connections at a host than can be numbered");
-        self.halves.push(half);
+        if self.halves.len() < CHUNK {
+            self.halves.push(half);
+            return conn;
+        }
+        if self.rest.more.last().is_none_or(|last| last.len() == CHUNK) {
+            self.rest.more.push(Vec::with_capacity(CHUNK));
+        }
+        if let Some(last) = self.rest.more.last_mut() {
+            last.push(half);
+        }
         conn
+    }
+
+    /// The vector of a half that is not among the first, and its place there.
+    fn place(conn: ConnId) -> (usize, usize) {
+        let beyond = conn.index() - CHUNK;
+        (beyond / CHUNK, beyond % CHUNK)
+    }
+
+    #[cold]
+    fn further(&self, conn: ConnId) -> Option<&T> {
+        let (chunk, nth) = Self::place(conn);
+        self.rest.more.get(chunk)?.get(nth)
+    }
+
+    #[cold]
+    fn further_mut(&mut self, conn: ConnId) -> Option<&mut T> {
+        let (chunk, nth) = Self::place(conn);
+        self.rest.more.get_mut(chunk)?.get_mut(nth)
     }
 
     /// A half's number may be used again.
     pub(super) fn free(&mut self, conn: ConnId) {
-        self.free.push(conn);
+        self.rest.free.push(conn);
     }
 
     #[inline]
     pub(super) fn get(&self, conn: ConnId) -> Option<&T> {
-        self.halves.get(conn.index())
+        match self.halves.get(conn.index()) {
+            None if conn.index() >= CHUNK => self.further(conn),
+            found => found,
+        }
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
+        if conn.index() >= CHUNK {
+            return self.further_mut(conn);
+        }
         self.halves.get_mut(conn.index())
     }
 
     /// By their numbers, closed ones too.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.halves.iter()
+        self.halves.iter().chain(self.rest.more.iter().flatten())
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.halves.iter_mut()
+        self.halves.iter_mut().chain(self.rest.more.iter_mut().flatten())
     }
 
     /// Numbers taken so far, free ones too.
     pub(super) fn len(&self) -> usize {
-        self.halves.len()
+        self.halves.len() + self.rest.more.iter().map(Vec::len).sum::<usize>()
     }
 }
 
@@ -202,13 +250,65 @@ impl<T> std::ops::Index<ConnId> for Table<T> {
     type Output = T;
     #[inline]
     fn index(&self, conn: ConnId) -> &T {
-        &self.halves[conn.index()]
+        match self.get(conn) {
+            Some(half) => half,
+            None => unnumbered(conn),
+        }
     }
 }
 
 impl<T> std::ops::IndexMut<ConnId> for Table<T> {
     #[inline]
     fn index_mut(&mut self, conn: ConnId) -> &mut T {
-        &mut self.halves[conn.index()]
+        match self.get_mut(conn) {
+            Some(half) => half,
+            None => unnumbered(conn),
+        }
+    }
+}
+
+#[cold]
+fn unnumbered(conn: ConnId) -> ! {
+    panic!("no half has the number {}", conn.0)
+}
+
+/// Appends to a queue that holds one at most as a rule: a queue that grows by itself takes room for four.
+pub(super) fn append<T>(queue: &mut VecDeque<T>, value: T) {
+    if queue.capacity() == 0 {
+        queue.reserve_exact(1);
+    }
+    queue.push_back(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_keep_their_numbers_beyond_the_first_vector() {
+        let mut table = Table::default();
+        for nth in 0..3 * CHUNK + 5 {
+            assert_eq!(table.put(nth).index(), nth);
+        }
+        assert_eq!(table.len(), 3 * CHUNK + 5);
+        assert!(table.iter().copied().eq(0..3 * CHUNK + 5));
+        for nth in [0, CHUNK - 1, CHUNK, 2 * CHUNK + 7, 3 * CHUNK + 4] {
+            let conn = ConnId::at(nth);
+            assert_eq!((table[conn], table.get(conn).copied()), (nth, Some(nth)));
+            table[conn] += 1;
+            table.free(conn);
+            assert_eq!((table.put(7), table[conn]), (conn, 7));
+        }
+        assert_eq!(table.get(ConnId::at(3 * CHUNK + 5)), None);
+        assert!(table.rest.more.iter().all(|chunk| chunk.capacity() == CHUNK));
+    }
+
+    #[test]
+    fn a_queue_of_one_has_room_for_one() {
+        let mut queue = VecDeque::new();
+        append(&mut queue, [0u64; 20]);
+        assert_eq!(queue.capacity(), 1);
+        append(&mut queue, [1; 20]);
+        assert_eq!((queue.len(), queue[1]), (2, [1; 20]));
     }
 }

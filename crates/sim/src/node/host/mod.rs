@@ -31,11 +31,11 @@ use crate::observe::underflow::Unsent;
 use crate::packet::{Body, Payload};
 use crate::topology::Hop;
 use crate::transport::Half;
-use halves::{Expected, ReceiveHalf, Running, SendHalf, Table};
+use halves::{Expected, ReceiveHalf, Running, SendHalf, Table, append};
 use intake::Intake;
 use open::Shared;
 use probes::Probes;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{FlowId, Packet};
@@ -53,6 +53,8 @@ pub(crate) trait Net {
     /// When the card's line is free, or has something to send again; [`Time::NEVER`] if it has
     /// nothing.
     fn line_next(&mut self, now: Time) -> Time;
+    /// Whether the card holds so many packets that it takes none which nothing else bounds.
+    fn full(&mut self, now: Time) -> bool;
     /// The next data packet that is no longer in the card, of those that nobody has heard of.
     fn left(&mut self, now: Time) -> Option<Left>;
     /// A class of the card is paused for so many quanta: from when until when.
@@ -155,9 +157,11 @@ pub(crate) struct Host {
     unsent: BTreeMap<ConnId, Hop>,
     /// The wake-up pending for what leaves the card, where connections hear of that.
     left_armed: Time,
+    /// Queue pairs whose answers wait for room in the card, each once.
+    answering: VecDeque<ConnId>,
 }
 
-const _: () = assert!(std::mem::offset_of!(Host, timers) == 120, "the next timer is in line 2");
+const _: () = assert!(std::mem::offset_of!(Host, timers) <= 120, "the next timer is in line 2");
 
 impl Host {
     /// A host whose line has this rate.
@@ -178,6 +182,7 @@ impl Host {
             taken: Vec::new(),
             unsent: BTreeMap::new(),
             left_armed: Time::NEVER,
+            answering: VecDeque::new(),
         };
         let own = settings.probes.iter().enumerate().filter(|(_, source)| source.src == id);
         for (number, source) in own {
@@ -230,6 +235,9 @@ impl Host {
             card.set_up(up, now);
             self.arm_card(now);
         }
+        if up && !self.answering.is_empty() {
+            self.arm_card_at(now);
+        }
         if settings.tells_left {
             self.arm_left(now);
         }
@@ -276,7 +284,7 @@ impl Host {
             half.class = record.class;
         }
         let (before, waited) = (half.sending.counters(), half.sending.waits());
-        half.running.push_back(Running { record, number, from, until, before, waited });
+        append(&mut half.running, Running { record, number, from, until, before, waited });
         half.set_due();
         half.sending.write(&cx.settings.transport, size);
         let written = Written {
@@ -345,7 +353,9 @@ impl Host {
         let source = &cx.settings.probes[probes.source() as usize];
         match probes.send(source, now) {
             Some((packet, payload, hop, again)) => {
-                cx.net.send(packet, payload, hop, now);
+                if !cx.net.full(now) {
+                    cx.net.send(packet, payload, hop, now);
+                }
                 self.wake(again, Timer::Probe(nth));
             }
             None => cx.log.through(now),
@@ -405,16 +415,51 @@ impl Host {
             self.note_unsent(conn, cx, now);
             self.finish(conn, cx, now);
         }
+        self.answer(cx, now);
     }
 
     fn arm_card(&mut self, now: Time) {
-        let next = self.card.as_ref().and_then(|card| card.next(now));
-        if let Some(next) = next
-            && next != Time::NEVER
-            && next < self.card_armed
-        {
+        if let Some(next) = self.card.as_ref().and_then(|card| card.next(now)) {
+            self.arm_card_at(next);
+        }
+    }
+
+    fn arm_card_at(&mut self, next: Time) {
+        if next != Time::NEVER && next < self.card_armed {
             self.card_armed = next;
             self.wake(next, Timer::Card);
+        }
+    }
+
+    /// Queue pairs whose answers wait hand them over while the card has room.
+    fn answer<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        while !cx.net.full(now)
+            && let Some(conn) = self.answering.pop_front()
+        {
+            // Its number may be another's by now.
+            if std::mem::take(&mut self.receivers[conn].answers) {
+                self.pump_receiver(conn, cx, now);
+            }
+        }
+        self.watch_room(cx, now);
+    }
+
+    /// Sees to it that answers which wait are handed over when the card has room.
+    fn watch_room<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        if !self.answering.is_empty() {
+            let next = cx.net.line_next(now);
+            self.arm_card_at(next);
+        }
+    }
+
+    /// A queue pair's answer waits for room in the card: there it is one, whatever it answers (InfiniBand 9.7.5.1.2,
+    /// coalesced acknowledge messages).
+    #[cold]
+    fn hold_answer<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
+        let half = &mut self.receivers[conn];
+        if half.receiving.answers() && !std::mem::replace(&mut half.answers, true) {
+            self.answering.push_back(conn);
+            self.watch_room(cx, now);
         }
     }
 
@@ -521,7 +566,8 @@ impl Host {
     fn pump_receiver<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.receivers[conn];
         let class = if cx.settings.ack_class_follows { half.class } else { 0 };
-        while let Some(out) = half.receiving.poll_transmit(&cx.settings.transport, now) {
+        let waits = half.receiving.is_pair() && cx.net.full(now);
+        while !waits && let Some(out) = half.receiving.poll_transmit(&cx.settings.transport, now) {
             let class = match &out.body {
                 // A queue pair's answers are of its class, but for those that have one of their own.
                 Body::Rdma(_) => out.class.unwrap_or(half.class),
@@ -538,6 +584,9 @@ impl Host {
             half.armed = due;
             let timer = Timer::Receiver { conn, flow: half.flow };
             self.timers.push(due, timer);
+        }
+        if waits {
+            self.hold_answer(conn, cx, now);
         }
     }
 
@@ -583,9 +632,11 @@ impl Host {
             }
         }
         let half = &mut self.senders[conn];
-        if half.fresh && half.open && half.running.is_empty() && half.sending.idle() && !half.joined
-        {
-            self.close(conn, cx, now);
+        if half.fresh && half.open && half.running.is_empty() && !half.joined {
+            let through = half.sending.idle() || half.sending.failed();
+            if through {
+                self.close(conn, cx, now);
+            }
         }
     }
 

@@ -209,6 +209,7 @@ impl Host {
             key,
             class,
             open: true,
+            answers: false,
             other: None,
             armed: Time::NEVER,
             last: Time::ZERO,
@@ -248,7 +249,13 @@ impl Host {
             self.receivers.free(at);
         }
         self.note_unsent(conn, cx, now);
-        self.close(conn, cx, now);
+        let half = &mut self.senders[conn];
+        if half.joined {
+            // Its number is the card's, too, until that asks for a packet and gets none.
+            half.fresh = true;
+        } else {
+            self.close(conn, cx, now);
+        }
     }
 
     /// A connection has nothing more to send: its other half hears of it.

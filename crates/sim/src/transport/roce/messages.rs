@@ -36,6 +36,10 @@ impl Messages {
         let (from, psn) = (self.end, self.psn);
         self.end += bytes;
         self.psn = psn.wrapping_add(bytes.div_ceil(mtu.into()) as u32);
+        if self.messages.capacity() == 0 {
+            // Most pairs have one at a time.
+            self.messages.reserve_exact(1);
+        }
         self.messages.push_back(Message { from, until: self.end, psn });
     }
 

@@ -114,6 +114,11 @@ impl Receiver {
         answer(kind, psn, beyond, self.trail, self.hops, config.ack_class, config.ack_bytes)
     }
 
+    /// Whether an answer is to go out.
+    pub(crate) fn answers(&self) -> bool {
+        self.cnp || self.answer.is_some()
+    }
+
     /// When a mark that came too soon after a CNP brings another.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         self.marked.then_some(self.cnp_after)

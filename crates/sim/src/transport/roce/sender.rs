@@ -9,6 +9,7 @@ use crate::transport::{Counters, Outgoing, Wait, Waits};
 use switchbed_congestion::roce::{IntHop, RateMemory, RoceAck};
 use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::Recovery;
+use switchbed_spec::roce::RETRIES;
 
 /// The sending half.
 #[derive(Clone, Debug)]
@@ -24,6 +25,11 @@ pub struct Sender {
     not_before: Time,
     /// When what is out is taken to be lost.
     deadline: Time,
+    /// When new data was acknowledged last, or sent with nothing out; how often data was sent again since.
+    progress: Time,
+    retries: u32,
+    /// It has given up.
+    failed: bool,
     line: Rate,
     counters: Counters,
     waits: Waits,
@@ -57,6 +63,9 @@ impl Sender {
             acked: 0,
             not_before: Time::ZERO,
             deadline: Time::NEVER,
+            progress: Time::ZERO,
+            retries: 0,
+            failed: false,
             line,
             counters: Counters::default(),
             waits: Waits::default(),
@@ -90,6 +99,11 @@ impl Sender {
     /// Bytes that are still to be sent, once more or for the first time.
     pub fn unsent(&self) -> u64 {
         self.messages.end() - self.next
+    }
+
+    /// Whether it has given up: nothing more will be sent.
+    pub fn failed(&self) -> bool {
+        self.failed
     }
 
     /// What happened so far; a CNP is a cut for a mark.
@@ -160,6 +174,7 @@ impl Sender {
         let len_bytes = cut.len + config.header;
         self.pace(config, len_bytes, now);
         if self.deadline == Time::NEVER {
+            (self.progress, self.retries) = (now, 0);
             self.restart_timer(config, now);
         }
         let rdma = Rdma {
@@ -191,6 +206,7 @@ impl Sender {
     /// An ACK, a NACK or a CNP came.
     pub(crate) fn on_answer(&mut self, config: &Config, answer: &Rdma, now: Time) {
         match answer.kind {
+            _ if self.failed => {}
             RdmaKind::Cnp => {
                 self.counters.mark_cuts += 1;
                 self.memory.cnp(&config.control, now);
@@ -207,6 +223,11 @@ impl Sender {
                     self.next = self.acked;
                     self.memory.lost(&config.control, false, now);
                     self.restart_timer(config, now);
+                    self.retries = self.retries.saturating_add(1);
+                    if self.exhausted(config, now) {
+                        // The timer ends it.
+                        self.deadline = now;
+                    }
                 }
             }
             RdmaKind::First | RdmaKind::Middle | RdmaKind::Last | RdmaKind::Only => {}
@@ -232,6 +253,7 @@ impl Sender {
                 self.memory.lost(&config.control, false, now);
             }
         }
+        (self.progress, self.retries) = (now, 0);
         self.restart_timer(config, now);
         let stamps = config.about.stamps;
         let rtt = if stamps { now.since(answer.trail.stamp()) } else { Default::default() };
@@ -274,6 +296,18 @@ impl Sender {
         self.deadline = if out == 0 { Time::NEVER } else { now + rto };
     }
 
+    /// Whether it has sent again often enough, and for long enough.
+    fn exhausted(&self, config: &Config, now: Time) -> bool {
+        self.retries >= RETRIES && now.since(self.progress) >= config.give_up
+    }
+
+    /// What is not acknowledged never will be, nor is anything more sent.
+    fn fail(&mut self) {
+        self.next = self.messages.end();
+        (self.highest, self.deadline) = (self.next, Time::NEVER);
+        (self.failed, self.repair) = (true, None);
+    }
+
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         (self.deadline != Time::NEVER).then_some(self.deadline)
     }
@@ -284,6 +318,10 @@ impl Sender {
         }
         self.counters.timeouts += 1;
         self.waits.note(Wait::Rto, config.rto);
+        if self.exhausted(config, now) {
+            return self.fail();
+        }
+        self.retries = self.retries.saturating_add(1);
         self.memory.lost(&config.control, true, now);
         match config.recovery {
             Recovery::GoBackN => self.next = self.acked,

@@ -1,0 +1,115 @@
+//! Stops a run whose memory passes its forecast by half, rather than have the kernel kill the process and all that it
+//! has under way.
+//!
+//! Runs of one process share its memory, and nobody knows what is whose: a run may see the process grow by what it was
+//! forecast itself, and by what was forecast for every other run that was under way since it began.
+
+use std::fmt;
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// What a run may take over its forecast.
+const FACTOR: f64 = 1.5;
+/// Bytes that a process may grow by for other reasons: libraries that are loaded, memory that is kept for reuse.
+const SLACK: u64 = 128_000_000;
+/// Time between two looks.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Forecasts of the runs under way, and of all that began.
+static LIVE: AtomicU64 = AtomicU64::new(0);
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+/// A run's memory went beyond its forecast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Excess {
+    /// Bytes that the process has grown by since it began.
+    pub took: u64,
+    /// Bytes that were forecast.
+    pub forecast: u64,
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [took, forecast] = [self.took, self.forecast].map(|bytes| bytes as f64 / 1e6);
+        write!(
+            f,
+            "stopped: it had taken {took:.0} MB of memory, and {forecast:.1} MB were forecast; ask for less, or give \
+             --any-memory (any_memory=True) to let it go on"
+        )
+    }
+}
+
+/// Looks at the memory of a run's process.
+pub(crate) struct Watchdog {
+    forecast: u64,
+    /// Resident bytes as the run began.
+    base: u64,
+    /// What had begun before, but for what was under way then.
+    before: u64,
+    looked: Instant,
+}
+
+impl Watchdog {
+    /// For a run that was forecast to take so much; `None` where the system does not tell.
+    pub(crate) fn new(forecast: u64) -> Option<Watchdog> {
+        let base = resident()?;
+        let live = LIVE.fetch_add(forecast, Relaxed);
+        let before = BEGUN.fetch_add(forecast, Relaxed).saturating_sub(live);
+        Some(Watchdog { forecast, base, before, looked: Instant::now() })
+    }
+
+    /// Looks, if it is time to.
+    pub(crate) fn look(&mut self) -> Option<Excess> {
+        if self.looked.elapsed() < EVERY {
+            return None;
+        }
+        self.looked = Instant::now();
+        let forecast = BEGUN.load(Relaxed).saturating_sub(self.before);
+        let took = resident()?.saturating_sub(self.base);
+        let allowed = SLACK + (FACTOR * forecast as f64) as u64;
+        (took > allowed).then_some(Excess { took, forecast: self.forecast })
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        LIVE.fetch_sub(self.forecast, Relaxed);
+    }
+}
+
+/// Bytes of this process in memory, where there is Linux's /proc.
+fn resident() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_passes_its_forecast_by_half_and_the_slack_is_stopped() {
+        let mut watchdog = Watchdog::new(1_000_000).unwrap();
+        watchdog.looked -= EVERY;
+        assert_eq!(watchdog.look(), None);
+        // As if the process had been so much smaller when it began.
+        watchdog.base = watchdog.base.saturating_sub(SLACK + 1_600_000);
+        let small = watchdog.base == 0;
+        watchdog.looked -= EVERY;
+        assert!(small || watchdog.look().is_some_and(|excess| excess.forecast == 1_000_000));
+        // Not every call looks.
+        assert_eq!(watchdog.look(), None);
+    }
+
+    #[test]
+    fn an_excess_says_how_much_and_what_to_do() {
+        let line = Excess { took: 130_000_000, forecast: 431_000 }.to_string();
+        assert!(
+            line.starts_with("stopped: it had taken 130 MB of memory, and 0.4 MB were forecast; ")
+        );
+        assert!(line.contains("--any-memory"));
+    }
+}

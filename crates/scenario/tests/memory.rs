@@ -1,0 +1,80 @@
+//! What a run keeps follows what is under way, not how long it lasts.
+
+use std::path::Path;
+use switchbed_scenario::plans_of;
+use switchbed_sim::{FlowRecord, Simulation, Status};
+
+/// Two senders of a lossless class to one host.
+const STAR: &str = r#"
+title = "storm"
+[topology]
+kind = "star"
+hosts = 3
+rate = "100Gbps"
+delay = "1us"
+[switch]
+queues = 4
+pool = "2MB"
+[switch.pfc]
+priorities = [3]
+[scheme]
+name = "none"
+[transport]
+kind = "roce"
+[[traffic]]
+kind = "incast"
+from = [0, 1]
+to = 2
+sizes = "1MB"
+classes = [3]
+"#;
+const HOST_DOWN: &str = "[[event]]\nat = \"1us\"\nport = \"host2\"\nup = false\n";
+const SWITCH_DOWN: &str = "[[event]]\nat = \"1us\"\nport = \"switch:2\"\nup = false\n";
+const STORM: &str = "[[event]]\nat = \"1us\"\nport = \"host2\"\nstorm = 3\nlasts = \"100000s\"\n";
+const UNTIL: &str = "[run]\nuntil = \"400s\"\n";
+
+/// The flows of a run, when it ended, and the most packets that there were at a time.
+fn run(parts: &[&str], sets: &[&str]) -> (Vec<FlowRecord>, f64, usize) {
+    let text = [&[STAR], parts].concat().concat();
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    let plans = plans_of("star.toml", &text, Path::new(""), &sets, None);
+    let plans = plans.unwrap_or_else(|mistake| panic!("{mistake}"));
+    let mut run = Simulation::new(&plans[0].scenario).expect("builds");
+    while run.advance(1 << 20) == Status::Running {}
+    (run.take_finished(), run.now().as_secs_f64(), run.packet_places())
+}
+
+#[test]
+fn a_queue_pair_that_nobody_answers_gives_up() {
+    for (event, end) in [(HOST_DOWN, UNTIL), (SWITCH_DOWN, UNTIL), (STORM, "")] {
+        for kind in ["roce", "dcqcn", "timely", "hpcc", "swift"] {
+            let (flows, ended_s, _) = run(&[event, end], &[&format!("transport.kind={kind}")]);
+            assert!(flows.len() == 2 && flows.iter().all(|flow| flow.failed.is_some()), "{event}");
+            // Seven times 67.1 ms, and the timer after that.
+            assert!((0.470..0.480).contains(&ended_s), "{kind} {event}: {ended_s}");
+        }
+    }
+}
+
+#[test]
+fn a_queue_pair_tries_seven_times_at_least() {
+    let (flows, ended_s, _) = run(&[SWITCH_DOWN, UNTIL], &["roce.rto=200ms"]);
+    assert!(flows.iter().all(|flow| flow.failed.is_some() && flow.timeouts == 8));
+    assert!((1.6..1.7).contains(&ended_s), "{ended_s}");
+    let (flows, ended_s, _) = run(&[SWITCH_DOWN, UNTIL], &["roce.give_up=2s"]);
+    assert!(flows.iter().all(|flow| flow.failed.is_some()) && (2.0..2.01).contains(&ended_s));
+}
+
+#[test]
+fn a_line_that_comes_up_in_time_loses_no_queue_pair() {
+    let up = "[[event]]\nat = \"400ms\"\nport = \"host2\"\nup = true\n";
+    let (flows, _, _) = run(&[HOST_DOWN, up, UNTIL], &[]);
+    assert!(flows.len() == 2 && flows.iter().all(|flow| flow.end.is_some()), "{flows:?}");
+}
+
+#[test]
+fn a_card_whose_line_is_down_holds_so_many_answers() {
+    let sets = ["roce.give_up=1s", "run.until=1s"];
+    let (_, _, places) = run(&[HOST_DOWN, UNTIL], &sets);
+    assert!((10_000..14_000).contains(&places), "{places}");
+}
