@@ -48,6 +48,7 @@ SHAPES: dict[str, Shape] = {
 RATE, DELAY = "10Gbps", "2us"
 BUFFER, POOL = "45KB", "90KB"
 
+PLAIN = "as the profile has it"
 SIZED = {"a size": "9KB", "a time": "12us", "a rate": "1Gbps"}
 """A required parameter's value by its kind."""
 TUNED: dict[str, dict[str, Any]] = {
@@ -58,8 +59,8 @@ TUNED: dict[str, dict[str, Any]] = {
     "codel": {"interval": "100us"},
     "fq-codel": {"interval": "100us"},
     "cobalt": {"interval": "100us"},
-    "pie": {"target": "20us"},
-    "dualpi2": {"target": "20us"},
+    "pie": {"target": "30us"},
+    "dualpi2": {"target": "30us"},
     "af-qcn": {"active_threshold": "8KB", "q_eq": "12KB"},
     "qcn": {"q_eq": "12KB"},
 }
@@ -75,10 +76,17 @@ SAMPLES: dict[str, tuple[Choice, ...]] = {
     "switch.strict": (("switch.strict", 1),),
     "switch.queues": (("switch.queues", 1),),
     "switch.quantum": (("switch.quantum", ["1pkt", "2pkt", "3pkt", "2pkt"]),),
-    "switch.pfc": (("switch.pfc", {"priorities": [0, 1, 2, 3]}), ("switch.pool", "600KB")),
-    "switch.pfc.one": (("switch.pfc", {"priorities": [1]}), ("switch.pool", "600KB")),
 }
 """Settings that are numbers or tables, and so no words of the schema."""
+
+PAUSES: dict[str, tuple[Choice, ...]] = {
+    "none": (),
+    "all classes": (("switch.pfc", {"priorities": [0, 1, 2, 3]}), ("switch.pool", "600KB")),
+    "one class": (("switch.pfc", {"priorities": [1]}), ("switch.pool", "600KB")),
+}
+RARE = {"pauses": "none", "card": PLAIN, "setting": PLAIN}
+"""Dimensions whose values go with few of others': half of the combinations that do not ask for one have
+this."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +124,8 @@ def dimensions() -> dict[str, dict[str, tuple[Choice, ...]]]:
             for each in json.loads(_native.profiles())
         },
     }
-    settings: dict[str, tuple[Choice, ...]] = {"as the profile has it": ()}
-    cards: dict[str, tuple[Choice, ...]] = {"as the profile has it": ()}
+    settings: dict[str, tuple[Choice, ...]] = {PLAIN: ()}
+    cards: dict[str, tuple[Choice, ...]] = {PLAIN: ()}
     for section in ("switch", "host", "transport", "roce"):
         into = cards if section == "host" else settings
         for key, kind in schema[section]["properties"].items():
@@ -127,7 +135,7 @@ def dimensions() -> dict[str, dict[str, tuple[Choice, ...]]]:
                 into[f"{section}.{key} = {json.dumps(word)}"] = ((f"{section}.{key}", word),)
     for name, choice in SAMPLES.items():
         (cards if name.startswith("host") else settings)[name] = choice
-    return found | {"card": cards, "setting": settings}
+    return found | {"pauses": PAUSES, "card": cards, "setting": settings}
 
 
 def topology(kind: str, more: int = 0) -> Scenario:
@@ -193,6 +201,10 @@ def _memories() -> Iterator[tuple[str, tuple[Choice, ...]]]:
         if chip["lossy_bytes"] is None:  # how it shares its memory is not published
             continue
         yield chip["name"], (("switch.asic", chip["name"]),)
+
+
+def _is_chip(memory: str) -> bool:
+    return any(path == "switch.asic" for path, _ in dimensions()["memory"][memory])
 
 
 START_PS = 2_000_000
@@ -271,6 +283,8 @@ def cases(count: int, seed: int, accepts: Callable[[Case], bool]) -> Iterator[Ca
     pair of values, as early as chance allows."""
     draw = random.Random(seed)
     named = {name: list(values) for name, values in dimensions().items()}
+    chips = [name for name in named["memory"] if _is_chip(name)]
+    policies = [name for name in named["memory"] if name not in chips]
     singles = [((name, value),) for name, values in named.items() for value in values]
     pairs = [
         ((a, one), (b, other))
@@ -289,10 +303,10 @@ def cases(count: int, seed: int, accepts: Callable[[Case], bool]) -> Iterator[Ca
             continue
         for _ in range(TRIES):
             fixed = dict(wanted)
-            # A word of a key goes with most of the rest only where the rest is plain.
-            plain = "as the profile has it"
-            fixed.setdefault("setting", draw.choice((plain, draw.choice(named["setting"]))))
-            fixed.setdefault("card", draw.choice((plain, draw.choice(named["card"]))))
+            for name, value in RARE.items():
+                fixed.setdefault(name, draw.choice((value, draw.choice(named[name]))))
+            # Chips are many and much alike.
+            fixed.setdefault("memory", draw.choice((draw.choice(policies), draw.choice(chips))))
             chosen = {name: fixed.get(name, draw.choice(named[name])) for name in named}
             case = Case(tuple(chosen.items()))
             if accepts(case):

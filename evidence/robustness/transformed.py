@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -81,6 +81,10 @@ def counts_ports(case: Case, tree: Scenario) -> bool:
         "memory" in switch
         or "asic" in switch
         or switch["classify"] == "ingress"
+        # Its queues lose packets at the rate of all ports together.
+        or (switch["policy"] == "occamy" and "expulsion" not in switch)
+        # Every input's headroom comes out of the pool.
+        or "pfc" in switch
         or tree["scheme"]["name"] in ("cq", "cqrd", "cqrd-configured", "oq", "hcf")
     )
 
@@ -204,6 +208,9 @@ def without_seconds(tree: Scenario) -> Scenario:
     if made.get("roce", {}).get("kind") == "dcqcn":
         for key, value in UNWRITTEN[made["roce"]["variant"]].items():
             made["roce"].setdefault(key, value)
+    if "pfc" in made["switch"]:
+        # By default what the standards allow at a rate, in no proportion to it.
+        made["switch"]["pfc"].setdefault("response", "1us")
     if made["switch"].get("policy") == "abm":
         made["switch"].setdefault("drain_interval", "30us")
     if made["transport"].get("early_retransmit") == "delayed":
@@ -244,6 +251,10 @@ def _faster(value: Any, kind: Mapping[str, Any]) -> Any:
 
 
 def _quantity(value: Any, kind: str) -> Any:
+    if isinstance(value, list):
+        return [_quantity(each, kind) for each in value]
+    if kind == "per second":
+        return value * 2
     if not isinstance(value, str):
         return value
     if kind == "rate":
@@ -261,24 +272,35 @@ def _schema() -> Any:
 
 @cache
 def _parameters() -> dict[str, dict[str, str]]:
-    """The kinds of schemes' parameters: time, rate or nothing."""
+    """The kinds of schemes' parameters: time, rate, a number per second, or nothing."""
     return {
         scheme["name"]: {
-            each["name"]: next((k for k in ("time", "rate") if f"a {k}" in each["takes"]), "")
+            each["name"]: next(
+                (kind for kind in ("time", "rate") if f"a {kind}" in each["takes"]),
+                "per second" if "per second" in each["meaning"] else "",
+            )
             for each in scheme["parameters"]
         }
         for scheme in json.loads(_native.schemes())
     }
 
 
-SHIFTS_PS = (2, -14, 46, 1_000_006)
+SHIFTS_PS = (2, -14, 46)
+"""Of one flow."""
+DELAYS_PS = tuple(1_000_006 * nth for nth in range(1, 9))
+"""Of all flows, for which ties are drawn anew."""
 
 
 def moved(tree: Scenario) -> Iterator[Scenario]:
-    """The same with one flow, or all, begun a little earlier or later."""
-    for nth, by in enumerate(SHIFTS_PS):
-        made = copy.deepcopy(tree)
-        flows = made["traffic"]
-        for flow in flows if nth % 2 else [flows[nth % len(flows)]]:
-            flow["start"] = f"{_native.time_ps(flow['start']) + by}ps"
-        yield made
+    """The same with one flow begun some picoseconds earlier or later, or with all flows later."""
+    flows = range(len(tree["traffic"]))
+    yield from (_begun(tree, [nth], by) for by in SHIFTS_PS for nth in flows)
+    yield from (_begun(tree, flows, by) for by in DELAYS_PS)
+
+
+def _begun(tree: Scenario, flows: Iterable[int], later_ps: int) -> Scenario:
+    made = copy.deepcopy(tree)
+    for nth in flows:
+        flow = made["traffic"][nth]
+        flow["start"] = f"{_native.time_ps(flow['start']) + later_ps}ps"
+    return made
