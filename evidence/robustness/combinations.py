@@ -1,6 +1,6 @@
-"""Combinations of what the product's registries list, as scenarios of a few flows: topology, scheme,
-memory, transport, host profile, network card and offload, each word of a key. The lists come from the
-product; only sizes that suit a run of microseconds are written here."""
+"""Combinations of what the product's registries list, as scenarios of a few flows: topology,
+scheme, memory, transport, host profile, network card and offload, each word of a key. The lists
+come from the product; only sizes that suit a run of microseconds are written here."""
 
 import copy
 import itertools
@@ -85,8 +85,8 @@ PAUSES: dict[str, tuple[Choice, ...]] = {
     "one class": (("switch.pfc", {"priorities": [1]}), ("switch.pool", "600KB")),
 }
 RARE = {"pauses": "none", "card": PLAIN, "setting": PLAIN}
-"""Dimensions whose values go with few of others': half of the combinations that do not ask for one have
-this."""
+"""Dimensions whose values go with few of others': half of the combinations that do not ask for one
+have this."""
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@ transport, topology, host profile and offload that the product lists.
 
     python -m evidence.robustness.metamorphic [--more TIMES] [--cases N] [--seed N] [--jobs N]
 
-It ends with the figure "N runs, M comparisons, none bad" under a table of the relations; the exit code
-is 1 if any is bad, and each bad one leaves scenario files below results/metamorphic that repeat it.
+It ends with the figure "N runs, M comparisons, none bad" under a table of the relations; the exit
+code is 1 if any is bad, and each bad one leaves scenario files below results/metamorphic that
+repeat it.
 
 A relation that ties may decide says so in the column "undecided": there the same run with its flows
 begun some picoseconds earlier or later differs as much.
@@ -13,6 +14,7 @@ begun some picoseconds earlier or later differs as much.
 import argparse
 import collections
 import json
+import math
 import os
 import shutil
 import sys
@@ -67,7 +69,7 @@ DROPS = (
 )
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """A run that takes too long."""
 
 
@@ -104,11 +106,11 @@ def run(tree: Scenario) -> Outcome:
     finally:
         watch.cancel()
     if results is None:
-        raise Stopped
+        raise StoppedError
     return Outcome(
         tree,
         json.loads(results.summary),
-        sorted(pl.DataFrame(results.flows).to_dicts(), key=lambda flow: flow["row"]),
+        sorted(pl.DataFrame(results.flows).to_dicts(), key=lambda flow: _int(flow["row"])),
         pl.DataFrame(results.ports).to_dicts(),
         frozenset(results.monitors),
     )
@@ -126,7 +128,7 @@ def fct_over_ideal(case: Case, of: Outcome) -> Iterator[str | None]:
     rate = _native.rate_bps(lines.get("rate") or lines["host_rate"])
     for flow in of.flows:
         fct, size = _float(flow["fct_s"]), _float(flow["size_bytes"])
-        if fct != fct or (case.get("transport") == "udp" and flow["received_bytes"] != size):
+        if math.isnan(fct) or (case.get("transport") == "udp" and flow["received_bytes"] != size):
             continue
         least = size * 8 / rate + 2 * delay_s
         slow = _float(flow["slowdown"])
@@ -155,8 +157,9 @@ def busiest_is_busiest(_: Case, of: Outcome) -> Iterator[str | None]:
 
 
 def switches_keep_nothing(_: Case, of: Outcome) -> Iterator[str | None]:
-    """What neighbours sent to a switch, its ports sent or dropped. The run's last flow begins when all else
-    has drained, so that nothing is held. Bytes of drops are in no table: they are compared without any."""
+    """What neighbours sent to a switch, its ports sent or dropped. The last flow begins when all
+    else has drained, so that nothing is held. Bytes of drops are in no table: they are compared
+    where there are none."""
     late = of.flows[-1]["start_s"] == transformed.LATE_S
     if not late or not of.summary["complete"] or of.summary["notifications"]:
         return
@@ -251,8 +254,8 @@ def idle_host_changes_nothing(case: Case, base: Outcome, again: "Again") -> Iter
 
 def renumbered_hosts_permute(case: Case, base: Outcome, again: "Again") -> Iterator[Found]:
     """Two senders of one switch that change numbers change results."""
-    if transformed.counts_ports(case, base.tree) or case.get("card") == "host.jitter":
-        return  # hosts draw from streams of their numbers
+    if transformed.counts_ports(case, base.tree) or transformed.draws_by_host(base.tree):
+        return
     plain = again(transformed.uneven(case, base.tree))
     tree = transformed.with_swapped_senders(case, plain.tree) if plain else None
     other = again(tree) if tree else None
@@ -284,8 +287,8 @@ PAIRS = (
 ROUNDING_S = 1e-9
 """Divisions of times are rounded to picoseconds, a few hundred times a flow."""
 ROUNDED = {"dcqcn": 1e-4, "timely": 1e-4, "swift": 1e-4, "hpcc": 1e-2}
-"""Queue pairs' rates are rounded, too, and HPCC's INT has times in nanoseconds: so far may a flow's time be
-off."""
+"""Queue pairs' rates are rounded, too, and HPCC's INT has times in nanoseconds: so far may a flow's
+time be off."""
 
 
 def _same(name: str, base: Outcome, other: Outcome, ports: bool = False) -> Found:
@@ -306,7 +309,8 @@ def _apart(base: Outcome, other: Outcome, times: float, rounding: float = 0.0) -
     """How the first flow that is no longer the other's differs; empty if none does."""
     for a, b in zip(base.results(), other.results(), strict=True):
         took, again = _float(a[1]), _float(b[1]) * times
-        near = abs(took - again) <= ROUNDING_S + rounding * took or (took != took and again != again)
+        endless = math.isnan(took) and math.isnan(again)
+        near = endless or abs(took - again) <= ROUNDING_S + rounding * took
         if not near or a[2:] != b[2:]:
             return f"flow {a} is {b}"
     return ""
@@ -315,7 +319,7 @@ def _apart(base: Outcome, other: Outcome, times: float, rounding: float = 0.0) -
 def _close(
     name: str, base: Outcome, other: Outcome, times: float, again: Again, rounding: float = 0.0
 ) -> Iterator[Found]:
-    """Whether two runs are the same to rounding; if not, whether picoseconds decide between them."""
+    """Whether two runs are the same to rounding; if not, whether picoseconds decide."""
     trees = (base.tree, other.tree)
     why = _apart(base, other, times, rounding)
     if not why:
@@ -344,14 +348,14 @@ def tried(case: Case) -> Tally:
     tally = Tally(case)
 
     def again(tree: Scenario | None) -> Outcome | None:
-        """The outcome of a scenario, with its own relations tried; none if the product refuses it."""
+        """The outcome of a scenario, its own relations tried; none if the product refuses it."""
         if tree is None:
             return None
         try:
             outcome = run(tree)
         except _native.Mistake:
             return None
-        except (_native.Panic, Stopped, Exception) as error:
+        except (_native.Panic, StoppedError) as error:
             why = f"{type(error).__name__}: {error}"
             tally.found.append(Found("a run ends", BAD, 1, why, (tree,)))
             return None
@@ -412,7 +416,7 @@ def main() -> int:
     runs = sum(tally.runs for tally in tallies)
     table: dict[str, collections.Counter[str]] = {}
     bad = 0
-    for number, tally in enumerate(tallies):
+    for tally in tallies:
         for relation in {found.relation for found in tally.found}:
             table.setdefault(relation, collections.Counter())["combinations"] += 1
         for found in tally.found:
@@ -435,7 +439,9 @@ def main() -> int:
             f"{counts[UNDECIDED]:10,} {counts[BAD]:5,}"
         )
     listed = {name: len(values) for name, values in combinations.dimensions().items()}
-    print(f"{len(cases):,} combinations of " + ", ".join(f"{n} {name}" for name, n in listed.items()))
+    print(
+        f"{len(cases):,} combinations of " + ", ".join(f"{n} {name}" for name, n in listed.items())
+    )
     comparisons = sum(counts["comparisons"] for counts in table.values())
     wrong = bad + len(unmet)
     print(

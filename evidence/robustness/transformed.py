@@ -55,7 +55,7 @@ def counts_queues(case: Case, tree: Scenario) -> bool:
     switch = tree["switch"]
     scheme = tree["scheme"]["name"]
     return (
-        # A queue has an equal part of the memory or the line, a reserve, or a share of the quanta's sum.
+        # A queue has an equal part of memory or line, a reserve, or a share of the quanta's sum.
         case.get("memory") in ("static", "abm")
         or "asic" in switch
         or scheme in ("per-queue-min", "pmsb", "oq", "cq", "cqrd", "cqrd-configured", "hcf")
@@ -108,6 +108,12 @@ def with_idle_host(case: Case, tree: Scenario) -> Scenario | None:
     return _renumbered(made, place)
 
 
+def draws_by_host(tree: Scenario) -> bool:
+    """Whether hosts draw, each from its stream: for jitter, or for a scheme in their cards."""
+    host: Scenario = tree["host"]
+    return bool(host["jitter"] != "0ps" or host["nic"] == "switch")
+
+
 def with_swapped_senders(case: Case, tree: Scenario) -> Scenario | None:
     """The first two hosts, which share a switch, change places."""
     return _renumbered(copy.deepcopy(tree), lambda host: {0: 1, 1: 0}.get(host, host))
@@ -144,7 +150,7 @@ UNEVEN = ("10Gbps", "8Gbps", "6400Mbps", "5Gbps", "4Gbps", "3200Mbps")
 
 
 def uneven(case: Case, tree: Scenario) -> Scenario:
-    """The same with senders of different rates, so that their packets seldom meet at one instant."""
+    """The same with senders of different rates, whose packets seldom meet at one instant."""
     if case.get("transport") in ROCE:
         # HPCC's INT knows few rates.
         return tree
@@ -164,13 +170,15 @@ SECONDS: dict[str, dict[str, Any]] = {
         "hystart": "off",
         "curve": "exact",
         "data_retries_by": "timeouts",
+        "tail_loss_probe": False,
     },
 }
-"""Rules of the kernel that have seconds of their own, which no key scales: segments of 1/1024 s, HyStart's
-milliseconds, CUBIC's jiffies, retries counted from 200 ms. Without them a run has no scale."""
+"""Rules of the kernel that have seconds of their own, which no key scales: segments of 1/1024 s,
+HyStart's milliseconds, CUBIC's jiffies, retries counted from 200 ms, probes' clock of 1 us. Without
+them a run has no scale."""
 
 
-UNWRITTEN: dict[str, dict[str, dict[str, Any]]] = {
+UNWRITTEN: dict[str, dict[str, str]] = {
     "paper": {
         "alpha_timer": "55us",
         "cnp_interval": "50us",
