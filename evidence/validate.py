@@ -67,6 +67,11 @@ STEPS = (
         _python("evidence.robustness.mutants", "--check", "5000", "--run", "500"),
     ),
     Step(
+        "relations",
+        "relations between runs on 5,000 combinations of all that is listed",
+        _python("evidence.robustness.metamorphic"),
+    ),
+    Step(
         "foreign",
         "2,000 changed SONiC and tc files, 1,000 command lines",
         _python("evidence.robustness.mutants_foreign", "--files", "2000", "--lines", "1000"),

@@ -30,6 +30,7 @@ pub mod observe;
 pub mod packet;
 mod pauses;
 mod ports;
+mod ranks;
 pub mod simulation;
 mod stall;
 pub mod table;

@@ -174,7 +174,7 @@ impl Network {
             };
             let Cable { rate, delay, .. } = *cable;
             let rank = ranks[id.index()];
-            Built { port: port(cable), id, rate, delay, to, rank, ingress }
+            Built { port: port(cable), rate, delay, to, rank, ingress }
         };
         for (host, cable) in graph.hosts.iter().enumerate() {
             let shard = host_shards[host];

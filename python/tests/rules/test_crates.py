@@ -13,6 +13,7 @@ ORDER = (
     "ids",
     "packet",
     "topology",
+    "ranks",
     "ports",
     "table",
     "timeline",

@@ -8,11 +8,8 @@
 use crate::ids::Rank;
 use switchbed_qdisc::units::Time;
 
-/// Ranks below 2^20 are permuted; of more links some are equal, and go by their ranks.
-const BITS: u32 = 20;
-const MASK: u32 = (1 << BITS) - 1;
 /// Odd, so that multiplying by it is a permutation.
-const SPREAD: u32 = 0x9_e375;
+const SPREAD: u32 = 0x9e37_79b1;
 
 /// How a run breaks ties.
 #[derive(Clone, Copy, Debug)]
@@ -26,16 +23,13 @@ impl Ties {
         Ties { salt: mixed(seed ^ 0x7469_6573) }
     }
 
-    /// A link's place among the arrivals at a time: another permutation of the ranks (below
-    /// 2^20) at each time.
+    /// A link's place among the arrivals at a time: another permutation of the ranks at each time.
     #[inline]
     pub(crate) const fn order(self, at: Time, rank: Rank) -> u32 {
         let key = self.key(at);
-        let mut bits = (rank.0 ^ key as u32) & MASK;
-        bits = bits.wrapping_mul(SPREAD) & MASK;
-        bits ^= bits >> (BITS / 2);
-        bits = (bits ^ (key >> BITS) as u32) & MASK;
-        bits.wrapping_mul(SPREAD) & MASK
+        let mut bits = (rank.0 ^ key as u32).wrapping_mul(SPREAD);
+        bits ^= bits >> 16;
+        (bits ^ (key >> 32) as u32).wrapping_mul(SPREAD)
     }
 
     #[inline]
@@ -55,17 +49,16 @@ const fn mixed(mut bits: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
     fn an_order_is_a_permutation() {
         for at in [0, 1, 1_200_000, u64::MAX / 3] {
             let (ties, at) = (Ties::new(at ^ 7), Time::from_ps(at));
-            let mut seen = vec![false; 1 << BITS];
-            for rank in 0..1 << BITS {
-                let order = ties.order(at, Rank(rank));
-                assert!(!std::mem::replace(&mut seen[order as usize], true));
-            }
+            // Low numbers, and those that differ in high bits alone.
+            let ranks = (0..1 << 16).chain((1..1 << 16).map(|high| high << 16));
+            let orders: BTreeSet<u32> = ranks.map(|rank| ties.order(at, Rank(rank))).collect();
+            assert_eq!(orders.len(), (1 << 17) - 1);
         }
     }
 

@@ -9,7 +9,7 @@ use super::switch::Switch;
 use super::{NOTICE, Parcel, START, Shared, class, index};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
 use crate::engine::{Event, Outbox, Stage, WAKE, World};
-use crate::ids::{HostId, LinkId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
+use crate::ids::{HostId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
 use crate::observe::queue_stats::Lengths;
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
@@ -83,7 +83,6 @@ impl<T> Slab<T> {
 /// A link as it is built.
 pub(crate) struct Built {
     pub(crate) port: Box<dyn Qdisc>,
-    pub(crate) id: LinkId,
     pub(crate) rate: Rate,
     pub(crate) delay: Span,
     /// The node at the far end, and which switch it is if it is one.
@@ -117,7 +116,12 @@ impl Fabric {
 
     /// Adds a host with its link. Hosts come before switches.
     pub(crate) fn add_host(&mut self, id: HostId, pool: Bytes, link: Built, seed: u64) {
-        self.hosts.push(Host::new(id, link.rate, &self.shared.settings, &mut self.log));
+        self.hosts.push(Host::new(
+            id,
+            (link.rate, link.rank),
+            &self.shared.settings,
+            &mut self.log,
+        ));
         self.pools.push(Pool::new(pool));
         self.add_link(link, seed);
         let (Some(link), Some(cold)) = (self.links.last_mut(), self.cold_links.last_mut()) else {
@@ -169,11 +173,11 @@ impl Fabric {
     }
 
     fn add_link(&mut self, link: Built, seed: u64) {
-        let Built { port, id, delay, to: (shard, node, switch), rank, ingress, .. } = link;
+        let Built { port, delay, to: (shard, node, switch), rank, ingress, .. } = link;
         let channel = Channel { delay, node, switch: switch.into(), rank, shard, ingress };
         self.links.push(Link { driver: Driver::new(port), channel });
         self.cold_links.push(ColdLink {
-            rng: OnDemand::new(seed, "ports", id.0),
+            rng: OnDemand::new(seed, "ports", rank.0),
             watch: None,
             losses: None,
             left: None,

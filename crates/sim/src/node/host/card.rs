@@ -6,7 +6,7 @@
 //! on the line, and so do the connections of a group. A card wants to be asked again for its
 //! next packet, and only while a group has something to send.
 
-use crate::ids::{ConnId, GroupId, HostId};
+use crate::ids::{ConnId, GroupId, Rank};
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -38,7 +38,7 @@ impl Polled {
 #[derive(Debug)]
 pub(crate) struct Card {
     seed: u64,
-    host: HostId,
+    rank: Rank,
     line: Line,
     /// When the packet under way has left.
     free: Time,
@@ -69,11 +69,11 @@ struct Group {
 }
 
 impl Card {
-    /// The card of a host, whose line has this rate.
-    pub(crate) fn new(host: HostId, rate: Rate, seed: u64) -> Card {
+    /// The card of a host, whose line has this rate and rank.
+    pub(crate) fn new(rank: Rank, rate: Rate, seed: u64) -> Card {
         Card {
             seed,
-            host,
+            rank,
             line: Line::new(rate),
             free: Time::ZERO,
             due: VecDeque::new(),
@@ -186,7 +186,7 @@ impl Card {
         now: Time,
     ) {
         let line = self.line.rate();
-        let entity = u64::from(self.host.0) << 32 | u64::from(id.0);
+        let entity = u64::from(self.rank.0) << 32 | u64::from(id.0);
         let rng = || Stream::new(self.seed, "reaction", entity);
         let point = self.groups[id.index()]
             .point
@@ -315,7 +315,7 @@ mod tests {
             };
             let card = CardReaction { limiters, point };
             let reaction = Reaction { card, ..Reaction::default() };
-            Bed { card: Card::new(HostId(0), RATE, 1), reaction }
+            Bed { card: Card::new(Rank(0), RATE, 1), reaction }
         }
 
         fn groups(&mut self, classes: &[u8]) -> Vec<GroupId> {

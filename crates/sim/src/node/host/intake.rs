@@ -6,7 +6,7 @@
 //! just behind the other's, and be marked, for ever (Floyd and Jacobson, On Traffic Phase
 //! Effects in Packet-Switched Gateways, 1992, who add such a time, as ns-2's `overhead_` does).
 
-use crate::ids::HostId;
+use crate::ids::Rank;
 use crate::packet::Payload;
 use std::collections::VecDeque;
 use switchbed_qdisc::units::{Span, Time};
@@ -89,9 +89,9 @@ pub(super) struct Merged {
 }
 
 impl Intake {
-    pub(super) fn new(host: HostId, seed: u64) -> Intake {
+    pub(super) fn new(rank: Rank, seed: u64) -> Intake {
         Intake {
-            stream: Stream::new(seed, "jitter", u64::from(host.0)),
+            stream: Stream::new(seed, "jitter", u64::from(rank.0)),
             processed: VecDeque::new(),
             last: Time::ZERO,
             waiting: Vec::new(),

@@ -25,7 +25,7 @@ pub(crate) use settings::Settings;
 
 use crate::engine::prefetch::prefetch_lines;
 use crate::flow::{ENDLESS, FlowRecord};
-use crate::ids::{ConnId, HostId};
+use crate::ids::{ConnId, HostId, Rank};
 use crate::node::notice::{What, Written};
 use crate::observe::underflow::Unsent;
 use crate::packet::{Body, Payload};
@@ -164,8 +164,13 @@ pub(crate) struct Host {
 const _: () = assert!(std::mem::offset_of!(Host, timers) <= 120, "the next timer is in line 2");
 
 impl Host {
-    /// A host whose line has this rate.
-    pub(crate) fn new(id: HostId, rate: Rate, settings: &Settings, log: &mut Log) -> Host {
+    /// A host whose line has this rate and rank.
+    pub(crate) fn new(
+        id: HostId,
+        (rate, rank): (Rate, Rank),
+        settings: &Settings,
+        log: &mut Log,
+    ) -> Host {
         let mut host = Host {
             id,
             senders: Table::default(),
@@ -175,8 +180,8 @@ impl Host {
             shared: BTreeMap::new(),
             timers: Timers::new(),
             card_armed: Time::NEVER,
-            card: settings.has_cards().then(|| Box::new(Card::new(id, rate, settings.seed))),
-            intake: settings.intake.map(|_| Box::new(Intake::new(id, settings.seed))),
+            card: settings.has_cards().then(|| Box::new(Card::new(rank, rate, settings.seed))),
+            intake: settings.intake.map(|_| Box::new(Intake::new(rank, settings.seed))),
             ends_acked: settings.ends_acked(),
             probes: Vec::new(),
             taken: Vec::new(),
