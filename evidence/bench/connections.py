@@ -62,7 +62,7 @@ def main() -> None:
     price = sum(numbers) * len(TRANSPORTS) * SECONDS_A_FLOW
     print(f"about {price:,.0f} s; at most 4 GB of memory", flush=True)
     print(
-        "| transport | flows | open at once: MB | forecast | ratio | in turn: MB | forecast | ratio |",
+        "| transport | flows | at once: MB | forecast | ratio | in turn: MB | forecast | ratio |",
         flush=True,
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
