@@ -152,6 +152,7 @@ def run_one(
     """Runs the plan at this place on the caller's thread, or on so many of its own. Raises
     `CancelledError` once the track is cancelled."""
     begin = time.perf_counter()
+    results: Results | None
     if plan.python:
         results = process.run(plan, track)
     else:
