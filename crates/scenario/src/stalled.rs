@@ -1,6 +1,8 @@
-//! A run that stopped since nothing was delivered any more, and what refused.
+//! A run that stopped since nothing was delivered any more, or whose flows gave up, and what refused.
 
+use switchbed_qdisc::QueueId;
 use switchbed_qdisc::view::DropReason;
+use switchbed_sim::ids::LinkId;
 use switchbed_sim::{Refusal, Scenario, Simulation};
 use switchbed_spec::NicQueue;
 
@@ -9,24 +11,30 @@ pub(crate) fn stopped(scenario: &Scenario, simulation: &Simulation) -> Option<St
     let stall = simulation.stalled()?;
     let pairs = scenario.roce.as_ref().is_some_and(|roce| roce.classes.is_none());
     let bound = match pairs {
-        true => "a queue pair retries (7 times roce.rto, or 2 s)",
+        true => "a queue pair retries (roce.give_up)",
         false => {
             "a sender retransmits (data 15 times from transport.rto_min, a SYN 6 times from \
              transport.rto_initial, as Linux does)"
         }
     };
-    let by = match stall.by {
-        None => "no port refused a packet or held one since".to_owned(),
-        Some((link, queue, refusal)) => {
-            let port = &simulation.ports()[link.index()];
-            let whose = port.is_switch();
-            format!("queue {queue} of {} {}", port.name, rule(scenario, whose, refusal))
-        }
-    };
+    let by = stall.by.map_or_else(
+        || "no port refused a packet or held one since".to_owned(),
+        |by| refusing(scenario, simulation, by),
+    );
     Some(format!(
         "the run stopped: nothing was delivered for {}, as long as {bound}; {by}",
         stall.lasted
     ))
+}
+
+/// A queue that refuses, its port and the rule.
+pub(crate) fn refusing(
+    scenario: &Scenario,
+    simulation: &Simulation,
+    (link, queue, refusal): (LinkId, QueueId, Refusal),
+) -> String {
+    let port = &simulation.ports()[link.index()];
+    format!("queue {queue} of {} {}", port.name, rule(scenario, port.is_switch(), refusal))
 }
 
 /// The rule by which a port refuses.

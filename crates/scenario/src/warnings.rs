@@ -43,7 +43,11 @@ pub(crate) fn warnings(
     }
     let finite = flows.iter().filter(|flow| flow.size.is_some() && flow.counts_since(since));
     let open = finite.filter(|flow| flow.end.is_none() && flow.failed.is_none()).count();
-    warnings.extend(waits::failed(scenario, since, flows));
+    if let Some(failed) = waits::failed(scenario, since, flows) {
+        let by = simulation.refusing();
+        let by = by.map(|by| format!("; {}", crate::stalled::refusing(scenario, simulation, by)));
+        warnings.push(failed + &by.unwrap_or_default());
+    }
     let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
     if open > 0 && !endless {
         let why = match scenario.run.until {

@@ -28,7 +28,7 @@ use crate::observe::underflow::Underflow;
 use crate::pauses::{self, Pause, Waited};
 use crate::ports::{self, PortInfo};
 use crate::ranks;
-use crate::stall::{Stall, Stalls};
+use crate::stall::{self, Refusal, Stall, Stalls};
 use crate::table::{Table, Values};
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
@@ -755,6 +755,11 @@ impl Simulation {
     /// Why the run stopped, if nothing was delivered any more.
     pub fn stalled(&self) -> Option<&Stall> {
         self.stalls.as_ref()?.found()
+    }
+
+    /// The port that has dropped most, or else holds packets that cannot leave, and its queue.
+    pub fn refusing(&self) -> Option<(LinkId, QueueId, Refusal)> {
+        stall::refuses(&self.network, &[], self.now)
     }
 
     /// The packet traces that were asked for.

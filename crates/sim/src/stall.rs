@@ -18,8 +18,6 @@ use switchbed_spec::{Roce, Scenario};
 /// Retransmissions of data and of a SYN before Linux gives up: `tcp_retries2` and `tcp_syn_retries`
 /// (Documentation/networking/ip-sysctl.rst).
 const TCP_RETRIES: [u32; 2] = [15, 6];
-/// The time that a queue pair is taken to try at least, whatever its timers.
-const PAIR_LEAST: Span = Span::from_ms(2_000);
 
 /// Why nothing is delivered at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +71,7 @@ fn patience<M>(scenario: &Scenario<M>) -> Span {
     };
     // A queue pair fails at the first timeout after it has tried long enough.
     let tries = |roce: &Roce| (roce.rto * u64::from(RETRIES + 1)).max(roce.give_up + roce.rto);
-    let pairs = scenario.roce.as_ref().map(|roce| tries(roce).max(PAIR_LEAST));
+    let pairs = scenario.roce.as_ref().map(tries);
     match (&scenario.roce, pairs) {
         (Some(roce), Some(pairs)) if roce.classes.is_none() => pairs,
         (_, pairs) => {
@@ -128,7 +126,7 @@ impl Stalls {
         let progress = Progress { started, ended, arrived, probes };
         let full = network.probes_full_at().is_some();
         if idle && !full && network.running() > 0 && progress == self.before {
-            let by = self.refuses(network, now);
+            let by = refuses(network, &self.dropped, now);
             self.found = Some(Stall { lasted: self.every, by });
         }
         self.before = progress;
@@ -136,33 +134,38 @@ impl Stalls {
         self.dropped = network.links().map(dropped).collect();
         self.found.is_some()
     }
+}
 
-    /// The port that has dropped most since the last look; else one that is held or down with packets.
-    fn refuses(&self, network: &Network, now: Time) -> Option<(LinkId, QueueId, Refusal)> {
-        let drops = |link: LinkId| {
-            let before = self.dropped.get(link.index()).copied().unwrap_or(0);
-            network.port(link).state().counters().dropped() - before
-        };
-        // Of several, the first.
-        let most = network.links().rev().max_by_key(|&link| drops(link))?;
-        if drops(most) > 0
-            && let Some((queue, why)) = network.port(most).state().last_drop()
-        {
-            return Some((most, queue, Refusal::Drops(why)));
-        }
-        let waiting = |link: LinkId| {
-            let state: &PortState = network.port(link).state();
-            let queues: Vec<QueueId> = (0..state.queues() as QueueId)
-                .filter(|&queue| state.queue_packets(queue) > 0)
-                .collect();
-            let held = |&queue: &QueueId| state.held_since(queue, now).is_some();
-            let down = !network.is_up(link);
-            let held = queues.iter().copied().find(held).map(|queue| (link, queue, Refusal::Held));
-            let down = queues.first().filter(|_| down).map(|&queue| (link, queue, Refusal::Down));
-            let bytes: Bytes = state.bytes();
-            held.or(down).map(|by| (bytes, by))
-        };
-        let waiting = network.links().rev().filter_map(waiting);
-        waiting.max_by_key(|&(bytes, _)| bytes).map(|(_, by)| by)
+/// The port that has dropped most beyond what each had `before`; else one that is held or down with
+/// packets. With its queue.
+pub(crate) fn refuses(
+    network: &Network,
+    before: &[u64],
+    now: Time,
+) -> Option<(LinkId, QueueId, Refusal)> {
+    let drops = |link: LinkId| {
+        let before = before.get(link.index()).copied().unwrap_or(0);
+        network.port(link).state().counters().dropped() - before
+    };
+    // Of several, the first.
+    let most = network.links().rev().max_by_key(|&link| drops(link))?;
+    if drops(most) > 0
+        && let Some((queue, why)) = network.port(most).state().last_drop()
+    {
+        return Some((most, queue, Refusal::Drops(why)));
     }
+    let waiting = |link: LinkId| {
+        let state: &PortState = network.port(link).state();
+        let queues: Vec<QueueId> = (0..state.queues() as QueueId)
+            .filter(|&queue| state.queue_packets(queue) > 0)
+            .collect();
+        let held = |&queue: &QueueId| state.held_since(queue, now).is_some();
+        let down = !network.is_up(link);
+        let held = queues.iter().copied().find(held).map(|queue| (link, queue, Refusal::Held));
+        let down = queues.first().filter(|_| down).map(|&queue| (link, queue, Refusal::Down));
+        let bytes: Bytes = state.bytes();
+        held.or(down).map(|by| (bytes, by))
+    };
+    let waiting = network.links().rev().filter_map(waiting);
+    waiting.max_by_key(|&(bytes, _)| bytes).map(|(_, by)| by)
 }
