@@ -79,15 +79,6 @@ fn quanta_whose_frames_fill_the_line_are_refused() {
     with(&[&set(16, "[0]")]).expect("leaves room");
 }
 
-/// What only a run shows.
-fn stops(sets: &[&str], rule: &str) {
-    let summary = with(sets).expect("a good scenario");
-    let said = summary.warnings.iter().find(|line| line.starts_with("the run stopped"));
-    let said = said.unwrap_or_else(|| panic!("{:?}", summary.warnings));
-    assert!(said.contains(rule), "{said}");
-    assert!(summary.flows.finished < summary.flows.count);
-}
-
 #[test]
 fn a_line_that_stays_down_is_refused_where_the_run_has_no_end() {
     let down = "event=[{ at = '20us', port = 'switch:2', up = false }]";
@@ -100,19 +91,19 @@ fn a_line_that_stays_down_is_refused_where_the_run_has_no_end() {
 }
 
 #[test]
-fn a_run_whose_packets_are_refused_from_some_time_on_stops_and_says_by_what() {
+fn queue_pairs_whose_packets_are_refused_from_some_time_on_give_up() {
     // A class's share falls to an eighth of a byte a second, over which the scheme drops all.
     let cap = "event=[{ at = '20us', class = 0, max = '1bps' }]";
-    stops(
-        &[
-            "transport.kind='dcqcn'",
-            "traffic.0.sizes=20MB",
-            "scheme={ name = 'afd', params = { q_ref = '20pkt' } }",
-            cap,
-        ],
-        "nothing was delivered for 2s, as long as a queue pair retries (7 times roce.rto, or 2 s); queue 0 \
-         of switch:2 drops arrivals, as afd has it",
-    );
+    let sets = [
+        "transport.kind='dcqcn'",
+        "traffic.0.sizes=20MB",
+        "scheme={ name = 'afd', params = { q_ref = '20pkt' } }",
+        cap,
+    ];
+    let summary = with(&sets).expect("a good scenario");
+    assert_eq!((summary.flows.finished, summary.flows.failed), (0, summary.flows.count));
+    let said = &summary.warnings;
+    assert!(said.iter().any(|line| line.contains("gave up (roce.give_up, 470ms)")), "{said:?}");
 }
 
 #[test]
