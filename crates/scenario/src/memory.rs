@@ -16,7 +16,7 @@ const RUN_BYTES: u64 = 250_000;
 const FLOW_BYTES: u64 = 305;
 const TCP_FLOW_BYTES: u64 = 330;
 /// A flow that the network knows of before it starts.
-const START_BYTES: u64 = 330;
+const START_BYTES: u64 = 400;
 /// How many there are of those at most.
 const STARTS: f64 = 4_096.0;
 /// A connection with both its halves, its flow under way, and word of it from host to host: TCP's (some controls
