@@ -152,10 +152,11 @@ def run_one(
     """Runs the plan at this place on the caller's thread, or on so many of its own. Raises
     `CancelledError` once the track is cancelled."""
     begin = time.perf_counter()
-    if plan.python:
-        results = process.run(plan, track)
-    else:
-        results = plan.run(track, threads=threads, any_memory=any_memory)
+    results = (
+        process.run(plan, track)
+        if plan.python
+        else plan.run(track, threads=threads, any_memory=any_memory)
+    )
     if results is None:
         raise CancelledError
     wall_s = time.perf_counter() - begin

@@ -127,7 +127,7 @@ pub(crate) fn failed(scenario: &Scenario, warmed_at: Time, flows: &[FlowRecord])
     let pair = |flow: &&&FlowRecord| {
         scenario.roce.as_ref().filter(|roce| roce.carries(flow.class)).map(|roce| roce.give_up)
     };
-    let key = match (failed.iter().find_map(|flow| pair(&flow)), syns) {
+    let key = match (failed.iter().find_map(pair), syns) {
         (Some(give_up), _) => format!("roce.give_up, {give_up}"),
         (_, true) => format!("transport.syn_retries, {}", t.syn_retries),
         _ => format!("transport.data_retries, {}", t.data_retries),
