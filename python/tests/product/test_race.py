@@ -48,7 +48,11 @@ def race(
 
 @pytest.mark.parametrize(
     ("scenes", "weights", "sd", "stops"),
-    [(1, None, 0.02, 0.99), (3, [1.0, 2.0, 1.0], 0.02, 0.99), (3, None, 0.01, 0.99)],
+    [
+        (1, None, 0.02, 0.99),
+        pytest.param(3, [1.0, 2.0, 1.0], 0.02, 0.99, marks=pytest.mark.long),
+        pytest.param(3, None, 0.01, 0.99, marks=pytest.mark.long),
+    ],
 )
 def test_the_race_ends_within_delta_of_the_best_and_its_intervals_hold(
     scenes: int, weights: list[float] | None, sd: float, stops: float

@@ -155,6 +155,7 @@ class Mine(Marker):
 """
 
 
+@pytest.mark.long
 def test_schemes_in_python_on_a_cluster_that_is_there(command: list[str], tmp_path: Path) -> None:
     """A run that fails is recorded and the rest goes on; classes of no file are sent along."""
     scheme = '[scheme]\nname = "python"\nparams = { file = "mine.py", class = "Mine" }\n'

@@ -287,6 +287,13 @@ def test_runs_without_results_are_told(kept: Path, switchbed: Program, sweep: Pa
 VISIBLE = "[...new Set(document.getElementById('{}').data.filter(t => t.visible).map(t => t.name))]"
 SELECT = """(() => {{ const s = document.querySelector('#about-{} select[data-key={}]');
     s.value = '{}'; s.dispatchEvent(new Event('change')); }})()"""
+AXES = """charts.flatMap(({ name }) => {
+    const { xaxis, yaxis } = document.getElementById(name).layout;
+    return [xaxis, yaxis].filter(a => !(a.title?.text)).map(a => name); })"""
+COLOURS = """(() => { const style = getComputedStyle(document.documentElement);
+    const chart = document.getElementById('comparison');
+    return [style.backgroundColor, chart.layout.paper_bgcolor, chart.layout.font.color,
+        chart.data[0].line.color]; })()"""
 
 
 @pytest.mark.needs("chromium")
@@ -295,6 +302,8 @@ def test_a_browser_shows_it_without_a_complaint(kept: Path, tab: Page, width: in
     tab.requests.clear()
     tab.open(kept / "report.html", width)
     assert tab.ask("document.documentElement.scrollWidth") <= width
+    assert tab.ask(AXES) == []
+    assert tab.ask(COLOURS) == ["rgb(255, 255, 255)", "#fff", "#1b1b1b", "#000000"]
     drawn = """[...document.querySelectorAll('.chart')]
         .map(c => c.querySelectorAll('.trace, .heatmaplayer image').length)"""
     assert all(count > 0 for count in tab.ask(drawn)), tab.ask(drawn)
@@ -375,6 +384,7 @@ def test_a_browser_shows_it_without_a_complaint(kept: Path, tab: Page, width: in
 @pytest.mark.needs("chromium")
 def test_a_browser_shows_a_sweep_as_a_heat_map(kept: Path, tab: Page) -> None:
     tab.open(kept / "swept.html", 390)
+    assert tab.ask(AXES) == []
     z = "document.getElementById('heatmap').data.filter(t => t.visible).map(t => t.z)"
     (before,) = tab.ask(z)
     tab.ask(SELECT.format("heatmap", "figure", "Drops"))
@@ -402,27 +412,9 @@ def test_of_many_lines_some_are_shown_until_the_reader_chooses(
     assert tab.complaints == []
 
 
-AXES = """charts.flatMap(({ name }) => {
-    const { xaxis, yaxis } = document.getElementById(name).layout;
-    return [xaxis, yaxis].filter(a => !(a.title?.text)).map(a => name); })"""
-COLOURS = """(() => { const style = getComputedStyle(document.documentElement);
-    const chart = document.getElementById('comparison');
-    return [style.backgroundColor, chart.layout.paper_bgcolor, chart.layout.font.color,
-        chart.data[0].line.color]; })()"""
-
-
-@pytest.mark.needs("chromium")
-def test_every_axis_has_a_name(kept: Path, tab: Page) -> None:
-    for name in ("report.html", "swept.html"):
-        tab.open(kept / name, 1280)
-        assert tab.ask(AXES) == []
-
-
 @pytest.mark.needs("chromium")
 def test_it_is_dark_where_all_else_is(kept: Path, tab: Page) -> None:
     feature = {"name": "prefers-color-scheme", "value": "dark"}
-    tab.open(kept / "report.html", 1280)
-    assert tab.ask(COLOURS) == ["rgb(255, 255, 255)", "#fff", "#1b1b1b", "#000000"]
     tab.call("Emulation.setEmulatedMedia", features=[feature])
     try:
         tab.open(kept / "report.html", 1280)

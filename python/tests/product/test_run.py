@@ -105,7 +105,7 @@ def test_ctrl_c_keeps_what_has_finished(
 
 def test_progress_shows_on_a_terminal_and_only_there(command: list[str], single: Path) -> None:
     # Longer than anybody looks on, and nothing to warn of.
-    sets = ["--set", "flows=3_000_000", "--set", "measure.warmup=1us"]
+    sets = ["--set", "flows=2_000_000", "--set", "measure.warmup=1us"]
     arguments = [*command, "run", str(single), *sets, "--json", os.devnull]
     parent, child = pty.openpty()
     with (
@@ -114,7 +114,7 @@ def test_progress_shows_on_a_terminal_and_only_there(command: list[str], single:
     ):
         os.close(child)
         shown = b""
-        while not re.search(rb"[\d,]+/3,000,000 flows", shown):
+        while not re.search(rb"[\d,]+/2,000,000 flows", shown):
             assert seen.poll() is None, shown
             shown += read(parent)
         # It began first, and has been silent for as long.

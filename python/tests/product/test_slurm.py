@@ -87,6 +87,7 @@ def running(slurm: Path, job: str) -> list[int]:
     return [child for child, name in found if "submitit" in name]
 
 
+@pytest.mark.long
 def test_a_job_that_dies_or_is_preempted(
     switchbed: Program, command: list[str], sweep: Path, tmp_path: Path, slurm: Path
 ) -> None:
