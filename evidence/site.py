@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import inspect
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +35,7 @@ def picture(file: Path, draw: Callable[[Path], None], *inputs: Path | str) -> No
     kept = DRAWN / f"{file.stem}-{digest.hexdigest()[:16]}{file.suffix}"
     if not kept.exists():
         DRAWN.mkdir(parents=True, exist_ok=True)
-        part = kept.with_stem(f".{kept.stem}")
+        part = kept.with_stem(f".{kept.stem}-{os.getpid()}")
         draw(part)
         part.replace(kept)
     shutil.copy2(kept, file)

@@ -5,6 +5,7 @@ import functools
 import hashlib
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -122,11 +123,16 @@ def _kept(
         digest.update(b"\0" + (each.encode() if isinstance(each, str) else each.read_bytes()))
     kept = KEPT / f"{Path(names[0]).stem}-{digest.hexdigest()[:16]}"
     if not kept.is_dir():
-        part = kept.with_name(f".{kept.name}")
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        draw(part)
-        part.replace(kept)
+        KEPT.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=KEPT, prefix=".") as place:
+            part = Path(place, kept.name)
+            part.mkdir()
+            draw(part)
+            try:
+                part.replace(kept)
+            except OSError:
+                if not kept.is_dir():  # another process was faster
+                    raise
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         shutil.copy2(kept / name, folder / name)
