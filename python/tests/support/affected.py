@@ -1,8 +1,9 @@
 """Tests of the product that a change of Python files can break, for `make check`.
 
 `python affected.py FILE …` prints the test files to run. A changed test file is run itself. A
-changed module of the product selects the tests that name it or its folder, and all tests if many
-modules import it. Tests of docs, papers and labs are left to `make test`.
+changed module of the product selects the tests that name it, those that are called by it or its
+folder, and all tests if many modules import it. Tests of docs, papers and labs are left to
+`make test`.
 """
 
 import re
@@ -41,13 +42,16 @@ def affected(changed: Iterable[Path]) -> list[Path]:
             if len(graph.find_modules_that_directly_import(module)) >= WIDELY_USED:
                 return sorted(every)
             found |= {TESTS / name for name in SMOKE}
-            found |= {test for test in every if _names(test.read_text(), module)}
+            found |= {test for test in every if _about(test, module)}
     return sorted(found)
 
 
-def _names(text: str, module: str) -> bool:
-    """Whether a test's text has the name of a module or of a folder that it is in."""
-    return any(re.search(rf"\b{part.rstrip('s')}s?\b", text) for part in module.split(".")[1:])
+def _about(test: Path, module: str) -> bool:
+    """Whether a test file names a module, or is called by it or by a folder that it is in."""
+    _, *folders, name = module.split(".")
+    called = {part.rstrip("s") for part in test.stem.split("_")}
+    by_name = re.search(rf"\b{name.rstrip('s')}s?\b", test.read_text())
+    return by_name is not None or any(part.rstrip("s") in called for part in folders)
 
 
 if __name__ == "__main__":
