@@ -53,7 +53,7 @@ def simulated(host: Mapping[str, Any], transport: Mapping[str, Any]) -> dict[str
 def experiment(
     host: Mapping[str, Any], transport: Mapping[str, Any], before: Figures | None
 ) -> dict[str, Figures]:
-    """Its figures where both cut the window at once; ns-3's are from before, if there are any."""
+    """Figures where both cut the window at once; ns-3's are from before, if there are any."""
     control, _, senders = EXPERIMENT.partition("-")
     star = control, int(senders)
     theirs = before or _mean([_theirs(*star, each, CLASSIC) for each in STAGGERS])

@@ -279,7 +279,7 @@ def plan(tree: Mapping[str, Any], name: str = "combination.toml") -> _native.Pla
 
 
 def cases(count: int, seed: int, accepts: Callable[[Case], bool]) -> Iterator[Case]:
-    """So many combinations that the product accepts, in an order that meets every value, then every
+    """Combinations that the product accepts, in an order that meets every value, then every
     pair of values, as early as chance allows."""
     draw = random.Random(seed)
     named = {name: list(values) for name, values in dimensions().items()}

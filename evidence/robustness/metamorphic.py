@@ -55,7 +55,7 @@ class Outcome:
         return [port for port in self.ports if not str(port["port"]).startswith("host")]
 
     def results(self) -> list[tuple[object, ...]]:
-        """What became of the flows."""
+        """Outcome of each flow."""
         return [tuple(flow[key] for key in COMPARED) for flow in self.flows]
 
 
@@ -75,7 +75,7 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """What became of a relation on a combination."""
+    """Outcome of a relation on a combination."""
 
     relation: str
     verdict: str
@@ -157,7 +157,7 @@ def busiest_is_busiest(_: Case, of: Outcome) -> Iterator[str | None]:
 
 
 def switches_keep_nothing(_: Case, of: Outcome) -> Iterator[str | None]:
-    """What neighbours sent to a switch, its ports sent or dropped. The last flow begins when all
+    """Ports of a switch sent or dropped all that neighbours sent to it. The last flow begins when all
     else has drained, so that nothing is held. Bytes of drops are in no table: they are compared
     where there are none."""
     late = of.flows[-1]["start_s"] == transformed.LATE_S

@@ -1,4 +1,4 @@
-"""What the papers' part of the site keeps of what it has made."""
+"""Pages of the papers that the site keeps once they are made."""
 
 from pathlib import Path
 

@@ -10,7 +10,7 @@ use switchbed_spec::event::Change;
 use switchbed_spec::scheme::Value;
 use switchbed_spec::traffic::{Around, Expected, Listed};
 
-/// What every run takes: its thread's memory, the ring of events, tables without rows.
+/// Bytes that every run takes: its thread's memory, the ring of events, tables without rows.
 const RUN_BYTES: u64 = 250_000;
 /// A flow's record, its row, and its part in the percentiles; with TCP most rows have a word for what was waited for.
 const FLOW_BYTES: u64 = 305;

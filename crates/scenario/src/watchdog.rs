@@ -9,7 +9,7 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// What a run may take over its forecast.
+/// Memory that a run may take, in units of its forecast.
 const FACTOR: f64 = 1.5;
 /// Bytes that a process may grow by for other reasons: libraries that are loaded, memory that is kept for reuse.
 const SLACK: u64 = 128_000_000;
@@ -44,8 +44,8 @@ impl fmt::Display for Excess {
 pub(crate) struct Watchdog {
     forecast: u64,
     /// Resident bytes as the run began.
-    base: u64,
-    /// What had begun before, but for what was under way then.
+    base: i64,
+    /// Forecasts of runs that had ended before it began.
     before: u64,
     looked: Instant,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Watchdog {
 impl Watchdog {
     /// For a run that was forecast to take so much; `None` where the system does not tell.
     pub(crate) fn new(forecast: u64) -> Option<Watchdog> {
-        let base = resident()?;
+        let base = resident()? as i64;
         let live = LIVE.fetch_add(forecast, Relaxed);
         let before = BEGUN.fetch_add(forecast, Relaxed).saturating_sub(live);
         Some(Watchdog { forecast, base, before, looked: Instant::now() })
@@ -66,7 +66,7 @@ impl Watchdog {
         }
         self.looked = Instant::now();
         let forecast = BEGUN.load(Relaxed).saturating_sub(self.before);
-        let took = resident()?.saturating_sub(self.base);
+        let took = (resident()? as i64 - self.base).max(0) as u64;
         let allowed = SLACK + (FACTOR * forecast as f64) as u64;
         (took > allowed).then_some(Excess { took, forecast: self.forecast })
     }
@@ -96,10 +96,9 @@ mod tests {
         watchdog.looked -= EVERY;
         assert_eq!(watchdog.look(), None);
         // As if the process had been so much smaller when it began.
-        watchdog.base = watchdog.base.saturating_sub(SLACK + 1_600_000);
-        let small = watchdog.base == 0;
+        watchdog.base -= SLACK as i64 + 100_000_000;
         watchdog.looked -= EVERY;
-        assert!(small || watchdog.look().is_some_and(|excess| excess.forecast == 1_000_000));
+        assert!(watchdog.look().is_some_and(|excess| excess.forecast == 1_000_000));
         // Not every call looks.
         assert_eq!(watchdog.look(), None);
     }

@@ -1,4 +1,4 @@
-//! What a run keeps follows what is under way, not how long it lasts.
+//! Memory of a run follows what is under way, not how long the run lasts.
 
 use std::path::Path;
 use switchbed_scenario::plans_of;

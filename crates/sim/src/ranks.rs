@@ -1,4 +1,4 @@
-//! What decides between links: a number for each, drawn from the names of its two ends, so that a host or
+//! Ranks decide between links: a number for each, drawn from the names of its two ends, so that a host or
 //! a link more leaves all others' as they are.
 //!
 //! A switch has its name. A host has that of its switch and its place among the hosts there; of several

@@ -100,7 +100,7 @@ pub(super) struct ReceiveHalf {
     pub(super) key: u32,
     pub(super) class: u8,
     pub(super) open: bool,
-    /// Its answer waits for room in the card.
+    /// Whether an answer waits for room in the card.
     pub(super) answers: bool,
     /// Of requests and their answers, the sending half here of the other direction.
     pub(super) other: Option<ConnId>,

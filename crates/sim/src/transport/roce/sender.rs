@@ -301,7 +301,7 @@ impl Sender {
         self.retries >= RETRIES && now.since(self.progress) >= config.give_up
     }
 
-    /// What is not acknowledged never will be, nor is anything more sent.
+    /// Gives up: nothing more is sent or acknowledged.
     fn fail(&mut self) {
         self.next = self.messages.end();
         (self.highest, self.deadline) = (self.next, Time::NEVER);
