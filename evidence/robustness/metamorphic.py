@@ -157,8 +157,8 @@ def busiest_is_busiest(_: Case, of: Outcome) -> Iterator[str | None]:
 
 
 def switches_keep_nothing(_: Case, of: Outcome) -> Iterator[str | None]:
-    """Ports of a switch sent or dropped all that neighbours sent to it. The last flow begins when all
-    else has drained, so that nothing is held. Bytes of drops are in no table: they are compared
+    """Ports of a switch sent or dropped all that neighbours sent to it. The last flow begins when
+    all else has drained, so that nothing is held. Bytes of drops are in no table: they are compared
     where there are none."""
     late = of.flows[-1]["start_s"] == transformed.LATE_S
     if not late or not of.summary["complete"] or of.summary["notifications"]:
