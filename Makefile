@@ -114,9 +114,10 @@ lint: setup ## Check formatting, lints, types and imports
 	$(BIN)/lint-imports --no-logo
 
 # The fuzz targets are outside the workspace: they are checked, and not linked.
-lint-ci: ## Check the module without the live switch, and the fuzz targets
+lint-ci: setup ## Check the module without the live switch, the fuzz targets, and instructions a packet-hop
 	cargo clippy --locked --package switchbed-python --no-default-features --quiet -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=target/none cargo check --locked --quiet --manifest-path fuzz/Cargo.toml --target-dir target
+	$(PYTEST) --quiet -m long python/tests/rules/test_instructions.py
 
 format: setup ## Format all code
 	cargo fmt --all
@@ -143,7 +144,7 @@ bench-memory: release ## Measure memory by flow, connection, sample and captured
 	$(BIN)/python -m evidence.bench.memory
 
 bench-accept: setup ## Make today's instruction counts the committed ones (in a commit of its own)
-	SWITCHBED_ACCEPT_COUNTS=1 $(BIN)/python -m pytest --quiet python/tests/rules/test_instructions.py
+	SWITCHBED_ACCEPT_COUNTS=1 $(BIN)/python -m pytest --quiet -m long python/tests/rules/test_instructions.py
 
 validate: setup-all ## Run what takes longer than `make test` may (STEPS='fuzz mutants' for some)
 	$(BIN)/python -m evidence.validate $(STEPS)

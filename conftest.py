@@ -134,7 +134,6 @@ def sweep(tmp_path: Path) -> Path:
 LONGEST = (
     "test_live_labs.py",
     "test_report.py",
-    "test_instructions.py",
     "test_ray.py",
     "test_documents.py",
     "tour.ipynb",

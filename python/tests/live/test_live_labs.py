@@ -24,6 +24,9 @@ from live_lab import (
 from switchbed.live import dctcp, system
 
 pytestmark = pytest.mark.needs("namespaces")
+LONG = pytest.mark.long
+"""Ports decide as the simulator does (`crates/live/tests/decisions.rs`): of labs that differ by a
+scheme alone, `make test` has two."""
 
 
 def test_marks_reach_the_receiver_and_come_back(tmp_path: Path) -> None:
@@ -90,7 +93,10 @@ AQMS = {
 """Round trips are a millisecond at rest, at full speed."""
 
 
-@pytest.mark.parametrize("scheme", AQMS)
+@pytest.mark.parametrize(
+    "scheme",
+    [pytest.param(each, marks=[] if each in ("codel", "dualpi2") else LONG) for each in AQMS],
+)
 def test_an_aqm_marks_and_keeps_the_link_full(tmp_path: Path, scheme: str) -> None:
     seen = []
     for scale, _, _ in SPEEDS:
@@ -116,7 +122,10 @@ POLICIES = {
 eight ninths. Under FAB a flow that was silent for 5 ms may have more than the others' half."""
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "policy",
+    [pytest.param(each, marks=[] if each in ("dynamic", "lqd") else LONG) for each in POLICIES],
+)
 def test_a_queue_alone_holds_what_its_policy_lets_it(tmp_path: Path, policy: str) -> None:
     memory = f'buffer = "200pkt"\npool = "200pkt"\npolicy = "{policy}"'
     flows = bulk("0-1", 2, 0, each=4)
@@ -229,6 +238,7 @@ def test_iperf3_sends_in_its_class_and_hears_of_marks(tmp_path: Path) -> None:
     shows(happens)
 
 
+@LONG
 def test_qcn_keeps_the_queue_of_tcp_senders_near_its_set_point(tmp_path: Path) -> None:
     # Reno without ECN fills any queue that its cards do not keep from it.
     slow = 'timer_cycle = "150ms"\nactive_increase = "500kbps"\nhyper_increase = "5Mbps"\n'

@@ -1,6 +1,7 @@
 """No file of the user's is overwritten silently: one rule, over all commands that write."""
 
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 from conftest import SINGLE, SWEEP, Program
+from forked import Forks
 
 from switchbed import files
 from switchbed._native import Mistake
@@ -17,14 +19,21 @@ PRECIOUS = b"mine\n"
 SONIC = Path(__file__).parents[1] / "support/sonic_configs.py"
 
 
-@pytest.fixture
-def ready(switchbed: Program, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def results(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a scenario, its results, and a comparison's."""
-    (tmp_path / "one.toml").write_text(SINGLE)
-    (tmp_path / "several.toml").write_text(SWEEP)
-    switchbed("run", "one.toml", "--out", "ran")
-    switchbed("run", "several.toml", "--out", "compared")
-    return tmp_path
+    folder = tmp_path_factory.mktemp("results")
+    (folder / "one.toml").write_text(SINGLE.replace("flows = 300", "flows = 100"))
+    (folder / "several.toml").write_text(SWEEP.replace("flows = 300", "flows = 20"))
+    for name, out in (("one.toml", "ran"), ("several.toml", "compared")):
+        assert forks.run(["run", name, "--out", out], folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def ready(results: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(results, tmp_path, dirs_exist_ok=True)
 
 
 WRITING = {
@@ -146,10 +155,8 @@ def test_a_live_switchs_trace_replaces_nothing(switchbed: Program, tmp_path: Pat
 
 
 def test_a_figure_and_a_report_may_be_drawn_again(switchbed: Program, ready: Path) -> None:
-    for kind in ("svg", "png", "pdf"):
-        for _ in range(2):
-            switchbed("plot", "cdf", "ran", "--out", f"again.{kind}", "--data")
     for _ in range(2):
+        switchbed("plot", "cdf", "ran", "--out", "again.svg", "--data")
         switchbed("report", "ran", "--out", "again.html")
 
 

@@ -46,7 +46,7 @@ print(json.loads(plan.run(Progress()).summary)["packet_hops"])
 """
 """One run and no more: each module that is imported takes valgrind seconds."""
 
-pytestmark = pytest.mark.needs("valgrind")
+pytestmark = [pytest.mark.needs("valgrind"), pytest.mark.long]
 
 
 def per_hop(file: str, *sets: str) -> float:
