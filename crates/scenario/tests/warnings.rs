@@ -190,7 +190,7 @@ fn syns_that_marking_dropped_are_named() {
     // as the seventh's SYN comes.
     let traffic = r#"traffic=[{kind="long-lived", from="1-6", to=0},
         {kind="incast", sizes="1KB", from="7", to="0", start="2ms"}]"#;
-    let sets = [traffic, "scheme.params.threshold=2pkt", "run.until=3s"];
+    let sets = [traffic, "scheme.params.threshold=2pkt", "run.until=1.1s"];
     let found = warnings_with("per-queue", 8, &[&sets[..], &["transport.ecn_syn=false"]].concat());
     let named = "SYNs (transport.ecn_syn), and flows waited for transport.rto_initial";
     assert!(found.iter().any(|warning| warning.contains(named)), "{found:?}");
