@@ -121,3 +121,45 @@ def test_a_table_that_is_full_ends_and_the_run_goes_on(monitored: Path) -> None:
         assert warned[0].endswith("full: measure.samples is 10")
     assert cut.flows.equals(whole.flows)
     assert cut.queues.equals(whole.queues)
+
+
+CROWD = """
+[topology]
+kind = "star"
+hosts = 16
+rate = "10Gbps"
+delay = "1us"
+[switch]
+buffer = "300KB"
+[scheme]
+name = "none"
+[[traffic]]
+kind = "list"
+file = "few.csv"
+[run]
+until = "1ms"
+"""
+"""A hundred flows a nanosecond: how many of a list are open at a time nobody knows before."""
+
+
+def test_a_run_that_passes_its_forecast_by_half_is_stopped_and_others_are_kept(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    for name, flows in (("few", 15), ("many", 120_000)):
+        rows = (f"0.{i // 100:09},{i % 15},15,1000000\n" for i in range(flows))
+        (tmp_path / f"{name}.csv").write_text("start_s,src,dst,size_bytes\n" + "".join(rows))
+    (tmp_path / "crowd.toml").write_text(CROWD)
+    stops = r"stopped: it had taken \d+ MB of memory, and \d+\.\d MB were forecast; ask for less, "
+    many = ("--set", "traffic.file=many.csv")
+    said = switchbed("run", "crowd.toml", *many, "--out", "ran", code=2).stderr
+    lines = [line for line in said.splitlines() if line.startswith("switchbed: ")]
+    assert len(lines) == 1
+    assert re.match(f"switchbed: crowd.toml: {stops}or give --any-memory", lines[0]), lines
+    assert not [path for path in tmp_path.iterdir() if "ran" in path.name]
+    both = '[compare]\n"traffic.file" = ["few.csv", "many.csv"]\n'
+    (tmp_path / "both.toml").write_text(CROWD + both)
+    swept = switchbed("sweep", "both.toml", "--store", "store", "--jobs", "1", code=1)
+    assert re.search(rf"failed: traffic.file=many.csv: both.toml: {stops}", swept.stderr)
+    found = switchbed("query", "select count(*) as n from flows", "--store", "store", "--csv")
+    assert found.stdout == "n\n15\n"
+    switchbed("run", "crowd.toml", *many, "--any-memory")
