@@ -84,7 +84,7 @@ def test_what_is_too_much_is_refused_with_the_sum(
     monkeypatch.setattr(room, "free", lambda: need.bytes / 0.79)
     assert scenario.run().summary()["flows"]["count"] == 300
     monkeypatch.setattr(room, "free", lambda: need.bytes / 0.81)
-    with pytest.raises(sb.Mistake, match=r"needs about \d+ KB of memory \(.*300 flows of \d+ B"):
+    with pytest.raises(sb.Mistake, match=r"needs about \d+ [KM]B of memory .*300 flows of \d+ B"):
         scenario.run()
     assert scenario.run(any_memory=True).summary()["flows"]["count"] == 300
 
@@ -102,7 +102,7 @@ def test_the_command_refuses_says_and_is_quiet(switchbed: Program, single: Path)
     assert not list(single.parent.glob("*out*"))
     assert switchbed("scenario", "check", single).stdout.endswith(": ok, 1 run\n")
     said = switchbed("scenario", "check", single, "--memory").stdout
-    assert re.search(r": ok, 1 run; about \d+ KB of memory \(.*300 flows of \d+ B", said)
+    assert re.search(r": ok, 1 run; about \d+ [KM]B of memory .*300 flows of \d+ B", said)
     single.write_text(single.read_text().replace("flows = 300", "flows = 10_000_000"))
     assert "10,000,000 flows of" in switchbed("scenario", "check", single).stdout
 
