@@ -73,8 +73,8 @@ STEPS = (
     ),
     Step(
         "foreign",
-        "2,000 changed SONiC and tc files, 1,000 command lines",
-        _python("evidence.robustness.mutants_foreign", "--files", "2000", "--lines", "1000"),
+        "20,000 changed SONiC and tc files, 10,000 command lines",
+        _python("evidence.robustness.mutants_foreign"),
     ),
     Step(
         "fuzz",
@@ -90,14 +90,22 @@ STEPS = (
     Step("tc", "tc scripts in a guest, read back", _python("evidence.peers.tc_scripts")),
     Step("ns3", "scenarios beside ns-3", _python("evidence.peers.ns3_witness")),
     Step("hosts", "one flow under losses beside kernel, ns-3, ns-2", _python("evidence.hosts")),
-    Step("frames", "a million hostile frames", _python("evidence.robustness.live_frames")),
     Step(
-        "soak", "live switch on interfaces", _python("evidence.robustness.live_soak"), as_root=True
+        "frames",
+        "ten million hostile frames",
+        _python("evidence.robustness.live_frames", "10000000"),
+    ),
+    Step(
+        "soak",
+        "ten million frames on interfaces, tagged ones among them: counters equal the kernel's",
+        _python("evidence.robustness.live_soak", "600", "20000"),
+        as_root=True,
     ),
     Step("damage", "damaged results", _python("evidence.robustness.damage")),
     Step("disk", "full disks", _python("evidence.robustness.full_disk", "5")),
     Step("wheels", "the release away from the tree", _python("evidence.robustness.wheels")),
     Step("kills", "killed sweeps", _python("evidence.robustness.sweep_kills", "40")),
+    Step("writers", "sweeps by two processes", _python("evidence.robustness.two_writers")),
     Step("labs", "killed labs", _python("evidence.robustness.kill_labs"), as_root=True),
 )
 

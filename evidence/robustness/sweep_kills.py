@@ -94,12 +94,13 @@ class Store:
             raise AssertionError("it failed of itself")
         return process.exitcode != 0, told
 
-    def rows(self) -> None:
-        """Each run is in each sweep once, and its flows are there once."""
-        sql = "select count(*) as n, count(distinct run) as runs from {} group by {}"
-        for table, group in (("runs", "sweep"), ("flows", "row")):
-            found = query(self.path, sql.format(table, group))
-            assert (found["n"] == found["runs"]).all(), f"{table}: something is there twice"
+
+def once(store: Path) -> None:
+    """Each run is in each sweep of a store once, and its flows are there once."""
+    sql = "select count(*) as n, count(distinct run) as runs from {} group by {}"
+    for table, group in (("runs", "sweep"), ("flows", "row")):
+        found = query(store, sql.format(table, group))
+        assert (found["n"] == found["runs"]).all(), f"{table}: something is there twice"
 
 
 def main(words: list[str]) -> int:
@@ -131,9 +132,9 @@ def main(words: list[str]) -> int:
                 done += killed
                 if killed:
                     before[told[-1] if at_step else "any time"] += 1
-                store.rows()
+                once(store.path)
             store.sweep("0")
-            store.rows()
+            once(store.path)
             assert contents(store.path) == wanted, "the store is another one"
             assert not list((store.path / ".drafts").iterdir()), "drafts are left"
             print(f"store {stores} is identical, {done} kills so far", flush=True)

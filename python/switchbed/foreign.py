@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from itertools import islice, pairwise
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,14 @@ def name(text: str) -> str:
     if not plain:
         return "''"
     return plain if len(plain) <= 2 * MOST else f"{plain[: 2 * MOST]}…"
+
+
+def some(names: Iterable[str]) -> str:
+    """The first of their names in a message, as many as a line holds."""
+    first = [name(each) for each in islice(names, 5)]
+    if not first:
+        return "an empty table"
+    return ", ".join(first[:4]) + (", …" if len(first) > 4 else "")
 
 
 def whole(text: str) -> int | None:

@@ -18,7 +18,7 @@ LARGE = 1_000_000_000
 
 @dataclass(frozen=True)
 class Need:
-    """What runs will take, as far as their scenarios tell."""
+    """What runs will add to the memory of their process, as far as their scenarios tell."""
 
     parts: dict[tuple[str, int], int]
     """How many there will be of what, and of how many bytes each."""
@@ -39,7 +39,7 @@ class Need:
     def __str__(self) -> str:
         parts = sorted(self.parts.items(), key=lambda part: -part[0][1] * part[1])
         words = (f"{count:,} {what} of {size} B" for (what, size), count in parts)
-        return f"about {amount(self.bytes)} of memory ({', '.join(words)})"
+        return f"about {amount(self.bytes)} of memory beside the program's own ({', '.join(words)})"
 
     def check(self, free: float) -> None:
         """Refuses what is too much."""

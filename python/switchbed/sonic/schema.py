@@ -371,8 +371,10 @@ def _row(
         known = table.fields.get(name)
         if known is not None and known.to is not None and value != "NULL":
             for each in value.split(",") if known.several else [value]:
-                if each not in config.get(known.to, {}):
-                    yield f"{where}|{name}: {known.to} has no {foreign.name(each)}"
+                rows = config.get(known.to, {})
+                if each not in rows:
+                    there = foreign.some(rows)
+                    yield f"{where}|{name}: {known.to} has no {foreign.name(each)}, only {there}"
     for name, known in table.fields.items():
         if known.required and name not in row:
             yield f"{where}: has no {name}"

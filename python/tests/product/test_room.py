@@ -84,7 +84,7 @@ def test_what_is_too_much_is_refused_with_the_sum(
     monkeypatch.setattr(room, "free", lambda: need.bytes / 0.79)
     assert scenario.run().summary()["flows"]["count"] == 300
     monkeypatch.setattr(room, "free", lambda: need.bytes / 0.81)
-    with pytest.raises(sb.Mistake, match=r"needs about \d+ KB of memory \(.*300 flows of \d+ B"):
+    with pytest.raises(sb.Mistake, match=r"needs about \d+ [KM]B of memory .*300 flows of \d+ B"):
         scenario.run()
     assert scenario.run(any_memory=True).summary()["flows"]["count"] == 300
 
@@ -102,7 +102,7 @@ def test_the_command_refuses_says_and_is_quiet(switchbed: Program, single: Path)
     assert not list(single.parent.glob("*out*"))
     assert switchbed("scenario", "check", single).stdout.endswith(": ok, 1 run\n")
     said = switchbed("scenario", "check", single, "--memory").stdout
-    assert re.search(r": ok, 1 run; about \d+ KB of memory \(.*300 flows of \d+ B", said)
+    assert re.search(r": ok, 1 run; about \d+ [KM]B of memory .*300 flows of \d+ B", said)
     single.write_text(single.read_text().replace("flows = 300", "flows = 10_000_000"))
     assert "10,000,000 flows of" in switchbed("scenario", "check", single).stdout
 
@@ -121,3 +121,45 @@ def test_a_table_that_is_full_ends_and_the_run_goes_on(monitored: Path) -> None:
         assert warned[0].endswith("full: measure.samples is 10")
     assert cut.flows.equals(whole.flows)
     assert cut.queues.equals(whole.queues)
+
+
+CROWD = """
+[topology]
+kind = "star"
+hosts = 16
+rate = "10Gbps"
+delay = "1us"
+[switch]
+buffer = "300KB"
+[scheme]
+name = "none"
+[[traffic]]
+kind = "list"
+file = "few.csv"
+[run]
+until = "1ms"
+"""
+"""A hundred flows a nanosecond: how many of a list are open at a time nobody knows before."""
+
+
+def test_a_run_that_passes_its_forecast_by_half_is_stopped_and_others_are_kept(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    for name, flows in (("few", 15), ("many", 120_000)):
+        rows = (f"0.{i // 100:09},{i % 15},15,1000000\n" for i in range(flows))
+        (tmp_path / f"{name}.csv").write_text("start_s,src,dst,size_bytes\n" + "".join(rows))
+    (tmp_path / "crowd.toml").write_text(CROWD)
+    stops = r"stopped: it had taken \d+ MB of memory, and \d+\.\d MB were forecast; ask for less, "
+    many = ("--set", "traffic.file=many.csv")
+    said = switchbed("run", "crowd.toml", *many, "--out", "ran", code=2).stderr
+    lines = [line for line in said.splitlines() if line.startswith("switchbed: ")]
+    assert len(lines) == 1
+    assert re.match(f"switchbed: crowd.toml: {stops}or give --any-memory", lines[0]), lines
+    assert not [path for path in tmp_path.iterdir() if "ran" in path.name]
+    both = '[compare]\n"traffic.file" = ["few.csv", "many.csv"]\n'
+    (tmp_path / "both.toml").write_text(CROWD + both)
+    swept = switchbed("sweep", "both.toml", "--store", "store", "--jobs", "1", code=1)
+    assert re.search(rf"failed: traffic.file=many.csv: both.toml: {stops}", swept.stderr)
+    found = switchbed("query", "select count(*) as n from flows", "--store", "store", "--csv")
+    assert found.stdout == "n\n15\n"
+    switchbed("run", "crowd.toml", *many, "--any-memory")

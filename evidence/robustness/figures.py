@@ -1,0 +1,37 @@
+"""Figures of the last full runs, kept in results/ for docs/reliability.md."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def write(name: str, found: dict[str, Any]) -> None:
+    """Keeps what a full run found, with its date."""
+    date = datetime.now(UTC).date().isoformat()
+    (RESULTS / f"{name}.json").write_text(json.dumps(found | {"date": date}, indent=1) + "\n")
+
+
+def read(name: str) -> dict[str, Any]:
+    """What the last full run found."""
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    return found
+
+
+def foreign(found: dict[str, Any]) -> str:
+    """A sentence for the page."""
+    return (
+        f"{found['date']}: {found['files']:,} files ({found['imported']:,} imported, "
+        f"{found['refused']:,} refused in a line) and {found['lines']:,} command lines; "
+        f"{found['bad']} bad."
+    )
+
+
+def writers(found: dict[str, Any]) -> str:
+    """A sentence for the page."""
+    return (
+        f"{found['date']}: {found['rounds']} sweeps by {found['writers']} processes at a time; "
+        "all stores identical, no run in them twice."
+    )
