@@ -3,6 +3,7 @@ is printed or measured."""
 
 import json
 import shutil
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,11 @@ def steps(summary: Summary) -> None:
 
 def ramp(summary: Summary) -> None:
     steps(summary)
+
+
+def incasts(summary: Summary) -> None:
+    assert summary["flows"] == {"count": 20 * 127, "finished": 20 * 127, "failed": 0}
+    assert [source["query"]["n"] for source in summary["by_traffic"]] == [20]
 
 
 def without_ecn(summary: Summary) -> None:
@@ -172,6 +178,56 @@ def test_a_probability_of_one_is_what_the_device_can_hold(switchbed: Program, ca
     done = switchbed("export", "tc", "c12b-red-ramp.toml", "--out", "made.sh")
     assert "approximated: scheme.params.pmax: 1 as 0.9999847 on the device" in done.stderr
     assert "probability 0.99999" in (cases / "made.sh").read_text()
+
+
+def test_incasts_have_receivers_senders_and_times_drawn(switchbed: Program, cases: Path) -> None:
+    name = "c36-poisson-incast.toml"
+    incasts(json.loads(switchbed("run", name, "--json").stdout))
+    # As the field has it: 60 senders, receivers at random, 2 % of the load.
+    tree = tomllib.loads((cases / name).read_text())
+    del tree["traffic"][0]["every"]
+    tree["traffic"][0] |= {"fan_in": 60, "load": 0.02, "rounds": 200, "sizes": "5KB"}
+    run = sb.Scenario(tree).run()
+    rounds = run.flows.group_by("start_s", maintain_order=True).agg("src", "dst")
+    assert len(rounds) == 200
+    assert all(len(set(each)) == 60 for each in rounds["src"])
+    assert all(len(set(each)) == 1 for each in rounds["dst"])
+    assert all(dst[0] not in src for src, dst in rounds.select("src", "dst").rows())
+    assert len({dst[0] for dst in rounds["dst"]}) > 80
+    assert len({src for each in rounds["src"] for src in each}) == 128
+    # 60 senders' 5 KB are 0.02 of 128 links in 9.375 us; gaps are exponential.
+    gaps = rounds["start_s"].diff().drop_nulls()
+    assert gaps.mean() == pytest.approx(9.375e-6, rel=0.2)
+    assert gaps.std() == pytest.approx(gaps.mean(), rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"fan_in": 128}, "traffic.fan_in is 128: at most 127 hosts"),
+        ({"load": 0.02}, "traffic.load is 0.02: rounds start at random at a load, or by every"),
+        ({"load": 0, "every": None}, "traffic.load is 0: a load is greater than 0"),
+        ({"load": 1.5, "every": None}, "times what it carries, which never drains"),
+        ({"from": "0-1", "to": [0, 1], "fan_in": 2}, "at most 1 hosts"),
+        ({"from": [0], "to": [0, 1]}, "host 0 is the only sender"),
+    ],
+)
+def test_incasts_that_cannot_be_are_refused(keys: dict[str, Any], said: str) -> None:
+    tree = tomllib.loads((CASES / "c36-poisson-incast.toml").read_text())
+    entry = tree["traffic"][0] | keys
+    tree["traffic"] = [{key: value for key, value in entry.items() if value is not None}]
+    with pytest.raises(sb.Mistake, match=said):
+        sb.Scenario(tree)
+
+
+def test_an_unknown_key_of_an_entry_is_answered_with_those_of_its_kind(
+    switchbed: Program, cases: Path
+) -> None:
+    # Transports are those of all hosts.
+    said = switchbed("scenario", "check", "i08-mixed-ect.toml", code=2).stderr
+    keys = said.split(" takes ")[1].replace(" or ", ", ").strip().split(", ")
+    assert "traffic.1.transport is unknown" in said
+    assert keys == ["kind", "from", "to", "flows_each", "classes", "start", "stagger", "stop"]
 
 
 def test_each_case_is_tried() -> None:
