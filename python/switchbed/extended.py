@@ -37,7 +37,8 @@ def _optional(command: click.Command, word: str) -> click.Option | None:
     """The option of that name that can stand without a value."""
     for each in command.params:
         if isinstance(each, click.Option) and word in each.opts:
-            return each if each.flag_value is not None and not each.is_flag else None
+            # Without a flag's value click has a sentinel there.
+            return each if isinstance(each.flag_value, str) and not each.is_flag else None
     return None
 
 

@@ -201,21 +201,26 @@ fn flow_table(
 }
 
 fn queue_table(reports: &[PortReport]) -> Table {
-    let mut rows = Vec::new();
-    for report in reports {
-        let Some((queues, port)) = &report.lengths else { continue };
-        let name = &report.info.name;
-        rows.extend(queues.iter().enumerate().map(|(q, l)| (name, q.to_string(), l)));
-        rows.push((name, "all".to_string(), port));
+    let measured = || reports.iter().filter_map(|r| Some((&r.info.name, r.lengths.as_ref()?)));
+    let rows = measured().map(|(_, (queues, _))| queues.len() + 1).sum();
+    let (mut ports, mut queues) = (Names::with_capacity(rows), Names::with_capacity(rows));
+    for (name, (lengths, _)) in measured() {
+        for queue in 0..lengths.len() {
+            ports.push(name);
+            queues.push(&queue.to_string());
+        }
+        ports.push(name);
+        queues.push("all");
     }
     let f64s = |f: &dyn Fn(&switchbed_sim::Lengths) -> f64| {
-        Values::F64(rows.iter().map(|(_, _, lengths)| f(lengths)).collect())
+        let mut column = Vec::with_capacity(rows);
+        column
+            .extend(measured().flat_map(|(_, (queues, port))| queues.iter().chain([port]).map(f)));
+        Values::F64(column)
     };
-    let names = Values::Text(rows.iter().map(|(name, ..)| name.to_string()).collect());
-    let queues = Values::Text(rows.iter().map(|(_, queue, _)| queue.clone()).collect());
     Table::new([
-        ("port", "", "switch and port number, or host", names),
-        ("queue", "", "queue number, or `all` for the port", queues),
+        ("port", "", "switch and port number, or host", Values::Names(ports)),
+        ("queue", "", "queue number, or `all` for the port", Values::Names(queues)),
         ("mean_bytes", "bytes", "time-weighted mean length", f64s(&|l| l.mean_bytes)),
         ("p50_bytes", "bytes", "time-weighted median", f64s(&|l| l.p50_bytes)),
         ("p95_bytes", "bytes", "95th percentile of time", f64s(&|l| l.p95_bytes)),

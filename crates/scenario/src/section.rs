@@ -120,8 +120,22 @@ impl<'a> Section<'a> {
         match self.keys {
             [] => format!("is unknown: {} has no keys", self.path),
             keys => {
-                let names = list_of(rows(keys).iter().map(|row| row.key.name));
-                format!("is unknown: {} takes {names}", self.path)
+                // Of the kind that is written, where one is.
+                let chosen = |key: &Param| {
+                    let written = key.only.is_some_and(|(chooser, _)| {
+                        self.table.is_some_and(|table| table.get(chooser).is_some())
+                    });
+                    !written || self.applies(key)
+                };
+                let mut names: Vec<&str> = rows(keys)
+                    .iter()
+                    .map(|row| row.key)
+                    .filter(|&key| chosen(key))
+                    .map(|key| key.name)
+                    .collect();
+                // Keys of one name stand together.
+                names.dedup();
+                format!("is unknown: {} takes {}", self.path, list_of(names.into_iter()))
             }
         }
     }

@@ -875,8 +875,14 @@ fn incast() {
              every = \"10ms\"\n",
         ),
         r#"
-to = 8 -> to = "7-8"
-    20: traffic.to is "7-8": it must be one host, such as 8
+to = 8 -> to = "7-9"
+    20: traffic.to is "7-9": the topology has hosts 0 to 8
+to = 8 -> to = "7-8"\nfan_in = 8
+    21: traffic.fan_in is 8: at most 7 hosts of traffic.from can send to host 7
+to = 8 -> to = 8\nload = 0.1
+    21: traffic.load is 0.1: rounds start at random at a load, or by every: leave one out
+to = 8 -> to = 8\ntransport = "udp"
+    21: traffic.transport is unknown: traffic takes kind, load, overload, sizes, from, to, connections, flows_each, fan_in, rounds, every, classes or start
 every = "10ms" -> 
     16: traffic.every is missing: write every = "10us"
 "10ms" -> "0us"

@@ -26,7 +26,9 @@ mod seconds;
 pub use arrivals::Load;
 pub use flows::{ConnectionUse, FlowStart, Flows, Hosts, TrafficError};
 pub use incast::Incast;
-pub use keys::{Carried, Connections, Deal, HostSet, OneHost, Service, Sizes, SizesByService};
+pub use keys::{
+    Carried, Connections, Deal, HostSet, OneHost, Receivers, Service, Sizes, SizesByService,
+};
 pub use links::{Demand, LinkLoad, Links};
 pub use list::{List, ListError, Listed};
 pub use log_normal::LogNormal;
@@ -58,7 +60,7 @@ kinds! {
         /// clients ask servers for data at random; a flow begins with its request and ends with
         /// its answer.
         RequestResponse(RequestResponse) = "request-response",
-        /// all senders at once to one receiver.
+        /// many senders at once to one receiver, round after round.
         Incast(Incast) = "incast",
         /// bursts with silences between.
         OnOff(OnOff) = "on-off",

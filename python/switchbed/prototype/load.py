@@ -120,6 +120,19 @@ def _all_taken(classes: Mapping[str, type], params: Mapping[str, Any]) -> None:
             )
 
 
+def _no_texts(cls: type, params: Mapping[str, Any]) -> None:
+    """Refuses a text, such as "5usec", for a parameter whose default is a number."""
+    defaults = inspect.signature(cls).parameters
+    for key, value in params.items():
+        default = defaults[key].default if key in defaults else None
+        number = isinstance(default, int | float) and not isinstance(default, bool)
+        if number and isinstance(value, str):
+            raise Mistake(
+                f'scheme.params.{key} is "{value}": {cls.__name__} takes a number, such as '
+                f'{default}, or a quantity, such as "20KB", "5us" or "10Gbps"'
+            )
+
+
 def _methods(file: str, seat: str, cls: type, params: Mapping[str, Any], port: Port) -> Methods:
     base = SEATS[seat]
     own = [
@@ -140,6 +153,7 @@ def _methods(file: str, seat: str, cls: type, params: Mapping[str, Any], port: P
         raise Mistake(
             f"{_place(file, cls)}: {error}: it is made as {cls.__name__}(port, **scheme.params)"
         ) from None
+    _no_texts(cls, theirs)
     made = cls(port, **theirs)
     return {name: getattr(made, name) for name in own}
 

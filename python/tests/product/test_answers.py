@@ -65,6 +65,17 @@ def test_a_parameter_of_ones_own_with_a_wrong_unit_is_refused(
     switchbed("run", mine, "--set", word)
 
 
+@pytest.mark.parametrize("text", ["5usec", "twenty", "1e3 B/s", ""])
+def test_a_text_for_a_parameter_that_is_a_number_is_refused(
+    switchbed: Program, mine: Path, text: str
+) -> None:
+    given = f'scheme={{name="python", params={{file="mine.py", class="Mine", kmin="{text}"}}}}'
+    said = switchbed("run", mine, "--set", given, code=2).stderr
+    assert f'scheme.params.kmin is "{text}": ' in said
+    assert len(said.splitlines()) == 1
+    switchbed("run", mine, "--set", given.replace("kmin", "who"))
+
+
 def test_the_figure_of_one_scheme_has_values(mine: Path) -> None:
     run = sb.Scenario.from_file(mine).with_(load=0.3).run()
     axes = Plots([run]).fct().axes[0]
@@ -166,6 +177,25 @@ def test_a_query_keeps_its_sql_and_lists_what_there_is(switchbed: Program, tmp_p
         with pytest.raises(sb.Mistake, match=f"schema_version {other}"):
             sb.Result.load(manifest.parent)
     assert not list(tmp_path.glob("refused.*"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["query", "--store", "kept"],
+        ["query", "--csv", "--store", "kept"],
+        ["fct", "--form", "hpcc"],
+        ["fct", "--to", "made.txt", "--form", "hpcc"],
+        ["table", "--only", "scheme=red"],
+        ["plot", "fct", "--out", "made.svg"],
+    ],
+)
+def test_a_missing_argument_is_said_whatever_option_stands_there(
+    switchbed: Program, tmp_path: Path, words: list[str]
+) -> None:
+    said = switchbed(*words, code=2).stderr
+    assert "Missing argument" in said
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_sweep_printed_fits_a_screen(tmp_path: Path) -> None:

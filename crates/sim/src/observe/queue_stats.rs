@@ -167,8 +167,8 @@ impl Track {
 #[derive(Debug)]
 pub struct QueueStats {
     port: Track,
-    /// None before the first change, and none at a port of one queue, which is as the port.
-    queues: Box<[Track]>,
+    /// Up to the last queue that has held something; none at a port of one queue, which is as the port.
+    queues: Vec<Track>,
     count: u8,
     from: Time,
 }
@@ -188,7 +188,7 @@ impl QueueStats {
     pub fn new(queues: usize) -> Self {
         QueueStats {
             port: Track::default(),
-            queues: Box::default(),
+            queues: Vec::new(),
             count: queues as u8,
             from: Time::ZERO,
         }
@@ -199,11 +199,19 @@ impl QueueStats {
     pub fn change(&mut self, now: Time, queue: QueueId, queue_bytes: u64, port_bytes: u64) {
         self.port.change(now, port_bytes);
         if self.count > 1 {
-            if self.queues.is_empty() {
-                self.queues = vec![Track::default(); self.count.into()].into();
+            if self.queues.len() <= usize::from(queue) {
+                self.grow(queue);
             }
             self.queues[usize::from(queue)].change(now, queue_bytes);
         }
+    }
+
+    #[cold]
+    fn grow(&mut self, queue: QueueId) {
+        let more = usize::from(queue) + 1 - self.queues.len();
+        self.queues.reserve_exact(more);
+        // A queue that has held nothing since has no time at another length than zero.
+        self.queues.extend(std::iter::repeat_n(Track::default(), more));
     }
 
     /// Forgets all before `now`.
@@ -221,11 +229,12 @@ impl QueueStats {
         self.each(|track| track.pass(now));
         let total = now.since(self.from).as_ps();
         let port = self.port.lengths(total);
-        let queues = match (self.count, self.queues.is_empty()) {
-            (1, _) => vec![port],
-            (count, true) => vec![Lengths::default(); count.into()],
-            _ => self.queues.iter().map(|track| track.lengths(total)).collect(),
-        };
+        let mut queues = Vec::with_capacity(self.count.into());
+        match self.count {
+            1 => queues.push(port),
+            _ => queues.extend(self.queues.iter().map(|track| track.lengths(total))),
+        }
+        queues.resize(self.count.into(), Lengths::default());
         (queues, port)
     }
 

@@ -81,6 +81,52 @@ impl Field for HostSet {
     }
 }
 
+/// Hosts that receive: several, of which one is drawn, or one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receivers(pub HostSet);
+
+impl Receivers {
+    /// The only one.
+    pub(super) fn only(&self) -> Option<u32> {
+        match self[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// Names those that are meant by all.
+    pub(super) fn name(&mut self, site: &Site<'_>) {
+        self.0.name(site);
+    }
+}
+
+impl From<OneHost> for Receivers {
+    fn from(OneHost(host): OneHost) -> Self {
+        Receivers(HostSet::Named(vec![host]))
+    }
+}
+
+impl Deref for Receivers {
+    type Target = [u32];
+    fn deref(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+impl Field for Receivers {
+    const KIND: ParamKind = HOSTS;
+    fn from_value(value: Value) -> Option<Self> {
+        HostSet::from_value(value).map(Receivers)
+    }
+    /// One as its number.
+    fn to_value(&self) -> Option<Value> {
+        match self.only() {
+            Some(host) => host.to_value(),
+            None => self.0.to_value(),
+        }
+    }
+}
+
 /// The one host that a file names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneHost(pub u32);

@@ -1,0 +1,237 @@
+"""Cases after public bug reports and questions, in cases/: each file with its exit code, and what
+is printed or measured."""
+
+import json
+import shutil
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import Program
+
+import switchbed as sb
+from switchbed.sonic.tidy import meant, tidy
+
+CASES = Path(__file__).parent / "cases"
+Summary = dict[str, Any]
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    """The program's folder with all cases in it."""
+    shutil.copytree(CASES, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+REFUSED = {
+    "c08-capture-class.toml": "16: traffic has class 200, and captured packets (measure.capture) "
+    "have their class as DSCP, which has six bits: classes 0 to 63",
+    "c33b-many-to-one.toml": "17: traffic.load is 0.9: it offers switch:4's link 3.6000 times what "
+    "it carries, which never drains; offer less, or write overload = true to mean it",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_by_the_check(name: str, switchbed: Program, cases: Path) -> None:
+    said = switchbed("scenario", "check", name, code=2)
+    assert said.stderr.splitlines() == [f"switchbed: {name}:{REFUSED[name]}"]
+    assert switchbed("run", name, "--out", "o", code=2).stderr == said.stderr
+    assert not (cases / "o").exists()
+
+
+def test_an_overload_that_is_meant_runs(switchbed: Program, cases: Path) -> None:
+    sets = ("--set", "traffic.0.overload=true", "--set", "flows=50")
+    switchbed("run", "c33b-many-to-one.toml", *sets)
+
+
+def steps(summary: Summary) -> None:
+    # Endless flows have their cuts in the window of the marks: some 18 a millisecond and flow.
+    assert summary["marks"] > 1_000
+    assert 50 < summary["ecn_cuts"] < summary["marks"]
+
+
+def ramp(summary: Summary) -> None:
+    steps(summary)
+
+
+def incasts(summary: Summary) -> None:
+    assert summary["flows"] == {"count": 20 * 127, "finished": 20 * 127, "failed": 0}
+    assert [source["query"]["n"] for source in summary["by_traffic"]] == [20]
+
+
+def without_ecn(summary: Summary) -> None:
+    assert (summary["marks"], summary["ecn_cuts"]) == (0, 0)
+    assert summary["waits"]["syn"] == 1
+
+
+def near(ms: float, within: float = 0.05) -> Callable[[Summary], None]:
+    """The flow takes so long."""
+
+    def check(summary: Summary) -> None:
+        assert summary["fct"]["all"]["mean_us"] / 1000 == pytest.approx(ms, rel=within)
+
+    return check
+
+
+RUN: dict[str, Callable[[Summary], None]] = {
+    "c12-red-step.toml": steps,
+    "c12b-red-ramp.toml": ramp,
+    "c53-ecn-fallback.toml": without_ecn,
+    # The kernel's 101.9 ms from the first data on, after a handshake of 20.1 ms.
+    "linux-cubic-one50.toml": near(122.0),
+    # The kernel's timeout is 355.7 ms after the start; the answer to it comes 20 ms later.
+    "linux-reno-rtx_lost50.toml": near(375.7),
+    # ns-3 3.44.
+    "ns3-last2.toml": near(333.27),
+    # With delta = 100 Mbps, which is 10 Mbps for each 10 Gbps of the line.
+    "timely-delta.toml": near(1.639),
+}
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_run(name: str, switchbed: Program, cases: Path) -> None:
+    summary = json.loads(switchbed("run", name, "--json").stdout)
+    RUN[name](summary)
+
+
+@pytest.mark.parametrize("name", ["queue-percentiles.toml", "asic-percentiles.toml"])
+def test_percentiles_of_queues_are_those_of_the_series(name: str, cases: Path) -> None:
+    scenario = sb.Scenario.from_file(cases / name)
+    run = scenario.run()
+    # Samples at even times; what is before the warm-up counts for no percentile.
+    warm_s = 0.001 * float(scenario.resolved["measure"]["warmup"].removesuffix("ms"))
+    found = run.queues.sort("max_bytes").row(-1, named=True)
+    if found["queue"] == "all":
+        found = run.queues.filter(pl.col("queue") != "all").sort("max_bytes").row(-1, named=True)
+    queue = pl.col("queue").cast(pl.String) == found["queue"]
+    kept = (pl.col("port") == found["port"]) & queue & (pl.col("time_s") >= warm_s)
+    series = run.series.filter(kept)["bytes"]
+    for key, share in (("p50_bytes", 0.5), ("p95_bytes", 0.95), ("p99_bytes", 0.99)):
+        assert found[key] == pytest.approx(series.quantile(share), rel=0.03), key
+    assert found["mean_bytes"] == pytest.approx(series.mean(), rel=0.02)
+    assert found["p50_bytes"] < 1.2 * found["mean_bytes"]
+    assert found["p50_bytes"] < found["p95_bytes"] < found["p99_bytes"] < found["max_bytes"]
+
+
+IMPORTED = {
+    ("tc", "i04-tc-red-probability.json"): [
+        "approximated: scheme.params.pmax: 0.5 is what a device makes of probability 1",
+    ],
+    ("tc", "i13-tc-ets-priomap.json"): [
+        "exact: priomap: all traffic goes to band 8 of 8",
+    ],
+    ("tc", "tc-mq-fqcodel.json"): [
+        "approximated: mq: 4 hardware queues, a fq-codel each: here one, the port's",
+    ],
+    ("sonic", "sonic-ect.json"): [
+        "left out: WRED_PROFILE|AZURE|green_ect_min_threshold: '100000'",
+        "left out: WRED_PROFILE|AZURE|green_ect_max_threshold: '200000'",
+        "approximated: WRED_PROFILE|AZURE: a ramp from 1669120 to 2826240 bytes, 5 %",
+    ],
+    ("sonic", "sonic-unknown.json"): [
+        "left out: WRED_PROFILE|AZURE|foo: 'bar': no key of SONiC's published model",
+    ],
+    ("sonic", "d01-port-with-alias.json"): [
+        "approximated: QUEUE 0: has no WRED profile and marks nothing; here it marks",
+    ],
+    ("sonic", "d02-five-wred-profiles.json"): [
+        "approximated: QUEUE 4: has LOSSY_Q4: 158220288 to 158220288 bytes",
+        "approximated: QUEUE 5: has LOSSY_Q5: 158220288 to 158220288 bytes",
+    ],
+}
+
+
+@pytest.mark.parametrize(("form", "name"), IMPORTED)
+def test_an_import_says_what_differs_and_runs(
+    form: str, name: str, switchbed: Program, cases: Path
+) -> None:
+    done = switchbed("import", form, name, "--out", "imported.toml")
+    said = (done.stdout + done.stderr).splitlines()
+    for wanted in IMPORTED[form, name]:
+        assert any(line.startswith(wanted) for line in said), (wanted, said)
+    switchbed("scenario", "check", "imported.toml")
+    if form == "sonic":
+        switchbed("export", "sonic", "imported.toml", "--out", "back.json")
+        configs = (json.loads((cases / file).read_text()) for file in (name, "back.json"))
+        before, after = (meant(tidy(config)) for config in configs)
+        for table, rows in after.items():
+            for row, fields in rows.items():
+                assert fields.items() <= before[table][row].items(), (table, row)
+
+
+@pytest.mark.parametrize("name", ["sonic-w0.json", "i09b-weight0.json"])
+@pytest.mark.parametrize("weight", ["0", "-1", "101"])
+def test_a_weight_out_of_range_is_refused_with_it(
+    name: str, weight: str, switchbed: Program, cases: Path
+) -> None:
+    text = (cases / name).read_text().replace('"weight": "0"', f'"weight": "{weight}"')
+    (cases / name).write_text(text)
+    said = switchbed("import", "sonic", name, "--out", "imported.toml", code=2).stderr
+    assert f"SCHEDULER|scheduler.0|weight: is '{weight}': a whole number from 1 to 100" in said
+    assert not (cases / "imported.toml").exists()
+
+
+def test_a_probability_of_one_is_what_the_device_can_hold(switchbed: Program, cases: Path) -> None:
+    done = switchbed("export", "tc", "c12b-red-ramp.toml", "--out", "made.sh")
+    assert "approximated: scheme.params.pmax: 1 as 0.9999847 on the device" in done.stderr
+    assert "probability 0.99999" in (cases / "made.sh").read_text()
+
+
+def test_incasts_have_receivers_senders_and_times_drawn(switchbed: Program, cases: Path) -> None:
+    name = "c36-poisson-incast.toml"
+    incasts(json.loads(switchbed("run", name, "--json").stdout))
+    # As the field has it: 60 senders, receivers at random, 2 % of the load.
+    tree = tomllib.loads((cases / name).read_text())
+    del tree["traffic"][0]["every"]
+    tree["traffic"][0] |= {"fan_in": 60, "load": 0.02, "rounds": 200, "sizes": "5KB"}
+    run = sb.Scenario(tree).run()
+    rounds = run.flows.group_by("start_s", maintain_order=True).agg("src", "dst")
+    assert len(rounds) == 200
+    assert all(len(set(each)) == 60 for each in rounds["src"])
+    assert all(len(set(each)) == 1 for each in rounds["dst"])
+    assert all(dst[0] not in src for src, dst in rounds.select("src", "dst").rows())
+    assert len({dst[0] for dst in rounds["dst"]}) > 80
+    assert len({src for each in rounds["src"] for src in each}) == 128
+    # 60 senders' 5 KB are 0.02 of 128 links in 9.375 us; gaps are exponential.
+    gaps = rounds["start_s"].diff().drop_nulls()
+    assert gaps.mean() == pytest.approx(9.375e-6, rel=0.2)
+    assert gaps.std() == pytest.approx(gaps.mean(), rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"fan_in": 128}, "traffic.fan_in is 128: at most 127 hosts"),
+        ({"load": 0.02}, "traffic.load is 0.02: rounds start at random at a load, or by every"),
+        ({"load": 0, "every": None}, "traffic.load is 0: a load is greater than 0"),
+        ({"load": 1.5, "every": None}, "times what it carries, which never drains"),
+        ({"from": "0-1", "to": [0, 1], "fan_in": 2}, "at most 1 hosts"),
+        ({"from": [0], "to": [0, 1]}, "host 0 is the only sender"),
+    ],
+)
+def test_incasts_that_cannot_be_are_refused(keys: dict[str, Any], said: str) -> None:
+    tree = tomllib.loads((CASES / "c36-poisson-incast.toml").read_text())
+    entry = tree["traffic"][0] | keys
+    tree["traffic"] = [{key: value for key, value in entry.items() if value is not None}]
+    with pytest.raises(sb.Mistake, match=said):
+        sb.Scenario(tree)
+
+
+def test_an_unknown_key_of_an_entry_is_answered_with_those_of_its_kind(
+    switchbed: Program, cases: Path
+) -> None:
+    # Transports are those of all hosts.
+    said = switchbed("scenario", "check", "i08-mixed-ect.toml", code=2).stderr
+    keys = said.split(" takes ")[1].replace(" or ", ", ").strip().split(", ")
+    assert "traffic.1.transport is unknown" in said
+    assert keys == ["kind", "from", "to", "flows_each", "classes", "start", "stagger", "stop"]
+
+
+def test_each_case_is_tried() -> None:
+    named = {*REFUSED, *RUN, *(name for _, name in IMPORTED)}
+    text = Path(__file__).read_text()
+    for file in CASES.iterdir():
+        assert file.suffix == ".csv" or file.name in named or f'"{file.name}"' in text, file
