@@ -79,7 +79,9 @@ impl Source for Incast {
         let pairs = (self.from.len() * self.classes.len()) as f64;
         let connections = self.carried.connections.kept(pairs, open, flows);
         let lasts_s = self.start.as_secs_f64() + every * rounds;
-        Expected { flows, open, connections, lasts_s, ..Expected::default() }
+        let mean_bytes = Some(self.sizes.mean_bytes);
+        let expected = Expected { receivers: 1.0, mean_bytes, lasts_s, ..Expected::default() };
+        Expected { flows, open, together: round, connections, ..expected }
     }
 
     fn demand(&self, _: Rate) -> Option<Demand> {
