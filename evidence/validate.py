@@ -67,6 +67,11 @@ STEPS = (
         _python("evidence.robustness.mutants", "--check", "5000", "--run", "500"),
     ),
     Step(
+        "memory",
+        "memory by transport beside its forecast, 1,000 to 100,000 flows",
+        _python("evidence.bench.connections", "1000", "10000", "100000"),
+    ),
+    Step(
         "relations",
         "relations between runs on 5,000 combinations of all that is listed",
         _python("evidence.robustness.metamorphic"),

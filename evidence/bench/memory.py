@@ -122,12 +122,13 @@ written as Parquet, over the difference of their numbers; {machine}; Switchbed {
 | --- | --- | --- |
 {rows}
 
-How many there will be is worked out from the scenario: flows as far as `run.until` lets them start,
-connections as the load makes one expect, rows as often as the intervals fit, at most
+How many there will be is worked out from the scenario: flows as far as `run.until` lets them
+start, connections as the load makes one expect, rows as often as the intervals fit, at most
 `measure.samples`, captured packets at most `measure.capture_packets`, packets as many as the way
-there and back and a marked (or full) queue hold, of each flow under way but of no more flows than
-hosts. A port with its link is reckoned with 1,550 B and 50 B a queue, a queue whose lengths are
-measured with 500 B. Whole runs without tables, beside the {program:.0f} MB of the program itself:
+there and back and a marked (or full) queue at each receiver hold, of each flow under way but of no
+more flows than hosts, and a first window of each TCP flow of those that start together. A port
+with its link is reckoned with 1,550 B and 50 B a queue, a queue whose lengths are measured with
+500 B. Whole runs without tables, beside the {program:.0f} MB of the program itself:
 
 | | peak, MB, measured | reckoned with | ratio |
 | --- | --- | --- | --- |

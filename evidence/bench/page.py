@@ -4,10 +4,11 @@ import json
 from functools import partial
 from pathlib import Path
 
-from evidence.bench import core, memory, peers_page, roce, schemes, sizes_page
+from evidence.bench import connections, core, memory, peers_page, roce, schemes, sizes_page
 from evidence.site import fill, picture
 
 BLOCKS = {
+    "connections": connections,
     "core": core,
     "memory": memory,
     "peers": peers_page,

@@ -4,6 +4,7 @@
 use crate::expand::Plan;
 use crate::mistake::Mistake;
 use crate::resolve::fields::DSCPS;
+use switchbed_qdisc::units::Time;
 use switchbed_spec::traffic::{FlowStart, Hosts, Listed};
 use switchbed_spec::{Classify, Traffic};
 
@@ -32,8 +33,15 @@ pub(crate) fn check(plans: &mut [Plan]) -> Result<(), Mistake> {
                 key: error.column.map_or(String::new(), |column| format!("column {column}:")),
                 message: error.what,
             })?;
-            let mut held = Listed { flows: rows.flows(), last_s: 0.0 };
-            let note = |flow: &FlowStart| held.last_s = flow.start.as_secs_f64();
+            let mut held = Listed { flows: rows.flows(), ..Listed::default() };
+            let mut at_once = (Time::ZERO, 0);
+            let note = |flow: &FlowStart| {
+                let before = if flow.start == at_once.0 { at_once.1 } else { 0 };
+                at_once = (flow.start, before + 1);
+                held.together = held.together.max(at_once.1);
+                held.bytes = held.bytes.saturating_add(flow.size.map_or(0, |size| size.get()));
+                held.last_s = flow.start.as_secs_f64();
+            };
             if let Some(flow) = rows.inspect(note).find(|flow| u16::from(flow.class) >= classes) {
                 let row = flow.list_row.map_or(String::new(), |row| format!("flow {row} "));
                 if classes < queues {
@@ -68,5 +76,7 @@ pub(crate) fn check(plans: &mut [Plan]) -> Result<(), Mistake> {
 
 fn add(listed: &mut Listed, held: Listed) {
     listed.flows += held.flows;
+    listed.bytes = listed.bytes.saturating_add(held.bytes);
+    listed.together += held.together;
     listed.last_s = listed.last_s.max(held.last_s);
 }

@@ -9,23 +9,27 @@ use switchbed_sim::{Ahead, QueueProbe, Scenario};
 use switchbed_spec::event::Change;
 use switchbed_spec::scheme::Value;
 use switchbed_spec::traffic::{Around, Expected, Listed};
+use switchbed_spec::{NicFifo, NicQueue};
 
-/// Bytes that every run takes: its thread's memory, the ring of events, tables without rows.
-const RUN_BYTES: u64 = 250_000;
+/// Bytes that every run takes: pages of the program that it is the first to touch, its thread's memory, the ring of
+/// events, tables without rows.
+const RUN_BYTES: u64 = 500_000;
 /// A flow's record, its row, and its part in the percentiles; with TCP most rows have a word for what was waited for.
 const FLOW_BYTES: u64 = 305;
 const TCP_FLOW_BYTES: u64 = 330;
+/// A flow that never ends, more than another.
+const ENDLESS_BYTES: u64 = 180;
 /// A flow that the network knows of before it starts.
-const START_BYTES: u64 = 400;
+const START_BYTES: u64 = 280;
 /// How many there are of those at most.
 const STARTS: f64 = 4_096.0;
 /// A connection with both its halves, its flow under way, and word of it from host to host: TCP's (some controls
 /// remember more), one without TCP, a queue pair's and what INT adds to that.
-const TCP_BYTES: u64 = 1_790;
-const DATAGRAM_BYTES: u64 = 1_195;
-const PAIR_BYTES: u64 = 1_500;
-const INT_PAIR_BYTES: u64 = 1_615;
-/// A packet that waits in a card whose line is down or whose classes are paused: the most that a card takes.
+const TCP_BYTES: u64 = 1_870;
+const DATAGRAM_BYTES: u64 = 1_365;
+const PAIR_BYTES: u64 = 1_900;
+const INT_PAIR_BYTES: u64 = 2_015;
+/// Packets that a card takes: Linux's `fq`, and others of what waits for a line that is down or paused.
 const CARD_PACKETS: f64 = 10_000.0;
 /// A sample of a queue and its row in `series`.
 const SERIES_BYTES: u64 = 110;
@@ -40,6 +44,9 @@ const QUEUE_BYTES: u64 = 50;
 const MEASURED_BYTES: u64 = 500;
 /// A packet in the network: what it is, what it carries, and its next event.
 const PACKET_BYTES: u64 = 150;
+/// Tables of packets that have grown leave their last places empty, until these are large enough to be moved as pages.
+const MOVED_BYTES: u64 = 75;
+const MOVED: f64 = 8_192.0;
 /// A captured packet, as it is noted and as its file has it.
 const CAPTURED_BYTES: u64 = 400;
 /// The shortest packet that a line is full of: an ACK with its share of the data it is for.
@@ -76,7 +83,7 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         QueueProbe::Ports(ports) => ports.len() as f64,
     };
     let line = topology.host_rate().as_bps() as f64 / 8.0 / SHORT_BYTES;
-    let open = sources.iter().map(|source| source.open).sum();
+    let open: f64 = sources.iter().map(|source| source.open).sum();
     let ahead = Ahead { lasts_s: lasts, packets_per_s: line, open };
     // A host is two ways.
     let ways = measure.capture.iter().map(|name| 1 + u32::from(name.starts_with("host")));
@@ -85,14 +92,17 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let port = PORT_BYTES + QUEUE_BYTES * u64::from(switch.queues);
     let flows = sum(|source| source.flows);
     let about = scenario.transport.control.about();
+    let packets = in_network(scenario, &sources) + in_cards(scenario, &sources) + held_up(scenario);
     let parts = [
         ("runs", 1.0, RUN_BYTES),
-        ("starts", flows.min(STARTS), START_BYTES),
+        ("starts", (flows - sum(|source| source.together)).clamp(0.0, STARTS), START_BYTES),
         ("ports", topology.ports() as f64, port),
         ("measured queues", measured * (queues + 1.0), MEASURED_BYTES),
         ("flows", flows, if about.tcp { TCP_FLOW_BYTES } else { FLOW_BYTES }),
+        ("endless flows", endless(&sources), ENDLESS_BYTES),
         ("connections", sum(|source| source.connections), connection(scenario)),
-        ("packets", in_network(scenario, &sources) + held_up(scenario), PACKET_BYTES),
+        ("packets", packets, PACKET_BYTES),
+        ("places of packets", packets.min(MOVED), MOVED_BYTES),
         ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),
         ("rows of goodput", rows(often(measure.goodput_every) * queues), GOODPUT_BYTES),
         ("probes", rows(sum(|source| source.probes)), PROBE_BYTES),
@@ -134,8 +144,33 @@ fn held_up(scenario: &Scenario) -> f64 {
     }
 }
 
-/// Packets in the network: of each flow as many as the way there and back and a queue hold, but not
-/// more than it has on average, and of no more flows than there are lines to hosts.
+/// Flows that start together and never end.
+fn endless(sources: &[Expected]) -> f64 {
+    sources.iter().filter(|source| source.mean_bytes.is_none()).map(|source| source.together).sum()
+}
+
+/// Packets in the cards of hosts whose TCP flows start together: a first window of each, which waits for no ACK.
+fn in_cards(scenario: &Scenario, sources: &[Expected]) -> f64 {
+    let Scenario { topology, host, transport, .. } = scenario;
+    if !transport.control.about().tcp {
+        return 0.0;
+    }
+    let window = f64::from(transport.initial_window.min(transport.receive_window));
+    let each = |source: &Expected| {
+        let packets = source.mean_bytes.unwrap_or(f64::INFINITY) / host.mtu.as_f64();
+        source.together * packets.ceil().min(window)
+    };
+    let handed: f64 = sources.iter().map(each).sum();
+    let room = match host.nic {
+        NicQueue::Fq => CARD_PACKETS,
+        NicQueue::Fifo(NicFifo { buffer }) => buffer.as_f64() / host.mtu.as_f64(),
+        NicQueue::Switch | NicQueue::Unlimited | NicQueue::Classes => f64::INFINITY,
+    };
+    handed.min(f64::from(topology.hosts()) * room)
+}
+
+/// Packets in the network: of each flow as many as the way there and back holds, and in front of each receiver a
+/// queue; but of a flow not more than it has on average, and of no more flows than there are lines to hosts.
 fn in_network(scenario: &Scenario, sources: &[Expected]) -> f64 {
     let Scenario { topology, switch, scheme, host, transport, .. } = scenario;
     let delay = topology.one_way() + host.delay * 2;
@@ -145,9 +180,13 @@ fn in_network(scenario: &Scenario, sources: &[Expected]) -> f64 {
         _ => switch.buffer,
     };
     let open: f64 = sources.iter().map(|source| source.open).sum();
+    let receivers = sources.iter().map(|source| source.receivers).fold(0.0, f64::max);
     let sending = sources.iter().filter(|source| source.open > 0.0);
     let mean = |source: &Expected| source.mean_bytes.unwrap_or(f64::INFINITY);
     let bytes = sending.map(|source| source.open * mean(source)).sum::<f64>() / open.max(1.0);
-    let window = (held + queue.as_f64()).min(bytes) / host.mtu.as_f64();
-    open.min(topology.hosts().into()) * window.min(transport.receive_window.into())
+    let window =
+        |held: f64| (held.min(bytes) / host.mtu.as_f64()).min(transport.receive_window.into());
+    let lines = open.min(topology.hosts().into());
+    let most = lines * window(held + queue.as_f64());
+    (lines * window(held) + lines.min(receivers) * window(queue.as_f64())).min(most)
 }

@@ -78,3 +78,80 @@ fn a_card_whose_line_is_down_holds_so_many_answers() {
     let (_, _, places) = run(&[HOST_DOWN, UNTIL], &sets);
     assert!((10_000..14_000).contains(&places), "{places}");
 }
+
+/// The most packets that there were at a time in a run of a file.
+fn places(text: &str) -> usize {
+    let plans = plans_of("test.toml", text, Path::new(""), &[], None);
+    let plans = plans.unwrap_or_else(|mistake| panic!("{mistake}\n{text}"));
+    let mut run = Simulation::new(&plans[0].scenario).expect("builds");
+    while run.advance(1 << 20) == Status::Running {}
+    run.packet_places()
+}
+
+/// A star of TCP hosts with one card or another.
+fn tcp(nic: &str, more: &str) -> String {
+    format!(
+        r#"
+        topology = {{ kind = "star", hosts = 3, rate = "10Gbps", delay = "1us" }}
+        switch.buffer = "300KB"
+        scheme.name = "none"
+        transport = {{ kind = "reno", receive_window = 300 }}
+        host.nic = "{nic}"
+        {more}
+        "#
+    )
+}
+
+#[test]
+fn a_card_holds_what_its_senders_windows_allow_in_whatever_profile() {
+    for nic in ["fifo", "fq", "switch", "unlimited", "classes"] {
+        for event in ["up = false", "rate = \"100kbps\""] {
+            let places = places(&tcp(
+                nic,
+                &format!(
+                    r#"
+                    traffic = [{{ kind = "long-lived", from = "0", to = 2, flows_each = 20 }}]
+                    event = [{{ at = "5ms", port = "host0", {event} }}]
+                    run.until = "20s"
+                    "#
+                ),
+            ));
+            // 20 windows and what is sent again; the answers of 20 flows.
+            assert!((20..2 * 20 * 300).contains(&places), "{nic} {event}: {places}");
+        }
+    }
+}
+
+#[test]
+fn a_card_takes_no_more_probes_than_it_holds() {
+    for nic in ["fq", "unlimited"] {
+        let places = places(&tcp(
+            nic,
+            r#"
+            traffic = [{ kind = "probe", from = "0", to = 2, every = "1us", stop = "40ms" }]
+            event = [{ at = "1us", port = "host0", up = false }]
+            run.until = "41ms"
+            "#,
+        ));
+        assert!((9_000..10_100).contains(&places), "{nic}: {places}");
+    }
+}
+
+#[test]
+fn a_ports_line_is_promised_to_few_pause_frames() {
+    // Quanta near the least: a frame for each class every few hundred nanoseconds.
+    for until in ["200us", "2ms"] {
+        let places = places(&format!(
+            r#"
+            topology = {{ kind = "star", hosts = 4, rate = "100Gbps", delay = "1us" }}
+            switch = {{ queues = 4, pool = "4MB", pfc = {{ priorities = [0, 1, 2, 3], quanta = 10 }} }}
+            scheme.name = "none"
+            transport.kind = "roce"
+            traffic = [{{ kind = "incast", to = 3, sizes = "10MB", flows_each = 4, classes = [0, 1, 2, 3] }}]
+            run.until = "{until}"
+            "#
+        ));
+        // The switch's memory, some in each line and card, and pause frames: two a class and port.
+        assert!(places < 4_000, "{until}: {places}");
+    }
+}

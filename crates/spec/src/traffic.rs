@@ -171,6 +171,10 @@ pub struct Expected {
     pub flows: f64,
     /// Flows under way at a time.
     pub open: f64,
+    /// Hosts that these flows go to.
+    pub receivers: f64,
+    /// Flows that start together.
+    pub together: f64,
     /// What each of them has on average, if that is known and has an end.
     pub mean_bytes: Option<f64>,
     /// Connections, open or kept.

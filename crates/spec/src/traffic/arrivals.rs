@@ -151,7 +151,9 @@ impl Arrivals<'_> {
         let pairs = (self.from.len() * self.to.len() * classes) as f64;
         let connections = self.connections.kept(pairs, open, flows);
         let (mean_bytes, lasts_s) = (Some(mean_bytes), flows / per_s);
-        Expected { flows, open, mean_bytes, connections, lasts_s, ..Expected::default() }
+        let receivers = self.to.len() as f64;
+        let expected = Expected { receivers, lasts_s, ..Expected::default() };
+        Expected { flows, open, mean_bytes, connections, ..expected }
     }
 }
 

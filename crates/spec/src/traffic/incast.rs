@@ -161,7 +161,9 @@ impl Source for Incast {
         let pairs = (self.from.len() * self.to.len() * self.classes.len()) as f64;
         let connections = self.carried.connections.kept(pairs, open, flows);
         let lasts_s = self.start.as_secs_f64() + gap_s * rounds;
-        Expected { flows, open, connections, lasts_s, ..Expected::default() }
+        let (receivers, mean_bytes) = (self.to.len() as f64, Some(self.sizes.mean_bytes));
+        let expected = Expected { receivers, mean_bytes, lasts_s, ..Expected::default() };
+        Expected { flows, open, together: round, connections, ..expected }
     }
 
     fn demand(&self, line: Rate) -> Option<Demand> {

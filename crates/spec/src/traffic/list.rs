@@ -47,6 +47,10 @@ params! {
 pub struct Listed {
     /// Flows in all.
     pub flows: u64,
+    /// Bytes of all that have a size.
+    pub bytes: u64,
+    /// The most that start at one instant.
+    pub together: u64,
     /// When the last one starts, in seconds.
     pub last_s: f64,
 }
@@ -77,10 +81,13 @@ impl Source for List {
     fn expected(&self, around: &Around<'_>) -> Expected {
         let flows = around.listed.flows as f64;
         let hosts = f64::from(around.topology.hosts());
-        let open = flows.min(OPEN_A_HOST * hosts);
+        let together = around.listed.together as f64;
+        let open = flows.min(OPEN_A_HOST * hosts).max(together);
+        let mean_bytes = Some(around.listed.bytes as f64 / flows.max(1.0));
         let connections = self.carried.connections.kept(hosts * hosts, open, flows);
         let lasts_s = around.listed.last_s.min(around.until_s);
-        Expected { flows, open, connections, lasts_s, ..Expected::default() }
+        let expected = Expected { receivers: hosts, mean_bytes, lasts_s, ..Expected::default() };
+        Expected { flows, open, together, connections, ..expected }
     }
 
     fn persists(&self) -> bool {

@@ -48,7 +48,8 @@ impl Source for LongLived {
         let flows = self.from.len() as f64 * f64::from(self.flows_each);
         let until_s = around.until_s;
         let lasts_s = self.stop.map_or(until_s, |stop| stop.as_secs_f64().min(until_s));
-        Expected { flows, open: flows, connections: flows, lasts_s, ..Expected::default() }
+        let expected = Expected { receivers: 1.0, lasts_s, ..Expected::default() };
+        Expected { flows, open: flows, together: flows, connections: flows, ..expected }
     }
 
     fn classes(&self) -> u16 {

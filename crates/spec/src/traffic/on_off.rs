@@ -82,7 +82,8 @@ impl Source for OnOff {
         let each = (lasts_s - self.start.as_secs_f64()) * self.rate.as_bps() as f64 / 8.0;
         let sources = self.from.len() as f64;
         let flows = sources * (each / self.burst.as_f64()).ceil();
-        Expected { flows, open: sources, connections: sources, lasts_s, ..Expected::default() }
+        let expected = Expected { receivers: 1.0, lasts_s, ..Expected::default() };
+        Expected { flows, open: sources, connections: sources, ..expected }
     }
 
     fn demand(&self, _: Rate) -> Option<Demand> {
