@@ -2,8 +2,9 @@
 
 A paper is a folder of `switchbed_papers`: `setup.toml`, scenario files, `claims.toml`,
 `causes.toml`, `places.json` and, where the built-in measures do not do, `measure.py`. `claims`
-reads it, `setup` puts the joint set-up under its scenarios, `places` checks what it quotes, `search`
-chooses what the paper leaves open, `experiment` runs and keeps what has run, `evidence` has the
-committed rows, `measures` turns runs into a number with its interval, `verdict` has the one rule,
-`findings` applies it under each reading, `why` names classes and causes, `page` prints the page.
+reads it, `setup` puts the joint set-up under its scenarios, `places` checks what it quotes,
+`search` chooses what the paper leaves open, `experiment` runs and keeps what has run, `evidence`
+has the committed rows, `measures` turns runs into a number with its interval, `verdict` has the one
+rule, `findings` applies it under each reading, `why` names classes and causes, `page` prints the
+page.
 """

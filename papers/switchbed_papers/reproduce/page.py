@@ -65,7 +65,7 @@ def draw(paper: Paper, experiment: Experiment, rows: Rows, folder: Path) -> Path
 
 def pictures(paper: Paper, experiment: Experiment) -> list[str]:
     """The names of the files that `draw` leaves; none before its first committed run."""
-    if experiment.draw is None or not evidence.read(paper, experiment):
+    if experiment.draw is None or not evidence.file(paper, experiment).exists():
         return []
     name = f"{paper.name}-{experiment.id}"
     return [f"{name}.png", *(f"{name}--{each}.png" for each in experiment.draws_also)]
