@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from switchbed._native import Mistake
-from switchbed_papers.reproduce import claims, page, places, why
+from switchbed_papers.reproduce import claims, page, places, search, why
 from switchbed_papers.reproduce.search import Search, Searched, Tried, grid
 from switchbed_papers.reproduce.verdict import Target
 
@@ -33,6 +33,13 @@ def test_each_claim_has_a_class_and_no_reproduced_one_a_cause(name: str) -> None
         assert finding.class_ in why.CLASSES
         assert (finding.verdict == "holds") <= (finding.class_ in ("reproduced", "not testable"))
         assert (finding.class_ == "reproduced") <= (finding.cause is None), finding.id
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_no_claim_that_comes_out_at_the_joint_set_up_contradicts_itself(name: str) -> None:
+    found = search.read(PAPERS[name])
+    out = found.out(found.choice.point) if found.searched else frozenset()
+    assert not out & why.contradictions(PAPERS[name].folder).keys()
 
 
 def test_twice_and_half_of_an_effect_are_within_a_factor_of_two() -> None:

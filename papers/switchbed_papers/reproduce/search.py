@@ -202,7 +202,11 @@ def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Sea
     ]
     needed = [job for _, jobs in by_point for job in jobs]
     experiments.run(paper, experiment, needed, store, meter)
-    claims = [each for each in paper.claims.values() if each.experiment == experiment.id]
+    claims = [
+        replace(each, measure={**each.measure, "also": ()})
+        for each in paper.claims.values()
+        if each.experiment == experiment.id
+    ]
     points = []
     for at, jobs in by_point:
         rows = experiments.rows(jobs, store)
