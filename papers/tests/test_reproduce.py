@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 from conftest import SINGLE
 
-from switchbed import _native
 from switchbed._native import Mistake, Plan
 from switchbed.meter import Silent
 from switchbed.plots import style
@@ -488,17 +487,3 @@ def test_a_segment_is_what_comes_to_a_card_at_once() -> None:
     steps += [(30.0, 1500), (30.0, 0)]
     changes = pl.DataFrame(steps, schema=["time_s", "bytes"], orient="row")
     assert claims.papers()["cedm"].function("handed_over")(changes) == [3, 1]
-
-
-def test_delays_that_a_paper_does_not_give_are_varied_with_the_seed() -> None:
-    eecn = claims.papers()["eecn"]
-    found = {
-        job.seed: json.loads(job.plan.scenario)["topology"]["delay"]
-        for job in experiments.jobs(
-            eecn, eecn.experiments["fig9"], eecn.experiments["fig9"].full, 1
-        )
-    }
-    ns = [_native.time_ps(delay) / 1e3 for delay in found.values()]
-    assert len(set(ns)) == 10
-    assert 0.7 * 21_000 <= min(ns) < 18_000
-    assert 25_000 < max(ns) <= 1.4 * 21_000
