@@ -42,6 +42,7 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
       other seeds; each in turn is that one, and one that fails is enough.
     - Of what compares no schemes and has a value for "no effect": that value.
     - Of a bound for one scheme: that every other scheme keeps to it, too.
+    - Of another value with a stated "no effect": that value.
     - Of a formula: a constant set wrong, which the claim names.
     - Of a parity or a value: what was measured, displaced by twice the tolerance past each bound
       that there is, or further away where the claim does not hold.
@@ -71,6 +72,9 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
         given = {verdict(other) for other in others}
         word: Word = "holds" if given == {"holds"} else min(given - {"holds"}, key=WORDS.index)
         return "the other schemes", word
+    if target.null is not None:
+        none = f"{target.null:g}, which is no effect"
+        return none, judge(target, _displaced(found, target.null - found.estimate))
     ends = [sign for sign in (-1, 1) if math.isfinite((target.low, target.high)[sign > 0])]
     signs = ends if judge(target, found) == "holds" else [_away(target, found.estimate)]
     words = {judge(target, _displaced(found, sign * 2 * target.tolerance)) for sign in signs}
