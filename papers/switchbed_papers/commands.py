@@ -70,7 +70,8 @@ def fabrics(
 
 
 @click.command()
-@click.argument("which", metavar="PAPER[/FIGURE]|all|list|page")
+@click.argument("which", metavar="PAPER[/FIGURE]|all|list|page|search|show")
+@click.argument("of", metavar="[PAPER|CLAIM]", required=False)
 @click.option("--quick/--full", default=True, help="Small runs (default), or the papers' own.")
 @options.JSON
 @click.option(
@@ -88,7 +89,7 @@ def fabrics(
 @click.option(
     "--profile",
     metavar="NAME|all",
-    help="Hosts: one of those declared for the paper, or all (default: those that judge).",
+    help="Reading: joint, literal or other hosts of the paper (default: joint).",
 )
 @click.option("--commit", is_flag=True, help="Make the results the committed ones (--full).")
 @click.option(
@@ -101,13 +102,17 @@ def fabrics(
 )
 @options.ANY_MEMORY
 @click.option(
-    "--flips",
-    "flip",
-    is_flag=True,
-    help="Instead: which single setting of the other hosts flips a verdict.",
+    "--budget",
+    "budget_min",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    metavar="MINUTES",
+    help="Of `search`: core-minutes at most; what has run is not counted.",
 )
 def reproduce(
     which: str,
+    of: str | None,
     quick: bool,
     json_to: str | None,
     out: Path | None,
@@ -117,17 +122,31 @@ def reproduce(
     commit: bool,
     store: Path,
     any_memory: bool,
-    flip: bool,
+    budget_min: float,
 ) -> int:
     """Run the experiments of the PAPERs again and judge each of their claims.
 
     `list` shows the verdicts of the committed full results; `page` prints them as a page, in
-    Markdown; `all` stands for every paper.
+    Markdown; `all` stands for every paper. `show CLAIM` prints one claim with
+    all its evidence. `search [PAPER]` runs a paper over the grid of the
+    settings that it leaves open and picks its joint set-up; it prints its price first, and goes on
+    where it was stopped.
     """
     from switchbed_papers.reproduce import command
 
     return command.reproduce(
-        which, quick, json_to, out, first_seed, seeds, profile, commit, store, any_memory, flip
+        which,
+        quick,
+        json_to,
+        out,
+        first_seed,
+        seeds,
+        profile,
+        commit,
+        store,
+        any_memory,
+        of,
+        budget_min,
     )
 
 

@@ -35,7 +35,6 @@ def write(site: Path) -> None:
     """Writes the pages."""
     pages: dict[str, Callable[[], str]] = {
         "reproductions": functools.partial(page.render, shown=True),
-        "reproductions-causes": page.render_causes,
         "fabrics": fabrics_page.render,
         "fabrics-linux": linux_page.render,
         "live-papers": live_page.render,

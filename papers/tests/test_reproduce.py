@@ -12,12 +12,10 @@ import pytest
 from click.testing import CliRunner
 from conftest import SINGLE
 
-from switchbed import _native
 from switchbed._native import Mistake, Plan
 from switchbed.meter import Silent
 from switchbed.plots import style
 from switchbed.runner import Sweep
-from switchbed.scenario import Scenario
 from switchbed.store import Store
 from switchbed.sweeps import sweep
 from switchbed.sweeps.threads import Threads
@@ -26,8 +24,6 @@ from switchbed_papers.reproduce import (
     claims,
     evidence,
     figures,
-    flips,
-    hosts,
     measures,
     page,
 )
@@ -69,99 +65,36 @@ def test_an_experiment_leaves_the_pictures_that_it_names(which: str, tmp_path: P
     assert {file.name for file in tmp_path.iterdir()} == {*page.pictures(paper, experiment)}
 
 
-def test_no_run_has_other_hosts_than_were_declared() -> None:
-    """Every host setting of every planned run is the profile's, or the paper's word, or what the
-    figure varies; the range is what is left."""
-    from switchbed_papers.reproduce import experiment as experiments
-
-    least = {
-        "topology": {"kind": "star", "hosts": 2, "rate": "1Gbps", "delay": "1us"},
-        "switch": {"buffer": "300KB"},
-        "scheme": {"name": "none"},
-        "traffic": [
-            {
-                "kind": "incast",
-                "from": [0],
-                "to": 1,
-                "sizes": "1KB",
-                "connections": "persistent",
-            }
-        ],
-    }
-    resolved: dict[str, dict[str, Any]] = {}
-    for paper in claims.papers().values():
-        for experiment in paper.experiments.values():
-            on = experiment.hosts
-            for profile in on.profiles:
-                own = str(on.folder / profile) if profile.endswith(".toml") else profile
-                scales = [replace(of, seeds=1) for of in (experiment.quick, experiment.full)]
-                for job in (
-                    job
-                    for scale in scales
-                    for job in experiments.jobs(paper, experiment, scale, 1, profile)
-                ):
-                    found = json.loads(job.plan.scenario)
-                    varied = {key: hosts.flat(found).get(key) for key in experiment.varies}
-                    varied = {key: value for key, value in varied.items() if value is not None}
-                    declared = {"host.profile": own} | {**on.said} | varied
-                    key = json.dumps(declared)
-                    if key not in resolved:
-                        resolved[key] = Scenario(least).with_(declared).resolved
-                    wanted = resolved[key]
-                    ranges = {each.key: on.ranges[0].at(1) for each in on.ranges}
-                    for name in hosts.SECTIONS:
-                        ours, theirs = hosts.flat(found[name]), hosts.flat(wanted[name])
-                        differing = {
-                            f"{name}.{key}"
-                            for key in ours | theirs
-                            if ours.get(key) != theirs.get(key)
-                        }
-                        assert differing <= ranges.keys(), (paper.name, experiment.id, profile)
-
-
-def test_a_seed_has_its_own_value_of_what_nobody_settles() -> None:
-    jitter = hosts.Range("host.jitter", 100_000, 2_000_000)
-    found = [int(jitter.at(seed).removesuffix("ps")) for seed in range(1, 41)]
-    assert len(set(found)) == 40
-    assert min(found) >= 100_000
-    assert max(found) <= 2_000_000
-    # Evenly over the logarithms: a quarter of them in each quarter.
-    middle = (100_000 * 2_000_000) ** 0.5
-    assert sum(value < middle for value in found) == 20
-
-
-def test_set_ups_leave_hosts_out_but_for_what_the_figure_varies() -> None:
-    values = {
-        "host": {"profile": "ns-3", "lso": True},
-        "transport": {"kind": "dctcp", "rto_min": "1ms"},
-        "compare": {"load": [0.1], "host": {"lso": [True, False]}, "transport.g": [1, 0.5]},
-    }
-    assert hosts.bare(values, ("transport.kind", "host.lso")) == {
-        "host": {"lso": True},
-        "transport": {"kind": "dctcp"},
-        "compare": {"load": [0.1], "host.lso": [True, False]},
-    }
-    assert hosts.bare(values) == {"compare": {"load": [0.1]}}
-
-
 def test_rows_are_kept_as_they_are(tmp_path: Path) -> None:
     paper = replace(claims.papers()["afqcn"], folder=tmp_path)
     experiment = paper.experiments["fig6"]
-    ideal = Row(
-        {"a": 1, "q": [0, 1]}, 3, {"x": 0.1, "of": [1.5, None]}, "qcn", "ideal", "s", "b", 1.5
-    )
-    other = replace(ideal, profile="linux-6.x", seed=4)
-    evidence.write(paper, experiment, [other, ideal])
+    setup = experiment.setup
+    settings = {"a": 1, "q": [0, 1]}
+    first = Row(settings, 3, {"x": 0.1, "of": [1.5, None]}, "qcn", "ideal", "", "s", "b", 1.5)
+    evidence.write(paper, experiment, [replace(first, profile="linux-6.x"), first])
     found = evidence.read(paper, experiment)
     assert {name: list(rows) for name, rows in found.items()} == {
-        "ideal": [ideal],
-        "linux-6.x": [other],
+        "ideal": [first],
+        "linux-6.x": [replace(first, profile="linux-6.x")],
     }
-    assert list(found) == ["ideal", "linux-6.x"], "the one that judges first"
-    evidence.write(paper, experiment, [replace(ideal, seed=5)])
+    assert list(found) == ["ideal", "linux-6.x"], "the first edition's judging hosts first"
+    assert evidence.is_first(found["ideal"])
+
+    def of(reading: str, seed: int) -> Row:
+        return replace(first, profile=reading, setup=setup.digest(reading), seed=seed)
+
+    # The joint set-up's rows replace the first edition's, and those of other readings stay.
+    evidence.write(paper, experiment, [of("literal", 4), of("joint", 3)])
+    evidence.write(paper, experiment, [of("joint", 5)])
     found = evidence.read(paper, experiment)
-    assert [row.seed for row in found["ideal"]] == [5]
-    assert [row.seed for row in found["linux-6.x"]] == [4]
+    assert {name: [row.seed for row in rows] for name, rows in found.items()} == {
+        "joint": [5],
+        "literal": [4],
+    }
+    assert list(found) == ["joint", "literal"]
+    # Rows of another set-up are none of this one's.
+    evidence.write(paper, experiment, [replace(of("joint", 6), setup="another")])
+    assert "joint" not in evidence.read(paper, experiment)
 
 
 def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
@@ -311,15 +244,23 @@ def test_runs_are_paired_over_seeds() -> None:
     assert (found.seeds, found.flows) == (3, 100)
 
 
-def test_up_to_is_the_largest_of_all_points_with_wider_intervals() -> None:
+def test_up_to_is_each_seeds_own_largest() -> None:
+    runs = rows(
+        {
+            ("std", 0.1): [100, 100, 100],
+            ("new", 0.1): [50, 90, 90],
+            ("std", 0.9): [100, 100, 100],
+            ("new", 0.9): [90, 40, 60],
+        }
+    )
     asked = {"kind": "below", "of": "new", "base": "std"}
-    one = measures.measure(PAPER, claim(asked | {"at": {"load": 0.9}}), RUNS)
-    best = measures.measure(PAPER, claim(asked | {"at": "largest"}), RUNS)
-    assert best.estimate == one.estimate == pytest.approx(49.26, abs=0.01)
-    assert best.low is not None
-    assert one.low is not None
-    assert best.low < one.low
-    assert "load 0.9" in best.note
+    best = measures.measure(PAPER, claim(asked | {"at": "largest"}), runs)
+    # Ratios of 0.5, 0.4 and 0.6: no one load has all three.
+    assert best.estimate == pytest.approx(100 * (1 - 0.12 ** (1 / 3)))
+    assert best.seeds == 3
+    assert best.note == "each seed's largest of 2 points, most often at load 0.9"
+    least = measures.measure(PAPER, claim(asked | {"at": "smallest"}), runs)
+    assert least.estimate == pytest.approx(10)
 
 
 def test_every_point_must_be_within() -> None:
@@ -406,7 +347,7 @@ CLAIMS = """
 title = "A test's own paper"
 [experiment.one]
 title = "Marking or not"
-hosts = "testbed"
+setup = "testbed"
 scenario = "one.toml"
 quick.seeds = 2
 full.sets = ["flows=400"]
@@ -421,13 +362,18 @@ why = "it is a test"
 measure = { kind = "below", metric = "all.mean_us", of = "per-queue", base = "none" }
 """
 
-HOSTS = """
+SETUP = """
 others = ["ns-3"]
 range = { "host.jitter" = ["1ns", "10ns"] }
-[hosts.testbed]
-judged = "ideal"
-why = "it is a test"
-said = { "transport.kind" = "dctcp" }
+[open.acks]
+says = "Packets that an ACK acknowledges"
+literal = "2"
+grid = { "1" = { "transport.ack_every" = 1 }, "2" = { "transport.ack_every" = 2 } }
+[kind.testbed]
+profile = "ideal"
+first = "ideal"
+default = "it is a test"
+settings = [{ set = { "transport.kind" = "dctcp" }, printed = "1 ‹It is a test›" }]
 """
 
 
@@ -438,7 +384,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     compare = '[compare]\nscheme = ["none", "per-queue"]\n'
     (folder / "one.toml").write_text(SINGLE + compare)
     (folder / "claims.toml").write_text(CLAIMS)
-    (folder / "hosts.toml").write_text(HOSTS)
+    (folder / "setup.toml").write_text(SETUP)
+    (folder / "causes.toml").write_text("")
     monkeypatch.setattr(claims, "FOLDER", folder.parent)
     monkeypatch.chdir(tmp_path)
     return folder
@@ -540,48 +487,3 @@ def test_a_segment_is_what_comes_to_a_card_at_once() -> None:
     steps += [(30.0, 1500), (30.0, 0)]
     changes = pl.DataFrame(steps, schema=["time_s", "bytes"], orient="row")
     assert claims.papers()["cedm"].function("handed_over")(changes) == [3, 1]
-
-
-def test_delays_that_a_paper_does_not_give_are_varied_with_the_seed() -> None:
-    eecn = claims.papers()["eecn"]
-    found = {
-        job.seed: json.loads(job.plan.scenario)["topology"]["delay"]
-        for job in experiments.jobs(
-            eecn, eecn.experiments["fig9"], eecn.experiments["fig9"].full, 1
-        )
-    }
-    ns = [_native.time_ps(delay) / 1e3 for delay in found.values()]
-    assert len(set(ns)) == 10
-    assert 0.7 * 21_000 <= min(ns) < 18_000
-    assert 25_000 < max(ns) <= 1.4 * 21_000
-
-
-def test_what_flips_a_verdict_is_found_a_setting_at_a_time(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    eecn = claims.papers()["eecn"]
-    fig9 = eecn.experiments["fig9"]
-
-    def ran(_paper: object, _of: object, scale: claims.Scale, profile: str, _store: Path) -> Rows:
-        """E-ECN is sooner on linux-6.x, whose LSO it is that does it, and as on the judged hosts
-        on ideal ones."""
-        if "transport.alpha=1" in scale.sets:
-            raise Mistake("goes with another alone")
-        sooner = profile == "linux-6.x" or "host.lso=true" in scale.sets
-        took = {"per-queue": 100.0, "e-ecn": 60.0 if sooner else 200.0}
-        return Rows(
-            [
-                Row({"scheme": scheme}, seed, {"took_ms": ms + seed}, profile=profile)
-                for scheme, ms in took.items()
-                for seed in (1, 2, 3)
-            ]
-        )
-
-    monkeypatch.setattr(flips, "_rows", ran)
-    asked = ("transport.alpha=1", "host.lso=true", "transport.ack_every=1")
-    monkeypatch.setattr(flips, "_differing", lambda *_: asked)
-    (found,) = flips.flips(eecn, fig9, Store(tmp_path / "store"), 3)
-    assert (found.claim, found.profile, found.seeds) == ("eecn.fig9", "linux-6.x", 3)
-    assert (found.judged, found.other) == ("fails", "direction")
-    assert list(found.by) == ["host.lso = true"]
-    assert "so it is with one setting of theirs alone: `host.lso = true`" in flips.in_words(found)

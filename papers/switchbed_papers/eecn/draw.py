@@ -15,71 +15,50 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TWENTY = "0-19"
-WINDOWS = {"fig7": "T_i = 1 µs", "fig7-window": "T_i = 10 µs"}
-
 
 def fig7(rows: Rows, title: str, file: Path) -> None:
-    """Mean and maximum against the number of flows, and, each in its file, figures 2, 5 and 6 of
-    the same runs."""
-    figure, panels = _panels(title, WINDOWS.values())
-    for axes, scenario in zip(panels, WINDOWS, strict=True):
-        for scheme in ("per-queue", "e-ecn"):
-            _over_flows(axes, rows, scenario, scheme)
+    """Mean and maximum against the number of flows, and, in its own file, figure 2 of the same
+    runs."""
+    for name, heading, schemes in (
+        (file, title, ("per-queue", "e-ecn")),
+        (beside(file, "fig2"), "Figure 2: the queue under step marking", ("per-queue",)),
+    ):
+        figure, (axes,) = _panels(heading, [""])
+        for scheme in schemes:
+            _over_flows(axes, rows, scheme)
         axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":", label="K")
-    style.legend_below(figure, 5)
-    _save(figure, file)
-    _fig2(rows, beside(file, "fig2"))
-    _fig5(rows, beside(file, "fig5"))
-    _fig6(rows, beside(file, "fig6"))
+        axes.legend(frameon=False, fontsize="small")
+        _save(figure, name)
 
 
-def _fig2(rows: Rows, file: Path) -> None:
-    figure, (axes,) = _panels("Figure 2: the queue under step marking", [""])
-    _over_flows(axes, rows, "fig7", "per-queue")
-    axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":", label="K")
-    axes.legend(frameon=False, fontsize="small")
-    _save(figure, file)
+def fig6(rows: Rows, title: str, file: Path) -> None:
+    """CDFs of the queue, and, in its own file, its last millisecond (figure 5)."""
+    figure, (axes,) = _panels(title, [""])
+    over_time, (line_axes,) = _panels("Figure 5: the queue over time", [""])
+    for scheme in ("per-queue", "e-ecn"):
+        found = rows.where({"scheme": scheme}).rows[0].figures
+        look = style.own(scheme)
+        share = [i / 100 for i in range(101)]
+        axes.plot(found["cdf_pkt"], share, look.dashes, color=look.colour, label=scheme)
+        points = found["last_ms"]
+        line = [((us - points[0][0]) / 1e3, packets) for us, packets in points]
+        line_axes.plot(*zip(*line, strict=True), label=scheme, color=look.colour)
+    axes.axvline(THRESHOLD_PKT, color="grey", linestyle=":", label="K")
+    axes.set_xlabel("queue (packets)")
+    axes.set_ylabel("share of samples")
+    line_axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":", label="K")
+    line_axes.set_ylim(bottom=0)
+    line_axes.set_xlabel("time (ms)")
+    line_axes.set_ylabel("queue (packets)")
+    for each, name in ((figure, file), (over_time, beside(file, "fig5"))):
+        style.legend_below(each)
+        _save(each, name)
 
 
-def _fig5(rows: Rows, file: Path) -> None:
-    """The queue's last millisecond with 20 flows."""
-    figure, panels = _panels("Figure 5: the queue of 20 flows over time", WINDOWS.values())
-    for axes, scenario in zip(panels, WINDOWS, strict=True):
-        for scheme in ("per-queue", "e-ecn"):
-            settings = {"scenario": scenario, "scheme": scheme, FLOWS: TWENTY}
-            points = rows.where(settings).rows[0].figures["last_ms"]
-            line = [((us - points[0][0]) / 1e3, packets) for us, packets in points]
-            axes.plot(*zip(*line, strict=True), label=scheme, color=style.own(scheme).colour)
-        axes.axhline(THRESHOLD_PKT, color="grey", linestyle=":", label="K")
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("time (ms)")
-    panels[0].set_ylabel("queue (packets)")
-    style.legend_below(figure)
-    _save(figure, file)
-
-
-def _fig6(rows: Rows, file: Path) -> None:
-    """CDFs of the queue with 20 flows."""
-    figure, panels = _panels("Figure 6: CDF of the queue of 20 flows", WINDOWS.values())
-    for axes, scenario in zip(panels, WINDOWS, strict=True):
-        for scheme in ("per-queue", "e-ecn"):
-            settings = {"scenario": scenario, "scheme": scheme, FLOWS: TWENTY}
-            cdf = rows.where(settings).rows[0].figures["cdf_pkt"]
-            look = style.own(scheme)
-            share = [i / 100 for i in range(101)]
-            axes.plot(cdf, share, look.dashes, color=look.colour, label=scheme)
-        axes.axvline(THRESHOLD_PKT, color="grey", linestyle=":", label="K")
-        axes.set_xlabel("queue (packets)")
-    panels[0].set_ylabel("share of samples")
-    style.legend_below(figure)
-    _save(figure, file)
-
-
-def _over_flows(axes: "Axes", rows: Rows, scenario: str, scheme: str) -> None:
+def _over_flows(axes: "Axes", rows: Rows, scheme: str) -> None:
     """A scheme's maximum, and hollow its mean, against the number of flows: the mean of all seeds,
     and their least and greatest."""
-    runs = rows.where({"scenario": scenario, "scheme": scheme})
+    runs = rows.where({"scheme": scheme})
     look = style.own(scheme)
     for metric, dashes in (("max_pkt", "-"), ("mean_pkt", "--")):
         of: dict[int, list[float]] = {}
@@ -147,7 +126,7 @@ def fig10(rows: Rows, title: str, file: Path) -> None:
     times = ["1us", "10us", "30us"]
     figure, panels = _panels(title, [f"T_i = {t_i}" for t_i in times])
     for axes, t_i in zip(panels, times, strict=True):
-        runs = rows.where({"traffic.1.from": "5-9", "scheme.params.t_i": t_i})
+        runs = rows.where({"scheme.params.t_i": t_i})
         for index, t_a in enumerate(runs.values("scheme.params.t_a")):
             of = runs.where({"scheme.params.t_a": t_a})
             _maxima(axes, of, f"T_a = {t_a}", IN_TURN[index], style.DASHES[index % 4])
@@ -162,7 +141,7 @@ def fig11(rows: Rows, title: str, file: Path) -> None:
     scenarios = rows.values("scenario")
     figure, panels = _panels(title, [scenario[6:] for scenario in scenarios])
     for axes, scenario in zip(panels, scenarios, strict=True):
-        runs = rows.where({"traffic.1.from": "5-9", "scenario": scenario})
+        runs = rows.where({"scenario": scenario})
         for scheme in runs.values("scheme"):
             look = style.own(scheme)
             _maxima(axes, runs.where({"scheme": scheme}), scheme, look.colour, look.dashes)

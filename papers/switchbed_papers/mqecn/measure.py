@@ -90,12 +90,6 @@ def fig3_mbps_8(rows: Rows) -> Points:
     return {"": {seed: value / 1e6 for seed, value in found.items()}}
 
 
-def shaped_mbps(rows: Rows) -> Points:
-    """Goodput at the lower of the two rates, in Mbps."""
-    found = rows.where({"topology.rate": rows.values("topology.rate")[-1]}).by_seed("goodput_bps")
-    return {"": {seed: value / 1e6 for seed, value in found.items()}}
-
-
 JOINS_S = 0.5
 """When the second service begins, in fig6-join.toml."""
 

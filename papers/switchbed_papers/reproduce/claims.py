@@ -10,8 +10,8 @@ from typing import Any
 
 from switchbed import library
 from switchbed._native import Mistake
-from switchbed_papers.reproduce import hosts
-from switchbed_papers.reproduce.hosts import Hosts
+from switchbed_papers.reproduce import setup
+from switchbed_papers.reproduce.setup import Setup
 from switchbed_papers.reproduce.verdict import Target
 
 FOLDER = Path(__file__).parents[1]
@@ -37,8 +37,8 @@ class Experiment:
     title: str
     scenarios: tuple[Path, ...]
     sets: tuple[str, ...]
-    hosts: Hosts
-    """Those that its claims are judged on, and the others."""
+    setup: Setup
+    """The paper's joint set-up, as far as it concerns this experiment."""
     varies: tuple[str, ...]
     """What the figure itself varies of hosts."""
     figures: str
@@ -50,7 +50,9 @@ class Experiment:
     quick: Scale
     full: Scale
     other: Scale
-    """Under profiles that do not judge: at fewer points where that saves hours."""
+    """Under readings that do not judge: at fewer points where that saves hours."""
+    search: Scale
+    """Of the joint search: fewer seeds, and only the points that claims are about."""
     core_minutes: float
     """What the full scale takes, roughly: an estimate from smaller runs where it has not run."""
     assumes: tuple[str, ...]
@@ -71,6 +73,8 @@ class Claim:
     """Why this tolerance."""
     unit: str
     measure: Mapping[str, Any]
+    untestable: str = ""
+    """Why the paper's statement cannot be tested; empty where it can."""
     wrong: Mapping[str, Any] | None = None
     """Of a formula: the same with a constant set wrong, which must not hold."""
 
@@ -84,6 +88,8 @@ class Paper:
     folder: Path
     experiments: dict[str, Experiment]
     claims: dict[str, Claim]
+    believe: str = ""
+    """What a reader should believe about the scheme today: a paragraph by hand."""
     _modules: dict[str, ModuleType] = field(default_factory=dict, compare=False)
 
     def function(self, name: str, of: str = "measure") -> Any:
@@ -113,7 +119,7 @@ def load(file: Path) -> Paper:
         text = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise Mistake(f"{file}: is no TOML: {error}") from error
-    reader = _Reader(file, hosts.load(file.parent / "hosts.toml"))
+    reader = _Reader(file, setup.load(file.parent))
     experiments = {
         name: reader.experiment(name, values) for name, values in text["experiment"].items()
     }
@@ -121,13 +127,20 @@ def load(file: Path) -> Paper:
     for claim in claims.values():
         if claim.experiment not in experiments:
             raise reader.mistake(f"claim.{claim.id}", f"no experiment {claim.experiment!r}")
-    return Paper(file.parent.name, text["title"], file.parent, experiments, claims)
+    return Paper(
+        name=file.parent.name,
+        title=text["title"],
+        folder=file.parent,
+        experiments=experiments,
+        claims=claims,
+        believe=text.get("believe", ""),
+    )
 
 
 @dataclass(frozen=True)
 class _Reader:
     file: Path
-    hosts: Mapping[str, Hosts]
+    setups: Mapping[str, Setup]
 
     def mistake(self, key: str, what: str) -> Mistake:
         return Mistake(f"{self.file}: {key}: {what}")
@@ -150,15 +163,22 @@ class _Reader:
             seeds=int(other.get("seeds", scales["full"].seeds)),
             note=str(other.get("note", "")),
         )
-        on = self._need(at, values, "hosts")
-        if on not in self.hosts:
-            raise self.mistake(f"{at}.hosts", f"hosts.toml has no {on!r}")
+        search = values.get("search", {})
+        scales["search"] = Scale(
+            sets=tuple(search.get("sets", scales["quick"].sets)),
+            seeds=int(search.get("seeds", 2)),
+            note=str(search.get("note", scales["quick"].note)),
+        )
+        kind = self._need(at, values, "setup")
+        if kind not in self.setups:
+            can = ", ".join(self.setups)
+            raise self.mistake(f"{at}.setup", f"setup.toml has no {kind!r}; it has {can}")
         return Experiment(
             id=name,
             title=self._need(at, values, "title"),
             scenarios=tuple(self._scenario(path) for path in files),
             sets=tuple(values.get("sets", ())),
-            hosts=self.hosts[on],
+            setup=self.setups[kind].of(name),
             varies=tuple(values.get("varies", ())),
             figures=values.get("figures", "fct"),
             draw=values.get("draw"),
@@ -166,6 +186,7 @@ class _Reader:
             quick=scales["quick"],
             full=scales["full"],
             other=scales["other"],
+            search=scales["search"],
             core_minutes=float(values.get("core_minutes", 0)),
             assumes=tuple(values.get("assumes", ())),
         )
@@ -199,6 +220,7 @@ class _Reader:
             why=self._need(at, values, "why"),
             unit=values.get("unit", "%"),
             measure=measure,
+            untestable=values.get("untestable", ""),
             wrong=values.get("wrong"),
         )
 

@@ -1,9 +1,11 @@
 """The command line of reproductions."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from switchbed import files, options, terminal
 from switchbed._native import Mistake
@@ -11,11 +13,13 @@ from switchbed.meter import meter
 from switchbed.store import Store
 from switchbed.terminal import say
 from switchbed_papers import tree
-from switchbed_papers.reproduce import evidence, flips, page
+from switchbed_papers.reproduce import evidence, page, search
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce.claims import Experiment, Paper, papers
 from switchbed_papers.reproduce.findings import Finding, findings
+from switchbed_papers.reproduce.setup import JOINT
 from switchbed_papers.reproduce.verdict import WORDS
+from switchbed_papers.reproduce.why import CLASSES
 
 
 def reproduce(
@@ -29,22 +33,27 @@ def reproduce(
     commit: bool,
     store: Path,
     any_memory: bool,
-    flip: bool = False,
+    of: str | None = None,
+    budget_min: float = 60.0,
 ) -> int:
     """The command; gives its exit code."""
+    if which == "search":
+        return _search(of, budget_min, Store(store))
+    if which == "show":
+        return _show(of)
+    if of is not None:
+        raise Mistake(f"{which} {of}: only search and show take a second argument")
     if which == "list":
         return _list(json_to)
     if which == "page":
         return _page(out)
-    if commit and quick and not flip:
+    if commit and quick:
         raise Mistake("--commit: only --full results are committed")
     if commit:
         tree.check("--commit")
     chosen = list(_chosen(which))
-    if flip:
-        return _flips(chosen, json_to, seeds, Store(store), commit=commit)
     if not quick:
-        times = 3 if commit or profile == "all" else 1
+        times = len(chosen[0][1].setup.readings) if commit or profile == "all" else 1
         minutes = times * sum(experiment.core_minutes for _, experiment in chosen)
         say(f"full scale: about {minutes / 60:.1f} core-hours", err=True)
     kept = Store(store)
@@ -53,7 +62,7 @@ def reproduce(
         rows = {}
         begin = time.monotonic()
         for name in _profiles(experiment, profile, commit=commit):
-            judges = name == experiment.hosts.judged
+            judges = name == JOINT
             scale = experiment.quick if quick else experiment.full if judges else experiment.other
             scale = scale if seeds is None else type(scale)(scale.sets, seeds, scale.note)
             needed = experiments.jobs(paper, experiment, scale, first_seed, name)
@@ -73,44 +82,62 @@ def reproduce(
         if commit:
             evidence.write(paper, experiment, [row for of in rows.values() for row in of])
     if json_to is not None:
-        options.write_json([asdict(finding) for finding in found], json_to)
+        options.write_json([as_json(finding) for finding in found], json_to)
     elif len(found) > 1:
         say(_count(finding.verdict for finding in found))
     return 0
 
 
-def _flips(
-    chosen: Sequence[tuple[Paper, Experiment]],
-    json_to: str | None,
-    seeds: int | None,
-    store: Store,
-    *,
-    commit: bool,
-) -> int:
-    """What in the hosts flips verdicts."""
-    found = []
-    for paper, experiment in chosen:
-        flipped = flips.flips(paper, experiment, store, seeds)
-        if commit:
-            flips.commit(paper, experiment, flipped)
-        for each in flipped if json_to != "-" else ():
-            say(flips.in_words(each))
-        found += flipped
-    if json_to is not None:
-        options.write_json([asdict(each) for each in found], json_to)
-    elif not found:
-        say("no verdict is decided otherwise on the other hosts, at the quick scale")
+def _show(which: str | None) -> int:
+    """One claim with all its evidence."""
+    for paper in papers().values():
+        if which in paper.claims:
+            claim = paper.claims[which]
+            finding = page.committed(paper)[claim.id]
+            terminal.page(page.show(claim, paper.experiments[claim.experiment], finding) + "\n")
+            return 0
+    raise Mistake(f"show {which or ''}: no such claim; `switchbed reproduce list` has them all")
+
+
+def _search(which: str | None, budget_min: float, store: Store) -> int:
+    """The joint search of a paper, or of all."""
+    known = papers()
+    if which is not None and which not in known:
+        raise Mistake(f"search {which}: no such paper; there is {', '.join(known)}")
+    left_s = 60 * budget_min
+    for paper in [known[which]] if which else known.values():
+        prices = {name: search.price(paper, of) for name, of in paper.experiments.items()}
+        found = search.read(paper)
+        for name in search.ordered(prices):
+            points = len(search.grid(paper.experiments[name]))
+            say(
+                f"{paper.name}/{name}: {points} points, {prices[name] / 60:.1f} core-minutes",
+                err=True,
+            )
+        total = sum(prices.values()) / 3600
+        say(f"{paper.name}: {total:.2f} core-hours in all, {left_s / 3600:.2f} to spend", err=True)
+        for name in search.ordered(prices):
+            if name not in found.searched and prices[name] > left_s:
+                continue
+            with meter() as shown:
+                one = search.run(paper, paper.experiments[name], store, shown)
+            if name not in found.searched:
+                left_s -= prices[name]
+            found = search.Search(paper, {**found.searched, name: one})
+            search.write(found)
+        if found.searched:
+            terminal.page(search.summary(found) + "\n")
     return 0
 
 
 def _profiles(experiment: Experiment, asked: str | None, *, commit: bool) -> tuple[str, ...]:
-    """Those to run under: what is committed has all of them."""
-    declared = experiment.hosts.profiles
+    """Readings to run under: what is committed has all of them."""
+    declared = experiment.setup.readings
     if asked == "all" or (asked is None and commit):
         return declared
     if asked is not None and asked not in declared:
         raise Mistake(f"--profile {asked}: declared for it are {', '.join(declared)}, or all")
-    return (asked or experiment.hosts.judged,)
+    return (asked or JOINT,)
 
 
 def _chosen(which: str) -> Iterator[tuple[Paper, Experiment]]:
@@ -149,8 +176,10 @@ def line(finding: Finding, unit: str) -> str:
     note = f", {finding.note}" if finding.note else ""
     others = ", ".join(f"{name} {word}" for name, word in finding.profiles.items())
     hosts = f" · {others}" if len(finding.profiles) > 1 else ""
+    named = f" [{finding.class_}]" if finding.class_ else ""
     return (
-        f"{finding.id}: {finding.verdict.upper()} · paper {finding.paper} · measured {measured} "
+        f"{finding.id}: {finding.verdict.upper()}{named} · "
+        f"paper {finding.paper} · measured {measured} "
         f"({bounds}, {finding.seeds} seeds{note}){hosts}"
     )
 
@@ -162,12 +191,18 @@ def _list(json_to: str | None) -> int:
         for finding in page.committed(paper).values()
     ]
     if json_to is not None:
-        options.write_json([asdict(finding) for finding, _ in found], json_to)
+        options.write_json([as_json(finding) for finding, _ in found], json_to)
         return 0
     for finding, claim in found:
         say(line(finding, claim.unit))
-    say(_count(finding.verdict for finding, _ in found))
+    counts = Counter(finding.class_ for finding, _ in found)
+    say(f"{len(found)} claims: {', '.join(f'{counts[each]} {each}' for each in CLASSES)}")
     return 0
+
+
+def as_json(finding: Finding) -> dict[str, Any]:
+    """A finding as `--json` has it."""
+    return {key.removesuffix("_"): value for key, value in asdict(finding).items()}
 
 
 def _page(out: Path | None) -> int:

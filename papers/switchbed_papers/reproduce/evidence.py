@@ -7,6 +7,7 @@ from pathlib import Path
 
 from switchbed_papers.reproduce.claims import Experiment, Paper
 from switchbed_papers.reproduce.rows import Row, Rows
+from switchbed_papers.reproduce.setup import JOINT
 
 
 def file(paper: Paper, experiment: Experiment) -> Path:
@@ -15,21 +16,38 @@ def file(paper: Paper, experiment: Experiment) -> Path:
 
 
 def read(paper: Paper, experiment: Experiment) -> dict[str, Rows]:
-    """The committed rows by profile, the judged one's first; none where nothing has run."""
+    """The committed rows by reading, the one that judges first; none where nothing has run.
+
+    Rows of the joint set-up judge, with those of its other readings. Until they have run, rows of
+    the first edition do, whose hosts `first` of the set-up names.
+    """
     import polars as pl
 
     path = file(paper, experiment)
     if not path.exists():
         return {}
-    found: dict[str, list[Row]] = {name: [] for name in experiment.hosts.profiles}
+    setup = experiment.setup
+    wanted = {name: setup.digest(name) for name in setup.readings}
+    now: dict[str, list[Row]] = {name: [] for name in setup.readings}
+    before: dict[str, list[Row]] = {setup.first: []}
     for row in pl.read_parquet(path).iter_rows(named=True):
         row |= {key: json.loads(row[key]) for key in ("settings", "figures")}
-        found.setdefault(row["profile"], []).append(Row(**row))
+        kept = Row(**row)
+        if not kept.setup:
+            before.setdefault(kept.profile, []).append(kept)
+        elif wanted.get(kept.profile) == kept.setup:
+            now[kept.profile].append(kept)
+    found = now if now[JOINT] else before
     return {name: Rows(rows) for name, rows in found.items() if rows}
 
 
+def is_first(rows: Rows) -> bool:
+    """Whether rows are of the first edition, which had no joint set-up."""
+    return any(not row.setup for row in rows)
+
+
 def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
-    """Makes these the committed rows; those of other profiles stay."""
+    """Makes these the committed rows; those of this set-up's other readings stay."""
     import polars as pl
 
     new = list(rows)
@@ -39,10 +57,12 @@ def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
         for name, before in read(paper, experiment).items()
         if name not in profiles
         for row in before
+        if row.setup
     ]
     table = pl.DataFrame(
         {
             "profile": [row.profile for row in (*kept, *new)],
+            "setup": [row.setup for row in (*kept, *new)],
             "scenario": [row.scenario for row in (*kept, *new)],
             "seed": [row.seed for row in (*kept, *new)],
             "scheme": [row.scheme for row in (*kept, *new)],

@@ -19,6 +19,7 @@ from switchbed.store import Store
 from switchbed.sweeps import key as keys
 from switchbed_papers.reproduce.claims import Experiment, Paper, Scale
 from switchbed_papers.reproduce.rows import Figures, Row, Rows
+from switchbed_papers.reproduce.setup import JOINT, Point
 
 
 def fct(result: Result) -> Figures:
@@ -52,7 +53,9 @@ class Job:
     plan: Plan
     settings: dict[str, Any]
     seed: int
-    profile: str
+    reading: str
+    setup: str
+    """The digest of the set-up; empty at other points of the grid than a reading's own."""
     key: str
     """Of the run, where its measurements are kept."""
 
@@ -62,23 +65,25 @@ def jobs(
     experiment: Experiment,
     scale: Scale,
     first_seed: int,
-    profile: str | None = None,
+    reading: str = JOINT,
+    point: Point | None = None,
 ) -> list[Job]:
-    """The runs of an experiment at a scale on hosts of a profile, of those that judge if none is
-    named; each seed its own."""
-    profile = profile or experiment.hosts.judged
-    source = _source(paper, experiment) + experiment.hosts.source(profile)
+    """The runs of an experiment at a scale under a reading of its set-up, or at another point of
+    the open settings' grid; each seed its own."""
+    setup = experiment.setup
+    source = _source(paper, experiment) + setup.source(reading)
+    of = setup.digest(reading) if point is None else ""
     found = []
     sets = (*experiment.sets, *scale.sets)
     for seed in range(first_seed, first_seed + scale.seeds):
         for file in experiment.scenarios:
-            for plan in experiment.hosts.plans(file, sets, experiment.varies, profile, seed):
+            for plan in setup.plans(file, sets, experiment.varies, reading, seed, point):
                 settings = dict(json.loads(plan.settings))
                 if len(experiment.scenarios) > 1:
                     settings["scenario"] = file.stem
                 parts = [keys.inputs(plan), source, json.dumps(settings)]
                 key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
-                found.append(Job(plan, settings, seed, profile, key))
+                found.append(Job(plan, settings, seed, reading, of, key))
     return found
 
 
@@ -130,7 +135,8 @@ def _row(job: Job, store: Store) -> Row:
     return Row(
         settings=job.settings,
         seed=job.seed,
-        profile=job.profile,
+        profile=job.reading,
+        setup=job.setup,
         scenario=digest(job.plan),
         **(store.measured(job.key) or {}),
     )

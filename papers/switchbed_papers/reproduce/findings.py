@@ -1,19 +1,20 @@
-"""A claim's verdict under each profile that has run, and whether it could have failed."""
+"""A claim's verdict under each reading that has run, and whether it could have failed."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from switchbed_papers.reproduce import measures
+from switchbed_papers.reproduce import evidence, measures
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper
 from switchbed_papers.reproduce.rows import Rows
+from switchbed_papers.reproduce.setup import LITERAL
 from switchbed_papers.reproduce.verdict import judge
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim's verdict, as `--json` has it: that of the first profile, which judges."""
+    """A claim's verdict, as `--json` has it: that of the first reading, which judges."""
 
     id: str
     paper: str
@@ -25,10 +26,15 @@ class Finding:
     flows: int | None
     note: str
     profile: str = ""
-    robust: bool | None = None
-    """The same verdict under all profiles; none where one alone has run."""
+    """The reading of the rows that judge, or the first edition's hosts."""
+    first_edition: bool = False
+    """Whether the rows are of the first edition's hosts: the joint set-up has not run yet."""
     profiles: dict[str, str] = field(default_factory=dict)
     """A verdict each."""
+    literal: str | None = None
+    """The verdict under the literal reading; none where it has not run."""
+    joint: dict[str, str] = field(default_factory=dict)
+    """The open settings of the experiment, as the joint set-up has them."""
     null_model: str | None = None
     """The verdict on what would have failed the claim: never holds."""
     null_is: str = ""
@@ -38,25 +44,30 @@ class Finding:
     which the verdict is; `low` and `high` are of the worst, which is `measured`."""
     most: float | None = None
     """And the greatest."""
-    flips: list[dict[str, Any]] = field(default_factory=list)
-    """What in the hosts flips the verdict, where that was looked for: see flips.py."""
     cause: dict[str, Any] | None = None
-    """Why it does not hold: see why.py; none where it does, or has not run."""
+    """Why it is not reproduced: see why.py; none where it is."""
+    class_: str = ""
+    """One of why.py's classes; `class` in JSON."""
 
 
-def missing(claim: Claim) -> Finding:
-    """Of a claim that has not run on its hosts."""
+def missing(claim: Claim, experiment: Experiment) -> Finding:
+    """Of a claim that has not run."""
     note = "not run at full scale"
-    return Finding(claim.id, claim.paper, None, None, None, "undecided", 0, None, note)
+    joint = experiment.setup.joint
+    return Finding(claim.id, claim.paper, None, None, None, "undecided", 0, None, note, joint=joint)
 
 
 def findings(paper: Paper, experiment: Experiment, rows: Mapping[str, Rows]) -> list[Finding]:
-    """Those of an experiment's claims, from its rows by profile, the judging one's first."""
+    """Those of an experiment's claims, from its rows by reading, the judging one's first."""
     claims = [claim for claim in paper.claims.values() if claim.experiment == experiment.id]
-    return [_finding(paper, claim, rows) if rows else missing(claim) for claim in claims]
+    if not rows:
+        return [missing(claim, experiment) for claim in claims]
+    return [_finding(paper, experiment, claim, rows) for claim in claims]
 
 
-def _finding(paper: Paper, claim: Claim, rows: Mapping[str, Rows]) -> Finding:
+def _finding(
+    paper: Paper, experiment: Experiment, claim: Claim, rows: Mapping[str, Rows]
+) -> Finding:
     judging, *_ = rows
     measured = {name: measures.measure(paper, claim, found) for name, found in rows.items()}
     verdicts = {name: judge(claim.target, found) for name, found in measured.items()}
@@ -73,8 +84,10 @@ def _finding(paper: Paper, claim: Claim, rows: Mapping[str, Rows]) -> Finding:
         flows=first.flows,
         note=first.note,
         profile=judging,
-        robust=len(set(verdicts.values())) == 1 if len(verdicts) > 1 else None,
+        first_edition=evidence.is_first(rows[judging]),
         profiles=dict(verdicts),
+        literal=verdicts.get(LITERAL),
+        joint=experiment.setup.joint,
         least=_finite(first.least),
         most=_finite(first.most),
         null_model=null_model,

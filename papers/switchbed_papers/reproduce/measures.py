@@ -4,8 +4,9 @@
 over seeds; `ratio` likewise as a ratio (all three by the ratios' logarithms, as everywhere);
 `difference` subtracts; `value` is the metric itself. `at` says where: settings
 that fix the point, a list of such (each point must be within), or over all points that are left
-"largest" or "smallest" (the paper's "up to x %": simultaneous intervals, so that looking for the
-best point does not flatter it) or "every" (each must be within). `where` chooses among the runs
+"largest" or "smallest" (the paper's "up to x %", which is one run's: each seed's own extreme; the
+null model is measured in the same way, so that looking for the best point does not flatter it) or
+"every" (each must be within). `where` chooses among the runs
 first; `also` lists settings (and a `metric`) to take in its place for a second opinion, which is
 reported and judges nothing. `function` names one of `measure.py`, which gives each point's values
 by seed itself.
@@ -41,6 +42,7 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
       other seeds; each in turn is that one, and one that fails is enough.
     - Of what compares no schemes and has a value for "no effect": that value.
     - Of a bound for one scheme: that every other scheme keeps to it, too.
+    - Of another value with a stated "no effect": that value.
     - Of a formula: a constant set wrong, which the claim names.
     - Of a parity or a value: what was measured, displaced by twice the tolerance past each bound
       that there is, or further away where the claim does not hold.
@@ -70,6 +72,9 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
         given = {verdict(other) for other in others}
         word: Word = "holds" if given == {"holds"} else min(given - {"holds"}, key=WORDS.index)
         return "the other schemes", word
+    if target.null is not None:
+        none = f"{target.null:g}, which is no effect"
+        return none, judge(target, _displaced(found, target.null - found.estimate))
     ends = [sign for sign in (-1, 1) if math.isfinite((target.low, target.high)[sign > 0])]
     signs = ends if judge(target, found) == "holds" else [_away(target, found.estimate)]
     words = {judge(target, _displaced(found, sign * 2 * target.tolerance)) for sign in signs}
@@ -164,6 +169,8 @@ def _measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
     exact = bool(asked.get("exact", False))
     at = asked.get("at")
     pick = at if isinstance(at, str) else "every"
+    if pick != "every" and len(points) > 1:
+        return _up_to(points, pick, RATIOS.get(asked.get("kind", "")), _flows(claim, rows))
     # Bonferroni: all intervals hold together with the confidence of one.
     level = 1 - (1 - stats.LEVEL) / len(points)
     show = RATIOS.get(asked.get("kind", ""))
@@ -173,8 +180,9 @@ def _measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
     }
     seeds = min(interval.n for interval in found.values())
     flows = _flows(claim, rows)
-    if len(found) == 1 or pick != "every":
-        return _extreme(found, pick, seeds, flows)
+    if len(found) == 1:
+        ((name, only),) = found.items()
+        return Measured(only.estimate, only.low, only.high, seeds, flows, _at(name, found))
     return _every(claim, found, seeds, flows)
 
 
@@ -254,18 +262,22 @@ def _interval(
     return stats.Interval(middle, low, high, found.n, level)
 
 
-def _extreme(
-    found: dict[str, stats.Interval], pick: str, seeds: int, flows: int | None
+def _up_to(
+    points: Points, pick: str, show: Callable[[float], float] | None, flows: int | None
 ) -> Measured:
-    sign = -1 if pick == "smallest" else 1
-    name, best = max(found.items(), key=lambda item: sign * item[1].estimate)
-    known = [i for i in found.values() if i.low is not None and i.high is not None]
-    if len(known) < len(found):
-        return Measured(best.estimate, None, None, seeds, flows, _at(name, found))
+    """Each seed's own extreme over the points, and where it is most often."""
     choose = min if pick == "smallest" else max
-    low = choose(i.low for i in known if i.low is not None)
-    high = choose(i.high for i in known if i.high is not None)
-    return Measured(best.estimate, low, high, seeds, flows, _at(name, found))
+    shared = set.intersection(*(set(of) for of in points.values()))
+    if not shared:
+        return Measured(math.nan, None, None, 0, flows, "no seed has all points")
+    at = {
+        seed: choose(points, key=lambda name: (show or float)(points[name][seed]))
+        for seed in sorted(shared)
+    }
+    found = _interval([points[at[seed]][seed] for seed in at], stats.LEVEL, False, show)
+    often = max(at.values(), key=list(at.values()).count)
+    note = f"each seed's {pick} of {len(points)} points, most often at {often}"
+    return Measured(found.estimate, found.low, found.high, found.n, flows, note)
 
 
 def _every(

@@ -1,61 +1,54 @@
-"""The findings of the committed rows, and the pages of them: the reproductions, and what was tried
-where a claim does not hold."""
+"""The page of the reproductions, from what is committed: the classes of all claims, then paper by
+paper the set-up, the joint search and the figures."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from switchbed import _native
-from switchbed_papers.reproduce import evidence, figures, flips, variations, why
+from switchbed_papers.reproduce import evidence, figures, search, why
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper, papers
 from switchbed_papers.reproduce.findings import Finding, findings
 from switchbed_papers.reproduce.rows import Rows
+from switchbed_papers.reproduce.search import Search
+from switchbed_papers.reproduce.setup import Setting, Setup
 
 HEAD = """\
 # The papers, reproduced
 
-<!-- Written by reproduce/page.py of papers/switchbed_papers from rows/ and claims.toml. -->
+<!-- Written by reproduce/page.py of papers/switchbed_papers from what is committed there. -->
 
-Every claim of the five papers, measured again. `switchbed reproduce PAPER/FIGURE --full` repeats
-one, `switchbed reproduce all` runs everything small. A verdict follows from the numbers by one
-rule, the same for all (`papers/switchbed_papers/reproduce/verdict.py`): **holds** if the whole 95 %
-confidence interval over the seeds lies within the paper's value, give or take the tolerance;
-**direction** if the interval excludes "no effect" on the paper's side, at another size; **fails**
-if it lies outside; **undecided** otherwise. "Up to" is read with simultaneous intervals over all
-points. Where each of several points must be within, the number and its interval are those of the
-worst; "all points" is what their intervals, again simultaneous, span together, by which the verdict
-is. What a paper leaves open is listed with each experiment. Below its table stands why a claim does
-not hold: the setting of the judged hosts or of the set-up with which it does, other hosts on which
-it does, the reason why the paper cannot be right as printed, or what was tried in vain. It is from
-`causes.toml` in the paper's folder of `papers/switchbed_papers/`, whose README says more; [the
-tables](reproductions-causes.md) are of its `variations.json`. `switchbed reproduce list --json` has
-it as `cause`. `switchbed reproduce page` prints this page from the committed rows.
-
-**Hosts.** Each paper's hosts were declared (`hosts.toml` in its folder) before anything ran on
-them: a [profile](hosts.md), by evidence that has nothing to do with the claims, and what the
-paper itself says. A claim's verdict is that profile's, which stands first; beside it are those of
-two others, the same for the whole paper, and whether the verdict is **robust** (the same under
-all) or **host-dependent**. What neither settles is varied over a declared range, another value
-for each seed. No set-up says anything of hosts but what its figure varies.
-
-**Evidence.** The rows of all runs are committed (`rows/*.parquet` in a paper's folder), and all
-below follows from them alone. Beside each **holds** stands what would have failed it, and the
-verdict on that from the same rows: the same scheme on both sides, say, each seed's run beside
-another seed's, or a value displaced by twice the tolerance. It never holds (`null_model` and
-`null_is` of `switchbed reproduce list --json`). Where a verdict is another on other
-hosts, `switchbed reproduce PAPER/FIGURE --flips` puts their settings one at a time on the judged
-hosts, and says which of them flips it.
+This page says, claim by claim, how much of five papers this test bed reproduces.
+`switchbed reproduce PAPER/FIGURE --full` repeats a figure, `switchbed reproduce show CLAIM` prints
+one claim with all its evidence.
 """
 
-CAUSES = """\
-# What was tried where a claim does not hold
+RULES = """\
+- **reproduced**: the whole 95 % confidence interval over the seeds lies within the paper's value,
+  give or take the tolerance.
+- **in direction**: the interval excludes "no effect" on the paper's side, and the effect is at
+  least half of the paper's and at most twice it.
+- **contradicts itself**: no set-up can satisfy the places of the paper that are quoted.
+- **open**: the paper leaves settings open, and the claim does not come out at the joint set-up.
+- **unknown**: none of these explains why it is not reproduced, or more seeds are needed.
+- **not testable**: the paper gives nothing to compare with.
 
-<!-- Written by reproduce/page.py of papers/switchbed_papers from variations.toml and
-variations.json. -->
+Every paper has one **joint set-up** (`setup.toml` in its folder of `papers/switchbed_papers/`).
+Each setting has its evidence: printed, implied by the text, default of the simulator or kernel that
+the paper names, or open. Open settings have a grid. The whole paper is run over it at reduced
+scale, and the point at which most claims come out together is the joint set-up
+(`switchbed reproduce search PAPER`). Beside it stand the **literal** reading, which takes defaults
+for what is open, and two other kinds of hosts.
 
-The tables that [the reproductions](reproductions.md) name as causes. Rows are settings of the hosts
-that judge a paper, or readings of its committed rows.
-`python -m switchbed_papers.reproduce.variations PAPER NAME` runs one again.
+Each reproduced claim is tested with a null model that should fail: the same scheme on both sides,
+say, or a value displaced by twice the tolerance. It never holds.
+"""
+
+FIRST = """\
+Rows of the **first edition**: they are of the hosts `{hosts}` and of a base round-trip time varied
+about a guess, not of the joint set-up above. `switchbed reproduce {of} --full --commit` replaces
+them.
 """
 
 
@@ -71,8 +64,8 @@ def draw(paper: Paper, experiment: Experiment, rows: Rows, folder: Path) -> Path
 
 
 def pictures(paper: Paper, experiment: Experiment) -> list[str]:
-    """The names of the files that `draw` leaves."""
-    if experiment.draw is None:
+    """The names of the files that `draw` leaves; none before its first committed run."""
+    if experiment.draw is None or not evidence.file(paper, experiment).exists():
         return []
     name = f"{paper.name}-{experiment.id}"
     return [f"{name}.png", *(f"{name}--{each}.png" for each in experiment.draws_also)]
@@ -81,20 +74,193 @@ def pictures(paper: Paper, experiment: Experiment) -> list[str]:
 def committed(paper: Paper) -> dict[str, Finding]:
     """The findings by claim, as the committed rows have them."""
     found = {}
-    causes = why.causes(paper.folder)
+    contradictions = why.contradictions(paper.folder)
+    searched = search.read(paper)
     for experiment in paper.experiments.values():
-        flipped = flips.read(paper, experiment)
         for finding in findings(paper, experiment, evidence.read(paper, experiment)):
-            own = [asdict(flip) for flip in flipped if flip.claim == finding.id]
-            cause = causes[finding.id].as_json() if finding.id in causes else None
-            found[finding.id] = replace(finding, flips=own, cause=cause)
+            claim = paper.claims[finding.id]
+            held = finding.verdict == "holds" or claim.untestable
+            cause = None if held else why.cause(claim, contradictions, searched)
+            found[finding.id] = replace(
+                finding,
+                cause=cause.as_json() if cause else None,
+                class_=why.classify(claim, finding, cause),
+            )
     return found
 
 
 def render(*, shown: bool = False) -> str:
     """The page; with its pictures if they are shown."""
-    lines = (line for paper in papers().values() for line in _paper(paper, shown=shown))
-    return "\n".join([HEAD, *lines])
+    known = papers()
+    found = {name: committed(paper) for name, paper in known.items()}
+    lines = (
+        line for name, paper in known.items() for line in _paper(paper, found[name], shown=shown)
+    )
+    return "\n".join([HEAD, _overview(known, found), RULES, *lines])
+
+
+def _overview(known: Mapping[str, Paper], found: Mapping[str, Mapping[str, Finding]]) -> str:
+    """The first table, and a paragraph a paper."""
+    lines = [_line(["paper", *why.CLASSES, "claims"]), _line(["---"] * (len(why.CLASSES) + 2))]
+    for name in known:
+        counts = Counter(finding.class_ for finding in found[name].values())
+        cells = [str(counts[each]) for each in why.CLASSES]
+        lines.append(_line([f"[{name}](#{name})", *cells, str(len(found[name]))]))
+    first = sum(one.first_edition for of in found.values() for one in of.values())
+    if first:
+        lines += ["", f"{first} verdicts still follow from rows of the first edition, marked (1)."]
+    believe = [f"**{name}.** {paper.believe}\n" for name, paper in known.items() if paper.believe]
+    return "\n".join([*lines, "", *believe])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _paper(paper: Paper, found: Mapping[str, Finding], *, shown: bool) -> Iterator[str]:
+    yield f"## {paper.name}\n\n{paper.title}\n"
+    yield from _setups(paper)
+    yield from _search(search.read(paper))
+    for experiment in paper.experiments.values():
+        yield from _experiment(paper, experiment, found, shown=shown)
+
+
+def _setups(paper: Paper) -> Iterator[str]:
+    """The joint set-up with its evidence, folded."""
+    kinds: dict[str, list[Experiment]] = {}
+    for experiment in paper.experiments.values():
+        kinds.setdefault(experiment.setup.name, []).append(experiment)
+    yield "<details><summary>The joint set-up, with the evidence for each setting</summary>\n"
+    yield _line(["experiments", "setting", "evidence"])
+    yield _line(["---"] * 3)
+    for of in kinds.values():
+        setup = of[0].setup
+        every = ", ".join(each.id for each in of)
+        yield _line([every, f"hosts: `{Path(setup.profile).name}`", _evidence(setup.by)])
+        seen = {id(one.values): one for each in of for one in each.setup.settings}
+        for one in seen.values():
+            values = ", ".join(f"`{key} = {value}`" for key, value in one.values.items())
+            yield _line([", ".join(one.experiments) or every, values, _evidence(one)])
+    opened = {each.name: each for e in paper.experiments.values() for each in e.setup.open}
+    for each in opened.values():
+        tried = ", ".join(f"**{v}**" if v == each.joint else v for v in each.grid)
+        yield _line([", ".join(each.experiments) or "all", f"{each.says}: {tried}", "open"])
+    for spread in next(iter(kinds.values()))[0].setup.ranges:
+        ends = f"{spread.low_ps / 1e3:g} to {spread.high_ps / 1e3:g} ns"
+        yield _line(["all", f"`{spread.key}`: {ends}, another for each seed", "spread"])
+    yield "\n</details>\n"
+
+
+def _evidence(setting: Setting) -> str:
+    if setting.by == "default":
+        return f"default: {setting.note}"
+    excludes = f"; excludes {setting.note}" if setting.note else ""
+    return f"{setting.by}: {setting.place}{excludes}"
+
+
+def _search(of: Search) -> Iterator[str]:
+    """How much the joint set-up rests on, and what pulls apart."""
+    missing = [name for name in of.paper.experiments if name not in of.searched]
+    if not of.searched:
+        yield "The joint search has not run: open settings have their literal values.\n"
+        return
+    choice = of.choice
+    yield (
+        f"{len(of.open)} settings are open, and {choice.points} points of their grid were tried on "
+        f"{choice.claims} claims. {choice.out} claims come out together at the joint set-up; "
+        f"{choice.ties} other points have as many, {choice.near} have one fewer.\n"
+    )
+    if missing:
+        yield f"Not searched yet: {', '.join(missing)}.\n"
+    differing = [claim for claim in of.claims if len({*_outcomes(of, claim)}) > 1]
+    if not differing:
+        return
+    yield "<details><summary>Claims that depend on open settings: points × claims</summary>\n"
+    yield (
+        "The joint set-up, the literal one, and the fewest further points at which each claim "
+        "comes out that comes out anywhere. ✓ comes out, · does not.\n"
+    )
+    yield _line(["point", *(f"`{claim.partition('.')[2]}`" for claim in differing), "in all"])
+    yield _line(["---"] * (len(differing) + 2))
+    for index, point in enumerate(of.apart()):
+        marks = ["✓" if of.comes_out(claim, point) else "·" for claim in differing]
+        name = "joint" if index == 0 else _named(of, point)
+        yield _line([name, *marks, str(len(of.out(point)))])
+    yield "\n</details>\n"
+
+
+def _outcomes(of: Search, claim: str) -> Iterator[bool]:
+    target = of.paper.claims[claim].target
+    for one in of.searched[of.paper.claims[claim].experiment].points:
+        value = one.claims[claim]
+        yield value is not None and target.within(value)
+
+
+def _named(of: Search, point: Mapping[str, str]) -> str:
+    """A point by what differs from the joint one."""
+    joint = of.choice.point
+    if point == of.literal():
+        return "literal"
+    return "; ".join(
+        f"{name.replace('_', ' ')} {value}" for name, value in point.items() if joint[name] != value
+    )
+
+
+def _experiment(
+    paper: Paper, experiment: Experiment, found: Mapping[str, Finding], *, shown: bool
+) -> Iterator[str]:
+    claims = [claim for claim in paper.claims.values() if claim.experiment == experiment.id]
+    yield f"### {experiment.title}\n"
+    first = found[claims[0].id]
+    for picture in pictures(paper, experiment) if shown else ():
+        yield f"![{experiment.title}](reproductions/{picture})\n"
+    if not first.profiles:
+        yield "Not run at full scale yet.\n"
+    yield _line(["claim", "the paper", "measured", "class"])
+    yield _line(["---"] * 4)
+    for claim in claims:
+        yield _row(claim, found[claim.id])
+    yield "\n<details><summary>Evidence: intervals, readings, null models, causes, rows</summary>\n"
+    if first.first_edition:
+        hosts = Path(experiment.setup.first).name
+        yield FIRST.format(hosts=hosts, of=f"{paper.name}/{experiment.id}")
+    yield _builds(paper, experiment)
+    if experiment.assumes:
+        yield "Assumed, for the paper leaves it open:\n"
+        yield "\n".join(f"- {text}" for text in experiment.assumes) + "\n"
+    if experiment.full.note:
+        yield f"Smaller than the paper's: {experiment.full.note}.\n"
+    for claim in claims:
+        yield f"- {details(claim, found[claim.id])}"
+    yield "\n</details>\n"
+
+
+def _row(claim: Claim, finding: Finding) -> str:
+    mark = " (1)" if finding.first_edition else ""
+    says = f"{claim.meaning} (`{claim.id}`)"
+    measured = "nothing" if finding.measured is None else f"{finding.measured:.4g} {claim.unit}"
+    return _line([says, claim.paper, measured, f"**{finding.class_}**{mark}"])
+
+
+def details(claim: Claim, finding: Finding) -> str:
+    """All the evidence on a claim, in a paragraph."""
+    parts = [f"`{claim.id}`: {finding.verdict}"]
+    if finding.low is not None:
+        parts[0] += f", {finding.low:.4g} to {finding.high:.4g} {claim.unit} ({finding.seeds} seeds"
+        parts[0] += f", at least {finding.flows:,} flows)" if finding.flows else ")"
+    if finding.least is not None:
+        parts.append(f"All points: {finding.least:.4g} to {finding.most:.4g}")
+    if finding.note:
+        parts.append(finding.note[0].upper() + finding.note[1:])
+    readings = list(finding.profiles.items())
+    if len(readings) > 1:
+        parts.append("; ".join(f"{Path(name).name} {word}" for name, word in readings))
+    if finding.null_model is not None:
+        parts.append(f"Null model ({finding.null_is}): {finding.null_model}")
+    if finding.cause:
+        parts.append(why.Cause(**finding.cause).in_words().rstrip("."))
+    parts.append(f"Tolerance {claim.target.tolerance:g}: {claim.why}")
+    return ". ".join(parts) + "."
 
 
 def _builds(paper: Paper, experiment: Experiment) -> str:
@@ -106,89 +272,21 @@ def _builds(paper: Paper, experiment: Experiment) -> str:
     return f"Rows of builds {named}{other}.\n"
 
 
-def render_causes() -> str:
-    """The page of what was tried."""
-    parts = (f"## {paper.title}\n\n{variations.text(paper)}" for paper in papers().values())
-    return "\n".join([CAUSES, *parts])
-
-
-def _paper(paper: Paper, *, shown: bool) -> Iterator[str]:
-    found = committed(paper)
-    causes = why.causes(paper.folder)
-    yield f"## {paper.name}: {paper.title}\n"
-    kinds = {experiment.hosts.name: experiment.hosts for experiment in paper.experiments.values()}
-    for hosts in kinds.values():
-        yield f"- Hosts of its {hosts.name}: `{hosts.judged}`: {hosts.why}."
-        if hosts.said:
-            said = ", ".join(f"`{key} = {value}`" for key, value in hosts.said.items())
-            yield f"  Said by the paper or its set-up, under every profile: {said}."
-        if hosts.factor:
-            keys = ", ".join(f"`{key}`" for key in hosts.factor.keys)
-            low, high = hosts.factor.low, hosts.factor.high
-            yield (
-                f"  Its base round-trip time is not given: {keys} {'are' if ',' in keys else 'is'} "
-                f"varied from {low:g} to {high:g} times the set-up's."
-            )
-    ranges = {each.key: each for hosts in kinds.values() for each in hosts.ranges}
-    for key, each in ranges.items():
-        yield f"- Varied: `{key}` from {each.low_ps / 1e3:g} to {each.high_ps / 1e3:g} ns."
-    changes = dict.fromkeys(change for hosts in kinds.values() for change in hosts.changes)
-    yield from (f"- Changed: {change}" for change in changes)
-    yield ""
-    for experiment in paper.experiments.values():
-        claims = [claim for claim in paper.claims.values() if claim.experiment == experiment.id]
-        yield f"### {experiment.title}\n"
-        yield _builds(paper, experiment)
-        has_run = any(found[claim.id].profiles for claim in claims)
-        if has_run:
-            for picture in pictures(paper, experiment) if shown else ():
-                yield f"![{experiment.title}](reproductions/{picture})\n"
-        if experiment.assumes:
-            yield "Assumed, for the paper leaves it open:\n"
-            yield "\n".join(f"- {text}" for text in experiment.assumes) + "\n"
-        if experiment.full.note:
-            yield f"Smaller than the paper's: {experiment.full.note}.\n"
-        if has_run:
-            names = list(found[claims[0].id].profiles)
-            others = "".join(f" {name} |" for name in names[1:])
-            yield f"| claim | what it says | paper | measured | {names[0]} |{others} |"
-            yield "| --- " * (6 + len(names[1:])) + "|"
-            for claim in claims:
-                yield _row(claim, found[claim.id], names)
-            explained = [causes[claim.id] for claim in claims if claim.id in causes]
-            if explained:
-                yield "\nWhy what does not hold does not:\n"
-                yield "\n".join(f"- {cause.in_words()}" for cause in explained)
-            flipped = flips.read(paper, experiment)
-            if flipped:
-                yield "\nWhat in the hosts flips a verdict:\n"
-                yield "\n".join(f"- {flips.in_words(flip)}" for flip in flipped)
-        else:
-            yield "Not run yet on its hosts:\n"
-            for claim in claims:
-                yield f"- `{claim.id}`: {claim.meaning}: {claim.paper}"
-        yield ""
-
-
-def _row(claim: Claim, finding: Finding, names: Sequence[str]) -> str:
-    measured = "nothing"
-    if finding.measured is not None:
-        measured = f"{finding.measured:.4g} {claim.unit}"
-    if finding.low is not None:
-        measured += f" ({finding.low:.4g} to {finding.high:.4g}"
-        flows = f", at least {finding.flows:,} flows" if finding.flows else ""
-        measured += f"; {finding.seeds} seeds{flows})"
-    if finding.least is not None:
-        measured += f"; all points {finding.least:.4g} to {finding.most:.4g}"
-    if finding.note:
-        measured += f", {finding.note}"
-    verdicts = [finding.profiles.get(name, "") for name in names]
-    others = "".join(f" {word} |" for word in verdicts[1:])
-    verdict = f"**{finding.verdict}**"
-    if finding.verdict == "holds":
-        verdict += f"; {finding.null_model} with {finding.null_is}"
-    robust = {True: "robust", False: "host-dependent", None: ""}[finding.robust]
-    return (
-        f"| `{claim.id}` | {claim.meaning} | {claim.paper} | {measured} "
-        f"| {verdict} |{others} {robust} |"
-    )
+def show(claim: Claim, experiment: Experiment, finding: Finding) -> str:
+    """One claim with all its evidence, for the terminal."""
+    setup: Setup = experiment.setup
+    edition = "the first edition, " if finding.first_edition else ""
+    lines = [
+        f"{claim.id} ({experiment.title})",
+        f"says: {claim.meaning}: {claim.paper}",
+        f"class: {finding.class_}",
+        details(claim, finding),
+        f"rows: {edition}{finding.profile or 'none'}",
+        f"hosts: {Path(setup.profile).name}; {_evidence(setup.by)}",
+    ]
+    for one in setup.settings:
+        values = ", ".join(f"{key} = {value}" for key, value in one.values.items())
+        lines.append(f"  {values}; {_evidence(one)}")
+    for each in setup.open:
+        lines.append(f"  {each.says}: {each.joint}; open, of {len(each.grid)} values")
+    return "\n".join(lines)

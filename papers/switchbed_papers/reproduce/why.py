@@ -1,105 +1,105 @@
-"""Why a claim does not hold, as a paper's `causes.toml` has it: claim by claim, and each entry with
-what shows it among what is committed (a test checks that it does).
+"""Why a claim is not reproduced, and the class that it has for it.
 
-| kind | what shows it |
+| cause | shown by |
 | --- | --- |
-| setting | `table` and `row`: a variation on the judged hosts where it holds |
-| hosts | `profile`: other hosts on which it holds, from the committed rows |
-| printed | the reason, with its arithmetic, why the paper cannot be right as printed |
-| open | `table`: what was tried, in no row of which it holds |
+| contradicts itself | `causes.toml`: places of statements that no set-up satisfies together |
+| open | the joint search: with what is left open, it does not come out at the joint set-up |
+| unknown | neither |
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from switchbed._native import Mistake
-from switchbed_papers.reproduce import variations
-from switchbed_papers.reproduce.variations import Table
+from switchbed_papers.reproduce import places
+from switchbed_papers.reproduce.claims import Claim
+from switchbed_papers.reproduce.findings import Finding
+from switchbed_papers.reproduce.search import Search
+from switchbed_papers.reproduce.verdict import Target
 
-Kind = Literal["setting", "hosts", "printed", "open"]
+Kind = Literal["contradicts itself", "open", "unknown"]
+Class = Literal[
+    "reproduced", "in direction", "contradicts itself", "open", "unknown", "not testable"
+]
+ROUNDING = 1e-9
+CLASSES: tuple[Class, ...] = get_args(Class)
+"""In the order of the page's first table."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why one claim does not hold."""
+    """Why one claim is not reproduced."""
 
-    claim: str
     kind: Kind
-    says: str
-    table: str | None = None
-    """An experiment of `variations.toml`."""
-    row: str | None = None
-    """A setting of it."""
-    profile: str | None = None
-    shows: str = ""
-    """What that row of the table has of the claim: the number, its interval and its verdict."""
+    says: str = ""
+    places: tuple[str, ...] = ()
 
     def in_words(self) -> str:
-        """In a sentence."""
-        found = {
-            "setting": f"holds with *{self.row}*: {self.shows}. ",
-            "hosts": f"holds on `{self.profile}`. ",
-            "printed": "not as printed. ",
-            "open": "nothing that was tried makes it hold. ",
-        }[self.kind]
-        paper, _, _ = self.claim.partition(".")
-        of = f" ({table_link(paper, self.table)})" if self.table else ""
-        return f"`{self.claim}`: {found}{self.says}{of}"
+        """In a sentence or two."""
+        at = f" ({'; '.join(self.places)})" if self.places else ""
+        return f"{self.kind}{at}. {self.says}".strip()
 
     def as_json(self) -> dict[str, Any]:
-        """For `list --json`, whose entries name the claim themselves."""
-        return {key: value for key, value in asdict(self).items() if key != "claim" and value}
+        """For `list --json`."""
+        return {key: value for key, value in asdict(self).items() if value}
 
 
-def table_link(paper: str, table: str) -> str:
-    """A link from the page of reproductions to an experiment's tables."""
-    return f"[{table}](reproductions-causes.md#{paper}-{table})"
-
-
-def causes(folder: Path) -> dict[str, Cause]:
+def contradictions(folder: Path) -> dict[str, Cause]:
     """A paper's, by claim."""
     file = folder / "causes.toml"
-    if not file.exists():
-        return {}
-    text = tomllib.loads(file.read_text(encoding="utf-8"))
-    return {claim: _cause(file, claim, values) for claim, values in text.items()}
+    try:
+        text = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise Mistake(f"{file}: is no TOML: {error}") from error
+    return {claim: _contradiction(file, claim, values) for claim, values in text.items()}
 
 
-def cells(tables: Iterable[Table], claim: str) -> dict[str, str]:
-    """What an experiment's tables have of a claim, by setting."""
-    return {row: cell for table in tables for row, cell in table.column(claim).items()}
+def _contradiction(file: Path, claim: str, values: Mapping[str, Any]) -> Cause:
+    if values.keys() != {"places", "says"}:
+        raise Mistake(f"{file}: {claim}: needs places and says and no more")
+    for each in values["places"]:
+        if places.parse(each) is None:
+            raise Mistake(
+                f"{file}: {claim}: {each!r} is not a place such as 'II-C.3 ‹In order to›'"
+            )
+    return Cause("contradicts itself", values["says"], tuple(values["places"]))
 
 
-def holds(cell: str) -> bool:
-    """Whether a cell of such a table says so."""
-    return cell.endswith(", holds")
+def cause(claim: Claim, found: Mapping[str, Cause], search: Search) -> Cause:
+    """Why a claim that is not reproduced is not."""
+    if claim.id in found:
+        return found[claim.id]
+    experiment = search.paper.experiments[claim.experiment]
+    searched = search.searched.get(claim.experiment)
+    if not experiment.setup.open or searched is None:
+        return Cause("unknown", "" if searched else "The joint search has not run it.")
+    if search.comes_out(claim.id, search.choice.point):
+        return Cause("unknown", "It comes out at the joint set-up in the search's reduced scale.")
+    out = [one.at for one in searched.points if search.comes_out(claim.id, one.at)]
+    of = f"{len(out)} of {len(searched.points)} points of the grid"
+    if not out:
+        return Cause("open", f"It comes out at none of {len(searched.points)} points of the grid.")
+    return Cause("open", f"It comes out at {of}, where fewer claims come out together.")
 
 
-# What each kind needs besides what it says.
-NEEDS: Mapping[str, set[str]] = {
-    "setting": {"table", "row"},
-    "hosts": {"profile"},
-    "printed": set(),
-    "open": {"table"},
-}
+def classify(claim: Claim, finding: Finding, why: Cause | None) -> Class:
+    """The class of a claim."""
+    if claim.untestable:
+        return "not testable"
+    if finding.verdict == "holds":
+        return "reproduced"
+    if finding.verdict == "direction" and within_two(claim.target, finding.measured):
+        return "in direction"
+    return why.kind if why else "unknown"
 
 
-def _cause(file: Path, claim: str, values: Mapping[str, str]) -> Cause:
-    kind = values.get("kind", "")
-    if kind not in get_args(Kind):
-        raise Mistake(f"{file}: {claim}: kind is one of {', '.join(get_args(Kind))}")
-    wanted = {"kind", "says"} | NEEDS[kind]
-    allowed = wanted | {"table"}
-    if not wanted <= values.keys() <= allowed:
-        raise Mistake(f"{file}: {claim}: needs {', '.join(sorted(wanted))} and no more")
-    shows = ""
-    if kind == "setting":
-        there = cells(variations.results(file.parent).get(values["table"], ()), claim)
-        if values["row"] not in there:
-            table = f"{values['table']} in variations.json"
-            raise Mistake(f"{file}: {claim}: {table} has no row {values['row']!r}")
-        shows = there[values["row"]].removesuffix(", holds")
-    return Cause(claim, shows=shows, **values)  # type: ignore[arg-type]
+def within_two(target: Target, measured: float | None) -> bool:
+    """Whether an effect is at least half of the paper's and at most twice it."""
+    if measured is None or target.null is None:
+        return False
+    ends = sorted(abs(end - target.null) for end in (target.low, target.high))
+    effect = abs(measured - target.null)
+    return ends[0] / 2 - ROUNDING <= effect <= 2 * ends[1] + ROUNDING

@@ -1,0 +1,280 @@
+"""The joint search: a paper's experiments at reduced scale over the whole grid of its open
+settings. The point at which most claims come out together is the paper's joint set-up.
+
+`search.json` of a paper's folder keeps what every point gave of every claim, and the point chosen.
+A claim comes out at a point if its estimate is within its tolerance: two or three seeds leave
+intervals too wide for verdicts, which follow from runs at full scale (`verdict.py`).
+"""
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from switchbed import _native
+from switchbed.runner import Meter
+from switchbed.store import Store
+from switchbed_papers.reproduce import experiment as experiments
+from switchbed_papers.reproduce import measures
+from switchbed_papers.reproduce.claims import Experiment, Paper
+from switchbed_papers.reproduce.experiment import Job
+from switchbed_papers.reproduce.setup import CHOSEN, JOINT, Open, Point
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One point of an experiment's grid."""
+
+    at: Point
+    claims: Mapping[str, float | None]
+    """What was measured of each claim; none where nothing was."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """An experiment over its grid."""
+
+    experiment: str
+    seeds: int
+    core_s: float
+    build: str
+    points: tuple[Tried, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The joint set-up, and how far the evidence carries it."""
+
+    point: Point
+    out: int
+    """Claims that come out there together."""
+    claims: int
+    """Claims that were counted."""
+    points: int
+    """Points of the whole grid."""
+    ties: int
+    """Other points at which as many come out."""
+    near: int
+    """Points at which one fewer comes out."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is known of a paper's grid."""
+
+    paper: Paper
+    searched: Mapping[str, Searched]
+
+    @cached_property
+    def open(self) -> tuple[Open, ...]:
+        """The paper's open settings, those of experiments that were not searched too."""
+        found = {
+            each.name: each
+            for experiment in self.paper.experiments.values()
+            for each in experiment.setup.open
+        }
+        return tuple(found.values())
+
+    @cached_property
+    def claims(self) -> tuple[str, ...]:
+        """The claims that were measured at some point."""
+        of = (one.points[0].claims for one in self.searched.values())
+        return tuple(claim for claims in of for claim in claims)
+
+    @cached_property
+    def _at(self) -> dict[str, dict[tuple[tuple[str, str], ...], Tried]]:
+        return {
+            name: {tuple(sorted(one.at.items())): one for one in each.points}
+            for name, each in self.searched.items()
+        }
+
+    def measured(self, claim: str, point: Point) -> float | None:
+        """What was measured of a claim at a point of the whole grid."""
+        experiment = self.paper.claims[claim].experiment
+        own = {one.name for one in self.paper.experiments[experiment].setup.open}
+        at = tuple(sorted((name, value) for name, value in point.items() if name in own))
+        found = self._at[experiment].get(at)
+        return found.claims.get(claim) if found else None
+
+    def comes_out(self, claim: str, point: Point) -> bool:
+        """Whether it is within its tolerance there."""
+        value = self.measured(claim, point)
+        return value is not None and self.paper.claims[claim].target.within(value)
+
+    def out(self, point: Point) -> frozenset[str]:
+        """The claims that come out at a point together."""
+        return frozenset(claim for claim in self.claims if self.comes_out(claim, point))
+
+    def points(self) -> Iterator[dict[str, str]]:
+        """The whole grid. Settings of no searched experiment stay literal."""
+        concerned = {
+            each.name for name in self.searched for each in self.paper.experiments[name].setup.open
+        }
+        values = [
+            list(each.grid) if each.name in concerned else [each.literal] for each in self.open
+        ]
+        for chosen in itertools.product(*values):
+            yield {each.name: value for each, value in zip(self.open, chosen, strict=True)}
+
+    def literal(self) -> dict[str, str]:
+        """The point of the paper's letter."""
+        return {each.name: each.literal for each in self.open}
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The joint set-up: most claims together, then the fewest settings that are not literal,
+        then the order of the grid."""
+        literal = self.literal()
+        scores = [(len(self.out(point)), point) for point in self.points()]
+        most = max(score for score, _ in scores)
+
+        def off(point: Point) -> int:
+            return sum(point[name] != value for name, value in literal.items())
+
+        best = min((point for score, point in scores if score == most), key=off)
+        return Choice(
+            point=best,
+            out=most,
+            claims=len(self.claims),
+            points=len(scores),
+            ties=sum(score == most for score, _ in scores) - 1,
+            near=sum(score == most - 1 for score, _ in scores),
+        )
+
+    def apart(self) -> list[dict[str, str]]:
+        """The joint set-up, the literal one, and the fewest further points (found greedily) at one
+        of which each claim comes out that comes out anywhere: where these are many, claims pull
+        apart."""
+        rows = [dict(self.choice.point)]
+        if self.literal() != rows[0]:
+            rows.append(self.literal())
+        left = set(self.claims).difference(*map(self.out, rows))
+        points = list(self.points())
+        while left:
+            best = max(
+                points, key=lambda point: (len(left & self.out(point)), len(self.out(point)))
+            )
+            if not left & self.out(best):
+                break
+            rows.append(best)
+            left -= self.out(best)
+        return rows
+
+
+def grid(experiment: Experiment) -> list[dict[str, str]]:
+    """The points that concern an experiment."""
+    names = [each.name for each in experiment.setup.open]
+    values = itertools.product(*(each.grid for each in experiment.setup.open))
+    return [dict(zip(names, point, strict=True)) for point in values]
+
+
+def price(paper: Paper, experiment: Experiment) -> float:
+    """Core-seconds that the search of an experiment takes: of the full scale's, the share of its
+    flows, or of its simulated time where no flows are counted, at each point of the grid."""
+    full = replace(experiment.full, seeds=1)
+    small = replace(experiment.search, seeds=1)
+    share = _work(experiments.jobs(paper, experiment, small, 1)) / _work(
+        experiments.jobs(paper, experiment, full, 1)
+    )
+    a_seed_s = 60 * experiment.core_minutes / experiment.full.seeds
+    return a_seed_s * share * experiment.search.seeds * len(grid(experiment))
+
+
+def _work(jobs: Sequence[Job]) -> float:
+    return sum(map(_size, jobs))
+
+
+def _size(job: Job) -> float:
+    """Flows of a run, or what it simulates in seconds."""
+    scenario = json.loads(job.plan.scenario)
+    flows = sum(source.get("flows") or 0 for source in scenario["traffic"])
+    return flows or _native.time_ps(scenario["run"].get("until", "1s")) / 1e12
+
+
+def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Searched:
+    """Runs an experiment over its grid; what has run is not run again."""
+    by_point = [
+        (at, experiments.jobs(paper, experiment, experiment.search, 1, JOINT, at))
+        for at in grid(experiment)
+    ]
+    needed = [job for _, jobs in by_point for job in jobs]
+    experiments.run(paper, experiment, needed, store, meter)
+    claims = [
+        replace(each, measure={**each.measure, "also": ()})
+        for each in paper.claims.values()
+        if each.experiment == experiment.id
+    ]
+    points = []
+    for at, jobs in by_point:
+        rows = experiments.rows(jobs, store)
+        found = {each.id: measures.measure(paper, each, rows).estimate for each in claims}
+        points.append(Tried(at, {k: v if math.isfinite(v) else None for k, v in found.items()}))
+    core_s = sum(row.wall_s for row in experiments.rows(needed, store))
+    seeds = experiment.search.seeds
+    return Searched(experiment.id, seeds, round(core_s, 1), _native.__build__, tuple(points))
+
+
+def read(paper: Paper) -> Search:
+    """What is committed of a paper's search; experiments whose grid or claims have changed since
+    are left out."""
+    file = paper.folder / CHOSEN
+    if not file.exists():
+        return Search(paper, {})
+    kept = json.loads(file.read_text(encoding="utf-8"))["experiments"]
+    found = {}
+    for name, of in kept.items():
+        experiment = paper.experiments.get(name)
+        if experiment is None:
+            continue
+        points = tuple(Tried(at, claims) for at, claims in of.pop("points"))
+        claims = {each.id for each in paper.claims.values() if each.experiment == name}
+        same = [point.at for point in points] == grid(experiment)
+        if same and all(claims <= point.claims.keys() for point in points):
+            found[name] = Searched(name, points=points, **of)
+    return Search(paper, found)
+
+
+def write(search: Search) -> None:
+    """Keeps a search in the paper's folder: a line a point."""
+
+    def line(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    parts = []
+    for name in sorted(search.searched):
+        of = search.searched[name]
+        head = line({"seeds": of.seeds, "core_s": of.core_s, "build": of.build})[:-1]
+        points = ",\n".join(f"   {line([one.at, _rounded(one.claims)])}" for one in of.points)
+        parts.append(f'  {line(name)}: {head}, "points": [\n{points}\n  ]}}')
+    joint = line(search.choice.point)
+    text = f'{{\n "joint": {joint},\n "experiments": {{\n' + ",\n".join(parts) + "\n }\n}\n"
+    part = search.paper.folder / f"{CHOSEN}.part"
+    part.write_text(text, encoding="utf-8")
+    part.replace(search.paper.folder / CHOSEN)
+
+
+def _rounded(claims: Mapping[str, float | None]) -> dict[str, float | None]:
+    return {name: None if of is None else float(f"{of:.4g}") for name, of in claims.items()}
+
+
+def summary(search: Search) -> str:
+    """What was found, in lines."""
+    of = search.choice
+    missing = [name for name in search.paper.experiments if name not in search.searched]
+    lines = [
+        f"{search.paper.name}: {of.out} of {of.claims} claims come out together at the joint "
+        f"set-up; {len(search.open)} settings open, {of.points} points, {of.ties} as good, "
+        f"{of.near} with one claim fewer",
+        *(f"  {name}: {value}" for name, value in of.point.items()),
+    ]
+    if missing:
+        lines.append(f"  not searched: {', '.join(missing)}")
+    return "\n".join(lines)
+
+
+def ordered(prices: Mapping[str, float]) -> Sequence[str]:
+    """Experiments, the cheapest first."""
+    return sorted(prices, key=lambda name: prices[name])

@@ -1,0 +1,111 @@
+"""The joint search: which point it chooses, what it shows, and that it goes on where it stopped."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from switchbed.meter import Silent
+from switchbed.store import Store
+from switchbed_papers.reproduce import claims, search
+from switchbed_papers.reproduce.search import Search, Searched, Tried
+
+EECN = claims.papers()["eecn"]
+
+
+def searched(name: str, **values: list[float]) -> Searched:
+    """An experiment, of each claim what every point of its grid gave."""
+    points = search.grid(EECN.experiments[name])
+    tried = [
+        Tried(at, {f"eecn.{claim}": of[index] for claim, of in values.items()})
+        for index, at in enumerate(points)
+    ]
+    return Searched(name, 2, 1.0, "b", tuple(tried))
+
+
+def test_the_joint_set_up_has_most_claims_together_and_ties_stay_literal() -> None:
+    # Flows 2, 5, 10, 20 for an ACK a packet, then for two: 98.6 is the paper's.
+    ours = searched("fig6", fig6=[50, 98.6, 98.6, 98.6, 98.6, 50, 50, 50])
+    others = replace(
+        ours,
+        points=tuple(
+            Tried(one.at, {**one.claims, "eecn.fig6.without": value})
+            for one, value in zip(ours.points, [80, 80, 50, 50, 80, 50, 50, 50], strict=True)
+        ),
+    )
+    found = Search(EECN, {"fig6": others})
+    choice = found.choice
+    assert (choice.out, choice.claims, choice.points) == (2, 2, 8)
+    assert (choice.ties, choice.near) == (1, 3)
+    # Both have 2 claims; that with the literal ACKs is chosen.
+    assert choice.point["acks"] == "2, as ns-3"
+    assert choice.point["flows_seen"] == "2"
+    # Settings of experiments that were not searched stay literal.
+    assert choice.point["timeout"] == "1 s, as ns-3"
+
+
+def test_points_that_pull_apart_are_shown() -> None:
+    one = searched("fig6", fig6=[98.6, 50, 50, 50, 50, 50, 50, 50])
+    two = tuple(
+        Tried(each.at, {**each.claims, "eecn.fig6.without": value, "eecn.fig6.range": 50.0})
+        for each, value in zip(one.points, [10, 10, 10, 10, 10, 10, 10, 80], strict=True)
+    )
+    found = Search(EECN, {"fig6": replace(one, points=two)})
+    rows = found.apart()
+    assert rows[0] == found.choice.point
+    covered = set().union(*map(found.out, rows))
+    assert covered == {"eecn.fig6", "eecn.fig6.without", "eecn.fig6.range"}
+    assert len(rows) == 2
+
+
+def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper = replace(EECN, folder=tmp_path)
+    one = searched("fig6", fig6=[50, 98.6, 1, 1, 1, 1, 1, 1])
+    full = tuple(
+        Tried(each.at, {**each.claims, "eecn.fig6.without": 1.0, "eecn.fig6.range": None})
+        for each in one.points
+    )
+    kept = Search(paper, {"fig6": replace(one, points=full)})
+    search.write(kept)
+    assert search.read(paper).searched == kept.searched
+    text = json.loads((tmp_path / "search.json").read_text())
+    assert text["joint"] == kept.choice.point
+    # A claim that came after, or a grid that changed, is to be searched again.
+    text["experiments"]["fig6"]["points"].pop()
+    (tmp_path / "search.json").write_text(json.dumps(text))
+    assert not search.read(paper).searched
+
+
+def test_the_price_follows_grid_seeds_and_scale() -> None:
+    experiment = EECN.experiments["fig9"]
+    at = search.price(EECN, experiment)
+    a_seed_s = 60 * experiment.core_minutes / experiment.full.seeds
+    assert at == pytest.approx(a_seed_s * experiment.search.seeds * len(search.grid(experiment)))
+    once = replace(experiment, search=replace(experiment.search, seeds=1))
+    assert search.price(EECN, once) == pytest.approx(at / 2)
+    total = sum(
+        search.price(paper, each)
+        for paper in claims.papers().values()
+        for each in paper.experiments.values()
+    )
+    assert total < 4 * 3600, "all papers within four core-hours"
+
+
+def test_what_was_searched_is_not_run_again(tmp_path: Path) -> None:
+    # Two points of the cheapest figure.
+    paper = claims.papers()["cedm"]
+    fig3 = paper.experiments["fig3"]
+    small = replace(fig3, search=replace(fig3.search, seeds=1, sets=("run.until=12ms",)))
+    (cut,) = [each for each in fig3.setup.open if each.name == "cut"]
+    small = replace(small, setup=replace(fig3.setup, open=(cut,)))
+    store = Store(tmp_path / "store")
+    first = search.run(paper, small, store, Silent())
+    assert [one.at for one in first.points] == [{"cut": name} for name in cut.grid]
+    kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "store").rglob("*.json")}
+    assert search.run(paper, small, store, Silent()) == first
+    measured = {f: t for f, t in kept.items() if f.parent.name == "measured"}
+    assert measured
+    assert all(file.stat().st_mtime_ns == at for file, at in measured.items())
