@@ -72,6 +72,8 @@ demo: setup ## Run a part of MQ-ECN's figure 9 and draw it
 
 # A crate is tested again when it or a crate that it knows has changed. The package switchbed-python has no tests:
 # naming it gives dependencies the features that the module has, so that tests and module share one build.
+KNOWS_units := units config qdisc congestion spec sim live scenario
+KNOWS_config := config qdisc congestion spec sim live scenario
 KNOWS_wire := wire live sim scenario
 KNOWS_qdisc := qdisc congestion spec sim live scenario
 KNOWS_congestion := congestion spec sim scenario

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use switchbed_live::device::{Device, Memory, Reacting, Received};
 use switchbed_live::random::Stream;
 use switchbed_qdisc::ReactionSettings;
-use switchbed_qdisc::units::{Rate, Span, Time};
+use switchbed_units::{Rate, Span, Time};
 use switchbed_spec::{Limiters, CardReaction};
 use switchbed_wire::{Mac, cnm};
 

@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use suite::cases::{self, Case};
 use suite::driver::{Op, PORTS, Step, check};
 use suite::registered;
-use switchbed_qdisc::units::{Rate, Span};
+use switchbed_units::{Rate, Span};
 use switchbed_qdisc::{Ecn, FlowId, Packet};
 
 thread_local! {

@@ -9,7 +9,7 @@ mod common;
 use common::{every, small};
 use libfuzzer_sys::fuzz_target;
 use switchbed_live::Switch;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 use switchbed_spec::Live;
 
 const PORTS: u16 = 3;

@@ -1,6 +1,6 @@
 //! Whether a control computes in fractions or as Linux does.
 
-use switchbed_qdisc::words;
+use switchbed_config::words;
 
 words! {
     /// How a control computes.

@@ -1,8 +1,8 @@
 //! What a congestion control is.
 
 use std::ops::Deref;
-use switchbed_qdisc::param::Unfit;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_config::param::Unfit;
+use switchbed_units::{Span, Time};
 
 /// What a control says of itself.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@
 //! The kernel's cube root is a table's, 0.2 % off; here it is exact.
 
 use crate::CubicParams;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 /// β and the steepness are in parts of this.
 const SCALE: f64 = 1024.0;

@@ -3,9 +3,9 @@
 
 use crate::{About, Acked, Arithmetic, Control, Mark};
 use std::ops::Deref;
-use switchbed_qdisc::param::Unfit;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::Time;
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::Time;
 
 params! {
     /// DCTCP's parameters.

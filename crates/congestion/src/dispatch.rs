@@ -15,7 +15,7 @@ macro_rules! controls {
             $name:ident $(($params:ident))? = $word:literal $(| $alias:literal)*,
         )+
     ) => {
-        switchbed_qdisc::kinds! {
+        switchbed_config::kinds! {
             /// How the window grows and answers marks.
             #[derive(Copy)]
             pub enum CongestionControl {
@@ -57,7 +57,7 @@ macro_rules! controls {
             ///
             /// # Errors
             /// The first that does not fit.
-            pub fn check(&self) -> Result<(), switchbed_qdisc::param::Unfit> {
+            pub fn check(&self) -> Result<(), switchbed_config::param::Unfit> {
                 match self {
                     $(CongestionControl::$name { .. } => {
                         $name::check(&controls!(@params self $($params)?))

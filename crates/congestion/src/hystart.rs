@@ -5,7 +5,7 @@
 //! all. [`PlusPlus`] is RFC 9406: by delay alone, and slow start goes on slowly for a while to see
 //! whether that was the queue.
 
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 /// RTT samples that tell a round's least RTT.
 const SAMPLES: u8 = 8;

@@ -8,9 +8,9 @@
 
 use crate::{About, Acked, Control, Mark};
 use std::ops::Deref;
-use switchbed_qdisc::param::Unfit;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::{Span, Time};
 
 params! {
     /// Prague's parameters.

@@ -3,7 +3,7 @@
 
 use crate::{About, Control, Mark};
 use std::ops::Deref;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 macro_rules! queue_pairs {
     ($($name:ident)+) => {$(

@@ -3,7 +3,7 @@
 
 use crate::queue_pair::{Dcqcn, Hpcc, Roce, Swift, Timely};
 use crate::*;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 controls! {
     /// How the window grows and answers marks, at most once a window of data.

@@ -2,7 +2,7 @@
 
 use crate::{About, Control, Mark};
 use std::ops::Deref;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// Who sends like this has no window.
 #[derive(Clone, Debug)]

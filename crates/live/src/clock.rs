@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// What the loop takes the time from and sleeps by.
 pub trait Clock {
@@ -57,7 +57,7 @@ mod real {
     use nix::poll::{PollFd, PollFlags, ppoll};
     use nix::sys::time::TimeSpec;
     use std::time::{Duration, Instant};
-    use switchbed_qdisc::units::Span;
+    use switchbed_units::Span;
 
     /// The longest single sleep, so that no conversion overflows.
     const LONGEST: Span = Span::from_ms(60_000);

@@ -28,8 +28,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
-use switchbed_qdisc::units::Span;
 use switchbed_spec::Live;
+use switchbed_units::Span;
 
 /// The loop looks for requests this often; a request waits as long at most.
 const SLICE: Span = Span::from_ms(20);

@@ -28,7 +28,7 @@ pub use tap::Tap;
 use auto_impl::auto_impl;
 use std::io;
 use std::os::fd::BorrowedFd;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// What became of an attempt to read a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use crate::random::Stream;
 use crate::stats::{Lengths, total};
 use std::collections::VecDeque;
 use switchbed_qdisc::seats::{End, Expulsion};
-use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_qdisc::view::{Counters, PortState};
 use switchbed_qdisc::{Cx, Driver, Ecn, Note, Outcome, Pool, Qdisc, QueueId, SlotId, View, Wire};
+use switchbed_units::{Rate, Span, Time};
 use switchbed_wire::{Mac, cnm};
 
 /// What all ports work with.

@@ -6,8 +6,8 @@ use crate::stats::{Lateness, Sample, Stats};
 use crate::switch::Switch;
 use std::io;
 use std::os::fd::BorrowedFd;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::Live;
+use switchbed_units::{Span, Time};
 
 /// Frames read from one device before the others have their turn.
 const BUDGET: usize = 32;

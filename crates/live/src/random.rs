@@ -2,7 +2,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use switchbed_qdisc::Random;
+use switchbed_units::random::Random;
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Where stations are: learnt from what they send (IEEE 802.1D, section 7.8), or set.
 
 use std::collections::HashMap;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 use switchbed_wire::Mac;
 
 /// A station that has sent nothing for so long is forgotten (802.1D, table 7-5).

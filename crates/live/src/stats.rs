@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 use switchbed_qdisc::QueueId;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::view::{Counters, DropReason, PortState};
+use switchbed_units::{Span, Time};
 
 /// The switch at a time.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,9 +6,9 @@ use crate::stations::Stations;
 use crate::stats::{PortStats, QueueStats, Refused, Sample, Stats, Wakes};
 use switchbed_qdisc::buffer::Place;
 use switchbed_qdisc::seats::Expulsion;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Ecn, FlowId, Packet, Pool, QueueId};
 use switchbed_spec::{Live, LivePort, build};
+use switchbed_units::{Bytes, Rate, Span, Time};
 use switchbed_wire::{Frame, Mac};
 
 /// Bytes before the IP header: Ethernet's header and two VLAN tags.

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use switchbed_live::clock::Monotonic;
 use switchbed_live::control::{Control, serve};
-use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::Live;
+use switchbed_units::{Rate, Time};
 
 /// A folder of its own for each test.
 fn folder(name: &str) -> PathBuf {

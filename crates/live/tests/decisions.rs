@@ -6,12 +6,12 @@ use proptest::prelude::*;
 use switchbed_live::random::Stream;
 use switchbed_qdisc::seats::Expulsion;
 use switchbed_qdisc::switch::{BufferPolicy, POLICIES, PolicyInfo};
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{
     Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Pool, Qdisc, SlotId,
 };
 use switchbed_spec::scheme::{Value, find};
 use switchbed_spec::{Discipline, Live, LivePort, Param, build};
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 #[derive(Clone, Debug)]
 struct Arrival {

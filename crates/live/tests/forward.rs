@@ -12,9 +12,9 @@ use switchbed_live::device::{Device, Memory, Received};
 use switchbed_live::forward::AnyDevice;
 use switchbed_live::random::Stream;
 use switchbed_live::{Clock, Fake, Forwarder, Stats, Switch};
-use switchbed_qdisc::Random;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_spec::Live;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 fn none() -> switchbed_spec::SchemeChoice {
     scheme("none", &[])

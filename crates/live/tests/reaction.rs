@@ -7,8 +7,8 @@ use switchbed_live::forward::AnyDevice;
 use switchbed_live::random::Stream;
 use switchbed_live::{Fake, Forwarder, Switch};
 use switchbed_qdisc::ReactionSettings;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_spec::{CardReaction, Limiters};
+use switchbed_units::{Bytes, Rate, Span, Time};
 use switchbed_wire::{Mac, cnm};
 
 const LINE: Rate = Rate::from_mbps(200);

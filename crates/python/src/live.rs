@@ -8,13 +8,14 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use switchbed_config::text;
 use switchbed_live::clock::Monotonic;
 use switchbed_live::control::{Control, GONE, serve};
 use switchbed_live::stats::Sample;
 use switchbed_live::{Forwarder, Switch};
 use switchbed_live::{confine as rights, open};
 use switchbed_scenario::{self as scenario, SeriesRow};
-use switchbed_spec::{Live, text};
+use switchbed_spec::Live;
 
 /// The live switch of a file.
 #[pyfunction]

@@ -12,8 +12,8 @@ use switchbed_qdisc::notifier::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
 use switchbed_qdisc::scheduler::Fifo;
 use switchbed_qdisc::seats::{Nobody, Notifier};
-use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Random, Seats};
+use switchbed_units::{Bytes, Rate, Time};
 
 const FLOWS: u32 = 100_000;
 const LEN: u32 = 1000;

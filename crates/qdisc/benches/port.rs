@@ -8,11 +8,11 @@ use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::{ByClass, Single};
 use switchbed_qdisc::marker::{MarkAt, MqEcn, Rounds, Step};
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
-use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::{Dwrr, Fifo};
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
-use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, Scheme, Seats};
+use switchbed_units::random::NoRandom;
+use switchbed_units::{Bytes, Rate, Time};
 
 const RATE: Rate = Rate::from_gbps(10);
 const MTU: u32 = 1500;

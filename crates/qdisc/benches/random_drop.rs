@@ -8,8 +8,8 @@ use switchbed_qdisc::classifier::Single;
 use switchbed_qdisc::port::{Cx, Enqueued, Outcome};
 use switchbed_qdisc::scheduler::RoundRobin;
 use switchbed_qdisc::seats::Nobody;
-use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Random, Seats};
+use switchbed_units::{Bytes, Rate, Time};
 
 const MTU: u32 = 1500;
 

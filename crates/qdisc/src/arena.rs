@@ -4,7 +4,7 @@
 //! memory of its own.
 
 use crate::packet::{Packet, QueueId};
-use crate::units::Time;
+use switchbed_units::Time;
 
 /// A slot's id; [`SlotId::NONE`] is no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -21,10 +21,10 @@ pub use lqd::Lqd;
 pub use occamy::Occamy;
 
 use crate::packet::{Packet, QueueId};
-use crate::random::Random;
 use crate::seats::{Admission, Buffer};
-use crate::units::Bytes;
 use crate::view::{DropReason, View};
+use switchbed_units::Bytes;
+use switchbed_units::random::Random;
 
 /// A port's memory shared by its queues, first come first served.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +106,8 @@ fn room(used: Bytes, packet: &Packet, limit: Bytes) -> Admission {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Arena, Pool, PortState, random::NoRandom, units::Rate, units::Time};
+    use crate::{Arena, Pool, PortState};
+    use switchbed_units::{Rate, Time, random::NoRandom};
 
     #[test]
     fn a_queue_may_hold_alpha_times_what_is_left() {

@@ -6,7 +6,7 @@
 //! drops at r + α·S/(1 + α): r is its reserve, S what its partition shares. Agreement with what
 //! was counted on switches (sonic-mgmt, tests/qos/files) is tested below.
 
-use crate::param::{Field, ParamKind, Serialize, Serializer, Value};
+use switchbed_config::param::{Field, ParamKind, Serialize, Serializer, Value};
 
 /// A chip as a switch that has it gives its memory out.
 #[derive(Clone, Copy, Debug, PartialEq)]

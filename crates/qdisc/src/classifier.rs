@@ -69,8 +69,8 @@ pub(crate) fn hashed(flow: FlowId, key: u32, n: usize) -> usize {
 mod tests {
     use super::*;
     use crate::arena::Arena;
-    use crate::units::{Bytes, Rate, Time};
     use crate::view::{Pool, PortState};
+    use switchbed_units::{Bytes, Rate, Time};
 
     /// The queue that a packet of this flow, ingress port and class joins at a port of so
     /// many queues.

@@ -14,12 +14,12 @@ use crate::buffer::{Crosspoint, Overflow, Static};
 use crate::classifier::{ByIngress, Single};
 use crate::definition::{About, Definition, Layout};
 use crate::marker::{MarkAt, RandomMark, Red, RedSettings, Spacing, Step};
-use crate::param::Unfit;
-use crate::params;
 use crate::scheduler::{Fifo, RoundRobin, Wrr};
 use crate::seats::{Marker, Nobody};
 use crate::site::{Built, Site};
-use crate::units::Bytes;
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::Bytes;
 
 const PAPER: &str = "Chen, Zhao, Pei, Alleviating flow interference in data center networks \
                      through fine-grained switch queue management, Computer Networks 2015";

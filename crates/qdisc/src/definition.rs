@@ -4,13 +4,13 @@
 
 use crate::MAX_QUEUES;
 use crate::fairness::{Party, Shares};
-use crate::param::{self, Param, Params, Unfit, Values};
 use crate::site::{Built, Site};
 use crate::switch::{Discipline, Switch};
-use crate::units::{Bytes, Span};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use switchbed_config::param::{self, Param, Params, Unfit, Values};
+use switchbed_units::{Bytes, Span};
 
 /// What a scheme says of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl About {
 
 /// A scheme. All that it must say is its parameters, what it is, and how it is built.
 pub trait Definition: 'static {
-    /// Its parameters, as [`params!`](crate::params) declares them.
+    /// Its parameters, as [`params!`](switchbed_config::params) declares them.
     type Params: Params;
 
     /// What it says of itself.

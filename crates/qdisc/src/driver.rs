@@ -12,9 +12,9 @@ use crate::packet::QueueId;
 use crate::pauses::Guard;
 use crate::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Qdisc};
 use crate::seats::{End, Expulsion, Signal};
-use crate::units::{Rate, Time};
 use crate::view::PortState;
 use std::hint::select_unpredictable;
+use switchbed_units::{Rate, Time};
 
 /// What is behind a port: where its packets go and what they are kept in.
 pub trait Wire {

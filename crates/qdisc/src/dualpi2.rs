@@ -26,16 +26,16 @@ use crate::arena::{Note, SlotId};
 use crate::buffer::Shared;
 use crate::definition::{About, Definition, Layout};
 use crate::packet::{Ecn, Packet, QueueId};
-use crate::param::Unfit;
-use crate::params;
-use crate::random::Random;
 use crate::seats::{
     Classifier, Departure, Intent, Marker, Nobody, Scheduler, Selection, ServiceEnd,
 };
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
 use std::collections::VecDeque;
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span, Time};
 
 params! {
     /// DualPI2's parameters.
@@ -346,9 +346,9 @@ impl Scheduler for Credits {
 mod tests {
     use super::*;
     use crate::port::{Cx, Dequeued, Outcome};
-    use crate::random::NoRandom;
-    use crate::units::Rate;
     use crate::{Arena, Pool, Port, PortState, Qdisc, Seats};
+    use switchbed_units::Rate;
+    use switchbed_units::random::NoRandom;
 
     fn params(target: Span) -> DualPi2Params {
         let mut params = DualPi2Params {

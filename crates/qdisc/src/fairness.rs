@@ -6,8 +6,8 @@ mod arrivals;
 pub use arrivals::Arrivals;
 
 use crate::packet::Packet;
-use crate::units::{Rate, Span};
-use crate::{params, words};
+use switchbed_config::{params, words};
+use switchbed_units::{Rate, Span};
 
 words! {
     /// Whose traffic is counted together.

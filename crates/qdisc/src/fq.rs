@@ -11,10 +11,10 @@ use crate::fairness::Share;
 use crate::packet::{FlowId, QueueId};
 use crate::port::{Cx, Dequeued, Enqueued, Passed, Qdisc};
 use crate::scheme::Needs;
-use crate::units::{Bytes, Rate, Span, Time};
 use crate::view::{DropReason, Pool, PortState};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Most segments queued, and of one flow (`limit`, `flow_limit`).
 const LIMIT: u32 = 10_000;
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
     use crate::packet::Packet;
     use crate::port::Outcome;
-    use crate::random::NoRandom;
+    use switchbed_units::random::NoRandom;
 
     /// A card of 1500-byte packets at 12 Gbps: a microsecond each.
     struct Bed {

@@ -24,15 +24,15 @@ use crate::definition::{About, Definition, Layout};
 use crate::fairness::Share;
 use crate::marker::{Codel, CodelParams, Law, Rule};
 use crate::packet::{Packet, QueueId};
-use crate::param::Unfit;
-use crate::params;
-use crate::random::Random;
 use crate::scheme::{Needs, Scheme, Stored};
 use crate::seats::{Admission, Departure, Expulsion, Intent, Selection, Signal};
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
 use std::collections::VecDeque;
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span, Time};
 
 params! {
     /// FQ-CoDel's parameters.

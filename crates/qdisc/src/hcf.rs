@@ -28,13 +28,13 @@ use crate::classifier::hashed;
 use crate::cqrd::OwnPart;
 use crate::definition::{About, Definition, Layout};
 use crate::packet::{Packet, QueueId};
-use crate::param::Unfit;
-use crate::params;
 use crate::scheme::Same;
 use crate::seats::{Classifier, Nobody, Scheduler, Selection, ServiceEnd};
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::{Bytes, Span, Time};
 
 params! {
     /// HCF's parameters, as a scenario gives them.

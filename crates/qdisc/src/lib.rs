@@ -7,10 +7,10 @@
 //! use switchbed_qdisc::buffer::Shared;
 //! use switchbed_qdisc::classifier::Single;
 //! use switchbed_qdisc::marker::{MarkAt, Step};
-//! use switchbed_qdisc::random::NoRandom;
+//! use switchbed_units::random::NoRandom;
 //! use switchbed_qdisc::scheduler::Fifo;
 //! use switchbed_qdisc::seats::Nobody;
-//! use switchbed_qdisc::units::{Bytes, Rate, Time};
+//! use switchbed_units::{Bytes, Rate, Time};
 //! use switchbed_qdisc::*;
 //!
 //! let step = Step::per_queue(Bytes::new(3_000), 1, MarkAt::Enqueue);
@@ -55,6 +55,8 @@ pub mod chip;
 pub mod classifier;
 pub mod cqrd;
 pub mod definition;
+#[cfg(test)]
+mod draws;
 pub mod driver;
 pub mod dualpi2;
 pub mod fairness;
@@ -65,12 +67,9 @@ pub mod marker;
 pub mod notifier;
 pub mod numbered;
 pub mod packet;
-pub mod param;
 pub mod pauses;
 pub mod pfc;
 pub mod port;
-pub mod quantity;
-pub mod random;
 pub mod reaction;
 pub mod registry;
 pub mod scheduler;
@@ -79,15 +78,17 @@ pub mod seats;
 pub mod set;
 pub mod site;
 pub mod switch;
-pub mod units;
 pub mod view;
 
 pub use arena::{Arena, Cargo, Note, SlotId};
 pub use driver::{Driver, Wire};
 pub use packet::{Ecn, FlowId, Packet, QueueId};
 pub use port::{Cx, Dequeued, Enqueued, Outcome, Passed, Port, Qdisc};
-pub use random::Random;
 pub use reaction::{ReactionPoint, ReactionSettings};
 pub use scheme::{Needs, Scheme, Seats};
 pub use set::{MAX_QUEUES, QueueSet};
 pub use view::{PauseFrames, Pool, PortState, View};
+
+// So that a scheme of one's own needs this crate alone.
+pub use switchbed_config::{kinds, param, params, words};
+pub use switchbed_units::{self as units, random, random::Random};

@@ -40,7 +40,7 @@ pub use step::{
 };
 pub use tcn::{Tcn, TcnParams};
 
-use crate::words;
+use switchbed_config::words;
 
 words! {
     /// Where a marker compares the queue with its threshold.

@@ -11,8 +11,8 @@
 
 use crate::packet::QueueId;
 use crate::set::QueueSet;
-use crate::units::{Span, Time};
 use std::collections::VecDeque;
+use switchbed_units::{Span, Time};
 
 /// How many of its holds a queue remembers at most.
 pub const MOST: usize = 100_000;

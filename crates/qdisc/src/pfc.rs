@@ -1,10 +1,10 @@
 //! Priority-based flow control (IEEE 802.1Q, clause 36): what `[switch.pfc]` says, what a pause frame is, and
 //! how much room there must be for what still comes after one.
 
-use crate::param::{ParamKind, count};
 use crate::pauses::Guard;
-use crate::units::{Bytes, PS_PER_S, Rate, Span};
-use crate::{params, words};
+use switchbed_config::param::{ParamKind, count};
+use switchbed_config::{params, words};
+use switchbed_units::{Bytes, PS_PER_S, Rate, Span};
 
 /// A pause frame: a MAC control frame of the least length, without preamble and gap, as all lengths are.
 pub const FRAME_BYTES: u32 = 64;
@@ -173,7 +173,7 @@ impl Pfc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::param::{Params, Value, defaults};
+    use switchbed_config::param::{Params, Value, defaults};
 
     fn pfc() -> Pfc {
         let mut values = defaults(Pfc::TABLE);

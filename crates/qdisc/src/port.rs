@@ -14,12 +14,12 @@ use crate::arena::{Arena, List, Note, SlotId};
 use crate::fairness::Share;
 use crate::packet::{Ecn, Packet, QueueId};
 use crate::pauses::Guard;
-use crate::random::Random;
 use crate::scheme::{Needs, Scheme};
 use crate::seats::{Admission, Departure, End, Expulsion, Feedback, Intent, Selection, Signal};
 use crate::set::QueueSet;
-use crate::units::{Rate, Span, Time};
 use crate::view::{DropReason, Pool, PortState, Row, View};
+use switchbed_units::random::Random;
+use switchbed_units::{Rate, Span, Time};
 
 /// What an operation works with besides the port itself.
 pub struct Cx<'a> {
@@ -273,7 +273,7 @@ impl<S: Scheme> Port<S> {
     #[inline(always)]
     fn stored(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
         let Arrival { packet, queue, intent, idle } = *arrival;
-        cx.pool.used += crate::units::Bytes::new(packet.len_bytes as u64);
+        cx.pool.used += switchbed_units::Bytes::new(packet.len_bytes as u64);
         let place = cx.arena.slot_mut(slot);
         place.queue = queue;
         place.arrived = cx.now;
@@ -326,7 +326,7 @@ impl<S: Scheme> Port<S> {
         }
         self.state.packets -= 1;
         self.state.bytes -= len;
-        cx.pool.used -= crate::units::Bytes::new(len);
+        cx.pool.used -= switchbed_units::Bytes::new(len);
     }
 
     /// Drops a queued packet.
@@ -450,7 +450,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         };
         self.only(queue, List::EMPTY, 0, 0);
         self.state.backlogged = QueueSet::EMPTY;
-        cx.pool.used -= crate::units::Bytes::new(packet.len_bytes as u64);
+        cx.pool.used -= switchbed_units::Bytes::new(packet.len_bytes as u64);
         let until = self.send(&packet, cx);
         self.scheme.passed(&view(&self.state, cx), queue, &packet, until);
         let marked = note == Note::Mark && self.mark(slot, cx);

@@ -13,9 +13,9 @@
 //! are due are made up for in their order before the rate is next used, which is all that can
 //! be seen of them.
 
-use crate::random::Random;
-use crate::units::{Bytes, Rate, Span, Time};
-use crate::{param, params};
+use switchbed_config::{param, params};
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 params! {
     /// A reaction point's parameters.

@@ -4,14 +4,14 @@
 use crate::arena::{Note, SlotId};
 use crate::fairness::Share;
 use crate::packet::{Packet, QueueId};
-use crate::random::Random;
 use crate::seats::{
     Admission, Buffer, Classifier, Departure, Expulsion, Feedback, Intent, Marker, Notifier,
     Scheduler, Selection, ServiceEnd, Signal,
 };
-use crate::units::{Span, Time};
 use crate::view::{DropReason, PortState, View};
 use auto_impl::auto_impl;
+use switchbed_units::random::Random;
+use switchbed_units::{Span, Time};
 
 /// What a caller must provide for a scheme to be right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,10 +15,10 @@ use crate::arena::{Note, SlotId};
 use crate::buffer::QueueOf;
 use crate::fairness::Share;
 use crate::packet::{FlowId, Packet, QueueId};
-use crate::random::Random;
-use crate::units::{Span, Time};
 use crate::view::{DropReason, View};
 use auto_impl::auto_impl;
+use switchbed_units::random::Random;
+use switchbed_units::{Span, Time};
 
 /// A marker's wish for an arrival. The port turns a mark into a drop where the packet is
 /// not ECN-capable (RFC 3168, section 5).

@@ -10,8 +10,8 @@ use crate::scheduler::{Dwrr, Fifo};
 use crate::scheme::{Scheme, Seats, Way};
 use crate::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use crate::switch::{BufferPolicy, Classify, Discipline, Switch, Unmarkable};
-use crate::units::{Bytes, Rate, Span};
 use crate::view::PortState;
+use switchbed_units::{Bytes, Rate, Span};
 
 /// A port that waits for its scheme.
 pub struct Site {

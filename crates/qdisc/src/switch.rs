@@ -7,13 +7,13 @@ use crate::buffer::{
 };
 use crate::chip::Asic;
 use crate::classifier::{ByClass, ByHash, ByIngress, Single};
-use crate::param::{Field, Param, ParamKind, Section};
 use crate::pfc::Pfc;
 use crate::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use crate::seats::{Buffer, Classifier, Scheduler};
-use crate::units::{Bytes, Rate, Span};
 use crate::{MAX_QUEUES, QueueId, words};
 use serde::{Serialize, Serializer};
+use switchbed_config::param::{Field, Param, ParamKind, Section};
+use switchbed_units::{Bytes, Rate, Span};
 
 /// Every switch port of the scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]

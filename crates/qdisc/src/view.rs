@@ -4,7 +4,7 @@ use crate::arena::{Arena, List, SlotId};
 use crate::packet::{Packet, QueueId};
 use crate::pauses::{Pauses, Storms};
 use crate::set::QueueSet;
-use crate::units::{Bytes, Line, PS_PER_S, Rate, Span, Time};
+use switchbed_units::{Bytes, Line, PS_PER_S, Rate, Span, Time};
 
 /// Packet memory that several ports share. It belongs to the switch, which settles its
 /// ports before a scheme that reads it is asked ([`crate::Needs::pool`]).

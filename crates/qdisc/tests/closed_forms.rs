@@ -6,11 +6,11 @@ use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::marker::{MarkAt, MqEcn, Rounds};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::{Dwrr, Wrr};
 use switchbed_qdisc::seats::{Nobody, Scheduler};
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
+use switchbed_units::random::NoRandom;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 const RATE: Rate = Rate::from_gbps(10);
 const MTU: u32 = 1500;

@@ -5,11 +5,11 @@ use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::Single;
 use switchbed_qdisc::marker::{Codel, CodelParams, NextMark, Root};
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
-use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::Fifo;
 use switchbed_qdisc::seats::Nobody;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_units::random::NoRandom;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 const PACKET: u32 = 1500;
 

@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 use switchbed_qdisc::buffer::Dynamic;
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::Dwrr;
 use switchbed_qdisc::seats::Nobody;
-use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_units::random::NoRandom;
+use switchbed_units::{Bytes, Rate, Time};
 
 const PORTS: usize = 4;
 const QUEUES: usize = 3;

@@ -9,8 +9,8 @@ use switchbed_qdisc::marker::{Afd, AfdSettings};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::scheduler::Fifo;
 use switchbed_qdisc::seats::Nobody;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc, Random, Seats};
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Weight, cap and demand of a party; many without a cap.
 fn party() -> impl Strategy<Value = (f64, f64, f64)> {

@@ -3,9 +3,9 @@
 use switchbed_qdisc::fq_codel::{FqCodel, FqCodelParams};
 use switchbed_qdisc::marker::{CodelParams, NextMark, Root};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::random::NoRandom;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc};
+use switchbed_units::random::NoRandom;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 const FULL: u32 = 1514;
 

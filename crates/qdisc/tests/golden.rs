@@ -41,11 +41,11 @@ use switchbed_qdisc::marker::{
     Share, Slope, Spacing, Step, Tcn, Timed, Weights,
 };
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::random::{NoRandom, Random};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Buffer, Marker, Nobody, Scheduler};
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
+use switchbed_units::random::{NoRandom, Random};
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// A table's setting.
 #[derive(Default)]

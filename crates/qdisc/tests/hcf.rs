@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use switchbed_qdisc::buffer::{Crosspoint, Overflow};
 use switchbed_qdisc::hcf::{Hcf, HcfSettings};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheme::Same;
 use switchbed_qdisc::seats::Nobody;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats, SlotId};
+use switchbed_units::random::NoRandom;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 type HcfPort = Port<Seats<Same, Crosspoint, Nobody, Hcf, Nobody>>;
 

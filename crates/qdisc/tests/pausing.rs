@@ -5,14 +5,14 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
-use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Nobody, Scheduler};
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{
     Arena, Cx, Dequeued, Enqueued, FlowId, Outcome, Packet, Pool, Port, PortState, Qdisc, QueueId,
     Seats,
 };
+use switchbed_units::random::NoRandom;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 const QUEUES: usize = 4;
 

@@ -11,8 +11,8 @@ use crate::conformance::registered;
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use std::thread;
-use switchbed_qdisc::units::{Rate, Span};
 use switchbed_qdisc::{Ecn, FlowId, Packet};
+use switchbed_units::{Rate, Span};
 
 fn packet() -> impl Strategy<Value = Packet> {
     let len = prop_oneof![2 => Just(40), 4 => Just(1500), 3 => 41..1500u32, 1 => Just(9000)];

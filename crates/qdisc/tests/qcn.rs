@@ -5,11 +5,11 @@ use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::Single;
 use switchbed_qdisc::notifier::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::Fifo;
 use switchbed_qdisc::seats::{Feedback, Nobody, Notifier};
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_units::random::NoRandom;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Departures and arrivals come one every 100 ns, a packet's time.
 struct Bed {

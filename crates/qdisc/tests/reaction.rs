@@ -1,8 +1,8 @@
 //! The reaction point against traces worked out by hand, and its bounds.
 
 use proptest::prelude::*;
-use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_qdisc::{Random, ReactionPoint, ReactionSettings};
+use switchbed_units::{Rate, Span, Time};
 
 /// SplitMix64.
 struct Draws(u64);

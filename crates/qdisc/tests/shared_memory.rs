@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use switchbed_qdisc::buffer::{Lqd, Occamy, Place};
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::Dwrr;
 use switchbed_qdisc::seats::{Buffer, Expulsion, Nobody};
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_units::random::NoRandom;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 const PACKET: u32 = 1500;
 

@@ -4,11 +4,11 @@ use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::marker::Tcn;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
-use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::Dwrr;
 use switchbed_qdisc::seats::Nobody;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_units::random::NoRandom;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// A hundred packets at once, by turns to so many queues: which of each queue are marked.
 fn marked(queues: u8) -> Vec<Vec<usize>> {

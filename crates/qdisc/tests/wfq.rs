@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
-use switchbed_qdisc::random::NoRandom;
 use switchbed_qdisc::scheduler::Wfq;
 use switchbed_qdisc::seats::Nobody;
-use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_units::random::NoRandom;
+use switchbed_units::{Bytes, Rate, Time};
 
 const QUEUES: usize = 4;
 /// 10 Gbps.

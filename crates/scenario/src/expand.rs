@@ -15,9 +15,9 @@ use crate::tree::{At, Data, Node, Table, parse, parse_value};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use switchbed_config::text;
 use switchbed_sim::Scenario;
 use switchbed_spec::scheme::{SchemeInfo, find};
-use switchbed_spec::text;
 use switchbed_spec::traffic::Listed;
 
 /// Most runs of one comparison.

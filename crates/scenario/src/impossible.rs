@@ -2,9 +2,9 @@
 //! longer than it was up. Such a run is an error of the simulator's, and leaves nothing.
 
 use std::fmt;
-use switchbed_qdisc::units::Span;
 use switchbed_sim::{FlowRecord, PortReport, Scenario, Simulation};
 use switchbed_spec::event::Change;
+use switchbed_units::Span;
 
 /// Divisions of packets' times are rounded, each by less than a picosecond.
 const ROUNDING: Span = Span::from_ns(1);

@@ -64,8 +64,8 @@ pub use switchbed_sim::{Division, Scenario};
 pub use watchdog::Excess;
 pub use write::to_toml;
 
-pub use switchbed_qdisc::units::Bytes;
-pub use switchbed_spec::quantity;
+pub use switchbed_units::Bytes;
+pub use switchbed_units::quantity;
 
 /// The names of the tables that only some runs have: monitors', and what flow control did.
 pub fn monitored_tables() -> impl Iterator<Item = &'static str> {

@@ -4,9 +4,9 @@
 use crate::expand::Plan;
 use crate::mistake::Mistake;
 use crate::resolve::fields::DSCPS;
-use switchbed_qdisc::units::Time;
 use switchbed_spec::traffic::{FlowStart, Hosts, Listed};
 use switchbed_spec::{Classify, Traffic};
+use switchbed_units::Time;
 
 /// Refuses the first mistake in the flow lists of the plans, and notes what they hold; each is
 /// read once for each number of hosts and of queues.

@@ -8,11 +8,12 @@ use crate::section::{Section, key};
 use crate::tree::{At, Data, Node, Table, parse, parse_value};
 use std::net::IpAddr;
 use std::path::Path;
-use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_config::text;
 use switchbed_spec::live::LIVE as SECTION;
 use switchbed_spec::live::{Attach, Device, Faults, LIVE, Live, LivePort, PORT, Route, Settings};
 use switchbed_spec::scheme::{SchemeInfo, find};
-use switchbed_spec::{Classify, Switch, text};
+use switchbed_spec::{Classify, Switch};
+use switchbed_units::{Bytes, Rate, Span};
 
 /// The tables of a live switch's file.
 pub(crate) const SECTIONS: [switchbed_spec::Section; 5] = [

@@ -1,11 +1,11 @@
 //! Whether lossless classes are marked before they are paused (docs/pfc.md).
 
 use switchbed_qdisc::pfc::Input;
-use switchbed_qdisc::units::{Bytes, Rate};
 use switchbed_sim::Scenario;
 use switchbed_spec::build::Inputs;
 use switchbed_spec::scheme::Value;
 use switchbed_spec::topology::graph::{Cable, Graph};
+use switchbed_units::{Bytes, Rate};
 
 /// A switch where a queue that stands where it is marked from has paused who fills it.
 struct Late {

@@ -4,12 +4,12 @@
 //! out here, rather too many than too few.
 
 use serde::Serialize;
-use switchbed_qdisc::units::Span;
 use switchbed_sim::{Ahead, QueueProbe, Scenario};
 use switchbed_spec::event::Change;
 use switchbed_spec::scheme::Value;
 use switchbed_spec::traffic::{Around, Expected, Listed};
 use switchbed_spec::{NicFifo, NicQueue};
+use switchbed_units::Span;
 
 /// Bytes that every run takes: pages of the program that it is the first to touch, its thread's memory, the ring of
 /// events, tables without rows.

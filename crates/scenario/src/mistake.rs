@@ -4,8 +4,8 @@ use crate::sections::SECTIONS;
 use crate::tree::At;
 use std::fmt;
 use std::path::PathBuf;
+pub(crate) use switchbed_config::near::near;
 use switchbed_spec::Param;
-pub(crate) use switchbed_spec::near::near;
 use switchbed_spec::scheme::schemes;
 
 /// A scenario that is refused. Displayed, it is one line, such as

@@ -3,10 +3,10 @@
 use crate::catalog::takes;
 use crate::mistake::{list_of, near};
 use crate::tree::{Data, Node};
-use switchbed_qdisc::units::Bytes;
 use switchbed_spec::ParamKind;
-use switchbed_spec::quantity;
 use switchbed_spec::scheme::Value;
+use switchbed_units::Bytes;
+use switchbed_units::quantity;
 
 /// The value, or what is wrong with it and what would be right, to be read after
 /// `key is value: `. `packet` is what the unit `pkt` means.

@@ -3,7 +3,6 @@
 use crate::impossible::{self, Impossible};
 use crate::summary::{PauseCounts, Summary};
 use std::collections::BTreeMap;
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::Scenario;
 use switchbed_sim::table::{Names, Table, Values};
@@ -11,6 +10,7 @@ use switchbed_sim::{
     Capture, FlowRecord, Interference, Pause, PortReport, ProbeSample, QueueSample, Simulation,
     Waited,
 };
+use switchbed_units::{Bytes, Span};
 
 /// A run's results.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@ use crate::profile;
 use crate::sections::SECTIONS;
 use serde_json::{Map, Value as Json, json};
 use switchbed_spec::scheme::{SchemeInfo, schemes};
-use switchbed_spec::{Param, ParamKind, quantity};
+use switchbed_spec::{Param, ParamKind};
+use switchbed_units::quantity;
 
 /// The JSON Schema (draft 2020-12) of a scenario file.
 pub fn schema() -> Json {

@@ -8,12 +8,12 @@ use crate::read::read;
 use crate::resolve;
 use crate::tree::{At, Data, Entry, Node, Table, parse_value};
 use std::cell::RefCell;
-use switchbed_qdisc::units::Bytes;
 use switchbed_spec::param::{
     Entries, FILE, Field, HOSTS, ONE_HOST, PORT, PROFILE, SIZES, SIZES_BY_SERVICE,
 };
 use switchbed_spec::param::{Unfit, Value, Values};
 use switchbed_spec::{Host, Param, ParamKind, Topology};
+use switchbed_units::Bytes;
 
 /// The name of a key of `SECTION`, where that is in scope; another does not compile.
 macro_rules! key {

@@ -7,13 +7,13 @@ use crate::warnings::warnings;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::{FlowRecord, Interference, PortReport, ProbeSample, Simulation};
 use switchbed_sim::{Pause, Scenario, Waited};
 use switchbed_spec::traffic::TableOffered;
 use switchbed_spec::traffic::Traffic;
+use switchbed_units::{Span, Time};
 
 /// The version of the results' form: 2 counts all since the warm-up, over flows that are `counted`.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -608,8 +608,8 @@ fn bottleneck(reports: &[PortReport]) -> Option<Bottleneck> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_qdisc::units::Bytes;
     use switchbed_sim::ids::HostId;
+    use switchbed_units::Bytes;
 
     #[test]
     fn jains_index_of_a_lone_flow_among_four_is_a_quarter() {

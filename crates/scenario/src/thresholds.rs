@@ -2,12 +2,12 @@
 //! not filled.
 
 use switchbed_qdisc::marker::divides_threshold;
-use switchbed_qdisc::units::Rate;
 use switchbed_sim::Scenario;
 use switchbed_spec::event::Change;
 use switchbed_spec::scheme::{Value, find};
 use switchbed_spec::topology::graph::Graph;
 use switchbed_spec::{ParamKind, SchemeChoice};
+use switchbed_units::Rate;
 
 /// Each threshold of the scenario's schemes that is under a packet at some switch port's rate.
 pub(crate) fn under_a_packet(scenario: &Scenario) -> Vec<String> {

@@ -2,8 +2,8 @@
 
 use crate::results::times;
 use serde::{Deserialize, Serialize};
-use switchbed_qdisc::units::Time;
 use switchbed_sim::{FlowRecord, Scenario, Simulation, Wait};
+use switchbed_units::Time;
 
 /// Waits that each timer ended, of the flows that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]

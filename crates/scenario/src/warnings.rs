@@ -4,13 +4,13 @@
 use crate::summary::{BySize, Fct, Summary};
 use crate::waits;
 use switchbed_qdisc::QueueId;
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_sim::Scenario;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::{FlowRecord, PortReport, Simulation, Wait};
 use switchbed_spec::NicQueue;
 use switchbed_spec::scheme::Value;
+use switchbed_units::{Bytes, Span, Time};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
 const FEW: u64 = 1000;

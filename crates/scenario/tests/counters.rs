@@ -174,7 +174,7 @@ proptest! {
     fn counters_agree_with_the_clock_and_with_each_other((text, changes) in stars()) {
         let mut run = run(&text);
         let reports = agrees(&mut run, changes);
-        let warm = run.warmed_at() > switchbed_qdisc::units::Time::ZERO;
+        let warm = run.warmed_at() > switchbed_units::Time::ZERO;
         let (cards, ports): (Vec<_>, Vec<_>) = reports.iter().partition(|r| !r.info.is_switch());
         let sent: u64 = cards.iter().map(|r| r.counters.sent).sum();
         let lost: u64 = cards.iter().map(|r| r.lost).sum();

@@ -1,8 +1,8 @@
 //! The file of a live switch: what it becomes, and what is refused.
 
-use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_scenario::live_of;
 use switchbed_spec::live::{Attach, Live, Route};
+use switchbed_units::{Bytes, Rate, Span};
 
 const GOOD: &str = r#"
 title = "Two hosts"

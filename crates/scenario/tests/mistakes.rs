@@ -3,9 +3,9 @@
 
 use std::path::Path;
 use switchbed_qdisc::MAX_QUEUES;
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_scenario::{Plan, plans_of, to_toml};
 use switchbed_spec::scheme::Value;
+use switchbed_units::{Bytes, Span};
 
 const STAR: &str = r#"title = "a star"
 [topology]

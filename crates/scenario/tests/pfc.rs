@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use std::path::Path;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_scenario::plans_of;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::table::Values;
 use switchbed_sim::{Division, Pause, Simulation, Status};
 use switchbed_spec::build::Nothing;
+use switchbed_units::{Span, Time};
 
 /// Senders at line rate to one receiver, whose line is down from a time on.
 const STAR: &str = r#"[topology]

@@ -1,8 +1,8 @@
 //! Loss patterns under each host profile, against times worked out by hand.
 
 use std::path::Path;
-use switchbed_qdisc::units::Span;
 use switchbed_scenario::{Progress, Values, plans_of, run};
+use switchbed_units::Span;
 
 /// The FCT in picoseconds, from the SYN to the arrival of the last byte, of a flow of one packet between
 /// two hosts, one of whose packets is lost: `host0`'s first is its SYN, its second the data.

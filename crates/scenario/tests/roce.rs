@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use std::path::Path;
-use switchbed_qdisc::units::Span;
 use switchbed_scenario::plans_of;
 use switchbed_sim::{Division, FlowRecord, Simulation, Status};
 use switchbed_spec::build::Nothing;
+use switchbed_units::Span;
 
 /// Senders at 100 Gbps and 1 us, with the HPCC authors' packets: 1,000 bytes and 48 of headers.
 const STAR: &str = r#"[topology]

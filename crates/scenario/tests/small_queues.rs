@@ -2,9 +2,9 @@
 //! RTT of 20 ms (33 packets).
 
 use std::path::Path;
-use switchbed_qdisc::units::Bytes;
 use switchbed_scenario::plans_of;
 use switchbed_sim::{Simulation, Status};
+use switchbed_units::Bytes;
 
 const LINE: &str = r#"[topology]
 kind = "star"

@@ -11,7 +11,7 @@ mod heap;
 use heap::LinkHeap;
 use std::collections::VecDeque;
 use std::hint::black_box;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// A full packet's time at 10 Gbps, and half of fig9's links' mean delay.
 const TX_PS: u64 = 1_200_000;

@@ -7,9 +7,9 @@ mod profile;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::collections::VecDeque;
 use std::hint::black_box;
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Config, Receiver, Segment, Sender};
 use switchbed_spec::transport::*;
+use switchbed_units::{Bytes, Span, Time};
 
 /// The settings of MQ-ECN's fig9.
 fn settings() -> Transport {

@@ -13,7 +13,7 @@ use crate::table::{Table, Values};
 use crate::topology::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use switchbed_qdisc::pfc::Pfc;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 /// How many deadlocks a run remembers.
 const MOST_FOUND: usize = 10_000;

@@ -2,8 +2,8 @@
 
 use crate::ids::HostId;
 use crate::topology::{Cable, Graph, Hop};
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::{FctEnd, Roce};
+use switchbed_units::{Bytes, Span};
 
 /// What is needed to tell how long a flow takes in an empty network.
 pub(crate) struct Paths {

@@ -2,8 +2,8 @@
 
 use crate::ids::HostId;
 use crate::transport::Waits;
-use switchbed_qdisc::units::{Bytes, Time};
 use switchbed_spec::traffic::FlowStart;
+use switchbed_units::{Bytes, Time};
 
 /// Endless flows write so much.
 pub(crate) const ENDLESS: u64 = 1 << 60;

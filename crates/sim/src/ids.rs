@@ -2,8 +2,8 @@
 //! knows are of `spec`.
 
 use std::marker::PhantomData;
-use switchbed_spec::ids;
-pub use switchbed_spec::ids::{HostId, Id, LinkId, PortId, SwitchId};
+use switchbed_units::ids;
+pub use switchbed_units::ids::{HostId, Id, LinkId, PortId, SwitchId};
 
 ids! {
     /// A link in the order that breaks ties.

@@ -1,6 +1,6 @@
 //! The packet-level simulator: a run ([`simulation`]) moves packets through links and switch
 //! ports between the transports of hosts that carry flows ([`switchbed_spec::traffic`]); time is integer
-//! picoseconds and everything random is keyed by the seed ([`switchbed_spec::random`]), so the same scenario gives
+//! picoseconds and everything random is keyed by the seed ([`switchbed_units::random`]), so the same scenario gives
 //! the same bytes, however the work is divided.
 //!
 //! Numbers have types ([`ids`]). Folders, each of which knows only those before it:

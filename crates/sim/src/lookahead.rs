@@ -5,9 +5,9 @@ use crate::observe::measure::Scenario;
 use crate::ports::{self, PortInfo};
 use crate::topology::{Cable, Graph, Node};
 use switchbed_qdisc::pfc::FRAME_BYTES;
-use switchbed_qdisc::units::{Rate, Span};
 use switchbed_spec::Traffic;
 use switchbed_spec::event::Change;
+use switchbed_units::{Rate, Span};
 
 /// The least times of a run, whatever happens in it.
 pub(crate) struct Lookahead {

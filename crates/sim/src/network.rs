@@ -20,9 +20,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::pfc::Pfc;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Qdisc, QueueId};
 use switchbed_spec::traffic::FlowStart;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// How the work of a run is divided. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

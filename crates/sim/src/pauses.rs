@@ -18,7 +18,7 @@ use crate::table::{Table, Values};
 use crate::topology::{Graph, Hop, Node};
 use std::collections::BTreeMap;
 use switchbed_qdisc::pfc::{FRAME_BYTES, Pfc};
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 /// A pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use switchbed_qdisc::classifier::{ByClass, Single};
 use switchbed_qdisc::fq::{FairQueue, Terms};
 use switchbed_qdisc::scheduler::{Fifo, RoundRobin};
 use switchbed_qdisc::seats::Nobody;
-use switchbed_qdisc::units::{Bytes, Rate};
 use switchbed_qdisc::{Cargo, Port, PortState, Qdisc, Seats};
 use switchbed_spec::{NicFifo, NicQueue};
+use switchbed_units::{Bytes, Rate};
 
 /// A port's name and place.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@
 use crate::ids::Rank;
 use crate::topology::{Cable, Graph, Node};
 use std::collections::{BTreeMap, HashSet};
-use switchbed_qdisc::Random;
-use switchbed_spec::random::Stream;
+use switchbed_units::random::Random;
+use switchbed_units::random::Stream;
 
 /// A node's name as a number.
 type Name = u64;
@@ -66,8 +66,8 @@ fn joined(name: Name, words: impl IntoIterator<Item = u64>) -> Name {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_qdisc::units::{Rate, Span};
     use switchbed_spec::topology::{Dumbbell, LeafSpine, Topology};
+    use switchbed_units::{Rate, Span};
 
     fn by_name(graph: &Graph, place: impl Fn(usize) -> usize) -> BTreeMap<String, Rank> {
         let name = |node: Node| match node {

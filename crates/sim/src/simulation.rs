@@ -37,13 +37,13 @@ use crate::transport::tcp::{BadSetting, Config};
 use std::collections::HashMap;
 use std::fmt;
 use switchbed_qdisc::pfc::Input;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::Counters;
 use switchbed_qdisc::{PauseFrames, PortState, QueueId};
 use switchbed_spec::build::{self, AllHeadroom, Inputs, Outside, Place};
 use switchbed_spec::traffic::MAX_CONNECTIONS;
 use switchbed_spec::traffic::{self, FlowStart, Flows, TrafficError};
 use switchbed_spec::{FctEnd, SchemeChoice};
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,12 +8,12 @@ use crate::ids::LinkId;
 use crate::network::Network;
 use crate::observe::observer::Observed;
 use crate::ports::PortInfo;
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_qdisc::{PortState, QueueId};
 use switchbed_spec::event::Change;
 use switchbed_spec::roce::RETRIES;
 use switchbed_spec::{Roce, Scenario};
+use switchbed_units::{Bytes, Span, Time};
 
 /// Retransmissions of data and of a SYN before Linux gives up: `tcp_retries2` and `tcp_syn_retries`
 /// (Documentation/networking/ip-sysctl.rst).

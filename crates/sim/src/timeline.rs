@@ -4,9 +4,9 @@
 use crate::ids::LinkId;
 use crate::packet::losses::{Fate, Pattern};
 use switchbed_qdisc::fairness::{Share, Shares};
-use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_spec::event::{Change, Event};
 use switchbed_spec::{Scenario, SchemeChoice};
+use switchbed_units::{Rate, Span, Time};
 
 /// A change, with what it names found.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! The graph of links and the way through it, as `spec` has them, and which of equal ways a
 //! connection takes.
 
-use switchbed_qdisc::Random;
-use switchbed_spec::random::Stream;
 pub use switchbed_spec::topology::graph::{Cable, Graph, Hop, Node, Route};
+use switchbed_units::random::Random;
+use switchbed_units::random::Stream;
 
 /// ECMP keys for both directions of a connection, keyed by what tells it from others.
 pub(crate) fn keys(seed: u64, a: u64, b: u64) -> [u32; 2] {

@@ -3,10 +3,10 @@
 //! III): how long bursts are, how far the queue swings, what that costs and what CEDM saves.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::{QueueProbe, Scenario};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Span};
 
 /// C·RTT in packets: 10 Gbps and 100 us.
 const CD: f64 = 1e10 * 100e-6 / (8.0 * MTU as f64);

@@ -3,9 +3,9 @@
 
 use crate::common::*;
 use proptest::prelude::*;
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::{FlowRecord, PortReport, QueueProbe, Scenario, Simulation};
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Span};
 
 const MS: fn(u64) -> Span = Span::from_ms;
 

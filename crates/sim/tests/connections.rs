@@ -2,10 +2,10 @@
 //! numbers of closed ones are used again.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::ids::HostId;
 use switchbed_sim::{FlowRecord, Scenario, Simulation, Status};
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Span, Time};
 
 /// One packet between two hosts of the star: 2 × 1.2 us, 2 × 32 ns, 4 × 1 us.
 const ONE_PACKET: Span = Span::from_ns(2 * 1200 + 2 * 32 + 4 * 1000);

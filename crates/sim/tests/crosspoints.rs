@@ -2,11 +2,11 @@
 //! small flows that share an output with large ones do not wait for them.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::Scenario;
 use switchbed_sim::ids::LinkId;
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Rate, Span};
 
 /// Three hosts send 1, 4 and 8 endless flows to a fourth.
 fn unequal(scheme: SchemeChoice) -> Scenario {

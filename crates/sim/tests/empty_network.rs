@@ -2,10 +2,10 @@
 
 use crate::common::*;
 use std::io::Write;
-use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::Scenario;
 use switchbed_sim::ids::HostId;
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Rate, Span};
 
 /// Runs one flow alone; its FCT, and what [`switchbed_sim::Simulation::empty_fct`] says.
 fn alone(mut scenario: Scenario, src: u32, dst: u32, size: u64) -> (Span, Span) {

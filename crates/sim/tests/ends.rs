@@ -1,9 +1,9 @@
 //! A run comes to an end, and can be stopped on its way whatever it is busy with.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_sim::{Convergence, Scenario, Simulation, Status};
 use switchbed_spec::*;
+use switchbed_units::{Span, Time};
 
 fn arrivals(load: f64) -> Arrivals {
     Arrivals {

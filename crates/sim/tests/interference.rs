@@ -2,10 +2,10 @@
 
 use crate::common::*;
 use std::io::Write;
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::Scenario;
 use switchbed_sim::observe::interference::Interference::{self, Nothing, Output, Path};
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Span};
 
 /// Runs a flow list and labels its flows; giants are over 1 MB.
 fn labels(mut scenario: Scenario, rows: &str) -> Vec<Interference> {

@@ -1,9 +1,9 @@
 //! How the work of a run is divided, and how often it is interrupted, changes nothing.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::{Division, FlowRecord, PortReport, QueueProbe, Scenario, Simulation, Status};
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Rate, Span};
 
 /// Everything that a run leaves behind, as text.
 fn outcome(scenario: &Scenario, division: Division, batch: u64) -> (Vec<FlowRecord>, String, u64) {

@@ -1,10 +1,10 @@
 //! Packets that a line loses or marks because the scenario says so.
 
 use crate::common::*;
-use switchbed_qdisc::units::Span;
 use switchbed_sim::{FlowRecord, Scenario};
 use switchbed_spec::event::{Change, Event};
 use switchbed_spec::*;
+use switchbed_units::Span;
 
 fn lose(port: &str, flow: Option<u64>, lose: &[u64]) -> Event {
     let change = Change::Lose { port: port.into(), flow, lose: lose.into() };

@@ -6,9 +6,9 @@ use switchbed_qdisc::classifier::Single;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
 use switchbed_qdisc::scheduler::Fifo;
 use switchbed_qdisc::seats::Nobody;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Seats};
-use switchbed_spec::random::Stream;
+use switchbed_units::random::Stream;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 const PACKETS: u64 = 1_000_000;
 

@@ -2,13 +2,13 @@
 
 use crate::common::*;
 use std::io::Write;
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::table::{Table, Values};
 use switchbed_sim::{
     Bursts, Changes, Convergence, Division, Monitors, PortNames, PortReport, QueueProbe, Scenario,
     Simulation, Status,
 };
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Span, Time};
 
 /// 10 Gbps and 1 us a link; hosts, then the switch: its port 2 is link 3 + 2.
 const TO_HOST_2: &str = "switch:2";

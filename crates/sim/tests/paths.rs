@@ -1,10 +1,10 @@
 //! A flow's record holds the key of the path that its data took.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::ids::{HostId, SwitchId};
 use switchbed_sim::topology::{Graph, Hop, Node};
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Rate, Span};
 
 #[test]
 fn the_recorded_key_leads_along_the_ports_that_sent() {

@@ -1,9 +1,9 @@
 //! Memory that the ports of a switch share.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::Scenario;
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Span};
 
 /// Four flows each to `receivers` hosts of one switch, without ECN: queues fill.
 fn scenario(receivers: u32, alpha: f64) -> Scenario {

@@ -2,9 +2,9 @@
 //! and when a run with probes ends. Goodput by class over time.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_sim::{ProbeSample, QueueProbe, Scenario, Simulation, Status};
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 fn probe(from: &[u32], to: u32, size: u64, stop: Option<Span>) -> Traffic {
     Traffic::Probe(Probe {

@@ -2,11 +2,11 @@
 
 use crate::common::*;
 use switchbed_qdisc::ReactionSettings;
-use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::ids::HostId;
 use switchbed_sim::{Measure, QueueProbe, Scenario, Simulation};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Rate, Span};
 
 /// The standard's.
 fn reaction(limiters: Limiters) -> Reaction {

@@ -1,10 +1,10 @@
 //! RED in a network.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::FlowRecord;
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Span};
 
 fn red(kmin: u64, kmax: u64, pmax: f64, weight: f64) -> SchemeChoice {
     let params = [

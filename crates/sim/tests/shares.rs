@@ -1,10 +1,10 @@
 //! Who gets how much of a link: schedulers' shares, and what marking does to them.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::{QueueProbe, Scenario};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Rate, Span};
 
 /// Flows of these classes through a port with these quanta.
 fn port(discipline: Discipline, quanta: &[u64], classes: &[u8]) -> Scenario {

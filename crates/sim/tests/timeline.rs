@@ -1,10 +1,10 @@
 //! Changes during a run: what they change, and in which order.
 
 use crate::common::*;
-use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::Scenario;
 use switchbed_spec::event::{Change, Event};
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Rate, Span};
 
 fn rate_at(at: Span, port: &str, rate: Rate) -> Event {
     Event { at, change: Change::Rate { port: port.into(), rate } }

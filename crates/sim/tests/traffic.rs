@@ -3,10 +3,10 @@
 use crate::common::{Arrivals, arrive, arrive_together, listed};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_sim::ids::HostId;
 use switchbed_spec::traffic::{ConnectionUse, FlowStart, Flows, Hosts, list};
 use switchbed_spec::{Connections, LongLived, OneHost, Service, Sizes, Traffic, sizes};
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 fn hosts(count: u32) -> Hosts {
     Hosts { count, rate: Rate::from_gbps(10), mss: Bytes::new(1460), header: Bytes::new(40) }

@@ -1,9 +1,9 @@
 //! Packets that are to be marked and are not ECN-capable.
 
 use crate::common::*;
-use switchbed_qdisc::units::Span;
 use switchbed_qdisc::view::{Counters, DropReason};
 use switchbed_spec::*;
+use switchbed_units::Span;
 
 /// The congested port of a star whose TCP is not ECN-capable, under step marking.
 fn port(unmarkable: Unmarkable) -> Counters {

@@ -10,7 +10,7 @@ pub use switchbed_qdisc::buffer::{AllHeadroom, Inputs, Place};
 
 use switchbed_qdisc::Qdisc;
 use switchbed_qdisc::site::Site;
-use switchbed_qdisc::units::{Bytes, Rate};
+use switchbed_units::{Bytes, Rate};
 
 /// A port of a switch of so many `ports`, idle, with the scheme in its seats. `mtu` gives
 /// time constants that are a packet's time on this line. `outside` takes the seats of a scheme

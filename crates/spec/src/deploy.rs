@@ -4,7 +4,7 @@
 use crate::param::{FRACTION, Param, ParamKind, Section};
 use crate::{SchemeChoice, Switch};
 use serde::Serialize;
-use switchbed_qdisc::units::Bytes;
+use switchbed_units::Bytes;
 
 /// Some switches, and what is different there; what is `None` is as everywhere.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,7 +2,7 @@
 
 use crate::param::{Param, ParamKind, Section};
 use serde::Serialize;
-use switchbed_qdisc::units::{Rate, Span};
+use switchbed_units::{Rate, Span};
 
 /// A change at a time.
 #[derive(Clone, Debug, PartialEq, Serialize)]

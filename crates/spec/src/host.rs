@@ -1,8 +1,8 @@
 //! A host: its network card, its delay, and what it does to several packets at a time.
 
 use crate::param::{PROFILE, Params, Section};
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::{kinds, params, words};
+use switchbed_units::{Bytes, Span};
 
 params! {
     /// Every host of the scenario. Defaults are the profile's: here is none but its name.

@@ -11,22 +11,18 @@ pub mod build;
 pub mod deploy;
 pub mod event;
 pub mod host;
-pub mod ids;
 pub mod live;
-pub mod near;
 pub mod param;
-pub mod random;
 pub mod reaction;
 pub mod roce;
 pub mod run;
 pub mod scheme;
 pub mod sizes;
-pub mod text;
 pub mod topology;
 pub mod traffic;
 pub mod transport;
 
-pub use switchbed_qdisc::{quantity, switch};
+pub use switchbed_qdisc::switch;
 
 pub use deploy::Deploy;
 pub use event::Event;
@@ -51,7 +47,7 @@ pub use transport::{
 };
 
 use serde::Serialize;
-use switchbed_qdisc::units::Bytes;
+use switchbed_units::Bytes;
 
 /// One simulation, whole: what `scenario` makes of a file and what the manifest records. What it notes
 /// is the simulator's to say: `M`.

@@ -4,8 +4,8 @@
 use crate::param::{Field, Param, ParamKind, Section};
 use crate::{CardReaction, SchemeChoice, Switch};
 use serde::{Serialize, Serializer};
-use switchbed_qdisc::units::{Bytes, Rate, Span};
-use switchbed_qdisc::words;
+use switchbed_config::words;
+use switchbed_units::{Bytes, Rate, Span};
 
 /// A live switch, whole.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,6 +1,6 @@
-//! A key of a scenario file ([`switchbed_qdisc::param`]), and what more than one section takes.
+//! A key of a scenario file ([`switchbed_config::param`]), and what more than one section takes.
 
-pub use switchbed_qdisc::param::*;
+pub use switchbed_config::param::*;
 
 /// Hosts: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`. The reader hands over the word or their numbers.
 pub const HOSTS: ParamKind = ParamKind::Named(

@@ -2,8 +2,8 @@
 //! rate limiters.
 
 use crate::param::{Params, Section, at_defaults};
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::{ReactionSettings, params, words};
+use switchbed_units::{Bytes, Span};
 
 params! {
     /// Notifications and reaction points; where a scheme notifies.

@@ -3,8 +3,8 @@
 use crate::param::{Params, Section, Unfit, Values};
 pub use switchbed_congestion::roce::RateControl;
 
-use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_qdisc::{params, words};
+use switchbed_config::{params, words};
+use switchbed_units::{Bytes, Span};
 
 params! {
     /// The queue pairs of every host.

@@ -1,8 +1,8 @@
 //! Seed and end of a run, and what ends a flow.
 
 use crate::param::{Params, Section};
-use switchbed_qdisc::units::Span;
-use switchbed_qdisc::{params, words};
+use switchbed_config::{params, words};
+use switchbed_units::Span;
 
 params! {
     /// Seed and end of a run.

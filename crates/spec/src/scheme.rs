@@ -6,8 +6,8 @@ use crate::param::{Param, ParamKind, Section, Unfit};
 use python::Python;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+pub use switchbed_config::param::{Value, Values};
 pub use switchbed_qdisc::definition::{Choice, Definition, SchemeInfo};
-pub use switchbed_qdisc::param::{Value, Values};
 use switchbed_qdisc::registry;
 pub use switchbed_qdisc::registry::register;
 

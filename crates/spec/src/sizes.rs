@@ -15,7 +15,7 @@ mod tables;
 pub use tables::{BUILT_IN, BuiltIn, PAYLOAD, named};
 
 use crate::traffic::Sizes;
-use switchbed_qdisc::units::Bytes;
+use switchbed_units::Bytes;
 
 /// What a table's sizes count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,8 +21,8 @@ pub use star::Star;
 
 use crate::param::{ParamKind, Params, Section, Unfit, count};
 use graph::Graph;
-use switchbed_qdisc::kinds;
-use switchbed_qdisc::units::{Rate, Span};
+use switchbed_config::kinds;
+use switchbed_units::{Rate, Span};
 
 kinds! {
     /// The shape of the network. Hosts are numbered from 0 in the order given here.

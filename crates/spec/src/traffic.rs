@@ -44,8 +44,8 @@ use crate::param::{Params, Section, Unfit};
 use crate::switch::Switch;
 use crate::topology::Topology;
 use flows::{Begun, Wrong};
-use switchbed_qdisc::kinds;
-use switchbed_qdisc::units::{Bytes, Rate};
+use switchbed_config::kinds;
+use switchbed_units::{Bytes, Rate};
 
 kinds! {
     /// A source of flows. A scenario may have several; their flows are numbered in the

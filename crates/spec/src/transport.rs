@@ -7,8 +7,8 @@ pub use switchbed_congestion::{
 };
 
 use crate::param::{Field, Params, Section, Unfit, Value, Values};
-use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_qdisc::{params, words};
+use switchbed_config::{params, words};
+use switchbed_units::{Bytes, Span};
 
 params! {
     /// The transport of every host.

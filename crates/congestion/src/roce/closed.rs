@@ -3,7 +3,7 @@
 
 use super::{IntHop, Path, RateControl, RateMemory, RoceAck};
 use std::collections::VecDeque;
-use switchbed_qdisc::units::{Rate, Span, Time};
+use switchbed_units::{Rate, Span, Time};
 
 /// 1,048 bytes at 100 Gbps.
 const SLOT: Span = Span::from_ps(83_840);
@@ -161,8 +161,8 @@ impl Closed {
 mod tests {
     use super::*;
     use crate::roce::{DcqcnParams, DcqcnVariant, SwiftParams};
-    use switchbed_qdisc::param::at_defaults;
-    use switchbed_qdisc::units::Bytes;
+    use switchbed_config::param::at_defaults;
+    use switchbed_units::Bytes;
 
     /// Kmin, Kmax, Pmax.
     const CURVE: (f64, f64, f64) = (12_000.0, 500_000.0, 0.01);

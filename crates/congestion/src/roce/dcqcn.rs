@@ -15,9 +15,9 @@
 
 use super::law::{bps, lasts};
 use super::{Path, RateAbout, RateLaw};
-use switchbed_qdisc::param::Unfit;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_qdisc::{params, words};
+use switchbed_config::param::Unfit;
+use switchbed_config::{params, words};
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 words! {
     /// Which machine, and the defaults of what is not written.
@@ -396,7 +396,7 @@ impl Dcqcn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_qdisc::param::at_defaults;
+    use switchbed_config::param::at_defaults;
 
     const PATH: Path = Path {
         line: Rate::from_gbps(100),

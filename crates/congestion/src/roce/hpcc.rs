@@ -13,9 +13,9 @@
 
 use super::law::{bps, lasts};
 use super::{IntHop, Path, RateAbout, RateLaw, RoceAck};
-use switchbed_qdisc::param::Unfit;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_qdisc::{params, words};
+use switchbed_config::param::Unfit;
+use switchbed_config::{params, words};
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 words! {
     /// What HPCC's state is, and so what is added to it.
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::roce::RateControl;
     use crate::roce::closed::{Closed, Seen};
-    use switchbed_qdisc::param::at_defaults;
+    use switchbed_config::param::at_defaults;
 
     const LINE: Rate = Rate::from_gbps(100);
     /// B·T is 125,000 bytes.

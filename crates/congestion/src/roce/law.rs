@@ -1,7 +1,7 @@
 //! What a rate control is.
 
-use switchbed_qdisc::param::Unfit;
-use switchbed_qdisc::units::{Rate, Span, Time};
+use switchbed_config::param::Unfit;
+use switchbed_units::{Rate, Span, Time};
 
 /// What a rate control says of itself.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,10 @@
 
 use super::*;
 use crate::dispatch::mixed;
-use switchbed_qdisc::param::Unfit;
-use switchbed_qdisc::units::{Rate, Span, Time};
+use switchbed_config::param::Unfit;
+use switchbed_units::{Rate, Span, Time};
 
-switchbed_qdisc::kinds! {
+switchbed_config::kinds! {
     /// At what rate a queue pair's packets leave.
     #[derive(Copy)]
     pub enum RateControl {
@@ -159,7 +159,7 @@ rate_controls! {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use switchbed_qdisc::param::at_defaults;
+    use switchbed_config::param::at_defaults;
 
     const PATH: Path = Path {
         line: Rate::from_gbps(100),

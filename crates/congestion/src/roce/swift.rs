@@ -8,9 +8,9 @@
 
 use super::law::bps;
 use super::{Path, RateAbout, RateLaw, RoceAck};
-use switchbed_qdisc::param::Unfit;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::{Rate, Span, Time};
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::{Rate, Span, Time};
 
 params! {
     /// Swift's parameters.
@@ -152,7 +152,7 @@ impl Swift {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_qdisc::param::at_defaults;
+    use switchbed_config::param::at_defaults;
 
     const PATH: Path = Path {
         line: Rate::from_gbps(100),

@@ -8,9 +8,9 @@
 
 use super::law::{bps, lasts};
 use super::{Path, RateAbout, RateLaw, RoceAck};
-use switchbed_qdisc::param::Unfit;
-use switchbed_qdisc::units::{Rate, Span, Time};
-use switchbed_qdisc::{params, words};
+use switchbed_config::param::Unfit;
+use switchbed_config::{params, words};
+use switchbed_units::{Rate, Span, Time};
 
 words! {
     /// Which RTTs TIMELY answers.
@@ -140,7 +140,7 @@ impl Timely {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_qdisc::param::at_defaults;
+    use switchbed_config::param::at_defaults;
 
     const PATH: Path = Path {
         line: Rate::from_gbps(10),

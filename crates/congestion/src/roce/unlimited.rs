@@ -1,7 +1,7 @@
 //! No rate control: a queue pair sends at line rate whatever happens, and PFC alone holds it.
 
 use super::{Path, RateAbout, RateLaw};
-use switchbed_qdisc::units::{Rate, Time};
+use switchbed_units::{Rate, Time};
 
 /// The line's rate.
 #[derive(Clone, Debug)]

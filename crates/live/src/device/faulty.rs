@@ -5,10 +5,10 @@ use super::{Condition, Device, Received};
 use crate::random::Stream;
 use std::io;
 use std::os::fd::BorrowedFd;
-use switchbed_qdisc::Random;
 use switchbed_qdisc::numbered::Numbered;
-use switchbed_qdisc::units::Time;
 use switchbed_spec::Faults;
+use switchbed_units::Time;
+use switchbed_units::random::Random;
 use switchbed_wire::{Frame, set_ce};
 
 /// A device whose frames suffer.

@@ -4,7 +4,7 @@ use super::{Device, LONGEST, Received};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// What is on the two sides of a [`Memory`].
 #[derive(Debug, Default)]

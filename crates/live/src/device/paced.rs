@@ -8,7 +8,7 @@ use super::{Condition, Device, LONGEST, Received};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
-use switchbed_qdisc::units::{Line, Rate, Span, Time};
+use switchbed_units::{Line, Rate, Span, Time};
 
 /// Frames that the card's queue holds (Linux's default); the rest is lost.
 const QUEUE: usize = 1000;
@@ -115,7 +115,7 @@ impl<D: Device> Device for Paced<D> {
 mod tests {
     use super::*;
     use crate::device::Memory;
-    use switchbed_qdisc::units::Span;
+    use switchbed_units::Span;
 
     #[test]
     fn a_burst_comes_in_one_behind_the_other() {

@@ -18,7 +18,7 @@ use nix::{cmsg_space, getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// Receive buffer: some milliseconds at a gigabit.
 const BUFFER: usize = 4 << 20;

@@ -13,9 +13,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::io;
 use std::os::fd::BorrowedFd;
-use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_qdisc::{Random, ReactionPoint};
 use switchbed_spec::{CardReaction, Limiters};
+use switchbed_units::{Rate, Span, Time};
 use switchbed_wire::{Frame, Mac, cnm};
 
 /// A limiter's queue holds what it sends in this time...

@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::Duration;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// A device whose frames, in and out, are written down.
 pub struct Recorder<D, W: Write> {

@@ -7,7 +7,7 @@ use super::{Condition, Device, LONGEST, Received};
 use nix::errno::Errno;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 /// An open TAP interface.

@@ -2,19 +2,19 @@
 
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
+use switchbed_config::param::{Param, ParamKind};
 use switchbed_live::device::{Memory, Port};
 use switchbed_live::forward::AnyDevice;
 use switchbed_live::{Clock, Fake, Forwarder, Switch};
 use switchbed_qdisc::definition::SchemeInfo;
-use switchbed_qdisc::param::{Param, ParamKind};
 use switchbed_qdisc::registry::SCHEMES;
 use switchbed_qdisc::switch::POLICIES;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_spec::live::{Attach, Faults, LivePort, Route, Settings};
 use switchbed_spec::scheme::{Value, Values, find};
 use switchbed_spec::{
     BufferPolicy, Classify, Discipline, Live, SchemeChoice, Sharing, Switch as Ports, Unmarkable,
 };
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 pub const MBPS: u64 = 1_000_000;
 

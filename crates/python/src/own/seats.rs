@@ -16,9 +16,9 @@ use switchbed_qdisc::seats::{
     Admission, Buffer, Classifier, Departure, Feedback, Intent, Marker, Notifier, Scheduler,
     Selection, ServiceEnd,
 };
-use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_qdisc::{self as qdisc, Note, Packet, QueueId, SlotId, View};
+use switchbed_units::{Rate, Span, Time};
 
 /// One of our words, or what is needed instead.
 fn word<'a, 'py, T: PyClass + PyTypeInfo>(

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use scoped_tls_hkt::{ReborrowMut, scoped_thread_local};
 use switchbed_qdisc as qdisc;
 use switchbed_qdisc::QueueId;
-use switchbed_qdisc::units::Bytes;
+use switchbed_units::Bytes;
 
 /// The source of randomness of a hook.
 pub(super) struct Dice<'a>(pub &'a mut dyn qdisc::Random);

@@ -2,9 +2,9 @@
 
 use pyo3::prelude::*;
 use switchbed_qdisc::seats;
-use switchbed_qdisc::units::Time;
 use switchbed_qdisc::view;
 use switchbed_qdisc::{self as qdisc, SlotId};
+use switchbed_units::Time;
 
 /// A Rust enum without fields as Python has it.
 macro_rules! mirror {

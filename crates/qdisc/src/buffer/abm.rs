@@ -14,10 +14,10 @@ use super::dynamic_threshold;
 use super::fab::Young;
 use super::holdings::Place;
 use crate::packet::{Packet, QueueId};
-use crate::random::Random;
 use crate::seats::{Admission, Buffer};
-use crate::units::{Bytes, Span};
 use crate::view::{DropReason, View};
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span};
 
 /// ABM.
 #[derive(Clone, Debug)]
@@ -116,9 +116,9 @@ impl Buffer for Abm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::NoRandom;
-    use crate::units::{Rate, Time};
     use crate::{Arena, Pool, PortState};
+    use switchbed_units::random::NoRandom;
+    use switchbed_units::{Rate, Time};
 
     /// 1,000,000 bytes, 400,000 taken; α = 0.5, three congested queues, half of the line: a limit of
     /// 0.5·600,000/3/2 = 50,000. With α = 64 it is 6,400,000, and what is free binds alone.

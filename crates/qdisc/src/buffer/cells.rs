@@ -11,10 +11,10 @@ use super::lossless::{Lossless, Rules};
 use crate::chip::Chip;
 use crate::packet::{Packet, QueueId};
 use crate::pfc::{Input, Pfc};
-use crate::random::Random;
 use crate::seats::{Admission, Buffer, Signal};
-use crate::units::Bytes;
 use crate::view::{DropReason, View};
+use switchbed_units::Bytes;
+use switchbed_units::random::Random;
 
 /// What one account may hold, in cells.
 #[derive(Clone, Copy, Debug, Default)]
@@ -390,10 +390,10 @@ impl Buffer for Cells {
 mod tests {
     use super::*;
     use crate::chip::{CHIPS, Ingress, Observed};
-    use crate::random::NoRandom;
-    use crate::units::{Bytes, Rate, Time};
     use crate::{Arena, Pool, PortState};
     use proptest::prelude::*;
+    use switchbed_units::random::NoRandom;
+    use switchbed_units::{Bytes, Rate, Time};
 
     /// The ports of a switch whose buffers are asked directly.
     struct Switch {
@@ -469,12 +469,12 @@ mod tests {
 
     /// A pool without cells whose class 3 is lossless, at so many inputs with so much headroom each.
     fn lossless(chip: Option<&Chip>, pool: u64, inputs: usize, set: impl Fn(&mut Pfc)) -> Switch {
-        use crate::param::{Params, Value, defaults};
+        use switchbed_config::param::{Params, Value, defaults};
         let mut values = defaults(Pfc::TABLE);
         values.insert("priorities".to_owned(), Value::List(vec![Value::Count(3)]));
         let mut pfc = Pfc::from_values(&mut values);
         set(&mut pfc);
-        let link = Input { rate: Rate::from_gbps(100), delay: crate::units::Span::from_us(1) };
+        let link = Input { rate: Rate::from_gbps(100), delay: switchbed_units::Span::from_us(1) };
         let links = vec![link; inputs];
         let (longest, shortest) = (Bytes::new(100), Bytes::new(64));
         let first = Place::first(inputs as u32, 1);

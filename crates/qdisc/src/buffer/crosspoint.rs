@@ -17,10 +17,10 @@
 //! testbed) that is a walk over 3 to 94 full packets, and only when a packet is lost.
 
 use crate::packet::{Packet, QueueId};
-use crate::random::Random;
 use crate::seats::{Admission, Buffer};
-use crate::units::Bytes;
 use crate::view::{DropReason, View};
+use switchbed_units::Bytes;
+use switchbed_units::random::Random;
 
 /// What an arrival without room does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,10 +106,10 @@ impl Buffer for Crosspoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::tests::{SplitMix, chi_square};
-    use crate::units::{Rate, Time};
+    use crate::draws::{SplitMix, chi_square};
     use crate::view::{Pool, PortState};
     use crate::{Arena, SlotId};
+    use switchbed_units::{Rate, Time};
 
     /// Packets of these lengths in the only queue of a port.
     fn queued(lengths: &[u32]) -> (PortState, Arena, Vec<SlotId>) {

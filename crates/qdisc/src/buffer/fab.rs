@@ -4,11 +4,11 @@
 
 use super::dynamic_threshold;
 use crate::packet::{FlowId, Packet, QueueId};
-use crate::random::Random;
 use crate::seats::{Admission, Buffer};
-use crate::units::{Bytes, Span, Time};
 use crate::view::View;
 use std::collections::HashMap;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span, Time};
 
 /// A flow that was silent for longer is new again.
 const SILENCE: Span = Span::from_ms(5);

@@ -2,10 +2,10 @@
 
 use super::lossless::Lossless;
 use crate::packet::QueueId;
-use crate::units::Bytes;
 use crate::view::View;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use switchbed_units::Bytes;
 
 /// The lengths of all queues of a switch. Its ports are one thread's at any time, so no order of
 /// theirs is at stake.

@@ -5,10 +5,10 @@
 
 use super::holdings::{Place, QueueOf};
 use crate::packet::{Packet, QueueId};
-use crate::random::Random;
 use crate::seats::{Admission, Buffer, End, Expulsion};
-use crate::units::Bytes;
 use crate::view::{DropReason, View};
+use switchbed_units::Bytes;
+use switchbed_units::random::Random;
 
 /// Longest-queue drop.
 #[derive(Clone, Debug)]

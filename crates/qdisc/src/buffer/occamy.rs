@@ -10,11 +10,11 @@
 use super::dynamic_threshold;
 use super::holdings::Place;
 use crate::packet::{Packet, QueueId};
-use crate::random::Random;
 use crate::seats::{Admission, Buffer, End, Expulsion};
-use crate::units::{Bytes, Rate};
 use crate::view::{DropReason, View};
 use std::sync::atomic::Ordering::Relaxed;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Rate};
 
 /// Occamy.
 #[derive(Clone, Debug)]

@@ -24,13 +24,13 @@ use crate::arena::SlotId;
 use crate::definition::{About, Definition, marker};
 use crate::fairness::{Arrivals, Party, Share, ShareParams, Shares};
 use crate::packet::{Packet, QueueId};
-use crate::param::Unfit;
-use crate::params;
-use crate::random::Random;
 use crate::seats::{Intent, Marker};
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Span};
 use crate::view::{DropReason, View};
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span};
 
 params! {
     /// AFD's parameters, as a scenario gives them.

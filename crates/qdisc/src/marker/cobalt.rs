@@ -21,13 +21,13 @@
 use crate::arena::{Note, SlotId};
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::param::Unfit;
-use crate::params;
-use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker};
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span, Time};
 
 params! {
     /// COBALT's parameters.
@@ -260,7 +260,7 @@ impl Marker for Cobalt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::NoRandom;
+    use switchbed_units::random::NoRandom;
 
     fn cobalt() -> (Rule, State) {
         let params = CobaltParams {

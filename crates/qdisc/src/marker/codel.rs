@@ -23,13 +23,13 @@
 use crate::arena::{Note, SlotId};
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Ecn, Packet, QueueId};
-use crate::param::Unfit;
-use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker};
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Span, Time};
 use crate::view::{DropReason, View};
-use crate::{params, words};
+use switchbed_config::param::Unfit;
+use switchbed_config::{params, words};
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span, Time};
 
 params! {
     /// CoDel's parameters.

@@ -18,13 +18,13 @@ use super::growth::{Growth, GrowthParams};
 use crate::arena::SlotId;
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::param::Unfit;
-use crate::params;
-use crate::random::Random;
 use crate::seats::{Intent, Marker};
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Span};
 use crate::view::{DropReason, View};
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span};
 
 /// Of E-ECN and S-ECN.
 pub(super) const PAPER: &str = "Wang, Han, Zhuang, Xue, Sun, Lu, Early Marking for Controllable \

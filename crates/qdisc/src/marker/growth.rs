@@ -4,10 +4,10 @@
 
 use crate::arena::SlotId;
 use crate::packet::QueueId;
-use crate::params;
 use crate::site::Site;
-use crate::units::{Span, Time};
 use crate::view::View;
+use switchbed_config::params;
+use switchbed_units::{Span, Time};
 
 params! {
     /// The window over which growth is taken.

@@ -23,14 +23,14 @@ use super::{MarkAt, Red, RedSettings, Rounds, Share, Spacing, StandardThreshold,
 use crate::arena::{Note, SlotId};
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::param::Unfit;
-use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker, ServiceEnd};
 use crate::site::{Built, Site};
 use crate::switch::Discipline;
-use crate::units::{Bytes, Span};
 use crate::view::View;
-use crate::{params, words};
+use switchbed_config::param::Unfit;
+use switchbed_config::{params, words};
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span};
 
 params! {
     /// MQ-ECN's parameters.

@@ -1,9 +1,9 @@
 //! No scheme at all: the buffer drops what does not fit.
 
 use crate::definition::{About, Definition, marker};
-use crate::params;
 use crate::seats::Nobody;
 use crate::site::{Built, Site};
+use switchbed_config::params;
 
 params! {
     /// Nothing to say.

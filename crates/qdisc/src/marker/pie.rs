@@ -23,13 +23,13 @@
 use crate::arena::{Note, SlotId};
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::param::Unfit;
-use crate::params;
-use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker};
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Span};
 use crate::view::{DropReason, View};
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span};
 
 params! {
     /// PIE's parameters.
@@ -262,8 +262,8 @@ mod tests {
     use crate::port::{Cx, Outcome};
     use crate::scheduler::Fifo;
     use crate::seats::Nobody;
-    use crate::units::{Rate, Time};
     use crate::{Arena, Ecn, Pool, Port, PortState, Qdisc, Seats};
+    use switchbed_units::{Rate, Time};
 
     fn pie_params() -> PieParams {
         PieParams {

@@ -12,11 +12,11 @@
 use crate::definition::{About, Definition, marker};
 use crate::marker::StandardThreshold;
 use crate::packet::{Packet, QueueId};
-use crate::random::Random;
 use crate::seats::{Intent, Marker};
 use crate::site::{Built, Site};
-use crate::units::Bytes;
 use crate::view::View;
+use switchbed_units::Bytes;
+use switchbed_units::random::Random;
 
 impl Definition for Pmsb {
     type Params = StandardThreshold;

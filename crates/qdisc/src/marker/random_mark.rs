@@ -12,10 +12,10 @@
 
 use crate::arena::SlotId;
 use crate::packet::{Packet, QueueId};
-use crate::random::Random;
 use crate::seats::{Intent, Marker};
-use crate::units::Bytes;
 use crate::view::View;
+use switchbed_units::Bytes;
+use switchbed_units::random::Random;
 
 /// Random mark.
 #[derive(Clone, Copy, Debug)]
@@ -50,10 +50,10 @@ impl Marker for RandomMark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::tests::{SplitMix, chi_square};
-    use crate::units::{Rate, Time};
+    use crate::draws::{SplitMix, chi_square};
     use crate::view::{Pool, PortState};
     use crate::{Arena, SlotId};
+    use switchbed_units::{Rate, Time};
 
     #[test]
     fn the_marked_packet_is_drawn_by_length() {

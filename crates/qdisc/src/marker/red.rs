@@ -29,13 +29,13 @@ use super::{MarkAt, Share, Whole, power};
 use crate::arena::{Note, SlotId};
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::param::{Unfit, at_defaults};
-use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker, ServiceEnd};
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Rate, Span, Time};
 use crate::view::{DropReason, View};
-use crate::{params, words};
+use switchbed_config::param::{Unfit, at_defaults};
+use switchbed_config::{params, words};
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 params! {
     /// RED's parameters, as a scenario gives them.

@@ -19,12 +19,12 @@ use super::growth::{Growth, GrowthParams};
 use crate::arena::SlotId;
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::params;
-use crate::random::Random;
 use crate::seats::{Intent, Marker};
 use crate::site::{Built, Site};
-use crate::units::{PS_PER_S, Rate, Span};
 use crate::view::{DropReason, View};
+use switchbed_config::params;
+use switchbed_units::random::Random;
+use switchbed_units::{PS_PER_S, Rate, Span};
 
 params! {
     /// S-ECN's parameters.
@@ -122,9 +122,9 @@ impl Marker for SEcn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::NoRandom;
-    use crate::units::{Bytes, Time};
     use crate::{Arena, Pool, PortState};
+    use switchbed_units::random::NoRandom;
+    use switchbed_units::{Bytes, Time};
 
     /// Always the same number.
     struct Always(f64);

@@ -15,9 +15,9 @@
 use super::power;
 use crate::packet::QueueId;
 use crate::seats::ServiceEnd;
-use crate::units::Span;
 use crate::view::View;
 use auto_impl::auto_impl;
+use switchbed_units::Span;
 
 /// A queue's share of the line, and those of a marker's hooks that change it.
 #[auto_impl(Box)]

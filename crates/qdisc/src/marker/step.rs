@@ -13,12 +13,12 @@ use super::MarkAt;
 use crate::arena::{Note, SlotId};
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::params;
-use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker};
 use crate::site::{Built, Site};
-use crate::units::Bytes;
 use crate::view::View;
+use switchbed_config::params;
+use switchbed_units::Bytes;
+use switchbed_units::random::Random;
 
 params! {
     /// What the schemes have that mark from one length on.

@@ -5,13 +5,13 @@
 use crate::arena::{Note, SlotId};
 use crate::definition::{About, Definition, marker};
 use crate::packet::{Packet, QueueId};
-use crate::param::Unfit;
-use crate::params;
-use crate::random::Random;
 use crate::seats::{Departure, Intent, Marker};
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Span};
 use crate::view::View;
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span};
 
 params! {
     /// What a scenario says of it.

@@ -23,13 +23,13 @@ use super::qcn::{FULL_SCALE, QcnParams, QcnSettings, Sampler};
 use crate::definition::{About, Definition, notifier};
 use crate::fairness::{Arrivals, Party, Share, ShareParams, Shares, water_level};
 use crate::packet::{Packet, QueueId};
-use crate::param::Unfit;
-use crate::random::Random;
 use crate::seats::{Feedback, Notifier};
 use crate::site::{Built, Site};
-use crate::units::{Bytes, Span};
 use crate::view::{DropReason, View};
-use crate::{params, words};
+use switchbed_config::param::Unfit;
+use switchbed_config::{params, words};
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span};
 
 params! {
     /// AF-QCN's parameters, as a scenario gives them.
@@ -266,7 +266,7 @@ impl Notifier for AfQcn {
 mod tests {
     use super::*;
     use crate::packet::FlowId;
-    use crate::units::Rate;
+    use switchbed_units::Rate;
 
     fn packet(flow: u32, class: u8, len_bytes: u32) -> Packet {
         Packet { flow: FlowId(flow), class, len_bytes, ..Packet::default() }

@@ -17,13 +17,13 @@
 
 use crate::definition::{About, Definition, notifier};
 use crate::packet::{FlowId, Packet, QueueId};
-use crate::param::Unfit;
-use crate::params;
-use crate::random::Random;
 use crate::seats::{Feedback, Notifier};
 use crate::site::{Built, Site};
-use crate::units::Bytes;
 use crate::view::View;
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::Bytes;
+use switchbed_units::random::Random;
 
 /// The greatest quantized feedback: 6 bits.
 pub(super) const FULL_SCALE: i32 = 63;
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn the_period_follows_the_top_three_bits_and_the_draw() {
         let exact = QcnSettings { jitter: 0.0, ..QcnSettings::default() };
-        let mut none = crate::random::NoRandom;
+        let mut none = switchbed_units::random::NoRandom;
         for (quantized, bytes) in [
             (-63, 150e3),
             (0, 150e3),

@@ -3,8 +3,8 @@
 
 use crate::packet::{Packet, QueueId};
 use crate::seats::{Scheduler, Selection, ServiceEnd};
-use crate::units::Time;
 use crate::view::{DropReason, View};
+use switchbed_units::Time;
 
 /// FIFO.
 #[derive(Clone, Copy, Debug, Default)]

@@ -11,8 +11,8 @@
 
 use crate::packet::{Packet, QueueId};
 use crate::seats::{Scheduler, Selection, ServiceEnd};
-use crate::units::Time;
 use crate::view::{DropReason, View};
+use switchbed_units::Time;
 
 const NONE: QueueId = QueueId::MAX;
 

@@ -2,8 +2,8 @@
 
 use crate::packet::{Packet, QueueId};
 use crate::seats::{Scheduler, Selection, ServiceEnd};
-use crate::units::Time;
 use crate::view::{DropReason, View};
+use switchbed_units::Time;
 
 /// Round robin by packets.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,8 +3,8 @@
 
 use crate::packet::{Packet, QueueId};
 use crate::seats::{Scheduler, Selection, ServiceEnd};
-use crate::units::Time;
 use crate::view::{DropReason, View};
+use switchbed_units::Time;
 
 /// Queues 0…`levels`−1 by strict priority, the others by `below`, which is told of its
 /// own queues only.

@@ -17,8 +17,8 @@ use switchbed_qdisc::notifier::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
 use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::scheme::Same;
 use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
-use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_qdisc::{Scheme, Seats};
+use switchbed_units::{Bytes, Rate, Span};
 
 /// Quanta of the four queues: one under the MTU, none alike.
 pub const QUANTA: [Bytes; 4] =

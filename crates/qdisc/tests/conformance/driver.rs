@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use switchbed_qdisc::buffer::Place;
 use switchbed_qdisc::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Port, Qdisc};
 use switchbed_qdisc::seats::{Expulsion, Feedback};
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::view::{DropReason, Pool, PortState};
 use switchbed_qdisc::{Arena, Ecn, Packet, QueueId, Random, SlotId};
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Ports of the switch.
 pub const PORTS: usize = 2;

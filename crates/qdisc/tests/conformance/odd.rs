@@ -5,9 +5,9 @@ use switchbed_qdisc::seats::{
     Admission, Buffer, Departure, Feedback, Intent, Marker, Notifier, Scheduler, Selection,
     ServiceEnd,
 };
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_qdisc::{Note, Packet, QueueId, Random, SlotId, View};
+use switchbed_units::{Bytes, Span, Time};
 
 /// Which packet an arrival displaces.
 #[derive(Clone, Copy)]

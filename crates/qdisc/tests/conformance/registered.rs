@@ -3,14 +3,14 @@
 //! which a switch's ports share their memory. A new scheme is among them by being in the registry.
 
 use super::cases::{Case, Limits, QUANTA};
+use switchbed_config::param::{Param, ParamKind, Value, Values};
 use switchbed_qdisc::definition::{Choice, Layout, SchemeInfo};
-use switchbed_qdisc::param::{Param, ParamKind, Value, Values};
 use switchbed_qdisc::registry::SCHEMES;
 use switchbed_qdisc::site::{Built, Site};
 use switchbed_qdisc::switch::{
     BufferPolicy, Classify, Discipline, POLICIES, Sharing, Switch, Unmarkable,
 };
-use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_units::{Bytes, Rate, Span};
 
 const PORT: Bytes = Bytes::new(20_000);
 const POOL: Bytes = Bytes::new(40_000);

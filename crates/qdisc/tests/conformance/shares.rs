@@ -8,8 +8,8 @@ use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::scheduler::{Dwrr, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::seats::{Buffer, Marker, Nobody, Scheduler};
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 const QUEUES: usize = 4;
 

@@ -9,9 +9,9 @@ use switchbed_qdisc::buffer::Place;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::scheme::Stored;
 use switchbed_qdisc::seats::{Admission, Departure, Expulsion, Intent, Selection, Signal};
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_qdisc::{Needs, Note, Packet, QueueId, Random, Scheme, SlotId, View};
+use switchbed_units::{Span, Time};
 
 /// What the driver and the model hear of the scheme's wishes.
 #[derive(Default)]

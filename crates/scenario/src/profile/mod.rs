@@ -21,7 +21,8 @@ use behaviours::BEHAVIOURS;
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use switchbed_spec::{host, text, transport};
+use switchbed_config::text;
+use switchbed_spec::{host, transport};
 
 macro_rules! built_in {
     ($($name:literal)+) => {

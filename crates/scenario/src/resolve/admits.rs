@@ -4,13 +4,13 @@
 //! is that of every policy, chip and scheme.
 
 use switchbed_qdisc::pfc::Input;
-use switchbed_qdisc::units::{Bytes, Time};
 use switchbed_qdisc::view::DropReason;
 use switchbed_qdisc::{Arena, Cx, Ecn, Enqueued, Outcome, Packet, Pool};
 use switchbed_spec::build::{self, Inputs, Nothing};
-use switchbed_spec::random::Stream;
 use switchbed_spec::topology::graph::{Cable, Graph};
 use switchbed_spec::{Scenario, SchemeChoice, Switch};
+use switchbed_units::random::Stream;
+use switchbed_units::{Bytes, Time};
 
 /// A key, and what is wrong with it.
 pub(super) type Refused = (&'static str, String);

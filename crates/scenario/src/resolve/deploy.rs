@@ -4,11 +4,11 @@ use super::scheme;
 use crate::mistake::{Mistake, Origin, list_of};
 use crate::section::{Section, key};
 use crate::tree::{Data, Entry, Node, Table};
-use switchbed_qdisc::units::Bytes;
 use switchbed_spec::deploy::SECTION;
 use switchbed_spec::scheme::SchemeInfo;
 use switchbed_spec::topology::SwitchGroup;
 use switchbed_spec::{Deploy, Switch, Topology};
+use switchbed_units::Bytes;
 
 /// What an entry is checked against.
 pub(crate) struct Context<'a> {

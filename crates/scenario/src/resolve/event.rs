@@ -6,9 +6,9 @@ use crate::mistake::{Mistake, Origin};
 use crate::section::{Section, key};
 use crate::tree::Table;
 use switchbed_qdisc::pfc::Pfc;
-use switchbed_qdisc::units::Bytes;
 use switchbed_spec::event::{Change, Event, SECTION};
 use switchbed_spec::{Run, Topology};
+use switchbed_units::Bytes;
 
 /// The file's events in the order of their times.
 pub(crate) fn resolve(

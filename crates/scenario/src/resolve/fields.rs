@@ -2,11 +2,11 @@
 
 use crate::mistake::{Mistake, Origin};
 use crate::tree::{At, Node, Table};
-use switchbed_qdisc::units::Rate;
 use switchbed_sim::Scenario;
 use switchbed_sim::packet::rdma::Int;
 use switchbed_spec::event::Change;
 use switchbed_spec::topology::graph::Graph;
+use switchbed_units::Rate;
 
 /// Classes that a DSCP can name: it has six bits.
 pub(crate) const DSCPS: u16 = 64;

@@ -3,9 +3,9 @@
 
 use crate::mistake::Mistake;
 use crate::section::Section;
-use switchbed_qdisc::units::{Bytes, PS_PER_S, Rate, Span};
 use switchbed_spec::ParamKind;
 use switchbed_spec::topology::MAX_WAY;
+use switchbed_units::{Bytes, PS_PER_S, Rate, Span};
 
 /// Every rate and delay that the section gives.
 pub(crate) fn check_all(section: &Section<'_>, mtu: Bytes) -> Result<(), Mistake> {

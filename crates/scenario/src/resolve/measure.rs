@@ -2,11 +2,11 @@
 
 use crate::mistake::Mistake;
 use crate::section::Section;
-use switchbed_qdisc::units::Span;
 use switchbed_sim::{Measure, QueueProbe};
 use switchbed_spec::param::Params;
 use switchbed_spec::topology::SwitchGroup;
 use switchbed_spec::{Run, Topology};
+use switchbed_units::Span;
 
 pub(crate) fn run(section: &Section<'_>) -> Result<Run, Mistake> {
     let run = Run::from_values(&mut section.values()?);

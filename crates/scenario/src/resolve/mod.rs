@@ -24,7 +24,6 @@ use crate::profile::{Hosts, Profile};
 use crate::section::Section;
 use crate::sections::SECTIONS;
 use crate::tree::{At, Data, Table};
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::Scenario;
 use switchbed_spec::param::Params;
 use switchbed_spec::scheme::SchemeInfo;
@@ -32,6 +31,7 @@ use switchbed_spec::traffic::Site;
 use switchbed_spec::{
     Coalesce, FctEnd, Host, Lso, Merge, MergeFlush, NicFifo, NicQueue, Transport,
 };
+use switchbed_units::{Bytes, Span};
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
 /// compares: they share `[scheme.params]`.

@@ -3,9 +3,9 @@
 use crate::mistake::Mistake;
 use crate::section::Section;
 use switchbed_spec::Traffic;
-use switchbed_spec::ids::LinkId;
 use switchbed_spec::topology::Topology;
 use switchbed_spec::traffic::{LinkLoad, Links};
+use switchbed_units::ids::LinkId;
 
 /// Rounding apart, a link is not offered more than it carries.
 const FULL: f64 = 1.0 + 1e-9;

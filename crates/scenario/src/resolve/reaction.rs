@@ -3,9 +3,9 @@
 use crate::mistake::Mistake;
 use crate::section::Section;
 use switchbed_qdisc::ReactionSettings;
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::param::Params;
 use switchbed_spec::{CardReaction, Reaction, SchemeChoice};
+use switchbed_units::{Bytes, Span};
 
 /// The hosts' reaction points, where a switch's scheme notifies; what is written is checked anyway,
 /// for the schemes of a comparison share it.

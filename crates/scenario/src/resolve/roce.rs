@@ -4,9 +4,9 @@ use crate::mistake::Mistake;
 use crate::section::Section;
 use crate::tree::{At, Entry, Node, Table};
 
-use switchbed_qdisc::units::Bytes;
 use switchbed_spec::roce::RateControl;
 use switchbed_spec::{NicQueue, Roce, Switch, Transport};
+use switchbed_units::Bytes;
 
 /// What the section has where the file gives no kind: the transport's, if that has queue pairs.
 pub(crate) fn under(transport: &Transport) -> Table {

@@ -6,11 +6,11 @@ use super::elsewhere;
 use crate::mistake::{Mistake, Origin, list_of, near};
 use crate::section::{Section, key};
 use crate::tree::{At, Data, Entry, Node};
-use switchbed_qdisc::units::Bytes;
 use switchbed_spec::param::Unfit;
 use switchbed_spec::scheme::python::is_open;
 use switchbed_spec::scheme::{SECTION, SchemeInfo, Value, Values, find, schemes};
 use switchbed_spec::{ParamKind, SchemeChoice, Switch};
+use switchbed_units::Bytes;
 
 /// `ports` are those of every kind of switch.
 pub(crate) fn resolve(

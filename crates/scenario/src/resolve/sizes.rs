@@ -4,9 +4,10 @@ use crate::mistake::{Mistake, list_of, near};
 use crate::section::Section;
 use crate::tree::{Data, Node};
 use std::path::PathBuf;
-use switchbed_qdisc::units::Bytes;
 use switchbed_spec::param::{FRACTION, SIZES_TABLE};
-use switchbed_spec::{ParamKind, Sizes, quantity, sizes};
+use switchbed_spec::{ParamKind, Sizes, sizes};
+use switchbed_units::Bytes;
+use switchbed_units::quantity;
 
 /// The distribution that is written there.
 pub(crate) fn read(section: &Section<'_>, name: &str, node: &Node) -> Result<Sizes, Mistake> {

@@ -5,10 +5,10 @@ use crate::section::{Section, key};
 use crate::tree::Data;
 use switchbed_qdisc::chip::Asic;
 use switchbed_qdisc::pfc::Pfc;
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::param::Params;
 use switchbed_spec::switch::SECTION;
 use switchbed_spec::{BufferPolicy, Classify, Discipline, ParamKind, Sharing, Switch};
+use switchbed_units::{Bytes, Span};
 
 /// `ports` are those of every kind of switch.
 pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result<Switch, Mistake> {

@@ -9,7 +9,7 @@
 //! refused (no link is that slow).
 
 use std::hint::select_unpredictable;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 const RANK_BITS: u32 = 20;
 /// The epoch moves when the clock is this far past it: half the range of a key.

@@ -5,7 +5,7 @@ use super::phases::{Beat, Phases};
 use super::wakes::Wakes;
 use super::{Event, WAKE};
 use crate::ids::NodeId;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// A shard's events and visits to come.
 pub(super) struct Agenda {

@@ -5,7 +5,7 @@ use super::phases::{Beat, Phases};
 use super::prefetch::prefetch_room;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// Most buckets of a ring: timers of milliseconds in windows of nanoseconds are far.
 const MOST_BUCKETS: u64 = 4096;
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::ids::NodeId;
     use proptest::prelude::*;
-    use switchbed_qdisc::units::Span;
+    use switchbed_units::Span;
 
     #[test]
     fn phases_without_events_leave_nothing() {

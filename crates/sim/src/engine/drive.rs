@@ -4,7 +4,7 @@ use super::World;
 use super::phases::{Beat, Phases};
 use super::shard::Shard;
 use super::teams::Teams;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 /// Why [`Engine::run`] returned, and the time before which everything has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

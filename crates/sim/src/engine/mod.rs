@@ -29,7 +29,7 @@ pub(crate) use drive::{Engine, Ran};
 use crate::ids::{NodeId, ShardId};
 use agenda::Agenda;
 use phases::Phases;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// Something that happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,7 +12,7 @@
 //!   odd. Then two is a period for all, also where k is 1: a red node handles w in phase w or
 //!   w + 1, and a black one handles w + 1 in the other's successor at the earliest.
 
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 /// The longest period: a visit then has as many events as amortise it.
 pub(crate) const LONGEST: u64 = 16;

@@ -4,7 +4,7 @@ use super::agenda::Agenda;
 use super::phases::{Beat, Phases};
 use super::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::NodeId;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// How many events before its own each stage fetches.
 const AHEAD: [usize; 4] = [40, 28, 16, 8];

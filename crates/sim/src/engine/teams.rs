@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// How many turns a thread waits for its next call before it sleeps, some tens of microseconds: most
 /// come soon.
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use crate::ids::NodeId;
     use std::thread::{ThreadId, current};
-    use switchbed_qdisc::units::Span;
+    use switchbed_units::Span;
 
     /// A node that something happens to every window, until one of its shard's turns is too many.
     struct Ticking {

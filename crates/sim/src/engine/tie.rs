@@ -6,7 +6,7 @@
 //! common clock, so it is the same however the work is divided.
 
 use crate::ids::Rank;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// Odd, so that multiplying by it is a permutation.
 const SPREAD: u32 = 0x9e37_79b1;

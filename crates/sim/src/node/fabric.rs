@@ -21,10 +21,10 @@ use std::sync::Arc;
 use switchbed_qdisc::fairness::Share;
 use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::pfc;
-use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
 use switchbed_qdisc::{Driver, FlowId, Packet, Pool, Qdisc, SlotId};
-use switchbed_spec::random::OnDemand;
 use switchbed_spec::traffic::FlowStart;
+use switchbed_units::random::OnDemand;
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// The nodes of a shard.
 pub(crate) struct Fabric {

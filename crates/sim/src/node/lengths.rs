@@ -6,8 +6,8 @@
 use crate::engine::prefetch::{prefetch, prefetch_lines};
 use crate::ids::LocalLink;
 use crate::observe::queue_stats::{Lengths, QueueStats};
-use switchbed_qdisc::units::Time;
 use switchbed_qdisc::{PortState, QueueId};
+use switchbed_units::Time;
 
 /// So many changes are counted at a time, at least.
 const LOT: usize = 256;

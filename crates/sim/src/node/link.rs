@@ -8,9 +8,9 @@ use crate::packet::rdma::Int;
 use crate::packet::{Body, Payload};
 use crate::topology::Hop;
 use switchbed_qdisc::driver::{Driver, Wire};
-use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_qdisc::{Arena, Cargo, Cx, Outcome, Packet, Pool, PortState, QueueId, SlotId};
-use switchbed_spec::random::OnDemand;
+use switchbed_units::random::OnDemand;
+use switchbed_units::{Rate, Span, Time};
 
 use super::host::Left;
 use super::lengths;

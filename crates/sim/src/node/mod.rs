@@ -29,8 +29,8 @@ use crate::topology::Route;
 use notice::Notice;
 use std::sync::Arc;
 use switchbed_qdisc::pfc::Pfc;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{Cargo, Packet};
+use switchbed_units::{Span, Time};
 
 /// What is the same for all nodes.
 pub(crate) struct Shared {

@@ -6,7 +6,7 @@ use crate::flow::FlowRecord;
 use crate::ids::{ConnId, HostId, Maybe};
 use crate::transport::Opening;
 use switchbed_qdisc::FlowId;
-use switchbed_qdisc::units::{Bytes, Time};
+use switchbed_units::{Bytes, Time};
 
 /// Word for a host.
 #[derive(Clone, Debug)]

@@ -15,8 +15,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use switchbed_qdisc::pfc::{self, FRAME_BYTES};
 use switchbed_qdisc::seats::Signal;
-use switchbed_qdisc::units::{Bytes, Time};
 use switchbed_qdisc::{Driver, Packet, SlotId};
+use switchbed_units::{Bytes, Time};
 
 /// A pause, as the switch that asks for it knows it.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,8 @@ use crate::packet::{Body, NOTIFICATIONS, Payload};
 use crate::topology::Hop;
 use std::collections::VecDeque;
 use switchbed_qdisc::seats::{Expulsion, Feedback};
-use switchbed_qdisc::units::Time;
 use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
+use switchbed_units::Time;
 
 /// A message that is to be sent: when, to which host, what.
 type Told = (Time, HostId, Feedback);

@@ -7,10 +7,10 @@ use crate::ids::LinkId;
 use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use std::collections::VecDeque;
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::{PortState, QueueId, params};
 use switchbed_spec::param::PORTS;
 use switchbed_spec::traffic::FlowStart;
+use switchbed_units::{Bytes, Span, Time};
 
 params! {
     /// The longest queues after bursts, which begin with the start of a flow.

@@ -19,7 +19,7 @@ use pcap_file::{DataLink, Endianness, PcapError};
 use std::borrow::Cow;
 use std::time::Duration;
 use switchbed_qdisc::Ecn;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 use switchbed_wire::build::{self, End, Headers, Operation, Tcp, Way};
 
 /// What one port has sent.

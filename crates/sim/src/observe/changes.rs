@@ -7,10 +7,10 @@ use super::watch::AtPort;
 use crate::ids::LinkId;
 use crate::ports::PortInfo;
 use crate::table::{Names, Table, Values};
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::{PortState, QueueId, params};
 use switchbed_spec::Run;
 use switchbed_spec::param::{PORTS, Unfit};
+use switchbed_units::{Bytes, Span, Time};
 
 params! {
     /// Queue lengths at every change within a window of time.

@@ -11,10 +11,10 @@ use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use crate::topology::{Graph, Hop};
 use std::collections::BTreeMap;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_config::params;
 use switchbed_spec::Run;
 use switchbed_spec::param::{PORT, Unfit};
+use switchbed_units::{Span, Time};
 
 params! {
     /// Convergence of the flows over a port to equal rates.
@@ -259,8 +259,8 @@ impl Following {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_qdisc::units::Rate;
     use switchbed_spec::{Star, Topology};
+    use switchbed_units::Rate;
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)

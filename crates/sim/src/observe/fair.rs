@@ -10,9 +10,9 @@ use crate::timeline::initial_shares;
 use crate::topology::{Graph, Hop, keys};
 use std::collections::BTreeMap;
 use switchbed_qdisc::fairness::{Party, Share, Shares};
-use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::traffic::FlowStart;
 use switchbed_spec::{OnOff, Scenario, Traffic};
+use switchbed_units::{Rate, Time};
 
 /// A flow that claims a part of every link of its path.
 #[derive(Clone, Debug, PartialEq)]
@@ -249,7 +249,7 @@ impl FairShares {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use switchbed_qdisc::units::Span;
+    use switchbed_units::Span;
 
     fn claim(links: &[u32], weight: f64, limit_bps: f64) -> Claim {
         Claim { links: links.iter().copied().map(LinkId).collect(), weight, limit_bps }

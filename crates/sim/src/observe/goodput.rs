@@ -8,8 +8,8 @@ use crate::topology::Graph;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_qdisc::fairness::Share;
-use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_spec::traffic::FlowStart;
+use switchbed_units::{Rate, Span, Time};
 
 /// What every class's receivers took in an interval.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use crate::flow::FlowRecord;
 use crate::ids::PortId;
 use crate::topology::{Graph, Hop, Node};
 use std::collections::BTreeMap;
-use switchbed_qdisc::units::{Bytes, Time};
+use switchbed_units::{Bytes, Time};
 
 /// What a flow met on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,9 +105,9 @@ fn hops(graph: &Graph, flow: &FlowRecord) -> Vec<(Port, Port)> {
 mod tests {
     use super::*;
     use crate::ids::HostId;
-    use switchbed_qdisc::units::{Rate, Span};
     use switchbed_spec::traffic::{ConnectionUse, FlowStart};
     use switchbed_spec::{LeafSpine, Star, Topology};
+    use switchbed_units::{Rate, Span};
 
     /// A flow from one host to another, of so many KB, from and to so many microseconds.
     fn flow(row: u64, ends: (u32, u32), kb: u64, us: (u64, u64)) -> FlowRecord {

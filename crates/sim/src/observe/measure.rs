@@ -2,10 +2,10 @@
 
 use super::monitors::Monitors;
 use std::ops::Deref;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_config::params;
 use switchbed_spec::param::{Field, PORTS, ParamKind, Params, Section, Value};
 use switchbed_spec::run::FctEnd;
+use switchbed_units::{Bytes, Span};
 
 /// A scenario that says what a run of it writes down.
 pub type Scenario = switchbed_spec::Scenario<Measure>;

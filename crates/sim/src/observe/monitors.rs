@@ -6,7 +6,7 @@ use super::changes::Changes;
 use super::convergence::Convergence;
 use super::measure::PortNames;
 use super::observer::{Asked, Observer, Site};
-use switchbed_qdisc::params;
+use switchbed_config::params;
 use switchbed_spec::Run;
 use switchbed_spec::param::Unfit;
 

@@ -16,9 +16,9 @@ use crate::table::Table;
 use crate::topology::Graph;
 use std::any::Any;
 use switchbed_qdisc::fairness::Share;
-use switchbed_qdisc::units::{Rate, Time};
 use switchbed_qdisc::{Qdisc, QueueId};
 use switchbed_spec::traffic::FlowStart;
+use switchbed_units::{Rate, Time};
 
 /// Each kind besides the monitors, asked whether a scenario wants it.
 const KINDS: &[fn(&mut Site) -> Asked] = &[

@@ -6,7 +6,7 @@
 
 use super::observer::{Asked, Site};
 use switchbed_qdisc::QueueId;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// The number of bins between a length and its double is 2 to this power: a bin is at most 1/64 of
 /// the lengths in it wide.

@@ -1,6 +1,6 @@
 //! Room in a table that grows as long as a run lasts: so many rows, and no more.
 
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// What is left of a table's room.
 #[derive(Clone, Debug)]

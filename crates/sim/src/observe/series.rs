@@ -4,7 +4,7 @@ use super::observer::{Asked, Observed, Observer, Site, View};
 use super::room::Room;
 use crate::ids::LinkId;
 use switchbed_qdisc::QueueId;
-use switchbed_qdisc::units::{Bytes, Span, Time};
+use switchbed_units::{Bytes, Span, Time};
 
 /// One sample of the queue series.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use super::observer::{Asked, Observer, Site, View};
 use super::watch::{AtPort, Sent};
 use crate::ids::{HostId, LinkId};
 use crate::topology::Hop;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 /// A connection has data to send that it has not sent, or no longer.
 #[derive(Clone, Copy, Debug)]

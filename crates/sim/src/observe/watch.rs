@@ -3,8 +3,8 @@
 use crate::ids::HostId;
 use crate::packet::Payload;
 use std::any::Any;
-use switchbed_qdisc::units::Time;
 use switchbed_qdisc::{Packet, PortState, QueueId};
+use switchbed_units::Time;
 
 /// A packet that a port has sent.
 #[derive(Clone, Copy, Debug)]

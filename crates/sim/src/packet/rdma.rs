@@ -1,6 +1,6 @@
 //! What queue pairs send each other (RoCEv2), and what switches write into it (INT).
 
-use switchbed_qdisc::units::{Rate, Time};
+use switchbed_units::{Rate, Time};
 
 /// A packet of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

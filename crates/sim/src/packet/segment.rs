@@ -1,6 +1,6 @@
 //! What travels between the halves of a connection.
 
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// A TCP segment as the simulator carries it: a plain value, no bytes.
 ///

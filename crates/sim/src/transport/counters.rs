@@ -1,6 +1,6 @@
 //! Counts of a sender: losses, cuts, and the timers that they waited for.
 
-use switchbed_qdisc::units::Span;
+use switchbed_units::Span;
 
 /// What happened on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

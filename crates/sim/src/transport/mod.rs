@@ -16,9 +16,9 @@ pub use counters::{Counters, Wait, Waits};
 use crate::packet::{Body, Flags};
 use switchbed_qdisc::Ecn;
 use switchbed_qdisc::fq::Terms;
-use switchbed_qdisc::units::{Rate, Span, Time};
 use switchbed_spec::Transport;
 use switchbed_spec::transport::Warm;
+use switchbed_units::{Rate, Span, Time};
 
 /// Transports' settings, one copy for all hosts.
 #[derive(Clone, Debug)]

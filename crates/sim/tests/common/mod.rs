@@ -3,7 +3,6 @@
 
 pub mod profile;
 
-use switchbed_qdisc::units::{Bytes, Rate, Span};
 use switchbed_sim::{
     FlowRecord, Measure, Monitors, PortNames, QueueProbe, Scenario, Simulation, Status,
 };
@@ -11,6 +10,7 @@ use switchbed_spec::scheme::Value;
 use switchbed_spec::traffic::List;
 use switchbed_spec::transport::LossHalves;
 use switchbed_spec::*;
+use switchbed_units::{Bytes, Rate, Span};
 
 pub const MTU: u64 = 1500;
 

@@ -1,8 +1,8 @@
 //! The transport that a scenario has under the host profile `switchbed-0.1`.
 
-use switchbed_qdisc::units::Bytes;
 use switchbed_spec::Transport;
 use switchbed_spec::param::{Params, Values};
+use switchbed_units::Bytes;
 
 const PROFILE: &str = include_str!("../../../scenario/profiles/switchbed-0.1.toml");
 

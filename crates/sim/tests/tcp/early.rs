@@ -2,8 +2,8 @@
 
 use super::pipe::*;
 use super::sender::Bench;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::*;
+use switchbed_units::{Span, Time};
 
 /// Three packets, the first lost; nothing else to send.
 fn three(early_retransmit: EarlyRetransmit, sack_blocks: u8) -> Pipe {

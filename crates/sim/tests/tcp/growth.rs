@@ -1,8 +1,8 @@
 //! Windows without losses: slow start, congestion avoidance, limits, idling.
 
 use super::pipe::*;
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_spec::transport::*;
+use switchbed_units::{Bytes, Span, Time};
 
 /// Segments sent at time `t`.
 fn sent_at(pipe: &Pipe, t: Time) -> usize {

@@ -1,9 +1,9 @@
 //! Losses: repaired by SACK, by NewReno, by timeout; ACKs lost; segments out of order.
 
 use super::pipe::*;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_sim::transport::Counters;
 use switchbed_spec::transport::*;
+use switchbed_units::{Span, Time};
 
 fn newreno() -> Transport {
     Transport { sack_blocks: 0, ..transport() }

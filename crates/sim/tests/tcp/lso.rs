@@ -2,10 +2,10 @@
 
 use super::pipe::*;
 use crate::common::LSO;
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Config, Sender};
 use switchbed_spec::Lso;
 use switchbed_spec::transport::*;
+use switchbed_units::{Bytes, Span, Time};
 
 const THIRD: f64 = 1.0 / 3.0;
 const LARGE: Bytes = Bytes::new(65_536);

@@ -2,10 +2,10 @@
 
 use super::pipe::*;
 use crate::common::profile;
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Flags, Segment};
 use switchbed_spec::param;
 use switchbed_spec::transport::*;
+use switchbed_units::{Bytes, Span, Time};
 
 const DCTCP: CongestionControl = CongestionControl::Dctcp(DctcpParams {
     g: 1.0 / 16.0,

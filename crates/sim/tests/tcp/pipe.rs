@@ -2,9 +2,9 @@
 
 use crate::common::profile;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_sim::tcp::{Config, Flags, Receiver, Segment, Sender};
 use switchbed_spec::transport::*;
+use switchbed_units::{Bytes, Span, Time};
 
 pub const MSS: u64 = 1460;
 /// One way; nothing takes time but this.

@@ -2,9 +2,9 @@
 
 use super::pipe::*;
 use switchbed_qdisc::Ecn;
-use switchbed_qdisc::units::Span;
 use switchbed_sim::tcp::Flags;
 use switchbed_spec::transport::*;
+use switchbed_units::Span;
 
 fn prague() -> Transport {
     let control = CongestionControl::Prague(PragueParams { rtt_virtual: Span::from_ms(25) });

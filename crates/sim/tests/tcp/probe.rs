@@ -2,9 +2,9 @@
 //! the retransmission timeout is at its floor of 5 ms, timers are 2 ms late.
 
 use super::pipe::*;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_sim::transport::Counters;
 use switchbed_spec::transport::*;
+use switchbed_units::{Span, Time};
 
 fn probing() -> Transport {
     Transport {

@@ -2,9 +2,9 @@
 
 use super::pipe::*;
 use proptest::prelude::*;
-use switchbed_qdisc::units::{Bytes as Size, Span};
 use switchbed_sim::tcp::Flags;
 use switchbed_spec::transport::*;
+use switchbed_units::{Bytes as Size, Span};
 
 /// What the path does to one segment, by how likely it is.
 fn fate() -> impl Strategy<Value = Fate> {

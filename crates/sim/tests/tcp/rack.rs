@@ -2,9 +2,9 @@
 
 use super::pipe::*;
 use super::sender::Bench;
-use switchbed_qdisc::units::Span;
 use switchbed_sim::transport::Counters;
 use switchbed_spec::transport::*;
+use switchbed_units::Span;
 
 fn rack() -> Transport {
     Transport { loss_detection: LossDetection::Rack, timer_slack: Span::ZERO, ..transport() }

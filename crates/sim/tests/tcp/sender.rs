@@ -1,9 +1,9 @@
 //! The sending half alone, with ACKs by hand.
 
 use super::pipe::*;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_sim::tcp::{Config, Flags, SackBlock, Segment, Sender};
 use switchbed_spec::transport::*;
+use switchbed_units::{Span, Time};
 
 /// A sender, its settings and its clock.
 pub struct Bench {

@@ -1,9 +1,9 @@
 //! Settings that TCP cannot work with are refused by name.
 
 use super::pipe::*;
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_sim::tcp::Config;
 use switchbed_spec::transport::*;
+use switchbed_units::{Bytes, Span};
 
 #[test]
 fn impossible_settings_are_refused_by_name() {

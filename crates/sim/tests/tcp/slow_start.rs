@@ -3,9 +3,9 @@
 use super::pipe::*;
 use super::sender::Bench;
 use crate::common::profile;
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_spec::param;
 use switchbed_spec::transport::*;
+use switchbed_units::{Bytes, Span, Time};
 
 /// An ACK for two packets.
 fn delayed() -> Transport {

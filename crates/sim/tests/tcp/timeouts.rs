@@ -1,8 +1,8 @@
 //! The retransmission timeout's settings.
 
 use super::pipe::*;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::*;
+use switchbed_units::{Span, Time};
 
 #[test]
 fn the_floor_may_be_of_what_the_timeout_adds_to_the_rtt() {

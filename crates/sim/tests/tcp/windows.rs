@@ -1,8 +1,8 @@
 //! Reno's and CUBIC's windows under marking patterns whose outcome is known in closed form.
 
 use super::pipe::*;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::*;
+use switchbed_units::{Span, Time};
 
 /// The pipe's round trip.
 const RTT_S: f64 = 100e-6;

@@ -15,12 +15,12 @@
 //! times the load, and is refused rather than guessed at.
 
 use super::SizeUnit;
-use crate::quantity::MAX_SIZE;
-use crate::text;
 use crate::traffic::Sizes;
 use std::fmt;
 use std::path::Path;
-use switchbed_qdisc::units::Bytes;
+use switchbed_config::text;
+use switchbed_units::Bytes;
+use switchbed_units::quantity::MAX_SIZE;
 
 /// Tables whose sizes reach this count bytes, if they do not say.
 const SURELY_BYTES: f64 = 1e6;
@@ -53,7 +53,7 @@ impl std::error::Error for TableError {}
 /// The file cannot be read, or [`parse`] refuses it.
 pub fn read(path: &Path, payload: Bytes) -> Result<Sizes, TableError> {
     let file = path.display().to_string();
-    let text = crate::text::read(path).map_err(|error| {
+    let text = switchbed_config::text::read(path).map_err(|error| {
         let what = format!("cannot read the flow-size table: {error}");
         TableError { file: file.clone(), line: None, what }
     })?;

@@ -2,7 +2,7 @@
 
 use super::SizeUnit;
 use crate::traffic::Sizes;
-use switchbed_qdisc::units::Bytes;
+use switchbed_units::Bytes;
 
 /// Payload of a packet in the tables that count packets.
 pub const PAYLOAD: Bytes = Bytes::new(1460);

@@ -7,12 +7,12 @@
 
 use super::graph::{Graph, Hop, Route, access, across, spread};
 use super::{Shape, SwitchGroup};
-use crate::ids::{HostId, PortId, SwitchId};
 use crate::param::{ParamKind, Unfit, count};
 use std::ops::Range;
 use std::sync::Arc;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::{Rate, Span};
+use switchbed_config::params;
+use switchbed_units::ids::{HostId, PortId, SwitchId};
+use switchbed_units::{Rate, Span};
 
 /// No product of three overflows.
 const MANY: ParamKind = count(1, 1_000);

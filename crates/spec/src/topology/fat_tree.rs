@@ -5,8 +5,8 @@ use super::clos::{Clos, Tiers};
 use super::graph::Graph;
 use super::{Shape, SwitchGroup};
 use crate::param::Unfit;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::{Rate, Span};
+use switchbed_config::params;
+use switchbed_units::{Rate, Span};
 
 /// Most ports of a fat-tree's switches: k³/4 hosts, 3k³/2 ports.
 pub(super) const MAX_K: u64 = 88;
@@ -69,9 +69,9 @@ impl Shape for FatTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{HostId, SwitchId};
     use crate::topology::graph::{Cable, Hop, Node};
     use std::collections::BTreeSet;
+    use switchbed_units::ids::{HostId, SwitchId};
 
     const TIERS: [(Rate, Span); 3] = [
         (Rate::from_gbps(1), Span::from_us(3)),

@@ -1,10 +1,10 @@
 //! The network as a graph of directed links, and the way through it.
 
 use super::Topology;
-use crate::ids::{HostId, LinkId, PortId, SwitchId};
 use std::ops::Range;
 use std::sync::Arc;
-use switchbed_qdisc::units::{Bytes, Rate, Span};
+use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
+use switchbed_units::{Bytes, Rate, Span};
 
 /// A place that links join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,12 +3,12 @@
 
 use super::graph::{Graph, Hop, Route, access, across, spread};
 use super::{SOME, Shape, SwitchGroup};
-use crate::ids::{HostId, PortId, SwitchId};
 use std::hint::select_unpredictable;
 use std::ops::Range;
 use std::sync::Arc;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::{Rate, Span};
+use switchbed_config::params;
+use switchbed_units::ids::{HostId, PortId, SwitchId};
+use switchbed_units::{Rate, Span};
 
 params! {
     /// A leaf–spine's parameters.

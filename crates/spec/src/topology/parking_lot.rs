@@ -3,10 +3,10 @@
 
 use super::graph::{Graph, Hop, Route, access, across};
 use super::{MAX_SWITCH_PORTS, SOME, Shape, SwitchGroup};
-use crate::ids::{HostId, PortId, SwitchId};
 use std::sync::Arc;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::{Rate, Span};
+use switchbed_config::params;
+use switchbed_units::ids::{HostId, PortId, SwitchId};
+use switchbed_units::{Rate, Span};
 
 params! {
     /// A parking lot's parameters.

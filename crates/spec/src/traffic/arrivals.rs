@@ -16,13 +16,13 @@ use super::{
     Around, ConnectionUse, Connections, Deal, Demand, Expected, FlowStart, Hosts, Offered,
 };
 use super::{Service, Site, Sizes, SizesByService, TableOffered};
-use crate::ids::HostId;
 use crate::param::Unfit;
-use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use switchbed_qdisc::units::{Bytes, PS_PER_S, Rate, Time};
 use switchbed_qdisc::{Random, params};
+use switchbed_units::ids::HostId;
+use switchbed_units::random::Stream;
+use switchbed_units::{Bytes, PS_PER_S, Rate, Time};
 
 params! {
     /// How much is offered.

@@ -9,12 +9,12 @@
 
 use super::{Connections, ListError, Offered, OneHost, Traffic};
 use crate::Scenario;
-use crate::ids::HostId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fmt;
-use switchbed_qdisc::units::{Bytes, Rate, Time};
+use switchbed_units::ids::HostId;
+use switchbed_units::{Bytes, Rate, Time};
 
 /// A flow about to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,12 @@ use super::flows::{Begun, Drawn, Wrong};
 use super::keys::{check_classes, check_flows_each};
 use super::{Around, Carried, ConnectionUse, Demand, Expected, FlowStart, HostSet, Hosts};
 use super::{OneHost, Receivers, Site, Sizes, Source};
-use crate::ids::HostId;
 use crate::param::Unfit;
-use crate::quantity::MAX_TIME;
-use crate::random::Stream;
-use switchbed_qdisc::units::{PS_PER_S, Rate, Span, Time};
 use switchbed_qdisc::{Random, params};
+use switchbed_units::ids::HostId;
+use switchbed_units::quantity::MAX_TIME;
+use switchbed_units::random::Stream;
+use switchbed_units::{PS_PER_S, Rate, Span, Time};
 
 params! {
     /// Many senders at once to one receiver, round after round.

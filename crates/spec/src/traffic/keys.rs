@@ -3,11 +3,11 @@
 use super::Site;
 use crate::param::{Field, HOSTS, ONE_HOST, SIZES, SIZES_BY_SERVICE, Unfit};
 use crate::param::{ParamKind, Value};
-use crate::quantity;
 use crate::switch::Classify;
 use std::ops::Deref;
-use switchbed_qdisc::units::{Bytes, Span};
-use switchbed_qdisc::{params, words};
+use switchbed_config::{params, words};
+use switchbed_units::quantity;
+use switchbed_units::{Bytes, Span};
 
 /// Hosts that a file names.
 #[derive(Clone, Debug, PartialEq, Eq)]

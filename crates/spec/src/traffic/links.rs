@@ -4,10 +4,10 @@
 //! offer no known load.
 
 use super::Traffic;
-use crate::ids::{HostId, LinkId, SwitchId};
 use crate::topology::Topology;
 use crate::topology::graph::{Graph, Node};
-use switchbed_qdisc::units::{Rate, Span};
+use switchbed_units::ids::{HostId, LinkId, SwitchId};
+use switchbed_units::{Rate, Span};
 
 /// A source's demand: host `i` sends `x_i · y_j` bits of payload a second to each host `j` but itself.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,15 +18,15 @@ mod reader;
 use super::flows::{Begun, Drawn, Wrong};
 use super::keys::OPEN_A_HOST;
 use super::{Around, Carried, ConnectionUse, Expected, FlowStart, Hosts, Site, Source, seconds};
-#[cfg(test)]
-use crate::ids::HostId;
 use crate::param::{FILE, Unfit};
 use reader::Reader;
 use std::fmt;
 use std::io;
 use std::path::Path;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::Time;
+use switchbed_config::params;
+use switchbed_units::Time;
+#[cfg(test)]
+use switchbed_units::ids::HostId;
 
 params! {
     /// Flows from a CSV file.
@@ -249,10 +249,10 @@ pub fn write(out: impl io::Write, flows: impl IntoIterator<Item = FlowStart>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quantity::MAX_TIME;
     use proptest::prelude::*;
     use std::io::Write;
-    use switchbed_qdisc::units::{Bytes, Rate};
+    use switchbed_units::quantity::MAX_TIME;
+    use switchbed_units::{Bytes, Rate};
 
     const HOSTS: Hosts = Hosts {
         count: 10,

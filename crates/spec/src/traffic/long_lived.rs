@@ -3,10 +3,10 @@
 use super::flows::{Begun, Wrong};
 use super::keys::{check_classes, check_flows_each, check_times};
 use super::{Around, Expected, FlowStart, HostSet, Hosts, OneHost, Site, Source};
-use crate::ids::HostId;
 use crate::param::Unfit;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_config::params;
+use switchbed_units::ids::HostId;
+use switchbed_units::{Span, Time};
 
 params! {
     /// Flows that send as long as they run.
@@ -102,7 +102,7 @@ fn flows(entry: &LongLived, hosts: Hosts) -> Result<Vec<FlowStart>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_qdisc::units::{Bytes, Rate};
+    use switchbed_units::{Bytes, Rate};
 
     const HOSTS: Hosts =
         Hosts { count: 9, rate: Rate::from_gbps(1), mss: Bytes::new(1460), header: Bytes::new(40) };

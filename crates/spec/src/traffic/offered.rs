@@ -1,7 +1,7 @@
 //! What a load comes to: the number that a summary prints beside it.
 
 use std::fmt;
-use switchbed_qdisc::units::Rate;
+use switchbed_units::Rate;
 
 /// What a Poisson entry offers. Its load is payload bits offered by each sender over its
 /// link's rate, where a flow counts as the mean that its size table states; the wire

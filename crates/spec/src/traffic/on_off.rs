@@ -6,14 +6,14 @@ use super::keys::{check_classes, check_times};
 use super::{
     Around, ConnectionUse, Demand, Expected, FlowStart, HostSet, Hosts, OneHost, Site, Source,
 };
-use crate::ids::HostId;
 use crate::param::Unfit;
-use crate::quantity::MAX_TIME;
-use crate::random::Stream;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use switchbed_qdisc::units::{Bytes, PS_PER_S, Rate, Span, Time};
-use switchbed_qdisc::{params, words};
+use switchbed_config::{params, words};
+use switchbed_units::ids::HostId;
+use switchbed_units::quantity::MAX_TIME;
+use switchbed_units::random::Stream;
+use switchbed_units::{Bytes, PS_PER_S, Rate, Span, Time};
 
 params! {
     /// Sources that hand over a burst, are silent, and so on.

@@ -4,8 +4,8 @@ use super::arrivals::{Arrivals, Clock, Load};
 use super::flows::{Begun, Wrong};
 use super::{Around, Carried, Demand, Expected, HostSet, Hosts, Service, Site, Source};
 use crate::param::Unfit;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::Rate;
+use switchbed_config::params;
+use switchbed_units::Rate;
 
 params! {
     /// Flows that arrive at every sending host as a Poisson process.

@@ -5,8 +5,8 @@ use super::flows::{Begun, Wrong};
 use super::keys::check_classes;
 use super::{Around, Expected, HostSet, Hosts, OneHost, Site, Source};
 use crate::param::Unfit;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::{Bytes, Span};
+use switchbed_config::params;
+use switchbed_units::{Bytes, Span};
 
 params! {
     /// Small packets at even intervals that come back at once.

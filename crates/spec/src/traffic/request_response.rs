@@ -5,8 +5,8 @@ use super::arrivals::{Arrivals, Clock, Load};
 use super::flows::{Begun, Wrong};
 use super::{Around, Connections, Deal, Demand, Expected, HostSet, Hosts, Service, Site, Source};
 use crate::param::Unfit;
-use switchbed_qdisc::params;
-use switchbed_qdisc::units::{Bytes, Rate};
+use switchbed_config::params;
+use switchbed_units::{Bytes, Rate};
 
 params! {
     /// Hosts that ask others for data as a Poisson process.

@@ -1,8 +1,8 @@
 //! Decimal seconds, exactly: `0.1` is 100,000,000,000 picoseconds, not the double beside it.
 
-use crate::quantity::MAX_TIME;
-use crate::text;
-use switchbed_qdisc::units::Time;
+use switchbed_config::text;
+use switchbed_units::Time;
+use switchbed_units::quantity::MAX_TIME;
 
 /// Decimals of a second that a picosecond is.
 const DECIMALS: i64 = 12;
@@ -52,7 +52,7 @@ pub(super) fn parse(text: &str) -> Result<Time, String> {
 
 /// The instant as decimal seconds, all its picoseconds and no trailing zeros.
 pub(super) fn print(time: Time) -> String {
-    const PS: u64 = switchbed_qdisc::units::PS_PER_S;
+    const PS: u64 = switchbed_units::PS_PER_S;
     let (s, ps) = (time.as_ps() / PS, time.as_ps() % PS);
     let decimals = format!("{ps:012}");
     match decimals.trim_end_matches('0') {

@@ -8,7 +8,8 @@ use crate::tree::{Data, Entry, Node, Table};
 use switchbed_spec::param::Params;
 use switchbed_spec::scheme::python::{Python, PythonParams, is_open};
 use switchbed_spec::scheme::{Value, Values, find, python};
-use switchbed_spec::{SchemeChoice, Switch, quantity};
+use switchbed_spec::{SchemeChoice, Switch};
+use switchbed_units::quantity;
 
 pub(super) fn resolve(
     given: &Given<'_>,

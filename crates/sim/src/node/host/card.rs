@@ -11,10 +11,10 @@ use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use switchbed_qdisc::pauses::Pauses;
-use switchbed_qdisc::units::{Line, Rate, Time};
 use switchbed_qdisc::{QueueSet, ReactionPoint, ReactionSettings};
-use switchbed_spec::random::Stream;
 use switchbed_spec::{Limiters, Reaction};
+use switchbed_units::random::Stream;
+use switchbed_units::{Line, Rate, Time};
 
 /// What a connection hands over when it is asked for its next packet.
 #[derive(Clone, Copy, Debug)]
@@ -295,8 +295,8 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_qdisc::units::{Bytes, Span};
     use switchbed_spec::CardReaction;
+    use switchbed_units::{Bytes, Span};
 
     const RATE: Rate = Rate::from_gbps(10);
 

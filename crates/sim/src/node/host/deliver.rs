@@ -9,8 +9,8 @@ use crate::node::notice::{Answers, Notice, What};
 use crate::packet::{Body, Flags, NOTIFICATIONS, PAUSES, PROBES, Payload};
 use crate::transport::is_data;
 use switchbed_qdisc::seats::Feedback;
-use switchbed_qdisc::units::Time;
 use switchbed_qdisc::{Ecn, FlowId, Packet};
+use switchbed_units::Time;
 
 impl Host {
     /// A packet has arrived.

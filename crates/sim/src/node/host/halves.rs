@@ -5,7 +5,7 @@ use crate::ids::{ConnId, GroupId, HostId, Maybe};
 use crate::transport::{Counters, Receiving, Sending, Waits};
 use std::collections::VecDeque;
 use switchbed_qdisc::FlowId;
-use switchbed_qdisc::units::{Bytes, Time};
+use switchbed_units::{Bytes, Time};
 
 /// A flow, or a request, that its sender has not seen the end of.
 #[derive(Clone, Debug)]

@@ -9,10 +9,10 @@
 use crate::ids::Rank;
 use crate::packet::Payload;
 use std::collections::VecDeque;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_qdisc::{Packet, Random};
-use switchbed_spec::random::Stream;
 use switchbed_spec::{Host, MergeFlush};
+use switchbed_units::random::Stream;
+use switchbed_units::{Span, Time};
 
 /// A frame: what the network knows of it, and what it carries.
 pub(super) type Frame = (Packet, Payload);

@@ -37,9 +37,9 @@ use open::Shared;
 use probes::Probes;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use switchbed_qdisc::fq::Terms;
-use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{FlowId, Packet};
 use switchbed_spec::traffic::FlowStart;
+use switchbed_units::{Bytes, Rate, Time};
 use timers::{Timer, Timers};
 
 /// The way out of a host: its card's port, and word to other hosts.

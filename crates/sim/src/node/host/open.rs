@@ -9,9 +9,9 @@ use crate::packet::{Payload, flow_id};
 use crate::topology::Hop;
 use crate::transport::{Opening, Outgoing, Receiving, Sending};
 use std::collections::VecDeque;
-use switchbed_qdisc::units::{Bytes, Rate, Time};
 use switchbed_qdisc::{FlowId, Packet};
 use switchbed_spec::traffic::{ConnectionUse, FlowStart};
+use switchbed_units::{Bytes, Rate, Time};
 
 /// What shares connections to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

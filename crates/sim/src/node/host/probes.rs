@@ -9,11 +9,11 @@ use crate::ids::HostId;
 use crate::observe::room::Room;
 use crate::packet::{Body, PROBES, Payload};
 use crate::topology::Hop;
-use switchbed_qdisc::units::{Bytes, Span, Time};
 use switchbed_qdisc::{Ecn, Packet, Random};
 use switchbed_spec::Traffic;
-use switchbed_spec::random::Stream;
 use switchbed_spec::traffic::Probe;
+use switchbed_units::random::Stream;
+use switchbed_units::{Bytes, Span, Time};
 
 /// A probe that was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,9 +6,9 @@ use crate::observe::measure::Scenario;
 use crate::transport;
 use crate::transport::roce;
 use crate::transport::tcp::Config;
-use switchbed_qdisc::units::Span;
 use switchbed_spec::transport::Warm;
 use switchbed_spec::{FctEnd, Reaction};
+use switchbed_units::Span;
 
 /// One copy for all hosts.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use crate::ids::ConnId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_qdisc::FlowId;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// What a host wants to be woken for. At one instant in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,8 +2,8 @@
 
 use switchbed_congestion::roce::{Path, RateAbout, RateControl};
 use switchbed_qdisc::Ecn;
-use switchbed_qdisc::units::{Rate, Span};
 use switchbed_spec::{Recovery, Roce};
+use switchbed_units::{Rate, Span};
 
 /// One copy for all.
 #[derive(Clone, Debug)]

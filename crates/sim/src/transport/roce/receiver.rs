@@ -5,8 +5,8 @@ use crate::packet::Body;
 use crate::packet::rdma::{Rdma, RdmaKind, Trail};
 use crate::transport::Outgoing;
 use crate::transport::ranges::Ranges;
-use switchbed_qdisc::units::Time;
 use switchbed_spec::Recovery;
+use switchbed_units::Time;
 
 /// The receiving half; by default nothing has come yet.
 #[derive(Clone, Debug, Default)]

@@ -7,9 +7,9 @@ use crate::packet::rdma::{MAX_INT, Rdma, RdmaKind, Trail};
 use crate::transport::ranges::Ranges;
 use crate::transport::{Counters, Outgoing, Wait, Waits};
 use switchbed_congestion::roce::{IntHop, RateMemory, RoceAck};
-use switchbed_qdisc::units::{Rate, Time};
 use switchbed_spec::Recovery;
 use switchbed_spec::roce::RETRIES;
+use switchbed_units::{Rate, Time};
 
 /// The sending half.
 #[derive(Clone, Debug)]

@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn an_ack_that_was_overtaken_tells_nothing() {
-        use switchbed_qdisc::units::Time;
+        use switchbed_units::Time;
         let mut heard = Heard::default();
         let mut newly = |marked| {
             let ack = Segment { marked, ..Segment::ack(0, ace(marked), Time::ZERO) };

@@ -3,7 +3,6 @@
 use super::{Flags, Segment, accurate};
 use std::fmt;
 use switchbed_qdisc::Ecn;
-use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_spec::param::{Params, Unfit};
 use switchbed_spec::transport::{
     Avoidance, CongestionControl, CwndLimited, EarlyRetransmit, Hystart, LossDetection, LossHalves,
@@ -11,6 +10,7 @@ use switchbed_spec::transport::{
     Transport, WindowCut,
 };
 use switchbed_spec::{Autosize, Host, Lso, NicQueue};
+use switchbed_units::{Bytes, Span};
 
 /// TCP's settings, built once and passed to every call.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@
 use super::Config;
 use super::growth::avoided;
 use switchbed_congestion::{Acked, CongestionControl, Mark, Memory};
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::Restart;
+use switchbed_units::{Span, Time};
 
 /// The congestion window of one connection, in packets as a fraction.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use super::Config;
 use super::extras::Timer;
 use super::loss::Phase;
 use super::sender::Sender;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::transport::EarlyRetransmit;
+use switchbed_units::{Span, Time};
 
 /// The shortest wait.
 const LEAST: Span = Span::from_ms(2);

@@ -11,8 +11,8 @@ use super::reduction::Reduction;
 use super::sender::Sender;
 use super::sent::SentLog;
 use super::{Config, Flags, Segment};
-use switchbed_qdisc::units::Time;
 use switchbed_spec::transport;
+use switchbed_units::Time;
 
 /// What a sender waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use super::Config;
 use super::Segment;
 use super::config::Patience;
 use crate::transport::ranges::Ranges;
-use switchbed_qdisc::units::Time;
 use switchbed_spec::transport::LossDetection;
+use switchbed_units::Time;
 
 /// Duplicate ACKs that make a loss (RFC 5681).
 const DUP_THRESH: u32 = 3;

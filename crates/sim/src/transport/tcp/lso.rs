@@ -12,8 +12,8 @@
 use super::Config;
 use super::extras::Extras;
 use super::sender::Sender;
-use switchbed_qdisc::units::{Span, Time};
 use switchbed_spec::Autosize;
+use switchbed_units::{Span, Time};
 
 /// Two clock ticks of 1 ms (condition 6).
 const LONGEST: Span = Span::from_ms(2);

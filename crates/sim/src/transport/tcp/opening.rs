@@ -4,7 +4,7 @@
 //! Linux 2.6 and 3 grow in steps of 1.5 and 2).
 
 use super::Config;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 /// What the buffer allows at first: half of 128 KiB, the middle of Linux's tcp_rmem.
 const FIRST: u64 = 64 << 10;

@@ -5,7 +5,7 @@
 
 use super::Config;
 use super::opening::Opening;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 /// What a receiver remembers for that.
 #[derive(Clone, Debug)]

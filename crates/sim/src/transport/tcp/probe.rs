@@ -13,7 +13,7 @@ use super::extras::Timer;
 use super::loss::Loss;
 use super::sender::Sender;
 use crate::transport::Wait;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// A probe that is out.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use super::loss::Phase;
 use super::sender::Sender;
 use super::sent::Sent;
 use super::{Config, Segment};
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 /// SACKed segments that make a wait needless (RFC 8985's dupthresh).
 const ENOUGH: u64 = 3;

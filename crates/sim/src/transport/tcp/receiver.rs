@@ -4,7 +4,7 @@ use super::Config;
 use super::pace::Pace;
 use super::{Flags, MAX_SACKS, SackBlock, Segment, accurate};
 use crate::transport::ranges::Ranges;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// The receiving half of a connection.
 ///

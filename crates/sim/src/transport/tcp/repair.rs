@@ -5,8 +5,8 @@ use super::Config;
 use super::Segment;
 use super::loss::{Loss, Phase};
 use super::sender::{Sender, UNTIMED};
-use switchbed_qdisc::units::Time;
 use switchbed_spec::transport::EarlyRetransmit;
+use switchbed_units::Time;
 
 impl Sender {
     /// An ACK of `acked` new bytes while there is something to repair; answers whether it

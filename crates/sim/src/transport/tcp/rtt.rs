@@ -1,7 +1,7 @@
 //! The round-trip estimate and the retransmission timeout (RFC 6298).
 
 use super::Config;
-use switchbed_qdisc::units::Span;
+use switchbed_units::Span;
 
 /// Smoothed round-trip time and its variation; no clock granularity (G = 0).
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! A log of the segments that are out: when each was sent last, and what became of it.
 
 use std::collections::VecDeque;
-use switchbed_qdisc::units::Time;
+use switchbed_units::Time;
 
 /// What became of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use super::Config;
 use super::extras::Timer;
 use super::sender::Sender;
-use switchbed_qdisc::units::{Span, Time};
+use switchbed_units::{Span, Time};
 
 /// A timeout that should have been is due this much later.
 const SOON: Span = Span::from_us(1);

@@ -1,17 +1,17 @@
 //! A flow list's rows, one by one in the file's order.
 
 use super::ListError;
-use crate::ids::HostId;
-use crate::near::near;
-use crate::quantity::MAX_SIZE;
-use crate::text;
 use crate::traffic::{ConnectionUse, FlowStart, Hosts, seconds};
 use csv::StringRecord;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use switchbed_qdisc::units::Bytes;
+use switchbed_config::near::near;
+use switchbed_config::text;
+use switchbed_units::Bytes;
+use switchbed_units::ids::HostId;
+use switchbed_units::quantity::MAX_SIZE;
 
 /// Reads a list row by row.
 #[derive(Debug)]

@@ -2,6 +2,15 @@
 //!
 //! Time is an integer number of picoseconds, so 1500 bytes at 10 Gbps last
 //! exactly 1,200,000 and sums never drift. A `u64` of picoseconds reaches 213 days.
+//! Beside them stand how files write them ([`quantity`]), the numbers that things of a network have
+//! ([`ids`](mod@ids)) and randomness by key ([`random`]).
+
+#![forbid(unsafe_code)]
+#![deny(unreachable_pub)]
+
+pub mod ids;
+pub mod quantity;
+pub mod random;
 
 use serde::{Serialize, Serializer};
 use std::fmt;

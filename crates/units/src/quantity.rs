@@ -4,7 +4,7 @@
 //! Every error says what is wrong and what would be right, to be put after the key
 //! and the value (`switch.buffer is "300us": …`).
 
-use crate::units::{Bytes, Rate, Span};
+use crate::{Bytes, Rate, Span};
 
 /// The longest time: more than a day.
 pub const MAX_TIME: Span = Span::from_ms(100_000_000);

@@ -2,11 +2,11 @@
 //! declare theirs with [`params!`](crate::params), once; the struct that holds them, reading, the
 //! JSON Schema and the documentation all follow.
 
-use crate::quantity;
-use crate::units::{Bytes, Rate, Span};
 #[doc(hidden)]
 pub use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use switchbed_units::quantity;
+use switchbed_units::{Bytes, Rate, Span};
 
 /// A key of a section, or a parameter of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,12 +127,18 @@ impl Section {
     /// The name of one of its keys: in a `const`, another does not compile.
     ///
     /// ```
-    /// const QUEUES: &str = switchbed_qdisc::switch::SECTION.key("queues");
+    /// # use switchbed_config::param::{FRACTION, Param, Section};
+    /// const KEYS: &[Param] = &[Param::optional("queues", FRACTION, "How many.")];
+    /// const SECTION: Section = Section { name: "switch", repeated: false, doc: "A switch.", keys: KEYS };
+    /// const QUEUES: &str = SECTION.key("queues");
     /// assert_eq!(QUEUES, "queues");
     /// ```
     ///
     /// ```compile_fail,E0080
-    /// const QUEUE: &str = switchbed_qdisc::switch::SECTION.key("queue");
+    /// # use switchbed_config::param::{FRACTION, Param, Section};
+    /// # const KEYS: &[Param] = &[Param::optional("queues", FRACTION, "How many.")];
+    /// # const SECTION: Section = Section { name: "switch", repeated: false, doc: "A switch.", keys: KEYS };
+    /// const QUEUE: &str = SECTION.key("queue");
     /// assert_eq!(QUEUE, "queue");
     /// ```
     pub const fn key(&self, name: &'static str) -> &'static str {
@@ -523,9 +529,9 @@ pub const fn text(lines: &'static str) -> &'static str {
 /// stands in parentheses.
 ///
 /// ```
-/// use switchbed_qdisc::param::Params;
-/// use switchbed_qdisc::params;
-/// use switchbed_qdisc::units::{Bytes, Span};
+/// use switchbed_config::param::Params;
+/// use switchbed_config::params;
+/// use switchbed_units::{Bytes, Span};
 ///
 /// params! {
 ///     /// What a scheme takes.
