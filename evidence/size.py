@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 CHANGES = {
-    "a scheme": ("crates/qdisc/src/marker/tcn.rs", "\n// Changed for a time.\n"),
+    "a scheme": ("crates/qdisc/src/schemes/tcn.rs", "\n// Changed for a time.\n"),
     "the parser": ("crates/scenario/src/read.rs", "\n// Changed for a time.\n"),
     "a plot": ("python/switchbed/plots/cdf.py", "\n\n# Changed for a time.\n"),
 }

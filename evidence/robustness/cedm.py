@@ -1,4 +1,4 @@
-"""CEDM once more (`crates/qdisc/src/marker/cedm.rs`), so that its withdrawal of marks can be
+"""CEDM once more (`crates/qdisc/src/schemes/cedm.rs`), so that its withdrawal of marks can be
 switched off and everything else stays: none of the scheme's own parameters does that."""
 
 from switchbed.prototype import Departure, Intent, Marker, Note, Packet, Port, Random, Slot, View

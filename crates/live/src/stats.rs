@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use switchbed_qdisc::QueueId;
-use switchbed_qdisc::view::{Counters, DropReason, PortState};
+use switchbed_qdisc::port::view::{Counters, DropReason, PortState};
 use switchbed_units::{Span, Time};
 
 /// The switch at a time.

@@ -4,7 +4,7 @@
 use crate::common::{MBPS, ecn, frame, live, notifier, number, punctual, scheme, step};
 use proptest::prelude::*;
 use switchbed_live::random::Stream;
-use switchbed_qdisc::seats::Expulsion;
+use switchbed_qdisc::hooks::Expulsion;
 use switchbed_qdisc::switch::{BufferPolicy, POLICIES, PolicyInfo};
 use switchbed_qdisc::{
     Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Pool, Qdisc, SlotId,

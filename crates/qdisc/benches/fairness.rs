@@ -5,13 +5,13 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
-use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::Single;
-use switchbed_qdisc::fairness::Arrivals;
-use switchbed_qdisc::notifier::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
+use switchbed_qdisc::hooks::{Nobody, Notifier};
+use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
-use switchbed_qdisc::scheduler::Fifo;
-use switchbed_qdisc::seats::{Nobody, Notifier};
+use switchbed_qdisc::schedulers::Fifo;
+use switchbed_qdisc::schemes::fairness::Arrivals;
+use switchbed_qdisc::schemes::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
 use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Random, Seats};
 use switchbed_units::{Bytes, Rate, Time};
 

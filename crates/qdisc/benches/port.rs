@@ -4,12 +4,12 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
-use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::{ByClass, Single};
-use switchbed_qdisc::marker::{MarkAt, MqEcn, Rounds, Step};
+use switchbed_qdisc::hooks::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
+use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
-use switchbed_qdisc::scheduler::{Dwrr, Fifo};
-use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
+use switchbed_qdisc::schedulers::{Dwrr, Fifo};
+use switchbed_qdisc::schemes::{MarkAt, MqEcn, Rounds, Step};
 use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, Scheme, Seats};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Time};

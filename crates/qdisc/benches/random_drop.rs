@@ -3,11 +3,11 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
-use switchbed_qdisc::buffer::{Crosspoint, Overflow};
 use switchbed_qdisc::classifier::Single;
+use switchbed_qdisc::hooks::Nobody;
+use switchbed_qdisc::memory::{Crosspoint, Overflow};
 use switchbed_qdisc::port::{Cx, Enqueued, Outcome};
-use switchbed_qdisc::scheduler::RoundRobin;
-use switchbed_qdisc::seats::Nobody;
+use switchbed_qdisc::schedulers::RoundRobin;
 use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Random, Seats};
 use switchbed_units::{Bytes, Rate, Time};
 

@@ -1,8 +1,8 @@
 //! Classifiers: which queue a packet joins.
 
-use crate::packet::{FlowId, Packet, QueueId};
-use crate::seats::Classifier;
-use crate::view::View;
+use crate::hooks::Classifier;
+use crate::port::packet::{FlowId, Packet, QueueId};
+use crate::port::view::View;
 
 /// Everything into queue 0.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,8 +68,8 @@ pub(crate) fn hashed(flow: FlowId, key: u32, n: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arena::Arena;
-    use crate::view::{Pool, PortState};
+    use crate::port::arena::Arena;
+    use crate::port::view::{Pool, PortState};
     use switchbed_units::{Bytes, Rate, Time};
 
     /// The queue that a packet of this flow, ingress port and class joins at a port of so

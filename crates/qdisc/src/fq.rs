@@ -6,12 +6,12 @@
 //! nothing. What is handed over as one segment takes one place of the limits and leaves in one
 //! piece. Not modelled: the three bands of 6.7 and later, the horizon, the timer's slack.
 
-use crate::arena::{Arena, Cargo, List, SlotId};
-use crate::fairness::Share;
-use crate::packet::{FlowId, QueueId};
+use crate::port::arena::{Arena, Cargo, List, SlotId};
+use crate::port::packet::{FlowId, QueueId};
+use crate::port::view::{DropReason, Pool, PortState};
 use crate::port::{Cx, Dequeued, Enqueued, Passed, Qdisc};
 use crate::scheme::Needs;
-use crate::view::{DropReason, Pool, PortState};
+use crate::schemes::fairness::Share;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use switchbed_units::{Bytes, Rate, Span, Time};
@@ -281,8 +281,8 @@ impl Qdisc for FairQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Packet;
     use crate::port::Outcome;
+    use crate::port::packet::Packet;
     use switchbed_units::random::NoRandom;
 
     /// A card of 1500-byte packets at 12 Gbps: a microsecond each.

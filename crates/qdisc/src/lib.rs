@@ -1,15 +1,15 @@
 //! A switch port's queue management, as a library that knows neither simulator nor wire.
 //!
-//! A port has five seats ([`seats`]): who chooses a packet's queue, who says in or out, who marks, who
+//! A port has five seats ([`hooks`]): who chooses a packet's queue, who says in or out, who marks, who
 //! goes next, who tells sources. Five packets through one that marks from 3000 bytes on:
 //!
 //! ```
-//! use switchbed_qdisc::buffer::Shared;
+//! use switchbed_qdisc::memory::Shared;
 //! use switchbed_qdisc::classifier::Single;
-//! use switchbed_qdisc::marker::{MarkAt, Step};
+//! use switchbed_qdisc::schemes::{MarkAt, Step};
 //! use switchbed_units::random::NoRandom;
-//! use switchbed_qdisc::scheduler::Fifo;
-//! use switchbed_qdisc::seats::Nobody;
+//! use switchbed_qdisc::schedulers::Fifo;
+//! use switchbed_qdisc::hooks::Nobody;
 //! use switchbed_units::{Bytes, Rate, Time};
 //! use switchbed_qdisc::*;
 //!
@@ -40,54 +40,36 @@
 //! assert_eq!(now, Time::from_ps(4 * 1_200_000));
 //! ```
 //!
-//! The port runs its seats in a fixed protocol ([`port`]), with the line behind it ([`driver`]). A
-//! scheme is one file with its parameters, what it says of itself and how it is built
-//! ([`definition`]), and a line of the [`registry`]; it sits in one seat ([`classifier`], [`buffer`],
-//! [`marker`], [`scheduler`], [`notifier`]) or in several ([`cqrd`], [`dualpi2`], [`fq_codel`], [`hcf`]). The senders' half of
-//! those that notify is [`reaction`]; a host's card may have a fair queue ([`fq`]).
+//! The port runs its seats in a fixed protocol ([`port`]), with the line behind it
+//! ([`port::driver`]). What a seat is asked is a trait ([`hooks`]); who sits there is a scheme
+//! ([`schemes`], a file each), a port's or a switch's memory ([`memory`]), or who goes next
+//! ([`schedulers`]). The senders' half of schemes that notify is [`reaction`]; a host's card may have a
+//! fair queue ([`fq`]).
 
 #![forbid(unsafe_code)]
 #![deny(unreachable_pub)]
 
-pub mod arena;
-pub mod buffer;
-pub mod chip;
 pub mod classifier;
-pub mod cqrd;
-pub mod definition;
 #[cfg(test)]
 mod draws;
-pub mod driver;
-pub mod dualpi2;
-pub mod fairness;
 pub mod fq;
-pub mod fq_codel;
-pub mod hcf;
-pub mod marker;
-pub mod notifier;
-pub mod numbered;
-pub mod packet;
-pub mod pauses;
-pub mod pfc;
+pub mod hooks;
+pub mod memory;
 pub mod port;
 pub mod reaction;
-pub mod registry;
-pub mod scheduler;
+pub mod schedulers;
 pub mod scheme;
-pub mod seats;
-pub mod set;
-pub mod site;
+pub mod schemes;
 pub mod switch;
-pub mod view;
 
-pub use arena::{Arena, Cargo, Note, SlotId};
-pub use driver::{Driver, Wire};
-pub use packet::{Ecn, FlowId, Packet, QueueId};
+pub use port::arena::{Arena, Cargo, Note, SlotId};
+pub use port::driver::{Driver, Wire};
+pub use port::packet::{Ecn, FlowId, Packet, QueueId};
+pub use port::set::{MAX_QUEUES, QueueSet};
+pub use port::view::{PauseFrames, Pool, PortState, View};
 pub use port::{Cx, Dequeued, Enqueued, Outcome, Passed, Port, Qdisc};
 pub use reaction::{ReactionPoint, ReactionSettings};
 pub use scheme::{Needs, Scheme, Seats};
-pub use set::{MAX_QUEUES, QueueSet};
-pub use view::{PauseFrames, Pool, PortState, View};
 
 // So that a scheme of one's own needs this crate alone.
 pub use switchbed_config::{kinds, param, params, words};

@@ -1,14 +1,14 @@
 //! The umbrella trait: all hooks of all seats, as the port calls them. Five seats compose
 //! into it ([`Seats`]); a policy over classifier and scheduler sits in both ([`Same`]).
 
-use crate::arena::{Note, SlotId};
-use crate::fairness::Share;
-use crate::packet::{Packet, QueueId};
-use crate::seats::{
+use crate::hooks::{
     Admission, Buffer, Classifier, Departure, Expulsion, Feedback, Intent, Marker, Notifier,
     Scheduler, Selection, ServiceEnd, Signal,
 };
-use crate::view::{DropReason, PortState, View};
+use crate::port::arena::{Note, SlotId};
+use crate::port::packet::{Packet, QueueId};
+use crate::port::view::{DropReason, PortState, View};
+use crate::schemes::fairness::Share;
 use auto_impl::auto_impl;
 use switchbed_units::random::Random;
 use switchbed_units::{Span, Time};
@@ -29,7 +29,7 @@ pub struct Stored {
     pub feedback: Option<Feedback>,
 }
 
-/// One port's queue management. Hooks are those of [`crate::seats`], which says what
+/// One port's queue management. Hooks are those of [`crate::hooks`], which says what
 /// each means and what its view counts. None has a default: whoever passes hooks on would
 /// forget it silently.
 #[auto_impl(Box)]
@@ -169,7 +169,7 @@ pub struct Seats<C, B, M, S, N> {
 /// memory.
 const _: () = {
     use crate::{
-        buffer::Shared, classifier::ByClass, marker::MqEcn, scheduler::Dwrr, seats::Nobody,
+        classifier::ByClass, hooks::Nobody, memory::Shared, schedulers::Dwrr, schemes::MqEcn,
     };
     type Large = Seats<ByClass, Shared, MqEcn, Dwrr, Nobody>;
     let needed = size_of::<PortState>() + std::mem::offset_of!(Large, buffer_clock);

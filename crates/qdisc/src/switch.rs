@@ -1,15 +1,15 @@
 //! `[switch]`: a port's own classifier, scheduler and buffer, where the scheme leaves these seats
 //! to it.
 
-use crate::buffer::{
+use crate::classifier::{ByClass, ByHash, ByIngress, Single};
+use crate::hooks::{Buffer, Classifier, Scheduler};
+use crate::memory::chip::Asic;
+use crate::memory::pfc::Pfc;
+use crate::memory::{
     Abm, AllHeadroom, Cells, Dynamic, Fab, GroupMay, Inputs, Lqd, Occamy, Place, Shared, Static,
     Young,
 };
-use crate::chip::Asic;
-use crate::classifier::{ByClass, ByHash, ByIngress, Single};
-use crate::pfc::Pfc;
-use crate::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
-use crate::seats::{Buffer, Classifier, Scheduler};
+use crate::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use crate::{MAX_QUEUES, QueueId, words};
 use serde::{Serialize, Serializer};
 use switchbed_config::param::{Field, Param, ParamKind, Section};

@@ -2,12 +2,12 @@
 //! serves every queue its quantum, so T_round = Σ quantum / C, and eq. 5 gives each queue
 //! its part of the standard threshold, K·quantum_i / Σ quantum.
 
-use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
-use switchbed_qdisc::marker::{MarkAt, MqEcn, Rounds};
+use switchbed_qdisc::hooks::{Nobody, Scheduler};
+use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::scheduler::{Dwrr, Wrr};
-use switchbed_qdisc::seats::{Nobody, Scheduler};
+use switchbed_qdisc::schedulers::{Dwrr, Wrr};
+use switchbed_qdisc::schemes::{MarkAt, MqEcn, Rounds};
 use switchbed_qdisc::{Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};

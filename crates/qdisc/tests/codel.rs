@@ -1,12 +1,12 @@
 //! CoDel's law to the packet, against cases worked out by hand (and for Linux's root by ns-3 3.44,
 //! fed the same packets).
 
-use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::Single;
-use switchbed_qdisc::marker::{Codel, CodelParams, NextMark, Root};
+use switchbed_qdisc::hooks::Nobody;
+use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
-use switchbed_qdisc::scheduler::Fifo;
-use switchbed_qdisc::seats::Nobody;
+use switchbed_qdisc::schedulers::Fifo;
+use switchbed_qdisc::schemes::{Codel, CodelParams, NextMark, Root};
 use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};

@@ -3,12 +3,12 @@
 
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use switchbed_qdisc::buffer::Dynamic;
 use switchbed_qdisc::classifier::ByClass;
+use switchbed_qdisc::hooks::Nobody;
+use switchbed_qdisc::memory::Dynamic;
+use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::scheduler::Dwrr;
-use switchbed_qdisc::seats::Nobody;
-use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::schedulers::Dwrr;
 use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Seats};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Time};

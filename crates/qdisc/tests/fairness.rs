@@ -2,13 +2,13 @@
 //! listen.
 
 use proptest::prelude::*;
-use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::Single;
-use switchbed_qdisc::fairness::{Party, Share, Shares, water_level};
-use switchbed_qdisc::marker::{Afd, AfdSettings};
+use switchbed_qdisc::hooks::Nobody;
+use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::scheduler::Fifo;
-use switchbed_qdisc::seats::Nobody;
+use switchbed_qdisc::schedulers::Fifo;
+use switchbed_qdisc::schemes::fairness::{Party, Share, Shares, water_level};
+use switchbed_qdisc::schemes::{Afd, AfdSettings};
 use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc, Random, Seats};
 use switchbed_units::{Bytes, Rate, Span, Time};
 

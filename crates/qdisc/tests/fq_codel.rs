@@ -1,8 +1,8 @@
 //! FQ-CoDel's turns, its drops without room, and each flow's own law, worked out by hand.
 
-use switchbed_qdisc::fq_codel::{FqCodel, FqCodelParams};
-use switchbed_qdisc::marker::{CodelParams, NextMark, Root};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
+use switchbed_qdisc::schemes::fq_codel::{FqCodel, FqCodelParams};
+use switchbed_qdisc::schemes::{CodelParams, NextMark, Root};
 use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};

@@ -34,15 +34,15 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use switchbed_qdisc::buffer::{Crosspoint, Overflow, Shared};
 use switchbed_qdisc::classifier::ByClass;
-use switchbed_qdisc::marker::{
+use switchbed_qdisc::hooks::{Buffer, Marker, Nobody, Scheduler};
+use switchbed_qdisc::memory::{Crosspoint, Overflow, Shared};
+use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
+use switchbed_qdisc::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
+use switchbed_qdisc::schemes::{
     Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Pmsb, RandomMark, Red, RedSettings, Rounds, SEcn,
     Share, Slope, Spacing, Step, Tcn, Timed, Weights,
 };
-use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
-use switchbed_qdisc::seats::{Buffer, Marker, Nobody, Scheduler};
 use switchbed_qdisc::{Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
 use switchbed_units::random::{NoRandom, Random};
 use switchbed_units::{Bytes, Rate, Span, Time};

@@ -3,11 +3,11 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use switchbed_qdisc::buffer::{Crosspoint, Overflow};
-use switchbed_qdisc::hcf::{Hcf, HcfSettings};
+use switchbed_qdisc::hooks::Nobody;
+use switchbed_qdisc::memory::{Crosspoint, Overflow};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::scheme::Same;
-use switchbed_qdisc::seats::Nobody;
+use switchbed_qdisc::schemes::hcf::{Hcf, HcfSettings};
 use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats, SlotId};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};

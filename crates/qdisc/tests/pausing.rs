@@ -3,10 +3,10 @@
 
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
-use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
-use switchbed_qdisc::seats::{Nobody, Scheduler};
+use switchbed_qdisc::hooks::{Nobody, Scheduler};
+use switchbed_qdisc::memory::Shared;
+use switchbed_qdisc::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::{
     Arena, Cx, Dequeued, Enqueued, FlowId, Outcome, Packet, Pool, Port, PortState, Qdisc, QueueId,
     Seats,

@@ -1,12 +1,12 @@
 //! Congestion points against traces worked out by hand. A queue of 1000-byte packets whose
 //! samples come without jitter; full scale is 130,000 bytes, so a step 2063.5.
 
-use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::Single;
-use switchbed_qdisc::notifier::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
+use switchbed_qdisc::hooks::{Feedback, Nobody, Notifier};
+use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::scheduler::Fifo;
-use switchbed_qdisc::seats::{Feedback, Nobody, Notifier};
+use switchbed_qdisc::schedulers::Fifo;
+use switchbed_qdisc::schemes::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
 use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};

@@ -2,11 +2,11 @@
 //! drop against a slow, obvious model.
 
 use proptest::prelude::*;
-use switchbed_qdisc::buffer::{Lqd, Occamy, Place};
 use switchbed_qdisc::classifier::ByClass;
+use switchbed_qdisc::hooks::{Buffer, Expulsion, Nobody};
+use switchbed_qdisc::memory::{Lqd, Occamy, Place};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::scheduler::Dwrr;
-use switchbed_qdisc::seats::{Buffer, Expulsion, Nobody};
+use switchbed_qdisc::schedulers::Dwrr;
 use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Seats};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};

@@ -1,11 +1,11 @@
 //! TCN on a line of 10 Gbps with T = 78 us, where a packet of 1500 bytes takes 1.2 us.
 
-use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
-use switchbed_qdisc::marker::Tcn;
+use switchbed_qdisc::hooks::Nobody;
+use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
-use switchbed_qdisc::scheduler::Dwrr;
-use switchbed_qdisc::seats::Nobody;
+use switchbed_qdisc::schedulers::Dwrr;
+use switchbed_qdisc::schemes::Tcn;
 use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, Seats};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};

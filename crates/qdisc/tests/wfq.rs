@@ -2,11 +2,11 @@
 //! sharing, simulated slowly.
 
 use proptest::prelude::*;
-use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::ByClass;
+use switchbed_qdisc::hooks::Nobody;
+use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
-use switchbed_qdisc::scheduler::Wfq;
-use switchbed_qdisc::seats::Nobody;
+use switchbed_qdisc::schedulers::Wfq;
 use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Time};

@@ -2,7 +2,7 @@
 
 use crate::mistake::list_of;
 use serde_json::{Map, Value as Json, json};
-use switchbed_qdisc::chip::{CHIPS, Chip, Observed};
+use switchbed_qdisc::memory::chip::{CHIPS, Chip, Observed};
 use switchbed_qdisc::switch::{POLICIES, PolicyInfo, SECTION};
 use switchbed_spec::scheme::{SchemeInfo, schemes as registry};
 use switchbed_spec::sizes::{BUILT_IN, BuiltIn};

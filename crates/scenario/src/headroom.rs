@@ -1,7 +1,7 @@
 //! Whether lossless groups have the room that their links need (docs/pfc.md), where a file says how much.
 
-use switchbed_qdisc::chip::Asic;
-use switchbed_qdisc::pfc::{Input, Pfc};
+use switchbed_qdisc::memory::chip::Asic;
+use switchbed_qdisc::memory::pfc::{Input, Pfc};
 use switchbed_sim::Scenario;
 use switchbed_spec::topology::graph::{Cable, Graph};
 

@@ -1,6 +1,6 @@
 //! Whether lossless classes are marked before they are paused (docs/pfc.md).
 
-use switchbed_qdisc::pfc::Input;
+use switchbed_qdisc::memory::pfc::Input;
 use switchbed_sim::Scenario;
 use switchbed_spec::build::Inputs;
 use switchbed_spec::scheme::Value;

@@ -3,7 +3,7 @@
 use crate::impossible::{self, Impossible};
 use crate::summary::{PauseCounts, Summary};
 use std::collections::BTreeMap;
-use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::port::view::DropReason;
 use switchbed_sim::Scenario;
 use switchbed_sim::table::{Names, Table, Values};
 use switchbed_sim::{

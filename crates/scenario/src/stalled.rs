@@ -1,7 +1,7 @@
 //! A run that stopped since nothing was delivered any more, or whose flows gave up, and what refused.
 
 use switchbed_qdisc::QueueId;
-use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::port::view::DropReason;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::{Refusal, Scenario, Simulation};
 use switchbed_spec::NicQueue;

@@ -7,7 +7,7 @@ use crate::warnings::warnings;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::port::view::DropReason;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::{FlowRecord, Interference, PortReport, ProbeSample, Simulation};
 use switchbed_sim::{Pause, Scenario, Waited};

@@ -1,7 +1,7 @@
 //! Thresholds under one packet: a packet that waits for a single other one is over them, so that a line is
 //! not filled.
 
-use switchbed_qdisc::marker::divides_threshold;
+use switchbed_qdisc::schemes::divides_threshold;
 use switchbed_sim::Scenario;
 use switchbed_spec::event::Change;
 use switchbed_spec::scheme::{Value, find};

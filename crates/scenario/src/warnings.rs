@@ -4,7 +4,7 @@
 use crate::summary::{BySize, Fct, Summary};
 use crate::waits;
 use switchbed_qdisc::QueueId;
-use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::port::view::DropReason;
 use switchbed_sim::Scenario;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::{FlowRecord, PortReport, Simulation, Wait};

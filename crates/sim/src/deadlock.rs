@@ -12,7 +12,7 @@ use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use crate::topology::Node;
 use std::collections::{BTreeMap, BTreeSet};
-use switchbed_qdisc::pfc::Pfc;
+use switchbed_qdisc::memory::pfc::Pfc;
 use switchbed_units::{Span, Time};
 
 /// How many deadlocks a run remembers.

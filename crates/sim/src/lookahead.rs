@@ -4,7 +4,7 @@ use crate::engine::phases::{Beat, LONGEST};
 use crate::observe::measure::Scenario;
 use crate::ports::{self, PortInfo};
 use crate::topology::{Cable, Graph, Node};
-use switchbed_qdisc::pfc::FRAME_BYTES;
+use switchbed_qdisc::memory::pfc::FRAME_BYTES;
 use switchbed_spec::Traffic;
 use switchbed_spec::event::Change;
 use switchbed_units::{Rate, Span};

@@ -17,7 +17,7 @@ use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use crate::topology::{Graph, Hop, Node};
 use std::collections::BTreeMap;
-use switchbed_qdisc::pfc::{FRAME_BYTES, Pfc};
+use switchbed_qdisc::memory::pfc::{FRAME_BYTES, Pfc};
 use switchbed_units::{Span, Time};
 
 /// A pause.

@@ -2,11 +2,11 @@
 
 use crate::ids::LinkId;
 use crate::topology::{Cable, Graph, Node};
-use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::{ByClass, Single};
 use switchbed_qdisc::fq::{FairQueue, Terms};
-use switchbed_qdisc::scheduler::{Fifo, RoundRobin};
-use switchbed_qdisc::seats::Nobody;
+use switchbed_qdisc::hooks::Nobody;
+use switchbed_qdisc::memory::Shared;
+use switchbed_qdisc::schedulers::{Fifo, RoundRobin};
 use switchbed_qdisc::{Cargo, Port, PortState, Qdisc, Seats};
 use switchbed_spec::{NicFifo, NicQueue};
 use switchbed_units::{Bytes, Rate};

@@ -8,7 +8,7 @@ use crate::ids::LinkId;
 use crate::network::Network;
 use crate::observe::observer::Observed;
 use crate::ports::PortInfo;
-use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::{PortState, QueueId};
 use switchbed_spec::event::Change;
 use switchbed_spec::roce::RETRIES;

@@ -3,7 +3,7 @@
 
 use crate::ids::LinkId;
 use crate::packet::losses::{Fate, Pattern};
-use switchbed_qdisc::fairness::{Share, Shares};
+use switchbed_qdisc::schemes::fairness::{Share, Shares};
 use switchbed_spec::event::{Change, Event};
 use switchbed_spec::{Scenario, SchemeChoice};
 use switchbed_units::{Rate, Span, Time};

@@ -1,11 +1,11 @@
 //! Poisson arrivals of equal packets at a FIFO port: M/D/1, whose mean wait is
 //! ρ / (2·(1 − ρ)) packets' times (Pollaczek and Khinchine).
 
-use switchbed_qdisc::buffer::Shared;
 use switchbed_qdisc::classifier::Single;
+use switchbed_qdisc::hooks::Nobody;
+use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
-use switchbed_qdisc::scheduler::Fifo;
-use switchbed_qdisc::seats::Nobody;
+use switchbed_qdisc::schedulers::Fifo;
 use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Seats};
 use switchbed_units::random::Stream;
 use switchbed_units::{Bytes, Rate, Span, Time};

@@ -72,7 +72,7 @@ fn full_queues_share_all_of_it_where_the_longest_makes_room() {
             let name = format!("switch:{to}");
             let report = reports.iter().find(|report| report.info.name == name).expect("there");
             let pushed =
-                report.counters.drops[switchbed_qdisc::view::DropReason::PushedOut as usize];
+                report.counters.drops[switchbed_qdisc::port::view::DropReason::PushedOut as usize];
             assert!(pushed > 0, "{name} of {n}");
             held += report.lengths.as_ref().expect("measured").1.max_bytes as f64;
         }

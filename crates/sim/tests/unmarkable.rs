@@ -1,7 +1,7 @@
 //! Packets that are to be marked and are not ECN-capable.
 
 use crate::common::*;
-use switchbed_qdisc::view::{Counters, DropReason};
+use switchbed_qdisc::port::view::{Counters, DropReason};
 use switchbed_spec::*;
 use switchbed_units::Span;
 

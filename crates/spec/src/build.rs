@@ -3,13 +3,13 @@
 mod outside;
 
 pub use outside::{Nothing, Outside};
-pub use switchbed_qdisc::site::Taken;
+pub use switchbed_qdisc::schemes::site::Taken;
 
 use crate::{SchemeChoice, Switch};
-pub use switchbed_qdisc::buffer::{AllHeadroom, Inputs, Place};
+pub use switchbed_qdisc::memory::{AllHeadroom, Inputs, Place};
 
 use switchbed_qdisc::Qdisc;
-use switchbed_qdisc::site::Site;
+use switchbed_qdisc::schemes::site::Site;
 use switchbed_units::{Bytes, Rate};
 
 /// A port of a switch of so many `ports`, idle, with the scheme in its seats. `mtu` gives

@@ -7,9 +7,8 @@ use python::Python;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 pub use switchbed_config::param::{Value, Values};
-pub use switchbed_qdisc::definition::{Choice, Definition, SchemeInfo};
-use switchbed_qdisc::registry;
-pub use switchbed_qdisc::registry::register;
+pub use switchbed_qdisc::schemes::definition::{Choice, Definition, SchemeInfo};
+pub use switchbed_qdisc::schemes::register;
 
 /// A scheme as a scenario asks for it, its parameters resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +97,7 @@ pub const SECTION: Section = Section {
 
 /// Every scheme that a file may name.
 pub fn schemes() -> impl Iterator<Item = &'static SchemeInfo> + Clone {
-    registry::schemes().chain([&python::PYTHON])
+    switchbed_qdisc::schemes::schemes().chain([&python::PYTHON])
 }
 
 /// The scheme called `name`.

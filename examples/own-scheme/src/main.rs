@@ -5,8 +5,8 @@ mod waiting;
 
 use std::path::Path;
 use std::process::ExitCode;
-use switchbed_qdisc::definition::SchemeInfo;
-use switchbed_qdisc::registry::register;
+use switchbed_qdisc::schemes::definition::SchemeInfo;
+use switchbed_qdisc::schemes::register;
 use switchbed_scenario::{Progress, plans, run};
 
 static WAITING: SchemeInfo = SchemeInfo::of::<waiting::Waiting>();

@@ -2,10 +2,10 @@
 //! TCN's rule (Bai, Chen, Chen, Kim, Wu: Enabling ECN over Generic Packet Scheduling, CoNEXT 2016), under
 //! another name.
 
-use switchbed_qdisc::definition::{About, Definition, marker};
+use switchbed_qdisc::hooks::{Departure, Intent, Marker};
 use switchbed_qdisc::param::Unfit;
-use switchbed_qdisc::seats::{Departure, Intent, Marker};
-use switchbed_qdisc::site::{Built, Site};
+use switchbed_qdisc::schemes::definition::{About, Definition, marker};
+use switchbed_qdisc::schemes::site::{Built, Site};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::{Note, Packet, QueueId, Random, SlotId, View, params};
 

@@ -1,7 +1,7 @@
 """Seats of a switch port as Python classes, for prototypes: docs/prototyping.md.
 
 A class takes one seat by its base class, and has the methods of that seat's Rust trait
-(`crates/qdisc/src/seats.rs`); `classify`, `admit`, `intend`, `select` and a notifier's `stored`
+(`crates/qdisc/src/hooks.rs`); `classify`, `admit`, `intend`, `select` and a notifier's `stored`
 must be there. An object is made for every port: `MyMarker(port, **params)`. Times are whole
 picoseconds, lengths whole bytes.
 

@@ -11,12 +11,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyClass, PyTypeInfo};
 use std::sync::{Arc, Mutex, PoisonError};
-use switchbed_qdisc::fairness::Share;
-use switchbed_qdisc::seats::{
+use switchbed_qdisc::hooks::{
     Admission, Buffer, Classifier, Departure, Feedback, Intent, Marker, Notifier, Scheduler,
     Selection, ServiceEnd,
 };
-use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::port::view::DropReason;
+use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_qdisc::{self as qdisc, Note, Packet, QueueId, SlotId, View};
 use switchbed_units::{Rate, Span, Time};
 

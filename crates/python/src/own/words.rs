@@ -1,8 +1,8 @@
 //! The words that Python classes answer with: those of `switchbed_qdisc`, by the same names.
 
 use pyo3::prelude::*;
-use switchbed_qdisc::seats;
-use switchbed_qdisc::view;
+use switchbed_qdisc::hooks;
+use switchbed_qdisc::port::view;
 use switchbed_qdisc::{self as qdisc, SlotId};
 use switchbed_units::Time;
 
@@ -30,9 +30,9 @@ mirror! {
     /// A packet's ECN field.
     Ecn(qdisc::Ecn) { NotEct, Ect0, Ect1, Ce }
     /// A marker's wish for an arrival.
-    Intent(seats::Intent) { Pass, Mark, Drop }
+    Intent(hooks::Intent) { Pass, Mark, Drop }
     /// A marker's verdict on a departure.
-    Departure(seats::Departure) { Pass, Mark, Unmark, Drop }
+    Departure(hooks::Departure) { Pass, Mark, Unmark, Drop }
     /// What this port has decided about a queued packet.
     Note(qdisc::Note) { Clear, Mark }
     /// Why a packet was dropped.
@@ -81,7 +81,7 @@ impl Packet {
 /// A buffer's answer.
 #[pyclass(frozen, module = "switchbed.prototype")]
 #[derive(Clone, Copy)]
-pub struct Admission(pub seats::Admission);
+pub struct Admission(pub hooks::Admission);
 
 #[pymethods]
 #[allow(non_snake_case)]
@@ -89,17 +89,17 @@ impl Admission {
     /// Store it.
     #[classattr]
     fn In() -> Self {
-        Admission(seats::Admission::In)
+        Admission(hooks::Admission::In)
     }
     /// Refuse it, for this reason.
     #[staticmethod]
     fn Out(why: &Bound<'_, DropReason>) -> Self {
-        Admission(seats::Admission::Out((*why.get()).into()))
+        Admission(hooks::Admission::Out((*why.get()).into()))
     }
     /// Drop that queued packet, then ask again.
     #[staticmethod]
     fn PushOut(slot: &Bound<'_, Slot>) -> Self {
-        Admission(seats::Admission::PushOut(slot.get().0))
+        Admission(hooks::Admission::PushOut(slot.get().0))
     }
 }
 
@@ -172,14 +172,14 @@ impl Selection {
 /// A queue has ended its service in a round.
 #[pyclass(frozen, module = "switchbed.prototype")]
 #[derive(Clone, Copy)]
-pub struct ServiceEnd(pub seats::ServiceEnd);
+pub struct ServiceEnd(pub hooks::ServiceEnd);
 
 #[pymethods]
 impl ServiceEnd {
     #[new]
     fn new(queue: u8, started_ps: u64, ended_ps: u64) -> Self {
         let (started, ended) = (Time::from_ps(started_ps), Time::from_ps(ended_ps));
-        ServiceEnd(seats::ServiceEnd { queue, started, ended })
+        ServiceEnd(hooks::ServiceEnd { queue, started, ended })
     }
     /// The queue.
     #[getter]

@@ -2,21 +2,21 @@
 //! seats. A seat in the list of its kind meets every occupant of the other seats.
 
 use super::odd::*;
-use switchbed_qdisc::buffer::{
+use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
+use switchbed_qdisc::hooks::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
+use switchbed_qdisc::memory::chip::{Chip, Ingress};
+use switchbed_qdisc::memory::{
     Abm, Cells, Crosspoint, Dynamic, Fab, Lqd, Occamy, Overflow, Place, Shared, Static, Young,
 };
-use switchbed_qdisc::chip::{Chip, Ingress};
-use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
-use switchbed_qdisc::fairness::{self, Party, Shares};
-use switchbed_qdisc::hcf::{Hcf, HcfSettings};
-use switchbed_qdisc::marker::{
+use switchbed_qdisc::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
+use switchbed_qdisc::scheme::Same;
+use switchbed_qdisc::schemes::fairness::{self, Party, Shares};
+use switchbed_qdisc::schemes::hcf::{Hcf, HcfSettings};
+use switchbed_qdisc::schemes::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
+use switchbed_qdisc::schemes::{
     Afd, AfdSettings, Cedm, CedmSettings, EEcn, MarkAt, MqEcn, RandomMark, Red, RedSettings,
     Rounds, SEcn, Share, Slope, Spacing, Step, Timed, Weights,
 };
-use switchbed_qdisc::notifier::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
-use switchbed_qdisc::scheduler::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
-use switchbed_qdisc::scheme::Same;
-use switchbed_qdisc::seats::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use switchbed_qdisc::{Scheme, Seats};
 use switchbed_units::{Bytes, Rate, Span};
 

@@ -6,10 +6,10 @@ use super::model::Model;
 use super::spy::{Seen, Spy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use switchbed_qdisc::buffer::Place;
+use switchbed_qdisc::hooks::{Expulsion, Feedback};
+use switchbed_qdisc::memory::Place;
+use switchbed_qdisc::port::view::{DropReason, Pool, PortState};
 use switchbed_qdisc::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Port, Qdisc};
-use switchbed_qdisc::seats::{Expulsion, Feedback};
-use switchbed_qdisc::view::{DropReason, Pool, PortState};
 use switchbed_qdisc::{Arena, Ecn, Packet, QueueId, Random, SlotId};
 use switchbed_units::{Bytes, Rate, Span, Time};
 

@@ -5,7 +5,7 @@ use super::spy::Seen;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use switchbed_qdisc::port::Dropped;
-use switchbed_qdisc::view::{Counters, DropReason, Pool, PortState};
+use switchbed_qdisc::port::view::{Counters, DropReason, Pool, PortState};
 use switchbed_qdisc::{Arena, Ecn, Note, Packet, QueueId, SlotId};
 use switchbed_units::{Bytes, Rate, Span, Time};
 

@@ -1,11 +1,11 @@
 //! Small seats for the suite alone, each odd in one way that the port must bear. Later
 //! schemes of the library do these things for a reason.
 
-use switchbed_qdisc::seats::{
+use switchbed_qdisc::hooks::{
     Admission, Buffer, Departure, Feedback, Intent, Marker, Notifier, Scheduler, Selection,
     ServiceEnd,
 };
-use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::{Note, Packet, QueueId, Random, SlotId, View};
 use switchbed_units::{Bytes, Span, Time};
 

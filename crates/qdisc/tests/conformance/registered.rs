@@ -4,9 +4,9 @@
 
 use super::cases::{Case, Limits, QUANTA};
 use switchbed_config::param::{Param, ParamKind, Value, Values};
-use switchbed_qdisc::definition::{Choice, Layout, SchemeInfo};
-use switchbed_qdisc::registry::SCHEMES;
-use switchbed_qdisc::site::{Built, Site};
+use switchbed_qdisc::schemes::SCHEMES;
+use switchbed_qdisc::schemes::definition::{Choice, Layout, SchemeInfo};
+use switchbed_qdisc::schemes::site::{Built, Site};
 use switchbed_qdisc::switch::{
     BufferPolicy, Classify, Discipline, POLICIES, Sharing, Switch, Unmarkable,
 };

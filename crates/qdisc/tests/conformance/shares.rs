@@ -3,11 +3,11 @@
 
 use crate::conformance::driver::SplitMix;
 use crate::conformance::odd::{DropAtDeparture, PushOut, Victim};
-use switchbed_qdisc::buffer::Static;
 use switchbed_qdisc::classifier::ByClass;
+use switchbed_qdisc::hooks::{Buffer, Marker, Nobody, Scheduler};
+use switchbed_qdisc::memory::Static;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
-use switchbed_qdisc::scheduler::{Dwrr, RoundRobin, Strict, Wfq, Wrr};
-use switchbed_qdisc::seats::{Buffer, Marker, Nobody, Scheduler};
+use switchbed_qdisc::schedulers::{Dwrr, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
 use switchbed_units::{Bytes, Rate, Span, Time};
 

@@ -5,11 +5,11 @@
 use super::cases::Case;
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
-use switchbed_qdisc::buffer::Place;
-use switchbed_qdisc::fairness::Share;
+use switchbed_qdisc::hooks::{Admission, Departure, Expulsion, Intent, Selection, Signal};
+use switchbed_qdisc::memory::Place;
+use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::scheme::Stored;
-use switchbed_qdisc::seats::{Admission, Departure, Expulsion, Intent, Selection, Signal};
-use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_qdisc::{Needs, Note, Packet, QueueId, Random, Scheme, SlotId, View};
 use switchbed_units::{Span, Time};
 

@@ -3,8 +3,8 @@
 //! The switch's ports are built as the run will, and offered a packet while they are empty. So the check
 //! is that of every policy, chip and scheme.
 
-use switchbed_qdisc::pfc::Input;
-use switchbed_qdisc::view::DropReason;
+use switchbed_qdisc::memory::pfc::Input;
+use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::{Arena, Cx, Ecn, Enqueued, Outcome, Packet, Pool};
 use switchbed_spec::build::{self, Inputs, Nothing};
 use switchbed_spec::topology::graph::{Cable, Graph};

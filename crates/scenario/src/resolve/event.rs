@@ -5,7 +5,7 @@ use super::measure::check_port;
 use crate::mistake::{Mistake, Origin};
 use crate::section::{Section, key};
 use crate::tree::Table;
-use switchbed_qdisc::pfc::Pfc;
+use switchbed_qdisc::memory::pfc::Pfc;
 use switchbed_spec::event::{Change, Event, SECTION};
 use switchbed_spec::{Run, Topology};
 use switchbed_units::Bytes;

@@ -3,8 +3,8 @@
 use crate::mistake::Mistake;
 use crate::section::{Section, key};
 use crate::tree::Data;
-use switchbed_qdisc::chip::Asic;
-use switchbed_qdisc::pfc::Pfc;
+use switchbed_qdisc::memory::chip::Asic;
+use switchbed_qdisc::memory::pfc::Pfc;
 use switchbed_spec::param::Params;
 use switchbed_spec::switch::SECTION;
 use switchbed_spec::{BufferPolicy, Classify, Discipline, ParamKind, Sharing, Switch};

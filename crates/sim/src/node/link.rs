@@ -7,7 +7,7 @@ use crate::observe::watch::{Sent, Watch};
 use crate::packet::rdma::Int;
 use crate::packet::{Body, Payload};
 use crate::topology::Hop;
-use switchbed_qdisc::driver::{Driver, Wire};
+use switchbed_qdisc::port::driver::{Driver, Wire};
 use switchbed_qdisc::{Arena, Cargo, Cx, Outcome, Packet, Pool, PortState, QueueId, SlotId};
 use switchbed_units::random::OnDemand;
 use switchbed_units::{Rate, Span, Time};

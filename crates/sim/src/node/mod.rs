@@ -28,7 +28,7 @@ use crate::packet::Payload;
 use crate::topology::Route;
 use notice::Notice;
 use std::sync::Arc;
-use switchbed_qdisc::pfc::Pfc;
+use switchbed_qdisc::memory::pfc::Pfc;
 use switchbed_qdisc::{Cargo, Packet};
 use switchbed_units::{Span, Time};
 

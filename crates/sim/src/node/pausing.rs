@@ -13,8 +13,8 @@ use crate::packet::{Body, PAUSES, Payload};
 use crate::topology::Hop;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
-use switchbed_qdisc::pfc::{self, FRAME_BYTES};
-use switchbed_qdisc::seats::Signal;
+use switchbed_qdisc::hooks::Signal;
+use switchbed_qdisc::memory::pfc::{self, FRAME_BYTES};
 use switchbed_qdisc::{Driver, Packet, SlotId};
 use switchbed_units::{Bytes, Time};
 

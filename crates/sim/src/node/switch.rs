@@ -9,7 +9,7 @@ use crate::ids::{HostId, LocalLink, PortId, SwitchId};
 use crate::packet::{Body, NOTIFICATIONS, Payload};
 use crate::topology::Hop;
 use std::collections::VecDeque;
-use switchbed_qdisc::seats::{Expulsion, Feedback};
+use switchbed_qdisc::hooks::{Expulsion, Feedback};
 use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
 use switchbed_units::Time;
 

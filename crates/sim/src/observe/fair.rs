@@ -9,7 +9,7 @@ use crate::ports::PortInfo;
 use crate::timeline::initial_shares;
 use crate::topology::{Graph, Hop, keys};
 use std::collections::BTreeMap;
-use switchbed_qdisc::fairness::{Party, Share, Shares};
+use switchbed_qdisc::schemes::fairness::{Party, Share, Shares};
 use switchbed_spec::traffic::FlowStart;
 use switchbed_spec::{OnOff, Scenario, Traffic};
 use switchbed_units::{Rate, Time};

@@ -7,7 +7,7 @@ use crate::ids::LinkId;
 use crate::topology::Graph;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use switchbed_qdisc::fairness::Share;
+use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_spec::traffic::FlowStart;
 use switchbed_units::{Rate, Span, Time};
 

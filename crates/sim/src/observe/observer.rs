@@ -15,7 +15,7 @@ use crate::ports::{self, PortInfo};
 use crate::table::Table;
 use crate::topology::Graph;
 use std::any::Any;
-use switchbed_qdisc::fairness::Share;
+use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_qdisc::{Qdisc, QueueId};
 use switchbed_spec::traffic::FlowStart;
 use switchbed_units::{Rate, Time};

@@ -1,7 +1,7 @@
 //! Packets that a line loses or marks because the scenario says so.
 
 use super::row_of;
-use switchbed_qdisc::numbered::Numbered;
+use switchbed_qdisc::port::numbered::Numbered;
 use switchbed_qdisc::{Ecn, Packet};
 
 /// What becomes of the packets that are meant.

@@ -9,7 +9,7 @@ pub use segment::{Flags, MAX_SACKS, SackBlock, Segment};
 
 use crate::ids::{ConnId, Maybe};
 use switchbed_qdisc::FlowId;
-use switchbed_qdisc::seats::Feedback;
+use switchbed_qdisc::hooks::Feedback;
 
 /// What a packet carries to its host, in a cache line.
 #[derive(Clone, Copy, Debug)]

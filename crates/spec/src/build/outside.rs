@@ -3,7 +3,7 @@
 
 use crate::{SchemeChoice, Switch};
 use switchbed_qdisc::PortState;
-use switchbed_qdisc::site::Taken;
+use switchbed_qdisc::schemes::site::Taken;
 
 /// Takes seats of the ports whose scheme is `python`.
 pub trait Outside {

@@ -4,7 +4,7 @@
 use super::{Choice, SchemeInfo};
 use crate::param::{Field, ParamKind, Params, Value, Values};
 use switchbed_config::params;
-use switchbed_qdisc::definition::{About, marker};
+use switchbed_qdisc::schemes::definition::{About, marker};
 
 /// The name of the scheme.
 pub const NAME: &str = "python";

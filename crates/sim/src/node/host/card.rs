@@ -10,7 +10,7 @@ use crate::ids::{ConnId, GroupId, Rank};
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-use switchbed_qdisc::pauses::Pauses;
+use switchbed_qdisc::port::pauses::Pauses;
 use switchbed_qdisc::{QueueSet, ReactionPoint, ReactionSettings};
 use switchbed_spec::{Limiters, Reaction};
 use switchbed_units::random::Stream;

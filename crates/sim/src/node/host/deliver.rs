@@ -8,7 +8,7 @@ use crate::ids::{ConnId, Maybe};
 use crate::node::notice::{Answers, Notice, What};
 use crate::packet::{Body, Flags, NOTIFICATIONS, PAUSES, PROBES, Payload};
 use crate::transport::is_data;
-use switchbed_qdisc::seats::Feedback;
+use switchbed_qdisc::hooks::Feedback;
 use switchbed_qdisc::{Ecn, FlowId, Packet};
 use switchbed_units::Time;
 

@@ -1,0 +1,721 @@
+//! A switch chip's memory (`chip.rs`, docs/asic.md): counted in cells, in partitions that share nothing, a packet
+//! charged to the group of its input and to its queue. Either account may refuse it: it has a reserve, and
+//! beyond it at most α times what its pool has left in the partition.
+//!
+//! Lossy traffic's groups have no threshold of their own, as shipped, only their pool. A lossless class's have
+//! one, from which on their neighbour is paused, and room for what still comes (`lossless.rs`); they count at
+//! no queue.
+
+use super::holdings::Place;
+use super::lossless::{Lossless, Rules};
+use crate::hooks::{Admission, Buffer, Signal};
+use crate::memory::chip::Chip;
+use crate::memory::pfc::{Input, Pfc};
+use crate::port::packet::{Packet, QueueId};
+use crate::port::view::{DropReason, View};
+use switchbed_units::Bytes;
+use switchbed_units::random::Random;
+
+/// What one account may hold, in cells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Account {
+    /// What it has for itself.
+    pub(super) reserve: u64,
+    /// α; `None`: all that its pool has left.
+    pub(super) alpha: Option<f64>,
+    /// What it may hold beyond its reserve however much is left.
+    pub(super) most: u64,
+    /// What its pool shares in a partition.
+    pub(super) shared: u64,
+}
+
+impl Account {
+    /// What of so many cells is beyond the reserve.
+    pub(super) fn beyond(&self, cells: u64) -> u64 {
+        cells.saturating_sub(self.reserve)
+    }
+
+    /// Whether `more` fit where it holds so many and its pool has `used` taken.
+    pub(super) fn fits(&self, held: u64, more: u64, used: u64) -> bool {
+        let (before, after) = (self.beyond(held), self.beyond(held + more));
+        let free = self.shared.saturating_sub(used);
+        let fits = |alpha: f64| after as f64 <= alpha * free as f64;
+        after - before <= free && after <= self.most && self.alpha.is_none_or(fits)
+    }
+
+    /// So much under what it may hold beyond its reserve; nothing less than nothing.
+    pub(super) fn threshold(&self, used: u64, offset: u64) -> f64 {
+        let free = self.shared.saturating_sub(used) as f64;
+        let may = self.alpha.map_or(free, |alpha| alpha * free).min(self.most as f64);
+        (may - offset as f64).max(0.0)
+    }
+}
+
+/// A switch's memory, in cells.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    /// Bytes.
+    cell: u32,
+    parts: u32,
+    /// What the inputs share, all partitions together.
+    ingress: u64,
+    /// What lossy queues share.
+    egress: u64,
+    /// What a lossy queue has for itself, and its part of what they share.
+    queue: (u64, f64),
+    /// The same of a lossless group.
+    group: (u64, f64),
+    /// All headroom; `None`: enough.
+    headroom: Option<u64>,
+}
+
+impl Memory {
+    /// A chip's, with another α for queues if one is given. `None` where it is not known how the chip
+    /// shares its memory among lossy queues.
+    fn of(chip: &Chip, alpha: Option<f64>) -> Option<Memory> {
+        let group = chip.alpha_group.map_or(PLAIN_ALPHA, |alpha| libm::exp2(f64::from(alpha)));
+        Some(Memory {
+            cell: chip.cell,
+            parts: chip.parts(),
+            ingress: chip.ingress_cells(),
+            egress: chip.lossy_cells()?,
+            queue: (chip.queue_cells(), alpha.or_else(|| chip.queue_alpha())?),
+            group: (chip.group_cells(), group),
+            headroom: chip.ingress.xoff.map(|xoff| chip.cells(xoff)),
+        })
+    }
+
+    /// One of so many bytes, without cells, partitions and reserves.
+    fn plain(pool: Bytes, alpha: Option<f64>) -> Memory {
+        Memory {
+            cell: 1,
+            parts: 1,
+            ingress: pool.get(),
+            egress: pool.get(),
+            queue: (0, alpha.unwrap_or(1.0)),
+            group: (0, PLAIN_ALPHA),
+            headroom: None,
+        }
+    }
+}
+
+/// A lossless group's part of what is left (HPCC's authors' simulator).
+const PLAIN_ALPHA: f64 = 0.125;
+
+/// The links that come in at a switch, and what travels there.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// By the number that [`Packet::ingress`] has.
+    pub links: &'a [Input],
+    /// The longest packet.
+    pub longest: Bytes,
+    /// The shortest.
+    pub shortest: Bytes,
+}
+
+/// The rules of lossless groups, and how many cells of the memory are apart for their headroom.
+struct Apart {
+    rules: Rules,
+    apart: u64,
+    cell: u32,
+}
+
+/// What a lossless group may hold before its neighbour is paused, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupMay {
+    /// Its own.
+    pub reserve: f64,
+    /// Beyond it, so many times what is left of what is shared; `None`: all of it.
+    pub alpha: Option<f64>,
+    /// Beyond it at most.
+    pub most: f64,
+    /// What is shared.
+    pub shared: f64,
+}
+
+impl GroupMay {
+    /// The most that so many groups may hold each, all alike and nothing else there.
+    pub fn each_of(&self, groups: f64) -> f64 {
+        let free = self.shared / groups;
+        let part = self.alpha.map_or(free, |alpha| alpha * self.shared / (1.0 + groups * alpha));
+        self.reserve + part.min(self.most).min(free)
+    }
+}
+
+/// A port of a switch with such a chip.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    cell: u32,
+    parts: u32,
+    group: Account,
+    queue: Account,
+    place: Place,
+    held: Box<[u64]>,
+}
+
+/// Why a switch's memory cannot be lossless: what is left for all is less than two of the longest packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllHeadroom {
+    /// What all groups' headroom comes to.
+    pub headroom: Bytes,
+    /// What there is.
+    pub memory: Bytes,
+}
+
+impl Cells {
+    /// At a port of so many queues, with another α for queues if one is given. `None` where it is not
+    /// known how the chip shares its memory among lossy queues.
+    pub fn of(chip: &Chip, alpha: Option<f64>, place: Place, queues: usize) -> Option<Cells> {
+        Some(Self::with(&Memory::of(chip, alpha)?, place, queues))
+    }
+
+    /// The same of a memory of so many bytes without cells, partitions and reserves, less the headroom of
+    /// lossless groups if there are any.
+    pub fn plain(pool: Bytes, alpha: Option<f64>, place: Place, queues: usize) -> Cells {
+        let headroom = place.headroom();
+        Self::with(&Memory::plain(pool - Bytes::new(headroom), alpha), place, queues)
+    }
+
+    fn with(memory: &Memory, place: Place, queues: usize) -> Cells {
+        let part = |cells: u64| cells / u64::from(memory.parts);
+        let (reserve, alpha) = memory.queue;
+        Cells {
+            cell: memory.cell,
+            parts: memory.parts,
+            group: Account {
+                reserve: 0,
+                alpha: None,
+                most: u64::MAX,
+                shared: part(memory.ingress),
+            },
+            queue: Account {
+                reserve,
+                alpha: Some(alpha),
+                most: u64::MAX,
+                shared: part(memory.egress),
+            },
+            place,
+            held: vec![0; queues].into(),
+        }
+    }
+
+    /// The first of a switch's ports, with accounts for lossless groups; `chip` or else a `pool`.
+    ///
+    /// # Errors
+    /// Nothing would be left for what is not headroom.
+    pub(crate) fn first_lossless(
+        first: Place,
+        pfc: &Pfc,
+        memory: (Option<&Chip>, Bytes),
+        inputs: Inputs,
+    ) -> Result<Place, AllHeadroom> {
+        let Apart { rules, apart, .. } = Self::rules(pfc, memory, inputs)?;
+        Ok(first.lossless(Lossless::new(rules), apart))
+    }
+
+    /// What a lossless group may hold before its neighbour is paused.
+    ///
+    /// # Errors
+    /// As [`Cells::first_lossless`].
+    pub(crate) fn group_may(
+        pfc: &Pfc,
+        memory: (Option<&Chip>, Bytes),
+        inputs: Inputs,
+    ) -> Result<GroupMay, AllHeadroom> {
+        let Apart { rules, cell, .. } = Self::rules(pfc, memory, inputs)?;
+        let slowest =
+            |a: &Account, b: &Account| a.alpha.unwrap_or(0.0).total_cmp(&b.alpha.unwrap_or(0.0));
+        let first = rules.accounts.iter().copied().min_by(slowest);
+        let Account { reserve, alpha, most, shared } = first.unwrap_or_default();
+        let cell = f64::from(cell);
+        let bytes = |cells: u64| cells as f64 * cell;
+        Ok(GroupMay { reserve: bytes(reserve), alpha, most: bytes(most), shared: bytes(shared) })
+    }
+
+    fn rules(
+        pfc: &Pfc,
+        (chip, pool): (Option<&Chip>, Bytes),
+        inputs: Inputs,
+    ) -> Result<Apart, AllHeadroom> {
+        let memory = chip.and_then(|chip| Memory::of(chip, Some(1.0)));
+        let memory = memory.unwrap_or_else(|| Memory::plain(pool, None));
+        let Inputs { links, longest, shortest } = inputs;
+        let room = |&link: &Input| pfc.headroom_cells(link, longest, shortest, memory.cell);
+        let headroom: Box<[u64]> = links.iter().map(room).collect();
+        let classes = pfc.priorities.iter().fold(0u8, |all, class| all | 1 << class);
+        let cells = |bytes: Bytes| bytes.get() / u64::from(memory.cell);
+        let every = headroom.iter().sum::<u64>() * u64::from(classes.count_ones());
+        let given = pfc.headroom_pool.map(cells).or(memory.headroom);
+        let pool = given.unwrap_or(every);
+        // A chip's sizes have it apart already.
+        let apart = if chip.is_some() { 0 } else { pool };
+        let least = 2 * longest.get().div_ceil(memory.cell.into());
+        let Some(shared) = memory.ingress.checked_sub(apart).filter(|&left| left >= least) else {
+            let bytes = |cells: u64| Bytes::new(cells * u64::from(memory.cell));
+            return Err(AllHeadroom { headroom: bytes(pool), memory: bytes(memory.ingress) });
+        };
+        let part = |cells: u64| cells / u64::from(memory.parts);
+        let (reserve, alpha) = memory.group;
+        let alpha = match pfc.threshold {
+            Some(_) => None,
+            None => Some(pfc.alpha.unwrap_or(alpha)),
+        };
+        let most = pfc.threshold.map_or(u64::MAX, cells);
+        let account = |link: &Input| {
+            let alpha = alpha.map(|alpha| pfc.alpha_at(alpha, link.rate));
+            Account { reserve, alpha, most, shared: part(shared) }
+        };
+        let rules = Rules {
+            classes,
+            accounts: links.iter().map(account).collect(),
+            offset: cells(pfc.xon_offset),
+            resumes_at: pfc.xon.map(cells),
+            headroom,
+            // A partition has what its own groups need, where that is not given.
+            pool: if given.is_some() { part(pool) } else { pool },
+            parts: memory.parts as usize,
+        };
+        Ok(Apart { rules, apart, cell: memory.cell })
+    }
+
+    fn cells(&self, packet: &Packet) -> u64 {
+        packet.len_bytes.div_ceil(self.cell).into()
+    }
+
+    /// A packet's input, as the switch's ports are numbered.
+    fn input(&self, packet: &Packet) -> u32 {
+        u32::from(packet.ingress).min(self.place.ports() as u32 - 1)
+    }
+
+    /// A port's partition: neighbours are together.
+    fn part(&self, port: u32) -> usize {
+        part_of(port, self.parts, self.place.ports())
+    }
+
+    /// A packet came or went.
+    fn count(&mut self, queue: QueueId, packet: &Packet, came: bool) {
+        let cells = self.cells(packet);
+        let (own, input) = (self.place.port(), self.input(packet));
+        let part = self.part(input);
+        let (parts, ports) = (self.parts, self.place.ports());
+        let counted = self.place.with_lossless(packet.class, |lossless, pools| {
+            let group = (input as u16, packet.class);
+            let used = pools.groups(part, 0);
+            if came {
+                pools.groups(part, lossless.came(group, part, cells, used) as i64);
+            } else {
+                let used = pools.groups(part, -(lossless.went(group, part, cells) as i64));
+                lossless.resume(part, used, |input| part_of(input.into(), parts, ports));
+            }
+        });
+        if counted.is_some() {
+            return;
+        }
+        let after = |held: u64| if came { held + cells } else { held - cells };
+        let held = self.held[usize::from(queue)];
+        self.held[usize::from(queue)] = after(held);
+        let change = |account: &Account, held: u64| {
+            account.beyond(after(held)) as i64 - account.beyond(held) as i64
+        };
+        self.place.pools().queues(self.part(own), change(&self.queue, held));
+        let group = self.place.pools().group(input, after);
+        let used = self.place.pools().groups(part, change(&self.group, group));
+        if !came {
+            // What lossy traffic leaves, lossless groups may take.
+            self.place.with_all_lossless(|lossless| {
+                lossless.resume(part, used, |input| part_of(input.into(), parts, ports));
+            });
+        }
+    }
+}
+
+/// The partition of one of so many ports: neighbours are together.
+fn part_of(port: u32, parts: u32, ports: u64) -> usize {
+    (u64::from(port) * u64::from(parts) / ports) as usize
+}
+
+impl Buffer for Cells {
+    fn admit(
+        &mut self,
+        _: &View,
+        queue: QueueId,
+        packet: &Packet,
+        _: &mut dyn Random,
+    ) -> Admission {
+        let cells = self.cells(packet);
+        let (own, input) = (self.place.port(), self.input(packet));
+        let part = self.part(input);
+        let lossless = self.place.with_lossless(packet.class, |lossless, pools| {
+            lossless.admits((input as u16, packet.class), part, cells, pools.groups(part, 0))
+        });
+        match lossless {
+            Some(true) => return Admission::In,
+            Some(false) => return Admission::Out(DropReason::Full),
+            None => {}
+        }
+        let pools = self.place.pools();
+        let held = self.held[usize::from(queue)];
+        let group = pools.group(input, |held| held);
+        if self.queue.fits(held, cells, pools.queues(self.part(own), 0))
+            && self.group.fits(group, cells, pools.groups(part, 0))
+        {
+            Admission::In
+        } else {
+            Admission::Out(DropReason::Full)
+        }
+    }
+
+    fn stored(&mut self, _: &View, queue: QueueId, packet: &Packet) {
+        self.count(queue, packet, true);
+    }
+
+    fn removed(&mut self, _: &View, queue: QueueId, packet: &Packet, _: DropReason) {
+        self.count(queue, packet, false);
+    }
+
+    fn sent(&mut self, _: &View, queue: QueueId, packet: &Packet) {
+        self.count(queue, packet, false);
+    }
+
+    fn signal(&mut self) -> Option<Signal> {
+        self.place.with_all_lossless(Lossless::signal).flatten()
+    }
+
+    fn reads_pool(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::chip::{CHIPS, Ingress, Observed};
+    use crate::{Arena, Pool, PortState};
+    use proptest::prelude::*;
+    use switchbed_units::random::NoRandom;
+    use switchbed_units::{Bytes, Rate, Time};
+
+    /// The ports of a switch whose buffers are asked directly.
+    struct Switch {
+        ports: Vec<Cells>,
+        state: PortState,
+        arena: Arena,
+        pool: Pool,
+    }
+
+    impl Switch {
+        fn new(chip: &Chip, ports: u32, queues: usize) -> Switch {
+            let first = Place::first(ports, queues);
+            let places = std::iter::successors(Some(first), |place| Some(place.next()));
+            let port = |place| Cells::of(chip, None, place, queues).unwrap();
+            Switch {
+                ports: places.take(ports as usize).map(port).collect(),
+                state: PortState::new(Rate::from_gbps(10), &vec![Bytes::new(1500); queues]),
+                arena: Arena::new(),
+                pool: Pool::new(Bytes::MAX),
+            }
+        }
+
+        fn view(&self) -> View<'_> {
+            View::new(Time::ZERO, &self.state, &self.pool, &self.arena)
+        }
+
+        /// Whether a packet from an input is let in.
+        fn arrive(&mut self, port: usize, queue: QueueId, packet: &Packet) -> bool {
+            let mut buffer = self.ports[port].clone();
+            let comes = buffer.admit(&self.view(), queue, packet, &mut NoRandom) == Admission::In;
+            if comes {
+                buffer.stored(&self.view(), queue, packet);
+            }
+            self.ports[port] = buffer;
+            comes
+        }
+
+        fn send(&mut self, port: usize, queue: QueueId, packet: &Packet) {
+            let mut buffer = self.ports[port].clone();
+            buffer.sent(&self.view(), queue, packet);
+            self.ports[port] = buffer;
+        }
+    }
+
+    fn packet(len_bytes: u32, ingress: u16) -> Packet {
+        Packet { len_bytes, ingress, ..Packet::default() }
+    }
+
+    fn small(cells: u64, group: u64) -> Chip {
+        let ingress = Ingress { size: 100 * group, xoff: None, gross: false };
+        let chip = Chip { cell: 100, ports: 4, partitions: Some(1), ingress, ..CHIPS[0] };
+        let (reserve, alpha) = (Some(200), Some(0));
+        Chip { lossy: Some(100 * cells), queue_reserve: reserve, alpha_queue: alpha, ..chip }
+    }
+
+    #[test]
+    fn a_queue_alone_drops_where_switches_were_seen_to() {
+        let mut seen = 0;
+        for chip in CHIPS {
+            for observed in chip.observed {
+                let Observed::Drop { cells } = *observed else { continue };
+                let mut switch = Switch::new(chip, chip.ports, 8);
+                let mut held = 0;
+                while switch.arrive(0, 0, &packet(64, 1)) {
+                    held += 1;
+                }
+                assert!((held as i64 - cells as i64).abs() <= 2, "{}: {held}", chip.name);
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 3);
+    }
+
+    /// A pool without cells whose class 3 is lossless, at so many inputs with so much headroom each.
+    fn lossless(chip: Option<&Chip>, pool: u64, inputs: usize, set: impl Fn(&mut Pfc)) -> Switch {
+        use switchbed_config::param::{Params, Value, defaults};
+        let mut values = defaults(Pfc::TABLE);
+        values.insert("priorities".to_owned(), Value::List(vec![Value::Count(3)]));
+        let mut pfc = Pfc::from_values(&mut values);
+        set(&mut pfc);
+        let link = Input { rate: Rate::from_gbps(100), delay: switchbed_units::Span::from_us(1) };
+        let links = vec![link; inputs];
+        let (longest, shortest) = (Bytes::new(100), Bytes::new(64));
+        let first = Place::first(inputs as u32, 1);
+        let inputs_of = Inputs { links: &links, longest, shortest };
+        let memory = (chip, Bytes::new(pool));
+        let first = Cells::first_lossless(first, &pfc, memory, inputs_of).unwrap();
+        let places = std::iter::successors(Some(first), |place| Some(place.next()));
+        let port = |place| match chip {
+            Some(chip) => Cells::of(chip, Some(1.0), place, 1).unwrap(),
+            None => Cells::plain(Bytes::new(pool), None, place, 1),
+        };
+        let mut switch = Switch::new(&small(30, 1000), 1, 1);
+        switch.ports = places.take(inputs).map(port).collect();
+        switch
+    }
+
+    fn of_class(class: u8, len_bytes: u32, ingress: u16) -> Packet {
+        Packet { class, ..packet(len_bytes, ingress) }
+    }
+
+    #[test]
+    fn groups_pause_where_switches_were_seen_to() {
+        let mut seen = 0;
+        for chip in CHIPS.iter().filter(|chip| chip.lossy.is_some()) {
+            for observed in chip.observed {
+                let Observed::Pause { groups, cells } = *observed else { continue };
+                let mut switch = lossless(Some(chip), 0, chip.ports as usize, |_| {});
+                // Alike, in turn, at neighbours: they share a partition.
+                let mut held = 0;
+                'filled: loop {
+                    for input in 0..groups {
+                        assert!(switch.arrive(0, 0, &of_class(3, 64, input as u16)));
+                        if let Some(signal) = switch.ports[0].signal() {
+                            assert!(signal.pause);
+                            break 'filled;
+                        }
+                    }
+                    held += 1;
+                }
+                assert!((held as i64 - cells as i64).abs() <= 2, "{}: {held}", chip.name);
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 6);
+    }
+
+    #[test]
+    fn groups_that_are_filled_alike_share_by_alpha() {
+        // α·S/(1 + n·α), of 1/8, 16 and 3,487,172 bytes: 145,298.8.
+        let headroom = 27_000;
+        let mut switch = lossless(None, 3_487_172 + 16 * headroom, 16, |pfc| {
+            pfc.headroom = Some(Bytes::new(headroom));
+        });
+        let mut held = [0u64; 16];
+        let mut paused = [false; 16];
+        while paused.iter().any(|paused| !paused) {
+            for input in 0..16u16 {
+                if !paused[usize::from(input)] {
+                    assert!(switch.arrive(usize::from(input), 0, &of_class(3, 64, input)));
+                    held[usize::from(input)] += 64;
+                }
+                while let Some(signal) = switch.ports[0].signal() {
+                    paused[usize::from(signal.input)] = signal.pause;
+                }
+            }
+        }
+        for held in held {
+            assert!((held as f64 - 145_298.8).abs() <= 2.0 * 64.0, "{held}");
+        }
+    }
+
+    #[test]
+    fn groups_that_are_filled_one_by_one_halve_what_is_left() {
+        // α = 1: half, a quarter, an eighth of 240,087 cells, as Tomahawk 5's published sequence.
+        let mut switch = lossless(None, 240_087 + 5 * 10, 5, |pfc| {
+            (pfc.alpha, pfc.headroom) = (Some(1.0), Some(Bytes::new(10)));
+        });
+        let fill = |switch: &mut Switch, input| {
+            let mut held = 0u64;
+            while switch.arrive(0, 0, &of_class(3, 1, input)) && switch.ports[0].signal().is_none()
+            {
+                held += 1;
+            }
+            // What crossed the threshold is in the headroom, to which nothing is added here.
+            held
+        };
+        let held: Vec<u64> = (0..5).map(|input| fill(&mut switch, input)).collect();
+        for (held, published) in held.iter().zip([120_043, 60_022, 30_011, 15_005, 7_503]) {
+            assert!(held.abs_diff(published) <= 1, "{held} for {published}");
+        }
+    }
+
+    #[test]
+    fn alpha_of_a_faster_input_is_what_its_rate_makes_it() {
+        // α = 1/4 at 50 Gbps is 1/2 at 100: a third of 3,000 bytes alone, where 1/4 would give 600.
+        for (rate, most) in [(50, 1_000), (100, 600)] {
+            let mut switch = lossless(None, 3_000 + 10, 2, |pfc| {
+                (pfc.alpha, pfc.alpha_rate) = (Some(0.25), Some(Rate::from_gbps(rate)));
+                (pfc.headroom, pfc.headroom_pool) = (Some(Bytes::new(10)), Some(Bytes::new(10)));
+            });
+            let fits = |_: &u64| {
+                switch.arrive(0, 0, &of_class(3, 1, 0)) && switch.ports[0].signal().is_none()
+            };
+            assert_eq!((0..3_000).take_while(fits).count(), most);
+        }
+    }
+
+    #[test]
+    fn a_group_pauses_fills_its_headroom_and_resumes_under_its_threshold() {
+        // 1,000 bytes shared, α = 1: 500, then 100 of headroom; it resumes 200 under the threshold.
+        let mut switch = lossless(None, 1000 + 200, 2, |pfc| {
+            (pfc.alpha, pfc.headroom) = (Some(1.0), Some(Bytes::new(100)));
+            pfc.xon_offset = Bytes::new(200);
+            pfc.headroom_pool = Some(Bytes::new(200));
+        });
+        let pause = |input, pause| Some(Signal { input, class: 3, pause });
+        for _ in 0..5 {
+            assert!(switch.arrive(0, 0, &of_class(3, 100, 0)));
+        }
+        assert_eq!(switch.ports[0].signal(), None);
+        assert!(switch.arrive(0, 0, &of_class(3, 60, 0)));
+        assert_eq!(switch.ports[1].signal(), pause(0, true));
+        assert!(switch.arrive(0, 0, &of_class(3, 40, 0)));
+        assert!(!switch.arrive(0, 0, &of_class(3, 1, 0)), "the headroom is full");
+        assert_eq!(switch.ports[0].signal(), None, "it has paused");
+        // Another class is not lossless and has its queue's threshold, another input its own group.
+        assert!(
+            switch.arrive(0, 0, &of_class(0, 100, 0)) && switch.arrive(0, 0, &of_class(3, 100, 1))
+        );
+        // 100 of the headroom go first, then 400 - 200 under the threshold of what is left.
+        switch.send(0, 0, &of_class(3, 60, 0));
+        switch.send(0, 0, &of_class(3, 40, 0));
+        assert_eq!(switch.ports[0].signal(), None);
+        switch.send(0, 0, &of_class(3, 100, 0));
+        assert_eq!(switch.ports[0].signal(), None, "400 held, 500 left: 300 would do");
+        switch.send(0, 0, &of_class(3, 100, 0));
+        assert_eq!(switch.ports[0].signal(), pause(0, false), "300 held, 600 left");
+    }
+
+    #[test]
+    fn packets_take_whole_cells_and_queues_their_reserve_first() {
+        // 30 cells shared, two a queue for itself, α = 1: alone 2 + 15.
+        let mut switch = Switch::new(&small(30, 1000), 4, 2);
+        let mut take = |queue, len| switch.arrive(0, queue, &packet(len, 0));
+        assert!(take(0, 1500)); // 15 cells: 13 beyond the reserve of 30 that are free
+        assert!(!take(0, 401)); // five more would be 18 beyond it, where 17 are left
+        assert!(take(0, 200)); // two more: 15
+        assert!(!take(0, 1)); // 16, where 15 are left
+        // Another queue has its own two, and with eight beyond them there are eight left.
+        assert!(take(1, 900) && !take(1, 200) && take(1, 100));
+    }
+
+    #[test]
+    fn partitions_share_nothing() {
+        let chip = Chip { partitions: Some(2), ..small(60, 1000) };
+        let mut switch = Switch::new(&chip, 4, 1);
+        let mut fill = |port| {
+            let mut held = 0;
+            while switch.arrive(port, 0, &packet(100, port as u16)) {
+                held += 1;
+            }
+            held
+        };
+        // Ports 0 and 1 are one partition: 15 of 30, then 8 of the 15 that are left.
+        assert_eq!([fill(0), fill(1), fill(2), fill(3)], [17, 10, 17, 10]);
+    }
+
+    #[test]
+    fn the_inputs_pool_may_refuse_what_the_queue_would_take() {
+        let mut switch = Switch::new(&small(30, 10), 4, 1);
+        let held = (0..20).filter(|_| switch.arrive(0, 0, &packet(100, 3))).count();
+        assert_eq!(held, 10);
+        assert!(!switch.arrive(1, 0, &packet(100, 2)));
+        switch.send(0, 0, &packet(100, 3));
+        assert!(switch.arrive(1, 0, &packet(100, 2)));
+    }
+
+    proptest! {
+        /// Against sums over all that is there, anew for each arrival.
+        #[test]
+        fn accounts_are_what_is_there(
+            steps in proptest::collection::vec((0usize..4, 0u8..3, 1u32..900, 0u16..4, any::<bool>()), 1..200),
+            parts in 1u32..3,
+        ) {
+            let chip = Chip { partitions: Some(parts), ..small(80, 90) };
+            let mut switch = Switch::new(&chip, 4, 3);
+            let mut there: Vec<(usize, u8, Packet)> = Vec::new();
+            let part = |port: usize| port * parts as usize / 4;
+            let cells = |packet: &Packet| u64::from(packet.len_bytes.div_ceil(100));
+            for (port, queue, len, input, goes) in steps {
+                if goes && !there.is_empty() {
+                    let (port, queue, gone) = there.remove(len as usize % there.len());
+                    switch.send(port, queue, &gone);
+                    continue;
+                }
+                let new = packet(len, input);
+                let held = |p, q| -> u64 {
+                    there.iter().filter(|t| (t.0, t.1) == (p, q)).map(|t| cells(&t.2)).sum()
+                };
+                let used: u64 = (0..4)
+                    .filter(|&p| part(p) == part(port))
+                    .flat_map(|p| (0..3).map(move |q| (p, q)))
+                    .map(|(p, q)| held(p, q).saturating_sub(2))
+                    .sum();
+                let taken: u64 = there
+                    .iter()
+                    .filter(|t| part(t.2.ingress.into()) == part(input.into()))
+                    .map(|t| cells(&t.2))
+                    .sum();
+                let now = held(port, queue);
+                let (after, free) = ((now + cells(&new)).saturating_sub(2), 80 / u64::from(parts) - used);
+                let grows = after - now.saturating_sub(2);
+                let fits = grows <= free && after <= free && taken + cells(&new) <= 90 / u64::from(parts);
+                prop_assert_eq!(switch.arrive(port, queue, &new), fits);
+                if fits {
+                    there.push((port, queue, new));
+                }
+            }
+            for (port, queue, gone) in there {
+                switch.send(port, queue, &gone);
+            }
+            for port in [0, 3] {
+                let pools = switch.ports[port].place.pools();
+                prop_assert_eq!(pools.queues(part(port), 0) + pools.groups(part(port), 0), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn groups_may_hold_what_dcqcns_paper_says() {
+        // Zhu et al., section 4, from memory: 12 MB, 32 ports of 8 priorities, 22.4 KB of headroom each leave 24.47 KB for each
+        // threshold of pausing; with β = 8, which is α = 8/256, all may hold 21.75 KB at once before any is
+        // paused.
+        let shared = 12e6 - 256.0 * 22_400.0;
+        let may = GroupMay { reserve: 0.0, alpha: None, most: f64::MAX, shared };
+        assert!((may.each_of(256.0) - 24_475.0).abs() < 1.0);
+        let may = GroupMay { alpha: Some(8.0 / 256.0), ..may };
+        assert!((may.each_of(256.0) - 21_755.6).abs() < 1.0);
+        // Alone, a group has αS/(1 + α); a static threshold bounds it.
+        assert!((may.each_of(1.0) - shared * 0.03125 / 1.03125).abs() < 1.0);
+        let fixed = GroupMay { alpha: None, most: 10_000.0, reserve: 500.0, ..may };
+        assert_eq!(fixed.each_of(1.0), 10_500.0);
+    }
+}

@@ -1,0 +1,164 @@
+//! What a switch's lossless groups hold: an account for each input and class (docs/pfc.md). A group fills its
+//! reserve, then its part of the shared memory, then its headroom. As the last begins, the neighbour that it
+//! comes from is paused; it resumes once the group holds so much less than it then may.
+//!
+//! Once a group has something in its headroom all goes there until that is empty again, and what leaves
+//! comes from there first. Charging each packet by the threshold of its time instead lets a group
+//! that has paused take shared memory again as others leave, and its headroom is then not what it was made for.
+
+use super::cells::Account;
+use crate::hooks::Signal;
+use crate::memory::pfc::PRIORITIES;
+use std::collections::VecDeque;
+
+/// An input's class.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    /// Cells, headroom counted.
+    held: u64,
+    headroom: u64,
+    paused: bool,
+}
+
+/// A switch's, all in cells.
+#[derive(Clone, Debug)]
+pub(super) struct Lossless {
+    /// A bit for each class that is.
+    classes: u8,
+    /// By input.
+    accounts: Box<[Account]>,
+    /// A paused group resumes this far under its threshold, or at a number.
+    offset: u64,
+    resumes_at: Option<u64>,
+    /// What each input's groups have for what comes after a pause.
+    headroom: Box<[u64]>,
+    /// What is left of all headroom, by partition.
+    pool: Box<[u64]>,
+    groups: Box<[Group]>,
+    /// Those that are paused, in the order that they were.
+    paused: Vec<(u16, u8)>,
+    signals: VecDeque<Signal>,
+}
+
+/// What is the same for all groups of a switch.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    pub(super) classes: u8,
+    pub(super) accounts: Box<[Account]>,
+    pub(super) offset: u64,
+    pub(super) resumes_at: Option<u64>,
+    /// By input.
+    pub(super) headroom: Box<[u64]>,
+    /// All headroom of a partition.
+    pub(super) pool: u64,
+    pub(super) parts: usize,
+}
+
+impl Lossless {
+    pub(super) fn new(rules: Rules) -> Lossless {
+        let Rules { classes, accounts, offset, resumes_at, headroom, pool, parts } = rules;
+        let groups = vec![Group::default(); headroom.len() * usize::from(PRIORITIES)].into();
+        let (pool, paused, signals) = (vec![pool; parts].into(), Vec::new(), VecDeque::new());
+        Lossless { classes, accounts, offset, resumes_at, headroom, pool, groups, paused, signals }
+    }
+
+    /// Whether a class is lossless.
+    pub(super) fn has(&self, class: u8) -> bool {
+        class < PRIORITIES && self.classes >> class & 1 == 1
+    }
+
+    fn account(&self, input: u16) -> Account {
+        self.accounts[usize::from(input)]
+    }
+
+    fn group(&mut self, input: u16, class: u8) -> &mut Group {
+        &mut self.groups[usize::from(input) * usize::from(PRIORITIES) + usize::from(class)]
+    }
+
+    /// Whether so many cells more still are the group's and its part of what is shared, of which its
+    /// partition has `used`.
+    fn shares(&mut self, input: u16, class: u8, cells: u64, used: u64) -> bool {
+        let account = self.account(input);
+        let group = self.group(input, class);
+        group.headroom == 0 && account.fits(group.held, cells, used)
+    }
+
+    /// Whether a packet of so many cells has room; if that is headroom, or there is none, its neighbour is
+    /// to be paused.
+    pub(super) fn admits(
+        &mut self,
+        (input, class): (u16, u8),
+        part: usize,
+        cells: u64,
+        used: u64,
+    ) -> bool {
+        if self.shares(input, class, cells, used) {
+            return true;
+        }
+        let group = self.group(input, class);
+        if !std::mem::replace(&mut group.paused, true) {
+            self.paused.push((input, class));
+            self.signals.push_back(Signal { input, class, pause: true });
+        }
+        let headroom = self.group(input, class).headroom;
+        headroom + cells <= self.headroom[usize::from(input)] && cells <= self.pool[part]
+    }
+
+    /// A packet that was let in is there: how much more of what is shared is taken.
+    pub(super) fn came(
+        &mut self,
+        (input, class): (u16, u8),
+        part: usize,
+        cells: u64,
+        used: u64,
+    ) -> u64 {
+        let account = self.account(input);
+        let shares = self.shares(input, class, cells, used);
+        let group = self.group(input, class);
+        group.held += cells;
+        if shares {
+            return account.beyond(group.held) - account.beyond(group.held - cells);
+        }
+        group.headroom += cells;
+        self.pool[part] -= cells;
+        0
+    }
+
+    /// A packet is gone: how much less of what is shared is taken.
+    pub(super) fn went(&mut self, (input, class): (u16, u8), part: usize, cells: u64) -> u64 {
+        let account = self.account(input);
+        let group = self.group(input, class);
+        let of_headroom = cells.min(group.headroom);
+        let before = account.beyond(group.held - group.headroom);
+        group.held -= cells;
+        group.headroom -= of_headroom;
+        let after = account.beyond(group.held - group.headroom);
+        self.pool[part] += of_headroom;
+        before - after
+    }
+
+    /// Groups whose neighbours may send again, where a partition has so much taken of what is shared.
+    pub(super) fn resume(&mut self, part: usize, used: u64, part_of: impl Fn(u16) -> usize) {
+        let mut nth = 0;
+        while let Some(&(input, class)) = self.paused.get(nth) {
+            let (account, offset, resumes_at) = (self.account(input), self.offset, self.resumes_at);
+            let group = self.group(input, class);
+            let below = match resumes_at {
+                Some(most) => group.held <= most,
+                None => account.beyond(group.held) as f64 <= account.threshold(used, offset),
+            };
+            if part_of(input) == part && group.headroom == 0 && below {
+                group.paused = false;
+                self.paused.remove(nth);
+                self.signals.push_back(Signal { input, class, pause: false });
+            } else {
+                nth += 1;
+            }
+        }
+    }
+
+    /// What a neighbour is to be told next.
+    pub(super) fn signal(&mut self) -> Option<Signal> {
+        self.signals.pop_front()
+    }
+}

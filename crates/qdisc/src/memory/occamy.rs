@@ -1,0 +1,77 @@
+//! Occamy (Shan et al., Occamy: A Preemptive Buffer Management for On-chip Shared-memory Switches, EuroSys
+//! 2025): dynamic thresholds with a large α, which let one queue have nearly all of the memory; and a
+//! queue that is over its threshold since others have come loses packets from its head, one after the
+//! other and by turns with other such queues. An arrival waits for no such loss: without room it is dropped.
+//!
+//! How fast packets are lost is the memory's bandwidth that no port needs. The paper was not at hand for how
+//! that is found; here one is lost in the time that the longest packet takes at a rate, which is that of all
+//! ports together unless it is given. Losses that are due are made up for as the next packet arrives.
+
+use super::dynamic_threshold;
+use super::holdings::Place;
+use crate::hooks::{Admission, Buffer, End, Expulsion};
+use crate::port::packet::{Packet, QueueId};
+use crate::port::view::{DropReason, View};
+use std::sync::atomic::Ordering::Relaxed;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Rate};
+
+/// Occamy.
+#[derive(Clone, Debug)]
+pub struct Occamy {
+    /// α.
+    pub alpha: f64,
+    /// At which packets are lost; the ports' together if it is not given.
+    pub rate: Option<Rate>,
+    /// The longest packet.
+    pub packet: Bytes,
+    /// The port among the others.
+    pub place: Place,
+}
+
+impl Buffer for Occamy {
+    fn admit(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        packet: &Packet,
+        _: &mut dyn Random,
+    ) -> Admission {
+        dynamic_threshold(view, queue, packet, self.alpha)
+    }
+
+    fn stored(&mut self, view: &View, queue: QueueId, _: &Packet) {
+        self.place.note(view, queue);
+    }
+
+    fn removed(&mut self, view: &View, queue: QueueId, _: &Packet, _: DropReason) {
+        self.place.note(view, queue);
+    }
+
+    fn sent(&mut self, view: &View, queue: QueueId, _: &Packet) {
+        self.place.note(view, queue);
+    }
+
+    fn expels(&mut self, view: &View) -> Option<Expulsion> {
+        let (now, next) = (view.now.as_ps(), self.place.next_loss());
+        let due = next.load(Relaxed);
+        if due > now {
+            return None;
+        }
+        let free = view.pool.capacity.get().saturating_sub(view.pool.used.get());
+        let Some(of) = self.place.next_over(self.alpha * free as f64) else {
+            // What was not needed is not saved up.
+            next.store(now, Relaxed);
+            return None;
+        };
+        let rate = self.rate.unwrap_or_else(|| {
+            Rate::from_bps(view.port.rate().as_bps().saturating_mul(self.place.ports()))
+        });
+        next.store(due + rate.tx_time(self.packet.get() as u32).as_ps(), Relaxed);
+        Some(Expulsion { of, end: End::Head })
+    }
+
+    fn reads_pool(&self) -> bool {
+        true
+    }
+}

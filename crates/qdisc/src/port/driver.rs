@@ -1,0 +1,292 @@
+//! A port with the line behind it: what settles departures that are due, transmits, and gives
+//! back what was lost. The simulator and the live switch drive their ports with it, so that a
+//! scheme sees the same order of operations in both.
+//!
+//! A departure depends on its port alone, so it need not happen at its time: [`Driver::settle`]
+//! makes up for those that are due, each at the time it really has, before anything else
+//! touches the port.
+
+use crate::hooks::{End, Expulsion, Signal};
+use crate::port::arena::SlotId;
+use crate::port::packet::QueueId;
+use crate::port::pauses::Guard;
+use crate::port::view::PortState;
+use crate::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Qdisc};
+use crate::schemes::fairness::Share;
+use std::hint::select_unpredictable;
+use switchbed_units::{Rate, Time};
+
+/// What is behind a port: where its packets go and what they are kept in.
+pub trait Wire {
+    /// What a port's operation at a time works with.
+    fn cx(&mut self, now: Time) -> Cx<'_>;
+    /// What the last operation left besides its verdict.
+    fn outcome(&mut self) -> &mut Outcome;
+    /// A packet's transmission takes from `now` until `until`; `marked`: its scheme marked it. Its
+    /// slot is the wire's.
+    fn sent(&mut self, slot: SlotId, marked: bool, now: Time, until: Time);
+    /// A packet was dropped; its slot is the wire's.
+    fn lost(&mut self, slot: SlotId);
+    /// An arrival was stored, or passed through, with messages to its source in the outcome.
+    fn feedback(&mut self, slot: SlotId, now: Time);
+    /// A queue is not as long as before, where the driver is watched; `busy_until` is the end of
+    /// the transmission under way, or of the last.
+    fn changed(&mut self, queue: QueueId, now: Time, state: &PortState, busy_until: Time);
+    /// A queue is not as long as before, where the driver is measured. A packet that passes an idle
+    /// port changes none.
+    fn resized(&mut self, queue: QueueId, now: Time, state: &PortState) {
+        let _ = (queue, now, state);
+    }
+}
+
+/// A port and the state of its line.
+pub struct Driver {
+    /// The end of the transmission under way, or of the last.
+    busy_until: Time,
+    /// When the port may be asked again: now, not before a time, or ([`Time::NEVER`]) when
+    /// something has changed.
+    wake: Time,
+    port: Box<dyn Qdisc>,
+    /// Packets queued.
+    queued: u32,
+    up: bool,
+    watched: bool,
+    measured: bool,
+    /// Its peer has paused queues of it.
+    pausable: bool,
+}
+
+impl Driver {
+    /// An idle port whose line is up.
+    pub fn new(port: Box<dyn Qdisc>) -> Driver {
+        let (busy_until, wake) = (Time::ZERO, Time::ZERO);
+        let [watched, measured, pausable] = [false; 3];
+        Driver { busy_until, wake, port, queued: 0, up: true, watched, measured, pausable }
+    }
+
+    /// The port.
+    #[inline]
+    pub fn port(&self) -> &dyn Qdisc {
+        &*self.port
+    }
+
+    /// The end of the transmission under way, or of the last.
+    #[inline]
+    pub fn busy_until(&self) -> Time {
+        self.busy_until
+    }
+
+    /// Whether packets wait.
+    #[inline]
+    pub fn backlogged(&self) -> bool {
+        self.queued > 0
+    }
+
+    /// Packets that wait.
+    #[inline]
+    pub fn queued(&self) -> u32 {
+        self.queued
+    }
+
+    /// Whether the line is up.
+    pub fn is_up(&self) -> bool {
+        self.up
+    }
+
+    /// Has [`Wire::changed`] told of every change from now on.
+    pub fn watch(&mut self) {
+        self.watched = true;
+    }
+
+    /// Has [`Wire::resized`] told of every change from now on.
+    pub fn measure(&mut self) {
+        self.measured = true;
+    }
+
+    /// When the next departure is due; [`Time::NEVER`] without packets.
+    #[inline]
+    pub fn due(&self) -> Time {
+        select_unpredictable(self.queued == 0, Time::NEVER, self.busy_until.max(self.wake))
+    }
+
+    /// The departures that are due by `now`, each at its own time.
+    #[inline]
+    pub fn settle(&mut self, wire: &mut impl Wire, now: Time) {
+        self.settle_late(wire, now, Time::ZERO);
+    }
+
+    /// The same, none earlier than a time: a line that lags behind makes up for so much.
+    #[inline]
+    pub fn settle_late(&mut self, wire: &mut impl Wire, now: Time, earliest: Time) {
+        while self.due() <= now {
+            self.transmit(wire, self.due().max(earliest));
+        }
+    }
+
+    /// An arrival at a settled port, which is asked for a departure after it if the line is
+    /// free.
+    #[inline(always)]
+    pub fn arrive(&mut self, slot: SlotId, wire: &mut impl Wire, now: Time) {
+        let plain = self.up && !self.watched && !self.pausable;
+        if self.queued == 0 && self.busy_until <= now && plain {
+            match self.port.pass(slot, &mut wire.cx(now)) {
+                Passed::Sent { until, marked, .. } => {
+                    self.sent(until);
+                    wire.sent(slot, marked, now, until);
+                }
+                Passed::Dropped(..) => wire.lost(slot),
+                Passed::Stored(queue) => {
+                    self.queued = 1;
+                    self.transmit(wire, now);
+                    if self.queued > 0 {
+                        self.tell(queue, wire, now);
+                    }
+                }
+            }
+            if !wire.outcome().feedback.is_empty() {
+                wire.feedback(slot, now);
+            }
+            return;
+        }
+        self.store(slot, wire, now);
+        if self.busy_until <= now && self.queued > 0 && self.up {
+            self.transmit(wire, now);
+        }
+    }
+
+    /// An arrival at a settled port, which is asked for nothing.
+    #[inline]
+    pub fn store(&mut self, slot: SlotId, wire: &mut impl Wire, now: Time) {
+        match self.port.enqueue(slot, &mut wire.cx(now)) {
+            Enqueued::In(queue) => {
+                self.queued += 1;
+                self.tell(queue, wire, now);
+            }
+            Enqueued::Dropped(..) => wire.lost(slot),
+        }
+        self.lose(wire, now);
+        if !wire.outcome().feedback.is_empty() {
+            wire.feedback(slot, now);
+        }
+    }
+
+    /// What the switch is to expel since a packet came here.
+    pub fn expels(&mut self, wire: &mut impl Wire, now: Time) -> Option<Expulsion> {
+        self.port.expels(&mut wire.cx(now))
+    }
+
+    /// Drops the packet at an end of a queue of a settled port.
+    pub fn expel(&mut self, queue: QueueId, end: End, wire: &mut impl Wire, now: Time) {
+        self.port.expel(queue, end, &mut wire.cx(now));
+        self.lose(wire, now);
+    }
+
+    /// Puts the port's next packet on the line at `now`, if it gives one.
+    #[inline]
+    pub fn transmit(&mut self, wire: &mut impl Wire, now: Time) {
+        let dequeued = match self.pausable {
+            false => self.port.dequeue(&mut wire.cx(now)),
+            true => self.port.dequeue_unpaused(&mut wire.cx(now)),
+        };
+        match dequeued {
+            Dequeued::Sent { slot, queue, until, marked } => {
+                self.queued -= 1;
+                self.sent(until);
+                self.tell(queue, wire, now);
+                wire.sent(slot, marked, now, until);
+            }
+            Dequeued::Empty => self.wake = Time::NEVER,
+            Dequeued::NotBefore(time) => self.wake = time,
+        }
+        self.lose(wire, now);
+    }
+
+    /// Tells those who look on that a queue has changed.
+    #[inline(always)]
+    fn tell(&self, queue: QueueId, wire: &mut impl Wire, now: Time) {
+        if self.watched {
+            wire.changed(queue, now, self.port.state(), self.busy_until);
+        }
+        if self.measured {
+            wire.resized(queue, now, self.port.state());
+        }
+    }
+
+    #[inline(always)]
+    fn sent(&mut self, until: Time) {
+        self.busy_until = until;
+        self.wake = Time::ZERO;
+    }
+
+    /// Puts another port in the place of this one, which is taken to be empty; a transmission under
+    /// way keeps its end. The caller stores what was queued.
+    pub fn replace(&mut self, port: Box<dyn Qdisc>, now: Time) {
+        (self.port, self.queued, self.wake) = (port, 0, now);
+    }
+
+    /// A settled port's peer pauses a queue of it, from a time on until another.
+    pub fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
+        self.port.pause(queue, from, until, now);
+        self.pausable = true;
+        // What waited for an end may wait for another.
+        self.wake = if self.up { now } else { Time::NEVER };
+    }
+
+    /// Has so many times that each queue is held remembered.
+    pub fn remember(&mut self, holds: usize) {
+        self.port.remember(holds);
+    }
+
+    /// Has a watchdog look on its pauses.
+    pub fn guard(&mut self, guard: Guard) {
+        self.port.guard(guard);
+    }
+
+    /// Puts a MAC control frame of so many bytes on the line of a settled port, before all that waits.
+    pub fn control(&mut self, slot: SlotId, len_bytes: u32, wire: &mut impl Wire, now: Time) {
+        let start = self.busy_until.max(now);
+        self.busy_until = self.port.control(len_bytes, start);
+        wire.sent(slot, false, start, self.busy_until);
+    }
+
+    /// What the port's memory wants a neighbour to be told.
+    pub fn signal(&mut self) -> Option<Signal> {
+        self.port.signal()
+    }
+
+    /// Takes the line down (its port sends no more) or up again.
+    pub fn set_up(&mut self, up: bool, now: Time) {
+        self.up = up;
+        self.wake = if up { now } else { Time::NEVER };
+    }
+
+    /// Changes the line's rate; a transmission under way keeps its end.
+    pub fn set_rate(&mut self, rate: Rate, wire: &mut impl Wire, now: Time) {
+        self.port.set_rate(rate, &mut wire.cx(now));
+    }
+
+    /// Changes a class's weight and cap.
+    pub fn set_share(&mut self, class: u8, share: Share, wire: &mut impl Wire, now: Time) {
+        self.port.set_share(class, share, &mut wire.cx(now));
+    }
+
+    /// Gives back the queued packets that the last operation dropped.
+    #[inline]
+    fn lose(&mut self, wire: &mut impl Wire, now: Time) {
+        if !wire.outcome().dropped.is_empty() {
+            self.lose_some(wire, now);
+        }
+    }
+
+    #[cold]
+    fn lose_some(&mut self, wire: &mut impl Wire, now: Time) {
+        let mut dropped = std::mem::take(&mut wire.outcome().dropped);
+        for Dropped { slot, queue, .. } in dropped.drain(..) {
+            self.queued -= 1;
+            self.tell(queue, wire, now);
+            wire.lost(slot);
+        }
+        // The vector's memory serves again.
+        wire.outcome().dropped = dropped;
+    }
+}

@@ -1,0 +1,581 @@
+//! The port: runs a scheme in a fixed order, and keeps the books.
+//!
+//! **Arrival**: due ticks; `classify`; `intend` (a mark on a packet that is not ECN-capable
+//! is a drop, and what the marker drops displaces nothing); `admit`, again after each
+//! push-out; stored; `stored`. **Departure**: due ticks; `select`; `depart`; `served`, and
+//! the note becomes CE. Operations come in time order; at one instant a departure comes
+//! before an arrival, and ticks before both.
+//!
+//! **Passing through**: a packet that finds the port empty and its line free is its only
+//! candidate, so the scheduler need not be asked, if it says so ([`Scheme::passes`]): most
+//! packets of a fabric at half load pass through. All other hooks come as ever.
+
+pub mod arena;
+pub mod driver;
+pub mod numbered;
+pub mod packet;
+pub mod pauses;
+pub mod set;
+pub mod view;
+
+use crate::hooks::{Admission, Departure, End, Expulsion, Feedback, Intent, Selection, Signal};
+use crate::port::arena::{Arena, List, Note, SlotId};
+use crate::port::packet::{Ecn, Packet, QueueId};
+use crate::port::pauses::Guard;
+use crate::port::set::QueueSet;
+use crate::port::view::{DropReason, Pool, PortState, Row, View};
+use crate::scheme::{Needs, Scheme};
+use crate::schemes::fairness::Share;
+use switchbed_units::random::Random;
+use switchbed_units::{Rate, Span, Time};
+
+/// What an operation works with besides the port itself.
+pub struct Cx<'a> {
+    /// The time of the operation; never earlier than the port's last one.
+    pub now: Time,
+    /// The packets.
+    pub arena: &'a mut Arena,
+    /// The switch's shared memory; every port of the switch counts into it.
+    pub pool: &'a mut Pool,
+    /// Randomness.
+    pub rng: &'a mut dyn Random,
+    /// What the caller must hear of besides the verdict.
+    pub out: &'a mut Outcome,
+}
+
+/// Queued packets that an operation dropped (the caller frees their slots) and messages to
+/// sources. The caller empties it.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Packets dropped that had been queued.
+    pub dropped: Vec<Dropped>,
+    /// Messages to sources.
+    pub feedback: Vec<Feedback>,
+}
+
+/// A queued packet that was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// Its slot, the caller's again.
+    pub slot: SlotId,
+    /// The queue it was in.
+    pub queue: QueueId,
+    /// Why.
+    pub why: DropReason,
+}
+
+/// The answer to an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enqueued {
+    /// Stored in this queue; the slot is the port's until it comes back.
+    In(QueueId),
+    /// Dropped; the slot stays the caller's.
+    Dropped(QueueId, DropReason),
+}
+
+/// The answer to a request for a departure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dequeued {
+    /// The packet in this slot is on the wire until `until`; the slot is the caller's.
+    Sent {
+        /// The slot; its packet's ECN field is what leaves.
+        slot: SlotId,
+        /// The queue it was in.
+        queue: QueueId,
+        /// The end of its last bit.
+        until: Time,
+        /// Whether this port marked it.
+        marked: bool,
+    },
+    /// Nothing to send.
+    Empty,
+    /// Nothing may be sent before this time.
+    NotBefore(Time),
+}
+
+/// The answer to a packet that finds its port idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// On the wire, as [`Dequeued::Sent`] has it.
+    Sent {
+        /// The queue it went through.
+        queue: QueueId,
+        /// The end of its last bit.
+        until: Time,
+        /// Whether this port marked it.
+        marked: bool,
+    },
+    /// Refused, or dropped as it left; the slot stays the caller's.
+    Dropped(QueueId, DropReason),
+    /// Stored in this queue, and nothing more: the caller asks for a departure.
+    Stored(QueueId),
+}
+
+/// A packet that a port lets in.
+struct Arrival {
+    packet: Packet,
+    queue: QueueId,
+    intent: Intent,
+    /// How long the port had been idle.
+    idle: Span,
+}
+
+/// A port whose scheme's type is forgotten.
+pub trait Qdisc: Send {
+    /// Offers the packet in a slot.
+    fn enqueue(&mut self, slot: SlotId, cx: &mut Cx) -> Enqueued;
+    /// Asks for the next packet. The line must be free: `cx.now >= busy_until`.
+    fn dequeue(&mut self, cx: &mut Cx) -> Dequeued;
+    /// Offers a packet to a port that is empty and whose line is free, and sends it on if
+    /// that needs no scheduling: what `enqueue` and then `dequeue` would do, in one.
+    fn pass(&mut self, slot: SlotId, cx: &mut Cx) -> Passed;
+    /// What the switch is to expel, of whichever port, since a packet came here ([`Qdisc::expel`]). Where
+    /// the pool is read it asks after each arrival, until there is nothing.
+    fn expels(&mut self, _cx: &mut Cx) -> Option<Expulsion> {
+        None
+    }
+    /// Drops the packet at an end of a queue, if there is one.
+    fn expel(&mut self, _queue: QueueId, _end: End, _cx: &mut Cx) {}
+    /// [`Qdisc::dequeue`] of a port that its peer may pause: queues that it has paused are passed over.
+    fn dequeue_unpaused(&mut self, cx: &mut Cx) -> Dequeued {
+        self.dequeue(cx)
+    }
+    /// Its peer pauses a queue, from a time on until another; a port without classes does not heed it.
+    fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time, _now: Time) {}
+    /// Has so many times that each queue is held remembered.
+    fn remember(&mut self, _holds: usize) {}
+    /// Has a watchdog look on its pauses; a port without classes has none.
+    fn guard(&mut self, _guard: Guard) {}
+    /// What the port's memory wants its switch to tell a neighbour, since packets came and went. Where
+    /// [`crate::switch::Switch::pfc`] is on, it asks after each operation, until there is nothing.
+    fn signal(&mut self) -> Option<Signal> {
+        None
+    }
+    /// Sends a MAC control frame, which waits for nothing but the line: it must be free. The end of its last
+    /// bit. A port without classes has none.
+    fn control(&mut self, _len_bytes: u32, now: Time) -> Time {
+        now
+    }
+    /// Runs the ticks that are due by `cx.now`, so that probes see the state at that time.
+    fn settle(&mut self, cx: &mut Cx);
+    /// Queues and line.
+    fn state(&self) -> &PortState;
+    /// Changes the line rate; a transmission under way keeps its end. Ticks that are due
+    /// still see the old rate.
+    fn set_rate(&mut self, rate: Rate, cx: &mut Cx);
+    /// Changes a class's weight and cap. Ticks that are due see them as they were.
+    fn set_share(&mut self, class: u8, share: Share, cx: &mut Cx);
+    /// What the caller must provide.
+    fn needs(&self) -> Needs;
+    /// The threshold in force for a queue in bytes, for probes.
+    fn threshold_bytes(&self, now: Time, arena: &Arena, pool: &Pool, queue: QueueId)
+    -> Option<f64>;
+    /// The smoothed round time, for probes.
+    fn round_time(&self) -> Option<Span>;
+}
+
+/// A port and its scheme, from the beginning of a cache line on.
+#[repr(C, align(64))]
+pub struct Port<S> {
+    state: PortState,
+    scheme: S,
+}
+
+impl<S: Scheme> Port<S> {
+    /// An idle port.
+    pub fn new(state: PortState, scheme: S) -> Self {
+        Port { state, scheme }
+    }
+
+    /// The scheme, for tests that look at its state.
+    pub fn scheme(&self) -> &S {
+        &self.scheme
+    }
+
+    #[inline]
+    fn ticks(&mut self, cx: &Cx) {
+        if self.scheme.next_tick() <= cx.now {
+            self.scheme.tick(&view(&self.state, cx));
+        }
+    }
+
+    #[cold]
+    fn refuse(
+        &mut self,
+        (packet, queue, idle): (&Packet, QueueId, Span),
+        why: DropReason,
+        cx: &Cx,
+    ) -> (QueueId, DropReason) {
+        self.state.seldom.drops[why as usize] += 1;
+        self.state.seldom.last_drop = Some((queue, why));
+        self.state.seldom.dropped_bytes += packet.len_bytes as u64;
+        self.scheme.refused(&view(&self.state, cx).idle_for(idle), queue, packet, why);
+        (queue, why)
+    }
+
+    /// Everything about an arrival up to the decision to store it.
+    #[inline(always)]
+    fn arrive(&mut self, slot: SlotId, cx: &mut Cx) -> Result<Arrival, (QueueId, DropReason)> {
+        self.ticks(cx);
+        let packet = *cx.arena.packet(slot);
+        let idle = match self.state.packets {
+            0 => cx.now.since(self.state.busy_until.max(self.state.emptied)),
+            _ => Span::ZERO,
+        };
+        let queue = self.scheme.classify(&view(&self.state, cx).idle_for(idle), &packet);
+        let refused = (&packet, queue, idle);
+        let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
+        let intent = match self.scheme.intend(&view, queue, &packet, cx.rng) {
+            Intent::Pass => Intent::Pass,
+            Intent::Mark if packet.ecn.capable() || self.state.seldom.passes_unmarkable => {
+                Intent::Mark
+            }
+            Intent::Mark => return Err(self.refuse(refused, DropReason::NotEcnCapable, cx)),
+            Intent::Drop => return Err(self.refuse(refused, DropReason::Early, cx)),
+        };
+        loop {
+            let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
+            match self.scheme.admit(&view, queue, &packet, cx.rng) {
+                Admission::In => return Ok(Arrival { packet, queue, intent, idle }),
+                Admission::Out(why) => return Err(self.refuse(refused, why, cx)),
+                Admission::PushOut(victim) => self.drop_queued(victim, DropReason::PushedOut, cx),
+            }
+        }
+    }
+
+    /// Puts an arrival at the tail of its queue; the scheduler has not heard of it yet.
+    #[inline(always)]
+    fn store(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
+        let len = arrival.packet.len_bytes as u64;
+        let q = &mut self.state.queues[arrival.queue as usize];
+        q.list.push_back(cx.arena, slot);
+        q.packets += 1;
+        q.bytes += len;
+        self.state.backlogged.insert(arrival.queue);
+        self.state.packets += 1;
+        self.state.bytes += len;
+        self.stored(slot, arrival, cx);
+    }
+
+    /// [`Port::store`] at an empty port: what it then holds is known, and nothing need be read.
+    #[inline(always)]
+    fn store_only(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
+        let len = arrival.packet.len_bytes as u64;
+        let place = cx.arena.slot_mut(slot);
+        (place.prev, place.next) = (SlotId::NONE, SlotId::NONE);
+        self.only(arrival.queue, List { head: slot, tail: slot }, 1, len);
+        self.state.backlogged = QueueSet::EMPTY;
+        self.state.backlogged.insert(arrival.queue);
+        self.stored(slot, arrival, cx);
+    }
+
+    /// What the one queue holds that holds anything.
+    #[inline(always)]
+    fn only(&mut self, queue: QueueId, list: List, packets: u32, bytes: u64) {
+        let q = &mut self.state.queues[queue as usize];
+        (q.list, q.packets, q.bytes) = (list, packets, bytes);
+        (self.state.packets, self.state.bytes) = (packets, bytes);
+    }
+
+    /// The rest of storing a packet, and the scheme hears of it.
+    #[inline(always)]
+    fn stored(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
+        let Arrival { packet, queue, intent, idle } = *arrival;
+        cx.pool.used += switchbed_units::Bytes::new(packet.len_bytes as u64);
+        let place = cx.arena.slot_mut(slot);
+        place.queue = queue;
+        place.arrived = cx.now;
+        place.note = if intent == Intent::Mark { Note::Mark } else { Note::Clear };
+
+        let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
+        let stored = self.scheme.stored(&view, queue, slot, intent, cx.rng);
+        if let Some(other) = stored.mark {
+            cx.arena.slot_mut(other).note = Note::Mark;
+        }
+        if let Some(feedback) = stored.feedback {
+            self.state.seldom.notified += 1;
+            cx.out.feedback.push(feedback);
+        }
+    }
+
+    /// The note that a packet leaves with; none if it is to be dropped.
+    #[inline(always)]
+    fn verdict(&mut self, slot: SlotId, queue: QueueId, cx: &mut Cx) -> Option<Note> {
+        let note = cx.arena.note(slot);
+        let view = View::new(cx.now, &self.state, cx.pool, cx.arena);
+        match self.scheme.depart(&view, queue, slot, note, cx.rng) {
+            Departure::Pass => Some(note),
+            Departure::Mark => Some(Note::Mark),
+            Departure::Unmark => Some(Note::Clear),
+            Departure::Drop => None,
+        }
+    }
+
+    /// Puts a packet that was taken out of its queue on the wire, until the time returned.
+    #[inline(always)]
+    fn send(&mut self, packet: &Packet, cx: &Cx) -> Time {
+        let until = cx.now + self.state.line.transmit(packet.len_bytes);
+        self.state.busy_until = until;
+        self.state.sent += 1;
+        self.state.sent_bytes += packet.len_bytes as u64;
+        until
+    }
+
+    /// Takes a packet out of its queue and out of the books of what is queued.
+    #[inline(always)]
+    fn unlink(&mut self, slot: SlotId, queue: QueueId, len_bytes: u32, cx: &mut Cx) {
+        let len = len_bytes as u64;
+        let q = &mut self.state.queues[queue as usize];
+        q.list.unlink(cx.arena, slot);
+        q.packets -= 1;
+        q.bytes -= len;
+        if q.packets == 0 {
+            self.state.backlogged.remove(queue);
+        }
+        self.state.packets -= 1;
+        self.state.bytes -= len;
+        cx.pool.used -= switchbed_units::Bytes::new(len);
+    }
+
+    /// Drops a queued packet.
+    #[cold]
+    fn drop_queued(&mut self, slot: SlotId, why: DropReason, cx: &mut Cx) {
+        let queue = self.remove(slot, why, cx);
+        cx.out.dropped.push(Dropped { slot, queue, why });
+    }
+
+    /// Removes a packet from its queue other than by sending it.
+    #[cold]
+    fn remove(&mut self, slot: SlotId, why: DropReason, cx: &mut Cx) -> QueueId {
+        let queue = cx.arena.slot(slot).queue;
+        let packet = *cx.arena.packet(slot);
+        self.unlink(slot, queue, packet.len_bytes, cx);
+        if self.state.packets == 0 {
+            self.state.emptied = cx.now;
+        }
+        self.state.seldom.drops[why as usize] += 1;
+        self.state.seldom.last_drop = Some((queue, why));
+        self.state.seldom.dropped_bytes += packet.len_bytes as u64;
+        self.scheme.removed(&view(&self.state, cx), queue, &packet, why);
+        queue
+    }
+
+    /// What is queued is what the queues hold.
+    fn conserved(&self) -> bool {
+        let PortState { queues, packets, bytes, .. } = &self.state;
+        *packets == queues.iter().map(|q| q.packets).sum()
+            && *bytes == queues.iter().map(|q| q.bytes).sum()
+    }
+}
+
+#[inline]
+fn view<'a>(state: &'a PortState, cx: &'a Cx) -> View<'a> {
+    View::new(cx.now, state, cx.pool, cx.arena)
+}
+
+impl<S: Scheme + Send> Qdisc for Port<S> {
+    #[inline]
+    fn enqueue(&mut self, slot: SlotId, cx: &mut Cx) -> Enqueued {
+        let arrival = match self.arrive(slot, cx) {
+            Ok(arrival) => arrival,
+            Err((queue, why)) => return Enqueued::Dropped(queue, why),
+        };
+        self.store(slot, &arrival, cx);
+        self.scheme.enqueued(&view(&self.state, cx), arrival.queue, &arrival.packet);
+        debug_assert!(self.conserved());
+        Enqueued::In(arrival.queue)
+    }
+
+    #[inline]
+    fn dequeue(&mut self, cx: &mut Cx) -> Dequeued {
+        self.depart(cx, QueueSet::EMPTY)
+    }
+
+    fn dequeue_unpaused(&mut self, cx: &mut Cx) -> Dequeued {
+        let held = self.state.seldom.pauses.held(cx.now);
+        while let Some(queue) = self.storms() {
+            let mut packets = 0;
+            while self.state.queues[usize::from(queue)].packets > 0 {
+                let head = self.state.queues[usize::from(queue)].list.head;
+                self.drop_queued(head, DropReason::AtDeparture, cx);
+                packets += 1;
+            }
+            self.state.seldom.pauses.dropped(queue, packets);
+        }
+        self.depart(cx, held)
+    }
+
+    fn remember(&mut self, holds: usize) {
+        self.state.seldom.pauses.remember(holds);
+    }
+
+    fn guard(&mut self, guard: Guard) {
+        self.state.seldom.pauses.guard(guard);
+    }
+
+    fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
+        self.state.seldom.pauses.pause(queue, from, until, now);
+        self.state.seldom.frames.heard += 1;
+    }
+
+    fn signal(&mut self) -> Option<Signal> {
+        self.scheme.signal()
+    }
+
+    fn control(&mut self, len_bytes: u32, now: Time) -> Time {
+        debug_assert!(now >= self.state.busy_until, "the line is busy");
+        let each = self.state.line.transmit(len_bytes);
+        let until = now + each;
+        self.state.busy_until = until;
+        let seldom = &mut *self.state.seldom;
+        seldom.frames.sent += 1;
+        seldom.control_bytes += u64::from(len_bytes);
+        let frames = if seldom.row.until == now { seldom.row.frames + 1 } else { 1 };
+        seldom.row = Row { frames, until, each };
+        until
+    }
+
+    #[inline]
+    fn pass(&mut self, slot: SlotId, cx: &mut Cx) -> Passed {
+        debug_assert!(self.state.packets == 0, "packets wait");
+        debug_assert!(cx.now >= self.state.busy_until, "the line is busy");
+        let arrival = match self.arrive(slot, cx) {
+            Ok(arrival) => arrival,
+            Err((queue, why)) => return Passed::Dropped(queue, why),
+        };
+        let Arrival { packet, queue, idle, .. } = arrival;
+        let passes = self.scheme.passes(&view(&self.state, cx).idle_for(idle), queue, &packet);
+        self.store_only(slot, &arrival, cx);
+        if !passes {
+            self.scheme.enqueued(&view(&self.state, cx), queue, &packet);
+            return Passed::Stored(queue);
+        }
+        let Some(note) = self.verdict(slot, queue, cx) else {
+            // The scheduler hears of no removal that it heard of no arrival for.
+            self.scheme.enqueued(&view(&self.state, cx), queue, &packet);
+            self.remove(slot, DropReason::AtDeparture, cx);
+            return Passed::Dropped(queue, DropReason::AtDeparture);
+        };
+        self.only(queue, List::EMPTY, 0, 0);
+        self.state.backlogged = QueueSet::EMPTY;
+        cx.pool.used -= switchbed_units::Bytes::new(packet.len_bytes as u64);
+        let until = self.send(&packet, cx);
+        self.scheme.passed(&view(&self.state, cx), queue, &packet, until);
+        let marked = note == Note::Mark && self.mark(slot, cx);
+        debug_assert!(self.conserved());
+        Passed::Sent { queue, until, marked }
+    }
+
+    fn expels(&mut self, cx: &mut Cx) -> Option<Expulsion> {
+        self.scheme.expels(&view(&self.state, cx))
+    }
+
+    fn expel(&mut self, queue: QueueId, end: End, cx: &mut Cx) {
+        self.ticks(cx);
+        let List { head, tail } = self.state.queues[queue as usize].list;
+        let slot = if end == End::Head { head } else { tail };
+        if !slot.is_none() {
+            self.drop_queued(slot, DropReason::PushedOut, cx);
+        }
+        debug_assert!(self.conserved());
+    }
+
+    fn settle(&mut self, cx: &mut Cx) {
+        self.ticks(cx);
+    }
+
+    #[inline]
+    fn state(&self) -> &PortState {
+        &self.state
+    }
+
+    fn set_rate(&mut self, rate: Rate, cx: &mut Cx) {
+        self.ticks(cx);
+        self.state.set_rate(rate);
+    }
+
+    fn set_share(&mut self, class: u8, share: Share, cx: &mut Cx) {
+        self.ticks(cx);
+        self.scheme.set_share(class, share);
+    }
+
+    fn needs(&self) -> Needs {
+        self.scheme.needs()
+    }
+
+    fn threshold_bytes(
+        &self,
+        now: Time,
+        arena: &Arena,
+        pool: &Pool,
+        queue: QueueId,
+    ) -> Option<f64> {
+        self.scheme.threshold_bytes(&View::new(now, &self.state, pool, arena), queue)
+    }
+
+    fn round_time(&self) -> Option<Span> {
+        self.scheme.round_time()
+    }
+}
+
+impl<S: Scheme> Port<S> {
+    /// A queue with packets that the watchdog is to drop.
+    fn storms(&self) -> Option<QueueId> {
+        let mut dropping = self.state.seldom.pauses.dropping();
+        dropping.find(|&queue| self.state.backlogged.contains(queue))
+    }
+
+    /// The next packet of the queues that are not held.
+    #[inline(always)]
+    fn depart(&mut self, cx: &mut Cx, held: QueueSet) -> Dequeued {
+        debug_assert!(cx.now >= self.state.busy_until, "the line is busy");
+        self.ticks(cx);
+        loop {
+            // The scheduler sees none that is held.
+            let all = self.state.backlogged;
+            self.state.backlogged = all.without(held);
+            if self.state.backlogged.is_empty() && !all.is_empty() {
+                self.state.backlogged = all;
+                return Dequeued::NotBefore(self.state.seldom.pauses.ends(all, cx.now));
+            }
+            let selection = self.scheme.select(&view(&self.state, cx));
+            self.state.backlogged = all;
+            let (queue, slot) = match selection {
+                Selection::Queue(queue) => (queue, self.state.queues[queue as usize].list.head),
+                Selection::Packet(slot) => (cx.arena.queue(slot), slot),
+                Selection::Empty => return Dequeued::Empty,
+                Selection::NotBefore(time) => return Dequeued::NotBefore(time),
+            };
+            debug_assert!(all.without(held).contains(queue), "an empty queue, or one that is held");
+            let Some(note) = self.verdict(slot, queue, cx) else {
+                self.drop_queued(slot, DropReason::AtDeparture, cx);
+                continue;
+            };
+            let packet = *cx.arena.packet(slot);
+            self.unlink(slot, queue, packet.len_bytes, cx);
+            let until = self.send(&packet, cx);
+            self.scheme.served(&view(&self.state, cx), queue, &packet, until);
+            let marked = note == Note::Mark && self.mark(slot, cx);
+            debug_assert!(self.conserved());
+            return Dequeued::Sent { slot, queue, until, marked };
+        }
+    }
+
+    /// Carries a note out; true if the packet got its CE here.
+    #[inline]
+    fn mark(&mut self, slot: SlotId, cx: &mut Cx) -> bool {
+        let ecn = &mut cx.arena.packet_mut(slot).ecn;
+        match *ecn {
+            Ecn::NotEct => {
+                self.state.seldom.unmarkable += 1;
+                false
+            }
+            Ecn::Ce => false,
+            Ecn::Ect0 | Ecn::Ect1 => {
+                *ecn = Ecn::Ce;
+                self.state.seldom.marked += 1;
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! Which of a port's queues may not send, as its peer has asked by pause frames (IEEE 802.1Q, clause 36,
+//! priority-based flow control), and the watchdog against a peer that asks without end.
+//!
+//! A frame takes effect when its receiver has responded, and ends by itself; a resume is a pause of no
+//! length. Both are facts about the line with their times, so a port that is settled late sees each
+//! departure's own: nothing need be done as a pause begins or ends.
+//!
+//! The watchdog is SONiC's (`pfcwd`): a queue that was held without a break for the detection time is in a
+//! storm, and what it holds and gets is dropped, or sent as if there were no pauses, until no pause frame
+//! has come for the restoration time. SONiC sees both as it polls; here they are seen at their times.
+
+use crate::port::packet::QueueId;
+use crate::port::set::QueueSet;
+use std::collections::VecDeque;
+use switchbed_units::{Span, Time};
+
+/// How many of its holds a queue remembers at most.
+pub const MOST: usize = 100_000;
+
+/// What ends storms, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// In a storm the queue's packets are dropped; otherwise they are sent.
+    pub drops: bool,
+    /// A queue that is held for so long is in a storm.
+    pub detection: Span,
+    /// A storm is over so long after the last pause frame.
+    pub restoration: Span,
+}
+
+/// What the watchdog has seen of a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Storms {
+    /// How many began.
+    pub count: u64,
+    /// When the first did.
+    pub first: Option<Time>,
+    /// How long they lasted.
+    pub total: Span,
+    /// Packets dropped in them.
+    pub dropped: u64,
+}
+
+/// One queue's pauses.
+#[derive(Clone, Debug)]
+struct Paused {
+    queue: QueueId,
+    /// The pause in force is from then to then.
+    from: Time,
+    until: Time,
+    /// Since when it has been held without a break, if it was as that one began.
+    since: Option<Time>,
+    /// When it was held before, each time without a break; so many at most.
+    holds: Vec<(Time, Time)>,
+    most: usize,
+    /// Those that will take its place, each from a time on.
+    next: VecDeque<(Time, Time)>,
+    /// How long it was held before that one.
+    total: Span,
+    /// A storm's beginning and its last pause frame.
+    storm: Option<(Time, Time)>,
+    storms: Storms,
+}
+
+impl Paused {
+    fn new(queue: QueueId, most: usize) -> Paused {
+        let (from, until, next) = (Time::ZERO, Time::ZERO, VecDeque::new());
+        let (since, holds, total) = (None, Vec::new(), Span::ZERO);
+        let storms = Storms::default();
+        Paused { queue, from, until, since, holds, most, next, total, storm: None, storms }
+    }
+
+    /// When the watchdog acts next, if no frame comes.
+    fn turn(&self, guard: Option<Guard>) -> Time {
+        let turn = match (guard, self.storm, self.since) {
+            (Some(guard), Some((began, last)), _) => Some(began.max(last + guard.restoration)),
+            (Some(guard), None, Some(since)) => {
+                Some(since + guard.detection).filter(|&turn| turn < self.until)
+            }
+            _ => None,
+        };
+        turn.unwrap_or(Time::NEVER)
+    }
+
+    /// What has taken effect by now.
+    fn advance(&mut self, guard: Option<Guard>, now: Time) {
+        loop {
+            let frame = self.next.front().map_or(Time::NEVER, |next| next.0);
+            let turn = self.turn(guard);
+            if frame.min(turn) > now {
+                return;
+            }
+            match self.next.pop_front_if(|_| frame <= turn) {
+                Some((from, until)) => self.frame(from, until),
+                None => self.turns(turn),
+            }
+        }
+    }
+
+    fn frame(&mut self, from: Time, until: Time) {
+        if let Some((_, last)) = &mut self.storm {
+            if until > from {
+                *last = from;
+            }
+            return;
+        }
+        if from > self.until {
+            self.close(self.until);
+        }
+        match until > from {
+            true => _ = self.since.get_or_insert(from),
+            false => self.close(from),
+        }
+        self.hold(from, until);
+    }
+
+    /// It is held no longer.
+    fn close(&mut self, now: Time) {
+        let hold = self.since.take().map(|since| (since, now));
+        self.holds.extend(hold.filter(|_| self.holds.len() < self.most));
+    }
+
+    fn hold(&mut self, from: Time, until: Time) {
+        self.total += self.until.min(from).since(self.from);
+        (self.from, self.until) = (from, until);
+    }
+
+    /// A storm begins, or is over: either way nothing is held then.
+    fn turns(&mut self, now: Time) {
+        match self.storm.take() {
+            Some((began, _)) => self.storms.total += now.since(began),
+            None => {
+                self.storm = Some((now, self.from));
+                self.storms.count += 1;
+                self.storms.first.get_or_insert(now);
+                self.close(now);
+            }
+        }
+        self.hold(now, now);
+    }
+
+    fn held(&self, now: Time) -> bool {
+        self.until > now
+    }
+}
+
+/// A port's.
+#[derive(Clone, Debug, Default)]
+pub struct Pauses {
+    queues: Vec<Paused>,
+    guard: Option<Guard>,
+    /// How many holds of each queue are remembered, where that is fewer than [`MOST`].
+    most: Option<usize>,
+}
+
+impl Pauses {
+    /// Has so many holds of each queue remembered, at most [`MOST`].
+    pub fn remember(&mut self, holds: usize) {
+        self.most = Some(holds);
+    }
+
+    /// Has a watchdog look on.
+    pub fn guard(&mut self, guard: Guard) {
+        self.guard = Some(guard);
+    }
+
+    /// A queue may not send from a time on until another, as a frame says that comes now. Frames come in the
+    /// order of their times.
+    pub fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
+        let of = |paused: &Paused| paused.queue == queue;
+        let most = self.most.map_or(MOST, |most| most.min(MOST));
+        let nth = self.queues.iter().position(of).unwrap_or_else(|| {
+            self.queues.push(Paused::new(queue, most));
+            self.queues.len() - 1
+        });
+        let paused = &mut self.queues[nth];
+        // Nobody may have looked since the last frame: those that have taken effect are not kept. One of this
+        // instant may come before what the watchdog does then.
+        paused.advance(self.guard, Time::from_ps(now.as_ps().saturating_sub(1)));
+        paused.next.push_back((from, until));
+    }
+
+    /// The queues that may not send now.
+    pub fn held(&mut self, now: Time) -> QueueSet {
+        let mut held = QueueSet::EMPTY;
+        for paused in &mut self.queues {
+            paused.advance(self.guard, now);
+            if paused.held(now) {
+                held.insert(paused.queue);
+            }
+        }
+        held
+    }
+
+    /// The queues whose packets the watchdog drops, as of the last look at what is held.
+    pub fn dropping(&self) -> impl Iterator<Item = QueueId> {
+        let drops = self.guard.is_some_and(|guard| guard.drops);
+        let in_storm = self.queues.iter().filter(move |paused| drops && paused.storm.is_some());
+        in_storm.map(|paused| paused.queue)
+    }
+
+    /// The watchdog has dropped so many packets of a queue.
+    pub fn dropped(&mut self, queue: QueueId, packets: u64) {
+        if let Some(paused) = self.queues.iter_mut().find(|paused| paused.queue == queue) {
+            paused.storms.dropped += packets;
+        }
+    }
+
+    /// When one of these queues, all of which are held now, may send.
+    pub fn ends(&self, queues: QueueSet, now: Time) -> Time {
+        let of = self.queues.iter().filter(|paused| queues.contains(paused.queue));
+        let changes = |paused: &Paused| {
+            let next = paused.next.front().map_or(Time::NEVER, |next| next.0);
+            let next = next.min(paused.turn(self.guard));
+            if paused.held(now) { paused.until.min(next) } else { next }
+        };
+        of.map(changes).min().unwrap_or(Time::NEVER)
+    }
+
+    /// A queue's as of now, without its holds of before.
+    fn at(&self, queue: QueueId, now: Time) -> Option<Paused> {
+        let Paused { queue, from, until, since, most, ref next, total, storm, storms, .. } =
+            *self.queues.iter().find(|paused| paused.queue == queue)?;
+        let (next, holds) = (next.clone(), Vec::new());
+        let mut paused =
+            Paused { queue, from, until, since, holds, most, next, total, storm, storms };
+        paused.advance(self.guard, now);
+        Some(paused)
+    }
+
+    /// How long a queue has been held by now; in a storm it is not.
+    pub fn total(&self, queue: QueueId, now: Time) -> Span {
+        let paused = self.at(queue, now);
+        paused.map_or(Span::ZERO, |paused| paused.total + paused.until.min(now).since(paused.from))
+    }
+
+    /// Since when a queue has been held without a break, if it is held now.
+    pub fn since(&self, queue: QueueId, now: Time) -> Option<Time> {
+        self.at(queue, now).filter(|paused| paused.held(now))?.since
+    }
+
+    /// Whether a queue has been held between a time and now.
+    pub fn held_after(&self, queue: QueueId, from: Time, now: Time) -> bool {
+        let before = self.queues.iter().find(|paused| paused.queue == queue);
+        let before = before.and_then(|paused| paused.holds.last().copied());
+        let Some(mut paused) = self.at(queue, now) else { return false };
+        paused.close(paused.until.min(now));
+        before.into_iter().chain(paused.holds).any(|(_, until)| until > from)
+    }
+
+    /// When a queue has been held by now, each time without a break: the first of them, as many as it remembers.
+    pub fn holds(&self, queue: QueueId, now: Time) -> Vec<(Time, Time)> {
+        let of = self.queues.iter().find(|paused| paused.queue == queue);
+        let mut holds = of.map_or(Vec::new(), |paused| paused.holds.clone());
+        if let Some(mut paused) = self.at(queue, now) {
+            paused.close(paused.until.min(now));
+            holds.extend(paused.holds);
+            holds.truncate(paused.most);
+        }
+        holds
+    }
+
+    /// What the watchdog has seen of a queue by now.
+    pub fn storms(&self, queue: QueueId, now: Time) -> Storms {
+        let Some(paused) = self.at(queue, now) else { return Storms::default() };
+        let lasts = paused.storm.map_or(Span::ZERO, |(began, _)| now.since(began));
+        Storms { total: paused.storms.total + lasts, ..paused.storms }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ns: u64) -> Time {
+        Time::from_ps(1_000 * ns)
+    }
+
+    #[test]
+    fn a_pause_lasts_until_it_ends_by_itself_or_a_resume_comes() {
+        let mut pauses = Pauses::default();
+        pauses.pause(3, at(10), at(100), Time::ZERO);
+        let held = |pauses: &mut Pauses, ns| pauses.held(at(ns)).contains(3);
+        assert!(!held(&mut pauses, 9) && held(&mut pauses, 10) && held(&mut pauses, 99));
+        assert!(!held(&mut pauses, 100));
+        pauses.pause(3, at(200), at(300), Time::ZERO);
+        pauses.pause(3, at(250), at(250), Time::ZERO);
+        assert!(held(&mut pauses, 200));
+        let mut of = QueueSet::EMPTY;
+        of.insert(3);
+        assert_eq!(pauses.ends(of, at(200)), at(250));
+        assert!(held(&mut pauses, 249));
+        // 90 and 50.
+        assert_eq!(pauses.total(3, at(240)), Span::from_ns(90 + 40));
+        assert!(!held(&mut pauses, 250));
+        assert_eq!(pauses.total(3, at(400)), Span::from_ns(140));
+    }
+
+    #[test]
+    fn a_pause_that_is_renewed_goes_on_and_is_counted_once() {
+        let mut pauses = Pauses::default();
+        pauses.pause(0, at(10), at(110), Time::ZERO);
+        pauses.pause(0, at(60), at(160), Time::ZERO);
+        let mut of = QueueSet::EMPTY;
+        of.insert(0);
+        assert_eq!(pauses.holds(0, at(40)), [(at(10), at(40))]);
+        // The change at 60 may be looked at for nothing.
+        assert!(pauses.held(at(50)).contains(0) && pauses.ends(of, at(50)) == at(60));
+        assert!(pauses.held(at(110)).contains(0) && pauses.ends(of, at(110)) == at(160));
+        assert_eq!(pauses.total(0, at(200)), Span::from_ns(150));
+        assert_eq!(pauses.holds(0, at(200)), [(at(10), at(160))]);
+        assert!(pauses.held_after(0, at(159), at(200)) && !pauses.held_after(0, at(160), at(200)));
+    }
+
+    fn guarded(drops: bool) -> Pauses {
+        let mut pauses = Pauses::default();
+        let (detection, restoration) = (Span::from_ns(200), Span::from_ns(300));
+        pauses.guard(Guard { drops, detection, restoration });
+        pauses
+    }
+
+    #[test]
+    fn a_queue_that_is_held_for_the_detection_time_is_in_a_storm_until_frames_stop() {
+        let mut pauses = guarded(true);
+        // Each lasts 100 and is renewed after 50: held from 10 on; a resume comes at 60, held from 70 on.
+        pauses.pause(3, at(10), at(110), Time::ZERO);
+        pauses.pause(3, at(60), at(60), Time::ZERO);
+        for from in (70..=420).step_by(50) {
+            pauses.pause(3, at(from), at(from + 100), Time::ZERO);
+        }
+        assert!(pauses.held(at(269)).contains(3) && pauses.dropping().next().is_none());
+        assert_eq!(pauses.since(3, at(269)), Some(at(70)));
+        let mut of = QueueSet::EMPTY;
+        of.insert(3);
+        assert_eq!(pauses.ends(of, at(269)), at(270));
+        assert!(!pauses.held(at(270)).contains(3));
+        assert_eq!(pauses.dropping().collect::<Vec<_>>(), [3]);
+        // The last frame is of 420: restored at 720, and what it asked for is forgotten.
+        assert!(!pauses.held(at(719)).contains(3) && pauses.dropping().count() == 1);
+        assert!(!pauses.held(at(720)).contains(3) && pauses.dropping().count() == 0);
+        assert_eq!(pauses.total(3, at(900)), Span::from_ns(50 + 200));
+        let seen = pauses.storms(3, at(900));
+        assert_eq!((seen.count, seen.first, seen.total), (1, Some(at(270)), Span::from_ns(450)));
+        assert_eq!(pauses.holds(3, at(900)), [(at(10), at(60)), (at(70), at(270))]);
+        // It is paused as ever afterwards.
+        pauses.pause(3, at(1000), at(1100), Time::ZERO);
+        assert!(pauses.held(at(1000)).contains(3) && !pauses.held(at(1100)).contains(3));
+    }
+
+    #[test]
+    fn a_storm_whose_last_frame_is_older_than_the_restoration_time_ends_as_it_begins() {
+        let mut pauses = Pauses::default();
+        let (detection, restoration) = (Span::from_ns(200), Span::from_ns(100));
+        pauses.guard(Guard { drops: true, detection, restoration });
+        pauses.pause(0, at(10), at(1000), Time::ZERO);
+        assert!(pauses.held(at(209)).contains(0) && !pauses.held(at(210)).contains(0));
+        assert!(pauses.dropping().next().is_none());
+        let seen = pauses.storms(0, at(500));
+        assert_eq!((seen.count, seen.total), (1, Span::ZERO));
+    }
+
+    #[test]
+    fn a_pause_as_long_as_the_detection_time_is_no_storm() {
+        let mut pauses = guarded(false);
+        pauses.pause(0, at(10), at(210), Time::ZERO);
+        assert!(pauses.held(at(209)).contains(0) && !pauses.held(at(210)).contains(0));
+        assert_eq!(pauses.storms(0, at(400)), Storms::default());
+        pauses.pause(0, at(500), at(701), Time::ZERO);
+        assert!(!pauses.held(at(700)).contains(0));
+        assert_eq!(pauses.storms(0, at(700)).count, 1);
+        assert!(pauses.dropping().next().is_none());
+    }
+
+    #[test]
+    fn frames_that_nobody_looks_at_are_not_kept() {
+        for mut pauses in [Pauses::default(), guarded(true)] {
+            for ns in (0..100_000).step_by(50) {
+                pauses.pause(1, at(ns + 10), at(ns + 110), at(ns));
+            }
+            assert!(pauses.queues[0].next.len() <= 2, "{}", pauses.queues[0].next.len());
+        }
+    }
+
+    #[test]
+    fn the_first_holds_are_remembered() {
+        for (most, expected) in [(3, 3), (50, 20)] {
+            let mut pauses = Pauses::default();
+            pauses.remember(most);
+            for ns in (0..2_000).step_by(100) {
+                pauses.pause(1, at(ns + 10), at(ns + 60), at(ns));
+            }
+            let holds = pauses.holds(1, at(2_000));
+            assert_eq!((holds.len(), holds[0]), (expected, (at(10), at(60))));
+            assert_eq!(pauses.total(1, at(2_000)), Span::from_ns(20 * 50));
+        }
+    }
+
+    #[test]
+    fn a_look_at_each_frame_changes_nothing() {
+        let frames = [(0, 10, 200), (50, 60, 60), (70, 80, 300), (280, 290, 600), (900, 900, 950)];
+        for guard in [false, true] {
+            let run = |looks: bool| {
+                let mut pauses = if guard { guarded(true) } else { Pauses::default() };
+                for (now, from, until) in frames {
+                    let now = if looks { at(now) } else { Time::ZERO };
+                    pauses.pause(0, at(from), at(until), now);
+                }
+                let now = at(2_000);
+                (
+                    pauses.total(0, now),
+                    pauses.storms(0, now),
+                    pauses.held(now).contains(0),
+                    pauses.holds(0, now),
+                )
+            };
+            assert_eq!(run(true), run(false));
+        }
+    }
+}

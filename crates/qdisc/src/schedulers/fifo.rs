@@ -1,0 +1,38 @@
+//! First come first served over all queues of a port. Packets that arrived at the same
+//! picosecond in different queues go by queue number.
+
+use crate::hooks::{Scheduler, Selection, ServiceEnd};
+use crate::port::packet::{Packet, QueueId};
+use crate::port::view::{DropReason, View};
+use switchbed_units::Time;
+
+/// FIFO.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fifo;
+
+impl Scheduler for Fifo {
+    #[inline]
+    fn enqueued(&mut self, _: &View, _: QueueId, _: &Packet) {}
+
+    #[inline]
+    fn select(&mut self, view: &View, _: &mut dyn FnMut(ServiceEnd)) -> Selection {
+        let backlogged = view.port.backlogged();
+        let Some(first) = backlogged.first() else { return Selection::Empty };
+        if view.port.queues() == 1 {
+            return Selection::Queue(first);
+        }
+        let oldest = backlogged.iter().min_by_key(|&q| view.arena.arrived(view.head(q)));
+        Selection::Queue(oldest.unwrap_or(first))
+    }
+
+    #[inline]
+    fn served(&mut self, _: &View, _: QueueId, _: &Packet, _: Time, _: &mut dyn FnMut(ServiceEnd)) {
+    }
+
+    fn removed(&mut self, _: &View, _: QueueId, _: &Packet, _: DropReason) {}
+
+    #[inline]
+    fn passes(&self, _: &View, _: QueueId, _: &Packet) -> bool {
+        true
+    }
+}

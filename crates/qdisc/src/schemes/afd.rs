@@ -1,0 +1,219 @@
+//! Approximate Fair Dropping (Pan, Breslau, Prabhakar, Shenker: Approximate Fairness through
+//! Differential Dropping, CCR 2003), as Kabbani et al. (AF-QCN, 2010, section II-B) state it, a
+//! queue at a time: drops, or marks, packets of flows (or classes) that send over the fair share.
+//!
+//! D_i = (1 − M_fair_i / M_i)₊ (equation 3), where M_i is what i sent in the last interval T_s
+//! and M_fair ← M_fair − a1·(Q − Q_ref) + a2·(Q_old − Q_ref) at its end (equation 2).
+//!
+//! | parameter | unit | default |
+//! | --- | --- | --- |
+//! | q_ref | bytes | – |
+//! | t_s | time | 1 ms |
+//! | a1, a2 | – | 1.8, 1.7, as in AFD's own paper |
+//! | beta | – | 1: the last interval alone; less smooths as AF-QCN's equation 5 does |
+//! | weights, caps | –, rate | 1, none; a class's, and its flows' |
+//! | mark_at | – | none: drops; with `marks`, ECN-capable packets are marked |
+//!
+//! Departures from the equations: the step of equation 2 is divided by the weights of the
+//! parties that sent lately. N parties held to M_fair move the queue by N·M_fair an interval, so
+//! that the loop's characteristic polynomial is z² − (2 − N·a1)·z + (1 − N·a2): as printed it is
+//! stable for N·a2 < 2 and N·(a1 + a2) < 4 alone, which is one party with the default gains;
+//! divided, for any number. M_fair stays between 0 and what the line carries in T_s.
+
+use crate::hooks::{Intent, Marker};
+use crate::port::arena::SlotId;
+use crate::port::packet::{Packet, QueueId};
+use crate::port::view::{DropReason, View};
+use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::fairness::{Arrivals, Party, Share, ShareParams, Shares};
+use crate::schemes::site::{Built, Site};
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span};
+
+params! {
+    /// AFD's parameters, as a scenario gives them.
+    pub struct AfdParams {
+        /// The queue length that it steers to, Q_ref.
+        q_ref: Bytes as Threshold;
+        /// The interval over which arrivals are measured, T_s.
+        t_s: Span = "1ms";
+        /// Weight of the present length's distance from q_ref.
+        a1: f64 = "1.8" as number(0.0, 1_000.0);
+        /// Weight of the distance an interval ago.
+        a2: f64 = "1.7" as number(0.0, 1_000.0);
+        /// Weight of a new interval in the smoothed arrivals; 1: it alone.
+        beta: f64 = "1" as PORTION;
+        /// Who shares.
+        sharing: ShareParams;
+        /// ECN-capable packets are marked instead of dropped.
+        ecn: bool = "false";
+    }
+}
+
+impl Definition for Afd {
+    type Params = AfdParams;
+
+    const ABOUT: About = About {
+        name: "afd",
+        paper: "Pan, Breslau, Prabhakar and Shenker, Approximate Fairness through Differential \
+                Dropping, CCR 2003",
+        summary: "Drops or marks packets of flows that send over the fair share, which follows \
+                  the queue's length.",
+        source: "AF-QCN, section II-B, equations 2 and 3",
+        seats: marker("AFD on the queue"),
+        needs_pool: false,
+    };
+
+    fn complete(params: &mut AfdParams, _: Bytes) -> Result<(), Unfit> {
+        match params.t_s {
+            Span::ZERO => Err(Unfit::new(AfdParams::KEY.t_s, "it must be over 0, such as 1ms")),
+            _ => Ok(()),
+        }
+    }
+
+    fn shares(params: &AfdParams) -> Option<(Party, Shares)> {
+        Some((params.sharing.by, params.sharing.shares()))
+    }
+
+    fn build(params: &AfdParams, site: Site) -> Built {
+        let settings = AfdSettings {
+            reference: params.q_ref,
+            interval: params.t_s,
+            a1: params.a1,
+            a2: params.a2,
+            beta: params.beta,
+            party: params.sharing.by,
+            shares: params.sharing.shares(),
+            marks: params.ecn,
+        };
+        let afd = Afd::new(settings, site.queues());
+        site.mark(afd)
+    }
+}
+
+/// AFD's settings.
+#[derive(Clone, Debug)]
+pub struct AfdSettings {
+    /// Q_ref: the queue length that it steers to.
+    pub reference: Bytes,
+    /// T_s: the interval over which arrivals are measured.
+    pub interval: Span,
+    /// a1: weight of the present length in equation 2.
+    pub a1: f64,
+    /// a2: weight of the length an interval ago.
+    pub a2: f64,
+    /// β: a new interval's weight in the smoothed arrivals, in (0, 1].
+    pub beta: f64,
+    /// Whose traffic is counted together.
+    pub party: Party,
+    /// Weights and caps by class.
+    pub shares: Shares,
+    /// Marks ECN-capable packets instead of dropping them.
+    pub marks: bool,
+}
+
+#[derive(Clone)]
+struct Queue {
+    arrivals: Arrivals,
+    /// M_fair of weight 1 in bytes an interval.
+    fair_bytes: f64,
+    old_bytes: u64,
+}
+
+/// AFD.
+#[derive(Clone)]
+pub struct Afd {
+    settings: AfdSettings,
+    queues: Box<[Queue]>,
+}
+
+impl Afd {
+    /// For a port of so many queues.
+    pub fn new(settings: AfdSettings, queues: usize) -> Self {
+        let arrivals = Arrivals::new(settings.beta, 0.0);
+        let queue = Queue { arrivals, fair_bytes: f64::INFINITY, old_bytes: 0 };
+        Afd { queues: vec![queue; queues].into(), settings }
+    }
+
+    /// M_fair of a party of weight 1 in bytes an interval; infinite before the first ends.
+    pub fn fair_bytes(&self, queue: QueueId) -> f64 {
+        self.queues[queue as usize].fair_bytes
+    }
+
+    /// D_i.
+    fn probability(&self, queue: QueueId, packet: &Packet) -> f64 {
+        let Queue { arrivals, fair_bytes, .. } = &self.queues[queue as usize];
+        let Some(bytes) = arrivals.active_bytes(self.settings.party.of(packet)) else { return 0.0 };
+        let (weight, cap) = self.settings.shares.over(packet.class, self.settings.interval);
+        1.0 - cap.min(fair_bytes * weight) / bytes
+    }
+
+    #[inline]
+    fn count(&mut self, queue: QueueId, packet: &Packet) {
+        let key = self.settings.party.of(packet);
+        self.queues[queue as usize].arrivals.count(key, packet.class, packet.len_bytes);
+    }
+}
+
+impl Marker for Afd {
+    fn intend(&self, _: &View, queue: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent {
+        let p = self.probability(queue, packet);
+        if p <= 0.0 || rng.unit() >= p {
+            Intent::Pass
+        } else if self.settings.marks {
+            Intent::Mark
+        } else {
+            Intent::Drop
+        }
+    }
+
+    fn stored(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        slot: SlotId,
+        _: Intent,
+        _: &mut dyn Random,
+    ) -> Option<SlotId> {
+        self.count(queue, view.arena.packet(slot));
+        None
+    }
+
+    fn refused(&mut self, _: &View, queue: QueueId, packet: &Packet, _: DropReason) {
+        self.count(queue, packet);
+    }
+
+    fn period(&self) -> Option<Span> {
+        Some(self.settings.interval)
+    }
+
+    fn tick(&mut self, view: &View, n: u64) {
+        let AfdSettings { reference, interval, a1, a2, ref shares, .. } = self.settings;
+        let line_bytes = view.port.rate().as_bps() as f64 / 8.0 * interval.as_secs_f64();
+        for (id, queue) in (0..).zip(&mut self.queues) {
+            let length = view.port.queue_bytes(id).get();
+            for _ in 0..n {
+                queue.arrivals.end(1);
+                let weights = queue.arrivals.active().map(|(class, _)| shares.of(class).weight);
+                let parties: f64 = weights.sum::<f64>().max(1.0);
+                let off = |bytes: u64| bytes as f64 - reference.as_f64();
+                let step = (a2 * off(queue.old_bytes) - a1 * off(length)) / parties;
+                let before = queue
+                    .fair_bytes
+                    .min(line_bytes / if queue.fair_bytes.is_finite() { 1.0 } else { parties });
+                let fair = (before + step).clamp(0.0, line_bytes);
+                let settled = (fair, length) == (queue.fair_bytes, queue.old_bytes);
+                (queue.fair_bytes, queue.old_bytes) = (fair, length);
+                if settled && queue.arrivals.active().next().is_none() {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn set_share(&mut self, class: u8, share: Share) {
+        self.settings.shares.set(class, share);
+    }
+}

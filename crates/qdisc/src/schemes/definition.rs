@@ -1,0 +1,302 @@
+//! What a scheme is to those who choose and build it: a [`Definition`] in the scheme's own file
+//! says its name and paper, its parameters, where it may sit, and how it is built.
+//! [`crate::schemes`] lists them all.
+
+use crate::MAX_QUEUES;
+use crate::schemes::fairness::{Party, Shares};
+use crate::schemes::site::{Built, Site};
+use crate::switch::{Discipline, Switch};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use switchbed_config::param::{self, Param, Params, Unfit, Values};
+use switchbed_units::{Bytes, Span};
+
+/// What a scheme says of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct About {
+    /// Its paper's name for it, kebab-case.
+    pub name: &'static str,
+    /// The paper or RFC.
+    pub paper: &'static str,
+    /// The rule, in a line.
+    pub summary: &'static str,
+    /// Where in the paper.
+    pub source: &'static str,
+    /// Who sits in each seat: classifier, buffer, marker, scheduler, notifier; `any`
+    /// where the scenario chooses.
+    pub seats: [&'static str; 5],
+    /// It reads the pool of the switch, which the scenario then must give.
+    pub needs_pool: bool,
+}
+
+/// [`About::seats`] of what marks, and leaves the other seats to the switch.
+pub const fn marker(rule: &'static str) -> [&'static str; 5] {
+    ["any", "any", rule, "any", "none"]
+}
+
+/// [`About::seats`] of what notifies, and leaves the other seats to the switch.
+pub const fn notifier(rule: &'static str) -> [&'static str; 5] {
+    ["any", "any", "none", "any", rule]
+}
+
+impl About {
+    /// It fills the seats of classifier, buffer and scheduler, and leaves the switch's own.
+    pub fn fills_the_seats(&self) -> bool {
+        self.seats[3] != "any"
+    }
+
+    /// It sends messages to sources.
+    pub fn notifies(&self) -> bool {
+        self.seats[4] != "none"
+    }
+}
+
+/// A scheme. All that it must say is its parameters, what it is, and how it is built.
+pub trait Definition: 'static {
+    /// Its parameters, as [`params!`](switchbed_config::params) declares them.
+    type Params: Params;
+
+    /// What it says of itself.
+    const ABOUT: About;
+
+    /// Fills in what follows from the parameters that are given, and refuses what does not go
+    /// together. `limit` is the most that the length a threshold is compared with can reach.
+    /// What is complete stays as it is.
+    fn complete(_params: &mut Self::Params, _limit: Bytes) -> Result<(), Unfit> {
+        Ok(())
+    }
+
+    /// What is wrong with it over queues that are served so.
+    fn stands_on(_params: &Self::Params, _discipline: Discipline) -> Result<(), Unfit> {
+        Ok(())
+    }
+
+    /// The queues of a port where it makes its own, on a switch of so many ports.
+    fn layout(_params: &Self::Params, _ports: u32) -> Option<Layout> {
+        None
+    }
+
+    /// Whether it does anything about congestion besides dropping what does not fit.
+    fn acts(_params: &Self::Params) -> bool {
+        true
+    }
+
+    /// Whose traffic shares the line, and by which weights and caps, if it knows any.
+    fn shares(_params: &Self::Params) -> Option<(Party, Shares)> {
+        None
+    }
+
+    /// The time over which it takes a queue's growth, where that is given.
+    fn window(_params: &Self::Params) -> Option<Span> {
+        None
+    }
+
+    /// Takes its seats.
+    fn build(params: &Self::Params, site: Site) -> Built;
+}
+
+/// A port's queues that a scheme makes itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// How many; each has an equal part of the port's memory.
+    pub queues: usize,
+    /// The memory is given out in whole cells of this size.
+    pub cell: Bytes,
+}
+
+impl Layout {
+    /// A queue's part of a port's memory.
+    pub fn part(&self, memory: Bytes) -> Bytes {
+        let part = memory.get() / self.queues as u64;
+        Bytes::new(part - part % self.cell.get())
+    }
+}
+
+/// A scheme of the registry.
+#[derive(Clone, Copy)]
+pub struct SchemeInfo {
+    about: About,
+    /// Its parameters.
+    pub params: &'static [Param],
+    choose: fn(Values, Bytes) -> Result<Choice, Unfit>,
+}
+
+impl Deref for SchemeInfo {
+    type Target = About;
+    fn deref(&self) -> &About {
+        &self.about
+    }
+}
+
+impl SchemeInfo {
+    /// A definition's entry.
+    pub const fn of<D: Definition>() -> SchemeInfo {
+        let choose = |mut values: Values, limit| {
+            let mut params = D::Params::from_values(&mut values);
+            D::complete(&mut params, limit)?;
+            Ok(Choice::of::<D>(params))
+        };
+        SchemeInfo { about: D::ABOUT, params: <D::Params as Params>::TABLE, choose }
+    }
+
+    /// One that only says what it is: what it does comes from elsewhere.
+    pub const fn described(about: About, params: &'static [Param]) -> SchemeInfo {
+        SchemeInfo { about, params, choose: |_, _| Err(Unfit::new("", "it comes from elsewhere")) }
+    }
+
+    /// The scheme with these values, which are read by its table, defaults included. `limit` is
+    /// the most that the length a threshold is compared with can reach.
+    pub fn choose(&self, values: Values, limit: Bytes) -> Result<Choice, Unfit> {
+        (self.choose)(values, limit)
+    }
+
+    /// The scheme with these values, the others at their defaults.
+    ///
+    /// # Errors
+    /// The parameter that does not fit, or is missing.
+    pub fn with(&self, given: Values) -> Result<Choice, Unfit> {
+        let known = |key: &String| self.params.iter().any(|param| param.name == key);
+        if let Some(key) = given.keys().find(|key| !known(key)) {
+            return Err(Unfit::new("", format!("{key} is no parameter of {}", self.name)));
+        }
+        let mut values = param::defaults(self.params);
+        values.extend(given);
+        let given = |param: &&Param| values.contains_key(param.name);
+        if let Some(param) = self.params.iter().find(|param| param.required && !given(param)) {
+            return Err(Unfit::missing(param.name));
+        }
+        self.choose(values, Bytes::new(u64::MAX))
+    }
+}
+
+/// A scheme with its parameters.
+#[derive(Clone)]
+pub struct Choice(Arc<dyn Chosen>);
+
+impl Choice {
+    /// A scheme with parameters that are complete.
+    pub fn of<D: Definition>(params: D::Params) -> Choice {
+        Choice(Arc::new(With::<D>(params)))
+    }
+
+    /// What the scheme says of itself.
+    pub fn about(&self) -> &'static About {
+        self.0.about()
+    }
+
+    /// Its parameters as a manifest has them.
+    pub fn values(&self) -> Values {
+        self.0.values()
+    }
+
+    /// [`Definition::stands_on`].
+    pub fn stands_on(&self, discipline: Discipline) -> Result<(), Unfit> {
+        self.0.stands_on(discipline)
+    }
+
+    /// [`Definition::layout`].
+    pub fn layout(&self, ports: u32) -> Option<Layout> {
+        self.0.layout(ports)
+    }
+
+    /// [`Definition::acts`].
+    pub fn acts(&self) -> bool {
+        self.0.acts()
+    }
+
+    /// [`Definition::shares`].
+    pub fn shares(&self) -> Option<(Party, Shares)> {
+        self.0.shares()
+    }
+
+    /// [`Definition::window`].
+    pub fn window(&self) -> Option<Span> {
+        self.0.window()
+    }
+
+    /// [`Definition::build`].
+    pub fn build(&self, site: Site) -> Built {
+        self.0.build(site)
+    }
+
+    /// How many queues a port has, on a switch of so many ports.
+    pub fn queues(&self, switch: &Switch, ports: u32) -> usize {
+        self.layout(ports).map_or(usize::from(switch.queues), |layout| layout.queues)
+    }
+
+    /// What is wrong with it on a switch of so many ports: too many queues, or too little memory
+    /// for a packet in each. None where it leaves the seats to the switch.
+    pub fn misfit(&self, switch: &Switch, ports: u32, mtu: Bytes) -> Option<String> {
+        let layout = self.layout(ports)?;
+        let Layout { queues, cell } = layout;
+        if queues > MAX_QUEUES {
+            return Some(format!(
+                "a switch of {ports} ports needs {queues} queues a port, and a port has at most \
+                 {MAX_QUEUES}: cqrd-configured can have fewer"
+            ));
+        }
+        let memory = switch.port_memory(ports);
+        let part = layout.part(memory);
+        (mtu.get().div_ceil(cell.get()) * cell.get() > part.get()).then(|| {
+            let name = self.about().name;
+            format!(
+                "a port's {memory} are {part} for each of its queues under {name}, on a switch of \
+                 {ports} ports, and a packet has {mtu}"
+            )
+        })
+    }
+}
+
+impl PartialEq for Choice {
+    fn eq(&self, other: &Self) -> bool {
+        self.about().name == other.about().name && self.values() == other.values()
+    }
+}
+
+impl fmt::Debug for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(self.about().name).field("params", &self.values()).finish()
+    }
+}
+
+/// A definition and its parameters, the type forgotten.
+trait Chosen: Send + Sync {
+    fn about(&self) -> &'static About;
+    fn values(&self) -> Values;
+    fn stands_on(&self, discipline: Discipline) -> Result<(), Unfit>;
+    fn layout(&self, ports: u32) -> Option<Layout>;
+    fn acts(&self) -> bool;
+    fn shares(&self) -> Option<(Party, Shares)>;
+    fn window(&self) -> Option<Span>;
+    fn build(&self, site: Site) -> Built;
+}
+
+struct With<D: Definition>(D::Params);
+
+impl<D: Definition> Chosen for With<D> {
+    fn about(&self) -> &'static About {
+        const { &D::ABOUT }
+    }
+    fn values(&self) -> Values {
+        self.0.to_values()
+    }
+    fn stands_on(&self, discipline: Discipline) -> Result<(), Unfit> {
+        D::stands_on(&self.0, discipline)
+    }
+    fn layout(&self, ports: u32) -> Option<Layout> {
+        D::layout(&self.0, ports)
+    }
+    fn acts(&self) -> bool {
+        D::acts(&self.0)
+    }
+    fn shares(&self) -> Option<(Party, Shares)> {
+        D::shares(&self.0)
+    }
+    fn window(&self) -> Option<Span> {
+        D::window(&self.0)
+    }
+    fn build(&self, site: Site) -> Built {
+        D::build(&self.0, site)
+    }
+}

@@ -1,0 +1,337 @@
+//! FQ-CoDel (RFC 8290; Linux, net/sched/sch_fq_codel.c): flows are hashed into queues that are made as
+//! they come, take turns by deficit round robin, those that have just come first, and each has CoDel's
+//! law to itself. One policy over all seats.
+//!
+//! | parameter | unit | default |
+//! | --- | --- | --- |
+//! | flows | – | 1024 (section 5.2.4) |
+//! | quantum | bytes | the longest packet (section 5.2.5: 1514) |
+//! | limit | packets | 10,240 (section 5.2.3); the port's memory besides |
+//! | batch | packets | 64 (section 4.1) |
+//! | interval, target, ecn, ce_threshold, sqrt | | [`crate::schemes::Codel`]'s |
+//!
+//! **Without room** the queue with the most bytes loses packets from its head: half of its bytes or
+//! `batch` packets, whichever is less, which its CoDel counts (Linux). Here they go before the arrival
+//! comes in, which is counted with its own queue; there is no other difference.
+//!
+//! As in Linux, "no more than a packet waits" is asked of all queues together. In the port's books
+//! there is one queue, from inside of which packets leave. A line that becomes free finds out what is
+//! empty: here that is made up for by the next arrival.
+
+use crate::classifier::hashed;
+use crate::hooks::{Admission, Departure, Expulsion, Intent, Selection, Signal};
+use crate::port::arena::{Note, SlotId};
+use crate::port::packet::{Packet, QueueId};
+use crate::port::view::{DropReason, View};
+use crate::scheme::{Needs, Scheme, Stored};
+use crate::schemes::definition::{About, Definition, Layout};
+use crate::schemes::fairness::Share;
+use crate::schemes::site::{Built, Site};
+use crate::schemes::{Codel, CodelParams, Law, Rule};
+use std::collections::VecDeque;
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span, Time};
+
+params! {
+    /// FQ-CoDel's parameters.
+    pub struct FqCodelParams {
+        /// Queues that flows are hashed into.
+        flows: u32 = "1024" as count(1, 65_536);
+        /// What a queue sends in a turn. Default: the longest packet.
+        quantum: Option<Bytes>;
+        /// The most packets of a port, which its memory limits besides.
+        limit: u32 = "10240" as count(1, 10_000_000);
+        /// Packets that the longest queue loses at most when there is no room for another.
+        batch: u32 = "64" as count(1, 1_000_000);
+        /// Each queue's CoDel.
+        codel: CodelParams;
+    }
+}
+
+impl Definition for FqCodel {
+    type Params = FqCodelParams;
+
+    const ABOUT: About = About {
+        name: "fq-codel",
+        paper: "Hoeiland-Joergensen et al., The Flow Queue CoDel Packet Scheduler and Active Queue \
+                Management Algorithm, RFC 8290, 2018",
+        summary: "A queue for each flow with a CoDel of its own; flows that have just come go first, \
+                  the others take turns.",
+        source: "RFC 8290, sections 4 and 5; Linux, net/sched/sch_fq_codel.c",
+        seats: [
+            "hash of the flow",
+            "the port's, the longest queue's head is pushed out",
+            "CoDel on each flow's queue",
+            "deficit round robin, new flows first",
+            "none",
+        ],
+        needs_pool: false,
+    };
+
+    fn complete(params: &mut FqCodelParams, limit: Bytes) -> Result<(), Unfit> {
+        if params.quantum == Some(Bytes::ZERO) {
+            return Err(Unfit::new(FqCodelParams::KEY.quantum, "a turn has at least 1 byte"));
+        }
+        Codel::complete(&mut params.codel, limit)
+    }
+
+    fn layout(_: &FqCodelParams, _: u32) -> Option<Layout> {
+        Some(Layout { queues: 1, cell: Bytes::new(1) })
+    }
+
+    fn build(params: &FqCodelParams, site: Site) -> Built {
+        let policy = FqCodel::new(params, site.packet(), site.switch().buffer);
+        site.whole(policy)
+    }
+}
+
+/// FQ-CoDel.
+pub struct FqCodel {
+    rule: Rule,
+    limit: u32,
+    memory: Bytes,
+    batch: u32,
+    quantum: i64,
+    /// Where a hash's queue is; most have none.
+    places: Box<[Option<u32>]>,
+    /// Every queue that there has been, and has its law yet.
+    flows: Vec<Flow>,
+    /// Queues in turn: those that have just come, then the others.
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    /// What is being pushed out.
+    victim: Option<Victim>,
+}
+
+struct Flow {
+    packets: VecDeque<SlotId>,
+    bytes: u64,
+    /// Bytes that it may still send in this turn.
+    deficit: i64,
+    /// It is among those in turn.
+    listed: bool,
+    law: Law,
+}
+
+/// A queue that loses packets, and how many and how much it is still to lose.
+struct Victim {
+    place: u32,
+    packets: u32,
+    bytes: u64,
+}
+
+impl FqCodel {
+    /// For packets up to `packet` and so much memory; `params` are complete.
+    pub fn new(params: &FqCodelParams, packet: Bytes, memory: Bytes) -> FqCodel {
+        FqCodel {
+            rule: Rule::new(&params.codel, packet),
+            limit: params.limit,
+            memory,
+            batch: params.batch,
+            quantum: params.quantum.unwrap_or(packet).get() as i64,
+            places: vec![None; params.flows as usize].into(),
+            flows: Vec::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            victim: None,
+        }
+    }
+
+    /// The place of a packet's queue, which is made if it is not there.
+    fn place(&mut self, packet: &Packet) -> u32 {
+        let hash = hashed(packet.flow, 0, self.places.len());
+        *self.places[hash].get_or_insert_with(|| {
+            let (packets, law) = (VecDeque::new(), Law::NEW);
+            self.flows.push(Flow { packets, bytes: 0, deficit: 0, listed: false, law });
+            self.flows.len() as u32 - 1
+        })
+    }
+
+    /// The queue that a packet is at the head of.
+    fn of(&mut self, packet: &Packet) -> &mut Flow {
+        let place = self.place(packet);
+        &mut self.flows[place as usize]
+    }
+
+    /// The line was free and found all queues empty.
+    fn all_empty(&mut self) {
+        for place in self.new.drain(..).chain(self.old.drain(..)) {
+            let flow = &mut self.flows[place as usize];
+            flow.listed = false;
+            flow.law.empty();
+        }
+    }
+
+    /// A packet has left the head of its queue.
+    fn left(&mut self, packet: &Packet) -> &mut Flow {
+        let flow = self.of(packet);
+        flow.packets.pop_front();
+        flow.bytes -= u64::from(packet.len_bytes);
+        flow
+    }
+}
+
+impl Scheme for FqCodel {
+    fn classify(&mut self, _: &View, _: &Packet) -> QueueId {
+        0
+    }
+
+    fn intend(&self, _: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
+        Intent::Pass
+    }
+
+    fn admit(&mut self, view: &View, _: QueueId, packet: &Packet, _: &mut dyn Random) -> Admission {
+        let len = u64::from(packet.len_bytes);
+        let own = self.place(packet);
+        let fits =
+            view.port.packets() < self.limit && view.port.bytes() + Bytes::new(len) <= self.memory;
+        if self.victim.is_none() && !fits {
+            let with_arrival = |place: u32, flow: &Flow| flow.bytes + u64::from(place == own) * len;
+            let lengths = (0..).zip(&self.flows).map(|(at, flow)| (with_arrival(at, flow), at));
+            // Of two that are as long the one that came first.
+            let longest = lengths.max_by_key(|&(bytes, at)| (bytes, u32::MAX - at));
+            self.victim = longest.map(|(bytes, place)| Victim {
+                place,
+                packets: self.batch,
+                bytes: bytes / 2,
+            });
+        }
+        let Some(victim) = &mut self.victim else { return Admission::In };
+        let flow = &mut self.flows[victim.place as usize];
+        let Some(&head) = flow.packets.front() else {
+            // Nothing but the arrival is left of it.
+            flow.law.count_one();
+            self.victim = None;
+            return Admission::Out(DropReason::Full);
+        };
+        let gone = u64::from(view.arena.packet(head).len_bytes);
+        victim.packets -= 1;
+        if victim.packets == 0 || gone >= victim.bytes {
+            self.victim = None;
+        } else {
+            victim.bytes -= gone;
+        }
+        Admission::PushOut(head)
+    }
+
+    fn stored(
+        &mut self,
+        view: &View,
+        _: QueueId,
+        slot: SlotId,
+        _: Intent,
+        _: &mut dyn Random,
+    ) -> Stored {
+        if view.port.packets() == 1 && view.now >= view.port.busy_until() {
+            self.all_empty();
+        }
+        let (packet, quantum) = (view.arena.packet(slot), self.quantum);
+        let place = self.place(packet);
+        let flow = &mut self.flows[place as usize];
+        flow.packets.push_back(slot);
+        flow.bytes += u64::from(packet.len_bytes);
+        if !flow.listed {
+            (flow.listed, flow.deficit) = (true, quantum);
+            self.new.push_back(place);
+        }
+        Stored::default()
+    }
+
+    fn enqueued(&mut self, _: &View, _: QueueId, _: &Packet) {}
+
+    fn refused(&mut self, _: &View, _: QueueId, _: &Packet, _: DropReason) {}
+
+    fn expels(&mut self, _: &View) -> Option<Expulsion> {
+        None
+    }
+
+    fn signal(&mut self) -> Option<Signal> {
+        None
+    }
+
+    fn removed(&mut self, _: &View, _: QueueId, packet: &Packet, why: DropReason) {
+        let flow = self.left(packet);
+        if why == DropReason::PushedOut {
+            flow.law.count_one();
+        } else if flow.packets.is_empty() {
+            flow.law.nothing_left();
+        }
+    }
+
+    fn select(&mut self, _: &View) -> Selection {
+        loop {
+            let fresh = !self.new.is_empty();
+            let turns = if fresh { &mut self.new } else { &mut self.old };
+            let Some(&place) = turns.front() else { return Selection::Empty };
+            let flow = &mut self.flows[place as usize];
+            if flow.deficit > 0
+                && let Some(&head) = flow.packets.front()
+            {
+                return Selection::Packet(head);
+            }
+            turns.pop_front();
+            if flow.deficit <= 0 {
+                flow.deficit += self.quantum;
+                self.old.push_back(place);
+                continue;
+            }
+            flow.law.empty();
+            // What has just come gives way to the others once before it is new again.
+            if fresh && !self.old.is_empty() {
+                self.old.push_back(place);
+            } else {
+                flow.listed = false;
+            }
+        }
+    }
+
+    fn depart(
+        &mut self,
+        view: &View,
+        _: QueueId,
+        slot: SlotId,
+        _: Note,
+        _: &mut dyn Random,
+    ) -> Departure {
+        let packet = *view.arena.packet(slot);
+        let waited = view.now.since(view.arena.arrived(slot));
+        let left = view.port.bytes() - Bytes::new(packet.len_bytes.into());
+        let place = self.place(&packet);
+        self.flows[place as usize].law.depart(&self.rule, view.now, waited, left, packet.ecn)
+    }
+
+    fn served(&mut self, _: &View, _: QueueId, packet: &Packet, _: Time) {
+        self.left(packet).deficit -= i64::from(packet.len_bytes);
+    }
+
+    /// A port that is empty has no queue before the arrival's, which has a turn's deficit.
+    fn passes(&self, _: &View, _: QueueId, _: &Packet) -> bool {
+        true
+    }
+
+    fn passed(&mut self, view: &View, queue: QueueId, packet: &Packet, until: Time) {
+        self.served(view, queue, packet, until);
+    }
+
+    fn next_tick(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn tick(&mut self, _: &View) {}
+
+    fn set_share(&mut self, _: u8, _: Share) {}
+
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn threshold_bytes(&self, _: &View, _: QueueId) -> Option<f64> {
+        None
+    }
+
+    fn round_time(&self) -> Option<Span> {
+        None
+    }
+}

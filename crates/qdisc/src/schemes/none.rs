@@ -1,0 +1,32 @@
+//! No scheme at all: the buffer drops what does not fit.
+
+use crate::hooks::Nobody;
+use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::site::{Built, Site};
+use switchbed_config::params;
+
+params! {
+    /// Nothing to say.
+    pub struct NoParams {}
+}
+
+impl Definition for Nobody {
+    type Params = NoParams;
+
+    const ABOUT: About = About {
+        name: "none",
+        paper: "",
+        summary: "Nothing is marked: the buffer drops what does not fit.",
+        source: "",
+        seats: marker("none"),
+        needs_pool: false,
+    };
+
+    fn acts(_: &NoParams) -> bool {
+        false
+    }
+
+    fn build(_: &NoParams, site: Site) -> Built {
+        site.mark(Nobody)
+    }
+}

@@ -1,0 +1,200 @@
+//! Where a scheme is to sit: a port of a switch, idle, whose seats it fills or leaves to the
+//! switch.
+
+use crate::QueueId;
+use crate::classifier::{ByClass, Single};
+use crate::hooks::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
+use crate::memory::{Place, Shared};
+use crate::port::view::PortState;
+use crate::port::{Port, Qdisc};
+use crate::schedulers::{Dwrr, Fifo};
+use crate::scheme::{Scheme, Seats, Way};
+use crate::schemes::definition::Layout;
+use crate::switch::{BufferPolicy, Classify, Discipline, Switch, Unmarkable};
+use switchbed_units::{Bytes, Rate, Span};
+
+/// A port that waits for its scheme.
+pub struct Site {
+    switch: Switch,
+    state: PortState,
+    mtu: Bytes,
+    /// None: it is the switch's only port.
+    place: Option<Place>,
+    taken: Option<Taken>,
+    bare: bool,
+}
+
+/// Seats that are taken already; the switch's own and the scheme's marker sit in the others.
+#[derive(Default)]
+pub struct Taken {
+    /// Which queue.
+    pub classifier: Option<Box<dyn Classifier + Send>>,
+    /// In or out.
+    pub buffer: Option<Box<dyn Buffer + Send>>,
+    /// Marks.
+    pub marker: Option<Box<dyn Marker + Send>>,
+    /// Who goes next.
+    pub scheduler: Option<Box<dyn Scheduler + Send>>,
+    /// Messages to sources.
+    pub notifier: Option<Box<dyn Notifier + Send>>,
+}
+
+/// What a scheme makes of its site.
+pub enum Built {
+    /// A port.
+    Port(Box<dyn Qdisc>),
+    /// The scheme alone, and the port's state, for tests that stand around it.
+    Bare(Box<dyn Scheme + Send>, PortState),
+}
+
+impl Built {
+    /// The port.
+    pub fn port(self) -> Box<dyn Qdisc> {
+        match self {
+            Built::Port(port) => port,
+            Built::Bare(scheme, state) => Box::new(Port::new(state, scheme)),
+        }
+    }
+}
+
+impl Site {
+    /// A port of a switch of so many `ports`; with a `layout` its queues are the scheme's, of
+    /// equal weight. `mtu` gives time constants that are a packet's time on this line.
+    pub fn new(
+        switch: &Switch,
+        layout: Option<Layout>,
+        ports: u32,
+        rate: Rate,
+        mtu: Bytes,
+    ) -> Self {
+        let switch = switch.of_ports(ports);
+        let state = match layout {
+            Some(layout) => PortState::new(rate, &vec![mtu; layout.queues]),
+            None => PortState::new(rate, &switch.quantum),
+        };
+        let state = match switch.unmarkable {
+            Unmarkable::Drop => state,
+            Unmarkable::Pass => state.passing_unmarkable(),
+        };
+        Site { switch, state, mtu, place: None, taken: None, bare: false }
+    }
+
+    /// The same, at a place among the switch's ports; else it is the only one.
+    pub fn among(self, place: Place) -> Self {
+        Site { place: Some(place), ..self }
+    }
+
+    /// The same with seats that a caller has taken.
+    pub fn with(self, take: impl FnOnce(&Switch, &PortState) -> Taken) -> Self {
+        let taken = Some(take(&self.switch, &self.state));
+        Site { taken, ..self }
+    }
+
+    /// The same, where [`Built`] shall be the scheme alone.
+    pub fn bare(self) -> Self {
+        Site { bare: true, ..self }
+    }
+
+    /// How many queues there are.
+    pub fn queues(&self) -> usize {
+        self.state.queues()
+    }
+
+    /// What `[switch]` says of the port.
+    pub fn switch(&self) -> &Switch {
+        &self.switch
+    }
+
+    /// How many of the first queues have strict priority.
+    pub fn strict(&self) -> QueueId {
+        self.switch.strict as QueueId
+    }
+
+    /// The line's rate.
+    pub fn rate(&self) -> Rate {
+        self.state.rate()
+    }
+
+    /// The time that one MTU takes on the line.
+    pub fn packet_time(&self) -> Span {
+        self.state.rate().tx_time(self.mtu.get() as u32)
+    }
+
+    /// The longest packet.
+    pub fn packet(&self) -> Bytes {
+        self.mtu
+    }
+
+    /// Each queue's memory where all have an equal part, in whole cells.
+    pub fn part(&self, cell: Bytes) -> Bytes {
+        Layout { queues: self.queues(), cell }.part(self.switch.buffer)
+    }
+
+    /// Puts a marker beside the switch's own classifier, buffer and scheduler. The combinations
+    /// that large runs use are compiled whole; the rest is boxed.
+    pub fn mark<M: Marker + Send + 'static>(self, marker: M) -> Built {
+        if self.taken.is_some() {
+            return self.beside_taken(Box::new(marker));
+        }
+        let (limit, queues) = (self.switch.buffer, self.queues());
+        let Switch { classify, policy, discipline, strict, .. } = self.switch;
+        match (classify, policy, discipline, strict) {
+            (Classify::Class, BufferPolicy::Shared, Discipline::Dwrr, 0) => {
+                self.seats(ByClass, Shared { limit }, marker, Dwrr::new(queues), Nobody)
+            }
+            (Classify::Single, BufferPolicy::Shared, Discipline::Fifo, 0) if queues == 1 => {
+                self.seats(Single, Shared { limit }, marker, Fifo, Nobody)
+            }
+            _ => {
+                let switch = &self.switch;
+                let (c, b, s) = (switch.classifier(), self.buffer(), switch.scheduler());
+                self.seats(c, b, marker, s, Nobody)
+            }
+        }
+    }
+
+    fn buffer(&self) -> Box<dyn Buffer + Send> {
+        let alone = || Place::first(1, self.queues());
+        self.switch.buffer(&self.place.clone().unwrap_or_else(alone), self.mtu)
+    }
+
+    fn beside_taken(mut self, marker: Box<dyn Marker + Send>) -> Built {
+        let taken = self.taken.take().unwrap_or_default();
+        let classifier = taken.classifier.unwrap_or_else(|| self.switch.classifier());
+        let buffer = taken.buffer.unwrap_or_else(|| self.buffer());
+        let scheduler = taken.scheduler.unwrap_or_else(|| self.switch.scheduler());
+        let marker = taken.marker.unwrap_or(marker);
+        let notifier = taken.notifier.unwrap_or_else(|| Box::new(Nobody));
+        self.seats(classifier, buffer, marker, scheduler, notifier)
+    }
+
+    /// Puts a notifier beside the switch's own classifier, buffer and scheduler.
+    pub fn notify<N: Notifier + Send + 'static>(self, notifier: N) -> Built {
+        let switch = &self.switch;
+        let (c, b, s) = (switch.classifier(), self.buffer(), switch.scheduler());
+        self.seats(c, b, Nobody, s, notifier)
+    }
+
+    /// Fills all seats.
+    pub fn seats<C, B, M, S, N>(self, c: C, b: B, m: M, s: S, n: N) -> Built
+    where
+        C: Way<S> + Send + 'static,
+        B: Buffer + Send + 'static,
+        M: Marker + Send + 'static,
+        S: Scheduler + Send + 'static,
+        N: Notifier + Send + 'static,
+    {
+        self.whole(Seats::new(c, b, m, s, n))
+    }
+
+    /// One policy over all seats.
+    pub fn whole<S: Scheme + Send + 'static>(self, scheme: S) -> Built {
+        // A port for each scheme takes a compiler longer than the unit tests are worth.
+        #[cfg(test)]
+        let scheme: Box<dyn Scheme + Send> = Box::new(scheme);
+        match self.bare {
+            true => Built::Bare(Box::new(scheme), self.state),
+            false => Built::Port(Box::new(Port::new(self.state, scheme))),
+        }
+    }
+}
