@@ -116,14 +116,14 @@ def places(recipe: str, *files: str) -> list[list[str]]:
 
 
 def add_scheme(tree: Path) -> None:
-    """A file, the two lines that make it known, and one of the registry."""
+    """A file, and in that of all schemes the two lines that make it known and its place in the list."""
     source = (ROOT / "examples/own-scheme/src/waiting.rs").read_text()
-    folder = tree / "crates/qdisc/src"
-    (folder / "marker/waiting.rs").write_text(source.replace("switchbed_qdisc::", "crate::"))
-    (declared, used), (line,) = places("scheme.md", "marker.rs", "registry.rs")
-    insert(folder / "marker.rs", "mod step;\n", f"{declared}\n")
-    insert(folder / "marker.rs", "pub use step::", f"{used}\n")
-    insert(folder / "registry.rs", "];\n\nstatic OWN", f"{line}\n")
+    folder = tree / "crates/qdisc/src/schemes"
+    (folder / "waiting.rs").write_text(source.replace("switchbed_qdisc::", "crate::"))
+    ((declared, used, line),) = places("scheme.md", "mod.rs")
+    insert(folder / "mod.rs", "mod step;\n", f"{declared}\n")
+    insert(folder / "mod.rs", "pub use step::", f"{used}\n")
+    insert(folder / "mod.rs", "];\n\nstatic OWN", f"{line}\n")
 
 
 def add_kind(tree: Path, recipe: str, kinds: str, file: str, before: tuple[str, str]) -> None:

@@ -1,6 +1,7 @@
 """What cargo is told of the Rust tests, and who knows whom in the simulator."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,29 @@ ORDER = (
     "simulation",
 )
 """Folders and single files of `crates/sim/src`: each knows only those before it."""
+
+
+KNOWS: dict[str, set[str]] = {
+    "units": set(),
+    "wire": set(),
+    "config": {"units"},
+    "qdisc": {"units", "config"},
+    "congestion": {"units", "config"},
+    "spec": {"units", "config", "qdisc", "congestion"},
+    "sim": {"units", "config", "wire", "qdisc", "congestion", "spec"},
+    "live": {"units", "config", "wire", "qdisc", "spec"},
+    "scenario": {"units", "config", "qdisc", "spec", "sim"},
+    "python": {"units", "config", "qdisc", "spec", "sim", "live", "scenario"},
+}
+"""Crates that each crate may know."""
+
+
+def test_crates_know_those_below_them() -> None:
+    for name, may in KNOWS.items():
+        manifest = tomllib.loads((CRATES / name / "Cargo.toml").read_text())
+        knows = {each.removeprefix("switchbed-") for each in manifest["dependencies"]}
+        assert knows & KNOWS.keys() <= may, name
+    assert {path.parent.name for path in CRATES.glob("*/Cargo.toml")} == KNOWS.keys()
 
 
 def test_every_file_of_rust_tests_is_run() -> None:
