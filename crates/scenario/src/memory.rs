@@ -92,7 +92,8 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let port = PORT_BYTES + QUEUE_BYTES * u64::from(switch.queues);
     let flows = sum(|source| source.flows);
     let about = scenario.transport.control.about();
-    let packets = in_network(scenario, &sources) + in_cards(scenario, &sources) + held_up(scenario);
+    let packets =
+        in_network(scenario, &sources) + in_cards(scenario, &sources, lasts) + held_up(scenario);
     let parts = [
         ("runs", 1.0, RUN_BYTES),
         ("starts", (flows - sum(|source| source.together)).clamp(0.0, STARTS), START_BYTES),
@@ -149,21 +150,34 @@ fn endless(sources: &[Expected]) -> f64 {
     sources.iter().filter(|source| source.mean_bytes.is_none()).map(|source| source.together).sum()
 }
 
-/// Packets in the cards of hosts whose TCP flows start together: a first window of each, which waits for no ACK.
-fn in_cards(scenario: &Scenario, sources: &[Expected]) -> f64 {
+/// Packets in the cards of hosts whose TCP flows start together: a first window of each, which waits for no ACK, and in
+/// slow start as many more as were delivered since; of small queues each flow's part.
+fn in_cards(scenario: &Scenario, sources: &[Expected], lasts_s: f64) -> f64 {
     let Scenario { topology, host, transport, .. } = scenario;
     if !transport.control.about().tcp {
         return 0.0;
     }
-    let window = f64::from(transport.initial_window.min(transport.receive_window));
+    let mtu = host.mtu.as_f64();
+    let first = f64::from(transport.initial_window.min(transport.receive_window));
+    let delivered = lasts_s * topology.host_rate().as_bps() as f64 / 8.0 / mtu;
     let each = |source: &Expected| {
-        let packets = source.mean_bytes.unwrap_or(f64::INFINITY) / host.mtu.as_f64();
-        source.together * packets.ceil().min(window)
+        let packets = (source.mean_bytes.unwrap_or(f64::INFINITY) / mtu).ceil();
+        let lines = source.receivers.max(1.0);
+        let window = first + delivered * lines / source.together.max(1.0);
+        let small = match host.small_queues.on {
+            true => {
+                let segments = 2.0 * if host.lso.on { host.lso.max.as_f64() / mtu } else { 1.0 };
+                let unpaced = host.small_queues.limit.as_f64() / mtu * lines;
+                segments.max(unpaced / source.together.max(1.0)).max(first)
+            }
+            false => f64::INFINITY,
+        };
+        source.together * packets.min(window).min(small).min(transport.receive_window.into())
     };
     let handed: f64 = sources.iter().map(each).sum();
     let room = match host.nic {
         NicQueue::Fq => CARD_PACKETS,
-        NicQueue::Fifo(NicFifo { buffer }) => buffer.as_f64() / host.mtu.as_f64(),
+        NicQueue::Fifo(NicFifo { buffer }) => buffer.as_f64() / mtu,
         NicQueue::Switch | NicQueue::Unlimited | NicQueue::Classes => f64::INFINITY,
     };
     handed.min(f64::from(topology.hosts()) * room)

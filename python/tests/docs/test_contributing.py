@@ -116,7 +116,7 @@ def places(recipe: str, *files: str) -> list[list[str]]:
 
 
 def add_scheme(tree: Path) -> None:
-    """A file, and in that of all schemes the two lines that make it known and its place in the list."""
+    """A file, and in that of all schemes the lines that make it known and list it."""
     source = (ROOT / "examples/own-scheme/src/waiting.rs").read_text()
     folder = tree / "crates/qdisc/src/schemes"
     (folder / "waiting.rs").write_text(source.replace("switchbed_qdisc::", "crate::"))
