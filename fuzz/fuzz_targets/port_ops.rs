@@ -11,8 +11,8 @@ use libfuzzer_sys::fuzz_target;
 use suite::cases::{self, Case};
 use suite::driver::{Op, PORTS, Step, check};
 use suite::registered;
-use switchbed_units::{Rate, Span};
 use switchbed_qdisc::{Ecn, FlowId, Packet};
+use switchbed_units::{Rate, Span};
 
 thread_local! {
     static CASES: [Vec<Case>; 2] = [cases::all(), registered::cases()];

@@ -9,8 +9,8 @@ mod common;
 use common::{every, small};
 use libfuzzer_sys::fuzz_target;
 use switchbed_live::Switch;
-use switchbed_units::{Span, Time};
 use switchbed_spec::Live;
+use switchbed_units::{Span, Time};
 
 const PORTS: u16 = 3;
 

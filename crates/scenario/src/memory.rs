@@ -13,7 +13,7 @@ use switchbed_units::Span;
 
 /// Bytes that every run takes: pages of the program that it is the first to touch, its thread's memory, the ring of
 /// events, tables without rows.
-const RUN_BYTES: u64 = 500_000;
+const RUN_BYTES: u64 = 900_000;
 /// A flow's record, its row, and its part in the percentiles; with TCP most rows have a word for what was waited for.
 const FLOW_BYTES: u64 = 305;
 const TCP_FLOW_BYTES: u64 = 330;
@@ -25,7 +25,7 @@ const START_BYTES: u64 = 280;
 const STARTS: f64 = 4_096.0;
 /// A connection with both its halves, its flow under way, and word of it from host to host: TCP's (some controls
 /// remember more), one without TCP, a queue pair's and what INT adds to that.
-const TCP_BYTES: u64 = 1_870;
+const TCP_BYTES: u64 = 2_250;
 const DATAGRAM_BYTES: u64 = 1_365;
 const PAIR_BYTES: u64 = 1_900;
 const INT_PAIR_BYTES: u64 = 2_015;
