@@ -1,7 +1,6 @@
 //! A section of the file, read by its table of keys: unknown keys are refused when it
 //! is opened, keys that do not apply to what was chosen when it is closed.
 
-use crate::catalog::rows;
 use crate::mistake::{Mistake, Origin, home, list_of, near};
 use crate::profile;
 use crate::read::read;
@@ -127,14 +126,12 @@ impl<'a> Section<'a> {
                     });
                     !written || self.applies(key)
                 };
-                let mut names: Vec<&str> = rows(keys)
-                    .iter()
-                    .map(|row| row.key)
-                    .filter(|&key| chosen(key))
-                    .map(|key| key.name)
-                    .collect();
-                // Keys of one name stand together.
-                names.dedup();
+                let mut names: Vec<&str> = Vec::new();
+                for key in keys.iter().filter(|&key| chosen(key)) {
+                    if !names.contains(&key.name) {
+                        names.push(key.name);
+                    }
+                }
                 format!("is unknown: {} takes {}", self.path, list_of(names.into_iter()))
             }
         }

@@ -115,7 +115,7 @@ fn a_run_of_senders_that_never_give_up_stops_and_says_what_refuses() {
         said.unwrap_or_else(|| panic!("{sets:?}: {:?}", summary.warnings)).clone()
     };
     let afd = "scheme={ name = 'afd', params = { q_ref = '20pkt' } }";
-    let cap = "event=[{ at = '0us', class = 0, max = '1bps' }]";
+    let cap = "event=[{ at = '20us', class = 0, max = '1bps' }]";
     let said = stopped(&["traffic.0.sizes=20MB", afd, cap]);
     assert!(said.contains("as long as a sender retransmits (data 15 times"), "{said}");
     assert!(said.ends_with("; queue 0 of switch:2 drops arrivals, as afd has it"), "{said}");

@@ -124,7 +124,8 @@ fn a_card_holds_what_its_senders_windows_allow_in_whatever_profile() {
 
 #[test]
 fn a_card_takes_no_more_probes_than_it_holds() {
-    for nic in ["fq", "unlimited"] {
+    // Linux's fq takes 100 of a flow (flow_limit).
+    for (nic, most) in [("fq", 100), ("unlimited", 10_000)] {
         let places = places(&tcp(
             nic,
             r#"
@@ -133,7 +134,7 @@ fn a_card_takes_no_more_probes_than_it_holds() {
             run.until = "41ms"
             "#,
         ));
-        assert!((9_000..10_100).contains(&places), "{nic}: {places}");
+        assert!((most..most + 100).contains(&places), "{nic}: {places}");
     }
 }
 

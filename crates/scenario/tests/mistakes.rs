@@ -562,7 +562,7 @@ fn overrides() {
     );
     assert_eq!(
         read(STAR, &["load=0.5"]).unwrap_err(),
-        "--set load=0.5: load stands for the load of traffic of kind poisson, log-normal or request-response, and there is none"
+        "--set load=0.5: load stands for the load of traffic of kind poisson, log-normal, request-response or incast, and there is none"
     );
 }
 
