@@ -882,7 +882,7 @@ to = 8 -> to = "7-8"\nfan_in = 8
 to = 8 -> to = 8\nload = 0.1
     21: traffic.load is 0.1: rounds start at random at a load, or by every: leave one out
 to = 8 -> to = 8\ntransport = "udp"
-    21: traffic.transport is unknown: traffic takes kind, load, overload, sizes, from, to, connections, flows_each, fan_in, rounds, every, classes or start
+    21: traffic.transport is unknown: traffic takes kind, from, to, sizes, flows_each, fan_in, rounds, every, load, overload, classes, start or connections
 every = "10ms" -> 
     16: traffic.every is missing: write every = "10us"
 "10ms" -> "0us"
