@@ -52,9 +52,9 @@ HEAD = """\
 | transport | flows | at once: MB | forecast | process | in turn: MB | forecast | process |
 | --- | --- | --- | --- | --- | --- | --- | --- |"""
 TEXT = """\
-Memory of runs on 16 hosts beside the forecast: eight pairs with flows all open at once for as
-long as their handshakes take,
-or flows one after another; what a run adds to its process, which has {before:.0f} MB before it.
+Memory of runs on 16 hosts beside the forecast: eight pairs with flows all open at once,
+for as long as their handshakes take, or flows one after another; what a run adds to its process,
+which has {before:.0f} MB before it.
 *Process* is the forecast with that memory over the process's peak: from {least:.3f} to
 {most:.3f}. The forecast alone is {low:.2f} to {high:.2f} times what a run adds. The kernel counts
 pages in batches, so that runs of one scenario differ by up to 0.3 MB. Flows whose first packets a
