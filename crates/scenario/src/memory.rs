@@ -25,10 +25,12 @@ const START_BYTES: u64 = 280;
 const STARTS: f64 = 4_096.0;
 /// A connection with both its halves, its flow under way, and word of it from host to host: TCP's (some controls
 /// remember more), one without TCP, a queue pair's and what INT adds to that.
-const TCP_BYTES: u64 = 2_250;
+const TCP_BYTES: u64 = 1_870;
 const DATAGRAM_BYTES: u64 = 1_365;
 const PAIR_BYTES: u64 = 1_900;
 const INT_PAIR_BYTES: u64 = 2_015;
+/// A TCP connection whose first window waits in its card, more than another.
+const WAITING_BYTES: u64 = 380;
 /// Packets that a card takes: Linux's `fq`, and others of what waits for a line that is down or paused.
 const CARD_PACKETS: f64 = 10_000.0;
 /// A sample of a queue and its row in `series`.
@@ -102,6 +104,11 @@ pub(crate) fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("flows", flows, if about.tcp { TCP_FLOW_BYTES } else { FLOW_BYTES }),
         ("endless flows", endless(&sources), ENDLESS_BYTES),
         ("connections", sum(|source| source.connections), connection(scenario)),
+        (
+            "windows in cards",
+            if about.tcp { sum(|source| source.together) } else { 0.0 },
+            WAITING_BYTES,
+        ),
         ("packets", packets, PACKET_BYTES),
         ("places of packets", packets.min(MOVED), MOVED_BYTES),
         ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),

@@ -35,7 +35,7 @@ SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
 SHOWN = ("", "{commands}", "{toctree}", "{eval-rst}", "rust")
 """Blocks that are no commands; `rust` is the doc tests' business."""
 MARK = re.compile(
-    r"# (Needs (?:root|ns-3|a Ray cluster|Slurm|SONiC's models)|Takes (?:an hour|hours)): "
+    r"# (Needs (?:root|ns-3|a Ray cluster|Slurm|SONiC's models)|Takes (?:minutes|an hour|hours)): "
     r"not run by the tests\.\n"
 )
 PROGRAMS = r"(?:sudo )?(?:\.venv/bin/)?(?:switchbed|python|make|cargo) "
@@ -185,7 +185,7 @@ def scenario(content: str, place: Path, forks: Forks) -> None:
         plans(place / "shown.toml")
         return
     base: dict[str, Any] = {
-        "topology": {"kind": "star", "hosts": 9, "rate": "10Gbps", "delay": "5us"},
+        "topology": {"kind": "star", "hosts": 64, "rate": "10Gbps", "delay": "5us"},
         "switch": {"queues": 4, "discipline": "dwrr", "buffer": "300KB"},
         "scheme": {"name": "per-queue", "params": {"threshold": "20pkt"}},
         "transport": {"kind": "dctcp"},
