@@ -217,7 +217,7 @@ def test_incasts_that_cannot_be_are_refused(keys: dict[str, Any], said: str) -> 
     entry = tree["traffic"][0] | keys
     tree["traffic"] = [{key: value for key, value in entry.items() if value is not None}]
     with pytest.raises(sb.Mistake, match=said):
-        sb.Scenario(tree)
+        _ = sb.Scenario(tree).plans
 
 
 def test_an_unknown_key_of_an_entry_is_answered_with_those_of_its_kind(
