@@ -42,18 +42,22 @@ impl Time {
     pub const NEVER: Time = Time(u64::MAX);
 
     /// The instant `ps` picoseconds after the start.
+    #[inline]
     pub const fn from_ps(ps: u64) -> Self {
         Time(ps)
     }
     /// Picoseconds since the start.
+    #[inline]
     pub const fn as_ps(self) -> u64 {
         self.0
     }
     /// Seconds since the start, rounded to a double.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
     /// How long after `earlier` this is; zero if it is not after it.
+    #[inline]
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -66,38 +70,47 @@ impl Span {
     pub const MAX: Span = Span(u64::MAX);
 
     /// `ps` picoseconds.
+    #[inline]
     pub const fn from_ps(ps: u64) -> Self {
         Span(ps)
     }
     /// `ns` nanoseconds.
+    #[inline]
     pub const fn from_ns(ns: u64) -> Self {
         Span(ns * 1_000)
     }
     /// `us` microseconds.
+    #[inline]
     pub const fn from_us(us: u64) -> Self {
         Span(us * 1_000_000)
     }
     /// `ms` milliseconds.
+    #[inline]
     pub const fn from_ms(ms: u64) -> Self {
         Span(ms * 1_000_000_000)
     }
     /// `s` seconds, rounded to the nearest picosecond; negative counts as zero.
+    #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
         Span((s * PS_PER_S as f64 + 0.5) as u64)
     }
     /// Picoseconds.
+    #[inline]
     pub const fn as_ps(self) -> u64 {
         self.0
     }
     /// Seconds, rounded to a double.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
     /// Microseconds, rounded to a double.
+    #[inline]
     pub fn as_us_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
     /// Sum that stops at [`Span::MAX`].
+    #[inline]
     pub const fn saturating_add(self, other: Span) -> Span {
         Span(self.0.saturating_add(other.0))
     }
@@ -105,23 +118,28 @@ impl Span {
 
 impl Rate {
     /// `bps` bits per second.
+    #[inline]
     pub const fn from_bps(bps: u64) -> Self {
         Rate(bps)
     }
     /// `gbps` times 10⁹ bits per second.
+    #[inline]
     pub const fn from_gbps(gbps: u64) -> Self {
         Rate(gbps * 1_000_000_000)
     }
     /// `mbps` times 10⁶ bits per second.
+    #[inline]
     pub const fn from_mbps(mbps: u64) -> Self {
         Rate(mbps * 1_000_000)
     }
     /// Bits per second.
+    #[inline]
     pub const fn as_bps(self) -> u64 {
         self.0
     }
     /// The time that `bytes` take, rounded down to a picosecond (see [`Line`] for
     /// the exact long run).
+    #[inline]
     pub const fn tx_time(self, bytes: u32) -> Span {
         Span(8 * PS_PER_S * bytes as u64 / self.0)
     }
@@ -134,18 +152,22 @@ impl Bytes {
     pub const MAX: Bytes = Bytes(u64::MAX);
 
     /// `n` bytes.
+    #[inline]
     pub const fn new(n: u64) -> Self {
         Bytes(n)
     }
     /// The number of bytes.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
     /// The number of bytes as a double.
+    #[inline]
     pub fn as_f64(self) -> f64 {
         self.0 as f64
     }
     /// Difference that stops at zero.
+    #[inline]
     pub const fn saturating_sub(self, other: Bytes) -> Bytes {
         Bytes(self.0.saturating_sub(other.0))
     }
@@ -164,11 +186,13 @@ pub struct Line {
 
 impl Line {
     /// A line of the given rate. A rate of zero is refused before it gets here.
+    #[inline]
     pub const fn new(rate: Rate) -> Self {
         let whole = (8 * PS_PER_S).is_multiple_of(rate.0);
         Line { rate, ps_per_byte: if whole { 8 * PS_PER_S / rate.0 } else { 0 }, rest: 0 }
     }
     /// The rate.
+    #[inline]
     pub const fn rate(&self) -> Rate {
         self.rate
     }
@@ -206,32 +230,38 @@ arithmetic! {
 }
 impl Mul<u64> for Span {
     type Output = Span;
+    #[inline]
     fn mul(self, n: u64) -> Span {
         Span(self.0 * n)
     }
 }
 impl Div<u64> for Span {
     type Output = Span;
+    #[inline]
     fn div(self, n: u64) -> Span {
         Span(self.0 / n)
     }
 }
 impl AddAssign<Span> for Time {
+    #[inline]
     fn add_assign(&mut self, span: Span) {
         self.0 += span.0;
     }
 }
 impl AddAssign for Span {
+    #[inline]
     fn add_assign(&mut self, span: Span) {
         self.0 += span.0;
     }
 }
 impl AddAssign for Bytes {
+    #[inline]
     fn add_assign(&mut self, other: Bytes) {
         self.0 += other.0;
     }
 }
 impl SubAssign for Bytes {
+    #[inline]
     fn sub_assign(&mut self, other: Bytes) {
         self.0 -= other.0;
     }
@@ -253,6 +283,7 @@ fn scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt:
 }
 
 impl fmt::Display for Span {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units =
             [(PS_PER_S, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns"), (1, "ps")];
@@ -260,17 +291,20 @@ impl fmt::Display for Span {
     }
 }
 impl fmt::Display for Time {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Span(self.0).fmt(f)
     }
 }
 impl fmt::Display for Rate {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "kbps"), (1, "bps")];
         scaled(f, self.0, &units)
     }
 }
 impl fmt::Display for Bytes {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         scaled(f, self.0, &[(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"), (1, "B")])
     }
