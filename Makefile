@@ -75,7 +75,7 @@ demo: setup ## Run a part of MQ-ECN's figure 9 and draw it
 KNOWS_units := units config qdisc congestion spec sim live scenario
 KNOWS_config := config qdisc congestion spec sim live scenario
 KNOWS_wire := wire live sim scenario
-KNOWS_qdisc := qdisc congestion spec sim live scenario
+KNOWS_qdisc := qdisc spec sim live scenario
 KNOWS_congestion := congestion spec sim scenario
 KNOWS_spec := spec sim scenario
 KNOWS_sim := sim scenario

@@ -29,7 +29,7 @@ to = {receiver}
 flows_each = {flows}
 """
 FLOWS_A_MS = 100_000
-"""So many flows have their connections, and packets of them are on their way, after each ms."""
+"""Flows that get connections, and send first packets, in a millisecond."""
 MOST = 1.1
 SECONDS_A_FLOW = 2e-5
 """Of both runs, on the machine of docs/performance.md."""

@@ -15,7 +15,7 @@ def write(name: str, found: dict[str, Any]) -> None:
 
 
 def read(name: str) -> dict[str, Any]:
-    """What the last full run found."""
+    """Figures of the last full run."""
     found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
     return found
 

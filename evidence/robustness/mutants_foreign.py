@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python" / "tests" 
 import sonic_configs
 
 FILES, LINES_TRIED = 20_000, 10_000
-"""What the page's figures are of."""
+"""Files, command lines and seed of the page's figures."""
 SLOW_S = 10.0
 """Of the processor: others may use it, too."""
 LONGEST = 1000

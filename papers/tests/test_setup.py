@@ -56,7 +56,7 @@ def test_sections_and_sentences_are_found_in_a_papers_text() -> None:
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_no_run_differs_from_the_joint_set_up_but_in_what_its_figure_varies(name: str) -> None:
-    """What the set-up settles is in every run; other settings of hosts are the profile's, the
+    """Each run has all that the set-up settles; other settings of hosts are the profile's, the
     same in all experiments of the kind."""
     paper = PAPERS[name]
     seen: dict[tuple[str, str], dict[str, Any]] = {}

@@ -18,7 +18,7 @@ LARGE = 1_000_000_000
 
 @dataclass(frozen=True)
 class Need:
-    """What runs will add to the memory of their process, as far as their scenarios tell."""
+    """Bytes that runs will add to the memory of their process, as far as their scenarios tell."""
 
     parts: dict[tuple[str, int], int]
     """How many there will be of what, and of how many bytes each."""

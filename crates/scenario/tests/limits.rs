@@ -178,7 +178,7 @@ fn every_key_at_both_ends_runs_or_is_refused() {
         let keys = tried.flat_map(|section| {
             keys_of(section.name, if section.repeated { ".0" } else { "" }, section.keys)
         });
-        // These take seconds: `make validate` has them, in networks of every kind.
+        // Each takes seconds: `make validate` tries both, in networks of every kind.
         let large = ["flows_each=1000000", "topology.k=88"];
         let keys: BTreeSet<_> = keys
             .filter(|(key, value)| {

@@ -13,7 +13,7 @@ PACKET_BYTES = 1000
 THRESHOLD_PKT = 60
 FLOWS = "traffic.0.from"
 FIG9_LEFT_MS = 393.0
-"""What figure 9's latest start leaves of its runs."""
+"""Time from figure 9's latest start of a flow to the end of its runs."""
 SHORT = ("s-ecn", "e-ecn", "per-queue-dq", "per-queue")
 """By the FCT of short flows, shortest first, as the paper has it."""
 

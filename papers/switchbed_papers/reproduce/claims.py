@@ -89,7 +89,7 @@ class Paper:
     experiments: dict[str, Experiment]
     claims: dict[str, Claim]
     believe: str = ""
-    """What a reader should believe about the scheme today: a paragraph by hand."""
+    """A paragraph by hand: the belief about the scheme that the results support."""
     _modules: dict[str, ModuleType] = field(default_factory=dict, compare=False)
 
     def function(self, name: str, of: str = "measure") -> Any:

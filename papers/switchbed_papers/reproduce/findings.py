@@ -58,7 +58,7 @@ def missing(claim: Claim, experiment: Experiment) -> Finding:
 
 
 def findings(paper: Paper, experiment: Experiment, rows: Mapping[str, Rows]) -> list[Finding]:
-    """Those of an experiment's claims, from its rows by reading, the judging one's first."""
+    """Findings on an experiment's claims, from its rows by reading, the judging one's first."""
     claims = [claim for claim in paper.claims.values() if claim.experiment == experiment.id]
     if not rows:
         return [missing(claim, experiment) for claim in claims]

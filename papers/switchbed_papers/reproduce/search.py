@@ -30,7 +30,7 @@ class Tried:
 
     at: Point
     claims: Mapping[str, float | None]
-    """What was measured of each claim; none where nothing was."""
+    """Value of each claim; none where nothing was measured."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Search:
-    """What is known of a paper's grid."""
+    """Results on a paper's grid."""
 
     paper: Paper
     searched: Mapping[str, Searched]
@@ -92,7 +92,7 @@ class Search:
         }
 
     def measured(self, claim: str, point: Point) -> float | None:
-        """What was measured of a claim at a point of the whole grid."""
+        """Value of a claim at a point of the whole grid."""
         experiment = self.paper.claims[claim].experiment
         own = {one.name for one in self.paper.experiments[experiment].setup.open}
         at = tuple(sorted((name, value) for name, value in point.items() if name in own))
@@ -218,7 +218,7 @@ def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Sea
 
 
 def read(paper: Paper) -> Search:
-    """What is committed of a paper's search; experiments whose grid or claims have changed since
+    """Committed results of a paper's search; experiments whose grid or claims have changed since
     are left out."""
     file = paper.folder / CHOSEN
     if not file.exists():
@@ -261,7 +261,7 @@ def _rounded(claims: Mapping[str, float | None]) -> dict[str, float | None]:
 
 
 def summary(search: Search) -> str:
-    """What was found, in lines."""
+    """Findings in lines."""
     of = search.choice
     missing = [name for name in search.paper.experiments if name not in search.searched]
     lines = [

@@ -34,7 +34,7 @@ SECTIONS = ("host", "transport")
 PROFILE = "host.profile"
 JOINT, LITERAL = "joint", "literal"
 CHOSEN = "search.json"
-"""What the joint search found, and the point that it chose (`search.py`)."""
+"""File of the joint search's results, and of the point that it chose (`search.py`)."""
 MOST_OPEN = 6
 GOLDEN = (math.sqrt(5) - 1) / 2
 """Multiples of it spread evenly over 0 to 1."""
@@ -53,9 +53,9 @@ class Setting:
     place: Place | None
     """Where the paper says so; none for defaults."""
     note: str
-    """What an implied setting excludes; whose default a default is."""
+    """Of an implied setting the value that is excluded; of a default the program that has it."""
     experiments: tuple[str, ...]
-    """Those that it concerns; all if there are none."""
+    """Experiments that it concerns; all if none is named."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Open:
     name: str
     says: str
     experiments: tuple[str, ...]
-    """Those that it concerns; all if there are none."""
+    """Experiments that it concerns; all if none is named."""
     grid: Mapping[str, Mapping[str, Any]]
     """The values that are tried, by name."""
     literal: str
@@ -122,7 +122,7 @@ class Setup:
         return {each.name: each.literal for each in self.open}
 
     def of(self, experiment: str) -> "Setup":
-        """What of it concerns an experiment."""
+        """The part that concerns an experiment."""
 
         def concerns(each: Setting | Open) -> bool:
             return not each.experiments or experiment in each.experiments
@@ -168,7 +168,7 @@ class Setup:
         return _native.plans_of(str(file), toml.document(scenario), file.parent, overrides, False)
 
     def digest(self, reading: str) -> str:
-        """What says whether rows are of this set-up: all that it settles under a reading."""
+        """All that the set-up settles under a reading; rows of this set-up carry the same."""
         values = self.values(reading)
         values[PROFILE] = Path(str(values[PROFILE])).name + self.source(reading)
         ranges = [(each.key, each.low_ps, each.high_ps) for each in self.ranges]

@@ -134,7 +134,7 @@ def test_a_queue_alone_holds_what_its_policy_lets_it(tmp_path: Path, policy: str
     def happens(scale: float) -> tuple[bool, object]:
         found = lab(tmp_path, NOTHING, flows, transport=NO_ECN, memory=memory, scale=scale)
         seen = held, goodput = found["bottleneck"]["max_bytes"], found["goodput_mbps"]["0"]
-        # Eight Reno flows that lose their first windows together wait for timers of 200 ms.
+        # Flows that lose their first windows together wait for timers: simulated, LQD's have 68 %.
         return least < held < most and goodput > 45 * scale, seen
 
     shows(happens)

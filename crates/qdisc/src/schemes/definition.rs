@@ -54,7 +54,7 @@ impl About {
 
 /// A scheme. All that it must say is its parameters, what it is, and how it is built.
 pub trait Definition: 'static {
-    /// Its parameters, as [`params!`](switchbed_config::params) declares them.
+    /// Parameters, as [`params!`](switchbed_config::params) declares them.
     type Params: Params;
 
     /// What it says of itself.

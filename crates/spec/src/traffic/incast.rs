@@ -208,7 +208,7 @@ struct Rounds {
     start: Time,
     /// The start of the round under way in mean gaps, where rounds start at random.
     clock: f64,
-    /// Their mean gap in picoseconds.
+    /// Mean gap between rounds in picoseconds.
     gap_ps: f64,
     connection: ConnectionUse,
     // A stream for each thing drawn, so that a change to one shifts no other.
