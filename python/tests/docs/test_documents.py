@@ -193,6 +193,7 @@ def scenario(content: str, place: Path, forks: Forks) -> None:
     }
     if "memory" in values.get("switch", {}):
         del base["switch"]
+        base["topology"]["hosts"] = 8
     assert sb.Scenario({**base, **values}).plans
 
 
