@@ -2,11 +2,13 @@
 
 use switchbed_sim::packet::rdma::MAX_INT;
 use switchbed_sim::{Scenario, longest_way};
+use switchbed_spec::protocol::Protocols;
 use switchbed_spec::topology::graph::Graph;
 
 /// Said where a way has more switches than can write into a packet.
 pub(crate) fn unseen(scenario: &Scenario) -> Option<String> {
-    let roce = scenario.roce.as_ref().filter(|roce| roce.control.about().int)?;
+    let protocols = Protocols::of(scenario);
+    let roce = protocols.queue_pairs().find(|roce| roce.control.about().int)?;
     let graph = Graph::new(&scenario.topology, scenario.host.delay);
     let (_, switches) = longest_way(&graph, roce);
     (switches as usize > MAX_INT).then(|| {

@@ -4,6 +4,7 @@
 use std::fmt;
 use switchbed_sim::{FlowRecord, PortReport, Scenario, Simulation};
 use switchbed_spec::event::Change;
+use switchbed_spec::protocol::Protocols;
 use switchbed_units::Span;
 
 /// Divisions of packets' times are rounded, each by less than a picosecond.
@@ -38,11 +39,12 @@ pub(crate) fn check(
     }
     // The time in an empty network is that of the rates at the start, and of what is sent until it arrives.
     let faster = |change: &Change| matches!(change, Change::Rate { .. });
-    let reliable = scenario.transport.control.about().tcp || scenario.roce.is_some();
-    if !reliable || scenario.event.iter().any(|event| faster(&event.change)) {
+    let protocols = Protocols::of(scenario);
+    let reliable = |flow: &&FlowRecord| protocols.get(flow.traffic, flow.class).is_reliable();
+    if scenario.event.iter().any(|event| faster(&event.change)) {
         return Ok(());
     }
-    for flow in flows {
+    for flow in flows.iter().filter(reliable) {
         let (Some(end), Some(empty)) = (flow.end, simulation.empty_fct_of(flow)) else { continue };
         let took = end.since(flow.start);
         if took + ROUNDING < empty {

@@ -4,6 +4,7 @@
 use crate::expand::Plan;
 use crate::mistake::Mistake;
 use crate::resolve::fields::DSCPS;
+use switchbed_spec::protocol::Protocols;
 use switchbed_spec::traffic::{FlowStart, Hosts, Listed};
 use switchbed_spec::{Classify, Traffic};
 use switchbed_units::Time;
@@ -19,9 +20,10 @@ pub(crate) fn check(plans: &mut [Plan]) -> Result<(), Mistake> {
         };
         let dscps = if scenario.measure.capture.is_empty() { u16::MAX } else { DSCPS };
         let (classes, queues) = (classes.min(dscps), classes);
-        let hosts = Hosts::of(scenario);
-        for traffic in &scenario.traffic {
-            let Traffic::List(list) = traffic else { continue };
+        let protocols = Protocols::of(scenario);
+        for (entry, traffic) in scenario.traffic.iter().enumerate() {
+            let Traffic::List(list) = &traffic.source else { continue };
+            let hosts = Hosts::of(scenario, &protocols, entry as u32);
             let key = (list.file.clone(), hosts.count, classes);
             if let Some((_, known)) = read.iter().find(|(other, _)| *other == key) {
                 add(listed, *known);

@@ -5,12 +5,14 @@ use crate::mistake::{Mistake, Origin, home, list_of, near};
 use crate::profile;
 use crate::read::read;
 use crate::resolve;
+use crate::resolve::protocol::Under;
 use crate::tree::{At, Data, Entry, Node, Table, parse_value};
 use std::cell::RefCell;
 use switchbed_spec::param::{
     Entries, FILE, Field, HOSTS, ONE_HOST, PORT, PROFILE, SIZES, SIZES_BY_SERVICE,
 };
 use switchbed_spec::param::{Unfit, Value, Values};
+use switchbed_spec::protocol::PROTOCOL;
 use switchbed_spec::{Host, Param, ParamKind, Topology};
 use switchbed_units::Bytes;
 
@@ -37,6 +39,8 @@ pub(crate) struct Section<'a> {
     packet: Option<Bytes>,
     /// Where keys name hosts or ports.
     topology: Option<&'a Topology>,
+    /// What keys that hold a transport lie over.
+    transports: Option<&'a Under>,
     /// The keys that were asked for.
     asked: RefCell<Vec<&'static str>>,
 }
@@ -61,8 +65,9 @@ impl<'a> Section<'a> {
         };
         let at = node.map_or(At::Unwritten, |node| node.at);
         let (path, asked) = (path.to_owned(), RefCell::default());
-        let (under, topology) = (None, None);
-        let section = Section { origin, path, at, keys, table, under, packet, topology, asked };
+        let (under, topology, transports) = (None, None, None);
+        let section =
+            Section { origin, path, at, keys, table, under, packet, topology, transports, asked };
         for entry in table.iter().flat_map(|table| &table.entries) {
             if keys.iter().all(|param| param.name != entry.key) {
                 let key = section.key(&entry.key);
@@ -75,6 +80,11 @@ impl<'a> Section<'a> {
     /// The same where keys may name this topology's hosts and ports.
     pub(crate) fn on(self, topology: &'a Topology) -> Self {
         Section { topology: Some(topology), ..self }
+    }
+
+    /// The same where a key may hold a transport.
+    pub(crate) fn with_transports(self, transports: &'a Under) -> Self {
+        Section { transports: Some(transports), ..self }
     }
 
     /// The same where the file does not give a key: what this table has instead.
@@ -185,7 +195,8 @@ impl<'a> Section<'a> {
             let section = Section::open(self.origin, &path, keys, Some(node), self.packet)?;
             Ok(Section { topology: self.topology, ..section })
         };
-        self.given(name).map(open).transpose()
+        let under = || self.under?.get(name);
+        self.given(name).or_else(under).map(open).transpose()
     }
 
     /// A list's items.
@@ -300,6 +311,10 @@ impl<'a> Section<'a> {
             (SIZES, _) => sizes()?,
             (SIZES_BY_SERVICE, _) => sizes()?.map(|one| Value::List(vec![one])),
             (PROFILE, _) => profile::found(self, name, node)?.to_value(),
+            (PROTOCOL, _) => match self.transports {
+                Some(under) => resolve::protocol::read(self, name, node, under)?,
+                None => None,
+            },
             (FILE, _) => resolve::sizes::found(self, name, node)?.display().to_string().to_value(),
             _ => None,
         };

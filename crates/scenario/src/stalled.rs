@@ -5,11 +5,12 @@ use switchbed_qdisc::port::view::DropReason;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::{Refusal, Scenario, Simulation};
 use switchbed_spec::NicQueue;
+use switchbed_spec::protocol::Protocols;
 
 /// What is to be said of a run that stopped so.
 pub(crate) fn stopped(scenario: &Scenario, simulation: &Simulation) -> Option<String> {
     let stall = simulation.stalled()?;
-    let pairs = scenario.roce.as_ref().is_some_and(|roce| roce.classes.is_none());
+    let pairs = Protocols::of(scenario).all().iter().all(|of| of.queue_pairs().is_some());
     let bound = match pairs {
         true => "a queue pair retries (roce.give_up)",
         false => {

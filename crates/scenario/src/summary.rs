@@ -11,8 +11,7 @@ use switchbed_qdisc::port::view::DropReason;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::{FlowRecord, Interference, PortReport, ProbeSample, Simulation};
 use switchbed_sim::{Pause, Scenario, Waited};
-use switchbed_spec::traffic::TableOffered;
-use switchbed_spec::traffic::Traffic;
+use switchbed_spec::traffic::{Entry, TableOffered, Traffic};
 use switchbed_units::{Span, Time};
 
 /// The version of the results' form: 2 counts all since the warm-up, over flows that are `counted`.
@@ -169,17 +168,17 @@ pub struct SourceTimes {
 
 impl SourceTimes {
     /// Of each source whose flows have ends, by flows that count.
-    fn of(traffic: &[Traffic], counted: &[&FlowRecord], times: &[(f64, f64)]) -> Vec<SourceTimes> {
+    fn of(traffic: &[Entry], counted: &[&FlowRecord], times: &[(f64, f64)]) -> Vec<SourceTimes> {
         let mut flows: Vec<Vec<Timed>> = vec![Vec::new(); traffic.len()];
         for (flow, &(fct, slowdown)) in counted.iter().zip(times) {
             if flow.size.is_some() {
                 flows[flow.traffic as usize].push((flow, fct * 1e6, slowdown));
             }
         }
-        let each = |(place, (source, flows)): (usize, (&Traffic, Vec<Timed>))| {
+        let each = |(place, (source, flows)): (usize, (&Entry, Vec<Timed>))| {
             let ended = || flows.iter().filter(|(_, us, _)| !us.is_nan());
             let fct = Fct::of(ended().map(|&(_, us, _)| us).collect());
-            let query = match source {
+            let query = match &source.source {
                 Traffic::Incast(_) => Some(Fct::of(rounds(&flows))),
                 Traffic::RequestResponse(_) => Some(fct),
                 _ => None,

@@ -131,7 +131,7 @@ fn probes_end_with_the_flows_where_nothing_else_ends_them() {
     let mut scenario = star(3);
     let (_file, mut traffic) = list(&[(0.001, 0, 1, 1460)], Connections::FreshNoHandshake);
     traffic.push(probe(&[2], 1, 84, None));
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Entry::from).collect();
     let (simulation, records) = run(&scenario);
     assert!(records[0].end.is_some());
     let after = simulation.now().since(records[0].end.expect("ended"));
@@ -208,7 +208,7 @@ fn places_used_again_keep_what_was_taken_on_them() {
     let rows: Vec<_> = (0..500).map(|i| (f64::from(i) * 1e-5, 0, 1, 5000)).collect();
     let mut scenario = star(2);
     let (_file, traffic) = list(&rows, Connections::Fresh);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Entry::from).collect();
     scenario.measure.goodput_every = Some(Span::from_us(100));
     scenario.run.until = Some(Span::from_ms(6));
     let mut simulation = Simulation::new(&scenario).expect("builds");

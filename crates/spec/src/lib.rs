@@ -13,6 +13,7 @@ pub mod event;
 pub mod host;
 pub mod live;
 pub mod param;
+pub mod protocol;
 pub mod reaction;
 pub mod roce;
 pub mod run;
@@ -38,7 +39,7 @@ pub use topology::{
     Clos, Dumbbell, FatTree, LeafSpine, ParkingLot, Ring, Shape, Star, Tiers, Topology,
 };
 pub use traffic::{
-    Carried, Connections, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson, Probe,
+    Carried, Connections, Entry, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson, Probe,
     RequestResponse, Service, Sizes, Source, Traffic,
 };
 pub use transport::{
@@ -46,6 +47,7 @@ pub use transport::{
     RttSampling, Transport, Warm, WindowCut,
 };
 
+use protocol::{Protocol, Protocols};
 use serde::Serialize;
 use switchbed_units::Bytes;
 
@@ -75,7 +77,7 @@ pub struct Scenario<M> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reaction: Option<Reaction>,
     /// What is sent. Never empty.
-    pub traffic: Vec<Traffic>,
+    pub traffic: Vec<Entry>,
     /// What changes during the run, in the order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub event: Vec<Event>,
@@ -86,32 +88,15 @@ pub struct Scenario<M> {
 }
 
 impl<M> Scenario<M> {
-    /// The queue pairs of a class's flows, if they have any.
-    pub fn roce_of(&self, class: u8) -> Option<&Roce> {
-        self.roce.as_ref().filter(|roce| roce.carries(class))
-    }
-
-    /// Payload of a class's full packets, and what each of its data packets has besides.
-    pub fn framing(&self, class: u8) -> (Bytes, Bytes) {
-        match self.roce_of(class) {
-            Some(roce) => (roce.mtu, roce.overhead()),
-            None => (self.transport.mss, self.transport.header),
-        }
-    }
-
     /// The shortest packet that a transport sends.
     pub fn shortest(&self) -> Bytes {
-        let tcp = self.transport.header;
-        match &self.roce {
-            Some(roce) if roce.classes.is_none() => roce.shortest(),
-            Some(roce) => roce.shortest().min(tcp),
-            None => tcp,
-        }
+        let protocols = Protocols::of(self);
+        protocols.all().iter().map(Protocol::shortest).fold(Bytes::MAX, Bytes::min)
     }
 
-    /// The longest that a class with a transport sends.
+    /// The longest that a transport sends.
     pub fn longest(&self) -> Bytes {
         let tcp = self.transport.mss + self.transport.header;
-        self.roce.iter().map(|roce| roce.mtu + roce.overhead()).fold(tcp, Bytes::max)
+        Protocols::of(self).all().iter().map(Protocol::longest).fold(tcp, Bytes::max)
     }
 }

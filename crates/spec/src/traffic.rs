@@ -44,7 +44,9 @@ use crate::param::{Params, Section, Unfit};
 use crate::switch::Switch;
 use crate::topology::Topology;
 use flows::{Begun, Wrong};
-use switchbed_config::kinds;
+use crate::protocol::Protocol;
+use std::ops::{Deref, DerefMut};
+use switchbed_config::{kinds, params};
 use switchbed_units::{Bytes, Rate};
 
 kinds! {
@@ -73,12 +75,43 @@ kinds! {
     }
 }
 
+params! {
+    /// A source of flows, and their transport.
+    pub struct Entry {
+        /// The source.
+        source: Traffic;
+        /// The transport of its flows, at both ends: a kind, or a table of keys, which lie over those of
+        /// [transport] or, where the kind has queue pairs, of [roce]: { kind = "cubic", ecn = false }.
+        /// Default: what these sections say. Not with probes.
+        transport: Option<Protocol>;
+    }
+}
+
+impl From<Traffic> for Entry {
+    fn from(source: Traffic) -> Entry {
+        Entry { source, transport: None }
+    }
+}
+
+impl Deref for Entry {
+    type Target = Traffic;
+    fn deref(&self) -> &Traffic {
+        &self.source
+    }
+}
+
+impl DerefMut for Entry {
+    fn deref_mut(&mut self) -> &mut Traffic {
+        &mut self.source
+    }
+}
+
 /// `[[traffic]]`.
 pub const SECTION: Section = Section {
     name: "traffic",
     repeated: true,
     doc: "A source of flows. A scenario may have several.",
-    keys: Traffic::TABLE,
+    keys: Entry::TABLE,
 };
 
 /// Most connections open at a time.

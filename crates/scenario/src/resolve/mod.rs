@@ -11,6 +11,7 @@ mod links;
 pub(crate) mod measure;
 mod offered;
 pub(crate) mod reaction;
+pub(crate) mod protocol;
 mod roce;
 pub(crate) mod scheme;
 pub(crate) mod sizes;
@@ -22,14 +23,16 @@ mod transport;
 use crate::mistake::{Mistake, Origin, home, list_of, near};
 use crate::profile::{Hosts, Profile};
 use crate::section::Section;
+use self::protocol::Under;
 use crate::sections::SECTIONS;
-use crate::tree::{At, Data, Table};
+use crate::tree::{At, Data, Node, Table};
 use switchbed_sim::Scenario;
 use switchbed_spec::param::Params;
 use switchbed_spec::scheme::SchemeInfo;
-use switchbed_spec::traffic::Site;
+use switchbed_spec::protocol::Protocol;
+use switchbed_spec::traffic::{Entry, Site};
 use switchbed_spec::{
-    Coalesce, FctEnd, Host, Lso, Merge, MergeFlush, NicFifo, NicQueue, Transport,
+    Coalesce, FctEnd, Host, Lso, Merge, MergeFlush, NicFifo, NicQueue, Roce, Transport,
 };
 use switchbed_units::{Bytes, Span};
 
@@ -71,13 +74,9 @@ pub(crate) fn resolve(
     let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &ports, mtu)?;
     let implied = roce::under(&transport);
     let section = plain(switchbed_spec::roce::SECTION, packet)?.over(&implied);
-    let roce = roce::resolve(section, &transport, &switch, mtu)?;
-    let nic = match (&switch.pfc, &roce) {
-        (Some(_), _) => pausable(&choice, host.nic)?,
-        (None, Some(_)) => roce::card(&choice, host.nic)?,
-        (None, None) => host.nic,
-    };
-    let host = Host { nic, ..host };
+    let entries = root.get("traffic").and_then(Node::as_list).unwrap_or_default();
+    let own = |entry: &Node| entry.as_table().is_some_and(|e| e.get(Entry::KEY.transport).is_some());
+    let roce = roce::resolve(section, &transport, &switch, mtu, entries.iter().any(own))?;
     let section = open(switchbed_spec::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(section, &switch, &ports, packet, compared)?;
     let context = deploy::Context { origin, topology: &topology, switch: &switch, mtu, compared };
@@ -91,8 +90,24 @@ pub(crate) fn resolve(
     let reaction =
         reaction::resolve(open(switchbed_spec::reaction::SECTION, packet)?, &schemes, mtu)?;
     let site = Site { topology: &topology, switch: &switch, run: &run, mtu };
-    let traffic = traffic::resolve(origin, root, &site)?;
-    if let (Some(roce), Some(_)) = (&roce, &reaction) {
+    let classes = Roce::KEY.classes;
+    let under = Under {
+        transport: Under::table(root.get("transport"), profile.table("transport"), &[]),
+        roce: Under::table(root.get("roce"), Some(&implied), &[classes]),
+        kind: transport.control.word(),
+        mtu,
+        queues: switch.queues,
+    };
+    let traffic = traffic::resolve(origin, root, &site, &under)?;
+    let of_entries = traffic.iter().filter_map(|entry| entry.transport.as_ref()?.queue_pairs());
+    let pairs = roce.iter().chain(of_entries).next();
+    let nic = match (&switch.pfc, pairs) {
+        (Some(_), _) => pausable(&choice, host.nic)?,
+        (None, Some(_)) => roce::card(&choice, host.nic)?,
+        (None, None) => host.nic,
+    };
+    let host = Host { nic, ..host };
+    if let (Some(roce), Some(_)) = (pairs, &reaction) {
         let message = format!(
             "notifies sources, whose rate limiters are TCP's and UDP's: queue pairs have {} instead",
             roce.control.word()
@@ -102,9 +117,13 @@ pub(crate) fn resolve(
     }
     let about = transport.control.about();
     if !about.tcp && !about.roce {
-        // Without ACKs a flow ends where it arrives.
-        measure.fct_end = FctEnd::Received;
-        if let Some(i) = traffic.iter().position(|traffic| traffic.asks()) {
+        let reliable = |entry: &Entry| entry.transport.as_ref().is_some_and(Protocol::is_reliable);
+        if !traffic.iter().any(reliable) {
+            // Without ACKs a flow ends where it arrives.
+            measure.fct_end = FctEnd::Received;
+        }
+        let asks = |entry: &Entry| entry.asks() && !reliable(entry);
+        if let Some(i) = traffic.iter().position(asks) {
             let entry = root.get("traffic").and_then(|node| node.as_list()).map(|list| list[i].at);
             let kind = transport.control.word();
             let message =

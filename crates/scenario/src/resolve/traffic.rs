@@ -4,16 +4,18 @@ use super::offered;
 use crate::mistake::{Mistake, Origin};
 use crate::section::Section;
 use crate::tree::{At, Node, Table};
-use switchbed_spec::Traffic;
+use super::protocol::Under;
 use switchbed_spec::param::Params;
-use switchbed_spec::traffic::{SECTION, Site};
+use switchbed_spec::traffic::{Entry, SECTION, Site};
+use switchbed_spec::{Transport, Traffic};
 
 /// Every source of the file.
 pub(crate) fn resolve(
     origin: &Origin,
     root: &Table,
     site: &Site<'_>,
-) -> Result<Vec<Traffic>, Mistake> {
+    transports: &Under,
+) -> Result<Vec<Entry>, Mistake> {
     let node = root.get("traffic");
     let at = node.map_or(At::Unwritten, |node| node.at);
     let sources = node.and_then(Node::as_list).unwrap_or_default();
@@ -29,11 +31,12 @@ pub(crate) fn resolve(
         Section::open(origin, &path, SECTION.keys, Some(&sources[i]), Some(site.mtu))
     };
     let source = |i: usize| {
-        let section = open(i)?.on(site.topology);
-        let mut traffic = Traffic::from_values(&mut section.values()?);
-        traffic.complete(site).map_err(|unfit| section.unfit(unfit))?;
-        section.close(&format!("kind = \"{}\"", traffic.word()))?;
-        Ok(traffic)
+        let section = open(i)?.on(site.topology).with_transports(transports);
+        let mut entry = Entry::from_values(&mut section.values()?);
+        entry.complete(site).map_err(|unfit| section.unfit(unfit))?;
+        section.close(&format!("kind = \"{}\"", entry.word()))?;
+        check(&section, &entry)?;
+        Ok(entry)
     };
     let mut found = (0..sources.len()).map(source).collect::<Result<Vec<_>, _>>()?;
     if found.iter().all(|source| source.never_ends()) {
@@ -42,4 +45,28 @@ pub(crate) fn resolve(
     }
     offered::check(site.topology, &mut found, open)?;
     Ok(found)
+}
+
+/// Whether an entry's transport goes with its source.
+fn check(section: &Section<'_>, entry: &Entry) -> Result<(), Mistake> {
+    let (key, warm) = (Entry::KEY.transport, Transport::KEY.warm);
+    let Some(protocol) = &entry.transport else { return Ok(()) };
+    if let Traffic::Probe(_) = entry.source {
+        let why = "does not apply to kind = \"probe\", whose packets are of no transport".to_owned();
+        let at = section.given(key).map_or(section.at, |node| node.at);
+        return Err(section.origin.mistake(at, &section.key(key), why));
+    }
+    if entry.asks() && !protocol.is_reliable() {
+        let why = format!("\"{}\" brings no answers, which this kind asks for", protocol.kind());
+        let at = section.given(key).map_or(section.at, |node| node.at);
+        return Err(section.origin.mistake(at, &section.key(key), why));
+    }
+    let written = section.given(key).and_then(|node| node.as_table()?.get(warm));
+    if let Some(node) = written
+        && !entry.persists()
+    {
+        let why = "warms persistent connections: write connections = \"persistent\"".to_owned();
+        return Err(section.origin.mistake(node.at, &section.key(&format!("{key}.{warm}")), why));
+    }
+    Ok(())
 }
