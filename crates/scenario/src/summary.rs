@@ -11,6 +11,7 @@ use switchbed_qdisc::port::view::DropReason;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::{FlowRecord, Interference, PortReport, ProbeSample, Simulation};
 use switchbed_sim::{Pause, Scenario, Waited};
+use switchbed_spec::protocol::Protocols;
 use switchbed_spec::traffic::{Entry, TableOffered, Traffic};
 use switchbed_units::{Span, Time};
 
@@ -196,6 +197,77 @@ impl SourceTimes {
     }
 }
 
+/// What came of the flows of a transport, where there is more than one.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct TransportTimes {
+    /// Its kind, with the keys by which it differs from others of that kind.
+    pub transport: String,
+    /// Flows that count.
+    pub flows: u64,
+    /// Of its flows that count and have ended.
+    pub fct: Fct,
+    /// Of the same flows.
+    pub slowdown: Slowdown,
+    /// Payload received a second since the warm-up.
+    pub goodput_bps: f64,
+    /// The part of all payload received.
+    pub share: f64,
+    /// Its flows that send as long as they run; null without any.
+    pub endless: Option<Endless>,
+    /// Retransmission timeouts since the warm-up, of all its flows.
+    pub timeouts: u64,
+    /// Segments sent again since the warm-up, of all its flows.
+    pub retransmissions: u64,
+    /// Window cuts for marks since the warm-up, of all its flows.
+    pub ecn_cuts: u64,
+}
+
+impl TransportTimes {
+    /// Of each transport of a scenario; of none where all flows have one.
+    fn of(
+        scenario: &Scenario,
+        simulation: &Simulation,
+        flows: &[FlowRecord],
+        elapsed_s: f64,
+    ) -> Vec<TransportTimes> {
+        let protocols = Protocols::of(scenario);
+        if protocols.all().len() < 2 {
+            return Vec::new();
+        }
+        let since = simulation.warmed_at();
+        let mut by_place: Vec<Vec<FlowRecord>> = vec![Vec::new(); protocols.all().len()];
+        for flow in flows {
+            by_place[usize::from(protocols.place(flow.traffic, flow.class))].push(*flow);
+        }
+        let received =
+            |of: &[FlowRecord]| of.iter().map(|flow| flow.received.get()).sum::<u64>() as f64;
+        let all = received(flows);
+        let each = |(name, own): (String, Vec<FlowRecord>)| {
+            let counted = || own.iter().filter(|flow| flow.counts_since(since));
+            let ended = counted().filter(|flow| flow.size.is_some());
+            let ended = ended.map(|flow| times(simulation, flow)).filter(|(fct, _)| !fct.is_nan());
+            let (fcts, slowdowns): (Vec<f64>, Vec<f64>) =
+                ended.map(|(fct, slowdown)| (fct * 1e6, slowdown)).unzip();
+            let sum =
+                |f: fn(&FlowRecord) -> u32| own.iter().map(|flow| u64::from(f(flow))).sum::<u64>();
+            let bytes = received(&own);
+            TransportTimes {
+                transport: name,
+                flows: counted().count() as u64,
+                fct: Fct::of(fcts),
+                slowdown: Slowdown::of(slowdowns),
+                goodput_bps: if elapsed_s > 0.0 { bytes * 8.0 / elapsed_s } else { 0.0 },
+                share: if all > 0.0 { bytes / all } else { 0.0 },
+                endless: Endless::of(&own, since),
+                timeouts: sum(|flow| flow.timeouts),
+                retransmissions: sum(|flow| flow.retransmissions),
+                ecn_cuts: sum(|flow| flow.ecn_cuts),
+            }
+        };
+        protocols.names().into_iter().zip(by_place).map(each).collect()
+    }
+}
+
 /// How long each round took to its last flow's end; none of those that have not ended.
 fn rounds(flows: &[Timed]) -> Vec<f64> {
     let mut rounds: BTreeMap<Time, f64> = BTreeMap::new();
@@ -318,6 +390,9 @@ pub struct Summary {
     /// The same by source; older summaries lack it.
     #[serde(default)]
     pub by_traffic: Vec<SourceTimes>,
+    /// The same by transport; only where flows have more than one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_transport: Vec<TransportTimes>,
     /// The same by what flows met of giant ones; null without `measure.giant`.
     pub fct_by_met: Option<ByInterference<BySize<Fct>>>,
     /// FCT over the ideal one: packets back to back at the line's rate, without handshake or window.
@@ -502,6 +577,7 @@ impl Summary {
             },
             fct: BySize { all: all.0, small: small_flows.0, medium: medium.0, large: large.0 },
             by_traffic: SourceTimes::of(&scenario.traffic, &counted, &timed),
+            by_transport: TransportTimes::of(scenario, simulation, flows, elapsed),
             fct_by_met,
             slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
             slowdown_over: ideal(),

@@ -13,6 +13,7 @@ mod limits;
 mod live;
 mod memory;
 mod mistakes;
+mod mixed;
 mod observers;
 mod pfc;
 mod population;

@@ -24,7 +24,7 @@ fn unequal(scheme: SchemeChoice) -> Scenario {
                 start: Span::ZERO,
                 stagger: Span::ZERO,
                 stop: None,
-            })
+            }).into()
         })
         .into();
     scenario.switch.memory = Some(packets(256));

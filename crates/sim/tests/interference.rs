@@ -13,7 +13,7 @@ fn labels(mut scenario: Scenario, rows: &str) -> Vec<Interference> {
     write!(file, "start_s,src,dst,size_bytes,path\n{rows}").expect("written");
     let path = file.path().to_str().expect("UTF-8").into();
     let connections = Connections::FreshNoHandshake;
-    scenario.traffic.push(listed(path, connections));
+    scenario.traffic.push(listed(path, connections).into());
     let (simulation, records) = run(&scenario);
     simulation.interference(&records, Bytes::new(1_000_000))
 }
@@ -102,7 +102,7 @@ fn an_answers_way_is_the_answers_not_its_requests() {
             service: Service::ONE,
             connections: Connections::Persistent,
         },
-    )];
+    ).into()];
     let labels = labels(scenario, "0,0,2,20000000,\n");
     assert_eq!(labels.iter().filter(|label| **label == Path).count(), 3);
 }

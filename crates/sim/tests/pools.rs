@@ -24,7 +24,7 @@ fn scenario(receivers: u32, alpha: f64) -> Scenario {
                 start: Span::ZERO,
                 stagger: Span::ZERO,
                 stop: None,
-            })
+            }).into()
         })
         .collect();
     scenario.switch.policy = BufferPolicy::Dynamic;

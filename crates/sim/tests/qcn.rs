@@ -138,7 +138,7 @@ fn parking_lot(name: &str) -> Vec<f64> {
                 start: Span::ZERO,
                 stagger: Span::ZERO,
                 stop: None,
-            })
+            }).into()
         })
         .collect();
     scenario.measure.warmup = Span::ZERO;
@@ -180,7 +180,7 @@ fn a_bursty_source_that_offers_too_much_is_held_to_its_share() {
             start: Span::from_ms(100),
             stagger: Span::ZERO,
             stop: Some(Span::from_ms(1_000)),
-        }));
+        }).into());
         scenario.measure.goodput_every = Some(Span::from_ms(100));
         let (simulation, _) = run(&scenario);
         let late: Vec<_> = simulation.goodputs().iter().skip(5).collect();
@@ -230,7 +230,7 @@ fn flows_of_a_host_may_share_a_limiter() {
     let of = |limiters| {
         let mut scenario = static_flows("qcn", 2, Span::from_ms(1_000));
         scenario.reaction = Some(reaction(limiters));
-        if let Traffic::LongLived(LongLived { flows_each, .. }) = &mut scenario.traffic[0] {
+        if let Traffic::LongLived(LongLived { flows_each, .. }) = &mut scenario.traffic[0].source {
             *flows_each = 3;
         }
         let (simulation, records) = run(&scenario);
@@ -264,7 +264,7 @@ fn flows_on_a_permanent_connection_follow_each_other_and_all_arrive() {
         to: vec![2],
         service: Service::ONE,
         connections: Connections::Single,
-    }));
+    }).into());
     scenario.measure.warmup = Span::ZERO;
     scenario.run.until = Some(Span::from_ms(3_000));
     let (simulation, records) = run(&scenario);
@@ -287,7 +287,7 @@ fn messages_about_packets_that_pass_an_idle_port_are_sent_too() {
         // Host 0 is held to 2 Gbps, host 1 to 1: the link is never full.
         let weights = [Rate::from_gbps(2), Rate::from_gbps(1)].map(Value::Rate);
         scenario.scheme = but(&scenario.scheme, "max", Value::List(weights.into()));
-        if let Traffic::LongLived(LongLived { classes, .. }) = &mut scenario.traffic[1] {
+        if let Traffic::LongLived(LongLived { classes, .. }) = &mut scenario.traffic[1].source {
             *classes = vec![1];
         }
         scenario.measure.queues = queues;

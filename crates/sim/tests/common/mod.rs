@@ -180,7 +180,7 @@ pub fn fig9(name: &str, load: f64, flows: u64) -> Scenario {
             to: (0..144).collect(),
             service: Service::pair(8),
             connections: Connections::Persistent,
-        })],
+        }).into()],
         measure: Measure { queues: QueueProbe::Off, ..base.measure },
         ..base
     }
@@ -215,7 +215,7 @@ pub fn long_lived(mut scenario: Scenario, classes: &[u8], until: Span) -> Scenar
                 start: Span::ZERO,
                 stagger: Span::ZERO,
                 stop: None,
-            })
+            }).into()
         })
         .collect();
     scenario.run.until = Some(until);
