@@ -3,12 +3,12 @@
 
 use crate::summary::{BySize, Fct, Summary};
 use crate::waits;
+use std::collections::BTreeSet;
 use switchbed_qdisc::QueueId;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_sim::Scenario;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::{FlowRecord, PortReport, Simulation, Wait};
-use std::collections::BTreeSet;
 use switchbed_spec::protocol::{Protocol, Protocols};
 use switchbed_spec::scheme::Value;
 use switchbed_spec::{NicQueue, Transport};
@@ -72,9 +72,10 @@ pub(crate) fn warnings(
     let acts = summary.marks + summary.notifications + early;
     // Marks are nothing to rates that follow delays or INT.
     let protocols = Protocols::of(scenario);
-    let answers = protocols.all().iter().any(|protocol| {
-        protocol.queue_pairs().is_none_or(|roce| roce.control.about().cnp)
-    });
+    let answers = protocols
+        .all()
+        .iter()
+        .any(|protocol| protocol.queue_pairs().is_none_or(|roce| roce.control.about().cnp));
     let nothing = flows.iter().all(|flow| flow.ended_by(since));
     if scenario.scheme.acts() && acts == 0 && answers && !nothing {
         warnings.push(format!(

@@ -70,7 +70,8 @@ fn the_only_transport_may_stand_at_entries_alone() {
 #[test]
 fn queue_pairs_by_entry_are_those_by_class() {
     let classes = "service = \"random\"\nservices = 2\nshares = [0, 1]";
-    let by_class = "[transport]\nkind = \"cubic\"\n[roce]\nkind = \"dcqcn\"\nclasses = [1]\nrto = \"2ms\"";
+    let by_class =
+        "[transport]\nkind = \"cubic\"\n[roce]\nkind = \"dcqcn\"\nclasses = [1]\nrto = \"2ms\"";
     let by_class = run(&scenario(by_class, ["", classes]));
     let entry = format!("{classes}\ntransport = \"dcqcn\"");
     let by_entry = "[transport]\nkind = \"cubic\"\n[roce]\nkind = \"dcqcn\"\nrto = \"2ms\"";
@@ -96,7 +97,8 @@ fn each_transport_is_told_apart_and_counted() {
 
 #[test]
 fn datagrams_beside_tcp_end_as_they_arrive() {
-    let summary = run(&scenario("[transport]\nkind = \"cubic\"", ["", "transport = \"udp\""])).summary;
+    let summary =
+        run(&scenario("[transport]\nkind = \"cubic\"", ["", "transport = \"udp\""])).summary;
     let [cubic, udp] = &summary.by_transport[..] else { panic!("two transports") };
     assert_eq!((cubic.fct.n, cubic.flows), (60, 60));
     assert!(udp.fct.n > 0 && udp.retransmissions == 0);
@@ -110,12 +112,20 @@ fn what_is_wrong_with_an_entrys_transport_is_told_with_line_and_key() {
         ("", "transport = \"cubix\"", "traffic.1.transport is \"cubix\": it must be"),
         ("", "transport = 3", "traffic.1.transport is 3: it must be a transport's kind"),
         ("", "transport = { kind = \"bic\" }", "traffic.1.transport.kind is \"bic\""),
-        ("", "transport = { kind = \"cubic\", echn = true }", "traffic.1.transport.echn is unknown"),
+        (
+            "",
+            "transport = { kind = \"cubic\", echn = true }",
+            "traffic.1.transport.echn is unknown",
+        ),
         ("", "transport = { mss = \"9KB\" }", "traffic.1.transport.mss is \"9KB\""),
         ("", "transport = { kind = \"reno\", g = 0.5 }", "traffic.1.transport.g does not apply"),
         ("", "transport = { kind = \"dcqcn\", classes = [1] }", "traffic.1.transport.classes"),
         ("", "transport = { kind = \"dcqcn\", ack_class = 5 }", "switch.queues is 2"),
-        ("", "transport = { kind = \"dcqcn\", sack_blocks = 1 }", "transport.sack_blocks is unknown"),
+        (
+            "",
+            "transport = { kind = \"dcqcn\", sack_blocks = 1 }",
+            "transport.sack_blocks is unknown",
+        ),
         (
             "",
             "transport = { warm = { cwnd = 10, srtt = \"1ms\" } }",
@@ -126,4 +136,51 @@ fn what_is_wrong_with_an_entrys_transport_is_told_with_line_and_key() {
         assert!(said.contains(says), "{entry}: {said}");
         assert!(said.contains("mixed.toml:"), "{said}");
     }
+}
+
+/// Wire rates of the two transports, by payload and headers of their packets.
+fn wire_bps(of: &Results, packets: [(f64, f64); 2]) -> [f64; 2] {
+    let [first, second] = &of.summary.by_transport[..] else { panic!("two transports") };
+    let wire = |bps: f64, (payload, header): (f64, f64)| bps * (payload + header) / payload;
+    [wire(first.goodput_bps, packets[0]), wire(second.goodput_bps, packets[1])]
+}
+
+#[test]
+fn tcp_and_queue_pairs_share_by_the_weights_of_their_queues() {
+    for (quanta, share) in
+        [("1500B\", \"1500B", 0.5), ("4500B\", \"1500B", 0.25), ("1500B\", \"4500B", 0.75)]
+    {
+        let results = run(&format!(
+            "[topology]\nkind = \"star\"\nhosts = 9\nrate = \"10Gbps\"\ndelay = \"2us\"\n[switch]\nqueues = 2\n\
+             discipline = \"dwrr\"\nquantum = [\"{quanta}\"]\npool = \"32MB\"\n[switch.pfc]\npriorities = [1]\n\
+             [scheme]\nname = \"per-queue\"\nparams = {{ threshold = \"300KB\" }}\n\
+             [transport]\nkind = \"dctcp\"\n[measure]\nwarmup = \"20ms\"\n[run]\nuntil = \"60ms\"\n\
+             [[traffic]]\nkind = \"long-lived\"\nfrom = \"0-3\"\nto = 8\n\
+             [[traffic]]\nkind = \"long-lived\"\nfrom = \"4-7\"\nto = 8\nclasses = [1]\ntransport = \"roce\"\n"
+        ));
+        let [tcp, pairs] = wire_bps(&results, [(1448.0, 52.0), (1024.0, 62.0)]);
+        assert!((pairs / (tcp + pairs) - share).abs() < 0.01 * share, "{quanta}: {tcp} {pairs}");
+        assert_eq!(results.summary.drops, 0);
+    }
+}
+
+#[test]
+fn a_classic_flow_is_marked_with_the_square_of_half_of_pragues_probability() {
+    // RFC 9332, section 2.1: p_C = (p_CL / k)², k = 2. The probability moves, so the mean of its square is
+    // over the square of its mean.
+    let results = run(
+        "host.profile = \"ideal\"\n[topology]\nkind = \"star\"\nhosts = 9\nrate = \"200Mbps\"\ndelay = \"5ms\"\n\
+         [switch]\nbuffer = \"5MB\"\n[scheme]\nname = \"dualpi2\"\n[transport]\nkind = \"cubic\"\n\
+         [measure]\nwarmup = \"5s\"\n[run]\nuntil = \"60s\"\n\
+         [[traffic]]\nkind = \"long-lived\"\nfrom = \"0-3\"\nto = 8\n\
+         [[traffic]]\nkind = \"long-lived\"\nfrom = \"4-7\"\nto = 8\ntransport = \"prague\"\n",
+    );
+    let summary = &results.summary;
+    let [cubic, prague] = &summary.by_transport[..] else { panic!("two transports") };
+    let packets = |bps: f64| bps * 55.0 / 8.0 / 1448.0;
+    let classic = cubic.ecn_cuts as f64 / packets(cubic.goodput_bps);
+    let low_latency = (summary.marks - cubic.ecn_cuts) as f64 / packets(prague.goodput_bps);
+    let ratio = classic / (low_latency / 2.0).powi(2);
+    assert!((1.0..1.3).contains(&ratio), "{classic} {low_latency} {ratio}");
+    assert!(cubic.share > 0.25 && prague.share > 0.25);
 }

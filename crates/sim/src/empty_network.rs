@@ -2,8 +2,8 @@
 
 use crate::ids::HostId;
 use crate::topology::{Cable, Graph, Hop};
-use switchbed_spec::{FctEnd, Roce};
 use switchbed_spec::protocol::Protocols;
+use switchbed_spec::{FctEnd, Roce};
 use switchbed_units::{Bytes, Span};
 
 /// What is needed to tell how long a flow takes in an empty network.

@@ -40,9 +40,9 @@ use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::view::Counters;
 use switchbed_qdisc::{PauseFrames, PortState, QueueId};
 use switchbed_spec::build::{self, AllHeadroom, Inputs, Outside, Place};
+use switchbed_spec::protocol::{Protocol, Protocols};
 use switchbed_spec::traffic::MAX_CONNECTIONS;
 use switchbed_spec::traffic::{self, FlowStart, Flows, TrafficError};
-use switchbed_spec::protocol::{Protocol, Protocols};
 use switchbed_spec::{FctEnd, Host, SchemeChoice};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -292,11 +292,7 @@ impl Simulation {
             total: flows.total(),
             offered: flows.offered().to_vec(),
             flows,
-            paths: Paths {
-                graph,
-                protocols,
-                fct_end: measure.fct_end,
-            },
+            paths: Paths { graph, protocols, fct_end: measure.fct_end },
             deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),
             stalls: Stalls::new(scenario, &ports),
             before: vec![Before::default(); ports.len()],
@@ -452,7 +448,8 @@ impl Simulation {
     fn collect(&mut self) {
         for (number, mut record) in self.network.take_finished() {
             if let Some(before) = self.arrived_before.remove(&number)
-                && (self.paths.end(record.traffic, record.class) == FctEnd::Acked || record.failed.is_some())
+                && (self.paths.end(record.traffic, record.class) == FctEnd::Acked
+                    || record.failed.is_some())
             {
                 record.received = Bytes::new(record.received.get().saturating_sub(before.get()));
             }

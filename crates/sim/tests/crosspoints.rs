@@ -24,7 +24,8 @@ fn unequal(scheme: SchemeChoice) -> Scenario {
                 start: Span::ZERO,
                 stagger: Span::ZERO,
                 stop: None,
-            }).into()
+            })
+            .into()
         })
         .into();
     scenario.switch.memory = Some(packets(256));

@@ -86,23 +86,26 @@ fn on_a_fabric_any_switch_on_the_way_counts() {
 fn an_answers_way_is_the_answers_not_its_requests() {
     // Host 2 asks host 0; the giant goes from host 0 to host 2, as the answers do.
     let mut scenario = star(3);
-    scenario.traffic = vec![ask(
-        100,
-        Arrivals {
-            load: 0.01,
-            flows: 3,
-            sizes: vec![Sizes {
-                name: "one".into(),
-                points: vec![(Bytes::new(1460), 1.0)],
-                mean_bytes: 1460.0,
-                round_up_to: None,
-            }],
-            from: vec![0],
-            to: vec![2],
-            service: Service::ONE,
-            connections: Connections::Persistent,
-        },
-    ).into()];
+    scenario.traffic = vec![
+        ask(
+            100,
+            Arrivals {
+                load: 0.01,
+                flows: 3,
+                sizes: vec![Sizes {
+                    name: "one".into(),
+                    points: vec![(Bytes::new(1460), 1.0)],
+                    mean_bytes: 1460.0,
+                    round_up_to: None,
+                }],
+                from: vec![0],
+                to: vec![2],
+                service: Service::ONE,
+                connections: Connections::Persistent,
+            },
+        )
+        .into(),
+    ];
     let labels = labels(scenario, "0,0,2,20000000,\n");
     assert_eq!(labels.iter().filter(|label| **label == Path).count(), 3);
 }

@@ -78,7 +78,9 @@ fn where_ports_share_memory_and_marking_reads_it() {
             other => other,
         };
         for (i, traffic) in scenario.traffic.iter_mut().enumerate() {
-            let Traffic::LongLived(LongLived { to, .. }) = &mut traffic.source else { unreachable!() };
+            let Traffic::LongLived(LongLived { to, .. }) = &mut traffic.source else {
+                unreachable!()
+            };
             *to = OneHost(6 + i as u32 % 2);
         }
         scenario.switch = Switch {

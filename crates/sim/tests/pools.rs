@@ -24,7 +24,8 @@ fn scenario(receivers: u32, alpha: f64) -> Scenario {
                 start: Span::ZERO,
                 stagger: Span::ZERO,
                 stop: None,
-            }).into()
+            })
+            .into()
         })
         .collect();
     scenario.switch.policy = BufferPolicy::Dynamic;

@@ -169,18 +169,21 @@ fn goodputs_over_time_add_up_to_what_was_received() {
         unreachable!()
     };
     *stop = Some(Span::from_ms(10));
-    scenario.traffic.push(ask(
-        100,
-        Arrivals {
-            load: 0.02,
-            flows: 200,
-            sizes: vec![sizes::named("hadoop").unwrap()],
-            from: vec![0],
-            to: vec![1],
-            service: Service::random(vec![0.5, 0.5]),
-            connections: Connections::Persistent,
-        },
-    ).into());
+    scenario.traffic.push(
+        ask(
+            100,
+            Arrivals {
+                load: 0.02,
+                flows: 200,
+                sizes: vec![sizes::named("hadoop").unwrap()],
+                from: vec![0],
+                to: vec![1],
+                service: Service::random(vec![0.5, 0.5]),
+                connections: Connections::Persistent,
+            },
+        )
+        .into(),
+    );
     scenario.measure.goodput_every = Some(Span::from_ms(1));
     scenario.measure.series_every = Some(Span::from_us(700));
     let (mut simulation, records) = run(&scenario);

@@ -123,7 +123,8 @@ fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
             start: Span::ZERO,
             stagger: Span::ZERO,
             stop: Some(Span::from_us(80)),
-        }).into(),
+        })
+        .into(),
         Traffic::LongLived(LongLived {
             from: vec![0].into(),
             to: OneHost(2),
@@ -132,7 +133,8 @@ fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
             start: Span::from_us(200),
             stagger: Span::ZERO,
             stop: Some(Span::from_us(240)),
-        }).into(),
+        })
+        .into(),
     ];
     let (simulation, records) = run(&scenario);
     let packets: Vec<u64> = records.iter().map(|r| r.received.get() / 960).collect();

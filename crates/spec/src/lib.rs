@@ -39,8 +39,8 @@ pub use topology::{
     Clos, Dumbbell, FatTree, LeafSpine, ParkingLot, Ring, Shape, Star, Tiers, Topology,
 };
 pub use traffic::{
-    Carried, Connections, Entry, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson, Probe,
-    RequestResponse, Service, Sizes, Source, Traffic,
+    Carried, Connections, Entry, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson,
+    Probe, RequestResponse, Service, Sizes, Source, Traffic,
 };
 pub use transport::{
     Arithmetic, CongestionControl, CubicParams, DctcpParams, LossHalves, Pacing, Restart,

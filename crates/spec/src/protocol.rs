@@ -1,11 +1,11 @@
 //! The transport of flows: TCP or UDP, as `[transport]` has them, or queue pairs, as `[roce]` has them;
 //! of a traffic entry's flows over what these sections say.
 
+use crate::Scenario;
 use crate::param::{Field, Param, ParamKind, Params, Value, Values, join, len};
 use crate::roce::{RateControl, Roce};
 use crate::traffic::{Entry, Traffic};
 use crate::transport::{CongestionControl, Transport};
-use crate::Scenario;
 use std::fmt::Write;
 use switchbed_units::Bytes;
 

@@ -41,10 +41,10 @@ pub use request_response::RequestResponse;
 
 use crate::Run;
 use crate::param::{Params, Section, Unfit};
+use crate::protocol::Protocol;
 use crate::switch::Switch;
 use crate::topology::Topology;
 use flows::{Begun, Wrong};
-use crate::protocol::Protocol;
 use std::ops::{Deref, DerefMut};
 use switchbed_config::{kinds, params};
 use switchbed_units::{Bytes, Rate};

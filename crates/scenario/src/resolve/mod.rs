@@ -10,8 +10,8 @@ pub(crate) mod hosts;
 mod links;
 pub(crate) mod measure;
 mod offered;
-pub(crate) mod reaction;
 pub(crate) mod protocol;
+pub(crate) mod reaction;
 mod roce;
 pub(crate) mod scheme;
 pub(crate) mod sizes;
@@ -20,16 +20,16 @@ mod topology;
 mod traffic;
 mod transport;
 
+use self::protocol::Under;
 use crate::mistake::{Mistake, Origin, home, list_of, near};
 use crate::profile::{Hosts, Profile};
 use crate::section::Section;
-use self::protocol::Under;
 use crate::sections::SECTIONS;
 use crate::tree::{At, Data, Node, Table};
 use switchbed_sim::Scenario;
 use switchbed_spec::param::Params;
-use switchbed_spec::scheme::SchemeInfo;
 use switchbed_spec::protocol::Protocol;
+use switchbed_spec::scheme::SchemeInfo;
 use switchbed_spec::traffic::{Entry, Site};
 use switchbed_spec::{
     Coalesce, FctEnd, Host, Lso, Merge, MergeFlush, NicFifo, NicQueue, Roce, Transport,
@@ -75,7 +75,8 @@ pub(crate) fn resolve(
     let implied = roce::under(&transport);
     let section = plain(switchbed_spec::roce::SECTION, packet)?.over(&implied);
     let entries = root.get("traffic").and_then(Node::as_list).unwrap_or_default();
-    let own = |entry: &Node| entry.as_table().is_some_and(|e| e.get(Entry::KEY.transport).is_some());
+    let own =
+        |entry: &Node| entry.as_table().is_some_and(|e| e.get(Entry::KEY.transport).is_some());
     let roce = roce::resolve(section, &transport, &switch, mtu, entries.iter().any(own))?;
     let section = open(switchbed_spec::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(section, &switch, &ports, packet, compared)?;

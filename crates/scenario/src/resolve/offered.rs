@@ -27,7 +27,8 @@ pub(crate) fn check<'a>(
         sources.for_each(|(_, overload)| *overload = None);
         return Ok(());
     }
-    let means = links.loads(traffic.iter().zip(&meant).filter(|(_, m)| **m).map(|(t, _)| &t.source));
+    let means =
+        links.loads(traffic.iter().zip(&meant).filter(|(_, m)| **m).map(|(t, _)| &t.source));
     let worst = (0..loads.len())
         .filter(|&link| over(loads[link]) && means[link] == 0.0)
         .max_by(|&a, &b| loads[a].total_cmp(&loads[b]).then(b.cmp(&a)));

@@ -66,7 +66,8 @@ pub(crate) fn read(
         true => {
             let inner = open(Roce::TABLE)?.over(&under.roce);
             if inner.given(Roce::KEY.classes).is_some() {
-                let why = "all flows of the entry have queue pairs, whatever their class: leave it away";
+                let why =
+                    "all flows of the entry have queue pairs, whatever their class: leave it away";
                 return Err(inner.refuse(Roce::KEY.classes, why));
             }
             let roce = Roce::of(inner.values()?, under.mtu).map_err(|unfit| inner.unfit(unfit))?;
@@ -84,4 +85,3 @@ pub(crate) fn read(
     };
     Ok(protocol.to_value())
 }
-

@@ -1,13 +1,13 @@
 //! `[[traffic]]`.
 
 use super::offered;
+use super::protocol::Under;
 use crate::mistake::{Mistake, Origin};
 use crate::section::Section;
 use crate::tree::{At, Node, Table};
-use super::protocol::Under;
 use switchbed_spec::param::Params;
 use switchbed_spec::traffic::{Entry, SECTION, Site};
-use switchbed_spec::{Transport, Traffic};
+use switchbed_spec::{Traffic, Transport};
 
 /// Every source of the file.
 pub(crate) fn resolve(
@@ -52,7 +52,8 @@ fn check(section: &Section<'_>, entry: &Entry) -> Result<(), Mistake> {
     let (key, warm) = (Entry::KEY.transport, Transport::KEY.warm);
     let Some(protocol) = &entry.transport else { return Ok(()) };
     if let Traffic::Probe(_) = entry.source {
-        let why = "does not apply to kind = \"probe\", whose packets are of no transport".to_owned();
+        let why =
+            "does not apply to kind = \"probe\", whose packets are of no transport".to_owned();
         let at = section.given(key).map_or(section.at, |node| node.at);
         return Err(section.origin.mistake(at, &section.key(key), why));
     }
