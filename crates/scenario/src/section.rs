@@ -357,7 +357,7 @@ impl<'a> Section<'a> {
                 let applies = applies.filter(|key| asked.contains(&key.name) && self.applies(key));
                 let applies: Vec<&str> = applies.map(|param| param.name).collect();
                 let message = match applies.len() {
-                    0..=12 => {
+                    0..=13 => {
                         let applies = list_of(applies.into_iter());
                         format!("does not apply to {what}, which takes {applies}")
                     }

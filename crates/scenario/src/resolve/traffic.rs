@@ -28,7 +28,19 @@ pub(crate) fn resolve(
             1 => "traffic".to_owned(),
             _ => format!("traffic.{i}"),
         };
-        Section::open(origin, &path, SECTION.keys, Some(&sources[i]), Some(site.mtu))
+        let entry = sources[i].as_table();
+        let probes = entry.and_then(|entry| entry.get(Traffic::KEY)?.as_text()) == Some("probe");
+        let own = entry.and_then(|entry| entry.get(Entry::KEY.transport)).filter(|_| probes);
+        if let Some(node) = own {
+            let why = "does not apply to kind = \"probe\", whose packets have no transport";
+            return Err(origin.mistake(
+                node.at,
+                &format!("{path}.{}", Entry::KEY.transport),
+                why.to_owned(),
+            ));
+        }
+        let keys = if probes { Traffic::TABLE } else { SECTION.keys };
+        Section::open(origin, &path, keys, Some(&sources[i]), Some(site.mtu))
     };
     let source = |i: usize| {
         let section = open(i)?.on(site.topology).with_transports(transports);
@@ -51,12 +63,6 @@ pub(crate) fn resolve(
 fn check(section: &Section<'_>, entry: &Entry) -> Result<(), Mistake> {
     let (key, warm) = (Entry::KEY.transport, Transport::KEY.warm);
     let Some(protocol) = &entry.transport else { return Ok(()) };
-    if let Traffic::Probe(_) = entry.source {
-        let why =
-            "does not apply to kind = \"probe\", whose packets are of no transport".to_owned();
-        let at = section.given(key).map_or(section.at, |node| node.at);
-        return Err(section.origin.mistake(at, &section.key(key), why));
-    }
     if entry.asks() && !protocol.is_reliable() {
         let why = format!("\"{}\" brings no answers, which this kind asks for", protocol.kind());
         let at = section.given(key).map_or(section.at, |node| node.at);
