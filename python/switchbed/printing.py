@@ -35,7 +35,8 @@ def print_run(outcome: Outcome) -> None:
 
 
 def times(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """FCTs by size; by class and source where there are several; queries' completion times."""
+    """FCTs by size; by class, source and transport where there are several; queries' completion
+    times."""
     found = {name: summary["fct"][name] for name in CLASSES}
     classes = [each for each in summary["classes"] if each["fct"]["n"]]
     sources = summary["by_traffic"]
@@ -44,6 +45,8 @@ def times(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
     named = {each["traffic"]: f"{each['kind']}, traffic {each['traffic']}" for each in sources}
     if len(sources) > 1:
         found |= {named[each["traffic"]]: each["fct"] for each in sources}
+    transports = summary.get("by_transport", [])
+    found |= {each["transport"]: each["fct"] for each in transports if each["fct"]["n"]}
     return found | {f"queries of {named[place]}": row for place, row in queries(summary).items()}
 
 
@@ -54,6 +57,7 @@ def headline(summary: dict[str, Any]) -> list[str]:
     if summary["endless"] and len(classes) > 1:
         shares = (f"{c['goodput_bps'] / 1e6:.4g} Mbps of class {c['class']}" for c in classes)
         lines.append(f"goodput: {', '.join(shares)}")
+    lines += map(_transport, summary.get("by_transport", []))
     lines += map(_probes, summary["probes"])
     lines += map(_load, summary["offered"])
     if "pauses" in summary:
@@ -370,6 +374,16 @@ def _waits(summary: dict[str, Any]) -> str:
     waits = summary.get("waits", {})
     found = [f"{waits[name]:,} for {said}" for name, said in words.items() if waits.get(name)]
     return f" (waits: {', '.join(found)})" if found else ""
+
+
+def _transport(each: dict[str, Any]) -> str:
+    """One transport's share of the goodput, and what its flows counted."""
+    shared = f", Jain's index {each['endless']['jain']:.4f}" if each["endless"] else ""
+    return (
+        f"{each['transport']}: {each['goodput_bps'] / 1e9:.4g} Gbps goodput"
+        f" ({each['share']:.1%}){shared} · {each['flows']:,} flows · {each['timeouts']:,} timeouts"
+        f" · {each['retransmissions']:,} retransmissions · {each['ecn_cuts']:,} cuts for marks"
+    )
 
 
 def _probes(probe: dict[str, Any]) -> str:

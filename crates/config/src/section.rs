@@ -34,7 +34,7 @@ pub struct Section<'a> {
     /// What the unit `pkt` means in it.
     packet: Option<Bytes>,
     /// What kinds of keys that a crate above has look things up in: the topology whose hosts keys name.
-    context: Option<&'a dyn Any>,
+    contexts: [Option<&'a dyn Any>; 2],
     /// The keys that were asked for.
     asked: RefCell<Vec<&'static str>>,
 }
@@ -59,8 +59,8 @@ impl<'a> Section<'a> {
         };
         let at = node.map_or(At::Unwritten, |node| node.at);
         let (path, asked) = (path.to_owned(), RefCell::default());
-        let (under, context) = (None, None);
-        let section = Section { origin, path, at, keys, table, under, packet, context, asked };
+        let (under, contexts) = (None, [None; 2]);
+        let section = Section { origin, path, at, keys, table, under, packet, contexts, asked };
         for entry in table.iter().flat_map(|table| &table.entries) {
             if keys.iter().all(|param| param.name != entry.key) {
                 let key = section.key(&entry.key);
@@ -70,14 +70,15 @@ impl<'a> Section<'a> {
         Ok(section)
     }
 
-    /// The same where keys of kinds that a crate above has look things up in this.
+    /// The same where keys of kinds that a crate above has look things up in this, too.
     pub fn on(self, context: &'a dyn Any) -> Self {
-        Section { context: Some(context), ..self }
+        let [first, _] = self.contexts;
+        Section { contexts: [Some(context), first], ..self }
     }
 
-    /// What keys look things up in, if it is one of these.
+    /// What keys look things up in, if one of these is there.
     pub fn context<T: Any>(&self) -> Option<&'a T> {
-        self.context?.downcast_ref()
+        self.contexts.iter().flatten().find_map(|context| context.downcast_ref())
     }
 
     /// The same where the file does not give a key: what this table has instead.
@@ -187,9 +188,10 @@ impl<'a> Section<'a> {
         let open = |node| {
             let path = self.key(name);
             let section = Section::open(self.origin, &path, keys, Some(node), self.packet)?;
-            Ok(Section { context: self.context, ..section })
+            Ok(Section { contexts: self.contexts, ..section })
         };
-        self.given(name).map(open).transpose()
+        let under = || self.under?.get(name);
+        self.given(name).or_else(under).map(open).transpose()
     }
 
     /// A list's items.
@@ -320,7 +322,7 @@ impl<'a> Section<'a> {
                 let applies = applies.filter(|key| asked.contains(&key.name) && self.applies(key));
                 let applies: Vec<&str> = applies.map(|param| param.name).collect();
                 let message = match applies.len() {
-                    0..=12 => {
+                    0..=13 => {
                         let applies = list_of(applies.into_iter());
                         format!("does not apply to {what}, which takes {applies}")
                     }

@@ -24,6 +24,8 @@ pub mod measure;
 mod migrate;
 mod place;
 mod profiles;
+pub mod protocol;
+pub mod protocols;
 pub mod reaction;
 mod reference;
 mod resolve;
@@ -65,8 +67,8 @@ pub use topology::{
     Clos, Dumbbell, FatTree, LeafSpine, ParkingLot, Ring, Shape, Star, Tiers, Topology,
 };
 pub use traffic::{
-    Carried, Connections, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson, Probe,
-    RequestResponse, Service, Sizes, Traffic,
+    Carried, Connections, Entry, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson,
+    Probe, RequestResponse, Service, Sizes, Traffic,
 };
 pub use transport::{
     Arithmetic, CongestionControl, CubicParams, DctcpParams, LossHalves, Pacing, Restart,

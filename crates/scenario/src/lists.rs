@@ -2,6 +2,7 @@
 //! bad key, with the list's own line.
 
 use crate::Scenario;
+use crate::protocols::Protocols;
 use crate::resolve::fields::DSCPS;
 use crate::traffic::{FlowStart, Hosts, Listed};
 use crate::{Classify, Traffic};
@@ -21,9 +22,10 @@ pub(crate) fn check<'a>(
         };
         let dscps = if scenario.measure.capture.is_empty() { u16::MAX } else { DSCPS };
         let (classes, queues) = (classes.min(dscps), classes);
-        let hosts = Hosts::of(scenario);
-        for traffic in &scenario.traffic {
-            let Traffic::List(list) = traffic else { continue };
+        let protocols = Protocols::of(scenario);
+        for (entry, traffic) in scenario.traffic.iter().enumerate() {
+            let Traffic::List(list) = &traffic.source else { continue };
+            let hosts = Hosts::of(scenario, &protocols, entry as u32);
             let key = (list.file.clone(), hosts.count, classes);
             if let Some((_, known)) = read.iter().find(|(other, _)| *other == key) {
                 add(listed, *known);

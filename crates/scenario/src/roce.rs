@@ -169,18 +169,22 @@ pub(crate) fn under(transport: &Transport) -> Table {
 }
 
 /// The queue pairs, if a class's flows have any: all where the transport says so, else those that the section
-/// names, beside TCP.
+/// names, beside TCP. `shared`: the section is for entries of traffic that have a transport, too.
 pub(crate) fn resolve(
     section: Section<'_>,
     transport: &Transport,
     switch: &Switch,
     mtu: Bytes,
+    shared: bool,
 ) -> Result<Option<Roce>, Mistake> {
     let key = Roce::KEY;
     let about = transport.control.about();
     let kind = section.given(RateControl::KEY).is_some();
     if !about.roce && !kind {
         // Shared, it may be, with others of a comparison which have queue pairs.
+        return Ok(None);
+    }
+    if !about.roce && shared && section.given(key.classes).is_none() {
         return Ok(None);
     }
     let roce = Roce::of(section.values()?, mtu).map_err(|unfit| section.unfit(unfit))?;
@@ -199,7 +203,7 @@ pub(crate) fn resolve(
             let why = format!(
                 "which classes have queue pairs? The others have transport.kind = \"{word}\""
             );
-            return Err(section.unfit(switchbed_config::param::Unfit::new(key.classes, why)));
+            return Err(section.unfit(Unfit::new(key.classes, why)));
         }
         Some(_) if !about.tcp => {
             let why = format!("queue pairs stand beside TCP, and transport.kind is \"{word}\"");
@@ -207,15 +211,25 @@ pub(crate) fn resolve(
         }
         _ => {}
     }
+    check_classes(&section, &roce, switch.queues)?;
+    section.close(&format!("kind = \"{}\"", roce.control.word()))?;
+    Ok(Some(roce))
+}
+
+/// Refuses answers of a class without a queue.
+pub(crate) fn check_classes(
+    section: &Section<'_>,
+    roce: &Roce,
+    queues: u16,
+) -> Result<(), Mistake> {
+    let key = Roce::KEY;
     for (name, class) in [(key.ack_class, roce.ack_class), (key.cnp_class, roce.cnp_class)] {
-        if class.is_some_and(|class| u16::from(class) >= switch.queues) {
-            let why =
-                format!("that class has no queue of its own: switch.queues is {}", switch.queues);
+        if class.is_some_and(|class| u16::from(class) >= queues) {
+            let why = format!("that class has no queue of its own: switch.queues is {queues}");
             return Err(section.refuse(name, why));
         }
     }
-    section.close(&format!("kind = \"{}\"", roce.control.word()))?;
-    Ok(Some(roce))
+    Ok(())
 }
 
 /// A card that asks queue pairs for their packets holds none back for others.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use switchbed_scenario::scheme::Value;
-use switchbed_scenario::traffic::Poisson;
+use switchbed_scenario::traffic::{Entry, Poisson};
 use switchbed_scenario::{Plan, plans_of};
 use switchbed_scenario::{Sizes, Traffic};
 
@@ -51,9 +51,9 @@ fn param(plan: &Plan, name: &str) -> String {
 
 /// Each source's load, flows and sizes.
 fn sources(plan: &Plan) -> Vec<(f64, u64, &[Sizes])> {
-    let source = |traffic: &'_ Traffic| matches!(traffic, Traffic::Poisson(_));
+    let source = |entry: &Entry| matches!(entry.source, Traffic::Poisson(_));
     assert!(plan.scenario.traffic.iter().all(source));
-    let poisson = plan.scenario.traffic.iter().filter_map(|traffic| match traffic {
+    let poisson = plan.scenario.traffic.iter().filter_map(|traffic| match &traffic.source {
         Traffic::Poisson(Poisson { load, .. }) => Some((load.load, load.flows, &*load.sizes)),
         _ => None,
     });

@@ -107,7 +107,7 @@ queues = 2 -> threshold = 3
 queues = 2 -> colour = 3
     8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable or pfc
 to = 8 -> to = 8\nload = 0.5
-    20: traffic.load does not apply to kind = "long-lived", which takes kind, from, to, flows_each, classes, start, stagger or stop
+    20: traffic.load does not apply to kind = "long-lived", which takes kind, from, to, flows_each, classes, start, stagger, stop or transport
 hosts = 9 -> hosts = 9\nleaves = 3
     5: topology.leaves does not apply to kind = "star", which takes kind, hosts, rate or delay
 "dctcp" -> "ecn*"\ng = 0.5
@@ -464,7 +464,7 @@ sigma = 2 ->
 sigma = 2 -> sigma = -1
     15: traffic.sigma is -1: it must be from 0 to 10
 log-normal -> poisson
-    15: traffic.sigma does not apply to kind = "poisson", which takes kind, load, overload, flows, sizes, from, to, service, services, shares or connections
+    15: traffic.sigma does not apply to kind = "poisson", which takes kind, load, overload, flows, sizes, from, to, service, services, shares, connections or transport
 "#,
     );
     let again = read(&bursty, &["load=0.2"]).unwrap().remove(0).scenario;
@@ -860,9 +860,9 @@ load = 0.5 -> load = 1.5
 "100B" -> "100B"\nconnections = "one"
     24: traffic.connections is "one": it must be fresh, fresh-no-handshake, persistent or single
 "100B" -> "100B"\nstop = "1s"
-    24: traffic.stop does not apply to kind = "request-response", which takes kind, request, load, overload, flows, sizes, from, to, service, services, shares or connections
+    24: traffic.stop does not apply to kind = "request-response", which takes kind, request, load, overload, flows, sizes, from, to, service, services, shares, connections or transport
 "request-response" -> "poisson"
-    23: traffic.request does not apply to kind = "poisson", which takes kind, load, overload, flows, sizes, from, to, service, services, shares or connections
+    23: traffic.request does not apply to kind = "poisson", which takes kind, load, overload, flows, sizes, from, to, service, services, shares, connections or transport
 "#,
     );
 }
@@ -881,8 +881,8 @@ to = 8 -> to = "7-8"\nfan_in = 8
     21: traffic.fan_in is 8: at most 7 hosts of traffic.from can send to host 7
 to = 8 -> to = 8\nload = 0.1
     21: traffic.load is 0.1: rounds start at random at a load, or by every: leave one out
-to = 8 -> to = 8\ntransport = "udp"
-    21: traffic.transport is unknown: traffic takes kind, from, to, sizes, flows_each, fan_in, rounds, every, load, overload, classes, start or connections
+to = 8 -> to = 8\nstagger = "1ms"
+    21: traffic.stagger does not apply to kind = "incast"
 every = "10ms" -> 
     16: traffic.every is missing: write every = "10us"
 "10ms" -> "0us"

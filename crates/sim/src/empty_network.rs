@@ -2,33 +2,39 @@
 
 use crate::ids::HostId;
 use crate::topology::{Graph, Hop};
-use switchbed_scenario::{FctEnd, Roce};
+use switchbed_scenario::FctEnd;
+use switchbed_scenario::protocols::Protocols;
 use switchbed_units::{Bytes, Span};
 
 /// What is needed to tell how long a flow takes in an empty network.
 pub(crate) struct Paths {
     pub(crate) graph: Graph,
-    /// Payload of a full packet, and what each has besides: of flows without queue pairs.
-    pub(crate) main: (Bytes, Bytes),
-    /// The classes that have them.
-    pub(crate) roce: Option<Roce>,
+    pub(crate) protocols: Protocols,
     pub(crate) fct_end: FctEnd,
 }
 
 impl Paths {
-    /// A flow's time: its packets back to back over its path, and its last one's ACK where
+    /// What ends a traffic entry's flows of a class: without ACKs their arrival.
+    pub(crate) fn end(&self, entry: u32, class: u8) -> FctEnd {
+        match self.protocols.get(entry, class).is_reliable() {
+            true => self.fct_end,
+            false => FctEnd::Received,
+        }
+    }
+
+    /// The time of a flow of a traffic entry and class: its packets back to back over its path, and its last one's ACK where
     /// that ends it.
     pub(crate) fn flow(
         &self,
         (src, dst): (HostId, HostId),
-        class: u8,
+        (entry, class): (u32, u8),
         size: Bytes,
         end: FctEnd,
     ) -> Span {
-        let pair = self.roce.as_ref().filter(|roce| roce.carries(class));
-        let (mss, header) = pair.map_or(self.main, |roce| (roce.mtu, roce.overhead()));
+        let protocol = self.protocols.get(entry, class);
+        let (mss, header) = protocol.framing();
         let (mss, header) = (mss.get(), header.get());
-        let ack = pair.map_or(header as u32, Roce::ack_bytes);
+        let ack = protocol.ack_bytes();
         let full = (mss + header) as u32;
         let packets = size.get().div_ceil(mss).max(1);
         let last = (size.get() - (packets - 1) * mss + header) as u32;

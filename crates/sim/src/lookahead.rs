@@ -69,7 +69,7 @@ impl Lookahead {
 fn frames(scenario: &Scenario) -> (u32, u32) {
     let Scenario { traffic, reaction, host, .. } = scenario;
     let header = scenario.shortest().get().max(1);
-    let probes = traffic.iter().filter_map(|traffic| match traffic {
+    let probes = traffic.iter().filter_map(|traffic| match &traffic.source {
         Traffic::Probe(probe) => Some(probe.size.get()),
         _ => None,
     });

@@ -15,7 +15,7 @@ use crate::flow::{Counts, FlowRecord};
 use crate::ids::{HostId, LinkId, SwitchId};
 use crate::lookahead::Lookahead;
 use crate::network::{Division, Network, Plan};
-use crate::node::host::{self, ProbeSample};
+use crate::node::host::{self, Carrier, ProbeSample};
 use crate::node::{self, Frames};
 use crate::observe::capture::{Capture, Captures};
 use crate::observe::goodput::{GoodputSample, Goodputs};
@@ -31,8 +31,8 @@ use crate::stall::{self, Refusal, Stall, Stalls};
 use crate::table::{Table, Values};
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
-use crate::transport::roce;
 use crate::transport::tcp::{BadSetting, Config};
+use crate::transport::{Kind, datagram, roce};
 use std::collections::HashMap;
 use std::fmt;
 use switchbed_qdisc::memory::pfc::Input;
@@ -41,11 +41,13 @@ use switchbed_qdisc::{PauseFrames, PortState, QueueId};
 use switchbed_scenario::Scenario;
 use switchbed_scenario::build;
 use switchbed_scenario::build::{AllHeadroom, Inputs, Outside, Place};
+use switchbed_scenario::protocol::Protocol;
+use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::roce::longest_way;
 use switchbed_scenario::traffic;
 use switchbed_scenario::traffic::MAX_CONNECTIONS;
 use switchbed_scenario::traffic::{FlowStart, Flows, TrafficError};
-use switchbed_scenario::{FctEnd, SchemeChoice};
+use switchbed_scenario::{FctEnd, Host, SchemeChoice};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Why a scenario cannot be built, or its run not be finished.
@@ -214,16 +216,17 @@ impl Simulation {
         outside: &dyn Outside,
         division: Division,
     ) -> Result<Simulation, BuildError> {
-        let Scenario { topology, switch, host, transport, measure, run, .. } = scenario;
+        let Scenario { topology, switch, host, measure, run, .. } = scenario;
         let mut schemes = scenario.deploy.iter().filter_map(|entry| entry.scheme.as_ref());
         let from_outside = |choice: &SchemeChoice| choice.python.is_some();
         if !outside.is_there() && (from_outside(&scenario.scheme) || schemes.any(from_outside)) {
             return Err(BuildError::Outside);
         }
-        let config = Config::new(transport).map_err(BuildError::Transport)?;
-        let config = config.on(host).map_err(BuildError::Host)?;
-        let mut flows = Flows::new(&scenario.traffic, traffic::Hosts::of(scenario), run.seed)
-            .map_err(BuildError::Traffic)?;
+        let protocols = Protocols::of(scenario);
+        let sources = scenario.traffic.iter().enumerate().map(|(entry, traffic)| {
+            (&traffic.source, traffic::Hosts::of(scenario, &protocols, entry as u32))
+        });
+        let mut flows = Flows::new(sources, run.seed).map_err(BuildError::Traffic)?;
         let graph = Graph::new(topology, host.delay);
         let ports = ports::of(&graph);
         let timeline = Timeline::new(scenario, |name| ports::find(&ports, name));
@@ -239,14 +242,12 @@ impl Simulation {
             },
             None => Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
         };
-        let roce = scenario.roce.as_ref().map(|roce| {
-            let (base_rtt, hops) = longest_way(&graph, roce);
-            roce::Config::new(roce, base_rtt, hops)
-        });
+        let carriers = protocols.all().iter().map(|protocol| carrier(protocol, host, &graph));
+        let carriers = carriers.collect::<Result<Vec<_>, _>>()?;
         let phases = Phases::new(least, beats.longest());
         let plan = Plan {
             graph: &graph,
-            settings: host::Settings::new(scenario, config, roce, word),
+            settings: host::Settings::new(scenario, protocols.clone(), carriers, word),
             frames,
             pfc: switch.pfc.clone(),
             ranks: &ranks,
@@ -295,12 +296,7 @@ impl Simulation {
             total: flows.total(),
             offered: flows.offered().to_vec(),
             flows,
-            paths: Paths {
-                graph,
-                main: (transport.mss, transport.header),
-                roce: scenario.roce.clone(),
-                fct_end: measure.fct_end,
-            },
+            paths: Paths { graph, protocols, fct_end: measure.fct_end },
             deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),
             stalls: Stalls::new(scenario, &ports),
             before: vec![Before::default(); ports.len()],
@@ -456,7 +452,8 @@ impl Simulation {
     fn collect(&mut self) {
         for (number, mut record) in self.network.take_finished() {
             if let Some(before) = self.arrived_before.remove(&number)
-                && (self.paths.fct_end == FctEnd::Acked || record.failed.is_some())
+                && (self.paths.end(record.traffic, record.class) == FctEnd::Acked
+                    || record.failed.is_some())
             {
                 record.received = Bytes::new(record.received.get().saturating_sub(before.get()));
             }
@@ -817,18 +814,38 @@ impl Simulation {
     /// back to back over its path (the slowest link spaces them), and, where the FCT ends
     /// with it, the last one's ACK.
     pub fn empty_fct(&self, src: HostId, dst: HostId, size: Bytes) -> Span {
-        self.paths.flow((src, dst), 0, size, self.paths.fct_end)
+        self.paths.flow((src, dst), (u32::MAX, 0), size, self.paths.end(u32::MAX, 0))
     }
 
     /// The same of a flow with the request for it, if there was one; `None` for a flow that
     /// never ends. A slowdown is an FCT over this.
     pub fn empty_fct_of(&self, flow: &FlowRecord) -> Option<Span> {
+        let of = (flow.traffic, flow.class);
         let request = flow.request.map_or(Span::ZERO, |request| {
-            self.paths.flow((flow.dst, flow.src), flow.class, request, FctEnd::Received)
+            self.paths.flow((flow.dst, flow.src), of, request, FctEnd::Received)
         });
-        let end = self.paths.fct_end;
-        flow.size.map(|size| request + self.paths.flow((flow.src, flow.dst), flow.class, size, end))
+        let end = self.paths.end(flow.traffic, flow.class);
+        flow.size.map(|size| request + self.paths.flow((flow.src, flow.dst), of, size, end))
     }
+}
+
+/// A transport as such hosts have it.
+fn carrier(protocol: &Protocol, host: &Host, graph: &Graph) -> Result<Carrier, BuildError> {
+    let (transport, warm, ack_class_follows) = match protocol {
+        Protocol::QueuePairs(roce) => {
+            let (base_rtt, hops) = longest_way(graph, roce);
+            (Kind::Roce(roce::Config::new(roce, base_rtt, hops)), None, true)
+        }
+        Protocol::Transport(t) => {
+            let config = Config::new(t).map_err(BuildError::Transport)?;
+            let kind = match t.control.about().tcp {
+                true => Kind::Tcp(config.on(host).map_err(BuildError::Host)?),
+                false => Kind::Datagrams(datagram::Config::new(t)),
+            };
+            (kind, t.warm, t.ack_class_follows)
+        }
+    };
+    Ok(Carrier { transport, warm, ack_class_follows })
 }
 
 /// The first port's place at each switch, where there are lossless groups.

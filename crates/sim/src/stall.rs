@@ -11,8 +11,10 @@ use crate::ports::PortInfo;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::{PortState, QueueId};
 use switchbed_scenario::event::Change;
+use switchbed_scenario::protocol::Protocol;
+use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::roce::RETRIES;
-use switchbed_scenario::{Roce, Scenario};
+use switchbed_scenario::{Scenario, Transport};
 use switchbed_units::{Bytes, Span, Time};
 
 /// Retransmissions of data and of a SYN before Linux gives up: `tcp_retries2` and `tcp_syn_retries`
@@ -64,21 +66,21 @@ const PACKETS: u64 = 64;
 
 /// How long a sender of a scenario keeps trying without an answer.
 fn patience(scenario: &Scenario) -> Span {
-    let t = &scenario.transport;
-    let backoff = |first: Span, times: u32| {
+    let backoff = |t: &Transport, first: Span, times: u32| {
         let each = (0..=times).map(|nth| (first * (1 << nth)).min(t.rto_max));
         each.fold(Span::ZERO, |sum, wait| sum + wait)
     };
-    // A queue pair fails at the first timeout after it has tried long enough.
-    let tries = |roce: &Roce| (roce.rto * u64::from(RETRIES + 1)).max(roce.give_up + roce.rto);
-    let pairs = scenario.roce.as_ref().map(tries);
-    match (&scenario.roce, pairs) {
-        (Some(roce), Some(pairs)) if roce.classes.is_none() => pairs,
-        (_, pairs) => {
-            let data = backoff(t.rto_min, TCP_RETRIES[0]);
-            data.max(backoff(t.rto_initial, TCP_RETRIES[1])).max(pairs.unwrap_or(Span::ZERO))
+    let each = |protocol: &Protocol| match protocol {
+        Protocol::Transport(t) => {
+            let data = backoff(t, t.rto_min, TCP_RETRIES[0]);
+            data.max(backoff(t, t.rto_initial, TCP_RETRIES[1]))
         }
-    }
+        // A queue pair fails at the first timeout after it has tried long enough.
+        Protocol::QueuePairs(roce) => {
+            (roce.rto * u64::from(RETRIES + 1)).max(roce.give_up + roce.rto)
+        }
+    };
+    Protocols::of(scenario).all().iter().map(each).max().unwrap_or(Span::ZERO)
 }
 
 impl Stalls {

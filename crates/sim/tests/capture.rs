@@ -80,7 +80,7 @@ fn rows(flows: u32, size: u64) -> Vec<(f64, u32, u32, u64)> {
 fn marks_and_repeated_data_are_what_the_run_counted() {
     let mut scenario = incast();
     let (_file, traffic) = list(&rows(16, 200_000), Connections::Fresh);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (mut simulation, records) = run(&scenario);
     let captures = simulation.captures();
     let names: Vec<&str> = captures.iter().map(|c| c.name.as_str()).collect();
@@ -123,7 +123,7 @@ fn a_connection_reads_as_tcp_from_its_handshake_on() {
     scenario.switch.buffer = Bytes::new(10_000_000);
     scenario.transport.ecn_syn = false;
     let (_file, traffic) = list(&[(0.0, 0, 8, 3_000)], Connections::Fresh);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (simulation, _) = run(&scenario);
     let seen = read(&simulation.captures()[1]);
     let tcp = |i: usize| seen[i].tcp.as_ref().unwrap();
@@ -164,7 +164,7 @@ fn a_limit_keeps_the_first_packets_and_counts_the_others() {
     let mut scenario = incast();
     scenario.measure.capture_packets = 100;
     let (_file, traffic) = list(&rows(8, 50_000), Connections::FreshNoHandshake);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (mut simulation, _) = run(&scenario);
     let captures = simulation.captures();
     let sent = simulation.port_reports();
@@ -176,7 +176,7 @@ fn a_limit_keeps_the_first_packets_and_counts_the_others() {
 fn capturing_changes_nothing() {
     let mut scenario = incast();
     let (_file, traffic) = list(&rows(16, 100_000), Connections::Fresh);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (with, records) = run(&scenario);
     scenario.measure.capture = PortNames::default();
     let (without, same) = run(&scenario);

@@ -25,7 +25,7 @@ fn leaves(host: impl Fn(Host) -> Host, transport: impl Fn(Transport) -> Transpor
     });
     scenario.measure.fct_end = FctEnd::Received;
     let (_file, traffic) = list(&[(0.0, 0, 1, n * 1460)], Connections::Persistent);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (_, records) = run(&scenario);
     let end = records[0].end.expect("finished");
     // Two links of 1 ms and 1.2 us for each of the packet's transmissions.
@@ -89,7 +89,7 @@ fn two_flows(nic: NicQueue, small_queues: SmallQueues) -> (Simulation, Vec<FlowR
     scenario.measure.queues = QueueProbe::Ports(vec!["host0".into()]);
     let rows = [(0.0, 0, 1, 1_460_000), (0.0, 0, 1, 1_460_000)];
     let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     run(&scenario)
 }
 
@@ -145,7 +145,7 @@ fn a_light_flow_does_not_wait_for_a_heavy_one_in_a_fair_queue() {
         let mut rows = vec![(0.0, 0, 1, 1_460_000)];
         rows.extend((1..10).map(|nth| (f64::from(nth) * 1e-4, 0, 2, 1460)));
         let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
-        scenario.traffic = traffic;
+        scenario.traffic = traffic.into_iter().map(Into::into).collect();
         let (_, records) = run(&scenario);
         let fct = |r: &FlowRecord| r.end.expect("ended").since(r.start).as_ps();
         records[1..].iter().map(fct).max().expect("some")
@@ -183,7 +183,7 @@ fn paced_flows_whose_rates_their_cards_limit_end() {
     scenario.host = Host { nic: NicQueue::Unlimited, small_queues: small(60_000), ..scenario.host };
     let rows = [(0.0, 0, 3, 3_000_000), (0.0, 1, 3, 3_000_000), (0.0, 2, 3, 3_000_000)];
     let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     scenario.run.until = Some(Span::from_ms(2_000));
     let (mut simulation, records) = run(&scenario);
     let notified: u64 = simulation.port_reports().iter().map(|r| r.counters.notified).sum();
@@ -226,7 +226,7 @@ proptest! {
     fn nothing_is_lost_in_a_card_and_every_flow_ends((scenario, rows) in random_hosts()) {
         let mut scenario = scenario;
         let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
-        scenario.traffic = traffic;
+        scenario.traffic = traffic.into_iter().map(Into::into).collect();
         scenario.run.until = Some(Span::from_ms(60_000));
         let (mut simulation, records) = run(&scenario);
         for record in &records {
@@ -259,7 +259,7 @@ proptest! {
         let alone = |row: &&(f64, u32, u32, u64)| !std::mem::replace(&mut seen[row.1 as usize], true);
         let rows: Vec<_> = rows.iter().filter(alone).copied().collect();
         let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
-        scenario.traffic = traffic;
+        scenario.traffic = traffic.into_iter().map(Into::into).collect();
         let (mut simulation, records) = run(&scenario);
         prop_assert!(records.iter().all(|record| record.retransmissions == 0));
         for host in 0..3 {

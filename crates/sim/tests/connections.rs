@@ -16,7 +16,7 @@ const HANDSHAKE: Span = Span::from_ns(4 * 32 + 4 * 1000);
 fn flows(rows: &[(f64, u32, u32, u64)], connections: Connections) -> Vec<FlowRecord> {
     let mut scenario = star(3);
     let (_file, traffic) = list(rows, connections);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     run(&scenario).1
 }
 
@@ -55,7 +55,7 @@ fn a_thousand_fresh_flows_in_turn_need_few_places() {
     let rows: Vec<_> = (0..1000).map(|i| (i as f64 * 1e-4, 0, 1, 5000)).collect();
     let mut scenario = star(2);
     let (_file, traffic) = list(&rows, Connections::Fresh);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (simulation, records) = run(&scenario);
     assert!(records.iter().all(|record| record.end.is_some()));
     assert!(simulation.connections() < 10, "{} places", simulation.connections());
@@ -73,7 +73,7 @@ fn an_fct_may_end_at_the_receiver() {
     let mut scenario = star(2);
     scenario.measure.fct_end = FctEnd::Received;
     let (_file, traffic) = list(&[(0.0, 0, 1, 1460)], Connections::FreshNoHandshake);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (simulation, records) = run(&scenario);
     assert_eq!(fct(&records[0]), Span::from_ns(2 * 1200 + 2 * 1000));
     assert_eq!(simulation.empty_fct(HostId(0), HostId(1), Bytes::new(1460)), fct(&records[0]));
@@ -86,7 +86,7 @@ fn flows_that_end_at_the_receiver_follow_each_other_whole() {
     scenario.measure.fct_end = FctEnd::Received;
     let rows = [(0.0, 0, 1, 1460), (0.001, 0, 1, 1460), (0.001_007, 0, 1, 2920)];
     let (_file, traffic) = list(&rows, Connections::Persistent);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (simulation, records) = run(&scenario);
     assert_eq!(simulation.connections(), 1);
     assert_eq!(fct(&records[1]), Span::from_ns(2 * 1200 + 2000));
@@ -97,7 +97,7 @@ fn flows_that_end_at_the_receiver_follow_each_other_whole() {
 #[test]
 fn an_endless_flow_stops_when_told_and_ends_when_it_has_arrived() {
     let mut scenario = long_lived(star(2), &[0], Span::from_ms(20));
-    let Traffic::LongLived(LongLived { stop, .. }) = &mut scenario.traffic[0] else {
+    let Traffic::LongLived(LongLived { stop, .. }) = &mut scenario.traffic[0].source else {
         unreachable!()
     };
     *stop = Some(Span::from_ms(5));
@@ -136,7 +136,7 @@ fn a_list_that_changes_during_the_run_is_noticed() {
     let rows: Vec<_> = (0..20_000).map(|i| (i as f64 * 1e-5, 0, 1, 100)).collect();
     let mut scenario = star(2);
     let (file, traffic) = list(&rows, Connections::Persistent);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (whole, records) = run(&scenario);
     assert_eq!((records.len(), whole.failure()), (rows.len(), None));
 
@@ -154,7 +154,7 @@ fn flows_from(text: &str, mut scenario: Scenario) -> (Simulation, Vec<FlowRecord
     std::fs::write(file.path(), text).expect("written");
     let path = file.path().to_str().expect("UTF-8").into();
     let connections = Connections::FreshNoHandshake;
-    scenario.traffic = vec![listed(path, connections)];
+    scenario.traffic = vec![listed(path, connections).into()];
     run(&scenario)
 }
 

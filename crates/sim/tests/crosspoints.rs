@@ -25,6 +25,7 @@ fn unequal(scheme: SchemeChoice) -> Scenario {
                 stagger: Span::ZERO,
                 stop: None,
             })
+            .into()
         })
         .into();
     scenario.switch.memory = Some(packets(256));

@@ -11,8 +11,9 @@ use switchbed_units::{Bytes, Rate, Span};
 fn alone(mut scenario: Scenario, src: u32, dst: u32, size: u64) -> (Span, Span) {
     let mut list = tempfile::NamedTempFile::new().expect("a temporary file");
     writeln!(list, "start_s,src,dst,size_bytes\n0.001,{src},{dst},{size}").expect("written");
-    scenario.traffic =
-        vec![listed(list.path().to_str().expect("UTF-8").into(), Connections::FreshNoHandshake)];
+    scenario.traffic = vec![
+        listed(list.path().to_str().expect("UTF-8").into(), Connections::FreshNoHandshake).into(),
+    ];
     let (simulation, flows) = run(&scenario);
     let flow = flows[0];
     let fct = flow.end.expect("finished").since(flow.start);

@@ -20,7 +20,7 @@ fn arrivals(load: f64) -> Arrivals {
 }
 
 fn poisson(load: f64) -> Scenario {
-    Scenario { traffic: vec![arrive(arrivals(load))], ..star(3) }
+    Scenario { traffic: vec![arrive(arrivals(load)).into()], ..star(3) }
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_flow_that_arrives_as_the_run_ends_has_ended() {
         let mut scenario = poisson(0.5);
         scenario.measure.fct_end = FctEnd::Received;
         if asked {
-            scenario.traffic = vec![ask(100, arrivals(0.5))];
+            scenario.traffic = vec![ask(100, arrivals(0.5)).into()];
         }
         let (_, whole) = run(&scenario);
         for flow in whole.iter().take(8) {

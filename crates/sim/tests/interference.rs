@@ -13,7 +13,7 @@ fn labels(mut scenario: Scenario, rows: &str) -> Vec<Interference> {
     write!(file, "start_s,src,dst,size_bytes,path\n{rows}").expect("written");
     let path = file.path().to_str().expect("UTF-8").into();
     let connections = Connections::FreshNoHandshake;
-    scenario.traffic.push(listed(path, connections));
+    scenario.traffic.push(listed(path, connections).into());
     let (simulation, records) = run(&scenario);
     simulation.interference(&records, Bytes::new(1_000_000))
 }
@@ -86,23 +86,26 @@ fn on_a_fabric_any_switch_on_the_way_counts() {
 fn an_answers_way_is_the_answers_not_its_requests() {
     // Host 2 asks host 0; the giant goes from host 0 to host 2, as the answers do.
     let mut scenario = star(3);
-    scenario.traffic = vec![ask(
-        100,
-        Arrivals {
-            load: 0.01,
-            flows: 3,
-            sizes: vec![Sizes {
-                name: "one".into(),
-                points: vec![(Bytes::new(1460), 1.0)],
-                mean_bytes: 1460.0,
-                round_up_to: None,
-            }],
-            from: vec![0],
-            to: vec![2],
-            service: Service::ONE,
-            connections: Connections::Persistent,
-        },
-    )];
+    scenario.traffic = vec![
+        ask(
+            100,
+            Arrivals {
+                load: 0.01,
+                flows: 3,
+                sizes: vec![Sizes {
+                    name: "one".into(),
+                    points: vec![(Bytes::new(1460), 1.0)],
+                    mean_bytes: 1460.0,
+                    round_up_to: None,
+                }],
+                from: vec![0],
+                to: vec![2],
+                service: Service::ONE,
+                connections: Connections::Persistent,
+            },
+        )
+        .into(),
+    ];
     let labels = labels(scenario, "0,0,2,20000000,\n");
     assert_eq!(labels.iter().filter(|label| **label == Path).count(), 3);
 }

@@ -47,7 +47,7 @@ fn on_a_fat_tree_with_a_rate_a_tier() {
             core_delay: host_delay,
         },
     });
-    let Traffic::Poisson(poisson) = &mut scenario.traffic[0] else { unreachable!() };
+    let Traffic::Poisson(poisson) = &mut scenario.traffic[0].source else { unreachable!() };
     (poisson.from, poisson.to) =
         (HostSet::Named((0..16).collect()), HostSet::Named((0..16).collect()));
     scenario.measure.queues = QueueProbe::All;
@@ -79,7 +79,9 @@ fn where_ports_share_memory_and_marking_reads_it() {
             other => other,
         };
         for (i, traffic) in scenario.traffic.iter_mut().enumerate() {
-            let Traffic::LongLived(LongLived { to, .. }) = traffic else { unreachable!() };
+            let Traffic::LongLived(LongLived { to, .. }) = &mut traffic.source else {
+                unreachable!()
+            };
             *to = OneHost(6 + i as u32 % 2);
         }
         scenario.switch = Switch {

@@ -35,8 +35,9 @@ impl Seen {
 fn monitored(mut scenario: Scenario, flows: &str) -> (Seen, Vec<PortReport>) {
     let mut list = tempfile::NamedTempFile::new().expect("a temporary file");
     write!(list, "start_s,src,dst,size_bytes\n{flows}").expect("written");
-    scenario.traffic =
-        vec![listed(list.path().to_str().expect("UTF-8").into(), Connections::FreshNoHandshake)];
+    scenario.traffic = vec![
+        listed(list.path().to_str().expect("UTF-8").into(), Connections::FreshNoHandshake).into(),
+    ];
     scenario.scheme = scheme("none", Bytes::ZERO);
     let mut simulation = Simulation::new(&scenario).expect("builds");
     while simulation.advance(1_000) == Status::Running {}

@@ -16,7 +16,7 @@ fn one_flow(host: impl Fn(Host) -> Host, packets: u64) -> (Simulation, FlowRecor
     scenario.transport.initial_window = 200;
     let flow = [(0.0, 0, 1, packets * 1460)];
     let (_file, traffic) = list(&flow, Connections::FreshNoHandshake);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (simulation, records) = run(&scenario);
     assert_eq!(records.len(), 1);
     (simulation, records[0])
@@ -70,7 +70,7 @@ fn a_frame_takes_a_random_time_up_to_the_jitter_at_both_ends() {
     scenario.transport.receive_window = 1;
     scenario.host = jitter(US(10))(scenario.host);
     let (_file, traffic) = list(&[(0.0, 0, 1, 400 * 1460)], Connections::FreshNoHandshake);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let took = |scenario: &Scenario| fct(&run(scenario).1[0]);
     let noisy = took(&scenario);
     scenario.run.seed = 2;
@@ -136,7 +136,7 @@ fn a_merged_packet_is_acknowledged_whatever_the_delayed_ack_waits_for() {
     scenario.transport = Transport { initial_window: 200, ack_every: 8, ..scenario.transport };
     scenario.host.merge = Merge { packets: 5, time: US(1_000), ..MERGE };
     let (_file, traffic) = list(&[(0.0, 0, 1, 50 * 1460)], Connections::FreshNoHandshake);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (mut simulation, _) = run(&scenario);
     assert_eq!(acks(&mut simulation), 10);
 }
@@ -151,7 +151,7 @@ fn a_packet_waits_for_the_next_only_so_long() {
     scenario.transport.initial_window = 1;
     scenario.transport.receive_window = 1;
     let (_file, traffic) = list(&[(0.0, 0, 1, 4 * 1460)], Connections::FreshNoHandshake);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (_, plain) = run(&scenario);
     scenario.host.merge = Merge { packets: 5, time: US(20), ..MERGE };
     let (_, merged) = run(&scenario);
@@ -199,7 +199,7 @@ fn packets_marked_otherwise_are_not_merged() {
     scenario.host.merge = Merge { packets: 5, time: Span::from_ms(1), ..MERGE };
     let rows = [(0.0, 0, 2, 40 * 1460), (0.0, 1, 2, 40 * 1460)];
     let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (mut simulation, records) = run(&scenario);
     assert_eq!(records.iter().map(|r| r.received.get()).sum::<u64>(), 80 * 1460);
     let reports = simulation.port_reports();
@@ -221,7 +221,7 @@ fn jumbo_frames_carry_what_the_mtu_allows() {
         scenario.transport.initial_window = 300;
         let size = 146_000;
         let (_file, traffic) = list(&[(0.0, 0, 1, size)], Connections::FreshNoHandshake);
-        scenario.traffic = traffic;
+        scenario.traffic = traffic.into_iter().map(Into::into).collect();
         let (mut simulation, records) = run(&scenario);
         assert_eq!(acks(&mut simulation), expected, "{mtu}");
         assert_eq!(fct(&records[0]), simulation.empty_fct(HostId(0), HostId(1), Bytes::new(size)));
@@ -241,7 +241,7 @@ fn all_of_them_together_deliver_every_flow_in_spite_of_losses() {
         .collect();
     for connections in [Connections::FreshNoHandshake, Connections::Persistent] {
         let (_file, traffic) = list(&rows, connections);
-        scenario.traffic = traffic;
+        scenario.traffic = traffic.into_iter().map(Into::into).collect();
         let (simulation, records) = run(&scenario);
         assert_eq!(records.len(), 40);
         for record in &records {

@@ -32,7 +32,7 @@ fn the_recorded_key_leads_along_the_ports_that_sent() {
             service: Service::ONE,
             connections: [Connections::Fresh, Connections::Persistent][seed as usize % 2],
         };
-        scenario.traffic = vec![arrive(arrivals)];
+        scenario.traffic = vec![arrive(arrivals).into()];
         let (mut simulation, records) = run(&scenario);
         let graph = Graph::new(&scenario.topology, Span::ZERO);
         let path = graph.path(HostId(0), Hop { dst: HostId(3), key: records[0].key });

@@ -25,6 +25,7 @@ fn scenario(receivers: u32, alpha: f64) -> Scenario {
                 stagger: Span::ZERO,
                 stop: None,
             })
+            .into()
         })
         .collect();
     scenario.switch.policy = BufferPolicy::Dynamic;

@@ -35,7 +35,7 @@ fn an_empty_networks_round_trip_is_exact() {
         (fabric, 1, of_links(Span::from_ns(4 * 20_200), 4)),
     ];
     for (mut scenario, to, expected) in cases {
-        scenario.traffic = vec![probe(&[0], to, 84, Some(Span::from_ms(1)))];
+        scenario.traffic = vec![probe(&[0], to, 84, Some(Span::from_ms(1))).into()];
         let (simulation, records) = run(&scenario);
         assert!(records.is_empty());
         let samples = &simulation.probes()[..];
@@ -62,7 +62,7 @@ fn unequal_links_count_each_for_itself() {
         bottleneck_rate: Rate::from_gbps(1),
         bottleneck_delay: Span::from_us(10),
     });
-    scenario.traffic = vec![probe(&[0], 1, 1000, Some(Span::from_ms(1)))];
+    scenario.traffic = vec![probe(&[0], 1, 1000, Some(Span::from_ms(1))).into()];
     let (simulation, _) = run(&scenario);
     let one_way = Span::from_ns(800 + 8000 + 800 + 16_000);
     // The last one, of 950 us, is late for the end.
@@ -88,7 +88,7 @@ fn busy(class: u8) -> Simulation {
     let mut probe = probe(&[4], 3, 84, None);
     let Traffic::Probe(Probe { classes, .. }) = &mut probe else { unreachable!() };
     *classes = vec![class];
-    scenario.traffic.push(probe);
+    scenario.traffic.push(probe.into());
     run(&scenario).0
 }
 
@@ -118,7 +118,7 @@ fn a_probe_waits_in_the_queue_of_its_class() {
 fn probes_sent_before_the_warm_ups_end_do_not_count_and_those_at_it_do() {
     for (warmup_us, first_us, count) in [(0, 50, 10), (50, 50, 10), (51, 150, 9), (450, 450, 6)] {
         let mut scenario = star(2);
-        scenario.traffic = vec![probe(&[0], 1, 84, Some(Span::from_ms(1)))];
+        scenario.traffic = vec![probe(&[0], 1, 84, Some(Span::from_ms(1))).into()];
         scenario.measure.warmup = Span::from_us(warmup_us);
         let (simulation, _) = run(&scenario);
         let samples = &simulation.probes()[..];
@@ -132,7 +132,7 @@ fn probes_end_with_the_flows_where_nothing_else_ends_them() {
     let mut scenario = star(3);
     let (_file, mut traffic) = list(&[(0.001, 0, 1, 1460)], Connections::FreshNoHandshake);
     traffic.push(probe(&[2], 1, 84, None));
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (simulation, records) = run(&scenario);
     assert!(records[0].end.is_some());
     let after = simulation.now().since(records[0].end.expect("ended"));
@@ -147,7 +147,7 @@ fn a_lost_probe_has_no_rtt() {
     let mut scenario = star(9);
     scenario.switch.buffer = Bytes::new(84);
     scenario.scheme = scheme("none", Bytes::ZERO);
-    scenario.traffic = vec![probe(&[0, 1, 2, 3], 8, 84, Some(Span::from_ms(1)))];
+    scenario.traffic = vec![probe(&[0, 1, 2, 3], 8, 84, Some(Span::from_ms(1))).into()];
     let (simulation, _) = run(&scenario);
     let samples = &simulation.probes()[..];
     // One is on the wire, one waits, two of the four are lost.
@@ -166,22 +166,25 @@ fn goodputs_over_time_add_up_to_what_was_received() {
         quantum: vec![packets(1); 2],
         ..scenario.switch
     };
-    let Traffic::LongLived(LongLived { stop, .. }) = &mut scenario.traffic[1] else {
+    let Traffic::LongLived(LongLived { stop, .. }) = &mut scenario.traffic[1].source else {
         unreachable!()
     };
     *stop = Some(Span::from_ms(10));
-    scenario.traffic.push(ask(
-        100,
-        Arrivals {
-            load: 0.02,
-            flows: 200,
-            sizes: vec![sizes::named("hadoop").unwrap()],
-            from: vec![0],
-            to: vec![1],
-            service: Service::random(vec![0.5, 0.5]),
-            connections: Connections::Persistent,
-        },
-    ));
+    scenario.traffic.push(
+        ask(
+            100,
+            Arrivals {
+                load: 0.02,
+                flows: 200,
+                sizes: vec![sizes::named("hadoop").unwrap()],
+                from: vec![0],
+                to: vec![1],
+                service: Service::random(vec![0.5, 0.5]),
+                connections: Connections::Persistent,
+            },
+        )
+        .into(),
+    );
     scenario.measure.goodput_every = Some(Span::from_ms(1));
     scenario.measure.series_every = Some(Span::from_us(700));
     let (mut simulation, records) = run(&scenario);
@@ -209,7 +212,7 @@ fn places_used_again_keep_what_was_taken_on_them() {
     let rows: Vec<_> = (0..500).map(|i| (f64::from(i) * 1e-5, 0, 1, 5000)).collect();
     let mut scenario = star(2);
     let (_file, traffic) = list(&rows, Connections::Fresh);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     scenario.measure.goodput_every = Some(Span::from_us(100));
     scenario.run.until = Some(Span::from_ms(6));
     let mut simulation = Simulation::new(&scenario).expect("builds");

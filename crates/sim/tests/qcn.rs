@@ -140,6 +140,7 @@ fn parking_lot(name: &str) -> Vec<f64> {
                 stagger: Span::ZERO,
                 stop: None,
             })
+            .into()
         })
         .collect();
     scenario.measure.warmup = Span::ZERO;
@@ -170,18 +171,21 @@ fn a_bursty_source_that_offers_too_much_is_held_to_its_share() {
     let of = |gbps| {
         let mut scenario = static_flows("af-qcn", 4, Span::from_ms(1_000));
         scenario.traffic.truncate(3);
-        scenario.traffic.push(Traffic::OnOff(OnOff {
-            overload: None,
-            from: vec![3].into(),
-            to: OneHost(4),
-            burst: Bytes::new(10_000),
-            rate: Rate::from_gbps(gbps),
-            off: Off::Constant,
-            classes: vec![1],
-            start: Span::from_ms(100),
-            stagger: Span::ZERO,
-            stop: Some(Span::from_ms(1_000)),
-        }));
+        scenario.traffic.push(
+            Traffic::OnOff(OnOff {
+                overload: None,
+                from: vec![3].into(),
+                to: OneHost(4),
+                burst: Bytes::new(10_000),
+                rate: Rate::from_gbps(gbps),
+                off: Off::Constant,
+                classes: vec![1],
+                start: Span::from_ms(100),
+                stagger: Span::ZERO,
+                stop: Some(Span::from_ms(1_000)),
+            })
+            .into(),
+        );
         scenario.measure.goodput_every = Some(Span::from_ms(100));
         let (simulation, _) = run(&scenario);
         let late: Vec<_> = simulation.goodputs().iter().skip(5).collect();
@@ -231,7 +235,7 @@ fn flows_of_a_host_may_share_a_limiter() {
     let of = |limiters| {
         let mut scenario = static_flows("qcn", 2, Span::from_ms(1_000));
         scenario.reaction = Some(reaction(limiters));
-        if let Traffic::LongLived(LongLived { flows_each, .. }) = &mut scenario.traffic[0] {
+        if let Traffic::LongLived(LongLived { flows_each, .. }) = &mut scenario.traffic[0].source {
             *flows_each = 3;
         }
         let (simulation, records) = run(&scenario);
@@ -252,20 +256,23 @@ fn flows_on_a_permanent_connection_follow_each_other_and_all_arrive() {
     let mut scenario = static_flows("af-qcn", 2, Span::from_ms(400));
     scenario.reaction = Some(reaction(Limiters::Host));
     scenario.traffic.truncate(1);
-    scenario.traffic.push(arrive(Arrivals {
-        load: 0.1,
-        flows: 2_000,
-        sizes: vec![Sizes {
-            name: "30KB".into(),
-            points: vec![(Bytes::new(30_000), 0.0), (Bytes::new(30_000), 1.0)],
-            mean_bytes: 30_000.0,
-            round_up_to: None,
-        }],
-        from: vec![1],
-        to: vec![2],
-        service: Service::ONE,
-        connections: Connections::Single,
-    }));
+    scenario.traffic.push(
+        arrive(Arrivals {
+            load: 0.1,
+            flows: 2_000,
+            sizes: vec![Sizes {
+                name: "30KB".into(),
+                points: vec![(Bytes::new(30_000), 0.0), (Bytes::new(30_000), 1.0)],
+                mean_bytes: 30_000.0,
+                round_up_to: None,
+            }],
+            from: vec![1],
+            to: vec![2],
+            service: Service::ONE,
+            connections: Connections::Single,
+        })
+        .into(),
+    );
     scenario.measure.warmup = Span::ZERO;
     scenario.run.until = Some(Span::from_ms(3_000));
     let (simulation, records) = run(&scenario);
@@ -288,7 +295,7 @@ fn messages_about_packets_that_pass_an_idle_port_are_sent_too() {
         // Host 0 is held to 2 Gbps, host 1 to 1: the link is never full.
         let weights = [Rate::from_gbps(2), Rate::from_gbps(1)].map(Value::Rate);
         scenario.scheme = but(&scenario.scheme, "max", Value::List(weights.into()));
-        if let Traffic::LongLived(LongLived { classes, .. }) = &mut scenario.traffic[1] {
+        if let Traffic::LongLived(LongLived { classes, .. }) = &mut scenario.traffic[1].source {
             *classes = vec![1];
         }
         scenario.measure.queues = queues;

@@ -29,7 +29,7 @@ fn arrivals(load: f64, flows: u64, size: u64, connections: Connections) -> Arriv
 }
 
 fn run_on(mut scenario: Scenario, traffic: Traffic, end: FctEnd) -> (Simulation, Vec<FlowRecord>) {
-    scenario.traffic = vec![traffic];
+    scenario.traffic = vec![traffic.into()];
     scenario.measure.fct_end = end;
     run(&scenario)
 }
@@ -174,7 +174,7 @@ fn the_load_is_what_each_client_asks_for() {
         mss: Bytes::new(1460),
         header: Bytes::new(40),
     };
-    let flows = Flows::new(&[traffic], hosts, 1).expect("makes flows");
+    let flows = Flows::new([(&traffic, hosts)], 1).expect("makes flows");
     let offered = flows.offered()[0].clone();
     assert!((offered.nominal_bps / 1e9 - 1.0).abs() < 1e-12, "two clients, half a link each");
     let (mut classes, mut servers, mut clients) = ([0_u32; 4], [0_u32; 8], [0_u32; 2]);

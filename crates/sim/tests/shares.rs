@@ -147,7 +147,7 @@ fn staggered(jitter: Span) -> f64 {
     scenario.transport.cut = WindowCut::Exact;
     scenario.transport.grow_on_repeated_ece = false;
     scenario.measure.warmup = Span::from_ms(250);
-    if let Traffic::LongLived(LongLived { start, .. }) = &mut scenario.traffic[1] {
+    if let Traffic::LongLived(LongLived { start, .. }) = &mut scenario.traffic[1].source {
         *start = Span::from_ms(50);
     }
     let (simulation, records) = run(&scenario);

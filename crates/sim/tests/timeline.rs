@@ -91,7 +91,7 @@ fn a_change_comes_before_the_arrivals_of_its_time() {
     let fct_us = |late_ps: i64| {
         let mut scenario = star(3);
         let (file, traffic) = list(&[(0.0, 0, 2, 1460)], Connections::FreshNoHandshake);
-        scenario.traffic = traffic;
+        scenario.traffic = traffic.into_iter().map(Into::into).collect();
         scenario.measure.fct_end = FctEnd::Received;
         let at = Span::from_ps((2_200_000 + late_ps) as u64);
         scenario.event = vec![rate_at(at, "switch:2", Rate::from_gbps(1))];
@@ -109,7 +109,7 @@ fn a_change_comes_before_the_arrivals_of_its_time() {
 fn a_run_does_not_wait_for_changes_that_touch_nobody() {
     let mut scenario = star(3);
     let (_file, traffic) = list(&[(0.0, 0, 2, 1460)], Connections::FreshNoHandshake);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     scenario.event = vec![rate_at(Span::from_ms(1_000), "switch:2", Rate::from_gbps(1))];
     let (simulation, records) = run(&scenario);
     assert!(records[0].end.is_some());

@@ -33,7 +33,7 @@ fn constant(name: &str, bytes: u64) -> Sizes {
 }
 
 fn flows(traffic: &[Traffic], hosts: Hosts, seed: u64) -> Flows {
-    Flows::new(traffic, hosts, seed).unwrap()
+    Flows::new(traffic.iter().map(|source| (source, hosts)), seed).unwrap()
 }
 
 /// That a count of independent events is within `sigmas` standard deviations of `expected`.
@@ -347,7 +347,9 @@ fn entries_that_make_no_process_are_refused() {
         ),
     ] {
         let good = long_lived(vec![1, 2], 0, Span::ZERO);
-        let error = Flows::new(&[good, entry], hosts(4), 1).unwrap_err().to_string();
+        let error = Flows::new([good, entry].iter().map(|source| (source, hosts(4))), 1)
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with(&format!("traffic entry 2: {expected}")), "{error}");
     }
 }
@@ -410,7 +412,8 @@ fn a_list_written_from_a_run_gives_the_same_flows() {
 #[test]
 fn a_bad_list_is_refused_before_anything_runs() {
     let entry = listed("no/such.csv".into(), Connections::Fresh);
-    let error = Flows::new(&[poisson(1, 0.1), entry], hosts(4), 1).unwrap_err();
+    let error = Flows::new([poisson(1, 0.1), entry].iter().map(|source| (source, hosts(4))), 1)
+        .unwrap_err();
     assert!(error.to_string().starts_with("no/such.csv: cannot read the flow list"), "{error}");
 }
 

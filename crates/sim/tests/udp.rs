@@ -33,7 +33,7 @@ fn a_flow_alone_takes_what_the_empty_network_takes() {
     for size in [1, 960, 961, 9_600, 100_000] {
         let mut scenario = udp(3);
         let (_file, traffic) = list(&[(0.0, 0, 2, size)], Connections::Fresh);
-        scenario.traffic = traffic;
+        scenario.traffic = traffic.into_iter().map(Into::into).collect();
         let (simulation, records) = run(&scenario);
         let record = &records[0];
         assert_eq!(record.received, Bytes::new(size));
@@ -48,7 +48,7 @@ fn connections_of_a_host_take_turns_and_flows_of_one_follow_each_other() {
     // Two flows to host 2, one to host 3, ten packets each.
     let rows = [(0.0, 0, 2, 9_600), (0.0, 0, 2, 9_600), (0.0, 0, 3, 9_600)];
     let (_file, traffic) = list(&rows, Connections::Single);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (simulation, records) = run(&scenario);
     assert_eq!(simulation.connections(), 2);
     // By turns the first and the third flow share the link for 20 packets; the second has it
@@ -65,7 +65,7 @@ fn what_is_lost_stays_lost_and_a_flow_whose_last_packet_was_lost_ends_with_the_n
     // Two hosts send 20 packets each at once into a queue of three; then one packet more each.
     let rows = [(0.0, 0, 3, 19_200), (0.0, 1, 3, 19_200), (0.0001, 0, 3, 960), (0.0001, 1, 3, 960)];
     let (_file, traffic) = list(&rows, Connections::Single);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (mut simulation, records) = run(&scenario);
     let port = simulation.port_reports().into_iter().find(|r| r.info.name == "switch:3").unwrap();
     let lost = port.counters.dropped();
@@ -86,7 +86,7 @@ fn a_run_whose_last_packets_were_lost_is_over_when_nothing_moves() {
     scenario.switch.buffer = Bytes::new(3_000);
     let (_file, traffic) =
         list(&[(0.0, 0, 2, 19_200), (0.0, 1, 2, 19_200)], Connections::FreshNoHandshake);
-    scenario.traffic = traffic;
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let watched = Measure {
         series_every: Some(Span::from_us(1)),
         goodput_every: Some(Span::from_us(1)),
@@ -124,7 +124,8 @@ fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
             start: Span::ZERO,
             stagger: Span::ZERO,
             stop: Some(Span::from_us(80)),
-        }),
+        })
+        .into(),
         Traffic::LongLived(LongLived {
             from: vec![0].into(),
             to: OneHost(2),
@@ -133,7 +134,8 @@ fn an_endless_flow_stops_when_told_and_its_place_is_used_again() {
             start: Span::from_us(200),
             stagger: Span::ZERO,
             stop: Some(Span::from_us(240)),
-        }),
+        })
+        .into(),
     ];
     let (simulation, records) = run(&scenario);
     let packets: Vec<u64> = records.iter().map(|r| r.received.get() / 960).collect();

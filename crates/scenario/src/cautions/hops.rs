@@ -2,12 +2,14 @@
 
 use crate::Scenario;
 use crate::int;
+use crate::protocols::Protocols;
 use crate::roce::longest_way;
 use crate::topology::graph::Graph;
 
 /// Said where a way has more switches than can write into a packet.
 pub(super) fn unseen(scenario: &Scenario) -> Option<String> {
-    let roce = scenario.roce.as_ref().filter(|roce| roce.control.about().int)?;
+    let protocols = Protocols::of(scenario);
+    let roce = protocols.queue_pairs().find(|roce| roce.control.about().int)?;
     let graph = Graph::new(&scenario.topology, scenario.host.delay);
     let (_, switches) = longest_way(&graph, roce);
     let room = int::SWITCHES;

@@ -2,6 +2,7 @@
 
 use crate::Scenario;
 use crate::build::Inputs;
+use crate::protocols::Protocols;
 use crate::scheme::Value;
 use crate::topology::graph::{Cable, Graph};
 use switchbed_qdisc::memory::pfc::Input;
@@ -36,9 +37,13 @@ pub(super) fn not_always_first(scenario: &Scenario) -> Option<String> {
 
 fn late(scenario: &Scenario, all: bool) -> Option<Late> {
     let pfc = scenario.switch.pfc.as_ref()?;
-    let answers = |&class: &u8| match scenario.roce_of(class) {
-        Some(roce) => roce.control.about().cnp && roce.ecn,
-        None => scenario.transport.control.about().tcp && scenario.transport.ecn,
+    let protocols = Protocols::of(scenario);
+    let answers = |&class: &u8| {
+        let each = (0..scenario.traffic.len()).map(|entry| protocols.get(entry as u32, class));
+        each.into_iter().any(|protocol| match protocol.queue_pairs() {
+            Some(roce) => roce.control.about().cnp && roce.ecn,
+            None => protocol.tcp().is_some_and(|tcp| tcp.ecn),
+        })
     };
     if !pfc.priorities.iter().any(answers) {
         return None;

@@ -21,7 +21,7 @@ pub struct OfferedLink {
 /// The busiest links of hosts and of the fabric, a few of each, busiest first; none where no load is known.
 pub(crate) fn busiest(scenario: &Scenario) -> Vec<OfferedLink> {
     let Some(links) = Links::new(&scenario.topology) else { return Vec::new() };
-    let loads = links.loads(&scenario.traffic);
+    let loads = links.loads(scenario.traffic.iter().map(|entry| &entry.source));
     let mut found: Vec<OfferedLink> = [false, true]
         .into_iter()
         .flat_map(|fabric| links.busiest(&loads, fabric, SHOWN))

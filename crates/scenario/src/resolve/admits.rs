@@ -5,8 +5,10 @@
 
 use crate::build;
 use crate::build::{Inputs, Nothing};
+use crate::protocol::Protocol;
+use crate::protocols::Protocols;
 use crate::topology::graph::{Cable, Graph};
-use crate::{Scenario, SchemeChoice, Switch};
+use crate::{Scenario, SchemeChoice, Switch, Transport};
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::{Arena, Cx, Ecn, Enqueued, Outcome, Packet, Pool};
@@ -54,29 +56,24 @@ pub(super) fn refused(scenario: &Scenario) -> Option<Refused> {
 
 /// What flows need to get through: the SYN of TCP, and a full packet.
 fn needed(scenario: &Scenario) -> Vec<Needed> {
-    let Scenario { transport, roce, switch, .. } = scenario;
-    let pair = roce
-        .as_ref()
-        .and_then(|roce| roce.classes.as_ref().map_or(Some(0), |of| of.first().copied()));
-    let tcp =
-        transport.control.about().tcp && roce.as_ref().is_none_or(|roce| roce.classes.is_some());
-    let class = match &switch.pfc {
+    let pairs = scenario.roce.as_ref().and_then(|roce| roce.classes.as_ref()?.first());
+    let class = match &scenario.switch.pfc {
         Some(pfc) => pfc.priorities.first().copied().unwrap_or(0),
-        None => pair.unwrap_or(0),
+        None => pairs.copied().unwrap_or(0),
     };
-    let full = Needed {
-        what: "data",
-        bytes: scenario.longest().min(scenario.host.mtu),
-        capable: transport.ecn || roce.is_some(),
-        class,
+    let bytes = scenario.longest().min(scenario.host.mtu);
+    let of = |protocol: &Protocol| {
+        let syn = |tcp: &Transport| Needed {
+            what: "SYNs",
+            bytes: tcp.header,
+            capable: tcp.ecn && tcp.ecn_syn,
+            class,
+        };
+        let capable = protocol.ecn() || protocol.queue_pairs().is_some();
+        let full = Needed { what: "data", bytes, capable, class };
+        protocol.tcp().map(syn).into_iter().chain([full]).collect::<Vec<_>>()
     };
-    let syn = Needed {
-        what: "SYNs",
-        bytes: transport.header,
-        capable: transport.ecn && transport.ecn_syn,
-        class,
-    };
-    if tcp { vec![syn, full] } else { vec![full] }
+    Protocols::of(scenario).all().iter().flat_map(of).collect()
 }
 
 /// Why an empty port of a switch with these cables refuses a packet, whatever is drawn.

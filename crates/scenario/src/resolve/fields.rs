@@ -3,6 +3,7 @@
 use crate::Scenario;
 use crate::event::Change;
 use crate::int;
+use crate::protocols::Protocols;
 use crate::topology::graph::Graph;
 use switchbed_config::mistake::{Mistake, Origin};
 use switchbed_config::tree::{At, Node, Table};
@@ -43,7 +44,8 @@ fn captured_classes(origin: &Origin, root: &Table, scenario: &Scenario) -> Resul
 /// INT tells a line's rate by a code; a sender that takes the nearest code's for it would never fill the
 /// line, or never see it full.
 fn int_rates(origin: &Origin, root: &Table, scenario: &Scenario) -> Result<(), Mistake> {
-    let Some(roce) = scenario.roce.as_ref().filter(|roce| roce.control.about().int) else {
+    let protocols = Protocols::of(scenario);
+    let Some(roce) = protocols.queue_pairs().find(|roce| roce.control.about().int) else {
         return Ok(());
     };
     let unknown = |rate: Rate| {

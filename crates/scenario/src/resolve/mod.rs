@@ -6,16 +6,17 @@ pub(crate) mod fields;
 
 use crate::Scenario;
 use crate::profiles::{self, Hosts, Profile};
+use crate::protocol::{Protocol, Under};
 use crate::scheme::SchemeInfo;
 use crate::sections::SECTIONS;
 use crate::sections::home;
-use crate::traffic::Site;
-use crate::{FctEnd, Host};
+use crate::traffic::{Entry, Site};
+use crate::{FctEnd, Host, Roce};
 use switchbed_config::mistake::{Mistake, Origin, list_of};
 use switchbed_config::near::near;
 use switchbed_config::param::SectionSpec;
 use switchbed_config::section::Section;
-use switchbed_config::tree::{At, Data, Table};
+use switchbed_config::tree::{At, Data, Node, Table};
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
 /// compares: they share `[scheme.params]`.
@@ -55,13 +56,10 @@ pub(crate) fn resolve(
     let switch = crate::switch::resolve(open(crate::switch::SECTION, packet)?, &ports, mtu)?;
     let implied = crate::roce::under(&transport);
     let section = plain(crate::roce::SECTION, packet)?.over(&implied);
-    let roce = crate::roce::resolve(section, &transport, &switch, mtu)?;
-    let nic = match (&switch.pfc, &roce) {
-        (Some(_), _) => crate::host::pausable(&choice, host.nic)?,
-        (None, Some(_)) => crate::roce::card(&choice, host.nic)?,
-        (None, None) => host.nic,
-    };
-    let host = Host { nic, ..host };
+    let entries = root.get("traffic").and_then(Node::as_list).unwrap_or_default();
+    let own =
+        |entry: &Node| entry.as_table().is_some_and(|e| e.get(Entry::KEY.transport).is_some());
+    let roce = crate::roce::resolve(section, &transport, &switch, mtu, entries.iter().any(own))?;
     let section = open(crate::scheme::SECTION, packet)?;
     let scheme = crate::scheme::read::resolve(section, &switch, &ports, packet, compared)?;
     let context =
@@ -76,8 +74,24 @@ pub(crate) fn resolve(
     let reaction =
         crate::reaction::resolve(open(crate::reaction::SECTION, packet)?, &schemes, mtu)?;
     let site = Site { topology: &topology, switch: &switch, run: &run, mtu };
-    let traffic = crate::traffic::resolve(origin, root, &site)?;
-    if let (Some(roce), Some(_)) = (&roce, &reaction) {
+    let classes = Roce::KEY.classes;
+    let under = Under {
+        transport: Under::table(root.get("transport"), profile.table("transport"), &[]),
+        roce: Under::table(root.get("roce"), Some(&implied), &[classes]),
+        kind: transport.control.word(),
+        mtu,
+        queues: switch.queues,
+    };
+    let traffic = crate::traffic::resolve(origin, root, &site, &under)?;
+    let of_entries = traffic.iter().filter_map(|entry| entry.transport.as_ref()?.queue_pairs());
+    let pairs = roce.iter().chain(of_entries).next();
+    let nic = match (&switch.pfc, pairs) {
+        (Some(_), _) => crate::host::pausable(&choice, host.nic)?,
+        (None, Some(_)) => crate::roce::card(&choice, host.nic)?,
+        (None, None) => host.nic,
+    };
+    let host = Host { nic, ..host };
+    if let (Some(roce), Some(_)) = (pairs, &reaction) {
         let message = format!(
             "notifies sources, whose rate limiters are TCP's and UDP's: queue pairs have {} instead",
             roce.control.word()
@@ -87,9 +101,13 @@ pub(crate) fn resolve(
     }
     let about = transport.control.about();
     if !about.tcp && !about.roce {
-        // Without ACKs a flow ends where it arrives.
-        measure.fct_end = FctEnd::Received;
-        if let Some(i) = traffic.iter().position(|traffic| traffic.asks()) {
+        let reliable = |entry: &Entry| entry.transport.as_ref().is_some_and(Protocol::is_reliable);
+        if !traffic.iter().any(reliable) {
+            // Without ACKs a flow ends where it arrives.
+            measure.fct_end = FctEnd::Received;
+        }
+        let asks = |entry: &Entry| entry.asks() && !reliable(entry);
+        if let Some(i) = traffic.iter().position(asks) {
             let entry = root.get("traffic").and_then(|node| node.as_list()).map(|list| list[i].at);
             let kind = transport.control.word();
             let message =

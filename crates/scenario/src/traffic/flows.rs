@@ -9,6 +9,7 @@
 
 use super::{Connections, ListError, Offered, OneHost, Traffic};
 use crate::Scenario;
+use crate::protocols::Protocols;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -107,9 +108,9 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// The hosts of a scenario; packets are class 0's.
-    pub fn of(scenario: &Scenario) -> Self {
-        let (mss, header) = scenario.framing(0);
+    /// The hosts of a scenario; packets are of an entry's flows of class 0.
+    pub fn of(scenario: &Scenario, protocols: &Protocols, entry: u32) -> Self {
+        let (mss, header) = protocols.get(entry, 0).framing();
         Hosts { count: scenario.topology.hosts(), rate: scenario.topology.host_rate(), mss, header }
     }
 
@@ -235,13 +236,16 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// The flows of a scenario's traffic. Lists are read through once here, so that what
+    /// The flows of sources, each with what it knows of the hosts. Lists are read through once here, so that what
     /// is wrong with them is found before anything runs.
     ///
     /// # Errors
     /// An entry that names hosts that do not exist, has no receiver but the sender, or
     /// has numbers that make no process; a list that cannot be read or has a bad row.
-    pub fn new(traffic: &[Traffic], hosts: Hosts, seed: u64) -> Result<Flows, TrafficError> {
+    pub fn new<'a>(
+        traffic: impl IntoIterator<Item = (&'a Traffic, Hosts)>,
+        seed: u64,
+    ) -> Result<Flows, TrafficError> {
         let mut flows = Flows {
             sources: Vec::new(),
             heads: Vec::new(),
@@ -250,7 +254,7 @@ impl Flows {
             total: 0,
             offered: Vec::new(),
         };
-        for (entry, traffic) in traffic.iter().enumerate() {
+        for (entry, (traffic, hosts)) in traffic.into_iter().enumerate() {
             let begun = traffic.flows(hosts, seed, entry).map_err(|wrong| match wrong {
                 Wrong::Entry(what) => TrafficError::Entry { entry, what },
                 Wrong::List(error) => TrafficError::List(error),

@@ -24,8 +24,10 @@ mod probe;
 mod request_response;
 mod seconds;
 use crate::Run;
+use crate::protocol::{Protocol, Under};
 use crate::switch::Switch;
 use crate::topology::Topology;
+use crate::transport::Transport;
 pub use arrivals::Load;
 use flows::{Begun, Wrong};
 pub use flows::{ConnectionUse, FlowStart, Flows, Hosts, TrafficError};
@@ -42,11 +44,12 @@ pub use on_off::{Off, OnOff};
 pub use poisson::Poisson;
 pub use probe::Probe;
 pub use request_response::RequestResponse;
-use switchbed_config::kinds;
+use std::ops::{Deref, DerefMut};
 use switchbed_config::mistake::{Mistake, Origin};
 use switchbed_config::param::{Params, SectionSpec, Unfit};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Node, Table};
+use switchbed_config::{kinds, params};
 use switchbed_units::{Bytes, Rate};
 
 kinds! {
@@ -75,12 +78,43 @@ kinds! {
     }
 }
 
+params! {
+    /// A source of flows, and their transport.
+    pub struct Entry {
+        /// The source.
+        source: Traffic;
+        /// The transport of its flows, at both ends: a kind, or a table of keys, which lie over those of
+        /// [transport] or, where the kind has queue pairs, of [roce]: { kind = "cubic", ecn = false }.
+        /// Default: what these sections say. Not with probes.
+        transport: Option<Protocol>;
+    }
+}
+
+impl From<Traffic> for Entry {
+    fn from(source: Traffic) -> Entry {
+        Entry { source, transport: None }
+    }
+}
+
+impl Deref for Entry {
+    type Target = Traffic;
+    fn deref(&self) -> &Traffic {
+        &self.source
+    }
+}
+
+impl DerefMut for Entry {
+    fn deref_mut(&mut self) -> &mut Traffic {
+        &mut self.source
+    }
+}
+
 /// `[[traffic]]`.
 pub const SECTION: SectionSpec = SectionSpec {
     name: "traffic",
     repeated: true,
     doc: "A source of flows. A scenario may have several.",
-    keys: Traffic::TABLE,
+    keys: Entry::TABLE,
 };
 
 /// Most connections open at a time.
@@ -192,7 +226,8 @@ pub(crate) fn resolve(
     origin: &Origin,
     root: &Table,
     site: &Site<'_>,
-) -> Result<Vec<Traffic>, Mistake> {
+    transports: &Under,
+) -> Result<Vec<Entry>, Mistake> {
     let node = root.get("traffic");
     let at = node.map_or(At::Unwritten, |node| node.at);
     let sources = node.and_then(Node::as_list).unwrap_or_default();
@@ -205,14 +240,27 @@ pub(crate) fn resolve(
             1 => "traffic".to_owned(),
             _ => format!("traffic.{i}"),
         };
-        Section::open(origin, &path, SECTION.keys, Some(&sources[i]), Some(site.mtu))
+        let entry = sources[i].as_table();
+        let probes = entry.and_then(|entry| entry.get(Traffic::KEY)?.as_text()) == Some("probe");
+        let own = entry.and_then(|entry| entry.get(Entry::KEY.transport)).filter(|_| probes);
+        if let Some(node) = own {
+            let why = "does not apply to kind = \"probe\", whose packets have no transport";
+            return Err(origin.mistake(
+                node.at,
+                &format!("{path}.{}", Entry::KEY.transport),
+                why.to_owned(),
+            ));
+        }
+        let keys = if probes { Traffic::TABLE } else { SECTION.keys };
+        Section::open(origin, &path, keys, Some(&sources[i]), Some(site.mtu))
     };
     let source = |i: usize| {
-        let section = open(i)?.on(site.topology);
-        let mut traffic = Traffic::from_values(&mut section.values()?);
-        traffic.complete(site).map_err(|unfit| section.unfit(unfit))?;
-        section.close(&format!("kind = \"{}\"", traffic.word()))?;
-        Ok(traffic)
+        let section = open(i)?.on(site.topology).on(transports);
+        let mut entry = Entry::from_values(&mut section.values()?);
+        entry.complete(site).map_err(|unfit| section.unfit(unfit))?;
+        section.close(&format!("kind = \"{}\"", entry.word()))?;
+        check(&section, &entry)?;
+        Ok(entry)
     };
     let mut found = (0..sources.len()).map(source).collect::<Result<Vec<_>, _>>()?;
     if found.iter().all(|source| source.never_ends()) {
@@ -221,4 +269,23 @@ pub(crate) fn resolve(
     }
     overload::check(site.topology, &mut found, open)?;
     Ok(found)
+}
+
+/// Whether an entry's transport goes with its source.
+fn check(section: &Section<'_>, entry: &Entry) -> Result<(), Mistake> {
+    let (key, warm) = (Entry::KEY.transport, Transport::KEY.warm);
+    let Some(protocol) = &entry.transport else { return Ok(()) };
+    if entry.asks() && !protocol.is_reliable() {
+        let why = format!("\"{}\" brings no answers, which this kind asks for", protocol.kind());
+        let at = section.given(key).map_or(section.at, |node| node.at);
+        return Err(section.origin.mistake(at, &section.key(key), why));
+    }
+    let written = section.given(key).and_then(|node| node.as_table()?.get(warm));
+    if let Some(node) = written
+        && !entry.persists()
+    {
+        let why = "warms persistent connections: write connections = \"persistent\"".to_owned();
+        return Err(section.origin.mistake(node.at, &section.key(&format!("{key}.{warm}")), why));
+    }
+    Ok(())
 }

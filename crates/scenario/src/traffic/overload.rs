@@ -1,8 +1,7 @@
 //! Links that are offered more than they carry.
 
-use crate::Traffic;
 use crate::topology::Topology;
-use crate::traffic::{LinkLoad, Links};
+use crate::traffic::{Entry, LinkLoad, Links};
 use switchbed_config::mistake::Mistake;
 use switchbed_config::section::Section;
 use switchbed_units::ids::LinkId;
@@ -13,11 +12,11 @@ const FULL: f64 = 1.0 + 1e-9;
 /// Refuses a link's load over 1 that no source across it means; without any, nothing is left to mean.
 pub(crate) fn check<'a>(
     topology: &Topology,
-    traffic: &mut [Traffic],
+    traffic: &mut [Entry],
     section: impl Fn(usize) -> Result<Section<'a>, Mistake>,
 ) -> Result<(), Mistake> {
     let Some(links) = Links::new(topology) else { return Ok(()) };
-    let loads = links.loads(&*traffic);
+    let loads = links.loads(traffic.iter().map(|entry| &entry.source));
     let meant: Vec<bool> = traffic
         .iter_mut()
         .map(|source| source.offers().is_some_and(|(_, overload)| *overload == Some(true)))
@@ -28,12 +27,13 @@ pub(crate) fn check<'a>(
         sources.for_each(|(_, overload)| *overload = None);
         return Ok(());
     }
-    let means = links.loads(traffic.iter().zip(&meant).filter(|(_, m)| **m).map(|(t, _)| t));
+    let means =
+        links.loads(traffic.iter().zip(&meant).filter(|(_, m)| **m).map(|(t, _)| &t.source));
     let worst = (0..loads.len())
         .filter(|&link| over(loads[link]) && means[link] == 0.0)
         .max_by(|&a, &b| loads[a].total_cmp(&loads[b]).then(b.cmp(&a)));
     let Some(worst) = worst else { return Ok(()) };
-    let share = |source: &Traffic| links.loads([source])[worst];
+    let share = |source: &Entry| links.loads([&source.source])[worst];
     let shares: Vec<f64> = traffic.iter().map(share).collect();
     let most = (0..shares.len())
         .max_by(|&a, &b| shares[a].total_cmp(&shares[b]).then(b.cmp(&a)))

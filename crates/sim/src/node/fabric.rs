@@ -150,7 +150,7 @@ impl Fabric {
             switch.reads_pool |= link.port.needs().pool;
             let rate = link.rate;
             self.add_link(link, seed);
-            if self.shared.settings.transport.gathers()
+            if self.shared.settings.gathers()
                 && let (Some(link), Some(cold)) =
                     (self.links.last_mut(), self.cold_links.last_mut())
             {

@@ -32,6 +32,8 @@ pub(crate) enum What {
         /// It closes with its flow.
         fresh: bool,
         class: u8,
+        /// The kind of transport of both ends.
+        kind: u8,
         /// The ECMP key of the ACKs.
         key: u32,
         /// Its flows are requests: this connection answers them.

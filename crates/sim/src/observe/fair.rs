@@ -10,6 +10,7 @@ use crate::timeline::initial_shares;
 use crate::topology::{Graph, Hop, keys};
 use std::collections::BTreeMap;
 use switchbed_qdisc::schemes::fairness::{Party, Share, Shares};
+use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::traffic::FlowStart;
 use switchbed_scenario::{OnOff, Scenario, Traffic};
 use switchbed_units::{Rate, Time};
@@ -66,8 +67,8 @@ pub(crate) fn max_min(capacity: impl Fn(LinkId) -> f64, claims: &[Claim]) -> Vec
 #[derive(Debug)]
 pub(crate) struct FairShares {
     seed: u64,
-    /// Payload of a full packet over its length.
-    payload: f64,
+    /// Payload of a full packet over its length, by traffic entry.
+    payload: Vec<f64>,
     rates: Vec<Rate>,
     party: Party,
     shares: Shares,
@@ -100,18 +101,23 @@ impl FairShares {
     /// Of a scenario, whose on–off sources are known beforehand.
     pub(crate) fn of(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> FairShares {
         let Scenario { scheme, traffic, run, .. } = scenario;
-        let (payload, header) = scenario.framing(0);
-        let (mss, header) = (payload.as_f64(), header.as_f64());
+        let protocols = Protocols::of(scenario);
+        let framing = |entry: usize| protocols.get(entry as u32, 0).framing();
+        let fractions = (0..traffic.len()).map(|entry| {
+            let (mss, header) = framing(entry);
+            mss.as_f64() / (mss.as_f64() + header.as_f64())
+        });
         let party = scheme.scheme.shares().map_or(Party::Flow, |(party, _)| party);
         let rates = ports.iter().map(|port| port.cable.rate).collect();
         let mut shares = FairShares::new(rates, party, initial_shares(scenario));
-        (shares.seed, shares.payload) = (run.seed, mss / (mss + header));
-        for entry in traffic {
-            let Traffic::OnOff(sources) = entry else { continue };
+        (shares.seed, shares.payload) = (run.seed, fractions.collect());
+        for (place, entry) in traffic.iter().enumerate() {
+            let Traffic::OnOff(sources) = &entry.source else { continue };
+            let (payload, header) = framing(place);
             let OnOff { from, to, burst, rate, classes, start, stagger, .. } = sources;
             let stop = Time::ZERO + sources.stop();
             let packets = burst.get().div_ceil(payload.get()) as f64;
-            let payload = burst.as_f64() / (burst.as_f64() + packets * header);
+            let payload = burst.as_f64() / (burst.as_f64() + packets * header.as_f64());
             for (k, (&src, &class)) in from.iter().zip(classes.iter().cycle()).enumerate() {
                 let pair = u64::from(src) << 32 | u64::from(to.0);
                 let key = keys(run.seed, pair, u64::from(class) << 32)[0];
@@ -133,14 +139,15 @@ impl FairShares {
         let key = flow.path.map_or(keys(self.seed, flow.row, 0)[0], |path| Hop::PINNED | path);
         let links = graph.links(flow.src, Hop { dst: flow.dst, key });
         let limit_bps = f64::INFINITY;
-        let flow_of = Flow { class: flow.class, links, limit_bps, payload: self.payload };
+        let payload = self.payload.get(flow.traffic as usize).copied().unwrap_or(1.0);
+        let flow_of = Flow { class: flow.class, links, limit_bps, payload };
         self.add(flow.row, flow_of, flow.start);
     }
 
     fn new(rates: Vec<Rate>, party: Party, shares: Shares) -> FairShares {
         FairShares {
             seed: 0,
-            payload: 1.0,
+            payload: Vec::new(),
             rates,
             party,
             shares,

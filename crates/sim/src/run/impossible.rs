@@ -6,6 +6,7 @@ use crate::simulation::{PortReport, Simulation};
 use std::fmt;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::event::Change;
+use switchbed_scenario::protocols::Protocols;
 use switchbed_units::Span;
 
 /// Divisions of packets' times are rounded, each by less than a picosecond.
@@ -40,11 +41,12 @@ pub(crate) fn check(
     }
     // The time in an empty network is that of the rates at the start, and of what is sent until it arrives.
     let faster = |change: &Change| matches!(change, Change::Rate { .. });
-    let reliable = scenario.transport.control.about().tcp || scenario.roce.is_some();
-    if !reliable || scenario.event.iter().any(|event| faster(&event.change)) {
+    let protocols = Protocols::of(scenario);
+    let reliable = |flow: &&FlowRecord| protocols.get(flow.traffic, flow.class).is_reliable();
+    if scenario.event.iter().any(|event| faster(&event.change)) {
         return Ok(());
     }
-    for flow in flows {
+    for flow in flows.iter().filter(reliable) {
         let (Some(end), Some(empty)) = (flow.end, simulation.empty_fct_of(flow)) else { continue };
         let took = end.since(flow.start);
         if took + ROUNDING < empty {

@@ -5,10 +5,13 @@
 
 use crate::observe::monitors::{self, Ahead};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use switchbed_scenario::event::Change;
+use switchbed_scenario::protocol::Protocol;
+use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
 use switchbed_scenario::traffic::{Around, Expected, Listed};
-use switchbed_scenario::{NicFifo, NicQueue};
+use switchbed_scenario::{NicFifo, NicQueue, Transport};
 use switchbed_scenario::{QueueProbe, Scenario};
 use switchbed_units::Span;
 
@@ -94,60 +97,75 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let sum = |f: fn(&Expected) -> f64| sources.iter().map(f).sum::<f64>();
     let port = PORT_BYTES + QUEUE_BYTES * u64::from(switch.queues);
     let flows = sum(|source| source.flows);
-    let about = scenario.transport.control.about();
-    let packets =
-        in_network(scenario, &sources) + in_cards(scenario, &sources, lasts) + held_up(scenario);
+    let protocols = Protocols::of(scenario);
+    let tcp = |entry: usize| protocols.of_entry(entry as u32).find_map(Protocol::tcp);
+    let tcps: Vec<Option<&Transport>> = (0..sources.len()).map(tcp).collect();
+    let packets = in_network(scenario, &protocols, &sources)
+        + in_cards(scenario, &tcps, &sources, lasts)
+        + held_up(scenario, &protocols);
+    let each_flow = |tcp: &Option<&Transport>| match tcp {
+        Some(_) => TCP_FLOW_BYTES,
+        None => FLOW_BYTES,
+    };
+    let flows_of = by_size(sources.iter().zip(&tcps).map(|(of, tcp)| (each_flow(tcp), of.flows)));
+    let each_connection =
+        |entry: usize| protocols.of_entry(entry as u32).map(connection).max().unwrap_or(0);
+    let connections = sources.iter().enumerate();
+    let connections = by_size(connections.map(|(nth, of)| (each_connection(nth), of.connections)));
+    let windows = sources.iter().zip(&tcps).filter(|(_, tcp)| tcp.is_some());
     let parts = [
         ("runs", 1.0, RUN_BYTES),
         ("starts", (flows - sum(|source| source.together)).clamp(0.0, STARTS), START_BYTES),
         ("ports", topology.ports() as f64, port),
         ("measured queues", measured * (queues + 1.0), MEASURED_BYTES),
-        ("flows", flows, if about.tcp { TCP_FLOW_BYTES } else { FLOW_BYTES }),
-        ("endless flows", endless(&sources), ENDLESS_BYTES),
-        ("connections", sum(|source| source.connections), connection(scenario)),
-        (
-            "windows in cards",
-            if about.tcp { sum(|source| source.together) } else { 0.0 },
-            WAITING_BYTES,
-        ),
+    ];
+    let parts = parts.into_iter();
+    let parts = parts.chain(flows_of.into_iter().map(|(each, count)| ("flows", count, each)));
+    let parts = parts.chain([("endless flows", endless(&sources), ENDLESS_BYTES)]);
+    let connections = connections.into_iter();
+    let parts = parts.chain(connections.map(|(each, count)| ("connections", count, each)));
+    let parts = parts.chain([
+        ("windows in cards", windows.map(|(source, _)| source.together).sum(), WAITING_BYTES),
         ("packets", packets, PACKET_BYTES),
         ("places of packets", packets.min(MOVED), MOVED_BYTES),
         ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),
         ("rows of goodput", rows(often(measure.goodput_every) * queues), GOODPUT_BYTES),
         ("probes", rows(sum(|source| source.probes)), PROBE_BYTES),
-    ];
+    ]);
     let monitored = monitors::rows(&measure.monitors, &ahead)
         .map(|(what, count, each)| (what, rows(count), each));
     let captured = captured * f64::from(ways.sum::<u32>());
     let captured = ("captured packets", captured, CAPTURED_BYTES);
-    let parts = parts.into_iter().chain(monitored).chain([captured]);
+    let parts = parts.chain(monitored).chain([captured]);
     let part = |(what, count, each): (_, f64, _)| Part { what, count: count.ceil() as u64, each };
     parts.map(part).filter(|part| part.count > 0).collect()
 }
 
-/// Bytes of a connection: of the kind that takes most where there are two.
-fn connection(scenario: &Scenario) -> u64 {
-    let about = scenario.transport.control.about();
-    let pair = scenario.roce.as_ref().map_or(0, |roce| match roce.control.about().int {
-        true => INT_PAIR_BYTES,
-        false => PAIR_BYTES,
-    });
-    let other = match (about.tcp, about.roce) {
-        (true, _) => TCP_BYTES,
-        (_, true) => 0,
+/// Counts of what takes as many bytes each, together; rising by bytes.
+fn by_size(each: impl Iterator<Item = (u64, f64)>) -> BTreeMap<u64, f64> {
+    let mut found = BTreeMap::new();
+    each.for_each(|(bytes, count)| *found.entry(bytes).or_insert(0.0) += count);
+    found
+}
+
+/// Bytes of a connection.
+fn connection(protocol: &Protocol) -> u64 {
+    match (protocol.queue_pairs(), protocol.tcp()) {
+        (Some(roce), _) if roce.control.about().int => INT_PAIR_BYTES,
+        (Some(_), _) => PAIR_BYTES,
+        (_, Some(_)) => TCP_BYTES,
         _ => DATAGRAM_BYTES,
-    };
-    pair.max(other)
+    }
 }
 
 /// Answers of queue pairs that wait in hosts' cards since an event took their line down or pauses them.
-fn held_up(scenario: &Scenario) -> f64 {
+fn held_up(scenario: &Scenario, protocols: &Protocols) -> f64 {
     let holds = |change: &Change| {
         matches!(change, Change::Link { up: false, port } if port.starts_with("host"))
             || matches!(change, Change::Storm { .. })
     };
     let events = scenario.event.iter().filter(|event| holds(&event.change)).count();
-    match scenario.roce {
+    match protocols.queue_pairs().next() {
         Some(_) => events as f64 * CARD_PACKETS,
         None => 0.0,
     }
@@ -160,15 +178,18 @@ fn endless(sources: &[Expected]) -> f64 {
 
 /// Packets in the cards of hosts whose TCP flows start together: a first window of each, which waits for no ACK, and in
 /// slow start as many more as were delivered since; of small queues each flow's part.
-fn in_cards(scenario: &Scenario, sources: &[Expected], lasts_s: f64) -> f64 {
-    let Scenario { topology, host, transport, .. } = scenario;
-    if !transport.control.about().tcp {
-        return 0.0;
-    }
+fn in_cards(
+    scenario: &Scenario,
+    tcps: &[Option<&Transport>],
+    sources: &[Expected],
+    lasts_s: f64,
+) -> f64 {
+    let Scenario { topology, host, .. } = scenario;
     let mtu = host.mtu.as_f64();
-    let first = f64::from(transport.initial_window.min(transport.receive_window));
     let delivered = lasts_s * topology.host_rate().as_bps() as f64 / 8.0 / mtu;
-    let each = |source: &Expected| {
+    let each = |(source, tcp): (&Expected, &Option<&Transport>)| {
+        let Some(tcp) = tcp else { return 0.0 };
+        let first = f64::from(tcp.initial_window.min(tcp.receive_window));
         let packets = (source.mean_bytes.unwrap_or(f64::INFINITY) / mtu).ceil();
         let lines = source.receivers.max(1.0);
         let window = first + delivered * lines / source.together.max(1.0);
@@ -180,9 +201,9 @@ fn in_cards(scenario: &Scenario, sources: &[Expected], lasts_s: f64) -> f64 {
             }
             false => f64::INFINITY,
         };
-        source.together * packets.min(window).min(small).min(transport.receive_window.into())
+        source.together * packets.min(window).min(small).min(tcp.receive_window.into())
     };
-    let handed: f64 = sources.iter().map(each).sum();
+    let handed: f64 = sources.iter().zip(tcps).map(each).sum();
     let room = match host.nic {
         NicQueue::Fq => CARD_PACKETS,
         NicQueue::Fifo(NicFifo { buffer }) => buffer.as_f64() / mtu,
@@ -193,7 +214,7 @@ fn in_cards(scenario: &Scenario, sources: &[Expected], lasts_s: f64) -> f64 {
 
 /// Packets in the network: of each flow as many as the way there and back holds, and in front of each receiver a
 /// queue; but of a flow not more than it has on average, and of no more flows than there are lines to hosts.
-fn in_network(scenario: &Scenario, sources: &[Expected]) -> f64 {
+fn in_network(scenario: &Scenario, protocols: &Protocols, sources: &[Expected]) -> f64 {
     let Scenario { topology, switch, scheme, host, transport, .. } = scenario;
     let delay = topology.one_way() + host.delay * 2;
     let held = 2.0 * delay.as_secs_f64() * topology.host_rate().as_bps() as f64 / 8.0;
@@ -206,8 +227,12 @@ fn in_network(scenario: &Scenario, sources: &[Expected]) -> f64 {
     let sending = sources.iter().filter(|source| source.open > 0.0);
     let mean = |source: &Expected| source.mean_bytes.unwrap_or(f64::INFINITY);
     let bytes = sending.map(|source| source.open * mean(source)).sum::<f64>() / open.max(1.0);
-    let window =
-        |held: f64| (held.min(bytes) / host.mtu.as_f64()).min(transport.receive_window.into());
+    let receive_window = |protocol: &Protocol| match protocol {
+        Protocol::Transport(own) => own.receive_window,
+        Protocol::QueuePairs(_) => transport.receive_window,
+    };
+    let most = protocols.all().iter().map(receive_window).max().unwrap_or(u32::MAX);
+    let window = |held: f64| (held.min(bytes) / host.mtu.as_f64()).min(most.into());
     let lines = open.min(topology.hosts().into());
     let most = lines * window(held + queue.as_f64());
     (lines * window(held) + lines.min(receivers) * window(queue.as_f64())).min(most)

@@ -14,6 +14,7 @@ use crate::table::{Names, Table, Values};
 use std::collections::BTreeMap;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::Scenario;
+use switchbed_scenario::protocols::Protocols;
 use switchbed_units::{Bytes, Span};
 
 /// A run's results.
@@ -70,7 +71,7 @@ impl Results {
         }
         Ok(Results {
             summary,
-            flows: flow_table(simulation, flows, met, &held(paused.as_ref())),
+            flows: flow_table(scenario, simulation, flows, met, &held(paused.as_ref())),
             queues: queue_table(&reports),
             ports: port_table(&reports),
             series: series_table(simulation, series),
@@ -106,6 +107,7 @@ fn held(paused: Option<&(Vec<Pause>, Vec<Waited>)>) -> BTreeMap<Place, Span> {
 }
 
 fn flow_table(
+    scenario: &Scenario,
     simulation: &Simulation,
     flows: &[FlowRecord],
     met: Option<&[Interference]>,
@@ -201,7 +203,22 @@ fn flow_table(
         let words = Values::Text(met.iter().map(|met| met.name().to_string()).collect());
         ("met", "", "what it met of giant flows: nothing, output or path", words)
     });
-    Table::new(columns.into_iter().chain(met))
+    Table::new(columns.into_iter().chain(transports(scenario, flows)).chain(met))
+}
+
+/// The column of flows' transports, where there is more than one.
+fn transports(
+    scenario: &Scenario,
+    flows: &[FlowRecord],
+) -> Option<(&'static str, &'static str, &'static str, Values)> {
+    let protocols = Protocols::of(scenario);
+    let known = protocols.names();
+    let mut names = Names::with_capacity(flows.len());
+    for flow in flows {
+        names.push(&known[usize::from(protocols.place(flow.traffic, flow.class))]);
+    }
+    let doc = "its transport: the kind, with the keys by which it differs from others of that kind";
+    (known.len() > 1).then_some(("transport", "", doc, Values::Names(names)))
 }
 
 fn queue_table(reports: &[PortReport]) -> Table {

@@ -7,11 +7,12 @@ use switchbed_qdisc::QueueId;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::NicQueue;
 use switchbed_scenario::Scenario;
+use switchbed_scenario::protocols::Protocols;
 
 /// What is to be said of a run that stopped so.
 pub(crate) fn stopped(scenario: &Scenario, simulation: &Simulation) -> Option<String> {
     let stall = simulation.stalled()?;
-    let pairs = scenario.roce.as_ref().is_some_and(|roce| roce.classes.is_none());
+    let pairs = Protocols::of(scenario).all().iter().all(|of| of.queue_pairs().is_some());
     let bound = match pairs {
         true => "a queue pair retries (roce.give_up)",
         false => {

@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::Scenario;
-use switchbed_scenario::traffic::TableOffered;
-use switchbed_scenario::traffic::Traffic;
+use switchbed_scenario::protocols::Protocols;
+use switchbed_scenario::traffic::{Entry, TableOffered, Traffic};
 use switchbed_units::{Span, Time};
 
 /// The version of the results' form: 2 counts all since the warm-up, over flows that are `counted`.
@@ -173,17 +173,17 @@ pub struct SourceTimes {
 
 impl SourceTimes {
     /// Of each source whose flows have ends, by flows that count.
-    fn of(traffic: &[Traffic], counted: &[&FlowRecord], times: &[(f64, f64)]) -> Vec<SourceTimes> {
+    fn of(traffic: &[Entry], counted: &[&FlowRecord], times: &[(f64, f64)]) -> Vec<SourceTimes> {
         let mut flows: Vec<Vec<Timed>> = vec![Vec::new(); traffic.len()];
         for (flow, &(fct, slowdown)) in counted.iter().zip(times) {
             if flow.size.is_some() {
                 flows[flow.traffic as usize].push((flow, fct * 1e6, slowdown));
             }
         }
-        let each = |(place, (source, flows)): (usize, (&Traffic, Vec<Timed>))| {
+        let each = |(place, (source, flows)): (usize, (&Entry, Vec<Timed>))| {
             let ended = || flows.iter().filter(|(_, us, _)| !us.is_nan());
             let fct = Fct::of(ended().map(|&(_, us, _)| us).collect());
-            let query = match source {
+            let query = match &source.source {
                 Traffic::Incast(_) => Some(Fct::of(rounds(&flows))),
                 Traffic::RequestResponse(_) => Some(fct),
                 _ => None,
@@ -198,6 +198,77 @@ impl SourceTimes {
         };
         let sources = traffic.iter().zip(flows).enumerate().filter(|(_, (_, f))| !f.is_empty());
         sources.map(each).collect()
+    }
+}
+
+/// What came of the flows of a transport, where there is more than one.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct TransportTimes {
+    /// Its kind, with the keys by which it differs from others of that kind.
+    pub transport: String,
+    /// Flows that count.
+    pub flows: u64,
+    /// Of its flows that count and have ended.
+    pub fct: Fct,
+    /// Of the same flows.
+    pub slowdown: Slowdown,
+    /// Payload received a second since the warm-up.
+    pub goodput_bps: f64,
+    /// The part of all payload received.
+    pub share: f64,
+    /// Its flows that send as long as they run; null without any.
+    pub endless: Option<Endless>,
+    /// Retransmission timeouts since the warm-up, of all its flows.
+    pub timeouts: u64,
+    /// Segments sent again since the warm-up, of all its flows.
+    pub retransmissions: u64,
+    /// Window cuts for marks since the warm-up, of all its flows.
+    pub ecn_cuts: u64,
+}
+
+impl TransportTimes {
+    /// Of each transport of a scenario; of none where all flows have one.
+    fn of(
+        scenario: &Scenario,
+        simulation: &Simulation,
+        flows: &[FlowRecord],
+        elapsed_s: f64,
+    ) -> Vec<TransportTimes> {
+        let protocols = Protocols::of(scenario);
+        if protocols.all().len() < 2 {
+            return Vec::new();
+        }
+        let since = simulation.warmed_at();
+        let mut by_place: Vec<Vec<FlowRecord>> = vec![Vec::new(); protocols.all().len()];
+        for flow in flows {
+            by_place[usize::from(protocols.place(flow.traffic, flow.class))].push(*flow);
+        }
+        let received =
+            |of: &[FlowRecord]| of.iter().map(|flow| flow.received.get()).sum::<u64>() as f64;
+        let all = received(flows);
+        let each = |(name, own): (String, Vec<FlowRecord>)| {
+            let counted = || own.iter().filter(|flow| flow.counts_since(since));
+            let ended = counted().filter(|flow| flow.size.is_some());
+            let ended = ended.map(|flow| times(simulation, flow)).filter(|(fct, _)| !fct.is_nan());
+            let (fcts, slowdowns): (Vec<f64>, Vec<f64>) =
+                ended.map(|(fct, slowdown)| (fct * 1e6, slowdown)).unzip();
+            let sum =
+                |f: fn(&FlowRecord) -> u32| own.iter().map(|flow| u64::from(f(flow))).sum::<u64>();
+            let bytes = received(&own);
+            TransportTimes {
+                transport: name,
+                flows: counted().count() as u64,
+                fct: Fct::of(fcts),
+                slowdown: Slowdown::of(slowdowns),
+                goodput_bps: if elapsed_s > 0.0 { bytes * 8.0 / elapsed_s } else { 0.0 },
+                share: if all > 0.0 { bytes / all } else { 0.0 },
+                endless: Endless::of(&own, since),
+                timeouts: sum(|flow| flow.timeouts),
+                retransmissions: sum(|flow| flow.retransmissions),
+                ecn_cuts: sum(|flow| flow.ecn_cuts),
+            }
+        };
+        protocols.names().into_iter().zip(by_place).map(each).collect()
     }
 }
 
@@ -323,6 +394,9 @@ pub struct Summary {
     /// The same by source; older summaries lack it.
     #[serde(default)]
     pub by_traffic: Vec<SourceTimes>,
+    /// The same by transport; only where flows have more than one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_transport: Vec<TransportTimes>,
     /// The same by what flows met of giant ones; null without `measure.giant`.
     pub fct_by_met: Option<ByInterference<BySize<Fct>>>,
     /// FCT over the ideal one: packets back to back at the line's rate, without handshake or window.
@@ -507,6 +581,7 @@ impl Summary {
             },
             fct: BySize { all: all.0, small: small_flows.0, medium: medium.0, large: large.0 },
             by_traffic: SourceTimes::of(&scenario.traffic, &counted, &timed),
+            by_transport: TransportTimes::of(scenario, simulation, flows, elapsed),
             fct_by_met,
             slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
             slowdown_over: ideal(),

@@ -5,7 +5,10 @@ use crate::run::results::times;
 use crate::simulation::Simulation;
 use crate::transport::Wait;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use switchbed_scenario::Scenario;
+use switchbed_scenario::protocol::Protocol;
+use switchbed_scenario::protocols::Protocols;
 use switchbed_units::Time;
 
 /// Waits that each timer ended, of the flows that count.
@@ -51,6 +54,7 @@ pub(crate) fn percentiles(
     flows: &[FlowRecord],
     warmed_at: Time,
 ) -> Vec<String> {
+    let protocols = Protocols::of(scenario);
     let (small, large) = (scenario.measure.small.get(), scenario.measure.large.get());
     let mut ended: Vec<(&FlowRecord, f64)> = flows
         .iter()
@@ -81,7 +85,7 @@ pub(crate) fn percentiles(
             if took.as_secs_f64() < MOST * fct {
                 continue;
             }
-            let timer = timer(scenario, flow, wait);
+            let timer = timer(&protocols, flow, wait);
             match by_timer.iter_mut().find(|(of, _)| *of == timer) {
                 Some((_, all)) => all.push(percentile),
                 None => by_timer.push((timer, vec![percentile])),
@@ -102,22 +106,23 @@ pub(crate) fn percentiles(
 }
 
 /// A timer by the keys that set it.
-fn timer(scenario: &Scenario, flow: &FlowRecord, wait: Wait) -> String {
-    let t = &scenario.transport;
-    if let Some(roce) = scenario.roce_of(flow.class) {
-        return format!("roce.rto, {}", roce.rto);
-    }
+fn timer(protocols: &Protocols, flow: &FlowRecord, wait: Wait) -> String {
+    let of = protocols.section(flow.traffic, flow.class);
+    let t = match protocols.get(flow.traffic, flow.class) {
+        Protocol::QueuePairs(roce) => return format!("{of}.rto, {}", roce.rto),
+        Protocol::Transport(transport) => transport,
+    };
     match wait {
-        Wait::Syn => format!("a lost SYN, transport.rto_initial, {}", t.rto_initial),
+        Wait::Syn => format!("a lost SYN, {of}.rto_initial, {}", t.rto_initial),
         Wait::RtoInitial => {
-            format!("data without an RTT sample, transport.rto_initial, {}", t.rto_initial)
+            format!("data without an RTT sample, {of}.rto_initial, {}", t.rto_initial)
         }
-        Wait::Rto => format!("the retransmission timer, transport.rto_min, {}", t.rto_min),
+        Wait::Rto => format!("the retransmission timer, {of}.rto_min, {}", t.rto_min),
         Wait::Probe => format!(
-            "a tail loss probe, two round trips and, of a lone packet, transport.rto_min, {}",
+            "a tail loss probe, two round trips and, of a lone packet, {of}.rto_min, {}",
             t.rto_min
         ),
-        Wait::DelayedAck => format!("a delayed ACK, transport.ack_delay, {}", t.ack_delay),
+        Wait::DelayedAck => format!("a delayed ACK, {of}.ack_delay, {}", t.ack_delay),
     }
 }
 
@@ -125,21 +130,24 @@ fn timer(scenario: &Scenario, flow: &FlowRecord, wait: Wait) -> String {
 pub(crate) fn failed(scenario: &Scenario, warmed_at: Time, flows: &[FlowRecord]) -> Option<String> {
     let counted: Vec<_> = flows.iter().filter(|flow| flow.start >= warmed_at).collect();
     let failed: Vec<_> = counted.iter().filter(|flow| flow.failed.is_some()).collect();
-    let t = &scenario.transport;
-    let syns = failed.iter().any(|flow| flow.waits.count(Wait::Syn) > t.syn_linear_timeouts);
-    let pair = |flow: &&&FlowRecord| {
-        scenario.roce.as_ref().filter(|roce| roce.carries(flow.class)).map(|roce| roce.give_up)
+    let protocols = Protocols::of(scenario);
+    let key = |flow: &&FlowRecord| {
+        let of = protocols.section(flow.traffic, flow.class);
+        match protocols.get(flow.traffic, flow.class) {
+            Protocol::QueuePairs(roce) => format!("{of}.give_up, {}", roce.give_up),
+            Protocol::Transport(t) if flow.waits.count(Wait::Syn) > t.syn_linear_timeouts => {
+                format!("{of}.syn_retries, {}", t.syn_retries)
+            }
+            Protocol::Transport(t) => format!("{of}.data_retries, {}", t.data_retries),
+        }
     };
-    let key = match (failed.iter().find_map(pair), syns) {
-        (Some(give_up), _) => format!("roce.give_up, {give_up}"),
-        (_, true) => format!("transport.syn_retries, {}", t.syn_retries),
-        _ => format!("transport.data_retries, {}", t.data_retries),
-    };
+    let keys: BTreeSet<String> = failed.iter().map(|flow| key(flow)).collect();
     (!failed.is_empty()).then(|| {
         format!(
-            "{} of {} flows failed: their connections gave up ({key}); FCTs are of the others",
+            "{} of {} flows failed: their connections gave up ({}); FCTs are of the others",
             failed.len(),
-            counted.len()
+            counted.len(),
+            keys.into_iter().collect::<Vec<_>>().join("; ")
         )
     })
 }

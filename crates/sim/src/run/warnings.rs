@@ -7,12 +7,15 @@ use crate::run::summary::{BySize, Fct, Summary};
 use crate::run::waits;
 use crate::simulation::{PortReport, Simulation};
 use crate::transport::Wait;
+use std::collections::BTreeSet;
 use switchbed_qdisc::QueueId;
 use switchbed_qdisc::port::view::DropReason;
-use switchbed_scenario::NicQueue;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::cautions;
+use switchbed_scenario::protocol::Protocol;
+use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
+use switchbed_scenario::{NicQueue, Transport};
 use switchbed_units::{Bytes, Span, Time};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
@@ -69,10 +72,11 @@ pub(crate) fn warnings(
         reports.iter().map(|report| report.counters.drops[DropReason::Early as usize]).sum();
     let acts = summary.marks + summary.notifications + early;
     // Marks are nothing to rates that follow delays or INT.
-    let answers = scenario
-        .roce
-        .as_ref()
-        .is_none_or(|roce| roce.classes.is_some() || roce.control.about().cnp);
+    let protocols = Protocols::of(scenario);
+    let answers = protocols
+        .all()
+        .iter()
+        .any(|protocol| protocol.queue_pairs().is_none_or(|roce| roce.control.about().cnp));
     let nothing = flows.iter().all(|flow| flow.ended_by(since));
     if scenario.scheme.acts() && acts == 0 && answers && !nothing {
         warnings.push(format!(
@@ -96,18 +100,21 @@ pub(crate) fn warnings(
             && flow.received == Bytes::ZERO
             && !flow.ended_by(simulation.warmed_at())
     };
-    let silent = flows.iter().filter(silent).count();
-    if silent > 0 {
-        let about = scenario.transport.control.about();
-        let why = match (&scenario.roce, about.tcp) {
-            (Some(roce), false) => format!("what is lost waits for roce.rto, {}", roce.rto),
-            (None, false) => "nothing is sent twice".to_string(),
-            (_, true) => {
-                let timeout = scenario.transport.rto_initial;
-                format!("a lost SYN waits for transport.rto_initial, {timeout}")
+    let why = |flow: &FlowRecord| {
+        let of = protocols.section(flow.traffic, flow.class);
+        match protocols.get(flow.traffic, flow.class) {
+            Protocol::QueuePairs(roce) => format!("what is lost waits for {of}.rto, {}", roce.rto),
+            Protocol::Transport(tcp) if tcp.control.about().tcp => {
+                format!("a lost SYN waits for {of}.rto_initial, {}", tcp.rto_initial)
             }
-        };
-        warnings.push(format!("{silent} endless flows received nothing since the warm-up ({why})"));
+            Protocol::Transport(_) => "nothing is sent twice".to_string(),
+        }
+    };
+    let silent: Vec<String> = flows.iter().filter(silent).map(why).collect();
+    let reasons: BTreeSet<&str> = silent.iter().map(String::as_str).collect();
+    if !silent.is_empty() {
+        let (n, why) = (silent.len(), reasons.into_iter().collect::<Vec<_>>().join("; "));
+        warnings.push(format!("{n} endless flows received nothing since the warm-up ({why})"));
     }
     warnings.extend(few(&summary.fct));
     warnings.extend(waits::percentiles(scenario, simulation, flows, simulation.warmed_at()));
@@ -174,19 +181,22 @@ fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
 /// What marking drops for not being ECN-capable, beside packets that are.
 fn unmarkable(scenario: &Scenario, flows: &[FlowRecord], reports: &[PortReport]) -> Option<String> {
     let dropped = |report: &PortReport| report.counters.drops[DropReason::NotEcnCapable as usize];
-    let t = &scenario.transport;
+    let protocols = Protocols::of(scenario);
     let mut who = Vec::new();
-    let tcp = t.control.about().tcp;
-    who.extend((tcp && !t.ecn_acks).then_some("ACKs (transport.ecn_acks)"));
+    let none = |is: fn(&Transport) -> bool| protocols.tcp().any(|tcp| tcp.ecn && !is(tcp));
+    let capable = protocols.all().iter().any(Protocol::ecn);
+    let mixed = protocols.all().iter().any(|protocol| !protocol.ecn());
+    who.extend(mixed.then_some("all packets of some transports (transport.ecn)"));
+    who.extend(none(|tcp| tcp.ecn_acks).then_some("ACKs (transport.ecn_acks)"));
     let syns = match flows.iter().any(waited_first) {
         true => "SYNs (transport.ecn_syn), and flows waited for transport.rto_initial",
         false => "SYNs (transport.ecn_syn)",
     };
-    who.extend((tcp && !t.ecn_syn).then_some(syns));
+    who.extend(none(|tcp| tcp.ecn_syn).then_some(syns));
     let again = "retransmissions (transport.ecn_retransmits)";
-    who.extend((tcp && !t.ecn_retransmits).then_some(again));
+    who.extend(none(|tcp| tcp.ecn_retransmits).then_some(again));
     who.extend(scenario.reaction.is_some().then_some("congestion notifications"));
-    (t.ecn && reports.iter().any(|report| dropped(report) > 0)).then(|| {
+    (capable && reports.iter().any(|report| dropped(report) > 0)).then(|| {
         format!(
             "packets that are not ECN-capable were dropped where others are marked: {}; \
              switch.unmarkable = \"pass\" lets them go on",
@@ -216,7 +226,7 @@ fn why_unmarked(
     summary: &Summary,
     reports: &[PortReport],
 ) -> String {
-    if !scenario.transport.ecn && scenario.reaction.is_none() {
+    if !Protocols::of(scenario).all().iter().any(Protocol::ecn) && scenario.reaction.is_none() {
         return "transport.ecn is off, so packets to be marked are dropped".to_string();
     }
     let where_to = bottleneck(summary, reports);

@@ -2,7 +2,7 @@
 //! own. A half never sees the other's state, only what packets bring.
 //!
 //! Whoever drives a half hands in what arrives, with the time, then polls for what to send, then
-//! asks when it wants to be woken. Settings are passed to every call.
+//! asks when it wants to be woken. The settings of its kind are passed to every call.
 
 mod counters;
 pub mod datagram;
@@ -16,77 +16,45 @@ pub use counters::{Counters, Wait, Waits};
 use crate::packet::{Body, Flags};
 use switchbed_qdisc::Ecn;
 use switchbed_qdisc::fq::Terms;
-use switchbed_scenario::Transport;
 use switchbed_scenario::transport::Warm;
 use switchbed_units::{Rate, Span, Time};
 
-/// Transports' settings, one copy for all hosts.
+/// The settings of a kind of transport, one copy for all hosts.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// Those of flows without queue pairs.
-    pub main: Main,
-    /// Queue pairs'.
-    pub roce: Option<Box<roce::Config>>,
-}
-
-/// What flows without queue pairs have.
-#[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one for all hosts")]
-pub enum Main {
+#[expect(clippy::large_enum_variant, reason = "hosts share one of each kind")]
+pub enum Kind {
     /// TCP.
     Tcp(tcp::Config),
     /// Senders without TCP.
     Datagrams(datagram::Config),
+    /// Queue pairs.
+    Roce(roce::Config),
 }
 
-impl Settings {
-    /// What a scenario asks for; `tcp` is the same read as TCP's.
-    pub fn new(transport: &Transport, tcp: tcp::Config, roce: Option<roce::Config>) -> Settings {
-        let about = transport.control.about();
-        let main = match about.tcp || about.roce {
-            true => Main::Tcp(tcp),
-            false => Main::Datagrams(datagram::Config::new(transport)),
-        };
-        Settings { main, roce: roce.map(Box::new) }
-    }
-
-    /// Whether nothing is acknowledged.
-    pub fn unanswered(&self) -> bool {
-        matches!(self.main, Main::Datagrams(_))
-    }
-
-    /// Whether the network card paces senders, and asks all of them for their packets.
-    pub fn paced_by_card(&self) -> bool {
-        self.unanswered() || self.roce.is_some()
-    }
-
+impl Kind {
     /// Whether senders have terms for their packets, and hear what has left the card.
     #[inline]
     pub(crate) fn shapes(&self) -> bool {
-        matches!(&self.main, Main::Tcp(config) if config.shapes())
+        matches!(self, Kind::Tcp(config) if config.shapes())
     }
 
     /// Whether packets gather INT.
     pub(crate) fn gathers(&self) -> bool {
-        self.roce.as_ref().is_some_and(|config| config.gathers())
+        matches!(self, Kind::Roce(config) if config.gathers())
     }
 
-    /// Payload of a full packet in bytes, of a flow without a queue pair.
-    pub fn mss(&self) -> u32 {
-        match &self.main {
-            Main::Tcp(config) => config.mss(),
-            Main::Datagrams(config) => config.mss,
+    /// Whether it is queue pairs.
+    pub(crate) fn is_pairs(&self) -> bool {
+        matches!(self, Kind::Roce(_))
+    }
+
+    /// Payload of a full packet in bytes.
+    pub(crate) fn mss(&self) -> u32 {
+        match self {
+            Kind::Tcp(config) => config.mss(),
+            Kind::Datagrams(config) => config.mss,
+            Kind::Roce(config) => config.mtu(),
         }
-    }
-
-    /// Whether a class's flows have queue pairs.
-    pub fn pairs(&self, class: u8) -> bool {
-        self.roce_of(class).is_some()
-    }
-
-    /// The queue pairs' of a class.
-    fn roce_of(&self, class: u8) -> Option<&roce::Config> {
-        self.roce.as_deref().filter(|config| config.carries(class))
     }
 }
 
@@ -117,11 +85,11 @@ pub struct Outgoing {
 /// Either half of a connection.
 pub trait Half {
     /// The next packet to send.
-    fn poll_transmit(&mut self, settings: &Settings, now: Time) -> Option<Outgoing>;
+    fn poll_transmit(&mut self, kind: &Kind, now: Time) -> Option<Outgoing>;
     /// When [`Half::on_timeout`] is due.
     fn next_timeout(&self) -> Option<Time>;
     /// Time has passed; before it is due this does nothing.
-    fn on_timeout(&mut self, settings: &Settings, now: Time);
+    fn on_timeout(&mut self, kind: &Kind, now: Time);
 }
 
 /// The half that an application writes to.
@@ -157,48 +125,44 @@ fn segment(config: &tcp::Config, segment: tcp::Segment) -> Outgoing {
 }
 
 impl Sending {
-    /// A connection of a class that begins so, at a card whose line has this rate.
+    /// A connection of a kind that begins so, at a card whose line has this rate.
     pub fn new(
-        settings: &Settings,
+        kind: &Kind,
         opening: Opening,
         warm: Option<&Warm>,
-        class: u8,
         line: Rate,
         now: Time,
     ) -> Sending {
-        if let Some(config) = settings.roce_of(class) {
-            return Sending::Roce(Box::new(roce::Sender::new(config, line, now)));
-        }
-        match (&settings.main, opening, warm) {
-            (Main::Datagrams(_), ..) => Sending::Datagrams(datagram::Sender::default()),
-            (Main::Tcp(config), Opening::Warm, Some(warm)) => {
+        match (kind, opening, warm) {
+            (Kind::Roce(config), ..) => {
+                Sending::Roce(Box::new(roce::Sender::new(config, line, now)))
+            }
+            (Kind::Datagrams(_), ..) => Sending::Datagrams(datagram::Sender::default()),
+            (Kind::Tcp(config), Opening::Warm, Some(warm)) => {
                 Sending::Tcp(tcp::Sender::warm(config, warm))
             }
-            (Main::Tcp(config), Opening::Handshake, _) => Sending::Tcp(tcp::Sender::new(config)),
-            (Main::Tcp(config), ..) => Sending::Tcp(tcp::Sender::established(config)),
+            (Kind::Tcp(config), Opening::Handshake, _) => Sending::Tcp(tcp::Sender::new(config)),
+            (Kind::Tcp(config), ..) => Sending::Tcp(tcp::Sender::established(config)),
         }
     }
 
     /// The application appends `bytes` to the stream.
-    pub fn write(&mut self, settings: &Settings, bytes: u64) {
-        match self {
-            Sending::Tcp(sender) => sender.write(bytes),
-            Sending::Datagrams(sender) => sender.write(bytes),
-            Sending::Roce(sender) => {
-                if let Some(config) = &settings.roce {
-                    sender.write(config, bytes);
-                }
-            }
+    pub fn write(&mut self, kind: &Kind, bytes: u64) {
+        match (self, kind) {
+            (Sending::Tcp(sender), _) => sender.write(bytes),
+            (Sending::Datagrams(sender), _) => sender.write(bytes),
+            (Sending::Roce(sender), Kind::Roce(config)) => sender.write(config, bytes),
+            _ => {}
         }
     }
 
     /// The application takes back what has not been sent yet; returns where the stream ends now.
-    pub fn truncate(&mut self, settings: &Settings) -> u64 {
-        match (self, &settings.roce) {
+    pub fn truncate(&mut self, kind: &Kind) -> u64 {
+        match (self, kind) {
             (Sending::Tcp(sender), _) => sender.truncate(),
             (Sending::Datagrams(sender), _) => sender.truncate(),
-            (Sending::Roce(sender), Some(config)) => sender.truncate(config),
-            (Sending::Roce(sender), None) => sender.written(),
+            (Sending::Roce(sender), Kind::Roce(config)) => sender.truncate(config),
+            (Sending::Roce(sender), _) => sender.written(),
         }
     }
 
@@ -209,6 +173,11 @@ impl Sending {
             Sending::Datagrams(sender) => sender.written(),
             Sending::Roce(sender) => sender.written(),
         }
+    }
+
+    /// Whether data is never acknowledged.
+    pub(crate) fn unanswered(&self) -> bool {
+        matches!(self, Sending::Datagrams(_))
     }
 
     /// Bytes acknowledged; without TCP none is.
@@ -268,8 +237,8 @@ impl Sending {
     }
 
     /// Tells a passive opener that `answer` came `rtt` after its SYN-ACK.
-    pub fn accepted(&mut self, settings: &Settings, answer: &tcp::Segment, rtt: Span) {
-        if let (Sending::Tcp(sender), Main::Tcp(config)) = (self, &settings.main) {
+    pub fn accepted(&mut self, kind: &Kind, answer: &tcp::Segment, rtt: Span) {
+        if let (Sending::Tcp(sender), Kind::Tcp(config)) = (self, kind) {
             sender.accepted(config, rtt, answer.flags.contains(Flags::NO_ECN));
         }
     }
@@ -308,9 +277,9 @@ impl Sending {
 
     /// What paces it in the card: when its next packet may leave, and whether it has one; `None`: nothing.
     #[inline]
-    pub(crate) fn pace(&self, settings: &Settings) -> Option<(Time, bool)> {
-        match (self, &settings.roce) {
-            (Sending::Roce(sender), Some(config)) => {
+    pub(crate) fn pace(&self, kind: &Kind) -> Option<(Time, bool)> {
+        match (self, kind) {
+            (Sending::Roce(sender), Kind::Roce(config)) => {
                 Some((sender.not_before(), sender.has_more(config)))
             }
             _ => None,
@@ -319,17 +288,13 @@ impl Sending {
 
     /// What came for a sender: an acknowledgement, or another answer.
     #[inline(always)]
-    pub fn on_answer(&mut self, settings: &Settings, body: &Body, now: Time) {
-        match (self, body) {
-            (Sending::Tcp(sender), Body::Segment(ack)) => {
-                if let Main::Tcp(config) = &settings.main {
-                    sender.on_segment(config, ack, now);
-                }
+    pub fn on_answer(&mut self, kind: &Kind, body: &Body, now: Time) {
+        match (self, kind, body) {
+            (Sending::Tcp(sender), Kind::Tcp(config), Body::Segment(ack)) => {
+                sender.on_segment(config, ack, now);
             }
-            (Sending::Roce(sender), Body::Rdma(answer)) => {
-                if let Some(config) = &settings.roce {
-                    sender.on_answer(config, answer, now);
-                }
+            (Sending::Roce(sender), Kind::Roce(config), Body::Rdma(answer)) => {
+                sender.on_answer(config, answer, now);
             }
             _ => {}
         }
@@ -338,13 +303,13 @@ impl Sending {
 
 impl Half for Sending {
     #[inline]
-    fn poll_transmit(&mut self, settings: &Settings, now: Time) -> Option<Outgoing> {
-        match (self, &settings.main) {
-            (Sending::Tcp(sender), Main::Tcp(config)) => {
+    fn poll_transmit(&mut self, kind: &Kind, now: Time) -> Option<Outgoing> {
+        match (self, kind) {
+            (Sending::Tcp(sender), Kind::Tcp(config)) => {
                 Some(segment(config, sender.poll_transmit(config, now)?))
             }
-            (Sending::Datagrams(sender), Main::Datagrams(config)) => sender.poll_transmit(config),
-            (Sending::Roce(sender), _) => sender.poll_transmit(settings.roce.as_deref()?, now),
+            (Sending::Datagrams(sender), Kind::Datagrams(config)) => sender.poll_transmit(config),
+            (Sending::Roce(sender), Kind::Roce(config)) => sender.poll_transmit(config, now),
             _ => None,
         }
     }
@@ -358,10 +323,10 @@ impl Half for Sending {
         }
     }
 
-    fn on_timeout(&mut self, settings: &Settings, now: Time) {
-        match (self, &settings.main, &settings.roce) {
-            (Sending::Tcp(sender), Main::Tcp(config), _) => sender.on_timeout(config, now),
-            (Sending::Roce(sender), _, Some(config)) => sender.on_timeout(config, now),
+    fn on_timeout(&mut self, kind: &Kind, now: Time) {
+        match (self, kind) {
+            (Sending::Tcp(sender), Kind::Tcp(config)) => sender.on_timeout(config, now),
+            (Sending::Roce(sender), Kind::Roce(config)) => sender.on_timeout(config, now),
             _ => {}
         }
     }
@@ -369,13 +334,11 @@ impl Half for Sending {
 
 impl Receiving {
     /// Nothing has come yet.
-    pub fn new(settings: &Settings, class: u8) -> Receiving {
-        if settings.roce_of(class).is_some() {
-            return Receiving::Roce(Box::default());
-        }
-        match settings.main {
-            Main::Tcp(_) => Receiving::Tcp(tcp::Receiver::new()),
-            Main::Datagrams(_) => Receiving::Datagrams(datagram::Receiver::default()),
+    pub fn new(kind: &Kind) -> Receiving {
+        match kind {
+            Kind::Tcp(_) => Receiving::Tcp(tcp::Receiver::new()),
+            Kind::Datagrams(_) => Receiving::Datagrams(datagram::Receiver::default()),
+            Kind::Roce(_) => Receiving::Roce(Box::default()),
         }
     }
 
@@ -405,6 +368,12 @@ impl Receiving {
         matches!(self, Receiving::Roce(_))
     }
 
+    /// Whether data is never acknowledged.
+    #[inline]
+    pub(crate) fn unanswered(&self) -> bool {
+        matches!(self, Receiving::Datagrams(_))
+    }
+
     /// Whether a queue pair has an answer to send.
     pub fn answers(&self) -> bool {
         matches!(self, Receiving::Roce(receiver) if receiver.answers())
@@ -412,17 +381,17 @@ impl Receiving {
 
     /// Tells that the data so far ends an application's write.
     #[cold]
-    pub fn on_push(&mut self, settings: &Settings) {
-        if let (Receiving::Tcp(receiver), Main::Tcp(config)) = (self, &settings.main) {
+    pub fn on_push(&mut self, kind: &Kind) {
+        if let (Receiving::Tcp(receiver), Kind::Tcp(config)) = (self, kind) {
             receiver.on_push(config);
         }
     }
 
     /// Data came; `ce`: with a congestion mark, `merged`: several packets as one.
     #[inline(always)]
-    pub fn on_data(&mut self, settings: &Settings, body: &Body, ce: bool, merged: bool, now: Time) {
-        match (self, &settings.main, body) {
-            (Receiving::Tcp(receiver), Main::Tcp(config), Body::Segment(segment)) => {
+    pub fn on_data(&mut self, kind: &Kind, body: &Body, ce: bool, merged: bool, now: Time) {
+        match (self, kind, body) {
+            (Receiving::Tcp(receiver), Kind::Tcp(config), Body::Segment(segment)) => {
                 if merged {
                     receiver.on_merged(config, segment, ce, now);
                 } else {
@@ -432,10 +401,8 @@ impl Receiving {
             (Receiving::Datagrams(receiver), _, &Body::Datagram { offset, len }) => {
                 receiver.on_datagram(offset, len);
             }
-            (Receiving::Roce(receiver), _, Body::Rdma(data)) => {
-                if let Some(config) = &settings.roce {
-                    receiver.on_data(config, data, ce, now);
-                }
+            (Receiving::Roce(receiver), Kind::Roce(config), Body::Rdma(data)) => {
+                receiver.on_data(config, data, ce, now);
             }
             _ => {}
         }
@@ -444,14 +411,12 @@ impl Receiving {
 
 impl Half for Receiving {
     #[inline]
-    fn poll_transmit(&mut self, settings: &Settings, now: Time) -> Option<Outgoing> {
-        match (self, &settings.main) {
-            (Receiving::Tcp(receiver), Main::Tcp(config)) => {
+    fn poll_transmit(&mut self, kind: &Kind, now: Time) -> Option<Outgoing> {
+        match (self, kind) {
+            (Receiving::Tcp(receiver), Kind::Tcp(config)) => {
                 Some(segment(config, receiver.poll_transmit(config, now)?))
             }
-            (Receiving::Roce(receiver), _) => {
-                receiver.poll_transmit(settings.roce.as_deref()?, now)
-            }
+            (Receiving::Roce(receiver), Kind::Roce(config)) => receiver.poll_transmit(config, now),
             _ => None,
         }
     }
@@ -465,10 +430,10 @@ impl Half for Receiving {
         }
     }
 
-    fn on_timeout(&mut self, settings: &Settings, now: Time) {
-        match (self, &settings.main, &settings.roce) {
-            (Receiving::Tcp(receiver), Main::Tcp(config), _) => receiver.on_timeout(config, now),
-            (Receiving::Roce(receiver), _, Some(config)) => receiver.on_timeout(config, now),
+    fn on_timeout(&mut self, kind: &Kind, now: Time) {
+        match (self, kind) {
+            (Receiving::Tcp(receiver), Kind::Tcp(config)) => receiver.on_timeout(config, now),
+            (Receiving::Roce(receiver), Kind::Roce(config)) => receiver.on_timeout(config, now),
             _ => {}
         }
     }

@@ -172,15 +172,21 @@ pub fn fig9(name: &str, load: f64, flows: u64) -> Scenario {
             warm: Some(Warm { cwnd: 21.0, srtt: Span::from_ns(86_528) }),
             ..dctcp()
         },
-        traffic: vec![arrive(Arrivals {
-            load,
-            flows,
-            sizes: sizes.iter().map(|name| sizes::named(name).expect("a known table")).collect(),
-            from: (0..144).collect(),
-            to: (0..144).collect(),
-            service: Service::pair(8),
-            connections: Connections::Persistent,
-        })],
+        traffic: vec![
+            arrive(Arrivals {
+                load,
+                flows,
+                sizes: sizes
+                    .iter()
+                    .map(|name| sizes::named(name).expect("a known table"))
+                    .collect(),
+                from: (0..144).collect(),
+                to: (0..144).collect(),
+                service: Service::pair(8),
+                connections: Connections::Persistent,
+            })
+            .into(),
+        ],
         measure: Measure { queues: QueueProbe::Off, ..base.measure },
         ..base
     }
@@ -216,6 +222,7 @@ pub fn long_lived(mut scenario: Scenario, classes: &[u8], until: Span) -> Scenar
                 stagger: Span::ZERO,
                 stop: None,
             })
+            .into()
         })
         .collect();
     scenario.run.until = Some(until);

@@ -8,6 +8,7 @@ mod interference;
 mod lazy;
 mod limits;
 mod memory;
+mod mixed;
 mod observers;
 mod pfc;
 mod population;

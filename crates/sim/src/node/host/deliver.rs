@@ -2,11 +2,11 @@
 
 use super::halves::{Expected, append};
 use super::intake::{BUDGET, Frame, GRO_MAX, Merged};
-use super::{Cx, Host, Net, Timer, probes, through};
+use super::{Cx, Host, Net, Settings, Timer, probes, through};
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, Maybe};
 use crate::node::notice::{Answers, Notice, What};
-use crate::packet::{Body, Flags, NOTIFICATIONS, PAUSES, PROBES, Payload};
+use crate::packet::{Body, Flags, NOTIFICATIONS, PAUSES, PROBES, Payload, Segment};
 use crate::transport::is_data;
 use switchbed_qdisc::hooks::Feedback;
 use switchbed_qdisc::{Ecn, FlowId, Packet};
@@ -54,11 +54,12 @@ impl Host {
             let before = half.receiving.reached();
             let ce = packet.ecn == Ecn::Ce;
             half.peer = payload.from;
-            half.receiving.on_data(&cx.settings.transport, &payload.body, ce, merged, now);
+            let kind = cx.settings.transport(half.kind);
+            half.receiving.on_data(kind, &payload.body, ce, merged, now);
             let opened = std::mem::replace(&mut half.last, now);
             let after = half.receiving.reached();
             if after >= half.due {
-                half.receiving.on_push(&cx.settings.transport);
+                half.receiving.on_push(kind);
             }
             if let Some(other) = half.other {
                 self.accept(other, &payload.body, opened, cx, now);
@@ -72,7 +73,7 @@ impl Host {
                 return;
             }
             half.peer = payload.from;
-            half.sending.on_answer(&cx.settings.transport, &payload.body, now);
+            half.sending.on_answer(cx.settings.transport(half.kind), &payload.body, now);
             self.pump_sender(conn, cx, now);
             self.finish(conn, cx, now);
         }
@@ -98,7 +99,8 @@ impl Host {
         if segment.flags.contains(Flags::RETRANSMIT) {
             rtt = rtt.min(now.since(segment.stamp) * 2);
         }
-        self.senders[answers].sending.accepted(&cx.settings.transport, segment, rtt);
+        let half = &mut self.senders[answers];
+        half.sending.accepted(cx.settings.transport(half.kind), segment, rtt);
     }
 
     /// The receiving half of a flow, wherever its sender takes it to be.
@@ -164,7 +166,7 @@ impl Host {
                 self.senders[answers].keys[0] = record.key;
                 self.write(answers, number, *record, record.size, cx, now);
             }
-            _ if cx.settings.ends_acked() => {}
+            _ if cx.settings.ends_acked() && !half.receiving.unanswered() => {}
             _ => {
                 let what = What::Received { sender: half.peer, at, received };
                 cx.net.post(half.src, half.flow, what, now);
@@ -177,13 +179,13 @@ impl Host {
     pub(crate) fn notice<N: Net>(&mut self, notice: Notice, cx: &mut Cx<N>, now: Time) {
         let Notice { flow, what, .. } = notice;
         match what {
-            What::Opened { src, sender, fresh, class, key, answers } => {
-                let conn = self.receiver(flow, src, sender.into(), (key, class), cx.settings);
+            What::Opened { src, sender, fresh, class, kind, key, answers } => {
+                let conn = self.receiver(flow, src, sender.into(), (key, class, kind), cx.settings);
                 let other = answers.map(|answers| {
                     let Answers { flow, opening, receiver, keys } = answers;
                     cx.log.open += 1;
                     let at = (cx.settings, now);
-                    let other = self.sender(flow, src, keys, (class, opening), at);
+                    let other = self.sender(flow, src, keys, (class, kind, opening), at);
                     let half = &mut self.senders[other];
                     (half.peer, half.fresh) = (receiver.into(), fresh);
                     other
@@ -385,9 +387,7 @@ impl Host {
         let Some(settings) = cx.settings.intake else { return };
         let (packet, payload) = frame;
         let Body::Segment(segment) = payload.body else { return };
-        // What is sent in one piece ends there, as TCP's PSH says.
-        let last = self.ends_flow(&packet, &payload, segment.offset + u64::from(segment.len));
-        let ends = last || segment.len < cx.settings.transport.mss();
+        let ends = self.ends_piece(&packet, &payload, &segment, cx.settings);
         let Some(intake) = &mut self.intake else { return };
         let nth = intake.merged.iter().position(|merged| merged.frame.0.flow == packet.flow);
         if let Some(nth) = nth {
@@ -442,10 +442,19 @@ impl Host {
         }
     }
 
-    /// Whether a segment that ends at this offset ends what its flow's application wrote.
-    fn ends_flow(&self, packet: &Packet, payload: &Payload, end: u64) -> bool {
-        self.receiver_of(packet.flow, payload.to)
-            .is_some_and(|conn| self.receivers[conn].expected.iter().any(|flow| flow.until == end))
+    /// Whether a segment is not full, or ends what its flow's application wrote: what is sent in one piece
+    /// ends there, as TCP's PSH says.
+    fn ends_piece(
+        &self,
+        packet: &Packet,
+        payload: &Payload,
+        segment: &Segment,
+        settings: &Settings,
+    ) -> bool {
+        let half = self.receiver_of(packet.flow, payload.to).map(|conn| &self.receivers[conn]);
+        let end = segment.offset + u64::from(segment.len);
+        segment.len < settings.transport(half.map_or(0, |half| half.kind)).mss()
+            || half.is_some_and(|half| half.expected.iter().any(|flow| flow.until == end))
     }
 
     fn hand_up_merged<N: Net>(&mut self, merged: &Merged, cx: &mut Cx<N>, now: Time) {

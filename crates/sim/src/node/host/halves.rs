@@ -33,6 +33,8 @@ pub(super) struct SendHalf {
     /// The ECMP keys of its data and of the ACKs.
     pub(super) keys: [u32; 2],
     pub(super) class: u8,
+    /// The kind of its transport, among the hosts' settings.
+    pub(super) kind: u8,
     /// The number is taken.
     pub(super) open: bool,
     /// It closes with its flow.
@@ -99,6 +101,8 @@ pub(super) struct ReceiveHalf {
     /// The ECMP key of its ACKs.
     pub(super) key: u32,
     pub(super) class: u8,
+    /// The kind of its transport, among the hosts' settings.
+    pub(super) kind: u8,
     pub(super) open: bool,
     /// Whether an answer waits for room in the card.
     pub(super) answers: bool,

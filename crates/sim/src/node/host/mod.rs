@@ -21,7 +21,7 @@ mod timers;
 
 pub(crate) use card::{Card, Polled};
 pub use probes::ProbeSample;
-pub(crate) use settings::Settings;
+pub(crate) use settings::{Carrier, Settings};
 
 use crate::engine::prefetch::prefetch_lines;
 use crate::flow::{ENDLESS, FlowRecord};
@@ -291,7 +291,7 @@ impl Host {
         let (before, waited) = (half.sending.counters(), half.sending.waits());
         append(&mut half.running, Running { record, number, from, until, before, waited });
         half.set_due();
-        half.sending.write(&cx.settings.transport, size);
+        half.sending.write(cx.settings.transport(half.kind), size);
         let written = Written {
             number,
             from,
@@ -310,7 +310,7 @@ impl Host {
         if !half.open || half.running.back().is_none_or(|flow| flow.number != number) {
             return;
         }
-        let until = half.sending.truncate(&cx.settings.transport);
+        let until = half.sending.truncate(cx.settings.transport(half.kind));
         if let Some(flow) = half.running.back_mut() {
             flow.until = until;
         }
@@ -330,7 +330,7 @@ impl Host {
                 let half = &mut self.senders[conn];
                 if half.open && half.flow == flow && half.armed == now {
                     half.armed = Time::NEVER;
-                    half.sending.on_timeout(&cx.settings.transport, now);
+                    half.sending.on_timeout(cx.settings.transport(half.kind), now);
                     if half.sending.failed() {
                         return self.fail(conn, cx, now);
                     }
@@ -341,7 +341,7 @@ impl Host {
                 let half = &mut self.receivers[conn];
                 if half.open && half.flow == flow && half.armed == now {
                     half.armed = Time::NEVER;
-                    half.receiving.on_timeout(&cx.settings.transport, now);
+                    half.receiving.on_timeout(cx.settings.transport(half.kind), now);
                     self.pump_receiver(conn, cx, now);
                 }
             }
@@ -384,19 +384,20 @@ impl Host {
         let point = cx.settings.reaction.as_ref().map(|reaction| reaction.card.point);
         card.send(point.as_ref(), now, |conn| {
             let half = &mut self.senders[conn];
-            let Some(out) = half.sending.poll_transmit(&cx.settings.transport, now) else {
+            let kind = cx.settings.transport(half.kind);
+            let Some(out) = half.sending.poll_transmit(kind, now) else {
                 half.joined = false;
                 silent.push(conn);
                 return None;
             };
             let (packet, payload, hop) = half.packet(&out, conn);
-            match half.sending.terms().filter(|_| cx.settings.transport.shapes()) {
+            match half.sending.terms().filter(|_| kind.shapes()) {
                 Some(terms) => cx.net.send_on(packet, payload, hop, terms, now),
                 None => cx.net.send(packet, payload, hop, now),
             }
             sent = Some(conn);
             let mut polled = Polled::packet(packet.len_bytes);
-            if let Some((next, more)) = half.sending.pace(&cx.settings.transport) {
+            if let Some((next, more)) = half.sending.pace(kind) {
                 (polled.next, polled.more) = (next, more);
                 if !more {
                     half.joined = false;
@@ -471,12 +472,13 @@ impl Host {
     #[inline]
     fn pump_sender<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.senders[conn];
+        let kind = cx.settings.transport(half.kind);
         let limited = match &self.card {
             Some(card) => half.joined || cx.settings.cards_for_all() || card.limited(half.group),
             None => false,
         };
         if limited {
-            let wants = half.sending.pace(&cx.settings.transport).is_none_or(|(_, more)| more);
+            let wants = half.sending.pace(kind).is_none_or(|(_, more)| more);
             if wants
                 && !std::mem::replace(&mut half.joined, true)
                 && let Some(card) = &mut self.card
@@ -484,10 +486,10 @@ impl Host {
                 card.join(half.group, conn, now);
                 self.arm_card(now);
             }
-        } else if cx.settings.transport.shapes() {
+        } else if kind.shapes() {
             self.pump_shaped(conn, cx, now);
         } else {
-            while let Some(out) = half.sending.poll_transmit(&cx.settings.transport, now) {
+            while let Some(out) = half.sending.poll_transmit(kind, now) {
                 let (packet, payload, hop) = half.packet(&out, conn);
                 cx.net.send(packet, payload, hop, now);
             }
@@ -502,7 +504,8 @@ impl Host {
     #[cold]
     fn pump_shaped<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.senders[conn];
-        while let Some(out) = half.sending.poll_transmit(&cx.settings.transport, now) {
+        let kind = cx.settings.transport(half.kind);
+        while let Some(out) = half.sending.poll_transmit(kind, now) {
             let (packet, payload, hop) = half.packet(&out, conn);
             match half.sending.terms() {
                 Some(terms) => cx.net.send_on(packet, payload, hop, terms, now),
@@ -570,9 +573,10 @@ impl Host {
     #[inline]
     fn pump_receiver<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.receivers[conn];
-        let class = if cx.settings.ack_class_follows { half.class } else { 0 };
+        let Carrier { transport, ack_class_follows, .. } = cx.settings.kind(half.kind);
+        let class = if *ack_class_follows { half.class } else { 0 };
         let waits = half.receiving.is_pair() && cx.net.full(now);
-        while !waits && let Some(out) = half.receiving.poll_transmit(&cx.settings.transport, now) {
+        while !waits && let Some(out) = half.receiving.poll_transmit(transport, now) {
             let class = match &out.body {
                 // A queue pair's answers are of its class, but for those that have one of their own.
                 Body::Rdma(_) => out.class.unwrap_or(half.class),
@@ -697,7 +701,7 @@ impl Host {
                 flow: half.flow,
                 from: flow.from,
                 until: flow.until,
-                acked: self.ends_acked,
+                acked: self.ends_acked && !half.sending.unanswered(),
             })
         })
     }

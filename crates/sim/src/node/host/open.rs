@@ -1,6 +1,7 @@
 //! Which connection carries a flow: one that is there, or a new one.
 
 use super::halves::{ReceiveHalf, SendHalf};
+use super::settings::Carrier;
 use super::{Cx, Host, Net, Settings, through};
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, GroupId, HostId, Maybe};
@@ -18,8 +19,8 @@ use switchbed_units::{Bytes, Rate, Time};
 pub(super) struct Shared {
     peer: HostId,
     by: By,
-    /// It is a queue pair.
-    pair: bool,
+    /// The kind of transport.
+    kind: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,10 +61,11 @@ impl Host {
         cx: &mut Cx<N>,
     ) -> (ConnId, bool) {
         let asks = flow.request.is_some();
+        let kind = cx.settings.kind_of(flow);
         let by = match flow.connection {
             // A queue pair is there before its first packet.
             ConnectionUse::Fresh => {
-                let handshake = !cx.settings.transport.pairs(flow.class);
+                let handshake = !cx.settings.kind(kind).transport.is_pairs();
                 return (self.open(flow, Opening::Handshake, None, cx), handshake);
             }
             ConnectionUse::FreshNoHandshake => {
@@ -76,18 +78,20 @@ impl Host {
             ConnectionUse::Keyed(key) => By::Key(key),
         };
         let peer = if asks { flow.src } else { flow.dst };
-        let key = Shared { peer, by, pair: cx.settings.transport.pairs(flow.class) };
+        let key = Shared { peer, by, kind };
         let known = self.shared.get(&key).map_or(&[][..], Vec::as_slice);
         let usable =
             |&&conn: &&ConnId| !matches!(by, By::Class(_) | By::Requests) || self.is_idle(conn);
         if let Some(&conn) = known.iter().find(usable) {
             return (conn, false);
         }
-        let nth = known.len() as u64;
-        let (opening, handshake) = match known.is_empty() && cx.settings.warm.is_some() {
+        let (opening, handshake) = match known.is_empty() && cx.settings.kind(kind).warm.is_some() {
             true => (Opening::Warm, false),
             false => (Opening::Handshake, true),
         };
+        // Connections of other kinds have other paths.
+        let kinds = Shared { kind: 0, ..key }..=Shared { kind: u8::MAX, ..key };
+        let nth: u64 = self.shared.range(kinds).map(|(_, known)| known.len() as u64).sum();
         let salt = match by {
             By::Class(class) | By::Single(class) | By::SingleRequests(class) => {
                 u64::from(class) << 32 | nth
@@ -121,7 +125,7 @@ impl Host {
             None => settings.keys(flow.row, 0),
             Some(salt) => settings.keys(u64::from(flow.src.0) << 32 | u64::from(flow.dst.0), salt),
         };
-        let asks = flow.request.is_some();
+        let (asks, kind) = (flow.request.is_some(), settings.kind_of(flow));
         // One TCP connection: the handshake opens both directions, and each data's path is
         // that of the other's ACKs.
         let [data, acks] = keys;
@@ -129,7 +133,8 @@ impl Host {
         let id = flow_id(flow.row, asks);
         let answers = asks.then(|| {
             let answers = flow_id(flow.row, false);
-            let receiver = self.receiver(answers, dst, Maybe::NONE, (acks, flow.class), settings);
+            let at = (acks, flow.class, kind);
+            let receiver = self.receiver(answers, dst, Maybe::NONE, at, settings);
             let opening = match opening {
                 Opening::Handshake => Opening::Established,
                 opening => opening,
@@ -137,7 +142,8 @@ impl Host {
             Answers { flow: answers, opening, receiver, keys: [data, acks] }
         });
         cx.log.open += 1;
-        let conn = self.sender(id, dst, keys, (flow.class, opening), (settings, flow.start));
+        let begins = (flow.class, kind, opening);
+        let conn = self.sender(id, dst, keys, begins, (settings, flow.start));
         let half = &mut self.senders[conn];
         (half.fresh, half.asks) = (salt.is_none(), asks);
         if let Some(Answers { receiver, .. }) = answers {
@@ -148,6 +154,7 @@ impl Host {
             sender: conn,
             fresh: salt.is_none(),
             class: flow.class,
+            kind,
             key: keys[1],
             answers,
         };
@@ -161,7 +168,7 @@ impl Host {
         flow: FlowId,
         dst: HostId,
         keys: [u32; 2],
-        (class, opening): (u8, Opening),
+        (class, kind, opening): (u8, u8, Opening),
         (settings, now): (&Settings, Time),
     ) -> ConnId {
         let group = match &mut self.card {
@@ -169,14 +176,15 @@ impl Host {
             None => GroupId(0),
         };
         let line = self.card.as_ref().map_or(Rate::from_bps(1), |card| card.rate());
-        let warm = settings.warm.as_ref();
+        let Carrier { transport, warm, .. } = settings.kind(kind);
         let conn = self.senders.put(SendHalf {
-            sending: Sending::new(&settings.transport, opening, warm, class, line, now),
+            sending: Sending::new(transport, opening, warm.as_ref(), line, now),
             flow,
             dst,
             peer: Maybe::NONE,
             keys,
             class,
+            kind,
             open: true,
             fresh: false,
             asks: false,
@@ -198,16 +206,17 @@ impl Host {
         flow: FlowId,
         src: HostId,
         peer: Maybe<ConnId>,
-        (key, class): (u32, u8),
+        (key, class, kind): (u32, u8, u8),
         settings: &Settings,
     ) -> ConnId {
         let conn = self.receivers.put(ReceiveHalf {
-            receiving: Receiving::new(&settings.transport, class),
+            receiving: Receiving::new(&settings.kind(kind).transport),
             flow,
             src,
             peer,
             key,
             class,
+            kind,
             open: true,
             answers: false,
             other: None,

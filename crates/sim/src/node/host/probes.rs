@@ -11,7 +11,7 @@ use crate::packet::{Body, PROBES, Payload};
 use crate::topology::Hop;
 use switchbed_qdisc::{Ecn, Packet, Random};
 use switchbed_scenario::Traffic;
-use switchbed_scenario::traffic::Probe;
+use switchbed_scenario::traffic::{Entry, Probe};
 use switchbed_units::random::Stream;
 use switchbed_units::{Bytes, Span, Time};
 
@@ -48,10 +48,10 @@ pub(crate) struct Source {
 }
 
 /// The sources among a scenario's traffic; ECN-capable or not.
-pub(crate) fn sources(traffic: &[Traffic], ecn: bool, seed: u64) -> Vec<Source> {
+pub(crate) fn sources(traffic: &[Entry], ecn: bool, seed: u64) -> Vec<Source> {
     let mut sources = Vec::new();
     for (entry, traffic) in traffic.iter().enumerate() {
-        let Traffic::Probe(probe) = traffic else { continue };
+        let Traffic::Probe(probe) = &traffic.source else { continue };
         let Probe { from, to, size, every, classes, start, stop } = probe;
         for &src in &**from {
             let entity = (entry as u64) << 32 | u64::from(src);

@@ -2,21 +2,36 @@
 
 use super::intake;
 use super::probes::{self, Source};
-use crate::transport;
-use crate::transport::roce;
-use crate::transport::tcp::Config;
+use crate::transport::Kind;
 use switchbed_scenario::Scenario;
+use switchbed_scenario::protocols::Protocols;
+use switchbed_scenario::traffic::FlowStart;
 use switchbed_scenario::transport::Warm;
 use switchbed_scenario::{FctEnd, Reaction};
 use switchbed_units::Span;
 
+/// A transport as hosts have it.
+#[derive(Clone, Debug)]
+pub(crate) struct Carrier {
+    pub(crate) transport: Kind,
+    pub(crate) warm: Option<Warm>,
+    /// ACKs travel in their flow's class; else in class 0.
+    pub(crate) ack_class_follows: bool,
+}
+
 /// One copy for all hosts.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) transport: transport::Settings,
-    pub(super) warm: Option<Warm>,
+    /// The first kind of transport, which most runs have alone, and the others.
+    first: Carrier,
+    others: Vec<Carrier>,
+    /// Which of them flows have.
+    protocols: Protocols,
     fct_end: FctEnd,
-    pub(super) ack_class_follows: bool,
+    /// A card asks every connection for its packets: nothing else would pace them.
+    cards_for_all: bool,
+    /// Cards send when the port behind them has nothing to send; else when their own packets are through.
+    cards_yield: bool,
     pub(super) seed: u64,
     pub(super) ecmp_by_row: bool,
     /// As fast as word can get from one host to another.
@@ -35,25 +50,32 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// A scenario's; `config` is its transport read as TCP's, `roce` its queue pairs.
+    /// A scenario's; `carriers` are its `protocols` as hosts have them, one at least.
     pub(crate) fn new(
         scenario: &Scenario,
-        config: Config,
-        roce: Option<roce::Config>,
+        protocols: Protocols,
+        mut carriers: Vec<Carrier>,
         lookahead: Span,
     ) -> Settings {
         let Scenario { host, transport, traffic, measure, run, reaction, .. } = scenario;
         let probes = probes::sources(traffic, transport.ecn, run.seed);
+        let any = |is: fn(&Kind) -> bool| carriers.iter().any(|carrier| is(&carrier.transport));
+        let tcp = any(|kind| matches!(kind, Kind::Tcp(_)));
+        let datagrams = any(|kind| matches!(kind, Kind::Datagrams(_)));
+        let pairs = any(Kind::is_pairs);
         Settings {
-            transport: transport::Settings::new(transport, config, roce),
-            warm: transport.warm,
+            first: carriers.remove(0),
+            others: carriers,
+            protocols,
             fct_end: measure.fct_end,
-            ack_class_follows: transport.ack_class_follows,
+            cards_for_all: datagrams || pairs,
+            // ACKs of others share the line with what a card paces.
+            cards_yield: pairs || datagrams && tcp,
             seed: run.seed,
             ecmp_by_row: run.ecmp_by_row,
             lookahead,
             reaction: *reaction,
-            tells_left: host.small_queues.on && transport.control.about().tcp,
+            tells_left: host.small_queues.on && tcp,
             intake: intake::Settings::of(host),
             probe_samples: measure.samples / (probes.len() as u64).max(1),
             probes,
@@ -62,24 +84,51 @@ impl Settings {
         }
     }
 
-    /// A card asks every connection for its packets: nothing else would pace them.
-    pub(super) fn cards_for_all(&self) -> bool {
-        self.transport.paced_by_card()
+    /// The transport of a flow, by number.
+    pub(super) fn kind_of(&self, flow: &FlowStart) -> u8 {
+        self.protocols.place(flow.traffic, flow.class)
     }
 
-    /// Cards send when the port behind them has nothing to send; else when their own packets are through.
+    /// The transport of this number, as hosts have it.
+    #[inline]
+    pub(super) fn kind(&self, number: u8) -> &Carrier {
+        match number {
+            0 => &self.first,
+            number => self.other(number),
+        }
+    }
+
+    #[cold]
+    fn other(&self, number: u8) -> &Carrier {
+        &self.others[usize::from(number) - 1]
+    }
+
+    /// The settings of the transport of this number.
+    #[inline]
+    pub(super) fn transport(&self, number: u8) -> &Kind {
+        &self.kind(number).transport
+    }
+
+    /// Whether packets gather INT.
+    pub(crate) fn gathers(&self) -> bool {
+        self.others.iter().chain([&self.first]).any(|carrier| carrier.transport.gathers())
+    }
+
+    pub(super) fn cards_for_all(&self) -> bool {
+        self.cards_for_all
+    }
+
     pub(super) fn cards_yield(&self) -> bool {
-        self.transport.roce.is_some()
+        self.cards_yield
     }
 
     pub(super) fn has_cards(&self) -> bool {
         self.cards_for_all() || self.reaction.is_some()
     }
 
-    /// Flows end with the ACK of their last byte; else with its arrival. Without TCP there are
-    /// no ACKs.
+    /// Flows that are acknowledged end with the ACK of their last byte; else with its arrival.
     pub(super) fn ends_acked(&self) -> bool {
-        self.fct_end == FctEnd::Acked && !self.transport.unanswered()
+        self.fct_end == FctEnd::Acked
     }
 
     /// ECMP keys for both directions.

@@ -27,7 +27,6 @@ pub struct Config {
     pub(super) cnp_interval: Option<Span>,
     pub(super) ack_class: Option<u8>,
     pub(super) cnp_class: Option<u8>,
-    roce: Roce,
 }
 
 impl Config {
@@ -60,14 +59,12 @@ impl Config {
             window: roce.window.map_or(u64::MAX, |window| window.get()),
             ack_class: roce.ack_class,
             cnp_class: roce.cnp_class.or(roce.ack_class),
-            roce: roce.clone(),
         }
     }
 
-    /// Whether a class's flows have queue pairs.
-    #[inline]
-    pub(crate) fn carries(&self, class: u8) -> bool {
-        self.roce.carries(class)
+    /// Payload of a full packet in bytes.
+    pub(crate) fn mtu(&self) -> u32 {
+        self.mtu
     }
 
     /// Whether packets gather INT.

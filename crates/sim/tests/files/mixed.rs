@@ -1,0 +1,187 @@
+//! Transports by traffic entry: equal bytes where nothing differs, shares by hand where something does.
+
+use std::path::Path;
+use switchbed_scenario::{Progress, Results, plans_of};
+
+/// Two senders at 1 Gbps to host 2, with what the entries and sections are to have.
+fn scenario(sections: &str, entries: [&str; 2]) -> String {
+    let entry = |(nth, keys): (usize, &str)| {
+        format!(
+            "[[traffic]]\nkind = \"poisson\"\nload = 0.4\nflows = 60\nfrom = [{nth}]\nto = [2]\n\
+             sizes = \"web-search\"\n{keys}\n"
+        )
+    };
+    let entries: Vec<String> = entries.into_iter().enumerate().map(entry).collect();
+    format!(
+        "[topology]\nkind = \"star\"\nhosts = 3\nrate = \"1Gbps\"\ndelay = \"10us\"\n[switch]\nqueues = 2\n\
+         buffer = \"200KB\"\n[scheme]\nname = \"per-queue\"\nparams = {{ threshold = \"30KB\" }}\n\
+         {sections}\n{}",
+        entries.concat()
+    )
+}
+
+fn run(text: &str) -> Results {
+    let plans = plans_of("mixed.toml", text, Path::new(""), &[], None);
+    let plans = plans.unwrap_or_else(|mistake| panic!("{mistake}"));
+    switchbed_scenario::run(&plans[0].scenario, &Progress::new()).expect("runs")
+}
+
+fn refused(sections: &str, entry: &str) -> String {
+    let text = scenario(sections, ["", entry]);
+    match plans_of("mixed.toml", &text, Path::new(""), &[], None) {
+        Ok(_) => panic!("{entry} is taken"),
+        Err(mistake) => mistake.to_string(),
+    }
+}
+
+/// All that is written of a run but for its warnings.
+fn bytes(of: &Results) -> String {
+    format!("{:?} {:?} {:?} {:?}", of.summary.fct, of.flows, of.queues, of.ports)
+}
+
+const DCTCP: &str = "[transport]\nkind = \"dctcp\"\nrto_min = \"10ms\"";
+
+#[test]
+fn an_entry_that_repeats_transport_changes_nothing() {
+    let plain = run(&scenario(DCTCP, ["", ""]));
+    for own in [
+        "transport = \"dctcp\"",
+        "transport = { rto_min = \"10ms\" }",
+        "transport = { kind = \"dctcp\", ecn = true }",
+    ] {
+        for entries in [["", own], [own, own], [own, ""]] {
+            let own = run(&scenario(DCTCP, entries));
+            assert_eq!(bytes(&own), bytes(&plain), "{entries:?}");
+            assert!(own.summary.by_transport.is_empty());
+        }
+    }
+}
+
+#[test]
+fn the_only_transport_may_stand_at_entries_alone() {
+    let plain = run(&scenario("[transport]\nkind = \"reno\"\necn = false", ["", ""]));
+    let own = "transport = { kind = \"reno\", ecn = false }";
+    assert_eq!(bytes(&run(&scenario("", [own, own]))), bytes(&plain));
+    let pairs = run(&scenario("[transport]\nkind = \"dcqcn\"", ["", ""]));
+    let own = "transport = \"dcqcn\"";
+    assert_eq!(bytes(&run(&scenario("", [own, own]))), bytes(&pairs));
+}
+
+#[test]
+fn queue_pairs_by_entry_are_those_by_class() {
+    let classes = "service = \"random\"\nservices = 2\nshares = [0, 1]";
+    let by_class =
+        "[transport]\nkind = \"cubic\"\n[roce]\nkind = \"dcqcn\"\nclasses = [1]\nrto = \"2ms\"";
+    let by_class = run(&scenario(by_class, ["", classes]));
+    let entry = format!("{classes}\ntransport = \"dcqcn\"");
+    let by_entry = "[transport]\nkind = \"cubic\"\n[roce]\nkind = \"dcqcn\"\nrto = \"2ms\"";
+    let by_entry = run(&scenario(by_entry, ["", &entry]));
+    assert_eq!(bytes(&by_entry), bytes(&by_class));
+    let names = by_entry.summary.by_transport.iter().map(|of| of.transport.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["cubic", "dcqcn"]);
+}
+
+#[test]
+fn each_transport_is_told_apart_and_counted() {
+    let own = "transport = { ecn = false, mss = \"1000B\" }";
+    let summary = run(&scenario(DCTCP, ["", own])).summary;
+    let [first, second] = &summary.by_transport[..] else { panic!("two transports") };
+    assert_eq!(first.transport, "dctcp");
+    assert!(second.transport.starts_with("dctcp (") && second.transport.contains("ecn = false"));
+    assert_eq!(first.flows + second.flows, summary.flows.count);
+    assert_eq!(first.fct.n + second.fct.n, summary.fct.all.n);
+    assert!((first.share + second.share - 1.0).abs() < 1e-12);
+    assert!(first.ecn_cuts > 0 && second.ecn_cuts == 0);
+    assert_eq!(first.retransmissions + second.retransmissions, summary.retransmissions);
+}
+
+#[test]
+fn datagrams_beside_tcp_end_as_they_arrive() {
+    let summary =
+        run(&scenario("[transport]\nkind = \"cubic\"", ["", "transport = \"udp\""])).summary;
+    let [cubic, udp] = &summary.by_transport[..] else { panic!("two transports") };
+    assert_eq!((cubic.fct.n, cubic.flows), (60, 60));
+    assert!(udp.fct.n > 0 && udp.retransmissions == 0);
+    // Without handshake and window nothing keeps a flow from its ideal time but the queue.
+    assert!(udp.slowdown.p50 < cubic.slowdown.p50);
+}
+
+#[test]
+fn what_is_wrong_with_an_entrys_transport_is_told_with_line_and_key() {
+    for (sections, entry, says) in [
+        ("", "transport = \"cubix\"", "traffic.1.transport is \"cubix\": it must be"),
+        ("", "transport = 3", "traffic.1.transport is 3: it must be a transport's kind"),
+        ("", "transport = { kind = \"bic\" }", "traffic.1.transport.kind is \"bic\""),
+        (
+            "",
+            "transport = { kind = \"cubic\", echn = true }",
+            "traffic.1.transport.echn is unknown",
+        ),
+        ("", "transport = { mss = \"9KB\" }", "traffic.1.transport.mss is \"9KB\""),
+        ("", "transport = { kind = \"reno\", g = 0.5 }", "traffic.1.transport.g does not apply"),
+        ("", "transport = { kind = \"dcqcn\", classes = [1] }", "traffic.1.transport.classes"),
+        ("", "transport = { kind = \"dcqcn\", ack_class = 5 }", "switch.queues is 2"),
+        (
+            "",
+            "transport = { kind = \"dcqcn\", sack_blocks = 1 }",
+            "transport.sack_blocks is unknown",
+        ),
+        (
+            "",
+            "transport = { warm = { cwnd = 10, srtt = \"1ms\" } }",
+            "traffic.1.transport.warm warms persistent connections",
+        ),
+    ] {
+        let said = refused(sections, entry);
+        assert!(said.contains(says), "{entry}: {said}");
+        assert!(said.contains("mixed.toml:"), "{said}");
+    }
+}
+
+/// Wire rates of the two transports, by payload and headers of their packets.
+fn wire_bps(of: &Results, packets: [(f64, f64); 2]) -> [f64; 2] {
+    let [first, second] = &of.summary.by_transport[..] else { panic!("two transports") };
+    let wire = |bps: f64, (payload, header): (f64, f64)| bps * (payload + header) / payload;
+    [wire(first.goodput_bps, packets[0]), wire(second.goodput_bps, packets[1])]
+}
+
+#[test]
+fn tcp_and_queue_pairs_share_by_the_weights_of_their_queues() {
+    for (quanta, share) in
+        [("1500B\", \"1500B", 0.5), ("4500B\", \"1500B", 0.25), ("1500B\", \"4500B", 0.75)]
+    {
+        let results = run(&format!(
+            "[topology]\nkind = \"star\"\nhosts = 9\nrate = \"10Gbps\"\ndelay = \"2us\"\n[switch]\nqueues = 2\n\
+             discipline = \"dwrr\"\nquantum = [\"{quanta}\"]\npool = \"32MB\"\n[switch.pfc]\npriorities = [1]\n\
+             [scheme]\nname = \"per-queue\"\nparams = {{ threshold = \"300KB\" }}\n\
+             [transport]\nkind = \"dctcp\"\n[measure]\nwarmup = \"20ms\"\n[run]\nuntil = \"60ms\"\n\
+             [[traffic]]\nkind = \"long-lived\"\nfrom = \"0-3\"\nto = 8\n\
+             [[traffic]]\nkind = \"long-lived\"\nfrom = \"4-7\"\nto = 8\nclasses = [1]\ntransport = \"roce\"\n"
+        ));
+        let [tcp, pairs] = wire_bps(&results, [(1448.0, 52.0), (1024.0, 62.0)]);
+        assert!((pairs / (tcp + pairs) - share).abs() < 0.01 * share, "{quanta}: {tcp} {pairs}");
+        assert_eq!(results.summary.drops, 0);
+    }
+}
+
+#[test]
+fn a_classic_flow_is_marked_with_the_square_of_half_of_pragues_probability() {
+    // RFC 9332, section 2.1: p_C = (p_CL / k)², k = 2. The probability moves, so the mean of its square is
+    // over the square of its mean.
+    let results = run(
+        "host.profile = \"ideal\"\n[topology]\nkind = \"star\"\nhosts = 9\nrate = \"200Mbps\"\ndelay = \"5ms\"\n\
+         [switch]\nbuffer = \"5MB\"\n[scheme]\nname = \"dualpi2\"\n[transport]\nkind = \"cubic\"\n\
+         [measure]\nwarmup = \"5s\"\n[run]\nuntil = \"60s\"\n\
+         [[traffic]]\nkind = \"long-lived\"\nfrom = \"0-3\"\nto = 8\n\
+         [[traffic]]\nkind = \"long-lived\"\nfrom = \"4-7\"\nto = 8\ntransport = \"prague\"\n",
+    );
+    let summary = &results.summary;
+    let [cubic, prague] = &summary.by_transport[..] else { panic!("two transports") };
+    let packets = |bps: f64| bps * 55.0 / 8.0 / 1448.0;
+    let classic = cubic.ecn_cuts as f64 / packets(cubic.goodput_bps);
+    let low_latency = (summary.marks - cubic.ecn_cuts) as f64 / packets(prague.goodput_bps);
+    let half = low_latency / 2.0;
+    let ratio = classic / (half * half);
+    assert!((1.0..1.3).contains(&ratio), "{classic} {low_latency} {ratio}");
+    assert!(cubic.share > 0.25 && prague.share > 0.25);
+}
