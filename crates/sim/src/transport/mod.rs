@@ -21,7 +21,6 @@ use switchbed_units::{Rate, Span, Time};
 
 /// The settings of a kind of transport, one copy for all hosts.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "hosts share one of each kind")]
 pub enum Kind {
     /// TCP.
     Tcp(tcp::Config),
