@@ -16,7 +16,8 @@ fn lose(port: &str, flow: Option<u64>, lose: &[u64]) -> Event {
 fn flow(packets: u64, events: Vec<Event>) -> FlowRecord {
     let mut scenario = star(2);
     let (_file, traffic) = list(&[(0.0, 0, 1, packets * 1460)], Connections::Fresh);
-    (scenario.traffic, scenario.event) = (traffic, events);
+    scenario.traffic = traffic.into_iter().map(Into::into).collect();
+    scenario.event = events;
     run(&scenario).1[0]
 }
 

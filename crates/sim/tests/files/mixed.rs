@@ -1,7 +1,8 @@
 //! Transports by traffic entry: equal bytes where nothing differs, shares by hand where something does.
 
 use std::path::Path;
-use switchbed_scenario::{Progress, Results, plans_of};
+use switchbed_scenario::plans_of;
+use switchbed_sim::{Progress, Results};
 
 /// Two senders at 1 Gbps to host 2, with what the entries and sections are to have.
 fn scenario(sections: &str, entries: [&str; 2]) -> String {
@@ -23,7 +24,7 @@ fn scenario(sections: &str, entries: [&str; 2]) -> String {
 fn run(text: &str) -> Results {
     let plans = plans_of("mixed.toml", text, Path::new(""), &[], None);
     let plans = plans.unwrap_or_else(|mistake| panic!("{mistake}"));
-    switchbed_scenario::run(&plans[0].scenario, &Progress::new()).expect("runs")
+    switchbed_sim::run(&plans[0].scenario, &Progress::new()).expect("runs")
 }
 
 fn refused(sections: &str, entry: &str) -> String {
