@@ -35,8 +35,8 @@ pub struct Protocols {
     entries: Vec<Option<u8>>,
 }
 
-/// More transports are refused.
-pub const MOST: usize = 200;
+/// Most transports of a run.
+pub(crate) const MOST: usize = 200;
 
 impl Protocols {
     /// Those of a scenario: of `[transport]` and `[roce]` where an entry has none, then of the entries

@@ -7,6 +7,7 @@ pub(crate) mod fields;
 use crate::Scenario;
 use crate::profiles::{self, Hosts, Profile};
 use crate::protocol::{Protocol, Under};
+use crate::protocols::{self, Protocols};
 use crate::scheme::SchemeInfo;
 use crate::sections::SECTIONS;
 use crate::sections::home;
@@ -143,6 +144,13 @@ pub(crate) fn resolve(
         run,
     };
     fields::check(origin, root, &scenario)?;
+    let transports = Protocols::of(&scenario).all().len();
+    if transports > protocols::MOST {
+        let at = root.get("traffic").map_or(At::Unwritten, |node| node.at);
+        let most = protocols::MOST;
+        let message = format!("has {transports} different transports: at most {most} in one run");
+        return Err(origin.mistake(at, "traffic", message));
+    }
     if let Some((key, message)) = admits::refused(&scenario) {
         let section = key.split('.').next().unwrap_or(key);
         let at = root.get(section).map_or(At::Unwritten, |node| node.at);

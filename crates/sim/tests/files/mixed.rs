@@ -35,6 +35,27 @@ fn refused(sections: &str, entry: &str) -> String {
     }
 }
 
+#[test]
+fn more_transports_than_a_run_may_have_are_refused() {
+    let entry = |nth: usize| {
+        format!(
+            "[[traffic]]\nkind = \"poisson\"\nload = 0.001\nflows = 1\nsizes = \"1KB\"\ntransport = {{ rto_min = \"{}ms\" }}\n",
+            10 + nth
+        )
+    };
+    let text = |entries: usize| {
+        let first = scenario(DCTCP, ["", ""]);
+        format!("{first}{}", (1..entries).map(entry).collect::<String>())
+    };
+    let plans = |entries| plans_of("mixed.toml", &text(entries), Path::new(""), &[], None);
+    assert!(plans(200).is_ok());
+    let said = plans(201).expect_err("one too many").to_string();
+    assert!(
+        said.contains("traffic has 201 different transports: at most 200 in one run"),
+        "{said}"
+    );
+}
+
 /// All that is written of a run but for its warnings.
 fn bytes(of: &Results) -> String {
     format!("{:?} {:?} {:?} {:?}", of.summary.fct, of.flows, of.queues, of.ports)
