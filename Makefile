@@ -72,14 +72,13 @@ demo: setup ## Run a part of MQ-ECN's figure 9 and draw it
 
 # A crate is tested again when it or a crate that it knows has changed. The package switchbed-python has no tests:
 # naming it gives dependencies the features that the module has, so that tests and module share one build.
-KNOWS_units := units config qdisc congestion spec sim live scenario
-KNOWS_config := config qdisc congestion spec sim live scenario
-KNOWS_wire := wire live sim scenario
-KNOWS_qdisc := qdisc spec sim live scenario
-KNOWS_congestion := congestion spec sim scenario
-KNOWS_spec := spec sim scenario
-KNOWS_sim := sim scenario
-KNOWS_scenario := scenario
+KNOWS_units := units config qdisc congestion scenario sim live
+KNOWS_config := config qdisc congestion scenario sim live
+KNOWS_wire := wire sim live
+KNOWS_qdisc := qdisc scenario sim live
+KNOWS_congestion := congestion scenario sim
+KNOWS_scenario := scenario sim live
+KNOWS_sim := sim
 KNOWS_live := live
 crates = $(sort $(foreach c,$(sort $(foreach f,$(filter crates/%,$(1)),$(word 2,$(subst /, ,$(f))))),$(KNOWS_$(c))))
 
@@ -100,12 +99,10 @@ target/.checked-python: $(SOURCES)
 	$(PYTEST) --quiet $(PARALLEL) --dist worksteal $$($(BIN)/python python/tests/support/affected.py $?)
 	@mkdir -p target && touch $@
 
-# The notebook runs where `make setup-all` has installed what runs it.
-NOTEBOOK = $(if $(wildcard .venv/lib/*/site-packages/nbmake),--nbmake docs/tour.ipynb)
 test: setup lint ## Run all tests but those of `make validate`
 	@$(BIN)/python python/tests/support/needs.py
 	cargo test --locked --quiet --workspace
-	$(PYTEST) --quiet $(PARALLEL) --dist loadfile --no-loadscope-reorder python/tests papers/tests $(NOTEBOOK)
+	$(PYTEST) --quiet $(PARALLEL) --dist loadfile --no-loadscope-reorder python/tests papers/tests
 
 lint: setup ## Check formatting, lints, types and imports
 	cargo fmt --all --check

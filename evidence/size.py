@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 CHANGES = {
     "a scheme": ("crates/qdisc/src/schemes/tcn.rs", "\n// Changed for a time.\n"),
-    "the parser": ("crates/scenario/src/read.rs", "\n// Changed for a time.\n"),
+    "the parser": ("crates/config/src/read.rs", "\n// Changed for a time.\n"),
     "a plot": ("python/switchbed/plots/cdf.py", "\n\n# Changed for a time.\n"),
 }
 """By what is said to change: a file, and what it ends with then, formatted."""

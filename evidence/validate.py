@@ -41,7 +41,8 @@ def _cargo_test(*words: str) -> tuple[str, ...]:
 
 
 STEPS = (
-    Step("long", "tests marked `long`", _python("pytest", "-m", "long", "--nbmake")),
+    Step("long", "tests marked `long`", _python("pytest", "-m", "long")),
+    Step("notebook", "the tour", _python("pytest", "--nbmake", "docs/tour.ipynb")),
     Step(
         "promises",
         "every scheme on 256 random sequences",
@@ -57,7 +58,7 @@ STEPS = (
     Step(
         "threads",
         "same bytes on any threads and shards",
-        _cargo_test("--package", "switchbed-scenario", "observers"),
+        _cargo_test("--package", "switchbed-sim", "observers"),
         {"SWITCHBED_WHOLE": "1"},
     ),
     Step("programs", "tests without programs", _python("evidence.robustness.without_programs")),

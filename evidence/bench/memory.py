@@ -1,5 +1,5 @@
 """`make bench-memory`: bytes of memory that a port, a flow, a connection, a sample and a captured
-packet take, and whole runs, beside what a run says beforehand (crates/scenario/src/memory.rs). The
+packet take, and whole runs, beside what a run says beforehand (crates/sim/src/run/memory.rs). The
 bytes of each are the difference of two runs' peaks over that of their numbers; a run is the whole
 command with `--out`, so that its tables are made and written. Writes results/memory.json, of which
 docs/performance.md has a table.

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use switchbed_live::device::{Device, Memory, Reacting, Received};
 use switchbed_live::random::Stream;
 use switchbed_qdisc::ReactionSettings;
-use switchbed_spec::{CardReaction, Limiters};
+use switchbed_scenario::{CardReaction, Limiters};
 use switchbed_units::{Rate, Span, Time};
 use switchbed_wire::{Mac, cnm};
 

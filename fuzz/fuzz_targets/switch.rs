@@ -9,7 +9,7 @@ mod common;
 use common::{every, small};
 use libfuzzer_sys::fuzz_target;
 use switchbed_live::Switch;
-use switchbed_spec::Live;
+use switchbed_scenario::Live;
 use switchbed_units::{Span, Time};
 
 const PORTS: u16 = 3;

@@ -94,6 +94,7 @@ def scenarios() -> list[dict[str, Any]]:
     return [json.loads(plan.scenario) for cell in cells for plan in cell.scenario().plans]
 
 
+@pytest.mark.long
 def test_the_page_says_which_schemes_it_has() -> None:
     """The same on every fabric. A new scheme is none of them, until it has its lines and runs."""
     known = {scheme["name"] for scheme in json.loads(_native.schemes())}
@@ -173,6 +174,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[Cell, pl
     return store, experiment.run(cells, store, seeds=2, jobs=None, flows=50)
 
 
+@pytest.mark.long
 def test_schemes_meet_the_same_flows(quick: tuple[Path, dict[Cell, pl.DataFrame]]) -> None:
     for cell, table in quick[1].items():
         assert table.height == 2 * len(cell.scenario().plans)

@@ -13,6 +13,7 @@ from switchbed_papers import tree
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 def test_papers_need_no_source_tree(tmp_path: Path) -> None:
     packages = {
         "switchbed": ROOT / "python/switchbed",

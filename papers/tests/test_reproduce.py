@@ -48,6 +48,7 @@ def test_every_paper_can_be_read_and_every_scenario_would_run() -> None:
             assert claim.id.startswith(f"{paper.name}.")
 
 
+@pytest.mark.long
 def test_the_page_has_every_claim_of_the_committed_rows_and_its_pictures() -> None:
     text = page.render(shown=True)
     for paper in claims.papers().values():

@@ -1,9 +1,21 @@
-//! Keys of configuration files: name, kind, default and meaning, declared once with the struct that
-//! holds them ([`param`]); a name that was meant ([`near`]); a file's text ([`text`]).
+//! Configuration files. Keys have name, kind, default and meaning, declared once with the struct that holds
+//! them ([`param`]). A file's text ([`text`]) becomes a tree that keeps every line ([`tree`]), whose
+//! sections are read by their tables of keys ([`section`], [`read`]); what is wrong is a
+//! [`mistake::Mistake`] with its line, and with the name that was meant ([`near`]). The JSON Schema
+//! ([`schema`]) and the reference ([`reference`]) follow from the keys.
 
 #![forbid(unsafe_code)]
 #![deny(unreachable_pub)]
 
+pub mod mistake;
 pub mod near;
 pub mod param;
+pub mod read;
+pub mod reference;
+pub mod schema;
+pub mod section;
+mod shown;
 pub mod text;
+pub mod tree;
+
+pub use shown::takes;

@@ -2,6 +2,8 @@
 //! declare theirs with [`params!`](crate::params), once; the struct that holds them, reading, the
 //! JSON Schema and the documentation all follow.
 
+use crate::mistake::Mistake;
+use crate::tree::Node;
 #[doc(hidden)]
 pub use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -67,10 +69,32 @@ pub enum ParamKind {
     Either(&'static [ParamKind]),
     /// A table with these keys.
     Table(&'static [Param]),
-    /// What is called so, written like this: the reader finds it.
-    Named(&'static str, &'static ParamKind),
+    /// A kind that a crate above has, with a reader of its own.
+    Named(&'static Named),
     /// The parameters of the scheme that is chosen.
     SchemeParams,
+}
+
+/// A kind of key that a crate above this one has.
+#[derive(Clone, Copy, Debug)]
+pub struct Named {
+    /// Its name, by which it is told from others.
+    pub name: &'static str,
+    /// How it is written.
+    pub form: ParamKind,
+    /// A value, as a file writes it.
+    pub example: &'static str,
+    /// Reads a value of the section, called so in messages; `None`: as its form is read.
+    pub read: Reader,
+}
+
+/// Reads a value of a section, called so in messages.
+pub type Reader = fn(&crate::section::Section<'_>, &str, &Node) -> Result<Option<Value>, Mistake>;
+
+impl PartialEq for Named {
+    fn eq(&self, other: &Named) -> bool {
+        self.name == other.name
+    }
 }
 
 /// A fraction from 0 to 1.
@@ -112,7 +136,7 @@ impl Param {
 
 /// A table of a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Section {
+pub struct SectionSpec {
     /// As the file writes it.
     pub name: &'static str,
     /// `[[name]]`, any number of times, rather than `[name]`.
@@ -123,21 +147,21 @@ pub struct Section {
     pub keys: &'static [Param],
 }
 
-impl Section {
+impl SectionSpec {
     /// The name of one of its keys: in a `const`, another does not compile.
     ///
     /// ```
-    /// # use switchbed_config::param::{FRACTION, Param, Section};
+    /// # use switchbed_config::param::{FRACTION, Param, SectionSpec};
     /// const KEYS: &[Param] = &[Param::optional("queues", FRACTION, "How many.")];
-    /// const SECTION: Section = Section { name: "switch", repeated: false, doc: "A switch.", keys: KEYS };
+    /// const SECTION: SectionSpec = SectionSpec { name: "switch", repeated: false, doc: "A switch.", keys: KEYS };
     /// const QUEUES: &str = SECTION.key("queues");
     /// assert_eq!(QUEUES, "queues");
     /// ```
     ///
     /// ```compile_fail,E0080
-    /// # use switchbed_config::param::{FRACTION, Param, Section};
+    /// # use switchbed_config::param::{FRACTION, Param, SectionSpec};
     /// # const KEYS: &[Param] = &[Param::optional("queues", FRACTION, "How many.")];
-    /// # const SECTION: Section = Section { name: "switch", repeated: false, doc: "A switch.", keys: KEYS };
+    /// # const SECTION: SectionSpec = SectionSpec { name: "switch", repeated: false, doc: "A switch.", keys: KEYS };
     /// const QUEUE: &str = SECTION.key("queue");
     /// assert_eq!(QUEUE, "queue");
     /// ```
@@ -301,7 +325,7 @@ impl ParamKind {
                 let first = kinds.iter().find_map(|kind| kind.parse(text).ok());
                 first.ok_or_else(|| "it cannot be written so".to_owned())
             }
-            ParamKind::Named(_, form) => form.parse(text),
+            ParamKind::Named(named) => named.form.parse(text),
             ParamKind::Table(_) | ParamKind::SchemeParams => {
                 Err("it must be a table, { … }".to_owned())
             }
@@ -510,7 +534,7 @@ const fn fits(own: &ParamKind, kind: &ParamKind) -> bool {
         (Count { max, .. }, Packets) => *max >= u32::MAX as u64,
         (Text, Text) => true,
         (List(own), List(kind)) => fits(own, kind),
-        (own, Named(_, kind)) => fits(own, kind),
+        (own, Named(named)) => fits(own, &named.form),
         _ => false,
     }
 }

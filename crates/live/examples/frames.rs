@@ -13,7 +13,7 @@ use switchbed_live::device::{Device, LONGEST, Received};
 use switchbed_live::forward::AnyDevice;
 use switchbed_live::{Fake, Forwarder, Switch};
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_spec::Live;
+use switchbed_scenario::Live;
 use switchbed_wire::cnm;
 
 const PORTS: usize = 4;

@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
-use switchbed_spec::Live;
+use switchbed_scenario::Live;
 use switchbed_units::Span;
 
 /// The loop looks for requests this often; a request waits as long at most.

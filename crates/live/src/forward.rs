@@ -6,7 +6,7 @@ use crate::stats::{Lateness, Sample, Stats};
 use crate::switch::Switch;
 use std::io;
 use std::os::fd::BorrowedFd;
-use switchbed_spec::Live;
+use switchbed_scenario::Live;
 use switchbed_units::{Span, Time};
 
 /// Frames read from one device before the others have their turn.

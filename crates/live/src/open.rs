@@ -6,8 +6,8 @@ use crate::random::Stream;
 use crate::switch::pace;
 use std::io;
 use std::path::Path;
-use switchbed_spec::Live;
-use switchbed_spec::live::Attach;
+use switchbed_scenario::Live;
+use switchbed_scenario::live::Attach;
 
 /// Opens a port's device, with what stands around it.
 ///

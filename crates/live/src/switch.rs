@@ -7,7 +7,7 @@ use crate::stats::{PortStats, QueueStats, Refused, Sample, Stats, Wakes};
 use switchbed_qdisc::hooks::Expulsion;
 use switchbed_qdisc::memory::Place;
 use switchbed_qdisc::{Ecn, FlowId, Packet, Pool, QueueId};
-use switchbed_spec::{Live, LivePort, build};
+use switchbed_scenario::{Live, LivePort, build};
 use switchbed_units::{Bytes, Rate, Span, Time};
 use switchbed_wire::{Frame, Mac};
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use switchbed_live::clock::Monotonic;
 use switchbed_live::control::{Control, serve};
-use switchbed_spec::Live;
+use switchbed_scenario::Live;
 use switchbed_units::{Rate, Time};
 
 /// A folder of its own for each test.

@@ -3,14 +3,15 @@
 
 use crate::common::{MBPS, ecn, frame, live, notifier, number, punctual, scheme, step};
 use proptest::prelude::*;
+use switchbed_config::param::Param;
 use switchbed_live::random::Stream;
 use switchbed_qdisc::hooks::Expulsion;
 use switchbed_qdisc::switch::{BufferPolicy, POLICIES, PolicyInfo};
 use switchbed_qdisc::{
     Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Pool, Qdisc, SlotId,
 };
-use switchbed_spec::scheme::{Value, find};
-use switchbed_spec::{Discipline, Live, LivePort, Param, build};
+use switchbed_scenario::scheme::{Value, find};
+use switchbed_scenario::{Discipline, Live, LivePort, build};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 #[derive(Clone, Debug)]

@@ -12,11 +12,11 @@ use switchbed_live::device::{Device, Memory, Received};
 use switchbed_live::forward::AnyDevice;
 use switchbed_live::random::Stream;
 use switchbed_live::{Clock, Fake, Forwarder, Stats, Switch};
-use switchbed_spec::Live;
+use switchbed_scenario::Live;
 use switchbed_units::random::Random;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
-fn none() -> switchbed_spec::SchemeChoice {
+fn none() -> switchbed_scenario::SchemeChoice {
     scheme("none", &[])
 }
 

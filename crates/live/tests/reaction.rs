@@ -7,7 +7,7 @@ use switchbed_live::forward::AnyDevice;
 use switchbed_live::random::Stream;
 use switchbed_live::{Fake, Forwarder, Switch};
 use switchbed_qdisc::ReactionSettings;
-use switchbed_spec::{CardReaction, Limiters};
+use switchbed_scenario::{CardReaction, Limiters};
 use switchbed_units::{Bytes, Rate, Span, Time};
 use switchbed_wire::{Mac, cnm};
 

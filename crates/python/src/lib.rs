@@ -75,7 +75,7 @@ fn policies() -> String {
 /// Every built-in flow-size table as JSON.
 #[pyfunction]
 fn sizes() -> String {
-    json(&scenario::sizes())
+    json(&scenario::size_tables())
 }
 
 /// The switch chips as JSON.
@@ -106,13 +106,13 @@ fn migrated(name: &str, text: &str) -> PyResult<Option<String>> {
 /// The names of monitors' tables.
 #[pyfunction]
 fn monitored_tables() -> Vec<&'static str> {
-    scenario::monitored_tables().collect()
+    switchbed_sim::monitored_tables().collect()
 }
 
 /// Refuses a text that is not the summary of a run.
 #[pyfunction]
 fn check_summary(text: &str) -> PyResult<()> {
-    scenario::Summary::read(text).map(drop).map_err(Mistake::new_err)
+    switchbed_sim::Summary::read(text).map(drop).map_err(Mistake::new_err)
 }
 
 /// A length of time such as `85.2us`, in picoseconds.
@@ -164,8 +164,8 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("__build__", switchbed_scenario::BUILD)?;
-        module.add("SCHEMA_VERSION", switchbed_scenario::SCHEMA_VERSION)?;
+        module.add("__build__", switchbed_sim::BUILD)?;
+        module.add("SCHEMA_VERSION", switchbed_sim::SCHEMA_VERSION)?;
         module.add("Panic", module.py().get_type::<PanicException>())
     }
 }

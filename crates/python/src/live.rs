@@ -14,8 +14,9 @@ use switchbed_live::control::{Control, GONE, serve};
 use switchbed_live::stats::Sample;
 use switchbed_live::{Forwarder, Switch};
 use switchbed_live::{confine as rights, open};
-use switchbed_scenario::{self as scenario, SeriesRow};
-use switchbed_spec::Live;
+use switchbed_scenario as scenario;
+use switchbed_scenario::Live;
+use switchbed_sim::SeriesRow;
 
 /// The live switch of a file.
 #[pyfunction]
@@ -164,7 +165,7 @@ impl LiveSwitch {
     /// The queue series since it was last taken, in the form of a simulation's.
     fn take_series(&self) -> PyResult<Table> {
         let samples = std::mem::take(&mut *self.series.lock().expect("no holder panics"));
-        Table::new(scenario::series_of(samples.iter().map(|sample| SeriesRow {
+        Table::new(switchbed_sim::series_of(samples.iter().map(|sample| SeriesRow {
             time_s: sample.at.as_secs_f64(),
             port: &self.names[sample.port as usize],
             queue: u32::from(sample.queue),

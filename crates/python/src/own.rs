@@ -19,11 +19,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use seats::{OwnBuffer, OwnClassifier, OwnMarker, OwnNotifier, OwnScheduler};
 use switchbed_qdisc::PortState;
-use switchbed_scenario::Progress;
 use switchbed_scenario::Scenario;
-use switchbed_spec::build::{Outside, Taken};
-use switchbed_spec::scheme::Value;
-use switchbed_spec::{SchemeChoice, Switch};
+use switchbed_scenario::build::{Outside, Taken};
+use switchbed_scenario::scheme::Value;
+use switchbed_scenario::{SchemeChoice, Switch};
+use switchbed_sim::Progress;
 
 /// The user's classes in one run. The thread that runs it holds the interpreter.
 pub(crate) struct Own<'a> {

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use switchbed_scenario::{self as scenario, Division, Unfinished};
+use switchbed_scenario as scenario;
+use switchbed_sim::{Division, Unfinished};
 
 /// One simulation, resolved and ready to run.
 #[pyclass(frozen, module = "switchbed._native")]
@@ -76,7 +77,7 @@ impl Plan {
     /// The memory that it will take, part by part, as JSON: `what`, `count`, bytes of `each`.
     #[getter]
     fn memory(&self) -> String {
-        json(&self.plan.memory())
+        json(&switchbed_sim::memory(&self.plan.scenario, self.plan.listed))
     }
     /// The busiest links by the load that its traffic offers them, as JSON.
     #[getter]
@@ -114,13 +115,13 @@ impl Plan {
     ) -> PyResult<Option<Results>> {
         let done = if !self.python() {
             if !any_memory {
-                let parts = self.plan.memory();
+                let parts = switchbed_sim::memory(&self.plan.scenario, self.plan.listed);
                 let bytes = parts.iter().map(|part| part.count.saturating_mul(part.each));
                 progress.0.expect(bytes.fold(0, u64::saturating_add));
             }
             let (plan, track) = (self.plan.clone(), progress.0.clone());
             let work = move || {
-                let done = scenario::run_on(&plan.scenario, &track, threads).map(Columns::of);
+                let done = switchbed_sim::run_on(&plan.scenario, &track, threads).map(Columns::of);
                 // Of a thread that was begun for this run; others that it begins are not counted.
                 let took = processor_s().filter(|_| threads == 1);
                 done.map(|columns| columns.map(|columns| Columns { processor_s: took, ..columns }))
@@ -134,7 +135,7 @@ impl Plan {
                 Own::new(py, make, look, &progress.0, reacts)?
             };
             let results =
-                scenario::run_with(&self.plan.scenario, &progress.0, &own, Division::ALONE);
+                switchbed_sim::run_with(&self.plan.scenario, &progress.0, &own, Division::ALONE);
             match own.failure() {
                 Some(error) => return Err(error),
                 None => Some(results.map(Columns::of)),
@@ -174,7 +175,7 @@ impl Plan {
 
 /// How far a run is; may be read and cancelled from any thread.
 #[pyclass(frozen, module = "switchbed._native")]
-pub struct Progress(pub Arc<scenario::Progress>);
+pub struct Progress(pub Arc<switchbed_sim::Progress>);
 
 /// Flows done and in all, simulated time, end, events, packet-hops.
 type Counts = (u64, u64, u64, u64, u64, u64);
@@ -183,7 +184,7 @@ type Counts = (u64, u64, u64, u64, u64, u64);
 impl Progress {
     #[new]
     fn new() -> Self {
-        Progress(Arc::new(scenario::Progress::new()))
+        Progress(Arc::new(switchbed_sim::Progress::new()))
     }
     /// Ends the run within milliseconds, without results.
     fn cancel(&self) {
@@ -253,7 +254,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(results: scenario::Results) -> PyResult<Self> {
+    fn of(results: switchbed_sim::Results) -> PyResult<Self> {
         let r = results;
         let [flows, queues, ports] = [r.flows, r.queues, r.ports].map(Table::new);
         let [series, goodput, probes] = [r.series, r.goodput, r.probes].map(Table::new);

@@ -14,8 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use std::collections::HashMap;
 use std::sync::Arc;
-use switchbed_scenario as scenario;
-use switchbed_scenario::{Column, Names, Values};
+use switchbed_sim::table::{Column, Names, Values};
 
 /// Columns of equal length with name, unit and meaning.
 #[pyclass(frozen, module = "switchbed._native")]
@@ -23,7 +22,7 @@ pub struct Table(RecordBatch);
 
 impl Table {
     /// Takes the columns over.
-    pub fn new(table: scenario::Table) -> PyResult<Self> {
+    pub fn new(table: switchbed_sim::table::Table) -> PyResult<Self> {
         let column = |c: Column| arrow(c.name, c.unit, c.meaning, c.values);
         Self::of(table.columns.into_iter().map(column))
     }

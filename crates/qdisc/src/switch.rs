@@ -12,7 +12,7 @@ use crate::memory::{
 use crate::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use crate::{MAX_QUEUES, QueueId, words};
 use serde::{Serialize, Serializer};
-use switchbed_config::param::{Field, Param, ParamKind, Section};
+use switchbed_config::param::{Field, Param, ParamKind, SectionSpec};
 use switchbed_units::{Bytes, Rate, Span};
 
 /// Every switch port of the scenario.
@@ -77,7 +77,7 @@ pub struct Sharing {
 }
 
 /// `[switch]`.
-pub const SECTION: Section = Section {
+pub const SECTION: SectionSpec = SectionSpec {
     name: "switch",
     repeated: false,
     doc: "Queues, scheduler and buffer of every switch port.",

@@ -1,12 +1,12 @@
 //! What the program has built in as JSON, for `switchbed schemes` and `switchbed sizes`.
 
-use crate::mistake::list_of;
+use crate::scheme::{SchemeInfo, schemes as registry};
+use crate::sizes::{BUILT_IN, BuiltIn};
 use serde_json::{Map, Value as Json, json};
+use switchbed_config::param::Param;
+use switchbed_config::takes;
 use switchbed_qdisc::memory::chip::{CHIPS, Chip, Observed};
 use switchbed_qdisc::switch::{POLICIES, PolicyInfo, SECTION};
-use switchbed_spec::scheme::{SchemeInfo, schemes as registry};
-use switchbed_spec::sizes::{BUILT_IN, BuiltIn};
-use switchbed_spec::{Param, ParamKind};
 
 /// Every scheme: its name, paper, rule, source, seats and parameters with what they
 /// take, their defaults and meanings.
@@ -32,7 +32,7 @@ fn policy(of: &PolicyInfo) -> Json {
 }
 
 /// Every built-in flow-size table: its name, source, mean and percentiles in bytes.
-pub fn sizes() -> Json {
+pub fn size_tables() -> Json {
     BUILT_IN.iter().map(size_table).collect()
 }
 
@@ -123,63 +123,4 @@ fn parameter(param: &Param) -> Json {
         "required": param.required,
         "meaning": param.doc,
     })
-}
-
-/// A key as its readers want it: once for all the kinds that it means the same to.
-pub(crate) struct Row {
-    pub key: &'static Param,
-    kinds: Vec<&'static str>,
-}
-
-impl Row {
-    /// Its meaning, behind the kinds that have it.
-    pub(crate) fn doc(&self) -> String {
-        let (kinds, doc) = (self.kinds.join(", "), self.key.doc);
-        match (doc.chars().next(), doc.chars().nth(1)) {
-            _ if kinds.is_empty() => doc.to_owned(),
-            (Some(first), Some('a'..='z' | ' ')) => {
-                format!("{kinds}: {}{}", first.to_lowercase(), &doc[first.len_utf8()..])
-            }
-            _ => format!("{kinds}: {doc}"),
-        }
-    }
-}
-
-/// The keys of a table; those of one name together.
-pub(crate) fn rows(keys: &'static [Param]) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
-    for key in keys {
-        let kind = key.only.map(|(_, words)| words[0]);
-        let same = |row: &&mut Row| Param { only: key.only, ..*row.key } == *key;
-        if let Some(row) = rows.iter_mut().find(same) {
-            row.kinds.extend(kind);
-            continue;
-        }
-        let named = rows.iter().rposition(|row| row.key.name == key.name);
-        let row = Row { key, kinds: kind.into_iter().collect() };
-        rows.insert(named.map_or(rows.len(), |place| place + 1), row);
-    }
-    rows
-}
-
-/// What a parameter takes, with its unit.
-pub(crate) fn takes(kind: &ParamKind) -> String {
-    match *kind {
-        ParamKind::Size | ParamKind::Threshold => "a size, such as 300KB or 65pkt".to_owned(),
-        ParamKind::Time | ParamKind::Wait => "a time, such as 85.2us".to_owned(),
-        ParamKind::Rate => "a rate, such as 10Gbps".to_owned(),
-        ParamKind::Number { min, max } if max.is_finite() => {
-            format!("a number from {min} to {max}")
-        }
-        ParamKind::Number { min, .. } => format!("a number, at least {min}"),
-        ParamKind::Count { min, max } => format!("a whole number from {min} to {max}"),
-        ParamKind::Packets => "a number of packets, such as 16pkt".to_owned(),
-        ParamKind::Word(words) => list_of(words.iter().copied()),
-        ParamKind::Flag => "true or false".to_owned(),
-        ParamKind::Text => "a text".to_owned(),
-        ParamKind::List(item) => format!("a list, each {}", takes(item)),
-        ParamKind::Either(kinds) => kinds.iter().map(takes).collect::<Vec<_>>().join("; or "),
-        ParamKind::Named(_, form) => takes(form),
-        ParamKind::Table(_) | ParamKind::SchemeParams => "a table".to_owned(),
-    }
 }

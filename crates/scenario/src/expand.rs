@@ -4,21 +4,22 @@
 //! Order: what the file says, then each compared value, then the overrides, so that
 //! what was typed last counts. An override of a compared key takes the comparison's place.
 
+use crate::Scenario;
+use crate::cautions;
+use crate::cautions::offered::{self, OfferedLink};
 use crate::lists;
-use crate::memory::{self, Part};
-use crate::mistake::{Mistake, Origin};
-use crate::offered::{self, OfferedLink};
 use crate::place::{places, set};
-use crate::profile::Hosts;
+use crate::profiles::Hosts;
 use crate::resolve::resolve;
-use crate::tree::{At, Data, Node, Table, parse, parse_value};
+use crate::scheme::{SchemeInfo, find};
+use crate::sections::home;
+use crate::traffic::Listed;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use switchbed_config::mistake::{Mistake, Origin};
 use switchbed_config::text;
-use switchbed_sim::Scenario;
-use switchbed_spec::scheme::{SchemeInfo, find};
-use switchbed_spec::traffic::Listed;
+use switchbed_config::tree::{At, Data, Node, Table, parse, parse_value};
 
 /// Most runs of one comparison.
 const MAX_PLANS: usize = 100_000;
@@ -34,24 +35,13 @@ pub struct Plan {
     /// Where its hosts are from.
     pub hosts: Hosts,
     /// What its flow lists hold.
-    pub(crate) listed: Listed,
+    pub listed: Listed,
 }
 
 impl Plan {
-    /// The memory that it will take, as far as can be told before it runs.
-    pub fn memory(&self) -> Vec<Part> {
-        memory::memory(&self.scenario, self.listed)
-    }
-
     /// What there is to be said of it before it runs.
     pub fn cautions(&self) -> Vec<String> {
-        let marking = crate::marking::never_first(&self.scenario)
-            .or_else(|| crate::marking::not_always_first(&self.scenario));
-        let headroom = crate::headroom::too_small(&self.scenario);
-        let cycles = crate::cycles::possible(&self.scenario);
-        let policy = crate::policy::unused(&self.scenario);
-        let known = headroom.into_iter().chain(marking).chain(cycles).chain(policy);
-        known.chain(before_it_runs(&self.scenario)).collect()
+        cautions::all(&self.scenario)
     }
 
     /// The busiest links that its traffic offers a load to.
@@ -67,14 +57,6 @@ impl Plan {
         };
         self.settings.iter().map(setting).collect::<Vec<_>>().join(" ")
     }
-}
-
-/// What a check and the run itself both say.
-pub(crate) fn before_it_runs(scenario: &Scenario) -> Vec<String> {
-    let mut said = crate::thresholds::under_a_packet(scenario);
-    said.extend(crate::hops::unseen(scenario));
-    said.extend(crate::pauses::many(scenario));
-    said
 }
 
 /// Every run of the scenario file at `path`, under the overrides `key=value` (`--set`)
@@ -161,13 +143,13 @@ impl Source {
     ) -> Result<Vec<Plan>, Mistake> {
         let Source { file, text, folder, overrides } = self;
         let (overrides, shown): (Vec<_>, Vec<_>) = overrides.iter().cloned().unzip();
-        let origin = Origin { file: file.clone(), folder: folder.clone(), overrides: shown };
+        let origin = Origin { file: file.clone(), folder: folder.clone(), overrides: shown, home };
         let root = parse(text).map_err(|(line, message)| {
             let message = format!("this is no TOML: {message}");
             origin.mistake(At::Line(line), "", message)
         })?;
         let mut plans = make(&Expansion::new(&origin, root, &overrides)?)?;
-        lists::check(&mut plans)?;
+        lists::check(plans.iter_mut().map(|plan| (&plan.scenario, &mut plan.listed)))?;
         Ok(plans)
     }
 }

@@ -1,79 +1,78 @@
-//! A scenario file, from text to results: parse → resolve → expand → build → run one.
-//! What the command line and Python share.
+//! A scenario file, from text to what is to be run: parse → expand → resolve. The simulator and the
+//! command line, live switches and Python share it.
 //!
-//! `tree` parses the text and keeps every line; `expand` applies `[compare]` and the
-//! overrides (`place` finds what they point at); `resolve` reads each section (`section`,
-//! `read`) by its table of keys in `switchbed_spec` and checks it against the others;
-//! every refusal is a [`Mistake`].
+//! `tree` parses the text and keeps every line; `expand` applies `[compare]` and the overrides
+//! (`place` finds what they point at); `resolve` reads the sections. A section is a file or a folder:
+//! its keys with their units, defaults and meanings, the value that they become, and its checks.
+//! `cautions` has what is said of a scenario before it runs. Every refusal is a [`Mistake`].
 
 #![forbid(unsafe_code)]
 #![deny(unreachable_pub)]
 
+pub mod build;
 mod catalog;
-mod cycles;
+pub mod cautions;
+pub mod deploy;
+pub mod event;
 mod expand;
-mod headroom;
-mod hops;
-mod impossible;
+mod file;
+pub mod host;
+pub mod int;
 mod lists;
-mod live;
-mod marking;
-mod memory;
+pub mod live;
+pub mod measure;
 mod migrate;
-mod mistake;
-mod offered;
-mod pauses;
 mod place;
-mod policy;
-mod profile;
-mod read;
+mod profiles;
+pub mod reaction;
 mod reference;
 mod resolve;
-mod results;
-mod run;
+pub mod roce;
+pub mod run;
+mod scenario;
 mod schema;
-mod section;
+pub mod scheme;
 mod sections;
-mod stalled;
-mod summary;
-mod thresholds;
-mod tree;
-mod waits;
-mod warnings;
-mod watchdog;
+pub mod sizes;
+pub mod switch;
+pub mod topology;
+pub mod traffic;
+pub mod transport;
 mod write;
 
-pub use catalog::{chips, policies, schemes, sizes};
+pub use catalog::{chips, policies, schemes, size_tables};
+pub use cautions::offered::OfferedLink;
+pub use deploy::Deploy;
+pub use event::Event;
 pub use expand::{Plan, Source, plans, plans_of};
-pub use impossible::Impossible;
-pub use live::{live, live_of};
-pub use memory::Part;
+pub use host::{Autosize, Coalesce, Host, Lso, Merge, MergeFlush, NicFifo, NicQueue, SmallQueues};
+pub use live::read::{live, live_of};
+pub use live::{Attach, Faults, Live, LivePort};
+pub use measure::{Measure, PortNames, QueueProbe};
 pub use migrate::migrated;
-pub use mistake::Mistake;
-pub use offered::OfferedLink;
-pub use profile::{Hosts, profile, profiles};
+pub use profiles::{Hosts, profile, profiles};
+pub use reaction::{CardReaction, Limiters, Reaction};
 pub use reference::{live_reference, reference};
-pub use results::{Results, SeriesRow, series_of};
-pub use run::{Progress, Unfinished, run, run_on, run_with};
+pub use roce::{Recovery, Roce};
+pub use run::{FctEnd, Run};
+pub use scenario::Scenario;
 pub use schema::schema;
+pub use scheme::SchemeChoice;
 pub use sections::SECTIONS;
-pub use summary::{BUILD, SCHEMA_VERSION, Summary};
-
-pub use switchbed_sim::table::{Column, Names, Table, Values};
-pub use switchbed_sim::{Division, Scenario};
-pub use watchdog::Excess;
+pub use switch::{BufferPolicy, Classify, Discipline, Sharing, Switch, Unmarkable};
+pub use switchbed_config::mistake::Mistake;
+pub use topology::{
+    Clos, Dumbbell, FatTree, LeafSpine, ParkingLot, Ring, Shape, Star, Tiers, Topology,
+};
+pub use traffic::{
+    Carried, Connections, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson, Probe,
+    RequestResponse, Service, Sizes, Traffic,
+};
+pub use transport::{
+    Arithmetic, CongestionControl, CubicParams, DctcpParams, LossHalves, Pacing, Restart,
+    RttSampling, Transport, Warm, WindowCut,
+};
 pub use write::to_toml;
 
 pub use switchbed_units::Bytes;
 pub use switchbed_units::quantity;
-
-/// The names of the tables that only some runs have: monitors', and what flow control did.
-pub fn monitored_tables() -> impl Iterator<Item = &'static str> {
-    switchbed_sim::monitored_tables().chain([
-        "pauses",
-        "pause_tree",
-        "paused_flows",
-        "storms",
-        "deadlocks",
-    ])
-}

@@ -1,18 +1,20 @@
 //! Flow lists are read through before anything runs, so that a bad row is refused like a
 //! bad key, with the list's own line.
 
-use crate::expand::Plan;
-use crate::mistake::Mistake;
+use crate::Scenario;
 use crate::resolve::fields::DSCPS;
-use switchbed_spec::traffic::{FlowStart, Hosts, Listed};
-use switchbed_spec::{Classify, Traffic};
+use crate::traffic::{FlowStart, Hosts, Listed};
+use crate::{Classify, Traffic};
+use switchbed_config::mistake::Mistake;
 use switchbed_units::Time;
 
 /// Refuses the first mistake in the flow lists of the plans, and notes what they hold; each is
 /// read once for each number of hosts and of queues.
-pub(crate) fn check(plans: &mut [Plan]) -> Result<(), Mistake> {
+pub(crate) fn check<'a>(
+    plans: impl Iterator<Item = (&'a Scenario, &'a mut Listed)>,
+) -> Result<(), Mistake> {
     let mut read = Vec::new();
-    for Plan { scenario, listed, .. } in plans {
+    for (scenario, listed) in plans {
         let classes = match scenario.switch.classify {
             Classify::Class => scenario.switch.queues,
             _ => u16::MAX,

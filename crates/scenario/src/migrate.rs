@@ -1,12 +1,13 @@
 //! A scenario file of before host profiles, with the profile that its hosts had, and the keys of today
 //! in place of the one that is gone.
 
-use crate::mistake::{Mistake, Origin};
+use crate::Host;
 use crate::resolve::check_names;
-use crate::tree::{At, parse};
+use crate::sections::home;
 use std::fmt::Display;
 use std::path::PathBuf;
-use switchbed_spec::Host;
+use switchbed_config::mistake::{Mistake, Origin};
+use switchbed_config::tree::{At, parse};
 use toml_edit::{DocumentMut, Item, Key, Table, Value, value};
 
 /// The profile that stands for what hosts were before there were profiles.
@@ -24,7 +25,8 @@ const RENAMED: (&str, [&str; 2]) = ("ecn_control", ["ecn_syn", "ecn_retransmits"
 /// # Errors
 /// It is no scenario.
 pub fn migrated(file: &str, text: &str) -> Result<Option<String>, Mistake> {
-    let origin = Origin { file: file.to_owned(), folder: PathBuf::new(), overrides: Vec::new() };
+    let origin =
+        Origin { file: file.to_owned(), folder: PathBuf::new(), overrides: Vec::new(), home };
     let wrong = |at, why: &dyn Display| origin.mistake(at, "", format!("this is no TOML: {why}"));
     check_names(&origin, &parse(text).map_err(|(line, why)| wrong(At::Line(line), &why))?)?;
     let mut document: DocumentMut = text.parse().map_err(|why| wrong(At::Unwritten, &why))?;

@@ -1,13 +1,13 @@
 //! Where in the tree a key of `[compare]` or of an override points, and putting a value
 //! there. Keys are dotted (`switch.queues`, `traffic.0.load`) or short names.
 
-use crate::mistake::list_of;
+use crate::Traffic;
 use crate::resolve::unknown_name;
 use crate::sections::SECTIONS;
-use crate::tree::{Data, Node, Table};
-use switchbed_spec::Traffic;
-use switchbed_spec::param::Params;
-use switchbed_spec::traffic::Load;
+use crate::traffic::Load;
+use switchbed_config::mistake::list_of;
+use switchbed_config::param::Params;
+use switchbed_config::tree::{Data, Node, Table};
 
 /// Short names: `load` and `flows` of every source that has a load, `seed` of the run. A fourth,
 /// `scheme`, is no place but the scheme as a whole.

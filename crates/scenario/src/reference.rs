@@ -1,13 +1,12 @@
 //! Every key of a scenario file and every scheme's parameters as Markdown: what
 //! `switchbed scenario keys` and a page of the documentation site show.
 
-use crate::catalog::{rows, takes};
-use crate::profile;
+use crate::live::{LIVE, PORT};
+use crate::profiles::usual;
+use crate::scheme::schemes;
 use crate::sections::SECTIONS;
 use std::fmt::Write;
-use switchbed_spec::live::{LIVE, PORT};
-use switchbed_spec::scheme::schemes;
-use switchbed_spec::{Param, ParamKind};
+use switchbed_config::reference::keys;
 
 const HEAD: &str = "\
 # Scenario files
@@ -46,7 +45,7 @@ pub fn reference() -> String {
             "\n## `{}{}{}`\n\n{}\n\n",
             brackets.0, section.name, brackets.1, section.doc
         );
-        keys(&mut text, "key", section.name, section.keys);
+        keys(&mut text, "key", section.name, section.keys, usual);
     }
     text.push_str("\n## Schemes\n\nParameters go into `[scheme.params]`.\n");
     for scheme in schemes() {
@@ -58,7 +57,7 @@ pub fn reference() -> String {
         }
         text.push_str("\n\n");
         if !scheme.params.is_empty() {
-            keys(&mut text, "parameter", "", scheme.params);
+            keys(&mut text, "parameter", "", scheme.params, usual);
         }
     }
     text.truncate(text.trim_end().len());
@@ -76,35 +75,12 @@ One TOML file says what a live switch joins and how. `[switch]` and `[scheme]` a
 /// The reference of live switches' files.
 pub fn live_reference() -> String {
     let mut text = LIVE_HEAD.to_owned();
-    for section in [LIVE, PORT, switchbed_spec::reaction::LIVE_SECTION] {
+    for section in [LIVE, PORT, crate::reaction::LIVE_SECTION] {
         let (open, close) = if section.repeated { ("[[", "]]") } else { ("[", "]") };
         let _ = write!(text, "\n## `{open}{}{close}`\n\n{}\n\n", section.name, section.doc);
-        keys(&mut text, "key", "", section.keys);
+        keys(&mut text, "key", "", section.keys, usual);
     }
     text
-}
-
-fn keys(text: &mut String, head: &str, section: &str, keys: &'static [Param]) {
-    let _ = writeln!(text, "| {head} | takes | default | meaning |\n| --- | --- | --- | --- |");
-    write_rows(text, section, "", keys);
-}
-
-fn write_rows(text: &mut String, section: &str, within: &str, keys: &'static [Param]) {
-    for row in rows(keys) {
-        let Param { name, kind, default, required, .. } = row.key;
-        let default = default.map(str::to_owned).or_else(|| profile::usual(section, name));
-        let default = match (default, required) {
-            (Some(default), _) => format!("`{default}`"),
-            (None, true) => "required".to_owned(),
-            (None, false) => String::new(),
-        };
-        let name = format!("{within}{name}");
-        let (takes, doc) = (takes(kind).replace('|', "\\|"), row.doc().replace('|', "\\|"));
-        let _ = writeln!(text, "| `{name}` | {takes} | {default} | {doc} |");
-        if let ParamKind::Table(inner) = kind {
-            write_rows(text, "", &format!("{name}."), inner);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,181 +1,44 @@
-//! Runs one scenario to its end, with word of its progress.
+//! Seed and end of a run, and what ends a flow.
 
-use crate::impossible::Impossible;
-use crate::results::Results;
-use crate::watchdog::{Excess, Watchdog};
-use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use switchbed_sim::Scenario;
-use switchbed_sim::{BuildError, Division, Simulation, Status};
-use switchbed_spec::build::{Nothing, Outside};
+use switchbed_config::mistake::Mistake;
+use switchbed_config::param::{Params, SectionSpec};
+use switchbed_config::section::Section;
+use switchbed_config::{params, words};
+use switchbed_units::Span;
 
-/// Packets' arrivals, or what takes as long, between two looks at the flag to stop, at least: less
-/// than a millisecond, and with a scheme in Python less than half a second.
-const BATCH: u64 = 2_000;
-/// For each host of a large fabric, where threads begin and end with each look.
-const BATCH_A_HOST: u64 = 16;
-/// The most of them: a tenth of a second.
-const MOST: u64 = 200_000;
-
-/// So many for a scenario, and by nothing but it: what a run counts as events depends on where it
-/// is interrupted.
-fn batch(scenario: &Scenario) -> u64 {
-    match scenario.scheme.python {
-        Some(_) => BATCH,
-        None => (BATCH_A_HOST * u64::from(scenario.topology.hosts())).clamp(BATCH, MOST),
+params! {
+    /// Seed and end of a run.
+    pub struct Run {
+        /// Everything random follows from it.
+        seed: u64 = "1" as count(0, i64::MAX as u64);
+        /// Stop then even if flows have not finished; needed where flows never end.
+        /// Default: run until the last flow has finished.
+        until: Option<Span>;
+        /// Paths are drawn by a flow's number instead of its connection, so that a flow
+        /// takes the same path in every run that is compared.
+        ecmp_by_row: bool = "false";
     }
 }
 
-/// How far a run is, for another thread to read, and how to stop it.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Flows that have finished.
-    pub flows_done: AtomicU64,
-    /// Flows expected in all.
-    pub flows_total: AtomicU64,
-    /// Simulated time in picoseconds.
-    pub now_ps: AtomicU64,
-    /// The simulated time at which the run ends in any case, in picoseconds; 0: none.
-    pub until_ps: AtomicU64,
-    /// Events handled.
-    pub events: AtomicU64,
-    /// Packets transmitted by ports.
-    pub packet_hops: AtomicU64,
-    cancelled: AtomicBool,
-    /// Bytes that the run was forecast to take, if it is to be stopped for more; 0: it is not.
-    forecast: AtomicU64,
-}
+/// `[run]`.
+pub const SECTION: SectionSpec =
+    SectionSpec { name: "run", repeated: false, doc: "Seed and end of a run.", keys: Run::TABLE };
 
-impl Progress {
-    /// A run that has not begun.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Asks the run to stop; it ends within milliseconds.
-    pub fn cancel(&self) {
-        self.cancelled.store(true, Relaxed);
-    }
-
-    /// Has the run stopped if it takes far more memory than these bytes.
-    pub fn expect(&self, bytes: u64) {
-        self.forecast.store(bytes, Relaxed);
-    }
-
-    /// Whether the run was asked to stop.
-    pub fn cancelled(&self) -> bool {
-        self.cancelled.load(Relaxed)
-    }
-
-    fn update(&self, simulation: &Simulation) {
-        let (_, done, total) = simulation.flows();
-        self.flows_done.store(done, Relaxed);
-        self.flows_total.store(total, Relaxed);
-        self.now_ps.store(simulation.now().as_ps(), Relaxed);
-        self.events.store(simulation.events(), Relaxed);
-        self.packet_hops.store(simulation.packet_hops(), Relaxed);
+words! {
+    /// What ends a flow.
+    pub enum FctEnd {
+        /// The last byte's ACK reaches the sender.
+        Acked = "acked",
+        /// The last byte reaches the receiver.
+        Received = "received",
     }
 }
 
-/// Why a run left nothing.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Unfinished {
-    /// It was asked to stop.
-    Cancelled,
-    /// It could not be built, or not be finished.
-    Failed(BuildError),
-    /// Results that cannot be: the simulator has an error.
-    Impossible(Impossible),
-    /// It took far more memory than was forecast.
-    Memory(Excess),
-}
-
-impl fmt::Display for Unfinished {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unfinished::Cancelled => f.write_str("the run was stopped before its end"),
-            Unfinished::Failed(error) => error.fmt(f),
-            Unfinished::Impossible(error) => error.fmt(f),
-            Unfinished::Memory(excess) => excess.fmt(f),
-        }
+/// The section as a file has it.
+pub(crate) fn resolve(section: &Section<'_>) -> Result<Run, Mistake> {
+    let run = Run::from_values(&mut section.values()?);
+    match run.until {
+        Some(Span::ZERO) => Err(section.refuse(Run::KEY.until, "a run lasts longer than 0")),
+        _ => Ok(run),
     }
-}
-impl std::error::Error for Unfinished {}
-
-impl From<BuildError> for Unfinished {
-    fn from(error: BuildError) -> Self {
-        Unfinished::Failed(error)
-    }
-}
-
-impl From<Impossible> for Unfinished {
-    fn from(error: Impossible) -> Self {
-        Unfinished::Impossible(error)
-    }
-}
-
-/// Runs a scenario.
-///
-/// # Errors
-/// It was cancelled; or what parsing could not judge: a flow list with a bad row or one that
-/// changes during the run, a port that does not exist.
-pub fn run(scenario: &Scenario, progress: &Progress) -> Result<Results, Unfinished> {
-    run_with(scenario, progress, &Nothing, Division::ALONE)
-}
-
-/// The same on so many threads, with the same results.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_on(
-    scenario: &Scenario,
-    progress: &Progress,
-    threads: usize,
-) -> Result<Results, Unfinished> {
-    run_with(scenario, progress, &Nothing, Division::threads(threads))
-}
-
-/// Runs a scenario with schemes that the caller brings along, its work divided.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_with(
-    scenario: &Scenario,
-    progress: &Progress,
-    outside: &dyn Outside,
-    division: Division,
-) -> Result<Results, Unfinished> {
-    let mut simulation = Simulation::with(scenario, outside, division)?;
-    progress.until_ps.store(scenario.run.until.map_or(0, |until| until.as_ps()), Relaxed);
-    progress.update(&simulation);
-    let mut flows = Vec::new();
-    let mut series = Vec::new();
-    let mut running = true;
-    let batch = batch(scenario);
-    let forecast = progress.forecast.load(Relaxed);
-    let mut watchdog = Watchdog::new(forecast).filter(|_| forecast > 0);
-    outside.look();
-    while running {
-        if progress.cancelled() {
-            return Err(Unfinished::Cancelled);
-        }
-        running = simulation.advance(batch) == Status::Running;
-        if let Some(error) = simulation.failure() {
-            return Err(error.into());
-        }
-        if let Some(excess) = watchdog.as_mut().and_then(Watchdog::look) {
-            return Err(Unfinished::Memory(excess));
-        }
-        flows.extend(simulation.take_finished());
-        series.extend(simulation.take_series());
-        progress.update(&simulation);
-        outside.look();
-    }
-    flows.extend(simulation.unfinished());
-    let warmed_at = simulation.warmed_at();
-    for flow in flows.iter_mut().filter(|flow| flow.ended_by(warmed_at)) {
-        flow.forget();
-    }
-    flows.sort_by_key(|flow| flow.row);
-    Ok(Results::new(scenario, &mut simulation, &flows, series)?)
 }

@@ -1,7 +1,7 @@
 //! A resolved scenario as a scenario file, for the manifest of a run: every default
 //! written out, every compared value in its place.
 
-use switchbed_sim::Scenario;
+use crate::Scenario;
 
 /// The scenario as a TOML file that resolves to it again.
 pub fn to_toml(scenario: &Scenario) -> String {

@@ -1,9 +1,9 @@
 //! `[[event]]`, `[reaction]` and senders without TCP: what is read and what is refused.
 
 use std::path::Path;
+use switchbed_scenario::event::Change;
+use switchbed_scenario::{FctEnd, Limiters};
 use switchbed_scenario::{plans_of, to_toml};
-use switchbed_spec::event::Change;
-use switchbed_spec::{FctEnd, Limiters};
 
 const LOT: &str = r#"[topology]
 kind = "parking-lot"
@@ -36,7 +36,7 @@ rate = "1Gbps"
 until = "5ms"
 "#;
 
-fn read(text: &str) -> Result<switchbed_sim::Scenario, String> {
+fn read(text: &str) -> Result<switchbed_scenario::Scenario, String> {
     let plans = plans_of("f.toml", text, Path::new(""), &[], None);
     plans.map(|plans| plans[0].scenario.clone()).map_err(|mistake| mistake.to_string())
 }

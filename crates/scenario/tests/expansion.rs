@@ -1,10 +1,10 @@
 //! What a file, its comparison and the overrides make together.
 
 use std::path::Path;
+use switchbed_scenario::scheme::Value;
+use switchbed_scenario::traffic::Poisson;
 use switchbed_scenario::{Plan, plans_of};
-use switchbed_spec::scheme::Value;
-use switchbed_spec::traffic::Poisson;
-use switchbed_spec::{Sizes, Traffic};
+use switchbed_scenario::{Sizes, Traffic};
 
 const FILE: &str = r#"
 [topology]

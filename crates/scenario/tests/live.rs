@@ -1,7 +1,7 @@
 //! The file of a live switch: what it becomes, and what is refused.
 
+use switchbed_scenario::live::{Attach, Live, Route};
 use switchbed_scenario::live_of;
-use switchbed_spec::live::{Attach, Live, Route};
 use switchbed_units::{Bytes, Rate, Span};
 
 const GOOD: &str = r#"

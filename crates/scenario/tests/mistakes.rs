@@ -3,8 +3,8 @@
 
 use std::path::Path;
 use switchbed_qdisc::MAX_QUEUES;
+use switchbed_scenario::scheme::Value;
 use switchbed_scenario::{Plan, plans_of, to_toml};
-use switchbed_spec::scheme::Value;
 use switchbed_units::{Bytes, Span};
 
 const STAR: &str = r#"title = "a star"
@@ -321,7 +321,7 @@ queues = ["switch:8"] -> queues = "off"\nseries_every = "1us"
 [run] -> changes = { ports = ["switch:8"] }\n[run]
     22: measure.changes.until is missing: write until = "10us"
 [run] -> changes = { until = "1ms" }\n[run]
-    22: measure.changes.ports is missing: write ports = ["…"]
+    22: measure.changes.ports is missing: write ports = ["leaf0:3"]
 [run] -> changes = { ports = ["switch:8", "switch:9"], until = "1ms" }\n[run]
     22: measure.changes.ports.1 is "switch:9": the topology has switch:0 to switch:8, host0 to host8
 [run] -> changes = { ports = ["switch:8"], from = "2ms", until = "1ms" }\n[run]

@@ -1,8 +1,8 @@
 //! A scheme in Python as a scenario says it. What runs it is tested with the Python package.
 
 use std::path::Path;
+use switchbed_scenario::scheme::Value;
 use switchbed_scenario::{Plan, live_of, plans_of, to_toml};
-use switchbed_spec::scheme::Value;
 
 const FILE: &str = "
 title = \"t\"

@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
+use switchbed_config::param::{Param, ParamKind};
 use switchbed_scenario::SECTIONS;
 use switchbed_scenario::{plans_of, to_toml};
-use switchbed_spec::{Param, ParamKind};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")

@@ -7,8 +7,8 @@ mod profile;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::collections::VecDeque;
 use std::hint::black_box;
+use switchbed_scenario::transport::*;
 use switchbed_sim::tcp::{Config, Receiver, Segment, Sender};
-use switchbed_spec::transport::*;
 use switchbed_units::{Bytes, Span, Time};
 
 /// The settings of MQ-ECN's fig9.

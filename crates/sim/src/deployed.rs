@@ -1,7 +1,7 @@
 //! Which scheme and how much memory each switch has.
 
 use crate::topology::{Cable, Graph, Node};
-use switchbed_spec::{Scenario, SchemeChoice, Switch};
+use switchbed_scenario::{Scenario, SchemeChoice, Switch};
 
 /// What each switch has: the scenario's own, or that of a `[[deploy]]` entry.
 pub(crate) struct Deployed<'a> {
@@ -12,7 +12,7 @@ pub(crate) struct Deployed<'a> {
 }
 
 impl<'a> Deployed<'a> {
-    pub(crate) fn new<M>(scenario: &'a Scenario<M>, graph: &Graph) -> Self {
+    pub(crate) fn new(scenario: &'a Scenario, graph: &Graph) -> Self {
         let Scenario { switch, scheme, deploy, .. } = scenario;
         let differs =
             deploy.iter().map(|d| (d.switch(switch), d.scheme.as_ref().unwrap_or(scheme)));

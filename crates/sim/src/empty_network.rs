@@ -1,8 +1,8 @@
 //! How long a flow takes in an empty network, whatever its windows.
 
 use crate::ids::HostId;
-use crate::topology::{Cable, Graph, Hop};
-use switchbed_spec::{FctEnd, Roce};
+use crate::topology::{Graph, Hop};
+use switchbed_scenario::{FctEnd, Roce};
 use switchbed_units::{Bytes, Span};
 
 /// What is needed to tell how long a flow takes in an empty network.
@@ -55,26 +55,4 @@ impl Paths {
         }
         at
     }
-}
-
-/// The round trip of a queue pair's full packet and its ACK between the hosts that are farthest from each other,
-/// and the switches on that way. Farthest from host 0 is one end, farthest from that the other, as in a tree.
-pub fn longest_way(graph: &Graph, roce: &Roce) -> (Span, u32) {
-    let round_trip = |src: HostId, dst: HostId| {
-        let way = |from, to, bytes| {
-            let took = |cable: Cable| cable.rate.tx_time(bytes) + cable.delay;
-            let cables = graph.path(from, Hop { dst: to, key: 0 }).into_iter().map(took);
-            cables.fold((Span::ZERO, 0), |(span, cables), took| (span + took, cables + 1))
-        };
-        let (there, cables) = way(src, dst, roce.wire_bytes(roce.mtu.get() as u32));
-        (there + way(dst, src, roce.ack_bytes()).0, cables - 1)
-    };
-    let farthest = |from: HostId| {
-        let others = (0..graph.hosts.len()).map(HostId::at).filter(|&host| host != from);
-        others
-            .map(|host| (round_trip(from, host), host))
-            .max_by_key(|&(way, host)| (way, std::cmp::Reverse(host)))
-    };
-    let end = farthest(HostId(0)).map_or(HostId(0), |(_, host)| host);
-    farthest(end).map_or((Span::ZERO, 0), |(way, _)| way)
 }

@@ -2,7 +2,7 @@
 
 use crate::ids::HostId;
 use crate::transport::Waits;
-use switchbed_spec::traffic::FlowStart;
+use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::{Bytes, Time};
 
 /// Endless flows write so much.
@@ -27,7 +27,7 @@ pub struct FlowRecord {
     pub size: Option<Bytes>,
     /// When the application wrote it.
     pub start: Time,
-    /// When it ended (see [`switchbed_spec::FctEnd`]); `None` if it had not.
+    /// When it ended (see [`switchbed_scenario::FctEnd`]); `None` if it had not.
     pub end: Option<Time>,
     /// Payload of the request for it; `None`: it came unasked.
     pub request: Option<Bytes>,

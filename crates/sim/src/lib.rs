@@ -1,5 +1,5 @@
 //! The packet-level simulator: a run ([`simulation`]) moves packets through links and switch
-//! ports between the transports of hosts that carry flows ([`switchbed_spec::traffic`]); time is integer
+//! ports between the transports of hosts that carry flows ([`switchbed_scenario::traffic`]); time is integer
 //! picoseconds and everything random is keyed by the seed ([`switchbed_units::random`]), so the same scenario gives
 //! the same bytes, however the work is divided.
 //!
@@ -12,8 +12,9 @@
 //! | [`observe`] | what looks on, and decides nothing |
 //! | `engine` | windows of time, shards, threads |
 //! | `node` | switches, hosts, links |
+//! | `run` | a run from beginning to end: progress, tables, summary, warnings, memory |
 //!
-//! On top, [`network`] deals the nodes of a graph out, and [`simulation`] is a run.
+//! [`network`] deals the nodes of a graph out, and [`simulation`] moves them on.
 #![deny(unsafe_code)]
 #![deny(unreachable_pub)]
 
@@ -31,6 +32,7 @@ pub mod packet;
 mod pauses;
 mod ports;
 mod ranks;
+mod run;
 pub mod simulation;
 mod stall;
 pub mod table;
@@ -39,22 +41,33 @@ pub mod topology;
 pub mod transport;
 
 pub use deadlock::Deadlock;
-pub use empty_network::longest_way;
 pub use flow::FlowRecord;
 pub use network::Division;
 pub use node::host::ProbeSample;
-pub use observe::bursts::Bursts;
 pub use observe::capture::Capture;
-pub use observe::changes::Changes;
-pub use observe::convergence::Convergence;
 pub use observe::goodput::GoodputSample;
 pub use observe::interference::Interference;
-pub use observe::measure::{self, Measure, PortNames, QueueProbe, Scenario};
-pub use observe::monitors::{Ahead, Monitors, tables as monitored_tables};
 pub use observe::queue_stats::Lengths;
 pub use observe::series::QueueSample;
 pub use pauses::{Pause, Waited};
 pub use ports::PortInfo;
+pub use run::impossible::Impossible;
+pub use run::memory::{Part, memory};
+pub use run::results::{Results, SeriesRow, series_of};
+pub use run::summary::{BUILD, SCHEMA_VERSION, Summary};
+pub use run::watchdog::Excess;
+pub use run::{Progress, Unfinished, run, run_on, run_with};
 pub use simulation::{BuildError, PortReport, Simulation, Status};
 pub use stall::{Refusal, Stall};
 pub use transport::{Wait, Waits, tcp};
+
+/// The names of the tables that only some runs have: monitors', and what flow control did.
+pub fn monitored_tables() -> impl Iterator<Item = &'static str> {
+    observe::monitors::tables().chain([
+        "pauses",
+        "pause_tree",
+        "paused_flows",
+        "storms",
+        "deadlocks",
+    ])
+}

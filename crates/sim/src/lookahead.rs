@@ -1,12 +1,12 @@
 //! How long nothing that a node does can reach another, and what beats that allows.
 
 use crate::engine::phases::{Beat, LONGEST};
-use crate::observe::measure::Scenario;
 use crate::ports::{self, PortInfo};
 use crate::topology::{Cable, Graph, Node};
 use switchbed_qdisc::memory::pfc::FRAME_BYTES;
-use switchbed_spec::Traffic;
-use switchbed_spec::event::Change;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::Traffic;
+use switchbed_scenario::event::Change;
 use switchbed_units::{Rate, Span};
 
 /// The least times of a run, whatever happens in it.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use switchbed_qdisc::memory::pfc::Pfc;
 use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_qdisc::{Qdisc, QueueId};
-use switchbed_spec::traffic::FlowStart;
+use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// How the work of a run is divided. Results do not depend on it.

@@ -8,7 +8,7 @@ use switchbed_qdisc::hooks::Nobody;
 use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::schedulers::{Fifo, RoundRobin};
 use switchbed_qdisc::{Cargo, Port, PortState, Qdisc, Seats};
-use switchbed_spec::{NicFifo, NicQueue};
+use switchbed_scenario::{NicFifo, NicQueue};
 use switchbed_units::{Bytes, Rate};
 
 /// A port's name and place.

@@ -66,7 +66,7 @@ fn joined(name: Name, words: impl IntoIterator<Item = u64>) -> Name {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_spec::topology::{Dumbbell, LeafSpine, Topology};
+    use switchbed_scenario::topology::{Dumbbell, LeafSpine, Topology};
     use switchbed_units::{Rate, Span};
 
     fn by_name(graph: &Graph, place: impl Fn(usize) -> usize) -> BTreeMap<String, Rank> {

@@ -8,7 +8,7 @@
 
 use crate::deadlock::{Deadlock, Deadlocks};
 use crate::deployed::Deployed;
-use crate::empty_network::{Paths, longest_way};
+use crate::empty_network::Paths;
 use crate::engine::Ran;
 use crate::engine::phases::Phases;
 use crate::flow::{Counts, FlowRecord};
@@ -20,7 +20,6 @@ use crate::node::{self, Frames};
 use crate::observe::capture::{Capture, Captures};
 use crate::observe::goodput::{GoodputSample, Goodputs};
 use crate::observe::interference::{self, Interference};
-use crate::observe::measure::Scenario;
 use crate::observe::observer::{Observed, Observer, Observers, Site, View};
 use crate::observe::queue_stats::Lengths;
 use crate::observe::series::{QueueSample, Series};
@@ -39,10 +38,14 @@ use std::fmt;
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::view::Counters;
 use switchbed_qdisc::{PauseFrames, PortState, QueueId};
-use switchbed_spec::build::{self, AllHeadroom, Inputs, Outside, Place};
-use switchbed_spec::traffic::MAX_CONNECTIONS;
-use switchbed_spec::traffic::{self, FlowStart, Flows, TrafficError};
-use switchbed_spec::{FctEnd, SchemeChoice};
+use switchbed_scenario::Scenario;
+use switchbed_scenario::build;
+use switchbed_scenario::build::{AllHeadroom, Inputs, Outside, Place};
+use switchbed_scenario::roce::longest_way;
+use switchbed_scenario::traffic;
+use switchbed_scenario::traffic::MAX_CONNECTIONS;
+use switchbed_scenario::traffic::{FlowStart, Flows, TrafficError};
+use switchbed_scenario::{FctEnd, SchemeChoice};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Why a scenario cannot be built, or its run not be finished.
@@ -829,8 +832,8 @@ impl Simulation {
 }
 
 /// The first port's place at each switch, where there are lossless groups.
-fn lossless<M>(
-    scenario: &switchbed_spec::Scenario<M>,
+fn lossless(
+    scenario: &switchbed_scenario::Scenario,
     deployed: &Deployed,
     graph: &Graph,
 ) -> Result<Vec<Place>, BuildError> {

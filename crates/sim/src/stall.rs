@@ -10,9 +10,9 @@ use crate::observe::observer::Observed;
 use crate::ports::PortInfo;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::{PortState, QueueId};
-use switchbed_spec::event::Change;
-use switchbed_spec::roce::RETRIES;
-use switchbed_spec::{Roce, Scenario};
+use switchbed_scenario::event::Change;
+use switchbed_scenario::roce::RETRIES;
+use switchbed_scenario::{Roce, Scenario};
 use switchbed_units::{Bytes, Span, Time};
 
 /// Retransmissions of data and of a SYN before Linux gives up: `tcp_retries2` and `tcp_syn_retries`
@@ -63,7 +63,7 @@ pub(crate) struct Stalls {
 const PACKETS: u64 = 64;
 
 /// How long a sender of a scenario keeps trying without an answer.
-fn patience<M>(scenario: &Scenario<M>) -> Span {
+fn patience(scenario: &Scenario) -> Span {
     let t = &scenario.transport;
     let backoff = |first: Span, times: u32| {
         let each = (0..=times).map(|nth| (first * (1 << nth)).min(t.rto_max));
@@ -83,7 +83,7 @@ fn patience<M>(scenario: &Scenario<M>) -> Span {
 
 impl Stalls {
     /// Of a scenario without an end of its own, and its ports.
-    pub(crate) fn new<M>(scenario: &Scenario<M>, ports: &[PortInfo]) -> Option<Stalls> {
+    pub(crate) fn new(scenario: &Scenario, ports: &[PortInfo]) -> Option<Stalls> {
         let changed = scenario.event.iter().filter_map(|event| match event.change {
             Change::Rate { rate, .. } => Some(rate),
             _ => None,

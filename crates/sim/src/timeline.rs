@@ -4,8 +4,8 @@
 use crate::ids::LinkId;
 use crate::packet::losses::{Fate, Pattern};
 use switchbed_qdisc::schemes::fairness::{Share, Shares};
-use switchbed_spec::event::{Change, Event};
-use switchbed_spec::{Scenario, SchemeChoice};
+use switchbed_scenario::event::{Change, Event};
+use switchbed_scenario::{Scenario, SchemeChoice};
 use switchbed_units::{Rate, Span, Time};
 
 /// A change, with what it names found.
@@ -37,8 +37,8 @@ impl Timeline {
     ///
     /// # Errors
     /// The name of a port that there is not.
-    pub(crate) fn new<M>(
-        scenario: &Scenario<M>,
+    pub(crate) fn new(
+        scenario: &Scenario,
         link: impl Fn(&str) -> Option<LinkId>,
     ) -> Result<Timeline, String> {
         let mut shares = initial_shares(scenario);
@@ -128,7 +128,7 @@ impl Timeline {
 }
 
 /// The shares of the classes when the run starts.
-pub(crate) fn initial_shares<M>(scenario: &Scenario<M>) -> Shares {
+pub(crate) fn initial_shares(scenario: &Scenario) -> Shares {
     scenario.scheme.scheme.shares().map_or(Shares::default(), |(_, shares)| shares)
 }
 

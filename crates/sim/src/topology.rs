@@ -1,7 +1,7 @@
 //! The graph of links and the way through it, as `spec` has them, and which of equal ways a
 //! connection takes.
 
-pub use switchbed_spec::topology::graph::{Cable, Graph, Hop, Node, Route};
+pub use switchbed_scenario::topology::graph::{Cable, Graph, Hop, Node, Route};
 use switchbed_units::random::Random;
 use switchbed_units::random::Stream;
 

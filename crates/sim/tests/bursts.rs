@@ -3,9 +3,9 @@
 //! III): how long bursts are, how far the queue swings, what that costs and what CEDM saves.
 
 use crate::common::*;
-use switchbed_sim::{QueueProbe, Scenario};
-use switchbed_spec::scheme::Value;
-use switchbed_spec::*;
+use switchbed_scenario::scheme::Value;
+use switchbed_scenario::*;
+use switchbed_scenario::{QueueProbe, Scenario};
 use switchbed_units::{Bytes, Span};
 
 /// C·RTT in packets: 10 Gbps and 100 us.

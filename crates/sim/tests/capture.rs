@@ -5,9 +5,10 @@ use crate::common::*;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::collections::{HashMap, HashSet};
+use switchbed_scenario::*;
+use switchbed_scenario::{PortNames, Scenario};
+use switchbed_sim::Capture;
 use switchbed_sim::ids::HostId;
-use switchbed_sim::{Capture, PortNames, Scenario};
-use switchbed_spec::*;
 use switchbed_units::{Bytes, Span};
 
 /// What a frame says, as a reader of the file sees it.

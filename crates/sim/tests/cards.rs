@@ -3,8 +3,9 @@
 
 use crate::common::*;
 use proptest::prelude::*;
-use switchbed_sim::{FlowRecord, PortReport, QueueProbe, Scenario, Simulation};
-use switchbed_spec::*;
+use switchbed_scenario::*;
+use switchbed_scenario::{QueueProbe, Scenario};
+use switchbed_sim::{FlowRecord, PortReport, Simulation};
 use switchbed_units::{Bytes, Span};
 
 const MS: fn(u64) -> Span = Span::from_ms;

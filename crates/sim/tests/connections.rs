@@ -2,9 +2,10 @@
 //! numbers of closed ones are used again.
 
 use crate::common::*;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::*;
 use switchbed_sim::ids::HostId;
-use switchbed_sim::{FlowRecord, Scenario, Simulation, Status};
-use switchbed_spec::*;
+use switchbed_sim::{FlowRecord, Simulation, Status};
 use switchbed_units::{Bytes, Span, Time};
 
 /// One packet between two hosts of the star: 2 × 1.2 us, 2 × 32 ns, 4 × 1 us.

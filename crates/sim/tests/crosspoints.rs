@@ -2,10 +2,10 @@
 //! small flows that share an output with large ones do not wait for them.
 
 use crate::common::*;
-use switchbed_sim::Scenario;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::scheme::Value;
+use switchbed_scenario::*;
 use switchbed_sim::ids::LinkId;
-use switchbed_spec::scheme::Value;
-use switchbed_spec::*;
 use switchbed_units::{Bytes, Rate, Span};
 
 /// Three hosts send 1, 4 and 8 endless flows to a fourth.

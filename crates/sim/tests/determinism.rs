@@ -1,8 +1,8 @@
 //! The same seed gives the same run, wherever and beside whatever it runs.
 
 use crate::common::*;
+use switchbed_scenario::Scenario;
 use switchbed_sim::FlowRecord;
-use switchbed_sim::Scenario;
 
 fn outcome(scenario: &Scenario) -> (Vec<FlowRecord>, String, u64) {
     let (mut simulation, records) = run(scenario);

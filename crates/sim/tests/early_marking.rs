@@ -3,9 +3,9 @@
 //! Controllable Maximum Queue Length in Data Center Networks, figures 5 to 7).
 
 use crate::common::*;
-use switchbed_sim::{QueueProbe, Scenario};
-use switchbed_spec::scheme::Value;
-use switchbed_spec::*;
+use switchbed_scenario::scheme::Value;
+use switchbed_scenario::*;
+use switchbed_scenario::{QueueProbe, Scenario};
 use switchbed_units::{Bytes, Span};
 
 /// The threshold: 60 packets of 1000 bytes.

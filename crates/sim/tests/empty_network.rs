@@ -2,9 +2,9 @@
 
 use crate::common::*;
 use std::io::Write;
-use switchbed_sim::Scenario;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::*;
 use switchbed_sim::ids::HostId;
-use switchbed_spec::*;
 use switchbed_units::{Bytes, Rate, Span};
 
 /// Runs one flow alone; its FCT, and what [`switchbed_sim::Simulation::empty_fct`] says.

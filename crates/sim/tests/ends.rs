@@ -1,8 +1,10 @@
 //! A run comes to an end, and can be stopped on its way whatever it is busy with.
 
 use crate::common::*;
-use switchbed_sim::{Convergence, Scenario, Simulation, Status};
-use switchbed_spec::*;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::measure::Convergence;
+use switchbed_scenario::*;
+use switchbed_sim::{Simulation, Status};
 use switchbed_units::{Span, Time};
 
 fn arrivals(load: f64) -> Arrivals {

@@ -2,9 +2,9 @@
 
 use crate::common::*;
 use std::io::Write;
-use switchbed_sim::Scenario;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::*;
 use switchbed_sim::observe::interference::Interference::{self, Nothing, Output, Path};
-use switchbed_spec::*;
 use switchbed_units::{Bytes, Span};
 
 /// Runs a flow list and labels its flows; giants are over 1 MB.

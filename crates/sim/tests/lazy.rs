@@ -1,8 +1,9 @@
 //! How the work of a run is divided, and how often it is interrupted, changes nothing.
 
 use crate::common::*;
-use switchbed_sim::{Division, FlowRecord, PortReport, QueueProbe, Scenario, Simulation, Status};
-use switchbed_spec::*;
+use switchbed_scenario::*;
+use switchbed_scenario::{QueueProbe, Scenario};
+use switchbed_sim::{Division, FlowRecord, PortReport, Simulation, Status};
 use switchbed_units::{Bytes, Rate, Span};
 
 /// Everything that a run leaves behind, as text.

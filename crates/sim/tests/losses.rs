@@ -1,9 +1,10 @@
 //! Packets that a line loses or marks because the scenario says so.
 
 use crate::common::*;
-use switchbed_sim::{FlowRecord, Scenario};
-use switchbed_spec::event::{Change, Event};
-use switchbed_spec::*;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::event::{Change, Event};
+use switchbed_scenario::*;
+use switchbed_sim::FlowRecord;
 use switchbed_units::Span;
 
 fn lose(port: &str, flow: Option<u64>, lose: &[u64]) -> Event {

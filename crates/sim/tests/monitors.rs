@@ -2,12 +2,11 @@
 
 use crate::common::*;
 use std::io::Write;
+use switchbed_scenario::measure::{Bursts, Changes, Convergence, Monitors};
+use switchbed_scenario::*;
+use switchbed_scenario::{PortNames, QueueProbe, Scenario};
 use switchbed_sim::table::{Table, Values};
-use switchbed_sim::{
-    Bursts, Changes, Convergence, Division, Monitors, PortNames, PortReport, QueueProbe, Scenario,
-    Simulation, Status,
-};
-use switchbed_spec::*;
+use switchbed_sim::{Division, PortReport, Simulation, Status};
 use switchbed_units::{Bytes, Span, Time};
 
 /// 10 Gbps and 1 us a link; hosts, then the switch: its port 2 is link 3 + 2.

@@ -1,9 +1,10 @@
 //! What happens to arrived frames before TCP, against times and counts worked out by hand.
 
 use crate::common::*;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::*;
 use switchbed_sim::ids::HostId;
-use switchbed_sim::{FlowRecord, Scenario, Simulation};
-use switchbed_spec::*;
+use switchbed_sim::{FlowRecord, Simulation};
 use switchbed_units::{Bytes, Span};
 
 const US: fn(u64) -> Span = Span::from_us;

@@ -1,9 +1,9 @@
 //! A flow's record holds the key of the path that its data took.
 
 use crate::common::*;
+use switchbed_scenario::*;
 use switchbed_sim::ids::{HostId, SwitchId};
 use switchbed_sim::topology::{Graph, Hop, Node};
-use switchbed_spec::*;
 use switchbed_units::{Bytes, Rate, Span};
 
 #[test]

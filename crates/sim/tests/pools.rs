@@ -1,8 +1,8 @@
 //! Memory that the ports of a switch share.
 
 use crate::common::*;
-use switchbed_sim::Scenario;
-use switchbed_spec::*;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::*;
 use switchbed_units::{Bytes, Span};
 
 /// Four flows each to `receivers` hosts of one switch, without ECN: queues fill.

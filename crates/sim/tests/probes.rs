@@ -2,8 +2,9 @@
 //! and when a run with probes ends. Goodput by class over time.
 
 use crate::common::*;
-use switchbed_sim::{ProbeSample, QueueProbe, Scenario, Simulation, Status};
-use switchbed_spec::*;
+use switchbed_scenario::*;
+use switchbed_scenario::{QueueProbe, Scenario};
+use switchbed_sim::{ProbeSample, Simulation, Status};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 fn probe(from: &[u32], to: u32, size: u64, stop: Option<Span>) -> Traffic {

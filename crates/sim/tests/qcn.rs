@@ -2,10 +2,11 @@
 
 use crate::common::*;
 use switchbed_qdisc::ReactionSettings;
+use switchbed_scenario::scheme::Value;
+use switchbed_scenario::*;
+use switchbed_scenario::{Measure, QueueProbe, Scenario};
+use switchbed_sim::Simulation;
 use switchbed_sim::ids::HostId;
-use switchbed_sim::{Measure, QueueProbe, Scenario, Simulation};
-use switchbed_spec::scheme::Value;
-use switchbed_spec::*;
 use switchbed_units::{Bytes, Rate, Span};
 
 /// The standard's.

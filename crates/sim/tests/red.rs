@@ -1,9 +1,9 @@
 //! RED in a network.
 
 use crate::common::*;
+use switchbed_scenario::scheme::Value;
+use switchbed_scenario::*;
 use switchbed_sim::FlowRecord;
-use switchbed_spec::scheme::Value;
-use switchbed_spec::*;
 use switchbed_units::{Bytes, Span};
 
 fn red(kmin: u64, kmax: u64, pmax: f64, weight: f64) -> SchemeChoice {

@@ -2,11 +2,12 @@
 //! directions, answers in the order of their requests.
 
 use crate::common::*;
+use switchbed_scenario::event::{Change, Event};
+use switchbed_scenario::traffic::{Flows, Hosts};
+use switchbed_scenario::*;
+use switchbed_scenario::{QueueProbe, Scenario};
 use switchbed_sim::ids::HostId;
-use switchbed_sim::{FlowRecord, QueueProbe, Scenario, Simulation};
-use switchbed_spec::event::{Change, Event};
-use switchbed_spec::traffic::{Flows, Hosts};
-use switchbed_spec::*;
+use switchbed_sim::{FlowRecord, Simulation};
 use switchbed_units::{Bytes, Rate, Span};
 
 fn arrivals(load: f64, flows: u64, size: u64, connections: Connections) -> Arrivals {

@@ -2,8 +2,9 @@
 //! (SIGCOMM 2010, section 3.3): queue between K + N − A and K + N, link full, no loss.
 
 use crate::common::*;
-use switchbed_sim::{PortReport, Scenario, Simulation};
-use switchbed_spec::*;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::*;
+use switchbed_sim::{PortReport, Simulation};
 use switchbed_units::{Bytes, Rate, Span};
 
 /// Base RTT 100 us at 10 Gbps: C·RTT is 83.3 packets.

@@ -1,9 +1,9 @@
 //! Who gets how much of a link: schedulers' shares, and what marking does to them.
 
 use crate::common::*;
-use switchbed_sim::{QueueProbe, Scenario};
-use switchbed_spec::scheme::Value;
-use switchbed_spec::*;
+use switchbed_scenario::scheme::Value;
+use switchbed_scenario::*;
+use switchbed_scenario::{QueueProbe, Scenario};
 use switchbed_units::{Bytes, Rate, Span};
 
 /// Flows of these classes through a port with these quanta.

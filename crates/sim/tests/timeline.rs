@@ -1,9 +1,9 @@
 //! Changes during a run: what they change, and in which order.
 
 use crate::common::*;
-use switchbed_sim::Scenario;
-use switchbed_spec::event::{Change, Event};
-use switchbed_spec::*;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::event::{Change, Event};
+use switchbed_scenario::*;
 use switchbed_units::{Bytes, Rate, Span};
 
 fn rate_at(at: Span, port: &str, rate: Rate) -> Event {

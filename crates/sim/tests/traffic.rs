@@ -3,9 +3,9 @@
 use crate::common::{Arrivals, arrive, arrive_together, listed};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use switchbed_scenario::traffic::{ConnectionUse, FlowStart, Flows, Hosts, list};
+use switchbed_scenario::{Connections, LongLived, OneHost, Service, Sizes, Traffic, sizes};
 use switchbed_sim::ids::HostId;
-use switchbed_spec::traffic::{ConnectionUse, FlowStart, Flows, Hosts, list};
-use switchbed_spec::{Connections, LongLived, OneHost, Service, Sizes, Traffic, sizes};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 fn hosts(count: u32) -> Hosts {

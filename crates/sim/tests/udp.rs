@@ -2,9 +2,10 @@
 
 use crate::common::*;
 use switchbed_qdisc::ReactionSettings;
+use switchbed_scenario::*;
+use switchbed_scenario::{Measure, Scenario};
+use switchbed_sim::Simulation;
 use switchbed_sim::ids::HostId;
-use switchbed_sim::{Measure, Scenario, Simulation};
-use switchbed_spec::*;
 use switchbed_units::{Bytes, Span, Time};
 
 /// A star at 10 Gbps with 1 us links: 960 bytes of payload in 1000-byte packets, 0.8 us each.

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use switchbed_qdisc::port::view::{Counters, DropReason};
-use switchbed_spec::*;
+use switchbed_scenario::*;
 use switchbed_units::Span;
 
 /// The congested port of a star whose TCP is not ECN-capable, under step marking.

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use switchbed_qdisc::schemes::definition::SchemeInfo;
 use switchbed_qdisc::schemes::register;
-use switchbed_scenario::{Progress, plans, run};
+use switchbed_scenario::plans;
+use switchbed_sim::{Progress, run};
 
 static WAITING: SchemeInfo = SchemeInfo::of::<waiting::Waiting>();
 

@@ -71,7 +71,7 @@ fn main() {
     let sets: Vec<String> = std::env::args().skip(2).collect();
     let plans = switchbed_scenario::plans(file.as_ref(), &sets, None);
     for plan in plans.unwrap_or_else(|mistake| panic!("{mistake}")) {
-        let run = switchbed_scenario::run(&plan.scenario, &switchbed_scenario::Progress::new());
+        let run = switchbed_sim::run(&plan.scenario, &switchbed_sim::Progress::new());
         let results = run.unwrap_or_else(|why| panic!("{why}"));
         let column = results.ports.columns.iter().find(|column| column.name == "drops");
         println!("{} {:?}", results.summary.flows.finished, column.expect("it was added").values);
@@ -129,8 +129,8 @@ def add_scheme(tree: Path) -> None:
 def add_kind(tree: Path, recipe: str, kinds: str, file: str, before: tuple[str, str]) -> None:
     """A file, the two lines that make it known, and its variant with what it says."""
     code, lines, variant = blocks(recipe)
-    home = tree / "crates/spec/src" / kinds
-    (home.with_suffix("") / file).write_text(code)
+    home = tree / "crates/scenario/src" / kinds / "mod.rs"
+    (home.parent / file).write_text(code)
     insert(home, before[0], lines)
     insert(home, before[1], variant)
 
@@ -148,13 +148,16 @@ def add_transport(tree: Path) -> None:
 
 def add_monitor(tree: Path) -> None:
     """A file, the two lines that make it known, and one of the registry with what it says."""
-    code, used, line = blocks("monitor.md")
+    keys, key, code, used, line = blocks("monitor.md")
+    home = tree / "crates/scenario/src/measure"
+    insert(home / "monitors.rs", "params! {\n    /// The monitors", f"{keys}\n")
+    insert(home / "monitors.rs", "        /// Ports whose lines' idle", key)
     folder = tree / "crates/sim/src/observe"
     (folder / "first_marks.rs").write_text(code)
     ((declared,),) = places("monitor.md", "mod.rs")
     insert(folder / "mod.rs", "pub mod goodput;\n", f"{declared}\n")
-    insert(folder / "monitors.rs", "use super::measure::", used)
-    insert(folder / "monitors.rs", "    /// Ports whose lines' idle", line)
+    insert(folder / "monitors.rs", "use super::observer::", used)
+    insert(folder / "monitors.rs", "    underflow: PortNames;", line)
 
 
 @pytest.mark.long
@@ -167,10 +170,10 @@ def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
         shutil.copy2(ROOT / file, tree / file)
     (column,) = blocks("column.md")
     before = ("mod parking_lot;\n", "        /// switches in a row,")
-    add_kind(tree, "topology.md", "topology.rs", "pair.rs", before)
+    add_kind(tree, "topology.md", "topology", "pair.rs", before)
     before = ("mod seconds;\n", "        /// flows from a CSV file.")
-    add_kind(tree, "traffic.md", "traffic.rs", "stride.rs", before)
-    insert(tree / "crates/scenario/src/results.rs", '        ("drops_full", "", "arrivals', column)
+    add_kind(tree, "traffic.md", "traffic", "stride.rs", before)
+    insert(tree / "crates/sim/src/run/results.rs", '        ("drops_full", "", "arrivals', column)
     add_scheme(tree)
     add_transport(tree)
     add_monitor(tree)
@@ -179,7 +182,7 @@ def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
     # Ours quickly and unoptimised, the others as for all other tests.
     quick = [
         option
-        for name in ("qdisc", "congestion", "spec", "sim", "scenario")
+        for name in ("qdisc", "congestion", "scenario", "sim")
         for setting in ("opt-level=0", "debug=false")
         for option in ("--config", f"profile.dev.package.switchbed-{name}.{setting}")
     ]

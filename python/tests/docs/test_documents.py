@@ -30,6 +30,11 @@ from switchbed.cli import cli
 ROOT = Path(__file__).parents[3]
 DOCS = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))
 PAGES = ["README.md", "CONTRIBUTING.md", "papers/README.md", *DOCS]
+LONG = {
+    f"docs/{name}.md"
+    for name in ("choosing", "plots", "prototyping", "python", "sweeps", "theory", "tune")
+}
+"""Pages whose commands take longest: `make validate` runs them."""
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)
 SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
 SHOWN = ("", "{commands}", "{toctree}", "{eval-rst}", "rust")
@@ -140,7 +145,14 @@ def python(snippet: str, names: dict[str, Any]) -> str:
     return printed.getvalue()
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if any(b[0] for b in blocks(p))])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.long if page in LONG else [])
+        for page in PAGES
+        if any(language for language, _ in blocks(page))
+    ],
+)
 def test_what_a_page_shows_runs(page: str, tmp_path: Path, forks: Forks) -> None:
     folder(page, tmp_path)
     saved = {content for _, content in SAVED.findall((ROOT / page).read_text())}

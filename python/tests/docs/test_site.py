@@ -35,6 +35,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.needs("sphinx")
 def test_the_site_builds_without_warnings(source: Path, tmp_path: Path) -> None:
     site, trees = tmp_path / "site", tmp_path / "trees"

@@ -33,6 +33,7 @@ def lab_file(folder: Path, name: str) -> Path:
     return file
 
 
+@pytest.mark.long
 @needs_namespaces
 def test_a_killed_lab_leaves_nothing_and_others_keep_theirs() -> None:
     root = Path(__file__).parents[3]

@@ -29,6 +29,7 @@ LONG = pytest.mark.long
 scheme alone, `make test` has two."""
 
 
+@pytest.mark.long
 def test_marks_reach_the_receiver_and_come_back(tmp_path: Path) -> None:
     def happens(scale: float) -> tuple[bool, object]:
         found = lab(tmp_path, STEP, bulk("0-1", 2, 0), transport=ECN, scale=scale)
@@ -153,6 +154,7 @@ def test_dwrr_shares_the_link_by_quanta(tmp_path: Path) -> None:
     shows(happens)
 
 
+@pytest.mark.long
 def test_a_threshold_for_the_port_lets_eight_flows_take_more_than_one(tmp_path: Path) -> None:
     """MQ-ECN, figure 3."""
     traffic = bulk("0", 2, 0) + bulk("1", 2, 1, each=8)
@@ -166,6 +168,7 @@ def test_a_threshold_for_the_port_lets_eight_flows_take_more_than_one(tmp_path: 
     shows(happens)
 
 
+@pytest.mark.long
 def test_mq_ecn_shortens_the_queues_of_busy_classes_at_the_same_goodput(tmp_path: Path) -> None:
     traffic = "".join(bulk(str(i), 4, i, each=2) for i in range(4))
 
@@ -181,6 +184,7 @@ def test_mq_ecn_shortens_the_queues_of_busy_classes_at_the_same_goodput(tmp_path
     shows(happens)
 
 
+@pytest.mark.long
 def test_crosspoint_queues_spare_requests_the_bulk_of_others(tmp_path: Path) -> None:
     requests = (
         '[[traffic]]\nkind = "poisson"\nfrom = 2\nto = 3\nsizes = "10KB"\nload = 0.05\nflows = 40\n'
@@ -224,6 +228,7 @@ def test_the_client_times_its_requests_and_answers_come_in_their_class(tmp_path:
     shows(happens)
 
 
+@pytest.mark.long
 @pytest.mark.needs("iperf3")
 def test_iperf3_sends_in_its_class_and_hears_of_marks(tmp_path: Path) -> None:
     traffic = bulk("0", 2, 0) + bulk("1", 2, 1)
@@ -268,6 +273,7 @@ def test_qcn_keeps_the_queue_of_tcp_senders_near_its_set_point(tmp_path: Path) -
     shows(happens)
 
 
+@pytest.mark.long
 def test_a_host_alone_fills_no_port(tmp_path: Path) -> None:
     """A port half a percent slower than the host's card had 100 KB at the end."""
 
@@ -279,6 +285,7 @@ def test_a_host_alone_fills_no_port(tmp_path: Path) -> None:
     shows(happens)
 
 
+@pytest.mark.long
 def test_hosts_keep_to_the_scenarios_window(tmp_path: Path) -> None:
     transport = f'{NO_ECN}\nreceive_window = "11pkt"'
 

@@ -88,6 +88,7 @@ def test_the_summary_is_of_the_table(tmp_path: Path) -> None:
     assert base.max() == pytest.approx(base.min())
 
 
+@pytest.mark.long
 def test_pages_say_what_a_slowdown_is_over(switchbed: Program, tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(
         SINGLE.replace("flows = 300", "flows = 40") + "[compare]\nload = [0.2, 0.3]\n"

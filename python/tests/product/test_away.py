@@ -27,6 +27,7 @@ def test_it_is_the_copy_that_runs(place: Path) -> None:
     assert Path(found.strip()).is_relative_to(place)
 
 
+@pytest.mark.long
 def test_main_commands_need_no_source_tree(place: Path) -> None:
     def run(*words: str) -> str:
         return away.run(place, "-m", "switchbed", *words)

@@ -177,6 +177,7 @@ def test_runs_are_made_in_a_process_pool() -> None:
     assert [run.seed for run in found] == [1, 2]
 
 
+@pytest.mark.long
 @pytest.mark.needs("dask", "joblib")
 def test_runs_are_made_by_joblib_and_dask() -> None:
     joblib: Any = importlib.import_module("joblib")

@@ -63,6 +63,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_every_kind_draws_a_comparison_and_a_sweep_alike(kept: Path, tmp_path: Path) -> None:
     for kind, *options in KINDS:
         plot(kind, kept / "compared", *options, "--out", tmp_path / "a.png")

@@ -329,6 +329,7 @@ def test_the_budget_is_in_processor_time(single: Path, tmp_path: Path) -> None:
     assert max(entry.blocks for entry in again.entries) == 7
 
 
+@pytest.mark.long
 def test_without_a_file_a_few_numbers_make_one(switchbed: Program, tmp_path: Path) -> None:
     numbers = ["--rate", "10Gbps/40Gbps", "--rtt", "80us", "--buffer", "2MB", "--load", "0.5,0.8"]
     traffic = ["--workload", "web-search:2", "--workload", "hadoop", "--flows", "40"]

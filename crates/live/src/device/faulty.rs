@@ -6,7 +6,7 @@ use crate::random::Stream;
 use std::io;
 use std::os::fd::BorrowedFd;
 use switchbed_qdisc::port::numbered::Numbered;
-use switchbed_spec::Faults;
+use switchbed_scenario::Faults;
 use switchbed_units::Time;
 use switchbed_units::random::Random;
 use switchbed_wire::{Frame, set_ce};

@@ -14,7 +14,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::io;
 use std::os::fd::BorrowedFd;
 use switchbed_qdisc::{Random, ReactionPoint};
-use switchbed_spec::{CardReaction, Limiters};
+use switchbed_scenario::{CardReaction, Limiters};
 use switchbed_units::{Rate, Span, Time};
 use switchbed_wire::{Frame, Mac, cnm};
 

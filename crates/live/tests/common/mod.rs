@@ -9,9 +9,9 @@ use switchbed_live::{Clock, Fake, Forwarder, Switch};
 use switchbed_qdisc::schemes::SCHEMES;
 use switchbed_qdisc::schemes::definition::SchemeInfo;
 use switchbed_qdisc::switch::POLICIES;
-use switchbed_spec::live::{Attach, Faults, LivePort, Route, Settings};
-use switchbed_spec::scheme::{Value, Values, find};
-use switchbed_spec::{
+use switchbed_scenario::live::{Attach, Faults, LivePort, Route, Settings};
+use switchbed_scenario::scheme::{Value, Values, find};
+use switchbed_scenario::{
     BufferPolicy, Classify, Discipline, Live, SchemeChoice, Sharing, Switch as Ports, Unmarkable,
 };
 use switchbed_units::{Bytes, Rate, Span, Time};

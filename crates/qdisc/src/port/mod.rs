@@ -363,8 +363,8 @@ impl<S: Scheme> Port<S> {
     /// What is queued is what the queues hold.
     fn conserved(&self) -> bool {
         let PortState { queues, packets, bytes, .. } = &self.state;
-        *packets == queues.iter().map(|q| q.packets).sum()
-            && *bytes == queues.iter().map(|q| q.bytes).sum()
+        *packets == queues.iter().map(|q| q.packets).sum::<u32>()
+            && *bytes == queues.iter().map(|q| q.bytes).sum::<u64>()
     }
 }
 

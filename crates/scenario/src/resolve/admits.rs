@@ -3,12 +3,13 @@
 //! The switch's ports are built as the run will, and offered a packet while they are empty. So the check
 //! is that of every policy, chip and scheme.
 
+use crate::build;
+use crate::build::{Inputs, Nothing};
+use crate::topology::graph::{Cable, Graph};
+use crate::{Scenario, SchemeChoice, Switch};
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::{Arena, Cx, Ecn, Enqueued, Outcome, Packet, Pool};
-use switchbed_spec::build::{self, Inputs, Nothing};
-use switchbed_spec::topology::graph::{Cable, Graph};
-use switchbed_spec::{Scenario, SchemeChoice, Switch};
 use switchbed_units::random::Stream;
 use switchbed_units::{Bytes, Time};
 
@@ -25,7 +26,7 @@ struct Needed {
 }
 
 /// The first rule of a scenario's switches by which an empty port refuses what flows need.
-pub(super) fn refused<M>(scenario: &Scenario<M>) -> Option<Refused> {
+pub(super) fn refused(scenario: &Scenario) -> Option<Refused> {
     let graph = Graph::new(&scenario.topology, scenario.host.delay);
     let inputs = graph.inputs();
     let of =
@@ -52,7 +53,7 @@ pub(super) fn refused<M>(scenario: &Scenario<M>) -> Option<Refused> {
 }
 
 /// What flows need to get through: the SYN of TCP, and a full packet.
-fn needed<M>(scenario: &Scenario<M>) -> Vec<Needed> {
+fn needed(scenario: &Scenario) -> Vec<Needed> {
     let Scenario { transport, roce, switch, .. } = scenario;
     let pair = roce
         .as_ref()
@@ -79,8 +80,8 @@ fn needed<M>(scenario: &Scenario<M>) -> Vec<Needed> {
 }
 
 /// Why an empty port of a switch with these cables refuses a packet, whatever is drawn.
-fn refuses<M>(
-    scenario: &Scenario<M>,
+fn refuses(
+    scenario: &Scenario,
     (switch, scheme): (&Switch, &SchemeChoice),
     (cables, inputs): (&[Cable], &[Cable]),
     needed: Needed,

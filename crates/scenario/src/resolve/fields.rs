@@ -1,11 +1,11 @@
 //! Fields of protocols: what a scenario says must be what they can hold.
 
-use crate::mistake::{Mistake, Origin};
-use crate::tree::{At, Node, Table};
-use switchbed_sim::Scenario;
-use switchbed_sim::packet::rdma::Int;
-use switchbed_spec::event::Change;
-use switchbed_spec::topology::graph::Graph;
+use crate::Scenario;
+use crate::event::Change;
+use crate::int;
+use crate::topology::graph::Graph;
+use switchbed_config::mistake::{Mistake, Origin};
+use switchbed_config::tree::{At, Node, Table};
 use switchbed_units::Rate;
 
 /// Classes that a DSCP can name: it has six bits.
@@ -47,7 +47,7 @@ fn int_rates(origin: &Origin, root: &Table, scenario: &Scenario) -> Result<(), M
         return Ok(());
     };
     let unknown = |rate: Rate| {
-        let known: Vec<String> = Int::rates().map(|rate| rate.to_string()).collect();
+        let known: Vec<String> = int::rates().map(|rate| rate.to_string()).collect();
         format!(
             "{rate}: {} knows a line by INT's code for its rate, and there are codes for {}",
             roce.control.word(),
@@ -57,14 +57,14 @@ fn int_rates(origin: &Origin, root: &Table, scenario: &Scenario) -> Result<(), M
     let at = |section: &str| root.get(section).map_or(At::Unwritten, |node| node.at);
     let graph = Graph::new(&scenario.topology, scenario.host.delay);
     let cables = graph.switches.iter().flat_map(|(_, cables)| cables);
-    if let Some(cable) = cables.into_iter().find(|cable| !Int::knows(cable.rate)) {
+    if let Some(cable) = cables.into_iter().find(|cable| !int::knows(cable.rate)) {
         let message = format!("has a link of {}", unknown(cable.rate));
         return Err(origin.mistake(at("topology"), "topology", message));
     }
     for event in &scenario.event {
         if let Change::Rate { port, rate } = &event.change
             && !port.starts_with("host")
-            && !Int::knows(*rate)
+            && !int::knows(*rate)
         {
             let message = format!("changes {port} to {}", unknown(*rate));
             return Err(origin.mistake(at("event"), "event.rate", message));

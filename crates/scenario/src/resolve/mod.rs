@@ -2,36 +2,20 @@
 //! checked against the others. Each section's file holds what is its own.
 
 mod admits;
-mod deploy;
-mod elsewhere;
-mod event;
 pub(crate) mod fields;
-pub(crate) mod hosts;
-mod links;
-pub(crate) mod measure;
-mod offered;
-pub(crate) mod reaction;
-mod roce;
-pub(crate) mod scheme;
-pub(crate) mod sizes;
-pub(crate) mod switch;
-mod topology;
-mod traffic;
-mod transport;
 
-use crate::mistake::{Mistake, Origin, home, list_of, near};
-use crate::profile::{Hosts, Profile};
-use crate::section::Section;
+use crate::Scenario;
+use crate::profiles::{self, Hosts, Profile};
+use crate::scheme::SchemeInfo;
 use crate::sections::SECTIONS;
-use crate::tree::{At, Data, Table};
-use switchbed_sim::Scenario;
-use switchbed_spec::param::Params;
-use switchbed_spec::scheme::SchemeInfo;
-use switchbed_spec::traffic::Site;
-use switchbed_spec::{
-    Coalesce, FctEnd, Host, Lso, Merge, MergeFlush, NicFifo, NicQueue, Transport,
-};
-use switchbed_units::{Bytes, Span};
+use crate::sections::home;
+use crate::traffic::Site;
+use crate::{FctEnd, Host};
+use switchbed_config::mistake::{Mistake, Origin, list_of};
+use switchbed_config::near::near;
+use switchbed_config::param::SectionSpec;
+use switchbed_config::section::Section;
+use switchbed_config::tree::{At, Data, Table};
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
 /// compares: they share `[scheme.params]`.
@@ -41,13 +25,13 @@ pub(crate) fn resolve(
     compared: &[&'static SchemeInfo],
 ) -> Result<(Scenario, Hosts), Mistake> {
     check_names(origin, root)?;
-    let plain = |spec: switchbed_spec::Section, packet| {
+    let plain = |spec: SectionSpec, packet| {
         Section::open(origin, spec.name, spec.keys, root.get(spec.name), packet)
     };
-    let choice = plain(switchbed_spec::host::SECTION, None)?;
+    let choice = plain(crate::host::SECTION, None)?;
     let named = choice.given(Host::KEY.profile).is_some();
     let profile = Profile::load(&choice.get::<String>(Host::KEY.profile)?)?;
-    let open = |spec: switchbed_spec::Section, packet| {
+    let open = |spec: SectionSpec, packet| {
         let section = plain(spec, packet)?;
         Ok(match profile.table(spec.name) {
             Some(table) => section.over(table),
@@ -61,37 +45,38 @@ pub(crate) fn resolve(
         })?,
     };
 
-    let (host, transport, warm_at) = hosts_of(
-        |packet| open(switchbed_spec::host::SECTION, packet),
-        |packet| open(switchbed_spec::transport::SECTION, packet),
+    let (host, transport, warm_at) = profiles::hosts_of(
+        |packet| open(crate::host::SECTION, packet),
+        |packet| open(crate::transport::SECTION, packet),
     )?;
     let (mtu, packet) = (host.mtu, Some(host.mtu));
-    let topology = topology::resolve(open(switchbed_spec::topology::SECTION, packet)?, mtu)?;
+    let topology = crate::topology::resolve(open(crate::topology::SECTION, packet)?, mtu)?;
     let ports: Vec<u32> = topology.switch_groups().iter().map(|group| group.ports).collect();
-    let switch = switch::resolve(open(switchbed_spec::switch::SECTION, packet)?, &ports, mtu)?;
-    let implied = roce::under(&transport);
-    let section = plain(switchbed_spec::roce::SECTION, packet)?.over(&implied);
-    let roce = roce::resolve(section, &transport, &switch, mtu)?;
+    let switch = crate::switch::resolve(open(crate::switch::SECTION, packet)?, &ports, mtu)?;
+    let implied = crate::roce::under(&transport);
+    let section = plain(crate::roce::SECTION, packet)?.over(&implied);
+    let roce = crate::roce::resolve(section, &transport, &switch, mtu)?;
     let nic = match (&switch.pfc, &roce) {
-        (Some(_), _) => pausable(&choice, host.nic)?,
-        (None, Some(_)) => roce::card(&choice, host.nic)?,
+        (Some(_), _) => crate::host::pausable(&choice, host.nic)?,
+        (None, Some(_)) => crate::roce::card(&choice, host.nic)?,
         (None, None) => host.nic,
     };
     let host = Host { nic, ..host };
-    let section = open(switchbed_spec::scheme::SECTION, packet)?;
-    let scheme = scheme::resolve(section, &switch, &ports, packet, compared)?;
-    let context = deploy::Context { origin, topology: &topology, switch: &switch, mtu, compared };
+    let section = open(crate::scheme::SECTION, packet)?;
+    let scheme = crate::scheme::read::resolve(section, &switch, &ports, packet, compared)?;
+    let context =
+        crate::deploy::Context { origin, topology: &topology, switch: &switch, mtu, compared };
     let deploy = context.resolve(root)?;
-    let run_section = open(switchbed_spec::run::SECTION, packet)?;
-    let run = measure::run(&run_section)?;
+    let run_section = open(crate::run::SECTION, packet)?;
+    let run = crate::run::resolve(&run_section)?;
     let mut measure =
-        measure::measure(open(switchbed_sim::measure::SECTION, packet)?, &run, &topology)?;
+        crate::measure::resolve(open(crate::measure::SECTION, packet)?, &run, &topology)?;
     let schemes: Vec<_> =
         [&scheme].into_iter().chain(deploy.iter().filter_map(|d| d.scheme.as_ref())).collect();
     let reaction =
-        reaction::resolve(open(switchbed_spec::reaction::SECTION, packet)?, &schemes, mtu)?;
+        crate::reaction::resolve(open(crate::reaction::SECTION, packet)?, &schemes, mtu)?;
     let site = Site { topology: &topology, switch: &switch, run: &run, mtu };
-    let traffic = traffic::resolve(origin, root, &site)?;
+    let traffic = crate::traffic::resolve(origin, root, &site)?;
     if let (Some(roce), Some(_)) = (&roce, &reaction) {
         let message = format!(
             "notifies sources, whose rate limiters are TCP's and UDP's: queue pairs have {} instead",
@@ -118,9 +103,9 @@ pub(crate) fn resolve(
             "warms persistent connections, and no traffic has connections = \"persistent\"";
         return Err(origin.mistake(warm_at, "transport.warm", message));
     }
-    let event = event::resolve(origin, root, &topology, &run, (mtu, switch.pfc.as_ref()))?;
-    let overrides = [switchbed_spec::host::SECTION, switchbed_spec::transport::SECTION]
-        .map(|spec| open(spec, packet)?.overrides());
+    let event = crate::event::resolve(origin, root, &topology, &run, (mtu, switch.pfc.as_ref()))?;
+    let overrides = [crate::host::SECTION, crate::transport::SECTION]
+        .map(|spec| open(spec, packet)?.overrides(Host::KEY.profile));
     let [of_host, of_transport] = overrides;
     let overrides = [of_host?, of_transport?].concat();
     let hosts = Hosts { profile: host.profile.clone(), named, overrides };
@@ -146,30 +131,6 @@ pub(crate) fn resolve(
         return Err(origin.mistake(at, key, message));
     }
     Ok((scenario, hosts))
-}
-
-/// A card that can be paused, unless the file asks for another: the profile's cannot.
-fn pausable(section: &Section<'_>, nic: NicQueue) -> Result<NicQueue, Mistake> {
-    if section.given(NicQueue::KEY).is_some() && nic != NicQueue::Classes {
-        let why =
-            "switch.pfc pauses classes at hosts, too: it must be \"classes\", or be left away";
-        return Err(section.refuse(NicQueue::KEY, why));
-    }
-    Ok(NicQueue::Classes)
-}
-
-/// The hosts and their transport, and where `warm` was written. Either section is opened where
-/// packets are so long.
-pub(crate) fn hosts_of<'a>(
-    host_section: impl Fn(Option<Bytes>) -> Result<Section<'a>, Mistake>,
-    transport_section: impl Fn(Option<Bytes>) -> Result<Section<'a>, Mistake>,
-) -> Result<(Host, Transport, At), Mistake> {
-    // The unit pkt means the MTU, so that comes first.
-    let mtu = host_section(None)?.get(Host::KEY.mtu)?;
-    let (ours, tcp) = (host_section(Some(mtu))?, transport_section(Some(mtu))?);
-    let host = host(ours, mtu)?;
-    let (transport, warm_at) = transport::resolve(tcp, &host)?;
-    Ok((host, transport, warm_at))
 }
 
 /// Refuses what is no section, and a section that is not written as one.
@@ -203,39 +164,4 @@ pub(crate) fn unknown_name(name: &str, aliases: &[&str]) -> String {
         Some(guess) => format!("is unknown: did you mean {guess}?"),
         None => format!("is unknown: a scenario has {}", list_of(names())),
     }
-}
-
-fn host(section: Section<'_>, mtu: Bytes) -> Result<Host, Mistake> {
-    if mtu.get() < 64 || mtu.get() > 65_535 {
-        return Err(section.refuse(Host::KEY.mtu, "a packet has from 64 to 65535 bytes"));
-    }
-    let host = Host::from_values(&mut section.values()?);
-    if let NicQueue::Fifo(NicFifo { buffer }) = host.nic
-        && buffer < mtu
-    {
-        return Err(section.refuse(NicFifo::KEY.buffer, format!("it must hold a packet, {mtu}")));
-    }
-    links::delay(&section, Host::KEY.delay)?;
-    if host.lso.max < mtu {
-        return Err(section.refuse(Lso::KEY.max, format!("it must hold a packet, {mtu}")));
-    }
-    if host.lso.beta == 0.0 {
-        return Err(section.refuse(Lso::KEY.beta, "a share is greater than 0"));
-    }
-    if host.coalesce.frames > 0 && host.coalesce.time == Span::ZERO {
-        let why = "fewer frames would wait for ever: give coalesce_time, too";
-        return Err(section.refuse(Coalesce::KEY.frames, why));
-    }
-    let waits = host.merge.packets > 1 && host.merge.flush == MergeFlush::Time;
-    if waits && host.merge.time + host.coalesce.time == Span::ZERO {
-        let why = "a packet would not wait for the next: it must be longer, or coalesce_time";
-        return Err(section.refuse(Merge::KEY.time, why));
-    }
-    section.close("nic = \"switch\"")?;
-    Ok(host)
-}
-
-/// Where a section's `what` was written, for mistakes that show only later.
-fn written(section: &Section<'_>, what: &str) -> At {
-    section.given(what).map_or(section.at, |node| node.at)
 }

@@ -22,7 +22,7 @@ use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::memory::pfc;
 use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_qdisc::{Driver, FlowId, Packet, Pool, Qdisc, SlotId};
-use switchbed_spec::traffic::FlowStart;
+use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::random::OnDemand;
 use switchbed_units::{Bytes, Rate, Span, Time};
 

@@ -7,21 +7,10 @@ use crate::ids::LinkId;
 use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use std::collections::VecDeque;
-use switchbed_qdisc::{PortState, QueueId, params};
-use switchbed_spec::param::PORTS;
-use switchbed_spec::traffic::FlowStart;
+use switchbed_qdisc::{PortState, QueueId};
+use switchbed_scenario::measure::Bursts;
+use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::{Bytes, Span, Time};
-
-params! {
-    /// The longest queues after bursts, which begin with the start of a flow.
-    pub struct Bursts {
-        /// Ports, named as in queues.
-        ports: Vec<String> as PORTS;
-        /// A flow that starts so long after the one before begins a burst; others belong to
-        /// the burst that is on.
-        apart: Span = "100us";
-    }
-}
 
 impl Monitor for Bursts {
     const TABLES: &'static [&'static str] = &["bursts"];

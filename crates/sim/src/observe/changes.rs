@@ -7,49 +7,15 @@ use super::watch::AtPort;
 use crate::ids::LinkId;
 use crate::ports::PortInfo;
 use crate::table::{Names, Table, Values};
-use switchbed_qdisc::{PortState, QueueId, params};
-use switchbed_spec::Run;
-use switchbed_spec::param::{PORTS, Unfit};
+use switchbed_qdisc::{PortState, QueueId};
+use switchbed_scenario::measure::Changes;
 use switchbed_units::{Bytes, Span, Time};
-
-params! {
-    /// Queue lengths at every change within a window of time.
-    pub struct Changes {
-        /// Ports, named as in queues.
-        ports: Vec<String> as PORTS;
-        /// Beginning of the window.
-        from: Span = "0us";
-        /// End of the window.
-        until: Span;
-        /// A queue's slope is its growth over so long. Default: no slopes.
-        slope_over: Option<Span>;
-    }
-}
 
 impl Monitor for Changes {
     const TABLES: &'static [&'static str] = &["changes"];
 
     fn ports(&self) -> &[String] {
         &self.ports
-    }
-    fn check(&self, run: &Run) -> Result<(), Unfit> {
-        let Changes { from, until, slope_over, .. } = *self;
-        if until <= from {
-            let why = format!("the window must end after it begins, {from}");
-            return Err(Unfit::new(Self::KEY.until, why));
-        }
-        if let Some(end) = run.until
-            && from >= end
-        {
-            let why = format!("it must be less than run.until, {end}");
-            return Err(Unfit::new(Self::KEY.from, why));
-        }
-        match slope_over {
-            Some(Span::ZERO) => {
-                Err(Unfit::new(Changes::KEY.slope_over, "a time to grow in is longer than 0"))
-            }
-            _ => Ok(()),
-        }
     }
     /// A change of a queue's length and its row.
     fn rows(&self, run: &Ahead) -> Option<(&'static str, f64, u64)> {

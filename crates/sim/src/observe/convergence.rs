@@ -11,34 +11,12 @@ use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use crate::topology::{Graph, Hop};
 use std::collections::BTreeMap;
-use switchbed_config::params;
-use switchbed_spec::Run;
-use switchbed_spec::param::{PORT, Unfit};
+use switchbed_scenario::measure::Convergence;
 use switchbed_units::{Span, Time};
-
-params! {
-    /// Convergence of the flows over a port to equal rates.
-    pub struct Convergence {
-        /// The port that the flows share.
-        port: String as PORT;
-        /// Rates are means over so long.
-        window: Span;
-        /// How far off the fair share a rate may be, as a part of it.
-        within: f64 = "0.1" as FRACTION;
-        /// For so many windows in a row.
-        windows: u64 = "3" as count(1, 1_000_000);
-    }
-}
 
 impl Monitor for Convergence {
     const TABLES: &'static [&'static str] = &["convergence", "rates"];
 
-    fn check(&self, _: &Run) -> Result<(), Unfit> {
-        match self.window {
-            Span::ZERO => Err(Unfit::new(Self::KEY.window, "a window is longer than 0")),
-            _ => Ok(()),
-        }
-    }
     /// A flow's rate in a window and its row.
     fn rows(&self, run: &Ahead) -> Option<(&'static str, f64, u64)> {
         let windows = run.lasts_s / self.window.as_secs_f64();
@@ -259,7 +237,7 @@ impl Following {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_spec::{Star, Topology};
+    use switchbed_scenario::{Star, Topology};
     use switchbed_units::Rate;
 
     fn us(us: u64) -> Time {

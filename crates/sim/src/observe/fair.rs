@@ -10,8 +10,8 @@ use crate::timeline::initial_shares;
 use crate::topology::{Graph, Hop, keys};
 use std::collections::BTreeMap;
 use switchbed_qdisc::schemes::fairness::{Party, Share, Shares};
-use switchbed_spec::traffic::FlowStart;
-use switchbed_spec::{OnOff, Scenario, Traffic};
+use switchbed_scenario::traffic::FlowStart;
+use switchbed_scenario::{OnOff, Scenario, Traffic};
 use switchbed_units::{Rate, Time};
 
 /// A flow that claims a part of every link of its path.
@@ -98,7 +98,7 @@ struct Flow {
 
 impl FairShares {
     /// Of a scenario, whose on–off sources are known beforehand.
-    pub(crate) fn of<M>(scenario: &Scenario<M>, graph: &Graph, ports: &[PortInfo]) -> FairShares {
+    pub(crate) fn of(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> FairShares {
         let Scenario { scheme, traffic, run, .. } = scenario;
         let (payload, header) = scenario.framing(0);
         let (mss, header) = (payload.as_f64(), header.as_f64());

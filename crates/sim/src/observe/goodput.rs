@@ -8,7 +8,7 @@ use crate::topology::Graph;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_qdisc::schemes::fairness::Share;
-use switchbed_spec::traffic::FlowStart;
+use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::{Rate, Span, Time};
 
 /// What every class's receivers took in an interval.

@@ -105,8 +105,8 @@ fn hops(graph: &Graph, flow: &FlowRecord) -> Vec<(Port, Port)> {
 mod tests {
     use super::*;
     use crate::ids::HostId;
-    use switchbed_spec::traffic::{ConnectionUse, FlowStart};
-    use switchbed_spec::{LeafSpine, Star, Topology};
+    use switchbed_scenario::traffic::{ConnectionUse, FlowStart};
+    use switchbed_scenario::{LeafSpine, Star, Topology};
     use switchbed_units::{Rate, Span};
 
     /// A flow from one host to another, of so many KB, from and to so many microseconds.

@@ -12,7 +12,6 @@ pub(crate) mod convergence;
 pub mod fair;
 pub mod goodput;
 pub mod interference;
-pub mod measure;
 pub mod monitors;
 pub(crate) mod observer;
 pub mod queue_stats;

@@ -6,7 +6,6 @@
 //! changes what happens, and a run that is not looked at has none.
 
 use super::convergence::Underway;
-use super::measure::{QueueProbe, Scenario};
 use super::monitors::Observing;
 use super::underflow::Unsent;
 use super::watch::Watch;
@@ -17,7 +16,8 @@ use crate::topology::Graph;
 use std::any::Any;
 use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_qdisc::{Qdisc, QueueId};
-use switchbed_spec::traffic::FlowStart;
+use switchbed_scenario::traffic::FlowStart;
+use switchbed_scenario::{QueueProbe, Scenario};
 use switchbed_units::{Rate, Time};
 
 /// Each kind besides the monitors, asked whether a scenario wants it.
@@ -151,7 +151,7 @@ impl Observers {
             observing.extend(asked(site)?.map(|observer| (observer, &[] as _)));
         }
         let monitors = &site.scenario.measure.monitors;
-        observing.extend(monitors.observe(site)?);
+        observing.extend(super::monitors::observe(monitors, site)?);
         Ok(Observers(observing))
     }
 

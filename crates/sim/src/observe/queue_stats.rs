@@ -176,7 +176,7 @@ pub struct QueueStats {
 /// At the ports whose queues are measured, and at those of the monitors.
 pub(super) fn asked(site: &mut Site) -> Asked {
     let mut links = site.measured()?;
-    for name in site.scenario.measure.monitors.ports() {
+    for name in super::monitors::ports(&site.scenario.measure.monitors) {
         links.push(site.link(name)?);
     }
     links.into_iter().for_each(|link| site.network.measure(link));

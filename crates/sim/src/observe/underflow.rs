@@ -1,12 +1,12 @@
 //! Underflow: the time that a port's line idles while senders have data for it that they have
 //! not sent yet. Where the port is the bottleneck, their windows are too small in that time.
 
-use super::measure::PortNames;
 use super::monitors::Monitor;
 use super::observer::{Asked, Observer, Site, View};
 use super::watch::{AtPort, Sent};
 use crate::ids::{HostId, LinkId};
 use crate::topology::Hop;
+use switchbed_scenario::measure::PortNames;
 use switchbed_units::{Span, Time};
 
 /// A connection has data to send that it has not sent, or no longer.

@@ -1,5 +1,6 @@
 //! What queue pairs send each other (RoCEv2), and what switches write into it (INT).
 
+use switchbed_scenario::int::{RATES_MBPS, SWITCHES};
 use switchbed_units::{Rate, Time};
 
 /// A packet of a queue pair.
@@ -60,10 +61,7 @@ impl RdmaKind {
 
 /// Five words: what so many switches have written, or in the first when the packet was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Trail([u64; MAX_INT]);
-
-/// Switches that can write into a packet (HPCC's figure 7).
-pub const MAX_INT: usize = 5;
+pub struct Trail([u64; SWITCHES]);
 
 impl Trail {
     /// Of a packet sent at a time.
@@ -96,11 +94,6 @@ impl Trail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Int(u64);
 
-/// The rates that INT has codes for, in Mbps.
-const RATES: [u64; 16] = [
-    100, 1_000, 2_500, 5_000, 10_000, 20_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000,
-    800_000, 1_600_000, 3_200_000, 6_400_000,
-];
 const TIME_BITS: u32 = 24;
 const SENT_BITS: u32 = 20;
 const QUEUE_BITS: u32 = 16;
@@ -112,20 +105,10 @@ const fn mask(bits: u32) -> u64 {
 }
 
 impl Int {
-    /// The rates that INT has codes for.
-    pub fn rates() -> impl Iterator<Item = Rate> {
-        RATES.into_iter().map(Rate::from_mbps)
-    }
-
-    /// Whether INT has a code for a line's rate.
-    pub fn knows(rate: Rate) -> bool {
-        RATES.iter().any(|&mbps| Rate::from_mbps(mbps) == rate)
-    }
-
     /// What a port writes whose line has this rate, of the nearest that INT knows.
     pub fn new(rate: Rate, now: Time, sent_bytes: u64, queue_bytes: u64) -> Int {
         let off = |&mbps: &u64| Rate::from_mbps(mbps).as_bps().abs_diff(rate.as_bps());
-        let code = (0..16).min_by_key(|&code| off(&RATES[code])).unwrap_or(0) as u64;
+        let code = (0..16).min_by_key(|&code| off(&RATES_MBPS[code])).unwrap_or(0) as u64;
         let time = (now.as_ps() / 1_000) & mask(TIME_BITS);
         let sent = (sent_bytes / SENT_UNIT) & mask(SENT_BITS);
         let queue = (queue_bytes / QUEUE_UNIT).min(mask(QUEUE_BITS));
@@ -134,7 +117,7 @@ impl Int {
 
     /// The line's rate.
     pub fn rate(self) -> Rate {
-        Rate::from_mbps(RATES[(self.0 >> (TIME_BITS + SENT_BITS + QUEUE_BITS)) as usize & 15])
+        Rate::from_mbps(RATES_MBPS[(self.0 >> (TIME_BITS + SENT_BITS + QUEUE_BITS)) as usize & 15])
     }
 
     /// When it was written, which was no more than 16.8 ms before `now`.

@@ -6,7 +6,7 @@ use super::Outgoing;
 use crate::packet::Body;
 use std::collections::VecDeque;
 use switchbed_qdisc::Ecn;
-use switchbed_spec::Transport;
+use switchbed_scenario::Transport;
 
 /// Settings, one copy for all.
 #[derive(Clone, Copy, Debug)]

@@ -16,8 +16,8 @@ pub use counters::{Counters, Wait, Waits};
 use crate::packet::{Body, Flags};
 use switchbed_qdisc::Ecn;
 use switchbed_qdisc::fq::Terms;
-use switchbed_spec::Transport;
-use switchbed_spec::transport::Warm;
+use switchbed_scenario::Transport;
+use switchbed_scenario::transport::Warm;
 use switchbed_units::{Rate, Span, Time};
 
 /// Transports' settings, one copy for all hosts.

@@ -3,13 +3,13 @@
 
 pub mod profile;
 
-use switchbed_sim::{
-    FlowRecord, Measure, Monitors, PortNames, QueueProbe, Scenario, Simulation, Status,
-};
-use switchbed_spec::scheme::Value;
-use switchbed_spec::traffic::List;
-use switchbed_spec::transport::LossHalves;
-use switchbed_spec::*;
+use switchbed_scenario::measure::Monitors;
+use switchbed_scenario::scheme::Value;
+use switchbed_scenario::traffic::List;
+use switchbed_scenario::transport::LossHalves;
+use switchbed_scenario::*;
+use switchbed_scenario::{Measure, PortNames, QueueProbe, Scenario};
+use switchbed_sim::{FlowRecord, Simulation, Status};
 use switchbed_units::{Bytes, Rate, Span};
 
 pub const MTU: u64 = 1500;

@@ -1,7 +1,7 @@
 //! The transport that a scenario has under the host profile `switchbed-0.1`.
 
-use switchbed_spec::Transport;
-use switchbed_spec::param::{Params, Values};
+use switchbed_config::param::{Params, Values};
+use switchbed_scenario::Transport;
 use switchbed_units::Bytes;
 
 const PROFILE: &str = include_str!("../../../scenario/profiles/switchbed-0.1.toml");

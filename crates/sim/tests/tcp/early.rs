@@ -2,7 +2,7 @@
 
 use super::pipe::*;
 use super::sender::Bench;
-use switchbed_spec::transport::*;
+use switchbed_scenario::transport::*;
 use switchbed_units::{Span, Time};
 
 /// Three packets, the first lost; nothing else to send.

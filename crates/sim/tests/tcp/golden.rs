@@ -4,7 +4,7 @@
 
 use super::pipe::*;
 use super::sender::Bench;
-use switchbed_spec::transport::*;
+use switchbed_scenario::transport::*;
 use switchbed_units::{Span, Time};
 
 /// Packets 1, 2, 3 … of ten are SACKed one by one, 0 is lost: what goes out for each, and what is in

@@ -1,7 +1,7 @@
 //! Windows without losses: slow start, congestion avoidance, limits, idling.
 
 use super::pipe::*;
-use switchbed_spec::transport::*;
+use switchbed_scenario::transport::*;
 use switchbed_units::{Bytes, Span, Time};
 
 /// Segments sent at time `t`.

@@ -1,8 +1,8 @@
 //! Losses: repaired by SACK, by NewReno, by timeout; ACKs lost; segments out of order.
 
 use super::pipe::*;
+use switchbed_scenario::transport::*;
 use switchbed_sim::transport::Counters;
-use switchbed_spec::transport::*;
 use switchbed_units::{Span, Time};
 
 fn newreno() -> Transport {

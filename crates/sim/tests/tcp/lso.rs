@@ -2,9 +2,9 @@
 
 use super::pipe::*;
 use crate::common::LSO;
+use switchbed_scenario::Lso;
+use switchbed_scenario::transport::*;
 use switchbed_sim::tcp::{Config, Sender};
-use switchbed_spec::Lso;
-use switchbed_spec::transport::*;
 use switchbed_units::{Bytes, Span, Time};
 
 const THIRD: f64 = 1.0 / 3.0;

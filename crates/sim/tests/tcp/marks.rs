@@ -2,9 +2,9 @@
 
 use super::pipe::*;
 use crate::common::profile;
+use switchbed_config::param;
+use switchbed_scenario::transport::*;
 use switchbed_sim::tcp::{Flags, Segment};
-use switchbed_spec::param;
-use switchbed_spec::transport::*;
 use switchbed_units::{Bytes, Span, Time};
 
 const DCTCP: CongestionControl = CongestionControl::Dctcp(DctcpParams {

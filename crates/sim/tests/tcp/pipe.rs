@@ -2,8 +2,8 @@
 
 use crate::common::profile;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use switchbed_scenario::transport::*;
 use switchbed_sim::tcp::{Config, Flags, Receiver, Segment, Sender};
-use switchbed_spec::transport::*;
 use switchbed_units::{Bytes, Span, Time};
 
 pub const MSS: u64 = 1460;

@@ -2,8 +2,8 @@
 
 use super::pipe::*;
 use switchbed_qdisc::Ecn;
+use switchbed_scenario::transport::*;
 use switchbed_sim::tcp::Flags;
-use switchbed_spec::transport::*;
 use switchbed_units::Span;
 
 fn prague() -> Transport {

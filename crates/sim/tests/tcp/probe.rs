@@ -2,8 +2,8 @@
 //! the retransmission timeout is at its floor of 5 ms, timers are 2 ms late.
 
 use super::pipe::*;
+use switchbed_scenario::transport::*;
 use switchbed_sim::transport::Counters;
-use switchbed_spec::transport::*;
 use switchbed_units::{Span, Time};
 
 fn probing() -> Transport {

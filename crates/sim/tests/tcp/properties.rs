@@ -2,8 +2,8 @@
 
 use super::pipe::*;
 use proptest::prelude::*;
+use switchbed_scenario::transport::*;
 use switchbed_sim::tcp::Flags;
-use switchbed_spec::transport::*;
 use switchbed_units::{Bytes as Size, Span};
 
 /// What the path does to one segment, by how likely it is.

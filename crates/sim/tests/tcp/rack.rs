@@ -2,8 +2,8 @@
 
 use super::pipe::*;
 use super::sender::Bench;
+use switchbed_scenario::transport::*;
 use switchbed_sim::transport::Counters;
-use switchbed_spec::transport::*;
 use switchbed_units::Span;
 
 fn rack() -> Transport {

@@ -1,8 +1,8 @@
 //! The receiving half alone: when it acknowledges, and what its ACKs say.
 
 use super::pipe::*;
+use switchbed_scenario::transport::*;
 use switchbed_sim::tcp::{Config, Flags, Receiver, Segment, Sender};
-use switchbed_spec::transport::*;
 use switchbed_units::{Bytes, Span, Time};
 
 /// A receiver, its settings and its clock.

@@ -2,8 +2,8 @@
 
 use super::pipe::*;
 use super::sender::Bench;
+use switchbed_scenario::transport::*;
 use switchbed_sim::tcp::Flags;
-use switchbed_spec::transport::*;
 
 fn prr() -> Transport {
     Transport { reduction: Reduction::Prr, ..marked(CongestionControl::EcnStar) }

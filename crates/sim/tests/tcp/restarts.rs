@@ -1,9 +1,9 @@
 //! Restarts of the retransmission timer, waits by timer, and when a sender gives up.
 
 use super::pipe::*;
+use switchbed_scenario::transport::*;
 use switchbed_sim::Wait;
 use switchbed_sim::tcp::{Config, Flags, Sender};
-use switchbed_spec::transport::*;
 use switchbed_units::{Span, Time};
 
 fn dctcp() -> CongestionControl {

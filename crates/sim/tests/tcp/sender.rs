@@ -1,8 +1,8 @@
 //! The sending half alone, with ACKs by hand.
 
 use super::pipe::*;
+use switchbed_scenario::transport::*;
 use switchbed_sim::tcp::{Config, Flags, SackBlock, Segment, Sender};
-use switchbed_spec::transport::*;
 use switchbed_units::{Span, Time};
 
 /// A sender, its settings and its clock.

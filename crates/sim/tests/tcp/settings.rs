@@ -1,8 +1,8 @@
 //! Settings that TCP cannot work with are refused by name.
 
 use super::pipe::*;
+use switchbed_scenario::transport::*;
 use switchbed_sim::tcp::Config;
-use switchbed_spec::transport::*;
 use switchbed_units::{Bytes, Span};
 
 #[test]

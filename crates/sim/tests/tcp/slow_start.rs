@@ -3,8 +3,8 @@
 use super::pipe::*;
 use super::sender::Bench;
 use crate::common::profile;
-use switchbed_spec::param;
-use switchbed_spec::transport::*;
+use switchbed_config::param;
+use switchbed_scenario::transport::*;
 use switchbed_units::{Bytes, Span, Time};
 
 /// An ACK for two packets.

@@ -1,7 +1,7 @@
 //! The retransmission timeout's settings.
 
 use super::pipe::*;
-use switchbed_spec::transport::*;
+use switchbed_scenario::transport::*;
 use switchbed_units::{Span, Time};
 
 #[test]

@@ -1,7 +1,7 @@
 //! Reno's and CUBIC's windows under marking patterns whose outcome is known in closed form.
 
 use super::pipe::*;
-use switchbed_spec::transport::*;
+use switchbed_scenario::transport::*;
 use switchbed_units::{Span, Time};
 
 /// The pipe's round trip.

@@ -12,7 +12,7 @@ use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use switchbed_qdisc::port::pauses::Pauses;
 use switchbed_qdisc::{QueueSet, ReactionPoint, ReactionSettings};
-use switchbed_spec::{Limiters, Reaction};
+use switchbed_scenario::{Limiters, Reaction};
 use switchbed_units::random::Stream;
 use switchbed_units::{Line, Rate, Time};
 
@@ -295,7 +295,7 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchbed_spec::CardReaction;
+    use switchbed_scenario::CardReaction;
     use switchbed_units::{Bytes, Span};
 
     const RATE: Rate = Rate::from_gbps(10);

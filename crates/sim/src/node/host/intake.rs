@@ -10,7 +10,7 @@ use crate::ids::Rank;
 use crate::packet::Payload;
 use std::collections::VecDeque;
 use switchbed_qdisc::{Packet, Random};
-use switchbed_spec::{Host, MergeFlush};
+use switchbed_scenario::{Host, MergeFlush};
 use switchbed_units::random::Stream;
 use switchbed_units::{Span, Time};
 

@@ -38,7 +38,7 @@ use probes::Probes;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::{FlowId, Packet};
-use switchbed_spec::traffic::FlowStart;
+use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::{Bytes, Rate, Time};
 use timers::{Timer, Timers};
 

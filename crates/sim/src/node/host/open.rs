@@ -10,7 +10,7 @@ use crate::topology::Hop;
 use crate::transport::{Opening, Outgoing, Receiving, Sending};
 use std::collections::VecDeque;
 use switchbed_qdisc::{FlowId, Packet};
-use switchbed_spec::traffic::{ConnectionUse, FlowStart};
+use switchbed_scenario::traffic::{ConnectionUse, FlowStart};
 use switchbed_units::{Bytes, Rate, Time};
 
 /// What shares connections to a host.

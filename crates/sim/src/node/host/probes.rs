@@ -10,8 +10,8 @@ use crate::observe::room::Room;
 use crate::packet::{Body, PROBES, Payload};
 use crate::topology::Hop;
 use switchbed_qdisc::{Ecn, Packet, Random};
-use switchbed_spec::Traffic;
-use switchbed_spec::traffic::Probe;
+use switchbed_scenario::Traffic;
+use switchbed_scenario::traffic::Probe;
 use switchbed_units::random::Stream;
 use switchbed_units::{Bytes, Span, Time};
 

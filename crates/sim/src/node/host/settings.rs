@@ -2,12 +2,12 @@
 
 use super::intake;
 use super::probes::{self, Source};
-use crate::observe::measure::Scenario;
 use crate::transport;
 use crate::transport::roce;
 use crate::transport::tcp::Config;
-use switchbed_spec::transport::Warm;
-use switchbed_spec::{FctEnd, Reaction};
+use switchbed_scenario::Scenario;
+use switchbed_scenario::transport::Warm;
+use switchbed_scenario::{FctEnd, Reaction};
 use switchbed_units::Span;
 
 /// One copy for all hosts.

@@ -2,7 +2,7 @@
 
 use switchbed_congestion::roce::{Path, RateAbout, RateControl};
 use switchbed_qdisc::Ecn;
-use switchbed_spec::{Recovery, Roce};
+use switchbed_scenario::{Recovery, Roce};
 use switchbed_units::{Rate, Span};
 
 /// One copy for all.

@@ -5,7 +5,7 @@ use crate::packet::Body;
 use crate::packet::rdma::{Rdma, RdmaKind, Trail};
 use crate::transport::Outgoing;
 use crate::transport::ranges::Ranges;
-use switchbed_spec::Recovery;
+use switchbed_scenario::Recovery;
 use switchbed_units::Time;
 
 /// The receiving half; by default nothing has come yet.

@@ -3,12 +3,13 @@
 use super::Config;
 use super::messages::Messages;
 use crate::packet::Body;
-use crate::packet::rdma::{MAX_INT, Rdma, RdmaKind, Trail};
+use crate::packet::rdma::{Rdma, RdmaKind, Trail};
 use crate::transport::ranges::Ranges;
 use crate::transport::{Counters, Outgoing, Wait, Waits};
 use switchbed_congestion::roce::{IntHop, RateMemory, RoceAck};
-use switchbed_spec::Recovery;
-use switchbed_spec::roce::RETRIES;
+use switchbed_scenario::Recovery;
+use switchbed_scenario::int::SWITCHES;
+use switchbed_scenario::roce::RETRIES;
 use switchbed_units::{Rate, Time};
 
 /// The sending half.
@@ -36,7 +37,7 @@ pub struct Sender {
     /// With selective repeat, once something came out of order.
     repair: Option<Box<Repair>>,
     /// Bytes that each switch on the way had sent, by its last INT.
-    sent_bytes: [u64; MAX_INT],
+    sent_bytes: [u64; SWITCHES],
 }
 
 /// What is known of packets behind one that is missing.
@@ -70,7 +71,7 @@ impl Sender {
             counters: Counters::default(),
             waits: Waits::default(),
             repair: None,
-            sent_bytes: [0; MAX_INT],
+            sent_bytes: [0; SWITCHES],
         }
     }
 
@@ -257,7 +258,7 @@ impl Sender {
         self.restart_timer(config, now);
         let stamps = config.about.stamps;
         let rtt = if stamps { now.since(answer.trail.stamp()) } else { Default::default() };
-        let (mut hops, mut count) = ([UNWRITTEN; MAX_INT], 0);
+        let (mut hops, mut count) = ([UNWRITTEN; SWITCHES], 0);
         if config.about.int {
             for (int, before) in answer.trail.written(answer.hops).zip(&mut self.sent_bytes) {
                 *before = int.sent_bytes(*before);

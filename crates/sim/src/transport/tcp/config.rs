@@ -2,14 +2,14 @@
 
 use super::{Flags, Segment, accurate};
 use std::fmt;
+use switchbed_config::param::{Params, Unfit};
 use switchbed_qdisc::Ecn;
-use switchbed_spec::param::{Params, Unfit};
-use switchbed_spec::transport::{
+use switchbed_scenario::transport::{
     Avoidance, CongestionControl, CwndLimited, EarlyRetransmit, Hystart, LossDetection, LossHalves,
     Pacing, PartialAcks, Reduction, Restart, RetriesBy, RtoFloor, RttSampling, SlowStart,
     Transport, WindowCut,
 };
-use switchbed_spec::{Autosize, Host, Lso, NicQueue};
+use switchbed_scenario::{Autosize, Host, Lso, NicQueue};
 use switchbed_units::{Bytes, Span};
 
 /// TCP's settings, built once and passed to every call.

@@ -7,7 +7,7 @@
 use super::Config;
 use super::growth::avoided;
 use switchbed_congestion::{Acked, CongestionControl, Mark, Memory};
-use switchbed_spec::transport::Restart;
+use switchbed_scenario::transport::Restart;
 use switchbed_units::{Span, Time};
 
 /// The congestion window of one connection, in packets as a fraction.

@@ -6,7 +6,7 @@ use super::Config;
 use super::extras::Timer;
 use super::loss::Phase;
 use super::sender::Sender;
-use switchbed_spec::transport::EarlyRetransmit;
+use switchbed_scenario::transport::EarlyRetransmit;
 use switchbed_units::{Span, Time};
 
 /// The shortest wait.

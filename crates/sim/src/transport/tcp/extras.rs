@@ -11,7 +11,7 @@ use super::reduction::Reduction;
 use super::sender::Sender;
 use super::sent::SentLog;
 use super::{Config, Flags, Segment};
-use switchbed_spec::transport;
+use switchbed_scenario::transport;
 use switchbed_units::Time;
 
 /// What a sender waits for.

@@ -6,7 +6,7 @@ use super::Config;
 use super::sender::Sender;
 use super::usage::Usage;
 use switchbed_congestion::hystart::{Ack, Detectors, Next, PlusPlus};
-use switchbed_spec::transport::{Avoidance, CwndLimited, Hystart, SlowStart};
+use switchbed_scenario::transport::{Avoidance, CwndLimited, Hystart, SlowStart};
 use switchbed_units::{Span, Time};
 
 /// What a connection remembers for that.

@@ -8,7 +8,7 @@ use super::Config;
 use super::Segment;
 use super::config::Patience;
 use crate::transport::ranges::Ranges;
-use switchbed_spec::transport::LossDetection;
+use switchbed_scenario::transport::LossDetection;
 use switchbed_units::Time;
 
 /// Duplicate ACKs that make a loss (RFC 5681).

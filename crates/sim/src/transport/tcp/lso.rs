@@ -12,7 +12,7 @@
 use super::Config;
 use super::extras::Extras;
 use super::sender::Sender;
-use switchbed_spec::Autosize;
+use switchbed_scenario::Autosize;
 use switchbed_units::{Span, Time};
 
 /// Two clock ticks of 1 ms (condition 6).

@@ -13,7 +13,7 @@ use super::sender::Sender;
 use super::{Config, Segment};
 use std::collections::VecDeque;
 use switchbed_qdisc::fq::Terms;
-use switchbed_spec::Autosize;
+use switchbed_scenario::Autosize;
 use switchbed_units::{PS_PER_S, Span, Time};
 
 /// So much of the rate is a segment, and may wait in the card: 1 / 2^10 s (`sk_pacing_shift`).

@@ -11,7 +11,7 @@ use super::Config;
 use super::extras::Extras;
 use super::loss::Phase;
 use super::sender::Sender;
-use switchbed_spec::transport;
+use switchbed_scenario::transport;
 
 /// A window on its way down, since a cut.
 #[derive(Clone, Copy, Debug)]

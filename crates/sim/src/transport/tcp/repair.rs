@@ -5,7 +5,7 @@ use super::Config;
 use super::Segment;
 use super::loss::{Loss, Phase};
 use super::sender::{Sender, UNTIMED};
-use switchbed_spec::transport::EarlyRetransmit;
+use switchbed_scenario::transport::EarlyRetransmit;
 use switchbed_units::Time;
 
 impl Sender {

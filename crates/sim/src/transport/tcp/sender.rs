@@ -10,7 +10,7 @@ use super::rtt::Rtt;
 use super::{Flags, Segment, accurate};
 use crate::transport::{Counters, Tally, Wait, Waits};
 use switchbed_congestion::Acked;
-use switchbed_spec::transport::{Hystart, Restart, Warm};
+use switchbed_scenario::transport::{Hystart, Restart, Warm};
 use switchbed_units::{Span, Time};
 
 /// The sending half of a connection.

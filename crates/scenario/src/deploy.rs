@@ -1,0 +1,198 @@
+//! Switches that differ from the rest: another scheme, or other memory, on a tier, on
+//! switches by name, or on the first part of them.
+
+use super::scheme;
+use crate::scheme::SchemeInfo;
+use crate::topology::SwitchGroup;
+use crate::{SchemeChoice, Switch, Topology};
+use serde::Serialize;
+use switchbed_config::key;
+use switchbed_config::mistake::{Mistake, Origin, list_of};
+use switchbed_config::param::{FRACTION, Param, ParamKind, SectionSpec};
+use switchbed_config::section::Section;
+use switchbed_config::tree::{Data, Entry, Node, Table};
+use switchbed_units::Bytes;
+
+/// Some switches, and what is different there; what is `None` is as everywhere.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Deploy {
+    /// Their names. No switch is in two entries.
+    pub switches: Vec<String>,
+    /// Their memory, in equal parts for the ports of each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+    /// Their scheme.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<SchemeChoice>,
+}
+
+/// `[[deploy]]`.
+pub const SECTION: SectionSpec = SectionSpec {
+    name: "deploy",
+    repeated: true,
+    doc: "Switches that differ from the rest in scheme or memory.",
+    keys: &[
+        Param::required(
+            "switches",
+            ParamKind::Either(&[ParamKind::Text, ParamKind::List(&ParamKind::Text)]),
+            "Which: a tier such as \"leaf\", a switch such as \"spine1\", a range such as \
+             \"leaf0-11\", or a list of these.",
+        ),
+        Param::with_default(
+            "fraction",
+            FRACTION,
+            "1",
+            "The first so many of them, rounded: neighbours, as the CQRD paper deploys by clusters.",
+        ),
+        Param::optional(
+            "scheme",
+            ParamKind::Either(&[ParamKind::Text, ParamKind::Table(crate::scheme::SECTION.keys)]),
+            "Their scheme: a name, or a table as [scheme] is. Default: [scheme].",
+        ),
+        Param::optional(
+            "memory",
+            ParamKind::Size,
+            "The packet memory of each, in equal parts for its ports. Default: as [switch] has it.",
+        ),
+    ],
+};
+
+impl Deploy {
+    /// `[switch]` as these switches have it.
+    pub fn switch(&self, switch: &Switch) -> Switch {
+        Switch { memory: self.memory.or(switch.memory), ..switch.clone() }
+    }
+}
+
+/// What an entry is checked against.
+pub(crate) struct Context<'a> {
+    pub origin: &'a Origin,
+    pub topology: &'a Topology,
+    pub switch: &'a Switch,
+    pub mtu: Bytes,
+    pub compared: &'a [&'static SchemeInfo],
+}
+
+impl Context<'_> {
+    /// Every entry of the file.
+    pub(super) fn resolve(&self, root: &Table) -> Result<Vec<Deploy>, Mistake> {
+        let entries = root.get("deploy").and_then(Node::as_list).unwrap_or_default();
+        let mut taken: Vec<String> = Vec::new();
+        let mut resolved = Vec::new();
+        for (i, node) in entries.iter().enumerate() {
+            let path = match entries.len() {
+                1 => "deploy".to_owned(),
+                _ => format!("deploy.{i}"),
+            };
+            let packet = Some(self.mtu);
+            let section = Section::open(self.origin, &path, SECTION.keys, Some(node), packet)?;
+            let deploy = self.entry(&section)?;
+            if let Some(twice) = deploy.switches.iter().find(|name| taken.contains(name)) {
+                return Err(section.refuse(key!(switches), format!("{twice} is named twice")));
+            }
+            taken.extend(deploy.switches.iter().cloned());
+            // With a fraction of none it changes nothing.
+            if !deploy.switches.is_empty() {
+                resolved.push(deploy);
+            }
+        }
+        Ok(resolved)
+    }
+
+    fn entry(&self, section: &Section<'_>) -> Result<Deploy, Mistake> {
+        let (mut switches, ports) = self.switches(section)?;
+        let fraction: f64 = section.get(key!(fraction))?;
+        switches.truncate((switches.len() as f64 * fraction).round() as usize);
+        let memory: Option<Bytes> = section.maybe(key!(memory))?;
+        let most = ports.iter().copied().max().unwrap_or(1);
+        if let Some(memory) = memory
+            && memory.get() / u64::from(most) < self.mtu.get()
+        {
+            let why = format!("a port's part must hold a packet, {}", self.mtu);
+            return Err(section.refuse(key!(memory), why));
+        }
+        let mut deploy = Deploy { switches, memory, scheme: None };
+        match section.given(key!(scheme)) {
+            None if memory.is_none() => return Err(section.missing_like(key!(scheme), "\"cqrd\"")),
+            None => {}
+            Some(node) => {
+                let here = deploy.switch(self.switch);
+                let path = section.key(key!(scheme));
+                let keys = crate::scheme::SECTION.keys;
+                let table = named(node);
+                let packet = Some(self.mtu);
+                let section = Section::open(self.origin, &path, keys, Some(&table), packet)?;
+                let choice = scheme::read::resolve(section, &here, &ports, packet, self.compared)?;
+                deploy.scheme = Some(choice);
+            }
+        }
+        Ok(deploy)
+    }
+
+    /// The names of the switches, and the ports of each kind among them.
+    fn switches(&self, section: &Section<'_>) -> Result<(Vec<String>, Vec<u32>), Mistake> {
+        let node = section.node(key!(switches)).ok_or_else(|| section.missing(key!(switches)))?;
+        let items = match &node.data {
+            Data::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(&node),
+        };
+        let (mut names, mut ports) = (Vec::new(), Vec::new());
+        for (i, item) in items.iter().enumerate() {
+            let key = match &node.data {
+                Data::List(_) => format!("switches.{i}"),
+                _ => "switches".to_owned(),
+            };
+            let wrong = |why: String| section.wrong(&key, item, &why);
+            let groups = self.topology.switch_groups();
+            let text = item.as_text().unwrap_or_default();
+            let found = groups.iter().find_map(|group| Some((group, range(group, text)?)));
+            let (group, found) = found.ok_or_else(|| wrong(there_are(&groups)))?;
+            for name in found {
+                if names.contains(&name) {
+                    return Err(wrong(format!("{name} is named twice")));
+                }
+                names.push(name);
+            }
+            ports.push(group.ports);
+        }
+        match names.is_empty() {
+            true => Err(section.wrong(key!(switches), &node, "at least one switch is needed")),
+            false => Ok((names, ports)),
+        }
+    }
+}
+
+/// The switches of a group that a text names.
+fn range(group: &SwitchGroup, text: &str) -> Option<Vec<String>> {
+    let rest = text.strip_prefix(group.name)?;
+    let Some(count) = group.count else { return rest.is_empty().then(|| vec![text.to_owned()]) };
+    let all = (0, count - 1);
+    let (first, last) = match rest.split_once('-') {
+        None if rest.is_empty() => all,
+        None => (rest.parse().ok()?, rest.parse().ok()?),
+        Some((first, last)) => (first.parse().ok()?, last.parse().ok()?),
+    };
+    let fits = first <= last && last < count;
+    fits.then(|| (first..=last).map(|i| format!("{}{i}", group.name)).collect())
+}
+
+/// What there is to choose from.
+fn there_are(groups: &[SwitchGroup]) -> String {
+    let names: Vec<String> = groups
+        .iter()
+        .map(|group| match group.count {
+            None => group.name.to_owned(),
+            Some(1) => format!("{}0", group.name),
+            Some(count) => format!("{0}0 to {0}{1}", group.name, count - 1),
+        })
+        .collect();
+    let names = list_of(names.iter().map(String::as_str));
+    format!("the topology has {names}: write a tier, a switch, a range or a list of these")
+}
+
+/// A scheme's table, or the one that a name alone stands for.
+fn named(node: &Node) -> Node {
+    let Data::Text(_) = node.data else { return node.clone() };
+    let name = Entry { key: "name".to_owned(), at: node.at, value: node.clone() };
+    Node { at: node.at, data: Data::Table(Table { entries: vec![name] }) }
+}

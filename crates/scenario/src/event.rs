@@ -1,0 +1,268 @@
+//! What changes during a run.
+
+use crate::topology::bounds;
+use crate::topology::ports::check_port;
+use crate::{Run, Topology};
+use serde::Serialize;
+use switchbed_config::key;
+use switchbed_config::mistake::{Mistake, Origin};
+use switchbed_config::param::{Param, ParamKind, SectionSpec};
+use switchbed_config::section::Section;
+use switchbed_config::tree::Table;
+use switchbed_qdisc::memory::pfc::Pfc;
+use switchbed_units::{Bytes, Rate, Span};
+
+/// A change at a time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
+    /// When, before anything else that happens then.
+    pub at: Span,
+    /// What.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+/// What changes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Change {
+    /// The rate at which a port sends.
+    Rate {
+        /// The port's name.
+        port: String,
+        /// Its rate from now on.
+        rate: Rate,
+    },
+    /// Whether a port sends at all.
+    Link {
+        /// The port's name.
+        port: String,
+        /// From now on it does, or does not.
+        up: bool,
+    },
+    /// What the line behind a port loses.
+    Lose {
+        /// The port's name.
+        port: String,
+        /// The flow that opened the connection, by its number in the order of starts, from 0; `None`:
+        /// any packet counts.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        flow: Option<u64>,
+        /// The packets' numbers, from 1, among those that the line carries from now on.
+        lose: Vec<u64>,
+    },
+    /// What the line behind a port marks.
+    Mark {
+        /// The port's name.
+        port: String,
+        /// As of what it loses.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        flow: Option<u64>,
+        /// The packets' numbers, likewise.
+        mark: Vec<u64>,
+    },
+    /// What is at a port sends pause frames without end (a storm).
+    Storm {
+        /// The port that sends them.
+        port: String,
+        /// The class that they pause.
+        storm: u8,
+        /// For how long.
+        lasts: Span,
+    },
+    /// A class's weight or cap at every switch port, where the scheme has any.
+    Share {
+        /// The class.
+        class: u8,
+        /// Its weight from now on; `None`: as before.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        weight: Option<f64>,
+        /// Its cap from now on; `None`: as before.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max: Option<Rate>,
+    },
+}
+
+/// `[[event]]`.
+pub const SECTION: SectionSpec = SectionSpec {
+    name: "event",
+    repeated: true,
+    doc: "A change during the run: of a port's rate (port, rate), of whether it sends at all \
+          (port, up), of what its line loses or marks (port, lose or mark, flow), of a storm of pause frames (port, \
+          storm, lasts), or of a class's weight or cap \
+          (class, weight, max). Flows come and go by start and stop of their [[traffic]].",
+    keys: &[
+        Param::required("at", ParamKind::Time, "When, before anything else that happens then."),
+        Param::optional(
+            "port",
+            ParamKind::Text,
+            "A port as in measure.queues, such as \"left:0\"; the other direction of its link \
+             stays as it is.",
+        ),
+        Param::optional("rate", ParamKind::Rate, "The port's rate from then on."),
+        Param::optional(
+            "up",
+            ParamKind::Flag,
+            "false: the port sends nothing from then on, and packets wait in its queues (what is \
+             on the line still arrives). true: it sends again.",
+        ),
+        Param::optional(
+            "lose",
+            ParamKind::List(&ParamKind::Count { min: 1, max: 1_000_000_000_000 }),
+            "The line behind the port loses these of the packets that it carries from then on, \
+             counted from 1, retransmissions too. Of a sender's card, \"host0\", they are data (and \
+             its SYN); of a receiver's, ACKs.",
+        ),
+        Param::optional(
+            "mark",
+            ParamKind::List(&ParamKind::Count { min: 1, max: 1_000_000_000_000 }),
+            "The line behind the port marks these (CE), counted in the same way, where they are \
+             ECN-capable.",
+        ),
+        Param::optional(
+            "flow",
+            ParamKind::Count { min: 0, max: u32::MAX as u64 >> 1 },
+            "lose, mark: only packets of the connection that this flow opened count (flows are numbered from 0 in \
+             the order of their starts). Default: every packet.",
+        ),
+        Param::optional(
+            "storm",
+            ParamKind::Count { min: 0, max: 7 },
+            "The port sends its peer pause frames of this lossless class as if it never had room (switch.pfc), as \
+             a broken card does: \"host0\" is one.",
+        ),
+        Param::optional(
+            "lasts",
+            ParamKind::Time,
+            "storm: for how long; the last frame's pause goes on after that.",
+        ),
+        Param::optional(
+            "class",
+            ParamKind::Count { min: 0, max: 255 },
+            "A class, whose weight or cap changes at every switch port. Schemes without weights \
+             ignore it.",
+        ),
+        Param::optional(
+            "weight",
+            ParamKind::Number { min: 0.000_001, max: f64::INFINITY },
+            "The class's weight from then on. Default: as before.",
+        ),
+        Param::optional(
+            "max",
+            ParamKind::Rate,
+            "The most that the class may have from then on. Default: as before.",
+        ),
+    ],
+};
+
+/// The file's events in the order of their times.
+pub(crate) fn resolve(
+    origin: &Origin,
+    root: &Table,
+    topology: &Topology,
+    run: &Run,
+    (mtu, pfc): (Bytes, Option<&Pfc>),
+) -> Result<Vec<Event>, Mistake> {
+    let nodes = root.get(SECTION.name).and_then(|node| node.as_list()).unwrap_or_default();
+    let section = |i: usize| {
+        let path = if nodes.len() == 1 { "event".to_owned() } else { format!("event.{i}") };
+        Section::open(origin, &path, SECTION.keys, Some(&nodes[i]), None)
+    };
+    let mut events = Vec::new();
+    for i in 0..nodes.len() {
+        events.push(event(section(i)?, topology, run, (mtu, pfc))?);
+    }
+    if run.until.is_none()
+        && let Some(i) = events.iter().position(|event| stays_down(event, &events))
+    {
+        let section = section(i)?;
+        let port: String = section.get(key!(port))?;
+        let why = format!(
+            "{port} stays down, and what waits for it never ends: let it come up again, or give \
+             until in [run]"
+        );
+        return Err(section.refuse(key!(up), why));
+    }
+    events.sort_by_key(|event| event.at);
+    Ok(events)
+}
+
+/// Whether a port goes down by this event and never comes up again.
+fn stays_down(event: &Event, events: &[Event]) -> bool {
+    let Change::Link { port: down, up: false } = &event.change else { return false };
+    !events.iter().any(|other| {
+        other.at > event.at
+            && matches!(&other.change, Change::Link { port, up: true } if port == down)
+    })
+}
+
+fn event(
+    section: Section<'_>,
+    topology: &Topology,
+    run: &Run,
+    (mtu, pfc): (Bytes, Option<&Pfc>),
+) -> Result<Event, Mistake> {
+    let at = section.get(key!(at))?;
+    if let Some(until) = run.until
+        && at > until
+    {
+        return Err(section.refuse(key!(at), format!("the run ends at {until} (run.until)")));
+    }
+    if let Some(port) = section.maybe::<String>(key!(port))? {
+        check_port(&port, topology).map_err(|why| section.refuse(key!(port), why))?;
+        if let Some(lose) = packets(&section, key!(lose))? {
+            let flow = section.maybe(key!(flow))?;
+            section.close("a line that loses packets")?;
+            return Ok(Event { at, change: Change::Lose { port, flow, lose } });
+        }
+        if let Some(mark) = packets(&section, key!(mark))? {
+            let flow = section.maybe(key!(flow))?;
+            section.close("a line that marks packets")?;
+            return Ok(Event { at, change: Change::Mark { port, flow, mark } });
+        }
+        if let Some(up) = section.maybe(key!(up))? {
+            section.close("a port that goes down or comes up")?;
+            return Ok(Event { at, change: Change::Link { port, up } });
+        }
+        if let Some(storm) = section.maybe(key!(storm))? {
+            if !pfc.is_some_and(|pfc| pfc.lossless(storm)) {
+                let why = "only a lossless class can be paused: switch.pfc.priorities lists them";
+                return Err(section.refuse(key!(storm), why));
+            }
+            let lasts = section.get(key!(lasts))?;
+            section.close("a storm of pause frames")?;
+            return Ok(Event { at, change: Change::Storm { port, storm, lasts } });
+        }
+        if section.given(key!(rate)).is_none() {
+            return Err(
+                section.missing_like(key!(rate), "\"10Gbps\", or up = false, or lose = [3]")
+            );
+        }
+        let outage = |Mistake { message, .. }: &Mistake| format!("{message} (up = false is down)");
+        let rate = bounds::rate(&section, key!(rate), mtu)
+            .map_err(|mistake| Mistake { message: outage(&mistake), ..mistake })?;
+        section.close("a change of a port's rate")?;
+        return Ok(Event { at, change: Change::Rate { port, rate } });
+    }
+    let Some(class) = section.maybe(key!(class))? else {
+        return Err(section.missing_like(key!(port), "\"left:0\", or class = 0"));
+    };
+    let (weight, max) = (section.maybe(key!(weight))?, section.maybe(key!(max))?);
+    if weight.is_none() && max.is_none() {
+        return Err(section.missing_like(key!(weight), "2.0, or max = \"1Gbps\""));
+    }
+    section.close("a change of a class's share")?;
+    Ok(Event { at, change: Change::Share { class, weight, max } })
+}
+
+/// The numbers of packets that a key lists, if it is given.
+fn packets(section: &Section<'_>, key: &str) -> Result<Option<Vec<u64>>, Mistake> {
+    if section.given(key).is_none() {
+        return Ok(None);
+    }
+    let numbers: Vec<u64> = section.list(key)?.unwrap_or_default();
+    if numbers.is_empty() {
+        return Err(section.refuse(key, "it lists no packet: [3] is the third"));
+    }
+    Ok(Some(numbers))
+}

@@ -1,0 +1,109 @@
+//! `[measure.monitors]`: what a run looks at more closely. The simulator has a file for each in
+//! `observe`, with what it sees and its tables.
+
+use super::PortNames;
+use crate::run::Run;
+use crate::topology::ports::{PORT, PORTS};
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::Span;
+
+params! {
+    /// Queue lengths at every change within a window of time.
+    pub struct Changes {
+        /// Ports, named as in queues.
+        ports: Vec<String> as PORTS;
+        /// Beginning of the window.
+        from: Span = "0us";
+        /// End of the window.
+        until: Span;
+        /// A queue's slope is its growth over so long. Default: no slopes.
+        slope_over: Option<Span>;
+    }
+}
+
+impl Changes {
+    fn check(&self, run: &Run) -> Result<(), Unfit> {
+        let Changes { from, until, slope_over, .. } = *self;
+        if until <= from {
+            let why = format!("the window must end after it begins, {from}");
+            return Err(Unfit::new(Self::KEY.until, why));
+        }
+        if let Some(end) = run.until
+            && from >= end
+        {
+            let why = format!("it must be less than run.until, {end}");
+            return Err(Unfit::new(Self::KEY.from, why));
+        }
+        match slope_over {
+            Some(Span::ZERO) => {
+                Err(Unfit::new(Changes::KEY.slope_over, "a time to grow in is longer than 0"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+params! {
+    /// The longest queues after bursts, which begin with the start of a flow.
+    pub struct Bursts {
+        /// Ports, named as in queues.
+        ports: Vec<String> as PORTS;
+        /// A flow that starts so long after the one before begins a burst; others belong to
+        /// the burst that is on.
+        apart: Span = "100us";
+    }
+}
+
+params! {
+    /// Convergence of the flows over a port to equal rates.
+    pub struct Convergence {
+        /// The port that the flows share.
+        port: String as PORT;
+        /// Rates are means over so long.
+        window: Span;
+        /// How far off the fair share a rate may be, as a part of it.
+        within: f64 = "0.1" as FRACTION;
+        /// For so many windows in a row.
+        windows: u64 = "3" as count(1, 1_000_000);
+    }
+}
+
+impl Convergence {
+    fn check(&self, _: &Run) -> Result<(), Unfit> {
+        match self.window {
+            Span::ZERO => Err(Unfit::new(Self::KEY.window, "a window is longer than 0")),
+            _ => Ok(()),
+        }
+    }
+}
+
+params! {
+    /// The monitors of a scenario; none of them unless it asks.
+    #[derive(Default)]
+    pub struct Monitors {
+        /// Queue lengths at every change within a window of time: the table changes.
+        changes: Option<Changes>;
+        /// The longest queue from each burst of flow starts to the next: the table bursts.
+        bursts: Option<Bursts>;
+        /// How soon each flow over a port has its fair share, an equal part of what they all get
+        /// there: the tables convergence and rates.
+        convergence: Option<Convergence>;
+        /// Ports whose lines' idle time is counted while a sender has data for them that it has
+        /// not sent yet: underflow_s in the table ports.
+        underflow: PortNames;
+    }
+}
+
+impl Monitors {
+    /// Whether they go with the rest of the scenario.
+    ///
+    /// # Errors
+    /// The monitor, and its first key that does not.
+    pub fn check(&self, run: &Run) -> Result<(), (&'static str, Unfit)> {
+        let changes = self.changes.iter().try_for_each(|changes| changes.check(run));
+        changes.map_err(|unfit| (Self::KEY.changes, unfit))?;
+        let convergence = self.convergence.iter().try_for_each(|of| of.check(run));
+        convergence.map_err(|unfit| (Self::KEY.convergence, unfit))
+    }
+}

@@ -1,0 +1,254 @@
+//! RoCE's queue pairs: how hosts send without TCP over Ethernet that loses little or nothing.
+
+use crate::topology::graph::{Cable, Graph, Hop};
+use crate::{NicQueue, Switch, Transport};
+use switchbed_config::mistake::Mistake;
+use switchbed_config::param::{Params, SectionSpec, Unfit, Values};
+use switchbed_config::section::Section;
+use switchbed_config::tree::{At, Entry, Node, Table};
+use switchbed_config::{params, words};
+pub use switchbed_congestion::roce::RateControl;
+use switchbed_units::ids::HostId;
+use switchbed_units::{Bytes, Span};
+
+params! {
+    /// The queue pairs of every host.
+    pub struct Roce {
+        /// What controls their rate.
+        control: RateControl;
+        /// The classes whose flows have queue pairs; those of others have TCP. Default: all.
+        classes: Option<Vec<u8>>;
+        /// Payload of a full packet (InfiniBand's path MTU: 256 to 4096).
+        mtu: Bytes = "1024B";
+        /// What a data packet has besides: Ethernet 14 and 4, IPv4 20, UDP 8, the base transport header
+        /// 12, its checksum 4. An ACK has 4 more, a CNP 16, and what carries INT 42.
+        header: Bytes = "62B";
+        /// Packets are ECN-capable, ACKs and CNPs too, so that none is dropped where others are marked.
+        ecn: bool = "true";
+        /// Packets that an ACK may cover; a message's last is acknowledged at once.
+        ack_every: u32 = "1" as count(1, 1000);
+        /// What happens to packets behind a lost one. go-back-n: they are dropped, a NACK names the one that
+        /// is missing, and the sender goes on from there. selective: they are kept, and what is missing
+        /// is sent again (IRN).
+        recovery: Recovery = "go-back-n";
+        /// With go-back-n, a packet that is still missing after so long is asked for again.
+        nack_interval: Span = "500us";
+        /// Without an ACK of new data for so long, what is not acknowledged is sent again.
+        rto: Span = "4ms";
+        /// The same where no more than three packets are in flight (IRN's RTO_low). Default: rto.
+        rto_low: Span, follows rto;
+        /// A queue pair fails that has sent again at least seven times, and for so long, without an ACK of new
+        /// data. Default: seven times the usual local ACK timeout, 4.096 us times 2^14, as the verbs' retry_cnt
+        /// of 7 has it (InfiniBand 12.7.34 and 12.7.38; NVIDIA, "Adaptive Retransmission": QP.ack_timeout
+        /// times QP.retry_num).
+        give_up: Span = "470ms";
+        /// Payload in flight at most, besides what the rate control says. Default: no limit.
+        window: Option<Bytes>;
+        /// The class of ACKs. Default: the data's.
+        ack_class: Option<u8>;
+        /// The class of CNPs. Default: the ACKs'.
+        cnp_class: Option<u8>;
+    }
+}
+
+words! {
+    /// What happens to packets behind a lost one.
+    pub enum Recovery {
+        /// They are dropped and sent again.
+        GoBackN = "go-back-n",
+        /// They are kept.
+        Selective = "selective",
+    }
+}
+
+/// `[roce]`.
+pub const SECTION: SectionSpec = SectionSpec {
+    name: "roce",
+    repeated: false,
+    doc: "RoCE's queue pairs, where transport.kind is dcqcn, timely, hpcc, swift or roce, which kind \
+          then is as well; or, with a kind of its own, for some classes beside TCP. Packets leave at \
+          the rate that the control allows, queue pairs in turn; one begins at line rate.",
+    keys: Roce::TABLE,
+};
+
+/// How often a queue pair sends again at least before it fails: the greatest `retry_cnt` of the verbs, which has
+/// three bits.
+pub const RETRIES: u32 = 7;
+
+/// What INT takes in a packet: 8 bytes for each of five switches, and 2 (HPCC's figure 7).
+pub const INT_BYTES: u32 = 42;
+
+impl Roce {
+    /// The queue pairs that were read, over links that carry packets of `mtu`.
+    ///
+    /// # Errors
+    /// What does not fit the rest.
+    pub fn of(mut values: Values, mtu: Bytes) -> Result<Roce, Unfit> {
+        let roce = Roce::from_values(&mut values);
+        roce.check(mtu).map(|()| roce)
+    }
+
+    fn check(&self, mtu: Bytes) -> Result<(), Unfit> {
+        let key = Roce::KEY;
+        self.control.check()?;
+        if self.mtu == Bytes::ZERO {
+            return Err(Unfit::new(key.mtu, "a packet carries at least 1 byte"));
+        }
+        if self.header < Bytes::new(16) {
+            return Err(Unfit::new(key.header, "queue pairs' headers alone are 16 bytes"));
+        }
+        let full = Bytes::new(self.wire_bytes(self.mtu.get() as u32).into());
+        if full > mtu {
+            let why = format!("a full packet is {full} with its headers, and host.mtu is {mtu}");
+            return Err(Unfit::new(key.mtu, why));
+        }
+        for (key, span) in [
+            (key.rto, self.rto),
+            (key.rto_low, self.rto_low),
+            (key.nack_interval, self.nack_interval),
+        ] {
+            if span == Span::ZERO {
+                return Err(Unfit::new(key, "it must be longer than 0"));
+            }
+        }
+        if self.rto_low > self.rto {
+            let why = format!("it must be at most rto, {}", self.rto);
+            return Err(Unfit::new(key.rto_low, why));
+        }
+        match &self.classes {
+            Some(classes) if classes.is_empty() => {
+                Err(Unfit::new(key.classes, "it lists no class: leave the section away"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a class's flows have queue pairs.
+    #[inline]
+    pub fn carries(&self, class: u8) -> bool {
+        self.classes.as_ref().is_none_or(|classes| classes.contains(&class))
+    }
+
+    /// What a packet has besides payload.
+    pub fn overhead(&self) -> Bytes {
+        match self.control.about().int {
+            true => self.header + Bytes::new(INT_BYTES.into()),
+            false => self.header,
+        }
+    }
+
+    /// The shortest packet: data of a byte, or a CNP.
+    pub fn shortest(&self) -> Bytes {
+        (self.overhead() + Bytes::new(1)).min(Bytes::new(self.cnp_bytes().into()))
+    }
+
+    /// The length on the wire of so many bytes of payload.
+    pub fn wire_bytes(&self, payload: u32) -> u32 {
+        payload + self.overhead().get() as u32
+    }
+
+    /// That of an ACK.
+    pub fn ack_bytes(&self) -> u32 {
+        self.wire_bytes(4)
+    }
+
+    /// That of a CNP.
+    pub fn cnp_bytes(&self) -> u32 {
+        self.header.get() as u32 + 16
+    }
+}
+
+/// What the section has where the file gives no kind: the transport's, if that has queue pairs.
+pub(crate) fn under(transport: &Transport) -> Table {
+    let mut table = Table::default();
+    if transport.control.about().roce {
+        let value = Node::text(transport.control.word());
+        table.entries.push(Entry { key: RateControl::KEY.to_owned(), at: At::Unwritten, value });
+    }
+    table
+}
+
+/// The queue pairs, if a class's flows have any: all where the transport says so, else those that the section
+/// names, beside TCP.
+pub(crate) fn resolve(
+    section: Section<'_>,
+    transport: &Transport,
+    switch: &Switch,
+    mtu: Bytes,
+) -> Result<Option<Roce>, Mistake> {
+    let key = Roce::KEY;
+    let about = transport.control.about();
+    let kind = section.given(RateControl::KEY).is_some();
+    if !about.roce && !kind {
+        // Shared, it may be, with others of a comparison which have queue pairs.
+        return Ok(None);
+    }
+    let roce = Roce::of(section.values()?, mtu).map_err(|unfit| section.unfit(unfit))?;
+    let word = transport.control.word();
+    if about.roce && roce.control.word() != word {
+        let why =
+            format!("transport.kind is \"{word}\": they must be the same, or leave this one away");
+        return Err(section.refuse(RateControl::KEY, why));
+    }
+    match &roce.classes {
+        Some(_) if about.roce => {
+            let why = format!("transport.kind is \"{word}\", so that all classes have queue pairs");
+            return Err(section.refuse(key.classes, why));
+        }
+        None if !about.roce => {
+            let why = format!(
+                "which classes have queue pairs? The others have transport.kind = \"{word}\""
+            );
+            return Err(section.unfit(switchbed_config::param::Unfit::new(key.classes, why)));
+        }
+        Some(_) if !about.tcp => {
+            let why = format!("queue pairs stand beside TCP, and transport.kind is \"{word}\"");
+            return Err(section.refuse(key.classes, why));
+        }
+        _ => {}
+    }
+    for (name, class) in [(key.ack_class, roce.ack_class), (key.cnp_class, roce.cnp_class)] {
+        if class.is_some_and(|class| u16::from(class) >= switch.queues) {
+            let why =
+                format!("that class has no queue of its own: switch.queues is {}", switch.queues);
+            return Err(section.refuse(name, why));
+        }
+    }
+    section.close(&format!("kind = \"{}\"", roce.control.word()))?;
+    Ok(Some(roce))
+}
+
+/// A card that asks queue pairs for their packets holds none back for others.
+pub(crate) fn card(section: &Section<'_>, nic: NicQueue) -> Result<NicQueue, Mistake> {
+    match nic {
+        NicQueue::Classes | NicQueue::Fifo(_) | NicQueue::Unlimited => Ok(nic),
+        _ if section.given(NicQueue::KEY).is_some() => {
+            let why = "queue pairs wait in their card, not behind each other: it must be \"classes\" or \
+                       \"unlimited\", or be left away";
+            Err(section.refuse(NicQueue::KEY, why))
+        }
+        _ => Ok(NicQueue::Classes),
+    }
+}
+
+/// The round trip of a queue pair's full packet and its ACK between the hosts that are farthest from each other,
+/// and the switches on that way. Farthest from host 0 is one end, farthest from that the other, as in a tree.
+pub fn longest_way(graph: &Graph, roce: &Roce) -> (Span, u32) {
+    let round_trip = |src: HostId, dst: HostId| {
+        let way = |from, to, bytes| {
+            let took = |cable: Cable| cable.rate.tx_time(bytes) + cable.delay;
+            let cables = graph.path(from, Hop { dst: to, key: 0 }).into_iter().map(took);
+            cables.fold((Span::ZERO, 0), |(span, cables), took| (span + took, cables + 1))
+        };
+        let (there, cables) = way(src, dst, roce.wire_bytes(roce.mtu.get() as u32));
+        (there + way(dst, src, roce.ack_bytes()).0, cables - 1)
+    };
+    let farthest = |from: HostId| {
+        let others = (0..graph.hosts.len()).map(HostId::at).filter(|&host| host != from);
+        others
+            .map(|host| (round_trip(from, host), host))
+            .max_by_key(|&(way, host)| (way, std::cmp::Reverse(host)))
+    };
+    let end = farthest(HostId(0)).map_or(HostId(0), |(_, host)| host);
+    farthest(end).map_or((Span::ZERO, 0), |(way, _)| way)
+}

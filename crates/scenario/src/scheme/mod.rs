@@ -1,0 +1,108 @@
+//! `[scheme]`: a scheme of the registry with its parameters, or classes of the user's own.
+
+mod elsewhere;
+pub mod python;
+pub(crate) mod read;
+
+use python::Python;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+use switchbed_config::param::{Param, ParamKind, SectionSpec, Unfit};
+pub use switchbed_config::param::{Value, Values};
+pub use switchbed_qdisc::schemes::definition::{Choice, Definition, SchemeInfo};
+pub use switchbed_qdisc::schemes::register;
+
+/// A scheme as a scenario asks for it, its parameters resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeChoice {
+    /// What plots and tables call it.
+    pub label: String,
+    /// The scheme; with classes of the user's own the one beside them.
+    pub scheme: Choice,
+    /// Classes of the user's own.
+    pub python: Option<Python>,
+}
+
+impl SchemeChoice {
+    /// A scheme with complete parameters, called by its name.
+    pub fn of<D: Definition>(params: D::Params) -> Self {
+        Choice::of::<D>(params).into()
+    }
+
+    /// A scheme of the registry with these parameters, the others at their defaults.
+    ///
+    /// # Errors
+    /// The parameter that does not fit, or is missing; without a name there is no such scheme.
+    pub fn named<'a>(
+        name: &str,
+        params: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Self, Unfit> {
+        let scheme = find(name).ok_or(Unfit::new("", format!("there is no scheme {name}")))?;
+        let params = params.into_iter().map(|(key, value)| (key.to_owned(), value));
+        Ok(scheme.with(params.collect())?.into())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self.python {
+            Some(_) => python::NAME,
+            None => self.scheme.about().name,
+        }
+    }
+
+    /// Its parameters as a manifest has them.
+    pub fn params(&self) -> Values {
+        let mut params = self.scheme.values();
+        if let Some(python) = &self.python {
+            params.extend(python.values(&self.scheme));
+        }
+        params
+    }
+
+    /// Whether it does anything about congestion besides dropping what does not fit.
+    pub fn acts(&self) -> bool {
+        self.python.is_some() || self.scheme.acts()
+    }
+}
+
+impl From<Choice> for SchemeChoice {
+    fn from(scheme: Choice) -> Self {
+        SchemeChoice { label: scheme.about().name.to_owned(), scheme, python: None }
+    }
+}
+
+impl Serialize for SchemeChoice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("SchemeChoice", 3)?;
+        fields.serialize_field("name", self.name())?;
+        fields.serialize_field("label", &self.label)?;
+        fields.serialize_field("params", &self.params())?;
+        fields.end()
+    }
+}
+
+/// `[scheme]`.
+pub const SECTION: SectionSpec = SectionSpec {
+    name: "scheme",
+    repeated: false,
+    doc: "The queue-management scheme of every switch port.",
+    keys: &[
+        Param::required("name", ParamKind::Text, "A scheme of the registry."),
+        Param::optional(
+            "label",
+            ParamKind::Text,
+            "What plots and tables call it. Default: its name.",
+        ),
+        Param::optional("params", ParamKind::SchemeParams, "The scheme's own parameters."),
+    ],
+};
+
+/// Every scheme that a file may name.
+pub fn schemes() -> impl Iterator<Item = &'static SchemeInfo> + Clone {
+    switchbed_qdisc::schemes::schemes().chain([&python::PYTHON])
+}
+
+/// The scheme called `name`.
+pub fn find(name: &str) -> Option<&'static SchemeInfo> {
+    schemes().find(|scheme| scheme.name == name)
+}

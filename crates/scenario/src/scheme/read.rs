@@ -1,0 +1,155 @@
+//! `[scheme]`.
+
+#[path = "read_python.rs"]
+mod python;
+
+use super::elsewhere;
+use crate::scheme::python::is_open;
+use crate::scheme::{SECTION, SchemeInfo, Value, Values, find, schemes};
+use crate::{SchemeChoice, Switch};
+use switchbed_config::key;
+use switchbed_config::mistake::{Mistake, Origin, list_of};
+use switchbed_config::near::near;
+use switchbed_config::param::ParamKind;
+use switchbed_config::param::Unfit;
+use switchbed_config::section::Section;
+use switchbed_config::tree::{At, Data, Entry, Node};
+use switchbed_units::Bytes;
+
+/// `ports` are those of every kind of switch.
+pub(crate) fn resolve(
+    section: Section<'_>,
+    switch: &Switch,
+    ports: &[u32],
+    packet: Option<Bytes>,
+    compared: &[&'static SchemeInfo],
+) -> Result<SchemeChoice, Mistake> {
+    let name: Option<String> = section.maybe(key!(name))?;
+    let name = name.ok_or_else(|| section.missing_like(key!(name), "\"mq-ecn\""))?;
+    let scheme = find(&name).ok_or_else(|| section.refuse(key!(name), unknown(&name)))?;
+    if scheme.needs_pool && switch.pool.is_none() {
+        return Err(
+            section.refuse(key!(name), "it reads the switch's shared memory: write switch.pool")
+        );
+    }
+    if switch.pfc.is_some() && [0, 1, 3].into_iter().any(|seat| scheme.seats[seat] != "any") {
+        let why = "it has queues, memory or a scheduler of its own, and switch.pfc pauses classes in the \
+                   switch's: choose a scheme that marks, or leave switch.pfc away";
+        return Err(section.refuse(key!(name), why));
+    }
+    let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
+    let label = section.maybe(key!(label))?;
+    let given = section.given(key!(params));
+    // What a scheme lacks is the fault of the override that chose it.
+    let chosen = section.given(key!(name)).map(|node| node.at);
+    let chosen = chosen.filter(|at| matches!(at, At::Override(_)));
+    let at = chosen.unwrap_or(given.map_or(section.at, |node| node.at));
+    section.close("a scheme")?;
+    let node = given.map(|node| without_others(node, scheme, compared));
+    let given =
+        Given { origin: section.origin, path: section.key(key!(params)), at, packet, limit };
+    if is_open(scheme) {
+        return python::resolve(&given, node.as_ref(), switch, label);
+    }
+    let (values, params) = given.read(scheme, node.as_ref())?;
+    let unfit = |unfit: Unfit| match unfit.param {
+        "" => section.refuse(key!(name), unfit.why),
+        _ => params.unfit(unfit),
+    };
+    let choice = scheme.choose(values, limit).map_err(unfit)?;
+    choice.stands_on(switch.discipline).map_err(unfit)?;
+    let mut misfits = ports.iter().filter_map(|&ports| choice.misfit(switch, ports, packet?));
+    if let Some(why) = misfits.next() {
+        return Err(section.refuse(key!(name), why));
+    }
+    Ok(SchemeChoice { label: label.unwrap_or(name), scheme: choice, python: None })
+}
+
+/// `[scheme.params]` as the file has them.
+struct Given<'a> {
+    origin: &'a Origin,
+    path: String,
+    at: At,
+    packet: Option<Bytes>,
+    /// The most that a threshold is compared with.
+    limit: Bytes,
+}
+
+impl<'a> Given<'a> {
+    /// A scheme's parameters out of a table, and their section for further refusals.
+    fn read<'n>(
+        &self,
+        scheme: &'static SchemeInfo,
+        node: Option<&'n Node>,
+    ) -> Result<(Values, Section<'n>), Mistake>
+    where
+        'a: 'n,
+    {
+        for entry in node.and_then(Node::as_table).iter().flat_map(|table| &table.entries) {
+            if !knows(scheme, &entry.key) {
+                let message = no_parameter(&entry.key, scheme);
+                return Err(self.mistake(entry, message));
+            }
+        }
+        let mut params = Section::open(self.origin, &self.path, scheme.params, node, self.packet)?;
+        params.at = self.at;
+        let values = params.values()?;
+        for param in scheme.params.iter().filter(|param| param.kind == ParamKind::Threshold) {
+            if let Some(&Value::Bytes(bytes)) = values.get(param.name)
+                && bytes > self.limit
+            {
+                let why = format!("it is over the buffer, {}, and so never reached", self.limit);
+                return Err(params.refuse(param.name, why));
+            }
+        }
+        Ok((values, params))
+    }
+
+    /// The mistake that an entry of the table is.
+    fn mistake(&self, entry: &Entry, message: String) -> Mistake {
+        self.origin.mistake(entry.at, &format!("{}.{}", self.path, entry.key), message)
+    }
+}
+
+/// What is wrong with a name that no scheme has.
+fn unknown(name: &str) -> String {
+    let names = schemes().map(|scheme| scheme.name);
+    if let Some(what) = elsewhere::absent(name) {
+        return format!(
+            "{what} is not among the schemes here yet, which are {}; your own is \"python\" \
+             (docs/prototyping.md)",
+            list_of(names)
+        );
+    }
+    match elsewhere::ours(name).or_else(|| near(name, names.clone())) {
+        Some(guess) => format!("there is no such scheme; did you mean \"{guess}\"?"),
+        None => format!("there is no such scheme; there are {}", list_of(names)),
+    }
+}
+
+fn knows(scheme: &SchemeInfo, key: &str) -> bool {
+    is_open(scheme) || scheme.params.iter().any(|param| param.name == key)
+}
+
+/// What is wrong with a parameter that the scheme does not have.
+fn no_parameter(key: &str, scheme: &SchemeInfo) -> String {
+    let names = || scheme.params.iter().map(|param| param.name);
+    let name = scheme.name;
+    match near(key, names()) {
+        Some(guess) => format!("is no parameter of {name}: did you mean {guess}?"),
+        None if scheme.params.is_empty() => format!("is no parameter of {name}, which has none"),
+        None => format!("is no parameter of {name}, which takes {}", list_of(names())),
+    }
+}
+
+/// `[scheme.params]` are shared by the schemes of a comparison: those that this scheme
+/// does not know but another one does are not meant for it.
+fn without_others(node: &Node, scheme: &SchemeInfo, compared: &[&SchemeInfo]) -> Node {
+    let mut node = node.clone();
+    if let Data::Table(table) = &mut node.data {
+        table.entries.retain(|entry| {
+            knows(scheme, &entry.key) || !compared.iter().any(|other| knows(other, &entry.key))
+        });
+    }
+    node
+}

@@ -1,0 +1,249 @@
+//! `[switch]`: the keys and the value are of `qdisc`, which has them for live switches, too.
+
+pub use switchbed_qdisc::switch::*;
+
+use switchbed_config::key;
+use switchbed_config::mistake::Mistake;
+use switchbed_config::param::ParamKind;
+use switchbed_config::param::Params;
+use switchbed_config::section::Section;
+use switchbed_config::tree::Data;
+use switchbed_qdisc::memory::chip::Asic;
+use switchbed_qdisc::memory::pfc::Pfc;
+use switchbed_units::{Bytes, Span};
+
+/// `ports` are those of every kind of switch.
+pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result<Switch, Mistake> {
+    let ports = ports.iter().copied().max().unwrap_or(1);
+    let queues = section.get(key!(queues))?;
+    let classify: Classify = section.get(key!(classify))?;
+    let discipline: Discipline = section.get(key!(discipline))?;
+    let strict: u16 = section.get(key!(strict))?;
+    if strict >= queues && strict > 0 {
+        let why = format!("of {queues} queues at least one must be below the strict ones");
+        return Err(section.refuse(key!(strict), why));
+    }
+    let quantum = quantum(&section, queues)?;
+    for (i, &bytes) in quantum.iter().enumerate() {
+        let least = match discipline {
+            Discipline::Wrr if i >= usize::from(strict) => mtu,
+            _ => Bytes::new(1),
+        };
+        if bytes < least {
+            let why = match discipline {
+                Discipline::Wrr => format!("wrr needs at least a packet, {mtu}, for each queue"),
+                _ => "a quantum is at least 1 byte".to_owned(),
+            };
+            return Err(section.refuse(key!(quantum), why));
+        }
+        let most = Bytes::new(u32::MAX.into());
+        if bytes > most {
+            return Err(section.refuse(key!(quantum), format!("it must be at most {most}")));
+        }
+    }
+    let pfc = pfc(&section, queues, classify)?;
+    let asic: Option<Asic> = section.maybe(key!(asic))?;
+    let memory: Option<Bytes> = if asic.is_some() { None } else { section.maybe(key!(memory))? };
+    let buffer = match asic {
+        Some(asic) => chips(&section, asic)?,
+        None if pfc.is_some() => shared_by_all(&section)?,
+        None => buffer(&section, memory, ports)?,
+    };
+    let given = if memory.is_some() { "memory" } else { "buffer" };
+    let policy = policy(&section, asic, pfc.is_some())?;
+    let parts = if policy == BufferPolicy::Static { u64::from(queues) } else { 1 };
+    if buffer.get() / parts < mtu.get() {
+        let whose = if parts > 1 { "each queue's part" } else { "it" };
+        let whose = if memory.is_some() { "a port's part" } else { whose };
+        return Err(section.refuse(given, format!("{whose} must hold a packet, {mtu}")));
+    }
+    let pool: Option<Bytes> = if asic.is_some() { None } else { section.maybe(key!(pool))? };
+    if let Some(pool) = pool
+        && pool < mtu
+    {
+        return Err(section.refuse(key!(pool), format!("it must hold a packet, {mtu}")));
+    }
+    if policy.shares_pool() && pool.is_none() {
+        return Err(section.missing(key!(pool)));
+    }
+    let alpha: Option<f64> = match policy {
+        BufferPolicy::Shared | BufferPolicy::Static | BufferPolicy::Lqd => None,
+        BufferPolicy::Asic => section.maybe(key!(alpha))?,
+        BufferPolicy::Dynamic | BufferPolicy::Fab => Some(section.get_or(key!(alpha), 1.0)?),
+        BufferPolicy::Abm => Some(section.get_or(key!(alpha), 0.5)?),
+        BufferPolicy::Occamy => Some(section.get_or(key!(alpha), 8.0)?),
+    };
+    let sharing = Sharing { asic, ..sharing(&section, policy)? };
+    let unmarkable = section.get(key!(unmarkable))?;
+    section.close("this switch")?;
+    Ok(Switch {
+        queues,
+        classify,
+        discipline,
+        strict,
+        quantum,
+        buffer,
+        memory,
+        policy,
+        pool,
+        alpha,
+        sharing,
+        unmarkable,
+        pfc,
+    })
+}
+
+/// A chip brings its policy, and so do lossless classes.
+fn policy(
+    section: &Section<'_>,
+    asic: Option<Asic>,
+    pauses: bool,
+) -> Result<BufferPolicy, Mistake> {
+    let given: BufferPolicy = section.get(key!(policy))?;
+    match (asic, given) {
+        (None, BufferPolicy::Shared | BufferPolicy::Asic) if pauses => Ok(BufferPolicy::Asic),
+        (None, _) if pauses => {
+            let why = "switch.pfc brings its own, \"asic\": leave one of the two away";
+            Err(section.refuse(key!(policy), why))
+        }
+        (None, BufferPolicy::Asic) => Err(section.missing(key!(asic))),
+        (None, _) => Ok(given),
+        (Some(_), BufferPolicy::Shared | BufferPolicy::Asic) => Ok(BufferPolicy::Asic),
+        (Some(Asic(chip)), _) => {
+            let why = format!("asic = \"{}\" brings its own: leave one of the two away", chip.name);
+            Err(section.refuse(key!(policy), why))
+        }
+    }
+}
+
+/// Which classes pause before they lose.
+fn pfc(section: &Section<'_>, queues: u16, classify: Classify) -> Result<Option<Pfc>, Mistake> {
+    let Some(inner) = section.inner(key!(pfc))? else { return Ok(None) };
+    let pfc = Pfc::from_values(&mut inner.values()?);
+    let shortest = Span::from_us(1);
+    for (key, time) in
+        [(Pfc::KEY.detection_time, pfc.detection_time), (Pfc::KEY.deadlock_time, pfc.deadlock_time)]
+    {
+        if time < shortest {
+            return Err(inner.refuse(key, format!("it must be at least {shortest}")));
+        }
+    }
+    let share = pfc.pauses_share();
+    if share >= 1.0 && !pfc.priorities.is_empty() {
+        let why = format!(
+            "pause frames of {} classes, each sent again after half of its quanta, would take {share:.3} times \
+             what a line carries: at least {}",
+            pfc.priorities.len(),
+            2 * pfc.priorities.len() + 1
+        );
+        return Err(inner.refuse(Pfc::KEY.quanta, why));
+    }
+    if classify != Classify::Class {
+        let why = "switch.pfc pauses classes, which must be queues: it must be \"class\"";
+        return Err(section.refuse(key!(classify), why));
+    }
+    if pfc.threshold.is_some() && pfc.alpha.is_some() {
+        return Err(
+            inner.refuse(Pfc::KEY.threshold, "alpha follows what is left: write one of them")
+        );
+    }
+    match pfc.priorities.iter().find(|&&class| u16::from(class) >= queues) {
+        _ if pfc.priorities.is_empty() => {
+            return Err(
+                inner.refuse(Pfc::KEY.priorities, "it lists no class: leave switch.pfc away")
+            );
+        }
+        Some(class) => {
+            let why = format!("class {class} has no queue of its own: switch.queues is {queues}");
+            return Err(inner.refuse(Pfc::KEY.priorities, why));
+        }
+        None => {}
+    }
+    Ok(Some(pfc))
+}
+
+/// What a chip's lossy queues share: whoever asks for a port's memory is told all of it.
+fn chips(section: &Section<'_>, Asic(chip): Asic) -> Result<Bytes, Mistake> {
+    let Some(cells) = chip.lossy_cells() else {
+        let why = "how it shares its memory is not known: switchbed asic list names the others";
+        return Err(section.refuse(key!(asic), why));
+    };
+    let memory = Bytes::new(cells * u64::from(chip.cell));
+    match section.maybe::<Bytes>(key!(buffer))? {
+        Some(buffer) if buffer != memory => {
+            let why = format!("asic = \"{}\" has {memory}: leave one of the two away", chip.name);
+            Err(section.refuse(key!(buffer), why))
+        }
+        _ => Ok(memory),
+    }
+}
+
+/// What lossless groups share with the rest: whoever asks for a port's memory is told all of it.
+fn shared_by_all(section: &Section<'_>) -> Result<Bytes, Mistake> {
+    let pool: Bytes = section.maybe(key!(pool))?.ok_or_else(|| section.missing(key!(pool)))?;
+    match section.maybe::<Bytes>(key!(buffer))? {
+        Some(buffer) if buffer != pool => {
+            let why = format!("with switch.pfc all share switch.pool, {pool}: leave it away");
+            Err(section.refuse(key!(buffer), why))
+        }
+        _ => Ok(pool),
+    }
+}
+
+/// What only some policies go by.
+fn sharing(section: &Section<'_>, policy: BufferPolicy) -> Result<Sharing, Mistake> {
+    let mut sharing = Sharing::default();
+    if policy == BufferPolicy::Abm || policy == BufferPolicy::Fab {
+        sharing.young = section.maybe(key!(young))?;
+        if policy == BufferPolicy::Fab {
+            sharing.young.get_or_insert(Bytes::new(22_500));
+        }
+        if sharing.young.is_some() {
+            sharing.alpha_young = Some(section.get_or(key!(alpha_young), 64.0)?);
+        }
+    }
+    if policy == BufferPolicy::Abm {
+        let saturation = section.get_or(key!(saturation), Bytes::new(28_000))?;
+        if saturation == Bytes::ZERO {
+            return Err(section.refuse(key!(saturation), "it must be at least 1 byte"));
+        }
+        let interval = section.get_or(key!(drain_interval), Span::from_us(30))?;
+        if interval == Span::ZERO {
+            return Err(section.refuse(key!(drain_interval), "it must be longer than 0"));
+        }
+        (sharing.saturation, sharing.drain_interval) = (Some(saturation), Some(interval));
+    }
+    if policy == BufferPolicy::Occamy {
+        sharing.expulsion = section.maybe(key!(expulsion))?;
+    }
+    Ok(sharing)
+}
+
+/// A port's memory: given, or the least that a port has of its switch's.
+fn buffer(section: &Section<'_>, memory: Option<Bytes>, ports: u32) -> Result<Bytes, Mistake> {
+    let given: Option<Bytes> = section.maybe(key!(buffer))?;
+    let Some(memory) = memory else { return given.ok_or_else(|| section.missing(key!(buffer))) };
+    let part = Bytes::new(memory.get() / u64::from(ports));
+    match given {
+        Some(buffer) if buffer != part => {
+            let why = format!("switch.memory gives a port {part}: write one of them");
+            Err(section.refuse(key!(buffer), why))
+        }
+        _ => Ok(part),
+    }
+}
+
+/// A quantum for each queue.
+fn quantum(section: &Section<'_>, queues: u16) -> Result<Vec<Bytes>, Mistake> {
+    let node = section.node(key!(quantum)).ok_or_else(|| section.missing(key!(quantum)))?;
+    let Data::List(_) = node.data else {
+        let one = section.read(&ParamKind::Size, &node, "quantum")?;
+        return Ok(vec![one; usize::from(queues)]);
+    };
+    let each = section.list(key!(quantum))?.unwrap_or_default();
+    if each.len() != usize::from(queues) {
+        let why = format!("it lists {} for {queues} queues: write one for each", each.len());
+        return Err(section.refuse(key!(quantum), why));
+    }
+    Ok(each)
+}

@@ -1,0 +1,517 @@
+//! Flows that arrive, or are asked for, as Poisson processes; or over all senders together
+//! as one process with log-normal gaps of the same mean, each flow's sender drawn by its
+//! rate.
+//!
+//! Every ordered pair of a sender i and a receiver j ≠ i is a process of its own, of rate
+//! load · link rate / (8 · mean size of the pair's service) / number of receivers, as in
+//! MQ-ECN's simulations. A sender's processes are drawn as their sum: exponential gaps at
+//! the summed rate, and for each flow the pair by its share of it. Receivers that are of
+//! one service whoever sends form a group and are equally likely, so a flow costs one
+//! step a group: one in all where the service does not depend on the receiver (fig9's 144
+//! hosts and 8 services), never more than there are services.
+
+use super::flows::{Begun, Drawn, Wrong};
+use super::keys::OPEN_A_HOST;
+use super::{
+    Around, ConnectionUse, Connections, Deal, Demand, Expected, FlowStart, Hosts, Offered,
+};
+use super::{Service, Site, Sizes, SizesByService, TableOffered};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use switchbed_config::param::Unfit;
+use switchbed_qdisc::{Random, params};
+use switchbed_units::ids::HostId;
+use switchbed_units::random::Stream;
+use switchbed_units::{Bytes, PS_PER_S, Rate, Time};
+
+params! {
+    /// How much is offered.
+    pub struct Load {
+        /// Payload bits that each sender offers (request-response: that each client asks for), as a
+        /// fraction of its link's rate; headers come on top.
+        load: f64 as number(0.0, f64::INFINITY);
+        /// A link that is offered more than it carries, which never drains, is meant. Default: it is
+        /// refused.
+        overload: Option<bool>;
+        /// Flows in all, the first so many to start.
+        flows: u64 as count(1, 1_000_000_000);
+        /// Flow sizes. A built-in table's name, a size that all flows have
+        /// ("64KB"), or a table of name, file, points, mean, round_up_to. In a list,
+        /// service s takes entry s modulo the list's length.
+        sizes: SizesByService;
+    }
+}
+
+/// What a clock of 64 bits of picoseconds has.
+const CLOCK_DAYS: f64 = 213.0;
+
+impl Load {
+    /// Whether it is one; it says of an overload alone that it is meant.
+    pub(super) fn complete(&mut self) -> Result<(), Unfit> {
+        if self.load == 0.0 {
+            return Err(Unfit::new(key!(load), "a load is greater than 0"));
+        }
+        if self.load > 1.0 && self.overload != Some(true) {
+            let why = "a load over 1 never drains; write overload = true to mean it";
+            return Err(Unfit::new(key!(load), why));
+        }
+        self.overload = self.overload.filter(|&meant| meant);
+        Ok(())
+    }
+}
+
+/// Flows that arrive at random at a load.
+#[derive(Clone, Copy)]
+pub(super) struct Arrivals<'a> {
+    pub(super) load: &'a Load,
+    pub(super) from: &'a [u32],
+    pub(super) to: &'a [u32],
+    pub(super) service: &'a Service,
+    pub(super) connections: Connections,
+    /// `to` asks `from` for them with requests of this payload.
+    pub(super) request: Option<Bytes>,
+}
+
+/// When flows come.
+#[derive(Clone, Copy)]
+pub(super) enum Clock {
+    /// At every sender at random.
+    Each,
+    /// Over all senders together, with log-normal gaps of this σ.
+    Together { sigma: f64 },
+}
+
+impl Arrivals<'_> {
+    /// Whether they fit there.
+    pub(super) fn check(&self, site: &Site<'_>) -> Result<(), Unfit> {
+        let asked = self.request.is_some();
+        match (self.from, self.to) {
+            (from, [only]) if !asked && from.contains(only) => {
+                let why = format!("host {only} sends too and would have nobody else to send to");
+                return Err(Unfit::new(key!(to), why));
+            }
+            ([only], to) if asked && to.contains(only) => {
+                let why = format!("host {only} asks too (traffic.to) and could only ask itself");
+                return Err(Unfit::new(key!(from), why));
+            }
+            _ => {}
+        }
+        self.load.sizes.check(self.service.count())?;
+        self.in_time(site)
+    }
+
+    /// Refuses a load so low that the clock ends before the last flow comes.
+    fn in_time(&self, site: &Site<'_>) -> Result<(), Unfit> {
+        let Load { load, flows, sizes, .. } = self.load;
+        let smallest = sizes.iter().map(|table| table.mean_bytes).fold(f64::INFINITY, f64::min);
+        let bps = load * site.topology.host_rate().as_bps() as f64 * self.senders() as f64;
+        let days = *flows as f64 * smallest * 8.0 / bps / 86_400.0;
+        if site.run.until.is_some() || days < CLOCK_DAYS {
+            return Ok(());
+        }
+        let why = format!(
+            "the last flow would come after {days:.0} days, and the clock ends at {CLOCK_DAYS}: \
+             give a higher load, fewer flows, or until in [run]"
+        );
+        Err(Unfit::new(key!(load), why))
+    }
+
+    /// How many hosts have a load.
+    fn senders(&self) -> usize {
+        if self.request.is_some() { self.to.len() } else { self.from.len() }
+    }
+
+    /// Payload bits a second by pairs of hosts, whatever the service: a pair's flows are rarer where
+    /// they are longer.
+    pub(super) fn demand(&self, line: Rate) -> Demand {
+        let each_bps = self.load.load * line.as_bps() as f64;
+        match self.request {
+            None => Demand::spread(self.from, self.to, each_bps),
+            Some(_) => Demand::spread(self.to, self.from, each_bps).reversed(),
+        }
+    }
+
+    /// What they come to.
+    pub(super) fn expected(&self, around: &Around<'_>) -> Expected {
+        let Load { load, sizes, .. } = self.load;
+        let hosts = self.senders();
+        let mean_bytes =
+            sizes.iter().map(|table| table.mean_bytes).sum::<f64>() / sizes.len() as f64;
+        let per_byte = sizes.iter().map(|table| 1.0 / table.mean_bytes).sum::<f64>();
+        let offered = load * around.topology.host_rate().as_bps() as f64 / 8.0 * hosts as f64;
+        let per_s = offered * per_byte / sizes.len() as f64;
+        let flows = (self.load.flows as f64).min((per_s * around.until_s).ceil());
+        // A line that is busy for a part ρ of its time, shared evenly, has ρ / (1 − ρ) flows.
+        let ends = self.from.len().min(self.to.len());
+        let busy = load * (hosts as f64 / ends as f64).max(1.0);
+        let queued = if busy < 1.0 { busy / (1.0 - busy) * hosts as f64 } else { f64::INFINITY };
+        let open = flows.min(OPEN_A_HOST * hosts as f64 + 4.0 * queued);
+        // A pair that has a service of its own is one pair.
+        let classes = self.service.shares().len().max(1);
+        let pairs = (self.from.len() * self.to.len() * classes) as f64;
+        let connections = self.connections.kept(pairs, open, flows);
+        let (mean_bytes, lasts_s) = (Some(mean_bytes), flows / per_s);
+        let receivers = self.to.len() as f64;
+        let expected = Expected { receivers, lasts_s, ..Expected::default() };
+        Expected { flows, open, mean_bytes, connections, ..expected }
+    }
+}
+
+/// What defines an entry's processes; hosts in rising order, no host twice.
+struct Process<'a> {
+    load: f64,
+    hosts: Hosts,
+    senders: Vec<u32>,
+    receivers: Vec<u32>,
+    sizes: &'a [Sizes],
+    service: &'a Service,
+}
+
+/// The flows of one entry, in canonical order.
+#[derive(Debug)]
+struct Flows {
+    senders: Vec<Sender>,
+    clocks: Clocks,
+    /// Flows yet to start.
+    left: u64,
+    pairs: Pairs,
+    /// The shares of services that are drawn for each flow; empty: the pair's service.
+    shares: Vec<f64>,
+    sizes: Vec<Sizes>,
+    /// Senders ask receivers for the flows, with requests of this payload.
+    request: Option<Bytes>,
+    connection: ConnectionUse,
+}
+
+/// When the next flow starts, and whose it is.
+#[derive(Debug)]
+enum Clocks {
+    /// Each sender's next start, by its place among them.
+    Each(BinaryHeap<Reverse<(Time, u32)>>),
+    Together(Together),
+}
+
+/// One process over all senders.
+#[derive(Debug)]
+struct Together {
+    sigma: f64,
+    /// Mean time between flows, in picoseconds.
+    gap_ps: f64,
+    /// The next start in mean gaps.
+    clock: f64,
+    arrivals: Stream,
+    senders: Stream,
+}
+
+#[derive(Debug)]
+struct Sender {
+    host: u32,
+    /// Its own group and place among the receivers, if it is one.
+    own: Option<(usize, usize)>,
+    /// Sum of its groups' weights.
+    weight: f64,
+    /// Mean time between its flows, in picoseconds.
+    gap_ps: f64,
+    /// Its next start in mean gaps. A load only scales it, so that loads share flows.
+    clock: f64,
+    // A stream for each thing drawn, so that a change to one shifts no other.
+    arrivals: Stream,
+    services: Stream,
+    receivers: Stream,
+    sizes: Stream,
+}
+
+impl Arrivals<'_> {
+    /// The first flows of the processes, and what they offer.
+    ///
+    /// # Errors
+    /// Says what is wrong and what would be right.
+    pub(super) fn begin(
+        &self,
+        clock: Clock,
+        hosts: Hosts,
+        seed: u64,
+        entry: usize,
+    ) -> Result<Begun, Wrong> {
+        let request = self.request;
+        let process = &self.process(hosts)?;
+        let pairs = Pairs::new(process);
+        let bytes_per_s = process.load * process.hosts.rate.as_bps() as f64 / 8.0;
+        let mut senders = Vec::with_capacity(process.senders.len());
+        let mut flows_per_s = vec![0.0; process.sizes.len()];
+        for &host in &process.senders {
+            let own = pairs.place(host);
+            let others = process.receivers.len() - usize::from(own.is_some());
+            if others == 0 {
+                let why = match request {
+                    None => format!("host {host} has no receiver but itself; add one to `to`"),
+                    Some(_) => format!("host {host} has nobody but itself to ask; add to `from`"),
+                };
+                return Err(why.into());
+            }
+            let per_weight = bytes_per_s / others as f64;
+            let mut weight = 0.0;
+            for (group, in_group) in pairs.weights(host, own).enumerate() {
+                weight += in_group;
+                process.deal(pairs.service(group, host), per_weight * in_group, &mut flows_per_s);
+            }
+            let stream = |name| Stream::new(seed, name, (entry as u64) << 32 | u64::from(host));
+            senders.push(Sender {
+                host,
+                own,
+                weight,
+                gap_ps: PS_PER_S as f64 / (per_weight * weight),
+                clock: 0.0,
+                arrivals: stream("traffic arrivals"),
+                services: stream("traffic services"),
+                receivers: stream("traffic receivers"),
+                sizes: stream("traffic sizes"),
+            });
+        }
+        let clocks = match clock {
+            Clock::Together { sigma } => {
+                let per_ps: f64 = senders.iter().map(|sender| 1.0 / sender.gap_ps).sum();
+                let stream = |name| Stream::new(seed, name, entry as u64);
+                let (arrivals, senders) = (stream("traffic gaps"), stream("traffic senders"));
+                let (gap_ps, clock) = (1.0 / per_ps, 0.0);
+                Clocks::Together(Together { sigma, gap_ps, clock, arrivals, senders })
+            }
+            Clock::Each => {
+                let starts = senders.iter_mut().zip(0..);
+                Clocks::Each(starts.map(|(s, place)| Reverse((s.next_start(), place))).collect())
+            }
+        };
+        let shares = process.service.shares().to_vec();
+        let sizes = process.sizes.to_vec();
+        let offered = Some(process.offered(entry, &flows_per_s));
+        let (left, connection) = (self.load.flows, self.connections.into());
+        let flows = Flows { senders, clocks, left, pairs, shares, sizes, request, connection };
+        Ok(Begun { offered, ..Begun::new(flows, left) })
+    }
+
+    /// The processes of senders, or of clients that ask them.
+    fn process(&self, hosts: Hosts) -> Result<Process<'_>, String> {
+        let from = hosts.named("from", self.from)?;
+        let to = hosts.named("to", self.to)?;
+        let (senders, receivers) = if self.request.is_some() { (to, from) } else { (from, to) };
+        let Load { load, sizes, .. } = self.load;
+        let (load, service) = (*load, self.service);
+        let process = Process { load, hosts, senders, receivers, sizes, service };
+        process.check()?;
+        Ok(process)
+    }
+}
+
+impl Drawn for Flows {}
+
+impl Iterator for Flows {
+    type Item = FlowStart;
+
+    fn next(&mut self) -> Option<FlowStart> {
+        self.left = self.left.checked_sub(1)?;
+        let (start, place) = match &mut self.clocks {
+            Clocks::Each(next) => {
+                let mut top = next.peek_mut()?;
+                let Reverse((start, place)) = *top;
+                *top = Reverse((self.senders[place as usize].next_start(), place));
+                (start, place as usize)
+            }
+            Clocks::Together(process) => process.next(&self.senders),
+        };
+        let sender = &mut self.senders[place];
+        let (src, own) = (sender.host, sender.own);
+        let group = match self.pairs.groups.len() {
+            1 => 0,
+            _ => pick(sender.services.unit() * sender.weight, self.pairs.weights(src, own)),
+        };
+        let dst = self.pairs.receiver(group, own, &mut sender.receivers);
+        let service = match &self.shares[..] {
+            [] => self.pairs.service(group, src),
+            shares => pick(sender.services.unit(), shares.iter().copied()) as u8,
+        };
+        let table = &self.sizes[usize::from(service) % self.sizes.len()];
+        // Who asks is at the flow's other end.
+        let (src, dst) = if self.request.is_some() { (dst, src) } else { (src, dst) };
+        Some(FlowStart {
+            class: service,
+            size: Some(table.quantile(sender.sizes.unit())),
+            request: self.request,
+            connection: self.connection,
+            ..FlowStart::new(start, HostId(src), HostId(dst))
+        })
+    }
+}
+
+impl Sender {
+    /// Draws the gap to its next flow.
+    fn next_start(&mut self) -> Time {
+        self.clock += self.arrivals.exponential();
+        Time::from_ps((self.clock * self.gap_ps + 0.5) as u64)
+    }
+}
+
+impl Together {
+    /// The next flow's start, and the place of its sender.
+    fn next(&mut self, senders: &[Sender]) -> (Time, usize) {
+        self.clock += self.arrivals.log_normal(self.sigma);
+        let rates = senders.iter().map(|sender| self.gap_ps / sender.gap_ps);
+        let place = pick(self.senders.unit(), rates);
+        (Time::from_ps((self.clock * self.gap_ps + 0.5) as u64), place)
+    }
+}
+
+/// The receivers, by what makes a pair's service.
+#[derive(Debug)]
+struct Pairs {
+    hosts: u64,
+    groups: Vec<Group>,
+    /// Mean flow size in bytes of each service of a pair.
+    means: Vec<f64>,
+}
+
+/// Receivers j that share (j + 1)·hosts mod services.
+#[derive(Debug)]
+struct Group {
+    key: u64,
+    receivers: Vec<u32>,
+}
+
+impl Pairs {
+    fn new(process: &Process) -> Pairs {
+        let mean = |service: usize| process.sizes[service % process.sizes.len()].mean_bytes;
+        let means = match process.service.deal {
+            Deal::One => vec![mean(0)],
+            Deal::Random => {
+                let shares = process.service.shares().iter().enumerate();
+                vec![shares.map(|(s, share)| share * mean(s)).sum()]
+            }
+            Deal::Pair => (0..process.service.count()).map(mean).collect(),
+        };
+        let mut pairs = Pairs { hosts: process.hosts.count.into(), groups: Vec::new(), means };
+        for &host in &process.receivers {
+            let key = pairs.key(host);
+            match pairs.groups.binary_search_by_key(&key, |group| group.key) {
+                Ok(g) => pairs.groups[g].receivers.push(host),
+                Err(g) => pairs.groups.insert(g, Group { key, receivers: vec![host] }),
+            }
+        }
+        pairs
+    }
+
+    fn key(&self, receiver: u32) -> u64 {
+        (u64::from(receiver) + 1) * self.hosts % self.means.len() as u64
+    }
+
+    /// The service of a sender's flows to a group; 0 if services are not the pairs'.
+    fn service(&self, group: usize, sender: u32) -> u8 {
+        ((self.groups[group].key + u64::from(sender) + 1) % self.means.len() as u64) as u8
+    }
+
+    /// The group and place of a host among the receivers.
+    fn place(&self, host: u32) -> Option<(usize, usize)> {
+        let group = self.groups.binary_search_by_key(&self.key(host), |group| group.key).ok()?;
+        Some((group, self.groups[group].receivers.binary_search(&host).ok()?))
+    }
+
+    /// A group's receivers but for the sender itself.
+    fn others(&self, group: usize, own: Option<(usize, usize)>) -> usize {
+        self.groups[group].receivers.len() - usize::from(own.is_some_and(|own| own.0 == group))
+    }
+
+    /// What a sender sends to each group, in proportion: receivers over mean size.
+    fn weights(&self, sender: u32, own: Option<(usize, usize)>) -> impl Iterator<Item = f64> {
+        (0..self.groups.len()).map(move |group| {
+            let mean = self.means[usize::from(self.service(group, sender))];
+            self.others(group, own) as f64 / mean
+        })
+    }
+
+    /// A receiver of the group, never the sender.
+    fn receiver(&self, group: usize, own: Option<(usize, usize)>, stream: &mut Stream) -> u32 {
+        let drawn = stream.below(self.others(group, own) as u64) as usize;
+        let skip = own.is_some_and(|own| own.0 == group && own.1 <= drawn);
+        self.groups[group].receivers[drawn + usize::from(skip)]
+    }
+}
+
+impl Process<'_> {
+    fn check(&self) -> Result<(), String> {
+        if !(self.load.is_finite() && self.load > 0.0) {
+            return Err(format!("the load {} is no load; give one over 0", self.load));
+        }
+        if self.sizes.is_empty() {
+            return Err("no flow-size table; give at least one".into());
+        }
+        for table in self.sizes {
+            if !(table.mean_bytes.is_finite() && table.mean_bytes > 0.0) {
+                let (name, mean) = (&table.name, table.mean_bytes);
+                return Err(format!("the mean of `{name}` is {mean} bytes; it must be over 0"));
+            }
+        }
+        let shares = self.service.shares();
+        match self.service.deal {
+            Deal::Pair if self.service.count() == 0 => Err("0 services; give at least 1".into()),
+            Deal::Random if shares.len() > 256 => {
+                Err(format!("{} services; there are at most 256", shares.len()))
+            }
+            Deal::Random => {
+                let sum: f64 = shares.iter().sum();
+                let sums_to_1 = (sum - 1.0).abs() < 1e-9;
+                if sums_to_1 && shares.iter().all(|&share| share >= 0.0) {
+                    return Ok(());
+                }
+                Err(format!("the services' shares are {shares:?}; they must sum to 1"))
+            }
+            Deal::One | Deal::Pair => Ok(()),
+        }
+    }
+
+    /// Adds the flows of a pair's service to those of their tables.
+    fn deal(&self, service: u8, flows_per_s: f64, per_table: &mut [f64]) {
+        let mut add = |service: usize, flows| per_table[service % self.sizes.len()] += flows;
+        match self.service.shares() {
+            [] => add(service.into(), flows_per_s),
+            shares => {
+                shares.iter().enumerate().for_each(|(s, share)| add(s, flows_per_s * share));
+            }
+        }
+    }
+
+    fn offered(&self, entry: usize, flows_per_s: &[f64]) -> Offered {
+        let (mss, header) = (self.hosts.mss, self.hosts.header);
+        let bps = |mean: &dyn Fn(&Sizes) -> f64| {
+            self.sizes.iter().zip(flows_per_s).map(|(table, flows)| 8.0 * flows * mean(table)).sum()
+        };
+        let with_headers = |t: &Sizes| t.exact_mean() + header.as_f64() * t.mean_packets(mss);
+        let tables = self.sizes.iter().zip(flows_per_s).map(|(table, &flows_per_s)| TableOffered {
+            name: table.name.clone(),
+            stated_mean_bytes: table.mean_bytes,
+            drawn_mean_bytes: table.exact_mean(),
+            flows_per_s,
+        });
+        Offered {
+            entry,
+            load: self.load,
+            senders: self.senders.len() as u32,
+            flows_per_s: flows_per_s.iter().sum(),
+            nominal_bps: bps(&|table| table.mean_bytes),
+            payload_bps: bps(&Sizes::exact_mean),
+            wire_bps: bps(&with_headers),
+            tables: tables.collect(),
+        }
+    }
+}
+
+/// The index that `drawn`, uniform below the weights' sum, falls on. Never one of weight 0.
+fn pick(mut drawn: f64, weights: impl Iterator<Item = f64>) -> usize {
+    let mut last = 0;
+    for (i, weight) in weights.enumerate().filter(|&(_, weight)| weight > 0.0) {
+        if drawn < weight {
+            return i;
+        }
+        drawn -= weight;
+        last = i;
+    }
+    // Rounding left a little over.
+    last
+}

@@ -1,0 +1,62 @@
+//! Flows that arrive at every sending host as a Poisson process.
+
+use super::arrivals::{Arrivals, Clock, Load};
+use super::flows::{Begun, Wrong};
+use super::{Around, Carried, Demand, Expected, HostSet, Hosts, Service, Site, Source};
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::Rate;
+
+params! {
+    /// Flows that arrive at every sending host as a Poisson process.
+    pub struct Poisson {
+        /// What they offer.
+        load: Load;
+        /// Sending hosts.
+        from: HostSet = "all";
+        /// Receiving hosts, drawn uniformly (never the sender itself).
+        to: HostSet = "all";
+        /// Which service, and so which class, a flow belongs to.
+        service: Service;
+        /// How flows use connections.
+        carried: Carried;
+    }
+}
+
+impl Poisson {
+    fn arrivals(&self) -> Arrivals<'_> {
+        let Poisson { load, from, to, service, carried } = self;
+        Arrivals { load, from, to, service, connections: carried.connections, request: None }
+    }
+}
+
+impl Source for Poisson {
+    fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
+        self.load.complete()?;
+        self.from.name(site);
+        self.to.name(site);
+        self.service.complete(site)?;
+        self.arrivals().check(site)
+    }
+    fn flows(&self, hosts: Hosts, seed: u64, place: usize) -> Result<Begun, Wrong> {
+        self.arrivals().begin(Clock::Each, hosts, seed, place)
+    }
+    fn expected(&self, around: &Around<'_>) -> Expected {
+        self.arrivals().expected(around)
+    }
+    fn demand(&self, line: Rate) -> Option<Demand> {
+        Some(self.arrivals().demand(line))
+    }
+    fn classes(&self) -> u16 {
+        self.service.last()
+    }
+    fn offers(&mut self) -> Option<(&'static str, &mut Option<bool>)> {
+        Some((key!(load), &mut self.load.overload))
+    }
+    fn persists(&self) -> bool {
+        self.carried.connections.persist()
+    }
+    fn goes_on(&self) -> bool {
+        true
+    }
+}

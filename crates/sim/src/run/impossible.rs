@@ -1,0 +1,57 @@
+//! Results that no network can have: a flow that took less than in an empty network, a line that sent for
+//! longer than it was up. Such a run is an error of the simulator's, and leaves nothing.
+
+use crate::flow::FlowRecord;
+use crate::simulation::{PortReport, Simulation};
+use std::fmt;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::event::Change;
+use switchbed_units::Span;
+
+/// Divisions of packets' times are rounded, each by less than a picosecond.
+const ROUNDING: Span = Span::from_ns(1);
+
+/// What cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impossible(String);
+
+impl fmt::Display for Impossible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+impl std::error::Error for Impossible {}
+
+/// Whether a run's flows and ports can be.
+///
+/// # Errors
+/// The first flow or port that cannot.
+pub(crate) fn check(
+    scenario: &Scenario,
+    simulation: &Simulation,
+    flows: &[FlowRecord],
+    reports: &[PortReport],
+) -> Result<(), Impossible> {
+    for PortReport { info, utilisation, .. } in reports {
+        if !(0.0..=1.0 + 1e-9).contains(utilisation) {
+            let what = format!("{} was sending for {utilisation} of the time", info.name);
+            return Err(Impossible(what));
+        }
+    }
+    // The time in an empty network is that of the rates at the start, and of what is sent until it arrives.
+    let faster = |change: &Change| matches!(change, Change::Rate { .. });
+    let reliable = scenario.transport.control.about().tcp || scenario.roce.is_some();
+    if !reliable || scenario.event.iter().any(|event| faster(&event.change)) {
+        return Ok(());
+    }
+    for flow in flows {
+        let (Some(end), Some(empty)) = (flow.end, simulation.empty_fct_of(flow)) else { continue };
+        let took = end.since(flow.start);
+        if took + ROUNDING < empty {
+            let row = flow.row;
+            let what = format!("flow {row} took {took}, and {empty} in an empty network");
+            return Err(Impossible(what));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,214 @@
+//! The memory that a run will take beside the program, as far as its scenario tells before it
+//! starts: what ports, flows, samples, captured packets, connections and the packets between them
+//! come to. The bytes of each are measured by `make bench-memory`; how many there will be is worked
+//! out here, rather too many than too few.
+
+use crate::observe::monitors::{self, Ahead};
+use serde::Serialize;
+use switchbed_scenario::event::Change;
+use switchbed_scenario::scheme::Value;
+use switchbed_scenario::traffic::{Around, Expected, Listed};
+use switchbed_scenario::{NicFifo, NicQueue};
+use switchbed_scenario::{QueueProbe, Scenario};
+use switchbed_units::Span;
+
+/// Bytes that every run takes: pages of the program that it is the first to touch, its thread's memory, the ring of
+/// events, tables without rows.
+const RUN_BYTES: u64 = 900_000;
+/// A flow's record, its row, and its part in the percentiles; with TCP most rows have a word for what was waited for.
+const FLOW_BYTES: u64 = 305;
+const TCP_FLOW_BYTES: u64 = 330;
+/// A flow that never ends, more than another.
+const ENDLESS_BYTES: u64 = 180;
+/// A flow that the network knows of before it starts.
+const START_BYTES: u64 = 280;
+/// How many there are of those at most.
+const STARTS: f64 = 4_096.0;
+/// A connection with both its halves, its flow under way, and word of it from host to host: TCP's (some controls
+/// remember more), one without TCP, a queue pair's and what INT adds to that.
+const TCP_BYTES: u64 = 1_870;
+const DATAGRAM_BYTES: u64 = 1_365;
+const PAIR_BYTES: u64 = 1_900;
+const INT_PAIR_BYTES: u64 = 2_015;
+/// A TCP connection whose first window waits in its card, more than another.
+const WAITING_BYTES: u64 = 380;
+/// Packets that a card takes: Linux's `fq`, and others of what waits for a line that is down or paused.
+const CARD_PACKETS: f64 = 10_000.0;
+/// A sample of a queue and its row in `series`.
+const SERIES_BYTES: u64 = 110;
+/// An interval of a class and its row in `goodput`.
+const GOODPUT_BYTES: u64 = 110;
+/// A probe and its row.
+const PROBE_BYTES: u64 = 60;
+/// A port with its link, and a queue of it, before the first packet.
+const PORT_BYTES: u64 = 1_550;
+const QUEUE_BYTES: u64 = 50;
+/// A queue whose lengths are measured: most are short.
+const MEASURED_BYTES: u64 = 500;
+/// A packet in the network: what it is, what it carries, and its next event.
+const PACKET_BYTES: u64 = 150;
+/// Tables of packets that have grown leave their last places empty, until these are large enough to be moved as pages.
+const MOVED_BYTES: u64 = 75;
+const MOVED: f64 = 8_192.0;
+/// A captured packet, as it is noted and as its file has it.
+const CAPTURED_BYTES: u64 = 400;
+/// The shortest packet that a line is full of: an ACK with its share of the data it is for.
+const SHORT_BYTES: f64 = 500.0;
+
+/// A part of a run's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Part {
+    /// What takes it.
+    pub what: &'static str,
+    /// How many there will be.
+    pub count: u64,
+    /// Bytes of each.
+    pub each: u64,
+}
+
+/// What a scenario's run will take, part by part; `listed`: what its flow lists hold.
+pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
+    let Scenario { topology, switch, traffic, measure, run, .. } = scenario;
+    let until = run.until.map_or(f64::INFINITY, |until| until.as_secs_f64());
+    let around = Around { topology, until_s: until, listed };
+    let sources: Vec<Expected> = traffic.iter().map(|traffic| traffic.expected(&around)).collect();
+    // A run without an end of its own lasts about as long as its flows start.
+    let lasts = match run.until {
+        Some(_) => until,
+        None => sources.iter().map(|source| source.lasts_s).fold(0.0, f64::max),
+    };
+    let (ports, queues) = (topology.switch_ports() as f64, f64::from(switch.queues));
+    let often = |every: Option<Span>| every.map_or(0.0, |every| lasts / every.as_secs_f64());
+    let rows = |rows: f64| rows.min(measure.samples as f64);
+    let measured = match &measure.queues {
+        QueueProbe::Off => 0.0,
+        QueueProbe::All => ports,
+        QueueProbe::Ports(ports) => ports.len() as f64,
+    };
+    let line = topology.host_rate().as_bps() as f64 / 8.0 / SHORT_BYTES;
+    let open: f64 = sources.iter().map(|source| source.open).sum();
+    let ahead = Ahead { lasts_s: lasts, packets_per_s: line, open };
+    // A host is two ways.
+    let ways = measure.capture.iter().map(|name| 1 + u32::from(name.starts_with("host")));
+    let captured = (lasts * line).min(measure.capture_packets as f64);
+    let sum = |f: fn(&Expected) -> f64| sources.iter().map(f).sum::<f64>();
+    let port = PORT_BYTES + QUEUE_BYTES * u64::from(switch.queues);
+    let flows = sum(|source| source.flows);
+    let about = scenario.transport.control.about();
+    let packets =
+        in_network(scenario, &sources) + in_cards(scenario, &sources, lasts) + held_up(scenario);
+    let parts = [
+        ("runs", 1.0, RUN_BYTES),
+        ("starts", (flows - sum(|source| source.together)).clamp(0.0, STARTS), START_BYTES),
+        ("ports", topology.ports() as f64, port),
+        ("measured queues", measured * (queues + 1.0), MEASURED_BYTES),
+        ("flows", flows, if about.tcp { TCP_FLOW_BYTES } else { FLOW_BYTES }),
+        ("endless flows", endless(&sources), ENDLESS_BYTES),
+        ("connections", sum(|source| source.connections), connection(scenario)),
+        (
+            "windows in cards",
+            if about.tcp { sum(|source| source.together) } else { 0.0 },
+            WAITING_BYTES,
+        ),
+        ("packets", packets, PACKET_BYTES),
+        ("places of packets", packets.min(MOVED), MOVED_BYTES),
+        ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),
+        ("rows of goodput", rows(often(measure.goodput_every) * queues), GOODPUT_BYTES),
+        ("probes", rows(sum(|source| source.probes)), PROBE_BYTES),
+    ];
+    let monitored = monitors::rows(&measure.monitors, &ahead)
+        .map(|(what, count, each)| (what, rows(count), each));
+    let captured = captured * f64::from(ways.sum::<u32>());
+    let captured = ("captured packets", captured, CAPTURED_BYTES);
+    let parts = parts.into_iter().chain(monitored).chain([captured]);
+    let part = |(what, count, each): (_, f64, _)| Part { what, count: count.ceil() as u64, each };
+    parts.map(part).filter(|part| part.count > 0).collect()
+}
+
+/// Bytes of a connection: of the kind that takes most where there are two.
+fn connection(scenario: &Scenario) -> u64 {
+    let about = scenario.transport.control.about();
+    let pair = scenario.roce.as_ref().map_or(0, |roce| match roce.control.about().int {
+        true => INT_PAIR_BYTES,
+        false => PAIR_BYTES,
+    });
+    let other = match (about.tcp, about.roce) {
+        (true, _) => TCP_BYTES,
+        (_, true) => 0,
+        _ => DATAGRAM_BYTES,
+    };
+    pair.max(other)
+}
+
+/// Answers of queue pairs that wait in hosts' cards since an event took their line down or pauses them.
+fn held_up(scenario: &Scenario) -> f64 {
+    let holds = |change: &Change| {
+        matches!(change, Change::Link { up: false, port } if port.starts_with("host"))
+            || matches!(change, Change::Storm { .. })
+    };
+    let events = scenario.event.iter().filter(|event| holds(&event.change)).count();
+    match scenario.roce {
+        Some(_) => events as f64 * CARD_PACKETS,
+        None => 0.0,
+    }
+}
+
+/// Flows that start together and never end.
+fn endless(sources: &[Expected]) -> f64 {
+    sources.iter().filter(|source| source.mean_bytes.is_none()).map(|source| source.together).sum()
+}
+
+/// Packets in the cards of hosts whose TCP flows start together: a first window of each, which waits for no ACK, and in
+/// slow start as many more as were delivered since; of small queues each flow's part.
+fn in_cards(scenario: &Scenario, sources: &[Expected], lasts_s: f64) -> f64 {
+    let Scenario { topology, host, transport, .. } = scenario;
+    if !transport.control.about().tcp {
+        return 0.0;
+    }
+    let mtu = host.mtu.as_f64();
+    let first = f64::from(transport.initial_window.min(transport.receive_window));
+    let delivered = lasts_s * topology.host_rate().as_bps() as f64 / 8.0 / mtu;
+    let each = |source: &Expected| {
+        let packets = (source.mean_bytes.unwrap_or(f64::INFINITY) / mtu).ceil();
+        let lines = source.receivers.max(1.0);
+        let window = first + delivered * lines / source.together.max(1.0);
+        let small = match host.small_queues.on {
+            true => {
+                let segments = 2.0 * if host.lso.on { host.lso.max.as_f64() / mtu } else { 1.0 };
+                let unpaced = host.small_queues.limit.as_f64() / mtu * lines;
+                segments.max(unpaced / source.together.max(1.0)).max(first)
+            }
+            false => f64::INFINITY,
+        };
+        source.together * packets.min(window).min(small).min(transport.receive_window.into())
+    };
+    let handed: f64 = sources.iter().map(each).sum();
+    let room = match host.nic {
+        NicQueue::Fq => CARD_PACKETS,
+        NicQueue::Fifo(NicFifo { buffer }) => buffer.as_f64() / mtu,
+        NicQueue::Switch | NicQueue::Unlimited | NicQueue::Classes => f64::INFINITY,
+    };
+    handed.min(f64::from(topology.hosts()) * room)
+}
+
+/// Packets in the network: of each flow as many as the way there and back holds, and in front of each receiver a
+/// queue; but of a flow not more than it has on average, and of no more flows than there are lines to hosts.
+fn in_network(scenario: &Scenario, sources: &[Expected]) -> f64 {
+    let Scenario { topology, switch, scheme, host, transport, .. } = scenario;
+    let delay = topology.one_way() + host.delay * 2;
+    let held = 2.0 * delay.as_secs_f64() * topology.host_rate().as_bps() as f64 / 8.0;
+    let queue = match scheme.params().get("threshold") {
+        Some(Value::Bytes(threshold)) => *threshold,
+        _ => switch.buffer,
+    };
+    let open: f64 = sources.iter().map(|source| source.open).sum();
+    let receivers = sources.iter().map(|source| source.receivers).fold(0.0, f64::max);
+    let sending = sources.iter().filter(|source| source.open > 0.0);
+    let mean = |source: &Expected| source.mean_bytes.unwrap_or(f64::INFINITY);
+    let bytes = sending.map(|source| source.open * mean(source)).sum::<f64>() / open.max(1.0);
+    let window =
+        |held: f64| (held.min(bytes) / host.mtu.as_f64()).min(transport.receive_window.into());
+    let lines = open.min(topology.hosts().into());
+    let most = lines * window(held + queue.as_f64());
+    (lines * window(held) + lines.min(receivers) * window(queue.as_f64())).min(most)
+}

@@ -1,0 +1,435 @@
+//! What a run leaves: tables of flows, queues and ports, and a summary.
+
+use crate::flow::FlowRecord;
+use crate::node::host::ProbeSample;
+use crate::observe::capture::Capture;
+use crate::observe::interference::Interference;
+use crate::observe::series::QueueSample;
+use crate::pauses::{Pause, Waited};
+use crate::run::impossible;
+use crate::run::impossible::Impossible;
+use crate::run::summary::{PauseCounts, Summary};
+use crate::simulation::{PortReport, Simulation};
+use crate::table::{Names, Table, Values};
+use std::collections::BTreeMap;
+use switchbed_qdisc::port::view::DropReason;
+use switchbed_scenario::Scenario;
+use switchbed_units::{Bytes, Span};
+
+/// A run's results.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The headline figures.
+    pub summary: Summary,
+    /// A row a flow, in the order of starts (or of the flow list).
+    pub flows: Table,
+    /// A row a measured queue, and one a port for all its queues together.
+    pub queues: Table,
+    /// A row a port.
+    pub ports: Table,
+    /// A row a sample and queue, if a series was asked for.
+    pub series: Table,
+    /// A row an interval and class, if their goodput was asked for.
+    pub goodput: Table,
+    /// A row a probe, if there are any.
+    pub probes: Table,
+    /// The tables of the monitors that were asked for, by name.
+    pub monitors: Vec<(&'static str, Table)>,
+    /// Packet traces, if any were asked for.
+    pub captures: Vec<Capture>,
+}
+
+impl Results {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        simulation: &mut Simulation,
+        flows: &[FlowRecord],
+        series: Vec<QueueSample>,
+    ) -> Result<Results, Impossible> {
+        let reports = simulation.port_reports();
+        impossible::check(scenario, simulation, flows, &reports)?;
+        let met = scenario.measure.giant.map(|giant| simulation.interference(flows, giant));
+        let met = met.as_deref();
+        let mut summary = Summary::new(scenario, simulation, flows, met, &reports);
+        let paused = simulation.paused(flows);
+        summary.pauses = paused.as_ref().map(|paused| PauseCounts::of(simulation, paused));
+        summary.warnings.extend(crate::run::deadlocks::deadlocks(scenario, simulation));
+        let captures = simulation.captures();
+        for Capture { name, packets, missed, .. } in captures.iter().filter(|c| c.missed > 0) {
+            summary.warnings.push(format!(
+                "the trace of {name} has {packets} packets and lacks {missed} more: \
+                 measure.capture_packets is {}",
+                scenario.measure.capture_packets
+            ));
+        }
+        for (table, at) in simulation.full() {
+            summary.warnings.push(format!(
+                "the table {table} ends at {at}, full: measure.samples is {}",
+                scenario.measure.samples
+            ));
+        }
+        Ok(Results {
+            summary,
+            flows: flow_table(simulation, flows, met, &held(paused.as_ref())),
+            queues: queue_table(&reports),
+            ports: port_table(&reports),
+            series: series_table(simulation, series),
+            goodput: goodput_table(scenario, simulation),
+            probes: probe_table(simulation),
+            monitors: {
+                let mut tables = simulation.take_monitored();
+                tables.extend(simulation.pauses().map(|table| ("pauses", table)));
+                tables.extend(paused.iter().flat_map(|paused| simulation.pause_tables(paused)));
+                tables
+            },
+            captures,
+        })
+    }
+}
+
+/// The FCT in seconds and the slowdown; NaN where there is none.
+pub(crate) fn times(simulation: &Simulation, flow: &FlowRecord) -> (f64, f64) {
+    let (Some(end), Some(empty)) = (flow.end, simulation.empty_fct_of(flow)) else {
+        return (f64::NAN, f64::NAN);
+    };
+    let fct = end.since(flow.start).as_secs_f64();
+    (fct, fct / empty.as_secs_f64())
+}
+
+/// A flow's place among its source's, by which pauses are found.
+type Place = (u32, u64);
+
+/// How long ports on flows' ways were held while they were under way.
+fn held(paused: Option<&(Vec<Pause>, Vec<Waited>)>) -> BTreeMap<Place, Span> {
+    let waited = paused.iter().flat_map(|(_, waited)| waited);
+    waited.map(|of| ((of.flow.traffic, of.flow.row), of.held)).collect()
+}
+
+fn flow_table(
+    simulation: &Simulation,
+    flows: &[FlowRecord],
+    met: Option<&[Interference]>,
+    held: &BTreeMap<Place, Span>,
+) -> Table {
+    let waits: Vec<(&str, Span)> = flows
+        .iter()
+        .map(|flow| {
+            let timer = flow.waits.longest().map(|(wait, took)| (wait.name(), took));
+            let pause = held.get(&(flow.traffic, flow.row)).map(|&held| ("pause", held));
+            // Of two that took as long, the timer.
+            let longest = pause.into_iter().chain(timer).max_by_key(|&(_, took)| took);
+            longest.unwrap_or(("", Span::ZERO))
+        })
+        .collect();
+    let waited_for = Values::Text(waits.iter().map(|(name, _)| name.to_string()).collect());
+    let waited = Values::F64(waits.iter().map(|(_, took)| took.as_secs_f64()).collect());
+    let failed = Values::Bool(flows.iter().map(|flow| flow.failed.is_some()).collect());
+    let f64s = |f: &dyn Fn(&FlowRecord) -> f64| Values::F64(flows.iter().map(f).collect());
+    let u64s = |f: &dyn Fn(&FlowRecord) -> u64| Values::U64(flows.iter().map(f).collect());
+    let u32s = |f: &dyn Fn(&FlowRecord) -> u32| Values::U32(flows.iter().map(f).collect());
+    let since = simulation.warmed_at();
+    let counted = Values::Bool(flows.iter().map(|flow| flow.counts_since(since)).collect());
+    let handshake = Values::Bool(flows.iter().map(|flow| flow.handshake).collect());
+    let columns = [
+        (
+            "row",
+            "",
+            "number in the order of starts, or row of the flow list, from 0",
+            u64s(&|f| f.row),
+        ),
+        ("src", "", "sending host", u32s(&|f| f.src.0)),
+        ("dst", "", "receiving host", u32s(&|f| f.dst.0)),
+        ("class", "", "class (DSCP)", u32s(&|f| f.class as u32)),
+        ("traffic", "", "its source's place among `[[traffic]]`, from 0", u32s(&|f| f.traffic)),
+        (
+            "size_bytes",
+            "bytes",
+            "payload; null: it sends as long as it runs",
+            f64s(&|f| f.size.map_or(f64::NAN, Bytes::as_f64)),
+        ),
+        (
+            "start_s",
+            "s",
+            "when the application wrote it, or asked for it",
+            f64s(&|f| f.start.as_secs_f64()),
+        ),
+        (
+            "fct_s",
+            "s",
+            "flow completion time; null: not finished",
+            f64s(&|f| times(simulation, f).0),
+        ),
+        (
+            "slowdown",
+            "",
+            "fct over the ideal one: packets back to back at the line's rate, no handshake, no window",
+            f64s(&|f| times(simulation, f).1),
+        ),
+        (
+            "received_bytes",
+            "bytes",
+            "payload taken in order by the receiver since the warm-up",
+            u64s(&|f| f.received.get()),
+        ),
+        ("timeouts", "", "retransmission timeouts since the warm-up", u32s(&|f| f.timeouts)),
+        (
+            "retransmissions",
+            "",
+            "segments sent again since the warm-up",
+            u32s(&|f| f.retransmissions),
+        ),
+        ("ecn_cuts", "", "window cuts for marks since the warm-up", u32s(&|f| f.ecn_cuts)),
+        (
+            "counted",
+            "",
+            "whether FCTs, slowdowns and numbers of flows count it: it started after the warm-up, or sends \
+             as long as it runs and had not stopped by then",
+            counted,
+        ),
+        ("handshake", "", "whether it opened its connection", handshake),
+        (
+            "waited_for",
+            "",
+            "what it waited for longest: syn, rto_initial, rto, probe, delayed_ack (timers), or \
+             pause; empty: for nothing",
+            waited_for,
+        ),
+        ("waited_s", "s", "how long, all such waits together", waited),
+        ("failed", "", "whether its connection gave up", failed),
+    ];
+    let met = met.map(|met| {
+        let words = Values::Text(met.iter().map(|met| met.name().to_string()).collect());
+        ("met", "", "what it met of giant flows: nothing, output or path", words)
+    });
+    Table::new(columns.into_iter().chain(met))
+}
+
+fn queue_table(reports: &[PortReport]) -> Table {
+    let measured = || reports.iter().filter_map(|r| Some((&r.info.name, r.lengths.as_ref()?)));
+    let rows = measured().map(|(_, (queues, _))| queues.len() + 1).sum();
+    let (mut ports, mut queues) = (Names::with_capacity(rows), Names::with_capacity(rows));
+    for (name, (lengths, _)) in measured() {
+        for queue in 0..lengths.len() {
+            ports.push(name);
+            queues.push(&queue.to_string());
+        }
+        ports.push(name);
+        queues.push("all");
+    }
+    let f64s = |f: &dyn Fn(&crate::observe::queue_stats::Lengths) -> f64| {
+        let mut column = Vec::with_capacity(rows);
+        column
+            .extend(measured().flat_map(|(_, (queues, port))| queues.iter().chain([port]).map(f)));
+        Values::F64(column)
+    };
+    Table::new([
+        ("port", "", "switch and port number, or host", Values::Names(ports)),
+        ("queue", "", "queue number, or `all` for the port", Values::Names(queues)),
+        ("mean_bytes", "bytes", "time-weighted mean length", f64s(&|l| l.mean_bytes)),
+        ("p50_bytes", "bytes", "time-weighted median", f64s(&|l| l.p50_bytes)),
+        ("p95_bytes", "bytes", "95th percentile of time", f64s(&|l| l.p95_bytes)),
+        ("p99_bytes", "bytes", "99th percentile of time", f64s(&|l| l.p99_bytes)),
+        ("max_bytes", "bytes", "longest", f64s(&|l| l.max_bytes as f64)),
+    ])
+}
+
+fn port_table(reports: &[PortReport]) -> Table {
+    let u64s = |f: &dyn Fn(&PortReport) -> u64| Values::U64(reports.iter().map(f).collect());
+    let drops = |why: DropReason| u64s(&|r| r.counters.drops[why as usize]);
+    let rates = Values::F64(reports.iter().map(|r| r.info.cable.rate.as_bps() as f64).collect());
+    let utilisation = Values::F64(reports.iter().map(|r| r.utilisation).collect());
+    let names = Values::Text(reports.iter().map(|r| r.info.name.clone()).collect());
+    // A node's name is what its ports' begin with.
+    let node = |r: &PortReport| r.info.name.split(':').next().unwrap_or_default().to_string();
+    let nodes: BTreeMap<_, _> = reports.iter().map(|r| (r.info.cable.from, node(r))).collect();
+    let to = Values::Text(reports.iter().map(|r| nodes[&r.info.cable.to].clone()).collect());
+    let underflow =
+        reports.iter().map(|r| r.underflow.map_or(f64::NAN, |idle| idle.as_secs_f64())).collect();
+    Table::new([
+        ("port", "", "switch and port number, or host", names),
+        ("to", "", "the host or switch at its line's other end", to),
+        ("rate_bps", "bit/s", "line rate", rates),
+        (
+            "utilisation",
+            "",
+            "share of the time that its line was up in which it was sending, pause frames included",
+            utilisation,
+        ),
+        (
+            "underflow_s",
+            "s",
+            "time that the line idled while a sender had data for it; null: not monitored",
+            Values::F64(underflow),
+        ),
+        (
+            "sent_packets",
+            "",
+            "packets whose transmission began, pause frames apart",
+            u64s(&|r| r.counters.sent),
+        ),
+        ("sent_bytes", "bytes", "their bytes", u64s(&|r| r.counters.sent_bytes)),
+        (
+            "marked_packets",
+            "",
+            "packets that left with a CE mark of this port",
+            u64s(&|r| r.counters.marked),
+        ),
+        (
+            "unmarkable_packets",
+            "",
+            "marks that could not be carried out: not ECN-capable",
+            u64s(&|r| r.counters.unmarkable),
+        ),
+        (
+            "notified_packets",
+            "",
+            "packets whose source was sent a congestion notification",
+            u64s(&|r| r.counters.notified),
+        ),
+        (
+            "lost_packets",
+            "",
+            "sent packets that the line lost, as an `[[event]]` said",
+            u64s(&|r| r.lost),
+        ),
+        ("drops_full", "", "arrivals refused for want of room", drops(DropReason::Full)),
+        (
+            "drops_not_ecn_capable",
+            "",
+            "arrivals to be marked that were not ECN-capable",
+            drops(DropReason::NotEcnCapable),
+        ),
+        ("drops_early", "", "arrivals dropped on purpose", drops(DropReason::Early)),
+        (
+            "drops_pushed_out",
+            "",
+            "queued packets displaced by arrivals",
+            drops(DropReason::PushedOut),
+        ),
+        (
+            "drops_at_departure",
+            "",
+            "packets dropped instead of sent",
+            drops(DropReason::AtDeparture),
+        ),
+    ])
+}
+
+fn series_table(simulation: &Simulation, series: Vec<QueueSample>) -> Table {
+    series_of(series.iter().map(|s| SeriesRow {
+        time_s: s.at.as_secs_f64(),
+        port: &simulation.ports()[s.link.index()].name,
+        queue: s.queue as u32,
+        bytes: s.bytes.get(),
+        threshold_bytes: s.threshold_bytes,
+        round_time_s: s.round_time.as_secs_f64(),
+        port_marked: s.port_marked,
+    }))
+}
+
+/// A row of the table `series`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "its columns say what they mean")]
+pub struct SeriesRow<'a> {
+    pub time_s: f64,
+    pub port: &'a str,
+    pub queue: u32,
+    pub bytes: u64,
+    pub threshold_bytes: f64,
+    pub round_time_s: f64,
+    pub port_marked: u64,
+}
+
+/// The table `series` of these rows, whoever measured them; there may be millions.
+pub fn series_of<'a>(rows: impl ExactSizeIterator<Item = SeriesRow<'a>>) -> Table {
+    let n = rows.len();
+    let mut times = Vec::with_capacity(n);
+    let mut ports = Names::with_capacity(n);
+    let mut queues = Vec::with_capacity(n);
+    let mut lengths = Vec::with_capacity(n);
+    let mut thresholds = Vec::with_capacity(n);
+    let mut round_times = Vec::with_capacity(n);
+    let mut marked = Vec::with_capacity(n);
+    for row in rows {
+        times.push(row.time_s);
+        ports.push(row.port);
+        queues.push(row.queue);
+        lengths.push(row.bytes);
+        thresholds.push(row.threshold_bytes);
+        round_times.push(row.round_time_s);
+        marked.push(row.port_marked);
+    }
+    Table::new([
+        ("time_s", "s", "when", Values::F64(times)),
+        ("port", "", "switch and port number, or host", Values::Names(ports)),
+        ("queue", "", "queue number", Values::U32(queues)),
+        ("bytes", "bytes", "its length", Values::U64(lengths)),
+        (
+            "threshold_bytes",
+            "bytes",
+            "the marking threshold in force; null where there is none",
+            Values::F64(thresholds),
+        ),
+        (
+            "round_time_s",
+            "s",
+            "the smoothed round time; 0 where the scheme has none",
+            Values::F64(round_times),
+        ),
+        (
+            "port_marked_packets",
+            "",
+            "packets that had left its port with a CE mark of that port",
+            Values::U64(marked),
+        ),
+    ])
+}
+
+/// Every interval has a row for each class that ever received anything or was due anything.
+fn goodput_table(scenario: &Scenario, simulation: &Simulation) -> Table {
+    let every = scenario.measure.goodput_every.map_or(0.0, Span::as_secs_f64);
+    let samples = simulation.goodputs();
+    let class_has = |class: &usize| {
+        samples.iter().any(|sample| sample.taken(*class) > 0 || sample.fair_bits(*class) > 0.0)
+    };
+    let classes: Vec<usize> = (0..256).filter(class_has).collect();
+    let rows = || samples.iter().flat_map(|sample| classes.iter().map(move |&c| (sample, c)));
+    let goodput = rows().map(|(sample, class)| sample.taken(class) as f64 * 8.0 / every);
+    let fair = rows().map(|(sample, class)| sample.fair_bits(class) / every);
+    let ends = rows().map(|(sample, _)| sample.at.as_secs_f64());
+    Table::new([
+        ("time_s", "s", "the interval's end", Values::F64(ends.collect())),
+        ("class", "", "class (DSCP)", Values::U32(rows().map(|(_, c)| c as u32).collect())),
+        (
+            "goodput_bps",
+            "bit/s",
+            "payload that its receivers took in order, over the interval",
+            Values::F64(goodput.collect()),
+        ),
+        (
+            "fair_bps",
+            "bit/s",
+            "payload that endless flows and on-off sources would have in max-min fair shares, \
+             by the scheme's weights and caps",
+            Values::F64(fair.collect()),
+        ),
+    ])
+}
+
+fn probe_table(simulation: &Simulation) -> Table {
+    let probes = simulation.probes();
+    let u32s = |f: &dyn Fn(&ProbeSample) -> u32| Values::U32(probes.iter().map(f).collect());
+    let f64s = |f: &dyn Fn(&ProbeSample) -> f64| Values::F64(probes.iter().map(f).collect());
+    Table::new([
+        ("time_s", "s", "when it was sent", f64s(&|probe| probe.sent.as_secs_f64())),
+        ("src", "", "the host that sent it", u32s(&|probe| probe.src.0)),
+        ("dst", "", "the host that sent it back", u32s(&|probe| probe.dst.0)),
+        ("class", "", "class (DSCP), there and back", u32s(&|probe| u32::from(probe.class))),
+        (
+            "rtt_s",
+            "s",
+            "round-trip time; null: lost, or still on its way",
+            f64s(&|probe| probe.rtt.map_or(f64::NAN, Span::as_secs_f64)),
+        ),
+    ])
+}

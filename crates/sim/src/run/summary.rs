@@ -1,0 +1,656 @@
+//! A run's headline figures. Field names are what others' scripts rely on; a change of
+//! meaning raises [`SCHEMA_VERSION`].
+
+use crate::flow::FlowRecord;
+use crate::ids::LinkId;
+use crate::node::host::ProbeSample;
+use crate::observe::interference::Interference;
+use crate::pauses::{Pause, Waited};
+use crate::run::results::times;
+use crate::run::waits::WaitCounts;
+use crate::run::warnings::warnings;
+use crate::simulation::{PortReport, Simulation};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use switchbed_qdisc::port::view::DropReason;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::traffic::TableOffered;
+use switchbed_scenario::traffic::Traffic;
+use switchbed_units::{Span, Time};
+
+/// The version of the results' form: 2 counts all since the warm-up, over flows that are `counted`.
+pub const SCHEMA_VERSION: u32 = 2;
+/// A hash of the sources that this was built from.
+pub const BUILD: &str = env!("SWITCHBED_BUILD");
+
+/// Flows counted and finished. One counts that starts after the warm-up, or sends as long as it runs and
+/// had not stopped by then.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct FlowCounts {
+    /// Flows that count.
+    pub count: u64,
+    /// Those of them that finished.
+    pub finished: u64,
+    /// Flows that count and whose connection gave up; older summaries lack them.
+    #[serde(default)]
+    pub failed: u64,
+}
+
+/// A mean and percentiles. A percentile p is the sorted list's element ⌊p·n⌋, as the
+/// MQ-ECN simulations have it. Without flows all are null.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub struct Fct {
+    /// Flows behind these figures.
+    pub n: u64,
+    /// Mean in microseconds.
+    pub mean_us: Option<f64>,
+    /// Median in microseconds.
+    pub p50_us: Option<f64>,
+    /// 95th percentile in microseconds.
+    pub p95_us: Option<f64>,
+    /// 99th percentile in microseconds.
+    pub p99_us: Option<f64>,
+    /// 99.9th percentile in microseconds; older summaries lack it.
+    #[serde(default)]
+    pub p999_us: Option<f64>,
+}
+
+/// The same of slowdowns, which have no unit.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Slowdown {
+    /// Flows behind these figures.
+    pub n: u64,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// 99.9th percentile; older summaries lack it.
+    #[serde(default)]
+    pub p999: Option<f64>,
+}
+
+/// A figure for each size class.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct BySize<T> {
+    /// Every flow.
+    pub all: T,
+    /// Up to `measure.small`.
+    pub small: T,
+    /// Between.
+    pub medium: T,
+    /// Over `measure.large`.
+    pub large: T,
+}
+
+/// A figure for each class of interference (see `measure.giant`).
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct ByInterference<T> {
+    /// Flows that met no giant one.
+    pub nothing: T,
+    /// Flows that met one at an output, and none on a path.
+    pub output: T,
+    /// Flows that met one on a path, a switch's input and output.
+    pub path: T,
+}
+
+/// Packets dropped, by reason.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Drops {
+    /// No room.
+    pub full: u64,
+    /// To be marked, not ECN-capable.
+    pub not_ecn_capable: u64,
+    /// On purpose at arrival.
+    pub early: u64,
+    /// Pushed out.
+    pub pushed_out: u64,
+    /// At departure.
+    pub at_departure: u64,
+}
+
+/// The switch port that sent for the largest share of its time.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Bottleneck {
+    /// Its name.
+    pub port: String,
+    /// Share of the time that its line was up in which it was sending, pause frames included.
+    pub utilisation: f64,
+    /// Time-weighted mean length of its queues together; null where not measured.
+    pub mean_bytes: Option<f64>,
+    /// 99th percentile of the same.
+    pub p99_bytes: Option<f64>,
+    /// Longest.
+    pub max_bytes: Option<u64>,
+}
+
+/// Flows that send as long as they run.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Endless {
+    /// How many there are.
+    pub n: u64,
+    /// Jain's index of their goodputs since the warm-up, (Σx)² / (n·Σx²): 1 is even, 1/n is
+    /// one flow alone (Jain, Chiu and Hawe 1984).
+    pub jain: f64,
+}
+
+impl Endless {
+    /// Of flows that were there since the warm-up, at least in part.
+    fn of(flows: &[FlowRecord], warmed_at: Time) -> Option<Endless> {
+        let endless = flows.iter().filter(|flow| flow.size.is_none() && !flow.ended_by(warmed_at));
+        let received: Vec<f64> = endless.map(|flow| flow.received.as_f64()).collect();
+        let n = received.len() as f64;
+        let sum: f64 = received.iter().sum();
+        let squares: f64 = received.iter().map(|x| x * x).sum();
+        // Flows that have received nothing share it evenly.
+        let jain = if squares > 0.0 { sum * sum / (n * squares) } else { 1.0 };
+        (n > 0.0).then_some(Endless { n: n as u64, jain })
+    }
+}
+
+/// A flow with its FCT in microseconds and its slowdown, both NaN of one that has not ended.
+type Timed<'a> = (&'a FlowRecord, f64, f64);
+
+/// What came of the flows of a source.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct SourceTimes {
+    /// Its place among the scenario's traffic, from 0.
+    pub traffic: u32,
+    /// Its kind.
+    pub kind: Cow<'static, str>,
+    /// Of its flows.
+    pub fct: Fct,
+    /// Of its flows.
+    pub slowdown: Slowdown,
+    /// Query completion times: of an incast's rounds, each to its last flow's end, and of requests
+    /// with their answers; null for other kinds.
+    pub query: Option<Fct>,
+}
+
+impl SourceTimes {
+    /// Of each source whose flows have ends, by flows that count.
+    fn of(traffic: &[Traffic], counted: &[&FlowRecord], times: &[(f64, f64)]) -> Vec<SourceTimes> {
+        let mut flows: Vec<Vec<Timed>> = vec![Vec::new(); traffic.len()];
+        for (flow, &(fct, slowdown)) in counted.iter().zip(times) {
+            if flow.size.is_some() {
+                flows[flow.traffic as usize].push((flow, fct * 1e6, slowdown));
+            }
+        }
+        let each = |(place, (source, flows)): (usize, (&Traffic, Vec<Timed>))| {
+            let ended = || flows.iter().filter(|(_, us, _)| !us.is_nan());
+            let fct = Fct::of(ended().map(|&(_, us, _)| us).collect());
+            let query = match source {
+                Traffic::Incast(_) => Some(Fct::of(rounds(&flows))),
+                Traffic::RequestResponse(_) => Some(fct),
+                _ => None,
+            };
+            SourceTimes {
+                traffic: place as u32,
+                kind: source.word().into(),
+                fct,
+                slowdown: Slowdown::of(ended().map(|&(.., slowdown)| slowdown).collect()),
+                query,
+            }
+        };
+        let sources = traffic.iter().zip(flows).enumerate().filter(|(_, (_, f))| !f.is_empty());
+        sources.map(each).collect()
+    }
+}
+
+/// How long each round took to its last flow's end; none of those that have not ended.
+fn rounds(flows: &[Timed]) -> Vec<f64> {
+    let mut rounds: BTreeMap<Time, f64> = BTreeMap::new();
+    for (flow, us, _) in flows {
+        let longest = rounds.entry(flow.start).or_insert(0.0);
+        // Unlike `f64::max`, it keeps what is no number.
+        *longest = if us.is_nan() || *us > *longest { *us } else { *longest };
+    }
+    rounds.into_values().filter(|us| !us.is_nan()).collect()
+}
+
+/// A class's (a service's) part in the goodput, and its flows.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct ClassGoodput {
+    /// The class.
+    pub class: u8,
+    /// Payload received a second since the warm-up.
+    pub goodput_bps: f64,
+    /// Of its flows that count; older summaries lack it.
+    #[serde(default)]
+    pub fct: Fct,
+}
+
+impl ClassGoodput {
+    /// `finished`: class and FCT in microseconds of the flows that count and have ended.
+    fn of(flows: &[FlowRecord], elapsed_s: f64, finished: &[(u8, f64)]) -> Vec<ClassGoodput> {
+        let mut received = BTreeMap::new();
+        for flow in flows {
+            *received.entry(flow.class).or_insert(0) += flow.received.get();
+        }
+        let goodput =
+            |bytes: u64| if elapsed_s > 0.0 { bytes as f64 * 8.0 / elapsed_s } else { 0.0 };
+        received.retain(|_, bytes| *bytes > 0);
+        let classes = received.into_iter();
+        let times = |class| finished.iter().filter(move |f| f.0 == class).map(|f| f.1);
+        let each = |(class, bytes)| ClassGoodput {
+            class,
+            goodput_bps: goodput(bytes),
+            fct: Fct::of(times(class).collect()),
+        };
+        classes.map(each).collect()
+    }
+}
+
+/// Round-trip times that the probes of a pair and class found since the warm-up.
+/// Percentiles are as [`Fct`]'s.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct ProbeRtts {
+    /// The host that sent them.
+    pub src: u32,
+    /// The host that sent them back.
+    pub dst: u32,
+    /// Their class.
+    pub class: u8,
+    /// Those that came back.
+    pub n: u64,
+    /// Those that did not, be it that they were still on their way.
+    pub lost: u64,
+    /// Mean in microseconds.
+    pub mean_us: Option<f64>,
+    /// Median in microseconds.
+    pub p50_us: Option<f64>,
+    /// 95th percentile in microseconds.
+    pub p95_us: Option<f64>,
+    /// 99th percentile in microseconds.
+    pub p99_us: Option<f64>,
+}
+
+impl ProbeRtts {
+    fn of(probes: &[ProbeSample]) -> Vec<ProbeRtts> {
+        let mut rtts: BTreeMap<(u32, u32, u8), (u64, Vec<f64>)> = BTreeMap::new();
+        for probe in probes {
+            let (lost, rtts) = rtts.entry((probe.src.0, probe.dst.0, probe.class)).or_default();
+            match probe.rtt {
+                Some(rtt) => rtts.push(rtt.as_us_f64()),
+                None => *lost += 1,
+            }
+        }
+        let each = |((src, dst, class), (lost, rtts))| {
+            let (n, [mean_us, p50_us, p95_us, p99_us, _]) = statistics(rtts);
+            ProbeRtts { src, dst, class, n, lost, mean_us, p50_us, p95_us, p99_us }
+        };
+        rtts.into_iter().map(each).collect()
+    }
+}
+
+/// A flow-size table in use.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct TableMean {
+    /// Its name, or its file's.
+    pub name: String,
+    /// The mean that turns the load into flows a second.
+    pub mean_bytes: f64,
+    /// The exact mean of the sizes as drawn.
+    pub drawn_mean_bytes: f64,
+}
+
+/// What a Poisson source offers: a load by both of its definitions, and its sizes.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct OfferedLoad {
+    /// Flow-size tables.
+    pub sizes: Vec<TableMean>,
+    /// Payload bits a sender over its link's rate: the scenario's `load`.
+    pub payload: f64,
+    /// The same with headers, as the wire has it.
+    pub wire: f64,
+}
+
+fn ideal() -> Cow<'static, str> {
+    "ideal".into()
+}
+
+/// The summary.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Summary {
+    /// Flows.
+    pub flows: FlowCounts,
+    /// Flow completion times by size class, of finished flows.
+    pub fct: BySize<Fct>,
+    /// The same by source; older summaries lack it.
+    #[serde(default)]
+    pub by_traffic: Vec<SourceTimes>,
+    /// The same by what flows met of giant ones; null without `measure.giant`.
+    pub fct_by_met: Option<ByInterference<BySize<Fct>>>,
+    /// FCT over the ideal one: packets back to back at the line's rate, without handshake or window.
+    pub slowdown: BySize<Slowdown>,
+    /// The FCT that slowdowns are over: `ideal`; older summaries lack it.
+    #[serde(default = "ideal")]
+    pub slowdown_over: Cow<'static, str>,
+    /// Payload received a second, all flows together, since the warm-up.
+    pub goodput_bps: f64,
+    /// The same of each class that received anything, and its FCTs.
+    pub classes: Vec<ClassGoodput>,
+    /// Round-trip times of each pair's and class's probes.
+    pub probes: Vec<ProbeRtts>,
+    /// Flows that send as long as they run, and how evenly they shared; null without any.
+    pub endless: Option<Endless>,
+    /// Packets that left a port with a CE mark of that port since the warm-up.
+    pub marks: u64,
+    /// Congestion notifications sent to sources; older summaries lack them.
+    #[serde(default)]
+    pub notifications: u64,
+    /// Packets dropped since the warm-up.
+    pub drops: u64,
+    /// The same by reason.
+    pub drops_by_reason: Drops,
+    /// Retransmission timeouts and probes before the first RTT sample since the warm-up, like marks and
+    /// drops those of all flows.
+    pub timeouts: u64,
+    /// Waits of the flows that count by the timer that ended them; older summaries lack them.
+    #[serde(default)]
+    pub waits: WaitCounts,
+    /// Segments sent again since the warm-up, of all flows.
+    pub retransmissions: u64,
+    /// Window cuts for marks, likewise.
+    pub ecn_cuts: u64,
+    /// What flow control did, where there is any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<PauseCounts>,
+    /// The busiest switch port.
+    pub bottleneck: Option<Bottleneck>,
+    /// What each Poisson source offers.
+    pub offered: Vec<OfferedLoad>,
+    /// Packets transmitted by ports, ACKs and the warm-up included.
+    pub packet_hops: u64,
+    /// Events of the engine.
+    pub events: u64,
+    /// Simulated time in seconds.
+    pub simulated_s: f64,
+    /// The run reached its end: of one that was stopped nothing is kept.
+    pub complete: bool,
+    /// What a reader must know before trusting the rest.
+    pub warnings: Vec<String>,
+    /// The seed.
+    pub seed: u64,
+    /// Switchbed's version.
+    pub version: Cow<'static, str>,
+    /// A hash of the sources that this was built from.
+    pub build: Cow<'static, str>,
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+}
+
+/// What flow control did since the warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PauseCounts {
+    /// Times that a port's class was held.
+    pub count: u64,
+    /// How long that was, all ports together.
+    pub held_s: f64,
+    /// The port that was held longest, and for how long.
+    pub longest_port: Option<String>,
+    /// How long that one was.
+    pub longest_s: f64,
+    /// Flows that count and waited behind a port that was held.
+    pub flows: u64,
+    /// Those of them that waited for a port that is not on their way.
+    pub victims: u64,
+    /// How often the watchdog acted.
+    pub storms: u64,
+    /// Circles of queues that waited for each other.
+    pub deadlocks: u64,
+}
+
+impl PauseCounts {
+    pub(crate) fn of(
+        simulation: &Simulation,
+        (pauses, waited): &(Vec<Pause>, Vec<Waited>),
+    ) -> PauseCounts {
+        let since = simulation.warmed_at();
+        let counted = || waited.iter().filter(|of| of.flow.counts_since(since));
+        let held = simulation.held();
+        // Of several, the first.
+        let longest = held.iter().rev().max_by_key(|&&(_, held, _)| held);
+        let longest = longest.filter(|longest| longest.1 > Span::ZERO);
+        let name = |link: LinkId| simulation.ports()[link.index()].name.clone();
+        PauseCounts {
+            count: pauses.iter().filter(|pause| pause.until > since).count() as u64,
+            held_s: held.iter().map(|of| of.1.as_secs_f64()).sum(),
+            longest_port: longest.map(|&(link, ..)| name(link)),
+            longest_s: longest.map_or(0.0, |longest| longest.1.as_secs_f64()),
+            flows: counted().count() as u64,
+            victims: counted().filter(|of| of.victim > Span::ZERO).count() as u64,
+            storms: held.iter().map(|of| of.2).sum(),
+            deadlocks: simulation.deadlocks().len() as u64,
+        }
+    }
+}
+
+impl Summary {
+    /// A summary that was written before, or why the text is none.
+    pub fn read(text: &str) -> Result<Summary, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn new(
+        scenario: &Scenario,
+        simulation: &Simulation,
+        flows: &[FlowRecord],
+        met: Option<&[Interference]>,
+        reports: &[PortReport],
+    ) -> Summary {
+        let warmed_at = simulation.warmed_at();
+        let counted: Vec<&FlowRecord> =
+            flows.iter().filter(|flow| flow.counts_since(warmed_at)).collect();
+        let timed: Vec<(f64, f64)> = counted.iter().map(|flow| times(simulation, flow)).collect();
+        let ended = || {
+            let each =
+                counted.iter().zip(&timed).map(|(flow, &(fct, slowdown))| (flow, fct, slowdown));
+            each.filter(|(flow, fct, _)| flow.size.is_some() && !fct.is_nan())
+        };
+        let finished: Vec<(u64, f64, f64)> = ended()
+            .filter_map(|(flow, fct, slowdown)| Some((flow.size?.get(), fct * 1e6, slowdown)))
+            .collect();
+        let of_classes: Vec<(u8, f64)> =
+            ended().map(|(flow, s, _)| (flow.class, s * 1e6)).collect();
+        let (small, large) = (scenario.measure.small.get(), scenario.measure.large.get());
+        let fct_by_met = met.map(|met| {
+            let of = |class: Interference| {
+                let flows = flows.iter().zip(met).filter(|(_, met)| **met == class);
+                let counted =
+                    flows.map(|(flow, _)| flow).filter(|flow| flow.counts_since(warmed_at));
+                let fcts = |flow: &FlowRecord| {
+                    let us = times(simulation, flow).0 * 1e6;
+                    flow.size.filter(|_| !us.is_nan()).map(|size| (size.get(), us))
+                };
+                Fct::by_size(&counted.filter_map(fcts).collect::<Vec<_>>(), small, large)
+            };
+            ByInterference {
+                nothing: of(Interference::Nothing),
+                output: of(Interference::Output),
+                path: of(Interference::Path),
+            }
+        });
+        let of = |class: &dyn Fn(u64) -> bool| {
+            let chosen = finished.iter().filter(|(size, ..)| class(*size));
+            let (fcts, slowdowns): (Vec<f64>, Vec<f64>) = chosen.map(|&(_, f, s)| (f, s)).unzip();
+            (Fct::of(fcts), Slowdown::of(slowdowns))
+        };
+        let all = of(&|_| true);
+        let small_flows = of(&|size| size <= small);
+        let medium = of(&|size| size > small && size <= large);
+        let large = of(&|size| size > large);
+        let elapsed = simulation.now().since(warmed_at).as_secs_f64();
+        let received: u64 = flows.iter().map(|flow| flow.received.get()).sum();
+        let sum =
+            |f: &dyn Fn(&FlowRecord) -> u32| flows.iter().map(|flow| u64::from(f(flow))).sum();
+        let drops = |why: DropReason| {
+            reports.iter().map(|report| report.counters.drops[why as usize]).sum()
+        };
+        let drops_by_reason = Drops {
+            full: drops(DropReason::Full),
+            not_ecn_capable: drops(DropReason::NotEcnCapable),
+            early: drops(DropReason::Early),
+            pushed_out: drops(DropReason::PushedOut),
+            at_departure: drops(DropReason::AtDeparture),
+        };
+        let offered = simulation.offered().iter();
+        let mut summary = Summary {
+            flows: FlowCounts {
+                count: counted.len() as u64,
+                finished: all.0.n,
+                failed: counted.iter().filter(|flow| flow.failed.is_some()).count() as u64,
+            },
+            fct: BySize { all: all.0, small: small_flows.0, medium: medium.0, large: large.0 },
+            by_traffic: SourceTimes::of(&scenario.traffic, &counted, &timed),
+            fct_by_met,
+            slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
+            slowdown_over: ideal(),
+            goodput_bps: if elapsed > 0.0 { received as f64 * 8.0 / elapsed } else { 0.0 },
+            classes: ClassGoodput::of(flows, elapsed, &of_classes),
+            probes: ProbeRtts::of(&simulation.probes()),
+            endless: Endless::of(flows, warmed_at),
+            marks: reports.iter().map(|report| report.counters.marked).sum(),
+            notifications: reports.iter().map(|report| report.counters.notified).sum(),
+            drops: reports.iter().map(|report| report.counters.dropped()).sum(),
+            drops_by_reason,
+            timeouts: sum(&|flow| flow.timeouts),
+            waits: WaitCounts::of(&counted),
+            retransmissions: sum(&|flow| flow.retransmissions),
+            ecn_cuts: sum(&|flow| flow.ecn_cuts),
+            pauses: None,
+            bottleneck: bottleneck(reports),
+            offered: offered
+                .map(|o| OfferedLoad {
+                    sizes: o.tables.iter().map(TableMean::of).collect(),
+                    payload: o.payload_load(),
+                    wire: o.wire_load(),
+                })
+                .collect(),
+            packet_hops: simulation.packet_hops(),
+            events: simulation.events(),
+            simulated_s: simulation.now().as_secs_f64(),
+            complete: true,
+            warnings: Vec::new(),
+            seed: scenario.run.seed,
+            version: env!("CARGO_PKG_VERSION").into(),
+            build: BUILD.into(),
+            schema_version: SCHEMA_VERSION,
+        };
+        summary.warnings = warnings(scenario, simulation, &summary, flows, reports);
+        summary
+    }
+}
+
+/// Mean and percentiles 50, 95, 99, 99.9 of a list; none of an empty one.
+fn statistics(mut values: Vec<f64>) -> (u64, [Option<f64>; 5]) {
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    if n == 0 {
+        return (0, [None; 5]);
+    }
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let percentile = |permille: usize| Some(values[(n * permille / 1000).min(n - 1)]);
+    (n as u64, [Some(mean), percentile(500), percentile(950), percentile(990), percentile(999)])
+}
+
+impl TableMean {
+    fn of(table: &TableOffered) -> TableMean {
+        TableMean {
+            name: table.name.clone(),
+            mean_bytes: table.stated_mean_bytes,
+            drawn_mean_bytes: table.drawn_mean_bytes,
+        }
+    }
+}
+
+impl Fct {
+    /// Of flows given by size in bytes and FCT in microseconds.
+    fn by_size(flows: &[(u64, f64)], small: u64, large: u64) -> BySize<Fct> {
+        let of = |class: &dyn Fn(u64) -> bool| {
+            Fct::of(flows.iter().filter(|(size, _)| class(*size)).map(|&(_, us)| us).collect())
+        };
+        BySize {
+            all: of(&|_| true),
+            small: of(&|size| size <= small),
+            medium: of(&|size| size > small && size <= large),
+            large: of(&|size| size > large),
+        }
+    }
+
+    fn of(values_us: Vec<f64>) -> Fct {
+        let (n, [mean_us, p50_us, p95_us, p99_us, p999_us]) = statistics(values_us);
+        Fct { n, mean_us, p50_us, p95_us, p99_us, p999_us }
+    }
+}
+
+impl Slowdown {
+    fn of(values: Vec<f64>) -> Slowdown {
+        let (n, [mean, p50, p95, p99, p999]) = statistics(values);
+        Slowdown { n, mean, p50, p95, p99, p999 }
+    }
+}
+
+fn bottleneck(reports: &[PortReport]) -> Option<Bottleneck> {
+    let ports = reports.iter().filter(|report| report.info.is_switch());
+    // The first of the busiest, so that equals do not depend on the iterator.
+    let busiest = ports.reduce(|a, b| if b.utilisation > a.utilisation { b } else { a })?;
+    let lengths = busiest.lengths.as_ref().map(|(_, port)| port);
+    Some(Bottleneck {
+        port: busiest.info.name.clone(),
+        utilisation: busiest.utilisation,
+        mean_bytes: lengths.map(|l| l.mean_bytes),
+        p99_bytes: lengths.map(|l| l.p99_bytes),
+        max_bytes: lengths.map(|l| l.max_bytes),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::HostId;
+    use switchbed_units::Bytes;
+
+    #[test]
+    fn jains_index_of_a_lone_flow_among_four_is_a_quarter() {
+        let flow = |received| FlowRecord {
+            row: 0,
+            traffic: 0,
+            src: HostId(0),
+            dst: HostId(1),
+            key: 0,
+            class: 0,
+            size: None,
+            start: Time::ZERO,
+            end: None,
+            request: None,
+            received: Bytes::new(received),
+            timeouts: 0,
+            waits: crate::transport::Waits::default(),
+            failed: None,
+            retransmissions: 0,
+            ecn_cuts: 0,
+            handshake: false,
+        };
+        let jain = |received: &[u64]| {
+            let flows: Vec<_> = received.iter().map(|&r| flow(r)).collect();
+            Endless::of(&flows, Time::ZERO).map(|e| (e.n, e.jain))
+        };
+        assert_eq!(jain(&[1000, 0, 0, 0]), Some((4, 0.25)));
+        assert_eq!(jain(&[700, 700]), Some((2, 1.0)));
+        assert_eq!(jain(&[]), None);
+    }
+
+    #[test]
+    fn percentiles_are_the_element_at_p_n() {
+        let (n, found) = statistics((0..2000).rev().map(f64::from).collect());
+        let wanted = [999.5, 1000.0, 1900.0, 1980.0, 1998.0].map(Some);
+        assert_eq!((n, found), (2000, wanted));
+        assert_eq!(statistics(vec![7.0]), (1, [Some(7.0); 5]));
+        assert_eq!(statistics(vec![]), (0, [None; 5]));
+    }
+}

@@ -1,0 +1,305 @@
+//! What a reader must know before trusting a run's figures: a scheme that never marked, a
+//! queue that never filled, percentiles on too few flows.
+
+use crate::flow::FlowRecord;
+use crate::ids::LinkId;
+use crate::run::summary::{BySize, Fct, Summary};
+use crate::run::waits;
+use crate::simulation::{PortReport, Simulation};
+use crate::transport::Wait;
+use switchbed_qdisc::QueueId;
+use switchbed_qdisc::port::view::DropReason;
+use switchbed_scenario::NicQueue;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::cautions;
+use switchbed_scenario::scheme::Value;
+use switchbed_units::{Bytes, Span, Time};
+
+/// A 99th percentile of fewer flows than this rests on a handful.
+const FEW: u64 = 1000;
+
+pub(crate) fn warnings(
+    scenario: &Scenario,
+    simulation: &Simulation,
+    summary: &Summary,
+    flows: &[FlowRecord],
+    reports: &[PortReport],
+) -> Vec<String> {
+    let mut warnings = cautions::of_a_run(scenario);
+    warnings.extend(crate::run::stalled::stopped(scenario, simulation));
+    let since = simulation.warmed_at();
+    let (warmup, end) = (scenario.measure.warmup, simulation.now());
+    if !simulation.is_warm() {
+        warnings.push(format!(
+            "measure.warmup, {warmup}, is longer than the run, which ended at {end}: nothing was left out, \
+             and all flows count"
+        ));
+    } else if summary.flows.count == 0 && !flows.is_empty() {
+        warnings.push(format!(
+            "none of {} flows started after measure.warmup, {warmup}: no FCT counts",
+            flows.len()
+        ));
+    }
+    let finite = flows.iter().filter(|flow| flow.size.is_some() && flow.counts_since(since));
+    let open = finite.filter(|flow| flow.end.is_none() && flow.failed.is_none()).count();
+    if let Some(failed) = waits::failed(scenario, since, flows) {
+        let by = simulation.refusing();
+        let by =
+            by.map(|by| format!("; {}", crate::run::stalled::refusing(scenario, simulation, by)));
+        warnings.push(failed + &by.unwrap_or_default());
+    }
+    let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
+    if open > 0 && !endless {
+        let why = match scenario.run.until {
+            Some(until) => format!("had not finished at {until} (run.until)"),
+            None if !simulation.deadlocks().is_empty() => {
+                "never finished: they wait in a deadlock".into()
+            }
+            None if simulation.stalled().is_some() => {
+                "never finished: nothing was delivered any more".into()
+            }
+            None => {
+                "never finished: their last packets were lost, and udp sends nothing twice".into()
+            }
+        };
+        warnings
+            .push(format!("{open} of {} flows {why}; FCTs are of the others", summary.flows.count));
+    }
+    let early: u64 =
+        reports.iter().map(|report| report.counters.drops[DropReason::Early as usize]).sum();
+    let acts = summary.marks + summary.notifications + early;
+    // Marks are nothing to rates that follow delays or INT.
+    let answers = scenario
+        .roce
+        .as_ref()
+        .is_none_or(|roce| roce.classes.is_some() || roce.control.about().cnp);
+    let nothing = flows.iter().all(|flow| flow.ended_by(since));
+    if scenario.scheme.acts() && acts == 0 && answers && !nothing {
+        warnings.push(format!(
+            "{} {}: {}",
+            scenario.scheme.label,
+            if scenario.reaction.is_some() { "notified nobody" } else { "marked nothing" },
+            why_unmarked(scenario, simulation, summary, reports)
+        ));
+    } else if let Some(max) = longest_switch_queue(reports)
+        && max <= scenario.host.mtu.get()
+        && !nothing
+    {
+        warnings.push(format!(
+            "no switch port ever held more than {max} bytes: {}",
+            bottleneck(summary, reports)
+        ));
+    }
+    warnings.extend(short_window(scenario, reports));
+    let silent = |flow: &&FlowRecord| {
+        flow.size.is_none()
+            && flow.received == Bytes::ZERO
+            && !flow.ended_by(simulation.warmed_at())
+    };
+    let silent = flows.iter().filter(silent).count();
+    if silent > 0 {
+        let about = scenario.transport.control.about();
+        let why = match (&scenario.roce, about.tcp) {
+            (Some(roce), false) => format!("what is lost waits for roce.rto, {}", roce.rto),
+            (None, false) => "nothing is sent twice".to_string(),
+            (_, true) => {
+                let timeout = scenario.transport.rto_initial;
+                format!("a lost SYN waits for transport.rto_initial, {timeout}")
+            }
+        };
+        warnings.push(format!("{silent} endless flows received nothing since the warm-up ({why})"));
+    }
+    warnings.extend(few(&summary.fct));
+    warnings.extend(waits::percentiles(scenario, simulation, flows, simulation.warmed_at()));
+    warnings.extend(straggler(scenario, flows));
+    warnings.extend(own_cards(scenario, reports));
+    warnings.extend(unmarkable(scenario, flows, reports));
+    if scenario.measure.warmup == Span::ZERO
+        && scenario.traffic.iter().any(|traffic| traffic.goes_on())
+    {
+        warnings.push(
+            "measure.warmup is 0: flows and queues of the time when the network was still \
+             filling count"
+                .to_string(),
+        );
+    }
+    warnings
+}
+
+/// The classes whose 99th percentile says little.
+fn few(fct: &BySize<Fct>) -> Option<String> {
+    let classes = [("small", fct.small.n), ("medium", fct.medium.n), ("large", fct.large.n)];
+    let few = classes.into_iter().filter(|(_, n)| (1..FEW).contains(n));
+    let few: Vec<&str> = few.map(|(class, _)| class).collect();
+    let message = || format!("99th percentiles rest on fewer than {FEW} flows: {}", few.join(", "));
+    (!few.is_empty()).then(message)
+}
+
+/// Whether a flow's SYN, or the answer to it, was sent again.
+fn waited_first(flow: &FlowRecord) -> bool {
+    flow.waits.count(Wait::Syn) > 0
+}
+
+/// A run without an end of its own lasts as long as its last flow, which may wait for a timer when
+/// all else is over.
+fn straggler(scenario: &Scenario, flows: &[FlowRecord]) -> Option<String> {
+    let begin = flows.iter().map(|flow| flow.start).min()?;
+    let started = flows.iter().map(|flow| flow.start).max()?;
+    let mut ends: Vec<Time> = flows.iter().filter_map(|flow| flow.end).collect();
+    ends.sort_unstable();
+    let last = ends.pop()?;
+    let others = ends.pop()?.max(started);
+    let alone = last.since(begin).as_ps() >= 10 * others.since(begin).as_ps();
+    (scenario.run.until.is_none() && alone).then(|| {
+        "one flow took ten times as long as all others together or more: averages over time (queues, \
+         utilisation, goodput) are mostly of its wait; run.until ends a run before"
+            .to_string()
+    })
+}
+
+/// What senders lose in their own cards never meets a switch.
+fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
+    let mut cards = reports.iter().filter(|report| !report.info.is_switch());
+    let buffer = match scenario.host.nic {
+        NicQueue::Fifo(fifo) => format!("host.nic_buffer, {}", fifo.buffer),
+        NicQueue::Switch => format!("switch.buffer, {}, as host.nic says", scenario.switch.buffer),
+        NicQueue::Fq => "host.nic = \"fq\", 100 packets of a flow".to_owned(),
+        NicQueue::Unlimited | NicQueue::Classes => return None,
+    };
+    cards.any(|report| report.counters.drops[DropReason::Full as usize] > 0).then(|| {
+        format!("packets were lost in hosts' own cards ({buffer}): drops_full in the table ports")
+    })
+}
+
+/// What marking drops for not being ECN-capable, beside packets that are.
+fn unmarkable(scenario: &Scenario, flows: &[FlowRecord], reports: &[PortReport]) -> Option<String> {
+    let dropped = |report: &PortReport| report.counters.drops[DropReason::NotEcnCapable as usize];
+    let t = &scenario.transport;
+    let mut who = Vec::new();
+    let tcp = t.control.about().tcp;
+    who.extend((tcp && !t.ecn_acks).then_some("ACKs (transport.ecn_acks)"));
+    let syns = match flows.iter().any(waited_first) {
+        true => "SYNs (transport.ecn_syn), and flows waited for transport.rto_initial",
+        false => "SYNs (transport.ecn_syn)",
+    };
+    who.extend((tcp && !t.ecn_syn).then_some(syns));
+    let again = "retransmissions (transport.ecn_retransmits)";
+    who.extend((tcp && !t.ecn_retransmits).then_some(again));
+    who.extend(scenario.reaction.is_some().then_some("congestion notifications"));
+    (t.ecn && reports.iter().any(|report| dropped(report) > 0)).then(|| {
+        format!(
+            "packets that are not ECN-capable were dropped where others are marked: {}; \
+             switch.unmarkable = \"pass\" lets them go on",
+            who.join(", ")
+        )
+    })
+}
+
+/// A window in which no packet can come and go (E-ECN's equation 3).
+fn short_window(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
+    let t_i = scenario.scheme.scheme.window()?;
+    let switches = reports.iter().filter(|report| report.info.is_switch());
+    let slowest = switches.map(|report| report.info.cable.rate).min()?;
+    let packet_time = slowest.tx_time(scenario.host.mtu.get() as u32);
+    (t_i < packet_time).then(|| {
+        format!(
+            "t_i is {t_i}, shorter than a packet's time at {slowest}, {packet_time}: the growth of \
+             a queue means nothing then"
+        )
+    })
+}
+
+/// Why a scheme never acted: its longest queue against the threshold there, where both are known.
+fn why_unmarked(
+    scenario: &Scenario,
+    simulation: &Simulation,
+    summary: &Summary,
+    reports: &[PortReport],
+) -> String {
+    if !scenario.transport.ecn && scenario.reaction.is_none() {
+        return "transport.ecn is off, so packets to be marked are dropped".to_string();
+    }
+    let where_to = bottleneck(summary, reports);
+    let Some((max, link, queue)) = longest_queue(reports) else { return where_to };
+    let name = &reports[link].info.name;
+    let longest = match max {
+        0 => "no packet ever waited at a switch port".to_owned(),
+        _ => format!("the longest queue was queue {queue} of {name} with {max} bytes"),
+    };
+    let against = match simulation.threshold_bytes(LinkId(link as u32), queue) {
+        Some(threshold) if threshold > max as f64 => {
+            format!(", under its threshold of {threshold:.0} bytes")
+        }
+        Some(threshold) => format!(
+            "; its threshold, {threshold:.0} bytes at the end, is for an average, a time or a growth that \
+             never got there"
+        ),
+        None => String::new(),
+    };
+    let wait = reports[link].info.cable.rate.tx_time(max.min(u32::MAX.into()) as u32);
+    let why = not_for_long(scenario, wait).map_or(String::new(), |why| format!("; {why}"));
+    format!("{where_to}; {longest}{against}{why}")
+}
+
+/// The longest that a queue of a switch port was, of which port and which queue.
+fn longest_queue(reports: &[PortReport]) -> Option<(u64, usize, QueueId)> {
+    let mut longest: Option<(u64, usize, QueueId)> = None;
+    for (link, report) in reports.iter().enumerate().filter(|(_, report)| report.info.is_switch()) {
+        for (queue, lengths) in
+            report.lengths.iter().flat_map(|(queues, _)| queues.iter().enumerate())
+        {
+            if longest.is_none_or(|(max, ..)| lengths.max_bytes > max) {
+                longest = Some((lengths.max_bytes, link, queue as QueueId));
+            }
+        }
+    }
+    longest
+}
+
+/// Why an AQM of CoDel's kind did not mark: it first does when packets have waited over `target`, a
+/// twentieth of `interval` unless given, throughout an `interval` (RFC 8289, sections 3.2 and 4.3).
+fn not_for_long(scenario: &Scenario, wait: Span) -> Option<String> {
+    let params = scenario.scheme.params();
+    let span = |key| match params.get(key) {
+        Some(Value::Span(span)) => Some(*span),
+        _ => None,
+    };
+    let interval = span("interval")?;
+    let target = span("target").unwrap_or(interval / 20);
+    let (given, longest) = ("scheme.params.interval", "the longest round trip here");
+    Some(match wait > target {
+        true => format!(
+            "packets waited over the target, {target}, but never throughout {given}, {interval}: a shorter \
+             one ({longest}) marks sooner"
+        ),
+        false => format!(
+            "no packet waited over the target, {target}, a twentieth of {given}, {interval}, unless given: \
+             a shorter interval ({longest}) marks sooner"
+        ),
+    })
+}
+
+/// The longest that any switch port's queues were; none where they were not measured.
+fn longest_switch_queue(reports: &[PortReport]) -> Option<u64> {
+    let switches = reports.iter().filter(|report| report.info.is_switch());
+    switches.filter_map(|report| report.lengths.as_ref()).map(|(_, port)| port.max_bytes).max()
+}
+
+/// Where packets waited instead, as far as the ports' use of their time tells.
+fn bottleneck(summary: &Summary, reports: &[PortReport]) -> String {
+    let mut busy: Vec<&PortReport> = reports.iter().collect();
+    busy.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
+    match (busy.first(), &summary.bottleneck) {
+        (Some(first), _) if !first.info.is_switch() => format!(
+            "the bottleneck is {}'s own network card, sending {:.1} % of the time",
+            first.info.name,
+            first.utilisation * 100.0
+        ),
+        (_, Some(port)) => format!(
+            "the busiest switch port is {}, sending {:.1} % of the time",
+            port.port,
+            port.utilisation * 100.0
+        ),
+        _ => "no port sent anything".to_string(),
+    }
+}

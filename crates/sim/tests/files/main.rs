@@ -1,0 +1,20 @@
+//! Tests of runs of scenario files: one program, which links once.
+
+mod counters;
+mod division;
+mod ends;
+mod every_scheme;
+mod interference;
+mod lazy;
+mod limits;
+mod memory;
+mod observers;
+mod pfc;
+mod population;
+mod profiles;
+mod roce;
+mod scenarios;
+mod small_queues;
+mod timers;
+mod warmup;
+mod warnings;
