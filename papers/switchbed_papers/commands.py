@@ -70,7 +70,7 @@ def fabrics(
 
 
 @click.command()
-@click.argument("which", metavar="PAPER[/FIGURE]|all|list|page|search|show")
+@click.argument("which", metavar="PAPER[/FIGURE]|all|list|page|report|search|show")
 @click.argument("of", metavar="[PAPER|CLAIM]", required=False)
 @click.option("--quick/--full", default=True, help="Small runs (default), or the papers' own.")
 @options.JSON
@@ -78,7 +78,7 @@ def fabrics(
     "--out",
     type=path_argument,
     metavar="PATH",
-    help="Draw the figures into this folder; of `page`, write this file.",
+    help="Draw the figures into this folder; of `page` and `report`, write this file.",
 )
 @click.option(
     "--first-seed", type=options.Whole(0), default=1, show_default=True, help="Of the seeds."
@@ -127,10 +127,10 @@ def reproduce(
     """Run the experiments of the PAPERs again and judge each of their claims.
 
     `list` shows the verdicts of the committed full results; `page` prints them as a page, in
-    Markdown; `all` stands for every paper. `show CLAIM` prints one claim with
-    all its evidence. `search [PAPER]` runs a paper over the grid of the
-    settings that it leaves open and picks its joint set-up; it prints its price first, and goes on
-    where it was stopped.
+    Markdown; `report [PAPER]` writes it as one HTML file with its pictures; `all` stands for every
+    paper. `show CLAIM` prints one claim with all its evidence. `search [PAPER]` runs a paper over
+    the grid of the settings that it leaves open and picks its joint set-up; it prints its price
+    first, and goes on where it was stopped.
     """
     from switchbed_papers.reproduce import command
 

@@ -104,7 +104,7 @@ def _reproduction(folder: Path, paper: Paper, experiment: Experiment) -> None:
             found = evidence.read(paper, experiment)
             page.draw(paper, experiment, next(iter(found.values())), to)
 
-        _kept(folder, names, drawn, rows, experiment.title)
+        _kept(folder, names, drawn, rows, paper.folder / "claims.toml")
 
 
 def _one(file: Path, draw: Callable[[Path], None], *inputs: Path | str) -> None:

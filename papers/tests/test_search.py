@@ -64,10 +64,8 @@ def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
 ) -> None:
     paper = replace(EECN, folder=tmp_path)
     one = searched("fig6", fig6=[50, 98.6, 1, 1, 1, 1, 1, 1])
-    full = tuple(
-        Tried(each.at, {**each.claims, "eecn.fig6.without": 1.0, "eecn.fig6.range": None})
-        for each in one.points
-    )
+    more = {"eecn.fig6.without": 1.0, "eecn.fig6.range": None, "eecn.fig6.more": None}
+    full = tuple(Tried(each.at, {**each.claims, **more}) for each in one.points)
     kept = Search(paper, {"fig6": replace(one, points=full)})
     search.write(kept)
     assert search.read(paper).searched == kept.searched

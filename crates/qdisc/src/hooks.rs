@@ -143,6 +143,12 @@ pub trait Buffer {
         rng: &mut dyn Random,
     ) -> Admission;
 
+    /// Whether an arrival (not counted by the view) that a marker drops, so that `admit` is not
+    /// asked, would have been refused for want of room. False also where only asking tells.
+    fn full(&self, _view: &View, _queue: QueueId, _packet: &Packet) -> bool {
+        false
+    }
+
     /// A packet was stored (counted by the view).
     fn stored(&mut self, _view: &View, _queue: QueueId, _packet: &Packet) {}
 
@@ -205,6 +211,11 @@ pub trait Marker {
 
     /// The arrival was refused, by whichever seat.
     fn refused(&mut self, _view: &View, _queue: QueueId, _packet: &Packet, _why: DropReason) {}
+
+    /// The arrival was refused for not being ECN-capable, and the buffer had no room for it either.
+    fn refused_at_full(&mut self, view: &View, queue: QueueId, packet: &Packet) {
+        self.refused(view, queue, packet, DropReason::NotEcnCapable);
+    }
 
     /// The verdict on a departure (still counted by the view). `note` is what this port
     /// noted so far.

@@ -250,8 +250,13 @@ where
         self.scheduler.enqueued(view, q, packet);
     }
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
+        let full = why == DropReason::NotEcnCapable && self.buffer.full(view, q, packet);
         self.buffer.refused(view, q, packet, why);
-        self.marker.refused(view, q, packet, why);
+        if full {
+            self.marker.refused_at_full(view, q, packet);
+        } else {
+            self.marker.refused(view, q, packet, why);
+        }
         self.notifier.refused(view, q, packet, why);
     }
     fn expels(&mut self, view: &View) -> Option<Expulsion> {

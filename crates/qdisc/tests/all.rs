@@ -4,6 +4,7 @@ mod closed_forms;
 mod codel;
 mod conformance;
 mod dynamic;
+mod e_ecn;
 mod fairness;
 mod fq_codel;
 mod golden;

@@ -121,6 +121,7 @@ fn settings() -> AfdSettings {
         interval: Span::from_ms(1),
         a1: 1.8,
         a2: 1.7,
+        divided: true,
         beta: 1.0,
         party: Party::Flow,
         shares: Shares::default(),

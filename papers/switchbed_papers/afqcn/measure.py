@@ -1,5 +1,6 @@
 """What AF-QCN's claims need beyond the built-in measures."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +12,8 @@ from switchbed_papers.reproduce.rows import Figures, Rows, number
 SETTLES_S = 0.5
 """Left out after each change of rates, caps or flows, and at the start."""
 CHANGES_S = {"6": (2.0, 4.0), "7": (2.0, 4.0), "9": (2.0,), "11": (0.5,), "10": tuple(range(1, 8))}
+WITHIN, LASTS_S = 0.25, 0.05
+"""A flow has converged when it is this near its share, as a part of it, for so long."""
 BINS = ((1, 10), (10, 100), (100, 1000), (1000, 1e12))
 """Table 1's size bins in KB."""
 
@@ -20,7 +23,8 @@ def shares(result: Result) -> Figures:
     away from changes: how many intervals are off by more than so much, and the means."""
     import polars as pl
 
-    goodput = result.goodput
+    fine = result.goodput
+    goodput = _tens(fine)
     changes = CHANGES_S.get(_figure(result), ())
     settled = goodput.filter(pl.col("time_s") > SETTLES_S)
     for change in changes:
@@ -34,6 +38,7 @@ def shares(result: Result) -> Figures:
     }
     found |= {f"off_{percent}": 100 - found[f"within_{percent}"] for percent in (10, 25, 50)}
     found["worst_percent"] = _worst(active, changes)
+    found |= _fine(fine, changes)
     for name, values in active.group_by("class"):
         key = f"class{name[0]}"
         found[f"{key}.mean_gbps"] = number(values["goodput_bps"].mean()) / 1e9
@@ -46,6 +51,52 @@ def shares(result: Result) -> Figures:
     found["ratios"] = [round(number(ratio.quantile(i / 200)), 4) for i in range(201)]
     found["curve"] = [(round(float(t), 3), int(c), round(float(b) / 1e6)) for t, c, b in rows]
     return fct(result) | found
+
+
+def _tens(goodput: Any) -> Any:
+    """Samples of 10 ms, which figures 6 to 11 show, from finer ones."""
+    import polars as pl
+
+    end = ((goodput["time_s"] * 100 - 1e-6).ceil() / 100).alias("time_s")
+    rates = pl.col("goodput_bps", "fair_bps").mean()
+    by = goodput.with_columns(end).group_by("time_s", "class", maintain_order=True)
+    return by.agg(rates).select("time_s", "class", "goodput_bps", "fair_bps")
+
+
+def _fine(goodput: Any, changes: tuple[float, ...]) -> Figures:
+    """Of samples as they are: the share within a quarter of the fair one once flows have settled,
+    and after each change how long it takes until all flows are within it for 50 ms; where they
+    never are, all the time until the next change."""
+    import polars as pl
+
+    times = goodput["time_s"].unique().sort()
+    if len(times) < 2 or number(times[1] - times[0]) > 5e-3:
+        return {}
+    off = (pl.col("goodput_bps") / pl.col("fair_bps") - 1).abs()
+    fair = goodput.filter(pl.col("fair_bps") > 0)
+    worst = fair.group_by("time_s").agg(off.max().alias("off")).sort("time_s")
+    after = fair.filter(pl.col("time_s") > SETTLES_S)
+    for change in changes:
+        after = after.filter(~pl.col("time_s").is_between(change, change + SETTLES_S))
+    within = number(after.select((off <= WITHIN).mean()).item())
+    found: Figures = {"fine_within_25": 100 * within}
+    for begin, end in pairwise([*changes, number(times.max())]):
+        part = worst.filter((pl.col("time_s") > begin + 1e-9) & (pl.col("time_s") <= end + 1e-9))
+        found[f"converged_{begin:g}_ms"] = 1e3 * _converged(part.rows(), begin, end)
+    return found
+
+
+def _converged(worst: Sequence[tuple[float, float]], begin: float, end: float) -> float:
+    """Seconds from a change to the first of 50 ms of samples that are all within a quarter."""
+    since = None
+    for time, off in worst:
+        if off > WITHIN:
+            since = None
+        elif since is None:
+            since = time
+        if since is not None and time - since >= LASTS_S - 1e-9:
+            return since - begin
+    return end - begin
 
 
 def _queue(series: Any, changes: tuple[float, ...]) -> Figures:
@@ -122,6 +173,45 @@ def table1(rows: Rows) -> Points:
         found[name] = {
             s: 100 * (1 - v / base[s]) for s, v in ours.by_seed(metric).items() if base[s]
         }
+    return found
+
+
+def table1_trend(rows: Rows) -> Points:
+    """By how many points the gain in the largest bin is above that in the smallest."""
+    gains = list(table1(rows).values())
+    return {"": {s: v - gains[0][s] for s, v in gains[-1].items() if s in gains[0]}}
+
+
+def converged(rows: Rows, change: str) -> dict[str, dict[int, float]]:
+    """How long each scheme takes after a change, by seed."""
+    metric = f"converged_{change}_ms"
+    return {s: rows.where({"scheme": s}).by_seed(metric) for s in ("af-qcn", "qcn")}
+
+
+def sooner_down(rows: Rows) -> Points:
+    """How much sooner AF-QCN has converged than QCN after 10 to 1 Gbps, in percent."""
+    return _sooner(rows, "2")
+
+
+def sooner_up(rows: Rows) -> Points:
+    """The same after 1 to 10 Gbps."""
+    return _sooner(rows, "4")
+
+
+def _sooner(rows: Rows, change: str) -> Points:
+    took = converged(rows, change)
+    base = took["qcn"]
+    return {"": {s: 100 * (1 - v / base[s]) for s, v in took["af-qcn"].items() if base.get(s)}}
+
+
+def fig11_each(rows: Rows) -> Points:
+    """Each static flow's goodput over its share under AF-QCN, at either offered load."""
+    found: Points = {}
+    runs = rows.where({"scheme": "af-qcn"})
+    for rate in runs.values("traffic.3.rate"):
+        at = runs.where({"traffic.3.rate": rate})
+        for flow in range(3):
+            found[f"flow {flow}, {rate}"] = at.by_seed(f"class{flow}.over_fair")
     return found
 
 

@@ -1,6 +1,7 @@
 """What CEDM's claims need beyond the built-in measures."""
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 FIG3_K_BYTES = 32_000
 LINE_BPS = 10e9
+PACKET_BYTES = 1500
+SPAN_S = 20e-3
+SETTLED_S = 60e-3
+"""Figure 4's warm-up."""
 
 
 def queue(result: Result) -> Figures:
@@ -44,6 +49,21 @@ def loss(result: Result) -> Figures:
     full = LINE_BPS * payload / (payload + header)
     lost = full - float(result.summary()["goodput_bps"])
     return fct(result) | {"loss_gbps": lost / 1e9}
+
+
+def amplitude(result: Result) -> Figures:
+    """The figures of `loss`, and the queue's amplitude in packets: its greatest length less its
+    least, in the mean over spans of 20 ms, and the greatest and least themselves."""
+    import polars as pl
+
+    series = result.series.filter(result.series["time_s"] >= SETTLED_S)
+    by_span = series.group_by((pl.col("time_s") / SPAN_S).floor()).agg(
+        most=pl.col("bytes").max(), least=pl.col("bytes").min()
+    )
+    packets = by_span.select((pl.col("most", "least").mean()) / PACKET_BYTES).row(0)
+    most, least = map(float, packets)
+    found = {"max_pkt": most, "min_pkt": least, "amplitude_pkt": most - least}
+    return loss(result) | found
 
 
 def segments(result: Result) -> Figures:
@@ -92,6 +112,7 @@ def handed_over(changes: "pl.DataFrame") -> list[int]:
     return list(counts.values())
 
 
+THRESHOLD = "scheme.params.threshold"
 CD = 10e9 * 100e-6 / 8 / 1500
 """C·d of figure 4 in packets."""
 
@@ -104,3 +125,36 @@ def theory_ecn_star(rows: Rows) -> Points:
 def theory_dctcp(rows: Rows) -> Points:
     """Corollary 4 as printed."""
     return {"": {row.seed: cedm.threshold_dctcp(2, 1 / 3, CD, "paper") for row in rows}}
+
+
+def corollary1(rows: Rows) -> Points:
+    """The simulated amplitude with ECN* in corollary 1's interval: 0 is its lower end, 1 its upper
+    one."""
+    return _inside(rows, "ecn-star", lambda k: cedm.amplitude_ecnstar(2, 1 / 3, CD, k))
+
+
+def corollary1_of_larger_bursts(rows: Rows) -> Points:
+    """The same with bursts of two thirds of a window in the corollary."""
+    return _inside(rows, "ecn-star", lambda k: cedm.amplitude_ecnstar(2, 2 / 3, CD, k))
+
+
+def corollary3(rows: Rows) -> Points:
+    """The simulated amplitude with DCTCP in the interval of corollary 3 as printed."""
+    return _inside(rows, "dctcp", lambda k: cedm.amplitude_dctcp(2, 1 / 3, CD, k, "paper"))
+
+
+def corollary3_of_larger_bursts(rows: Rows) -> Points:
+    """The same with bursts of two thirds of a window in the corollary."""
+    return _inside(rows, "dctcp", lambda k: cedm.amplitude_dctcp(2, 2 / 3, CD, k, "paper"))
+
+
+def _inside(rows: Rows, kind: str, bounds: Callable[[float], cedm.Bounds]) -> Points:
+    found: Points = {}
+    runs = rows.where({"transport.kind": kind, "host.lso": True})
+    for threshold in runs.values(THRESHOLD):
+        ends = bounds(size(threshold) / PACKET_BYTES)
+        measured = runs.where({THRESHOLD: threshold}).by_seed("amplitude_pkt")
+        found[threshold] = {
+            seed: (pkt - ends.low) / (ends.high - ends.low) for seed, pkt in measured.items()
+        }
+    return found

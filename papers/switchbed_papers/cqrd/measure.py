@@ -1,16 +1,12 @@
 """What CQRD's claims need beyond the built-in measures."""
 
-from typing import TYPE_CHECKING
-
 from switchbed import stats
 from switchbed.plots.style import OTHERS, STYLES, Style
+from switchbed.quantity import size
 from switchbed.result import Result
 from switchbed_papers.reproduce.experiment import fct
 from switchbed_papers.reproduce.measures import Points
 from switchbed_papers.reproduce.rows import Figures, Rows, number
-
-if TYPE_CHECKING:
-    pass
 
 MET = ("output", "path")
 OTHER = ("oq", "hcf", "cq")
@@ -51,12 +47,25 @@ def goodputs(result: Result) -> Figures:
     found = met(result)
     flows = result.flows.drop_nulls("fct_s")
     flows = flows.with_columns(mbps=8e-6 * flows["size_bytes"] / flows["fct_s"])
-    chosen = {"": flows, "met.": flows.filter(flows["met"].is_in(MET))}
+    chosen = {"": flows}
+    if "met" in flows.columns:
+        chosen["met."] = flows.filter(flows["met"].is_in(MET))
     for what, among in chosen.items():
         for name, least in (("large", SMALL_BYTES), ("giant", GIANT_BYTES)):
             over = among.filter(among["size_bytes"] > least)["mbps"]
             found[f"{what}{name}.goodput_mbps"] = number(over.mean()) if len(over) else None
     return found
+
+
+def toy(result: Result) -> Figures:
+    """The same, and how evenly the two large flows share the output: Jain's index of their
+    goodputs."""
+    found = goodputs(result)
+    flows = result.flows.drop_nulls("fct_s")
+    giants = flows.filter(flows["size_bytes"] > GIANT_BYTES).select("size_bytes", "fct_s").rows()
+    rates = [float(bytes_) / float(fct_s) for bytes_, fct_s in giants]
+    squares = sum(rate * rate for rate in rates)
+    return found | {"large.jain": sum(rates) ** 2 / (len(rates) * squares) if rates else None}
 
 
 def longs(result: Result) -> Figures:
@@ -96,6 +105,21 @@ def _below(runs: Rows, base: str, metric: str) -> dict[int, float]:
     return {seed: 100 * (1 - v / theirs[seed]) for seed, v in ours.items() if seed in theirs}
 
 
+def fig11_narrower(rows: Rows) -> Points:
+    """How far CQRD is below OQ and HCF at load 0.7, less how far at 0.4, in points."""
+    found: Points = {}
+    for base in ("oq", "hcf"):
+        heavy, extreme = (_below(rows.where({"load": load}), base, SMALL) for load in (0.4, 0.7))
+        found[base] = {seed: v - heavy[seed] for seed, v in extreme.items() if seed in heavy}
+    return found
+
+
+def fig11_best(rows: Rows) -> Points:
+    """How far CQRD's average is below each other scheme's at load 0.7."""
+    runs = rows.where({"load": 0.7})
+    return {base: _below(runs, base, SMALL) for base in OTHER}
+
+
 def fig6_more(rows: Rows) -> Points:
     """The share of flows that met a giant one, in the tree less in the switch."""
     tree = rows.where({"scenario": "cqrd-fig11", "scheme": "cqrd", "load": 0.1})
@@ -133,7 +157,7 @@ def fig14_goodput(rows: Rows) -> Points:
 
 def fig14_sharp(rows: Rows) -> Points:
     """The small average with a packet a crosspoint."""
-    return _memory(rows, ("36KB",), SMALL)
+    return _memory(rows, (min(rows.values("switch.buffer"), key=size),), SMALL)
 
 
 def fig14_moderate(rows: Rows) -> Points:

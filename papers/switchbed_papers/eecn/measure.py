@@ -100,6 +100,16 @@ def fig2_max(rows: Rows) -> Points:
     return {"": _over_flows(rows.where({"scheme": "per-queue"}), "0-14", "0-4", "max_pkt")}
 
 
+def fig2_linear(rows: Rows) -> Points:
+    """The maximum's growth from 10 to 15 flows over that from 5 to 10, under step marking."""
+    runs = rows.where({"scheme": "per-queue"})
+    few, some, many = (
+        runs.where({FLOWS: flows}).by_seed("max_pkt") for flows in ("0-4", "0-9", "0-14")
+    )
+    grown = {seed: some[seed] - few[seed] for seed in few}
+    return {"": {s: (many[s] - some[s]) / by for s, by in grown.items() if by > 0}}
+
+
 def _over_flows(rows: Rows, of: str, base: str, metric: str) -> dict[int, float]:
     below = rows.where({FLOWS: base}).by_seed(metric)
     return {s: v / below[s] for s, v in rows.where({FLOWS: of}).by_seed(metric).items()}
@@ -139,11 +149,12 @@ def fig10_ti1(rows: Rows) -> Points:
     return {"": {seed: 100 * (1 - v / few[seed]) for seed, v in most.items()}}
 
 
-def fig11_others(rows: Rows) -> Points:
-    """The share of maxima below K with Reno under each other scheme."""
+def fig11_more(rows: Rows) -> Points:
+    """The share of maxima below K with Reno under E-ECN, less the largest under another scheme."""
     runs = rows.where({"scenario": "fig11-reno"})
-    others = [scheme for scheme in runs.values("scheme") if scheme != "e-ecn"]
-    return {s: runs.where({"scheme": s}).by_seed("under_percent") for s in others}
+    shares = {s: runs.where({"scheme": s}).by_seed("under_percent") for s in runs.values("scheme")}
+    ours = shares.pop("e-ecn")
+    return {"": {seed: v - max(of[seed] for of in shares.values()) for seed, v in ours.items()}}
 
 
 def fig11_order(rows: Rows) -> Points:
@@ -164,10 +175,29 @@ def fig11_order(rows: Rows) -> Points:
 
 def table2(rows: Rows) -> Points:
     """S-ECN's goodput over step marking's, with DCTCP."""
-    runs = rows.where({"scenario": "fig11-dctcp"})
+    return _over_step(rows, "dctcp", "s-ecn")
+
+
+def table2_reno(rows: Rows) -> Points:
+    """E-ECN's goodput over step marking's, with Reno."""
+    return _over_step(rows, "reno", "e-ecn")
+
+
+def table2_cubic(rows: Rows) -> Points:
+    """The same with CUBIC."""
+    return _over_step(rows, "cubic", "e-ecn")
+
+
+def table2_dctcp(rows: Rows) -> Points:
+    """The same with DCTCP."""
+    return _over_step(rows, "dctcp", "e-ecn")
+
+
+def _over_step(rows: Rows, kind: str, scheme: str) -> Points:
+    runs = rows.where({"scenario": f"fig11-{kind}"})
     step = runs.where({"scheme": "per-queue"}).by_seed("goodput_bps")
-    s_ecn = runs.where({"scheme": "s-ecn"}).by_seed("goodput_bps")
-    return {"": {seed: value / step[seed] for seed, value in s_ecn.items()}}
+    ours = runs.where({"scheme": scheme}).by_seed("goodput_bps")
+    return {"": {seed: value / step[seed] for seed, value in ours.items()}}
 
 
 def fig12_short(rows: Rows) -> Points:

@@ -57,6 +57,8 @@ class Experiment:
     """What the full scale takes, roughly: an estimate from smaller runs where it has not run."""
     assumes: tuple[str, ...]
     """What the paper leaves open, and what is taken here."""
+    expects: tuple[str, ...] = ()
+    """Counts that the paper's text has some of: `drops`, `marks`, `timeouts`."""
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,7 @@ class _Reader:
             search=scales["search"],
             core_minutes=float(values.get("core_minutes", 0)),
             assumes=tuple(values.get("assumes", ())),
+            expects=tuple(values.get("expects", ())),
         )
 
     def _scenario(self, name: str) -> Path:

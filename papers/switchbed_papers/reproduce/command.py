@@ -13,7 +13,7 @@ from switchbed.meter import meter
 from switchbed.store import Store
 from switchbed.terminal import say
 from switchbed_papers import tree
-from switchbed_papers.reproduce import evidence, page, search
+from switchbed_papers.reproduce import evidence, page, report, search
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce.claims import Experiment, Paper, papers
 from switchbed_papers.reproduce.findings import Finding, findings
@@ -41,8 +41,10 @@ def reproduce(
         return _search(of, budget_min, Store(store))
     if which == "show":
         return _show(of)
+    if which == "report":
+        return _report(of, out)
     if of is not None:
-        raise Mistake(f"{which} {of}: only search and show take a second argument")
+        raise Mistake(f"{which} {of}: only search, show and report take a second argument")
     if which == "list":
         return _list(json_to)
     if which == "page":
@@ -94,7 +96,7 @@ def _show(which: str | None) -> int:
         if which in paper.claims:
             claim = paper.claims[which]
             finding = page.committed(paper)[claim.id]
-            terminal.page(page.show(claim, paper.experiments[claim.experiment], finding) + "\n")
+            terminal.page(page.show(paper, claim, finding) + "\n")
             return 0
     raise Mistake(f"show {which or ''}: no such claim; `switchbed reproduce list` has them all")
 
@@ -106,7 +108,9 @@ def _search(which: str | None, budget_min: float, store: Store) -> int:
         raise Mistake(f"search {which}: no such paper; there is {', '.join(known)}")
     left_s = 60 * budget_min
     for paper in [known[which]] if which else known.values():
-        prices = {name: search.price(paper, of) for name, of in paper.experiments.items()}
+        # Where nothing is open there is nothing to choose.
+        chosen = {name: of for name, of in paper.experiments.items() if of.setup.open}
+        prices = {name: search.price(paper, of) for name, of in chosen.items()}
         found = search.read(paper)
         for name in search.ordered(prices):
             points = len(search.grid(paper.experiments[name]))
@@ -213,6 +217,17 @@ def _page(out: Path | None) -> int:
         return 0
     with files.whole(out, "--out") as file:
         file.write_text(text, encoding="utf-8")
+    return 0
+
+
+def _report(which: str | None, out: Path | None) -> int:
+    """The page as HTML, of one paper or of all."""
+    known = papers()
+    if which is not None and which not in known:
+        raise Mistake(f"report {which}: no such paper; there is {', '.join(known)}")
+    to = out or Path(f"{which or 'papers'}.html")
+    report.write(to, known[which] if which else None)
+    say(f"written: {to}")
     return 0
 
 

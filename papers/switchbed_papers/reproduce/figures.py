@@ -1,12 +1,15 @@
 """Figures that several papers draw alike; the others are in a paper's `draw.py`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from switchbed import stats
 from switchbed.plots import style
+from switchbed_papers.reproduce.claims import Claim
 from switchbed_papers.reproduce.rows import Rows
 
 if TYPE_CHECKING:
@@ -86,6 +89,63 @@ PANELS = {
 }
 
 
+def said(claims: Iterable[Claim], schemes: Sequence[str], metric: str) -> Iterator["Said"]:
+    """What a paper says of a metric of one scheme beside the first one's, as ratios."""
+    for claim in claims:
+        asked = claim.measure
+        kind = asked.get("kind")
+        if asked.get("metric") != metric or kind not in ("below", "above"):
+            continue
+        of, base = asked.get("of"), asked.get("base")
+        if base != schemes[0] or of not in schemes:
+            continue
+        larger = asked.get("reading") == "larger"
+
+        def ratio(percent: float, kind: object = kind, larger: bool = larger) -> float:
+            if kind == "below":
+                return 1 - percent / 100
+            return 1 / (1 - percent / 100) if larger else 1 + percent / 100
+
+        target, at = claim.target, asked.get("at")
+        ends = sorted(ratio(end) for end in (target.low, target.high) if math.isfinite(end))
+        if not ends or (ends[0], ends[-1]) == (1.0, 1.0):
+            continue
+        loads = [at] if isinstance(at, Mapping) else at if isinstance(at, list) else []
+        yield Said(
+            str(of), ends[0], ends[-1], tuple(float(p["load"]) for p in loads if "load" in p)
+        )
+
+
+@dataclass(frozen=True)
+class Said:
+    """A paper's value or range of one scheme's ratio to the first one's."""
+
+    scheme: str
+    low: float
+    high: float
+    """Equal to `low` where it is one value."""
+    loads: tuple[float, ...]
+    """Loads of which it is said; empty for all, or for the best of them."""
+
+    def draw(self, axes: "Axes", colour: str) -> None:
+        """A band, or a line, over its loads."""
+        label = "the paper, in the scheme's colour"
+        spans = [(100 * load - 3, 100 * load + 3) for load in self.loads] or [(0.0, 100.0)]
+        for left, right in spans:
+            if self.high > self.low:
+                axes.fill_between(
+                    (left, right), self.low, self.high, color=colour, alpha=0.2, lw=0, label=label
+                )
+            else:
+                axes.plot(
+                    (left, right), (self.low,) * 2, color=colour, ls=(0, (1, 1)), lw=2, label=label
+                )
+
+
+CLAIMS: ContextVar[Sequence[Claim]] = ContextVar("claims", default=())
+"""The claims of the figure that is being drawn: what the paper says is drawn in."""
+
+
 def fct_over_load(rows: Rows, title: str, file: Path) -> None:
     """Each scheme's FCT over the first one's against load, a panel a statistic: geometric means
     over paired seeds with 95 % confidence intervals; side by side where there is one load."""
@@ -123,13 +183,24 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
                 capsize=3,
                 label=scheme,
             )
+        for each in said(CLAIMS.get(), schemes, metric):
+            each.draw(axes, looks[each.scheme].colour)
         axes.grid(alpha=0.3)
         axes.set_ylabel(f"FCT relative to {schemes[0]}")
         axes.set_xlabel("load (%)")
         if len(loads) == 1:
             axes.set_xticks([100 * loads[0]])
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    found = [axes.get_legend_handles_labels() for axes in figure.axes]
+    named = {
+        label: h for handles, labels in found for h, label in zip(handles, labels, strict=True)
+    }
+    figure.legend(
+        list(named.values()),
+        list(named),
+        loc="outside lower center",
+        ncols=len(named),
+        frameon=False,
+    )
     figure.savefig(file, metadata={"Software": None})
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from switchbed_papers.reproduce import evidence, measures
+from switchbed_papers.reproduce import evidence, lint, measures
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper
 from switchbed_papers.reproduce.rows import Rows
 from switchbed_papers.reproduce.setup import LITERAL
@@ -46,6 +46,8 @@ class Finding:
     """And the greatest."""
     cause: dict[str, Any] | None = None
     """Why it is not reproduced: see why.py; none where it is."""
+    warnings: list[str] = field(default_factory=list)
+    """What makes the measure suspect: see lint.py."""
     class_: str = ""
     """One of why.py's classes; `class` in JSON."""
 
@@ -92,6 +94,7 @@ def _finding(
         most=_finite(first.most),
         null_model=null_model,
         null_is=null_is,
+        warnings=lint.of_claim(paper, claim, rows[judging]),
     )
 
 

@@ -6,10 +6,11 @@ over seeds; `ratio` likewise as a ratio (all three by the ratios' logarithms, as
 that fix the point, a list of such (each point must be within), or over all points that are left
 "largest" or "smallest" (the paper's "up to x %", which is one run's: each seed's own extreme; the
 null model is measured in the same way, so that looking for the best point does not flatter it) or
-"every" (each must be within). `where` chooses among the runs
-first; `also` lists settings (and a `metric`) to take in its place for a second opinion, which is
-reported and judges nothing. `function` names one of `measure.py`, which gives each point's values
-by seed itself.
+"every" (each must be within). `reading = "larger"` takes a percentage as a part of the larger of
+the two, as a paper's text does, and notes the other reading beside it. `where` chooses among the
+runs first; `also` lists settings (and a `metric`) to take in its place for a second opinion, which
+is reported and judges nothing. `function` names one of `measure.py`, which gives each point's
+values by seed itself.
 """
 
 import math
@@ -23,6 +24,7 @@ from switchbed_papers.reproduce.claims import Claim, Paper
 from switchbed_papers.reproduce.rows import Row, Rows
 from switchbed_papers.reproduce.verdict import WORDS, Measured, Target, Word, judge
 
+LARGER = "larger"
 Points = dict[str, dict[int, float]]
 """Values by seed at each point; a point's name is its settings in words."""
 
@@ -31,6 +33,17 @@ RATIOS: dict[str, Callable[[float], float]] = {
     "above": lambda ratio: 100 * (ratio - 1),
     "ratio": lambda ratio: ratio,
 }
+
+
+def of_the_larger(ratio: float) -> float:
+    """How far one is above the other, as a percentage of the larger one."""
+    return 100 * (1 - 1 / ratio) if ratio >= 1 else 100 * (ratio - 1)
+
+
+def _shown(asked: Mapping[str, Any]) -> Callable[[float], float] | None:
+    """What a measure makes of a ratio."""
+    kind = asked.get("kind", "")
+    return of_the_larger if kind == "above" and asked.get("reading") == LARGER else RATIOS.get(kind)
 
 
 def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
@@ -142,6 +155,10 @@ def measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
     where = _settings(claim.measure.get("where", {}))
     found = _measure(paper, claim, rows.where(where))
     notes = [found.note] if found.note else []
+    if claim.measure.get("reading") == LARGER:
+        plain = {key: value for key, value in claim.measure.items() if key != "reading"}
+        other = _measure(paper, replace(claim, measure=plain), rows.where(where))
+        notes.append(f"as a part of the smaller: {_in_words(other)}")
     for other in claim.measure.get("also", ()):
         settings = {key: value for key, value in other.items() if key != "metric"}
         metric = {key: value for key, value in other.items() if key == "metric"}
@@ -150,6 +167,25 @@ def measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
         name = ", ".join(filter(None, [*metric.values(), _name(settings)]))
         notes.append(f"{name}: {_in_words(second)}")
     return replace(found, note="; ".join(notes))
+
+
+def by_point(paper: Paper, claim: Claim, rows: Rows) -> dict[str, stats.Interval]:
+    """A claim's value at each of its points, with an interval of its own."""
+    found = _points(paper, claim, rows.where(_settings(claim.measure.get("where", {}))))
+    exact, show = bool(claim.measure.get("exact", False)), _shown(claim.measure)
+    return {
+        name: _interval(list(values.values()), stats.LEVEL, exact, show)
+        for name, values in found.items()
+        if values
+    }
+
+
+def dropped(paper: Paper, claim: Claim, rows: Rows) -> int:
+    """Runs of the seeds that a claim's points leave out, because they have nothing to measure."""
+    chosen = rows.where(_settings(claim.measure.get("where", {})))
+    seeds = {row.seed for row in chosen}
+    found = _points(paper, claim, chosen)
+    return sum(len(seeds - values.keys()) for values in found.values())
 
 
 def _in_words(found: Measured) -> str:
@@ -170,10 +206,10 @@ def _measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
     at = asked.get("at")
     pick = at if isinstance(at, str) else "every"
     if pick != "every" and len(points) > 1:
-        return _up_to(points, pick, RATIOS.get(asked.get("kind", "")), _flows(claim, rows))
+        return _up_to(points, pick, _shown(asked), _flows(claim, rows))
     # Bonferroni: all intervals hold together with the confidence of one.
     level = 1 - (1 - stats.LEVEL) / len(points)
-    show = RATIOS.get(asked.get("kind", ""))
+    show = _shown(asked)
     found = {
         name: _interval(list(values.values()), level, exact, show)
         for name, values in points.items()
@@ -217,7 +253,7 @@ def _compared(rows: Rows, asked: Mapping[str, Any], kind: str, metric: str) -> P
     for point in rows_of.points(both):
         above = rows_of.where(point).by_seed(metric)
         below = rows_base.where(point).by_seed(metric)
-        if asked.get("shifted"):
+        if asked.get("shifted") and above:
             seeds = sorted(above)
             above = dict(zip(seeds, [above[s] for s in (*seeds[1:], seeds[0])], strict=True))
         compared[_name(point)] = {

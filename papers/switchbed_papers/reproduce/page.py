@@ -1,19 +1,24 @@
 """The page of the reproductions, from what is committed: the classes of all claims, then paper by
 paper the set-up, the joint search and the figures."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from switchbed import _native
-from switchbed_papers.reproduce import evidence, figures, search, why
+from switchbed_papers.reproduce import bands, evidence, figures, lint, matrix, measures, search, why
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper, papers
 from switchbed_papers.reproduce.findings import Finding, findings
+from switchbed_papers.reproduce.matrix import head
+from switchbed_papers.reproduce.matrix import line as _line
 from switchbed_papers.reproduce.rows import Rows
-from switchbed_papers.reproduce.search import Search
-from switchbed_papers.reproduce.setup import Setting, Setup
+from switchbed_papers.reproduce.setup import JOINT, Setting, Setup
 
+CLAIMS = "claims"
+"""The name of a figure's picture of claims beside the paper's values."""
+LOAD = re.compile(r"\bload ([0-9.]+)")
 HEAD = """\
 # The papers, reproduced
 
@@ -32,7 +37,7 @@ RULES = """\
 - **contradicts itself**: no set-up can satisfy the places of the paper that are quoted.
 - **open**: the paper leaves settings open, and the claim does not come out at the joint set-up.
 - **unknown**: none of these explains why it is not reproduced, or more seeds are needed.
-- **not testable**: the paper gives nothing to compare with.
+- **not testable**: the paper gives nothing to compare with, or any scheme passes.
 
 Every paper has one **joint set-up** (`setup.toml` in its folder of `papers/switchbed_papers/`).
 Each setting has its evidence: printed, implied by the text, default of the simulator or kernel that
@@ -53,22 +58,45 @@ them.
 
 
 def draw(paper: Paper, experiment: Experiment, rows: Rows, folder: Path) -> Path | None:
-    """Draws an experiment's figure into a folder."""
+    """Draws an experiment's figure into a folder, and its claims beside the paper's values."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {one.id: one for one in findings(paper, experiment, {JOINT: rows})}
+    shown = bands.of(paper.claims, found, experiment.id)
+    if shown:
+        bands.draw(
+            "The paper's values, and what was measured",
+            shown,
+            folder / f"{paper.name}-{experiment.id}--{CLAIMS}.png",
+        )
     if experiment.draw is None:
         return None
-    folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{paper.name}-{experiment.id}.png"
     built_in = figures.BUILT_IN.get(experiment.draw)
-    (built_in or paper.function(experiment.draw, "draw"))(rows, experiment.title, file)
+    claims = [claim for claim in paper.claims.values() if claim.experiment == experiment.id]
+    token = figures.CLAIMS.set(claims)
+    try:
+        (built_in or paper.function(experiment.draw, "draw"))(rows, experiment.title, file)
+    finally:
+        figures.CLAIMS.reset(token)
     return file
 
 
 def pictures(paper: Paper, experiment: Experiment) -> list[str]:
     """The names of the files that `draw` leaves; none before its first committed run."""
-    if experiment.draw is None or not evidence.file(paper, experiment).exists():
+    if not evidence.file(paper, experiment).exists():
         return []
     name = f"{paper.name}-{experiment.id}"
-    return [f"{name}.png", *(f"{name}--{each}.png" for each in experiment.draws_also)]
+    own = [f"{name}.png"] if experiment.draw else []
+    return [*own, *(f"{name}--{each}.png" for each in (*experiment.draws_also, CLAIMS))]
+
+
+def draw_all(folder: Path, only: Paper | None = None) -> None:
+    """Draws the pictures of all committed rows into a folder, or those of one paper."""
+    for paper in papers().values() if only is None else [only]:
+        for experiment in paper.experiments.values():
+            rows = evidence.read(paper, experiment)
+            if rows:
+                draw(paper, experiment, next(iter(rows.values())), folder)
 
 
 def committed(paper: Paper) -> dict[str, Finding]:
@@ -89,9 +117,9 @@ def committed(paper: Paper) -> dict[str, Finding]:
     return found
 
 
-def render(*, shown: bool = False) -> str:
-    """The page; with its pictures if they are shown."""
-    known = papers()
+def render(*, shown: bool = False, only: Paper | None = None) -> str:
+    """The page, or what is of one paper; with its pictures if they are shown."""
+    known = papers() if only is None else {only.name: only}
     found = {name: committed(paper) for name, paper in known.items()}
     lines = (
         line for name, paper in known.items() for line in _paper(paper, found[name], shown=shown)
@@ -113,14 +141,10 @@ def _overview(known: Mapping[str, Paper], found: Mapping[str, Mapping[str, Findi
     return "\n".join([*lines, "", *believe])
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def _paper(paper: Paper, found: Mapping[str, Finding], *, shown: bool) -> Iterator[str]:
     yield f"## {paper.name}\n\n{paper.title}\n"
     yield from _setups(paper)
-    yield from _search(search.read(paper))
+    yield from matrix.tables(search.read(paper))
     for experiment in paper.experiments.values():
         yield from _experiment(paper, experiment, found, shown=shown)
 
@@ -158,54 +182,6 @@ def _evidence(setting: Setting) -> str:
     return f"{setting.by}: {setting.place}{excludes}"
 
 
-def _search(of: Search) -> Iterator[str]:
-    """How much the joint set-up rests on, and what pulls apart."""
-    missing = [name for name in of.paper.experiments if name not in of.searched]
-    if not of.searched:
-        yield "The joint search has not run: open settings have their literal values.\n"
-        return
-    choice = of.choice
-    yield (
-        f"{len(of.open)} settings are open, and {choice.points} points of their grid were tried on "
-        f"{choice.claims} claims. {choice.out} claims come out together at the joint set-up; "
-        f"{choice.ties} other points have as many, {choice.near} have one fewer.\n"
-    )
-    if missing:
-        yield f"Not searched yet: {', '.join(missing)}.\n"
-    differing = [claim for claim in of.claims if len({*_outcomes(of, claim)}) > 1]
-    if not differing:
-        return
-    yield "<details><summary>Claims that depend on open settings: points × claims</summary>\n"
-    yield (
-        "The joint set-up, the literal one, and the fewest further points at which each claim "
-        "comes out that comes out anywhere. ✓ comes out, · does not.\n"
-    )
-    yield _line(["point", *(f"`{claim.partition('.')[2]}`" for claim in differing), "in all"])
-    yield _line(["---"] * (len(differing) + 2))
-    for index, point in enumerate(of.apart()):
-        marks = ["✓" if of.comes_out(claim, point) else "·" for claim in differing]
-        name = "joint" if index == 0 else _named(of, point)
-        yield _line([name, *marks, str(len(of.out(point)))])
-    yield "\n</details>\n"
-
-
-def _outcomes(of: Search, claim: str) -> Iterator[bool]:
-    target = of.paper.claims[claim].target
-    for one in of.searched[of.paper.claims[claim].experiment].points:
-        value = one.claims[claim]
-        yield value is not None and target.within(value)
-
-
-def _named(of: Search, point: Mapping[str, str]) -> str:
-    """A point by what differs from the joint one."""
-    joint = of.choice.point
-    if point == of.literal():
-        return "literal"
-    return "; ".join(
-        f"{name.replace('_', ' ')} {value}" for name, value in point.items() if joint[name] != value
-    )
-
-
 def _experiment(
     paper: Paper, experiment: Experiment, found: Mapping[str, Finding], *, shown: bool
 ) -> Iterator[str]:
@@ -216,10 +192,12 @@ def _experiment(
         yield f"![{experiment.title}](reproductions/{picture})\n"
     if not first.profiles:
         yield "Not run at full scale yet.\n"
-    yield _line(["claim", "the paper", "measured", "class"])
-    yield _line(["---"] * 4)
+    yield head(["claim", "the paper", "measured (95 % interval)", "class"])
     for claim in claims:
         yield _row(claim, found[claim.id])
+    rows = evidence.read(paper, experiment)
+    if rows:
+        yield from _over_loads(paper, claims, next(iter(rows.values())))
     yield "\n<details><summary>Evidence: intervals, readings, null models, causes, rows</summary>\n"
     if first.first_edition:
         hosts = Path(experiment.setup.first).name
@@ -230,15 +208,42 @@ def _experiment(
         yield "\n".join(f"- {text}" for text in experiment.assumes) + "\n"
     if experiment.full.note:
         yield f"Smaller than the paper's: {experiment.full.note}.\n"
+    for warning in lint.of_rows(paper, experiment, next(iter(rows.values()))) if rows else ():
+        yield f"Suspect: {warning}.\n"
     for claim in claims:
         yield f"- {details(claim, found[claim.id])}"
+    yield "\n</details>\n"
+
+
+def _over_loads(paper: Paper, claims: Sequence[Claim], rows: Rows) -> Iterator[str]:
+    """What is measured at each load, loads as columns."""
+    measured: dict[tuple[str, str], dict[str, str]] = {}
+    units = {claim.id: claim.unit for claim in claims}
+    for claim in claims:
+        for name, value in measures.by_point(paper, claim, rows).items():
+            found = LOAD.search(name)
+            if found:
+                rest = LOAD.sub("", name).strip(", ")
+                ends = "" if value.low is None else f" ({value.low:.3g} to {value.high:.3g})"
+                measured.setdefault((claim.id, rest), {})[found[1]] = f"{value.estimate:.3g}{ends}"
+    loads = sorted({load for of in measured.values() for load in of}, key=float)
+    if len(loads) < 2:
+        return
+    yield "\n<details><summary>By load</summary>\n"
+    yield head(["claim", *(f"load {load}" for load in loads)])
+    for (claim_id, rest), of in measured.items():
+        name = f"`{claim_id}` [{units[claim_id]}]" + (f", {rest}" if rest else "")
+        yield _line([name, *(of.get(load, "") for load in loads)])
     yield "\n</details>\n"
 
 
 def _row(claim: Claim, finding: Finding) -> str:
     mark = " (1)" if finding.first_edition else ""
     says = f"{claim.meaning} (`{claim.id}`)"
-    measured = "nothing" if finding.measured is None else f"{finding.measured:.4g} {claim.unit}"
+    measured = "nothing"
+    if finding.measured is not None:
+        ends = "" if finding.low is None else f" ({finding.low:.4g} to {finding.high:.4g})"
+        measured = f"{finding.measured:.4g}{ends} {claim.unit}"
     return _line([says, claim.paper, measured, f"**{finding.class_}**{mark}"])
 
 
@@ -253,6 +258,9 @@ def details(claim: Claim, finding: Finding) -> str:
     if finding.note:
         parts.append(finding.note[0].upper() + finding.note[1:])
     readings = list(finding.profiles.items())
+    parts += [f"Suspect: {warning}" for warning in finding.warnings]
+    if claim.untestable:
+        parts.append(claim.untestable.rstrip("."))
     if len(readings) > 1:
         parts.append("; ".join(f"{Path(name).name} {word}" for name, word in readings))
     if finding.null_model is not None:
@@ -272,8 +280,9 @@ def _builds(paper: Paper, experiment: Experiment) -> str:
     return f"Rows of builds {named}{other}.\n"
 
 
-def show(claim: Claim, experiment: Experiment, finding: Finding) -> str:
+def show(paper: Paper, claim: Claim, finding: Finding) -> str:
     """One claim with all its evidence, for the terminal."""
+    experiment = paper.experiments[claim.experiment]
     setup: Setup = experiment.setup
     edition = "the first edition, " if finding.first_edition else ""
     lines = [
@@ -289,4 +298,5 @@ def show(claim: Claim, experiment: Experiment, finding: Finding) -> str:
         lines.append(f"  {values}; {_evidence(one)}")
     for each in setup.open:
         lines.append(f"  {each.says}: {each.joint}; open, of {len(each.grid)} values")
+    lines += matrix.of_claim(search.read(paper), claim.id)
     return "\n".join(lines)

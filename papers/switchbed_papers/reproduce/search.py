@@ -91,6 +91,12 @@ class Search:
             for name, each in self.searched.items()
         }
 
+    @property
+    def missing(self) -> list[str]:
+        """Experiments with open settings that have not been searched."""
+        known = self.paper.experiments
+        return [name for name, of in known.items() if of.setup.open and name not in self.searched]
+
     def measured(self, claim: str, point: Point) -> float | None:
         """Value of a claim at a point of the whole grid."""
         experiment = self.paper.claims[claim].experiment
@@ -143,6 +149,17 @@ class Search:
             ties=sum(score == most for score, _ in scores) - 1,
             near=sum(score == most - 1 for score, _ in scores),
         )
+
+    def along(self, claim: str) -> dict[tuple[str, str], float | None]:
+        """Values of a claim where one open setting of its experiment is changed at a time, the
+        others being as the joint set-up has them: by setting and value."""
+        experiment = self.paper.experiments[self.paper.claims[claim].experiment]
+        at = self.choice.point
+        return {
+            (each.name, value): self.measured(claim, {**at, each.name: value})
+            for each in experiment.setup.open
+            for value in each.grid
+        }
 
     def apart(self) -> list[dict[str, str]]:
         """The joint set-up, the literal one, and the fewest further points (found greedily) at one
@@ -263,7 +280,7 @@ def _rounded(claims: Mapping[str, float | None]) -> dict[str, float | None]:
 def summary(search: Search) -> str:
     """Findings in lines."""
     of = search.choice
-    missing = [name for name in search.paper.experiments if name not in search.searched]
+    missing = search.missing
     lines = [
         f"{search.paper.name}: {of.out} of {of.claims} claims come out together at the joint "
         f"set-up; {len(search.open)} settings open, {of.points} points, {of.ties} as good, "

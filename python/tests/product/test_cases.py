@@ -231,7 +231,7 @@ def test_an_unknown_key_of_an_entry_is_answered_with_those_of_its_kind(tmp_path:
 
 
 def test_flows_without_ecn_starve_beside_those_with_it() -> None:
-    # A least window of 36 ECN-capable flows stands above 30 KB for good: what is not capable is dropped.
+    # Least windows of 36 ECN-capable flows stand above 30 KB for good: other packets are dropped.
     run = sb.Scenario.from_file(CASES / "i08-mixed-ect.toml").run()
     capable, others = run.summary()["by_transport"]
     assert (capable["transport"], others["transport"]) == ("cubic", "cubic (ecn = false)")

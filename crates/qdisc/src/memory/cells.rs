@@ -292,6 +292,15 @@ impl Cells {
         part_of(port, self.parts, self.place.ports())
     }
 
+    /// Whether a packet of a lossy class has room.
+    fn fits(&self, queue: QueueId, packet: &Packet) -> bool {
+        let (cells, input, pools) = (self.cells(packet), self.input(packet), self.place.pools());
+        let held = self.held[usize::from(queue)];
+        let group = pools.group(input, |held| held);
+        self.queue.fits(held, cells, pools.queues(self.part(self.place.port()), 0))
+            && self.group.fits(group, cells, pools.groups(self.part(input), 0))
+    }
+
     /// A packet came or went.
     fn count(&mut self, queue: QueueId, packet: &Packet, came: bool) {
         let cells = self.cells(packet);
@@ -343,7 +352,7 @@ impl Buffer for Cells {
         _: &mut dyn Random,
     ) -> Admission {
         let cells = self.cells(packet);
-        let (own, input) = (self.place.port(), self.input(packet));
+        let input = self.input(packet);
         let part = self.part(input);
         let lossless = self.place.with_lossless(packet.class, |lossless, pools| {
             lossless.admits((input as u16, packet.class), part, cells, pools.groups(part, 0))
@@ -353,16 +362,12 @@ impl Buffer for Cells {
             Some(false) => return Admission::Out(DropReason::Full),
             None => {}
         }
-        let pools = self.place.pools();
-        let held = self.held[usize::from(queue)];
-        let group = pools.group(input, |held| held);
-        if self.queue.fits(held, cells, pools.queues(self.part(own), 0))
-            && self.group.fits(group, cells, pools.groups(part, 0))
-        {
-            Admission::In
-        } else {
-            Admission::Out(DropReason::Full)
-        }
+        if self.fits(queue, packet) { Admission::In } else { Admission::Out(DropReason::Full) }
+    }
+
+    fn full(&self, _: &View, queue: QueueId, packet: &Packet) -> bool {
+        // What is lossless has headroom, which only asking for it tells.
+        self.place.with_lossless(packet.class, |_, _| ()).is_none() && !self.fits(queue, packet)
     }
 
     fn stored(&mut self, _: &View, queue: QueueId, packet: &Packet) {

@@ -92,6 +92,12 @@ impl Buffer for Crosspoint {
         victim.map_or(Admission::Out(DropReason::Full), Admission::PushOut)
     }
 
+    fn full(&self, _: &View, queue: QueueId, packet: &Packet) -> bool {
+        let arrival = self.cells(packet);
+        let held = if self.overflow == Overflow::Tail { self.used[queue as usize] } else { 0 };
+        held + arrival > self.limit
+    }
+
     fn stored(&mut self, _: &View, queue: QueueId, packet: &Packet) {
         self.used[queue as usize] += self.cells(packet);
     }

@@ -40,6 +40,10 @@ impl Buffer for Shared {
     fn admit(&mut self, view: &View, _: QueueId, packet: &Packet, _: &mut dyn Random) -> Admission {
         room(view.port.bytes(), packet, self.limit)
     }
+
+    fn full(&self, view: &View, _: QueueId, packet: &Packet) -> bool {
+        room(view.port.bytes(), packet, self.limit) != Admission::In
+    }
 }
 
 /// An equal part of the port's memory for each queue, and no more.
@@ -60,6 +64,10 @@ impl Buffer for Static {
     ) -> Admission {
         room(view.port.queue_bytes(queue), packet, self.limit)
     }
+
+    fn full(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
+        room(view.port.queue_bytes(queue), packet, self.limit) != Admission::In
+    }
 }
 
 /// Dynamic thresholds (Choudhury and Hahne, IEEE/ACM ToN 1998): a queue may hold as much as
@@ -79,6 +87,10 @@ impl Buffer for Dynamic {
         _: &mut dyn Random,
     ) -> Admission {
         dynamic_threshold(view, queue, packet, self.alpha)
+    }
+
+    fn full(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
+        dynamic_threshold(view, queue, packet, self.alpha) != Admission::In
     }
 
     fn reads_pool(&self) -> bool {

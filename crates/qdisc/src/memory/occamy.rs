@@ -40,6 +40,10 @@ impl Buffer for Occamy {
         dynamic_threshold(view, queue, packet, self.alpha)
     }
 
+    fn full(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
+        dynamic_threshold(view, queue, packet, self.alpha) != Admission::In
+    }
+
     fn stored(&mut self, view: &View, queue: QueueId, _: &Packet) {
         self.place.note(view, queue);
     }

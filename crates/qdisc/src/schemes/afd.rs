@@ -10,12 +10,13 @@
 //! | q_ref | bytes | – |
 //! | t_s | time | 1 ms |
 //! | a1, a2 | – | 1.8, 1.7, as in AFD's own paper |
+//! | divided | – | true: the step of equation 2 is divided (below); false: as printed |
 //! | beta | – | 1: the last interval alone; less smooths as AF-QCN's equation 5 does |
 //! | weights, caps | –, rate | 1, none; a class's, and its flows' |
 //! | mark_at | – | none: drops; with `marks`, ECN-capable packets are marked |
 //!
 //! Departures from the equations: the step of equation 2 is divided by the weights of the
-//! parties that sent lately. N parties held to M_fair move the queue by N·M_fair an interval, so
+//! parties that sent lately, unless `divided` is false. N parties held to M_fair move the queue by N·M_fair an interval, so
 //! that the loop's characteristic polynomial is z² − (2 − N·a1)·z + (1 − N·a2): as printed it is
 //! stable for N·a2 < 2 and N·(a1 + a2) < 4 alone, which is one party with the default gains;
 //! divided, for any number. M_fair stays between 0 and what the line carries in T_s.
@@ -43,6 +44,8 @@ params! {
         a1: f64 = "1.8" as number(0.0, 1_000.0);
         /// Weight of the distance an interval ago.
         a2: f64 = "1.7" as number(0.0, 1_000.0);
+        /// Equation 2's step is divided by the weights of those that sent lately; false: as printed.
+        divided: bool = "true";
         /// Weight of a new interval in the smoothed arrivals; 1: it alone.
         beta: f64 = "1" as PORTION;
         /// Who shares.
@@ -83,6 +86,7 @@ impl Definition for Afd {
             interval: params.t_s,
             a1: params.a1,
             a2: params.a2,
+            divided: params.divided,
             beta: params.beta,
             party: params.sharing.by,
             shares: params.sharing.shares(),
@@ -104,6 +108,8 @@ pub struct AfdSettings {
     pub a1: f64,
     /// a2: weight of the length an interval ago.
     pub a2: f64,
+    /// Divides equation 2's step by the weights of the parties that sent lately.
+    pub divided: bool,
     /// β: a new interval's weight in the smoothed arrivals, in (0, 1].
     pub beta: f64,
     /// Whose traffic is counted together.
@@ -190,7 +196,7 @@ impl Marker for Afd {
     }
 
     fn tick(&mut self, view: &View, n: u64) {
-        let AfdSettings { reference, interval, a1, a2, ref shares, .. } = self.settings;
+        let AfdSettings { reference, interval, a1, a2, divided, ref shares, .. } = self.settings;
         let line_bytes = view.port.rate().as_bps() as f64 / 8.0 * interval.as_secs_f64();
         for (id, queue) in (0..).zip(&mut self.queues) {
             let length = view.port.queue_bytes(id).get();
@@ -199,7 +205,8 @@ impl Marker for Afd {
                 let weights = queue.arrivals.active().map(|(class, _)| shares.of(class).weight);
                 let parties: f64 = weights.sum::<f64>().max(1.0);
                 let off = |bytes: u64| bytes as f64 - reference.as_f64();
-                let step = (a2 * off(queue.old_bytes) - a1 * off(length)) / parties;
+                let step = a2 * off(queue.old_bytes) - a1 * off(length);
+                let step = if divided { step / parties } else { step };
                 let before = queue
                     .fair_bytes
                     .min(line_bytes / if queue.fair_bytes.is_finite() { 1.0 } else { parties });
@@ -215,5 +222,67 @@ impl Marker for Afd {
 
     fn set_share(&mut self, class: u8, share: Share) {
         self.settings.shares.set(class, share);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::port::view::{Pool, PortState};
+    use crate::{Arena, FlowId};
+    use switchbed_units::{Rate, Time};
+
+    /// M_fair at the ends of intervals of 1 ms at 8 Gbps, in each of which every party sends a packet,
+    /// with the queue as long as given at its end.
+    fn fair_bytes(divided: bool, parties: u32, lengths: &[u64]) -> Vec<f64> {
+        let mut afd = Afd::new(
+            AfdSettings {
+                reference: Bytes::new(10_000),
+                interval: Span::from_ms(1),
+                a1: 1.8,
+                a2: 1.7,
+                divided,
+                beta: 1.0,
+                party: Party::Flow,
+                shares: Shares::default(),
+                marks: false,
+            },
+            1,
+        );
+        let mut port = PortState::new(Rate::from_gbps(8), &[Bytes::new(1500)]);
+        let (pool, arena) = (Pool::new(Bytes::MAX), Arena::new());
+        let ends = (1..).map(|n| Time::ZERO + Span::from_ms(n));
+        let interval = |(&length, end)| {
+            port.queues[0].bytes = length;
+            let view = View::new(end, &port, &pool, &arena);
+            for flow in (0..parties).map(FlowId) {
+                let packet = Packet { flow, len_bytes: 1_000, ..Packet::default() };
+                afd.refused(&view, 0, &packet, DropReason::Full);
+            }
+            afd.tick(&view, 1);
+            afd.fair_bytes(0)
+        };
+        lengths.iter().zip(ends).map(interval).collect()
+    }
+
+    /// By hand: M_fair begins at an equal share of the line's 1 MB, and Q_old at 0; Q_ref is 10 KB.
+    #[test]
+    fn equation_2_moves_m_fair_as_printed_or_by_a_part_for_each_party() {
+        // −1.8·10,000 + 1.7·(−10,000), −1.8·4,000 + 1.7·10,000, 1.7·4,000.
+        let steps = [-35_000.0, 9_800.0, 6_800.0];
+        for (divided, parties) in [(false, 1), (true, 1), (false, 4), (true, 4)] {
+            let mut wanted = 1e6 / f64::from(parties);
+            let got = fair_bytes(divided, parties, &[20_000, 14_000, 10_000]);
+            for (step, got) in steps.iter().zip(got) {
+                wanted += step / if divided { f64::from(parties) } else { 1.0 };
+                assert!((got - wanted).abs() < 1e-6, "{got} for {wanted}: {divided}, {parties}");
+            }
+        }
+    }
+
+    #[test]
+    fn m_fair_as_printed_stays_between_nothing_and_the_line() {
+        assert_eq!(fair_bytes(false, 4, &[200_000, 200_000]), [0.0, 0.0]);
+        assert_eq!(fair_bytes(false, 1, &[0, 0]).last(), Some(&1e6));
     }
 }

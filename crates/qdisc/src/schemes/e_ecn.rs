@@ -12,7 +12,8 @@
 //! | t_a: how far ahead it looks | time | 1 to 5 base RTTs |
 //!
 //! Our reading: the arriving packet is not counted; an arrival that finds no room updates
-//! nothing (the algorithm returns before), one that is dropped for not being ECN-capable does.
+//! nothing (the algorithm returns before), whether or not it is ECN-capable; one that has room and is
+//! dropped for not being ECN-capable does.
 
 use super::growth::{Growth, GrowthParams};
 use crate::hooks::{Intent, Marker};
@@ -136,6 +137,9 @@ impl Marker for EEcn {
             self.growth.refused(view, queue);
         }
     }
+
+    /// Algorithm 1 returns before it estimates anything.
+    fn refused_at_full(&mut self, _: &View, _: QueueId, _: &Packet) {}
 
     fn threshold_bytes(&self, _: &View, _: QueueId) -> Option<f64> {
         Some(self.threshold_bytes)

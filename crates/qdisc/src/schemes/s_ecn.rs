@@ -117,6 +117,9 @@ impl Marker for SEcn {
             self.growth.refused(view, queue);
         }
     }
+
+    /// Algorithm 1 returns before it estimates anything.
+    fn refused_at_full(&mut self, _: &View, _: QueueId, _: &Packet) {}
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ fn afd(party: Party, marks: bool) -> Box<Afd> {
         interval: Span::from_us(5),
         a1: 1.8,
         a2: 1.7,
+        divided: true,
         beta: 0.5,
         party,
         shares: shares(),
