@@ -78,7 +78,7 @@ pub enum ParamKind {
 /// A kind of key that a crate above this one has.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
-    /// Its name, by which it is told from others.
+    /// The name by which it is told from others.
     pub name: &'static str,
     /// How it is written.
     pub form: ParamKind,

@@ -4,7 +4,7 @@ use crate::param::{Param, ParamKind};
 use crate::shown::{Row, rows};
 use serde_json::{Map, Value as Json, json};
 
-/// What the schema says beyond the keys.
+/// Facts that the schema has beyond the keys.
 #[derive(Clone, Copy)]
 pub struct Notes<'a> {
     /// The default of a section's key whose table has none.
@@ -51,7 +51,7 @@ fn property(section: &str, row: &Row, notes: &Notes<'_>) -> Json {
     json
 }
 
-/// What a description adds about the form of its value.
+/// The sentence that a description adds about the form of its value.
 fn note(kind: &ParamKind, notes: &Notes<'_>) -> String {
     match kind {
         ParamKind::Size | ParamKind::Threshold => {

@@ -33,7 +33,7 @@ pub struct Section<'a> {
     under: Option<&'a Table>,
     /// What the unit `pkt` means in it.
     packet: Option<Bytes>,
-    /// What kinds of keys that a crate above has look things up in: the topology whose hosts keys name.
+    /// Values that readers of `Named` kinds look things up in: the topology whose hosts a key names.
     contexts: [Option<&'a dyn Any>; 2],
     /// The keys that were asked for.
     asked: RefCell<Vec<&'static str>>,
@@ -76,7 +76,7 @@ impl<'a> Section<'a> {
         Section { contexts: [Some(context), first], ..self }
     }
 
-    /// What keys look things up in, if one of these is there.
+    /// The value of this type that readers of `Named` kinds look things up in, if there is one.
     pub fn context<T: Any>(&self) -> Option<&'a T> {
         self.contexts.iter().flatten().find_map(|context| context.downcast_ref())
     }

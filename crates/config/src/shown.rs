@@ -10,7 +10,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Its meaning, behind the kinds that have it.
+    /// The key's meaning, behind the kinds that have it.
     pub(crate) fn doc(&self) -> String {
         let (kinds, doc) = (self.kinds.join(", "), self.key.doc);
         match (doc.chars().next(), doc.chars().nth(1)) {
@@ -40,7 +40,7 @@ pub(crate) fn rows(keys: &'static [Param]) -> Vec<Row> {
     rows
 }
 
-/// What a parameter takes, with its unit.
+/// The values that a kind of key takes, in words, with their unit.
 pub fn takes(kind: &ParamKind) -> String {
     match *kind {
         ParamKind::Size | ParamKind::Threshold => "a size, such as 300KB or 65pkt".to_owned(),
@@ -62,7 +62,7 @@ pub fn takes(kind: &ParamKind) -> String {
     }
 }
 
-/// What a key of this kind may be, as a file writes it.
+/// A value of this kind, as a file writes it.
 pub(crate) fn example(kind: &ParamKind) -> String {
     match kind {
         ParamKind::Named(named) => named.example.to_owned(),

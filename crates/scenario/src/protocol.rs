@@ -34,7 +34,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Its kind, as a file writes it.
+    /// The kind, as a file writes it.
     pub fn kind(&self) -> &'static str {
         match self {
             Protocol::Transport(transport) => transport.control.word(),
@@ -101,7 +101,7 @@ impl Protocol {
         payload + header
     }
 
-    /// Its keys and their values.
+    /// The keys and their values.
     pub(crate) fn entries(&self) -> Vec<(&'static str, Value)> {
         match self {
             Protocol::Transport(transport) => transport.entries(),
@@ -132,7 +132,7 @@ fn has_queue_pairs(kind: &str) -> bool {
     matches!(RateControl::TABLE[0].kind, ParamKind::Word(words) if words.contains(&kind))
 }
 
-/// What a traffic entry's transport lies over, where the file is read.
+/// The tables that a traffic entry's transport lies over, while a file is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Under {
     /// `[transport]` over the host profile's.

@@ -31,7 +31,7 @@ pub struct Protocols {
     base: u8,
     /// The queue pairs of `[roce]`'s classes, beside it.
     pairs: Option<(Vec<u8>, u8)>,
-    /// Those of entries with a transport.
+    /// The transports of entries that have one.
     entries: Vec<Option<u8>>,
 }
 
@@ -39,8 +39,8 @@ pub struct Protocols {
 pub(crate) const MOST: usize = 200;
 
 impl Protocols {
-    /// Those of a scenario: of `[transport]` and `[roce]` where an entry has none, then of the entries
-    /// that have.
+    /// The transports of a scenario: of `[transport]` and `[roce]` where an entry has none, then of the
+    /// entries that have one.
     pub fn of(scenario: &Scenario) -> Protocols {
         let mut of = Protocols { all: Vec::new(), base: 0, pairs: None, entries: Vec::new() };
         let sends = |entry: &&Entry| !matches!(entry.source, Traffic::Probe(_));

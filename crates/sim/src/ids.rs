@@ -1,5 +1,4 @@
-//! The numbers that things have, a type for each: none passes for another's. Those that a topology
-//! knows are of `spec`.
+//! Types for indices. Those of hosts, switches, ports and links are `switchbed_units::ids`.
 
 use std::marker::PhantomData;
 use switchbed_units::ids;

@@ -1,4 +1,4 @@
-//! The graph of links and the way through it, as `spec` has them, and which of equal ways a
+//! The graph of links and the way through it, as `scenario` has them, and which of equal ways a
 //! connection takes.
 
 pub use switchbed_scenario::topology::graph::{Cable, Graph, Hop, Node, Route};

@@ -1,4 +1,4 @@
-//! What there is to be said of a scenario before it runs, a file each.
+//! Warnings about a scenario before it runs, a file each.
 
 mod cycles;
 mod headroom;
@@ -11,7 +11,7 @@ mod thresholds;
 
 use crate::Scenario;
 
-/// What a check says of a scenario.
+/// Warnings that `scenario check` prints.
 pub fn all(scenario: &Scenario) -> Vec<String> {
     let marking = marking::never_first(scenario).or_else(|| marking::not_always_first(scenario));
     let known = headroom::too_small(scenario).into_iter().chain(marking);
@@ -19,14 +19,14 @@ pub fn all(scenario: &Scenario) -> Vec<String> {
     known.chain(always(scenario)).collect()
 }
 
-/// What a run says of its scenario, beside what it met.
+/// Warnings that a run has of its scenario alone.
 pub fn of_a_run(scenario: &Scenario) -> Vec<String> {
     let known = headroom::too_small(scenario).into_iter().chain(marking::never_first(scenario));
     let known = known.chain(cycles::possible(scenario)).chain(policy::unused(scenario));
     known.chain(always(scenario)).collect()
 }
 
-/// What both say last.
+/// Warnings that a check and a run both end with.
 fn always(scenario: &Scenario) -> Vec<String> {
     let mut said = thresholds::under_a_packet(scenario);
     said.extend(hops::unseen(scenario));

@@ -44,7 +44,7 @@ pub(super) fn found(section: &Section<'_>, key: &str, node: &Node) -> Result<Str
     }
 }
 
-/// What is wrong with a name that no profile has.
+/// The message for a name that no profile has.
 pub(super) fn unknown(name: &str) -> String {
     let names = || BUILT_IN.iter().map(|(name, _)| *name);
     match near(name, names()) {

@@ -1,10 +1,10 @@
-//! What is to be said of the deadlocks of lossless classes that there were (docs/pfc.md).
+//! Warnings about deadlocks of lossless classes in a run (docs/pfc.md).
 
 use crate::deadlock::Deadlock;
 use crate::simulation::Simulation;
 use switchbed_scenario::Scenario;
 
-/// What is to be said of the deadlocks that there were.
+/// One warning for each deadlock.
 pub(crate) fn deadlocks(scenario: &Scenario, simulation: &Simulation) -> Vec<String> {
     let of = |found: &Deadlock| {
         let name = |link: usize| &simulation.ports()[link].name;

@@ -201,10 +201,10 @@ impl SourceTimes {
     }
 }
 
-/// What came of the flows of a transport, where there is more than one.
+/// Results of one transport's flows, where there is more than one transport.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct TransportTimes {
-    /// Its kind, with the keys by which it differs from others of that kind.
+    /// The kind, with the keys by which it differs from others of that kind.
     pub transport: String,
     /// Flows that count.
     pub flows: u64,
@@ -216,7 +216,7 @@ pub struct TransportTimes {
     pub goodput_bps: f64,
     /// The part of all payload received.
     pub share: f64,
-    /// Its flows that send as long as they run; null without any.
+    /// Flows that send as long as they run; null without any.
     pub endless: Option<Endless>,
     /// Retransmission timeouts since the warm-up, of all its flows.
     pub timeouts: u64,
