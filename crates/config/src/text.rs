@@ -14,6 +14,12 @@ pub fn shown(text: &str) -> String {
     }
 }
 
+/// A number in a message: very large and very small ones with an exponent rather than 300 digits.
+pub fn number(value: f64) -> String {
+    let plain = value == 0.0 || (1e-9..1e16).contains(&value.abs());
+    if plain { value.to_string() } else { format!("{value:e}") }
+}
+
 const MOST: u64 = 64 << 20;
 
 /// What is in one.

@@ -104,8 +104,9 @@ impl Table {
             if !comment && !header {
                 if table.rows.is_empty() && homas(&lines_after(text, number), line) {
                     let what = format!(
-                        "{line} stands alone: this is a size table of Homa's simulator, whose first \
-                         line is the mean; remove it and write `# bytes` or `# packets` instead"
+                        "{} stands alone: this is a size table of Homa's simulator, whose first \
+                         line is the mean; remove it and write `# bytes` or `# packets` instead",
+                        text::shown(line)
                     );
                     return Err((Some(number), what));
                 }
@@ -130,6 +131,7 @@ impl Table {
             Some(SizeUnit::Bytes) => (1.0, None),
             Some(SizeUnit::Packets) => (payload.as_f64(), Some(payload)),
             None => {
+                let largest = text::number(largest);
                 let what = format!(
                     "sizes up to {largest}: bytes or packets? Say so in a first line, `# bytes` \
                      or `# packets`"
@@ -138,7 +140,7 @@ impl Table {
             }
         };
         if largest == 0.0 || largest * scale > MAX_SIZE.as_f64() {
-            let (bytes, most) = (largest * scale, MAX_SIZE.get());
+            let (bytes, most) = (text::number(largest * scale), MAX_SIZE.get());
             let what = format!("the largest size is {bytes} bytes; it is 1 to {most}");
             return Err((Some(self.last_line), what));
         }
@@ -206,18 +208,23 @@ fn number(text: &str) -> Result<f64, String> {
 
 /// Whether `row` may come after `before` in a cumulative distribution.
 fn follows(before: Option<(f64, f64)>, (size, p): (f64, f64)) -> Result<(), String> {
+    let shown = text::number;
     match before {
-        None if size == 0.0 && p > 0.0 => {
-            Err(format!("a share of {p} has size 0; a flow has at least 1 byte: write `0 0`"))
-        }
+        None if size == 0.0 && p > 0.0 => Err(format!(
+            "a share of {} has size 0; a flow has at least 1 byte: write `0 0`",
+            shown(p)
+        )),
         Some((before, _)) if size < before => {
+            let (size, before) = (shown(size), shown(before));
             Err(format!("the size {size} comes after {before}; sizes must not fall"))
         }
         Some((_, before)) if p < before => Err(format!(
-            "the probability {p} comes after {before}; cumulative probabilities must not fall"
+            "the probability {} comes after {}; cumulative probabilities must not fall",
+            shown(p),
+            shown(before)
         )),
         Some((0.0, _)) if size == 0.0 && p > 0.0 => {
-            Err(format!("a share of {p} has size 0; a flow has at least 1 byte"))
+            Err(format!("a share of {} has size 0; a flow has at least 1 byte", shown(p)))
         }
         _ => Ok(()),
     }
@@ -258,11 +265,12 @@ impl Units {
     /// What the probabilities are parts of, 1 or 100, given the last of them.
     fn whole(self, end: f64) -> Result<f64, String> {
         let ends_at = |whole: f64| (end - whole).abs() <= 1e-9 * whole;
+        let shown = text::number(end);
         match self.percent {
             None if ends_at(1.0) => Ok(1.0),
             None if ends_at(100.0) => Ok(100.0),
             None => Err(format!(
-                "the last probability is {end}; a cumulative distribution ends at 1, or at 100 \
+                "the last probability is {shown}; a cumulative distribution ends at 1, or at 100 \
                  in percent"
             )),
             Some(percent) => {
@@ -271,7 +279,7 @@ impl Units {
                     return Ok(whole);
                 }
                 Err(format!(
-                    "the last probability is {end}, but the table says {name}: it must end at {whole}"
+                    "the last probability is {shown}, but the table says {name}: it must end at {whole}"
                 ))
             }
         }
@@ -330,12 +338,32 @@ mod tests {
             ("# packets of 1460 bytes\n1 0\n20000 1\n", "t.txt: sizes up to 20000: bytes or"),
             ("# bytes\n0 0.5\n20 1\n", "t.txt:2: a share of 0.5 has size 0"),
             ("# bytes\n0 0\n0 0.5\n20 1\n", "t.txt:3: a share of 0.5 has size 0"),
-            ("# bytes\n0 0\n1e30 1\n", "t.txt:3: the largest size is 1000000000000000000"),
+            ("# bytes\n0 0\n1e30 1\n", "t.txt:3: the largest size is 1e30 bytes"),
             ("# bytes\n,\n", "t.txt:2: 0 columns"),
             ("# nothing\n\n", "t.txt: no rows"),
             ("", "t.txt: no rows"),
         ] {
             assert!(refused(text).starts_with(expected), "{text:?} gives {}", refused(text));
+        }
+    }
+
+    #[test]
+    fn numbers_of_300_digits_are_shown_short() {
+        let long = "9".repeat(300);
+        for text in [
+            "# bytes\n1e300 1\n".to_owned(),
+            "# packets\n1e308 1\n".to_owned(),
+            "# bytes\n1e300 0.5\n1e299 1\n".to_owned(),
+            "# bytes\n10 0.5\n20 1e-300\n".to_owned(),
+            "# bytes\n10 0.5\n20 1e300\n".to_owned(),
+            "# fraction, bytes\n10 0.5\n20 1e200\n".to_owned(),
+            "# bytes\n0 1e-300\n20 1\n".to_owned(),
+            format!("# bytes\n{long} 1\n"),
+            format!("{long}\n1 0.5\n2 1\n"),
+            "1e300 1\n".to_owned(),
+        ] {
+            let error = refused(&text);
+            assert!(error.len() < 250, "{error}");
         }
     }
 
