@@ -185,6 +185,7 @@ def test_schemes_meet_the_same_flows(quick: tuple[Path, dict[Cell, pl.DataFrame]
         assert table["small_p99_us"].n_unique() > table.height / 2
 
 
+@pytest.mark.long
 def test_what_has_run_is_kept(
     quick: tuple[Path, dict[Cell, pl.DataFrame]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,6 +225,7 @@ def test_tables_are_kept_as_they_are(
 QUICK = ("linux-25-100-web-search-plain-0.3", "linux-25-100-web-search-memory-0.3")
 
 
+@pytest.mark.long
 def test_a_page_of_linux_hosts_follows(tmp_path: Path) -> None:
     """Of the cells that there are, and of a single seed too."""
     cells = [cell for cell in (*LINUX, *MEMORY) if cell.name in QUICK]

@@ -58,7 +58,16 @@ def test_the_page_has_every_claim_of_the_committed_rows_and_its_pictures() -> No
                 assert f"](reproductions/{name})" in text
 
 
-@pytest.mark.parametrize("which", ["cqrd/fig11", "eecn/fig7", "mqecn/fig9", "cedm/fig1"])
+@pytest.mark.parametrize(
+    "which",
+    [
+        "mqecn/fig9",
+        *(
+            pytest.param(each, marks=pytest.mark.long)
+            for each in ("cqrd/fig11", "eecn/fig7", "cedm/fig1")
+        ),
+    ],
+)
 def test_an_experiment_leaves_the_pictures_that_it_names(which: str, tmp_path: Path) -> None:
     paper = claims.papers()[which.partition("/")[0]]
     experiment = paper.experiments[which.partition("/")[2]]

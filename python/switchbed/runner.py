@@ -135,7 +135,11 @@ def _one(
         results, outcome = run_one(index, plan, track, threads, any_memory=any_memory)
     except (Mistake, Panic) as error:
         if tolerate is None:
-            raise
+            # A comparison's file alone does not say which of its runs it is.
+            settings = " ".join(f"{key}={value}" for key, value in json.loads(plan.settings))
+            if not settings or isinstance(error, Panic):
+                raise
+            raise Mistake(f"{settings}: {error}") from error
         tolerate(index, str(error))
         return None
     except CancelledError:

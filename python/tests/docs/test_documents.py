@@ -32,7 +32,16 @@ DOCS = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.m
 PAGES = ["README.md", "CONTRIBUTING.md", "papers/README.md", *DOCS]
 LONG = {
     f"docs/{name}.md"
-    for name in ("choosing", "plots", "prototyping", "python", "sweeps", "theory", "tune")
+    for name in (
+        "choosing",
+        "plots",
+        "prototyping",
+        "python",
+        "sweeps",
+        "theory",
+        "tune",
+        "tutorial",
+    )
 }
 """Pages whose commands take longest: `make validate` runs them."""
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)

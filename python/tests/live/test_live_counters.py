@@ -147,6 +147,7 @@ def test_frames_lost_before_the_switch_are_counted_once(ports: Ports) -> None:
             assert received > 500, kinds
 
 
+@pytest.mark.long
 def test_frames_that_had_room_are_not_lost(ports: Ports) -> None:
     for kinds, held in itertools.product((UNTAGGED, TAGGED), (False, True)):
         with ports.growth() as growth, ports.held(held=held):
@@ -157,7 +158,7 @@ def test_frames_that_had_room_are_not_lost(ports: Ports) -> None:
             assert counted > FITS / 2
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_counters_agree_after_every_burst(ports: Ports, seed: int) -> None:
     draw = random.Random(seed)
     counts: list[Callable[[], int]] = [lambda: FITS, lambda: draw.randrange(1, TOO_MANY)]

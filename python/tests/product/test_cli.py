@@ -202,6 +202,7 @@ def test_the_heavy_libraries_stay_out_of_start_up(command: list[str]) -> None:
     assert done.stdout.strip() == "set()"
 
 
+@pytest.mark.long
 def test_bench_measures_in_a_process_of_its_own(switchbed: Program) -> None:
     arguments = ["bench", "--json", "--scenario", "star", "--repeat", "1"]
     (found,) = json.loads(switchbed(*arguments).stdout)

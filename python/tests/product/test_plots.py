@@ -73,7 +73,7 @@ def test_every_kind_draws_a_comparison_and_a_sweep_alike(kept: Path, tmp_path: P
         assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes(), kind
 
 
-@pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
+@pytest.mark.parametrize("suffix", [pytest.param("pdf", marks=pytest.mark.long), "svg", "png"])
 def test_the_same_figure_has_the_same_bytes(kept: Path, tmp_path: Path, suffix: str) -> None:
     for name in ("a", "b"):
         plot("cdf", kept / "one", "--out", tmp_path / f"{name}.{suffix}")

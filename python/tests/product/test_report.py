@@ -297,7 +297,7 @@ COLOURS = """(() => { const style = getComputedStyle(document.documentElement);
 
 
 @pytest.mark.needs("chromium")
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [pytest.param(390, marks=pytest.mark.long), 1280])
 def test_a_browser_shows_it_without_a_complaint(kept: Path, tab: Page, width: int) -> None:
     tab.requests.clear()
     tab.open(kept / "report.html", width)
@@ -381,6 +381,7 @@ def test_a_browser_shows_it_without_a_complaint(kept: Path, tab: Page, width: in
     ]
 
 
+@pytest.mark.long
 @pytest.mark.needs("chromium")
 def test_a_browser_shows_a_sweep_as_a_heat_map(kept: Path, tab: Page) -> None:
     tab.open(kept / "swept.html", 390)
@@ -397,6 +398,7 @@ def test_a_browser_shows_a_sweep_as_a_heat_map(kept: Path, tab: Page) -> None:
     assert tab.complaints == []
 
 
+@pytest.mark.long
 @pytest.mark.needs("chromium")
 def test_of_many_lines_some_are_shown_until_the_reader_chooses(
     kept: Path, tab: Page, monkeypatch: pytest.MonkeyPatch
@@ -412,6 +414,7 @@ def test_of_many_lines_some_are_shown_until_the_reader_chooses(
     assert tab.complaints == []
 
 
+@pytest.mark.long
 @pytest.mark.needs("chromium")
 def test_it_is_dark_where_all_else_is(kept: Path, tab: Page) -> None:
     feature = {"name": "prefers-color-scheme", "value": "dark"}

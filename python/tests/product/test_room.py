@@ -142,6 +142,7 @@ until = "1ms"
 """A hundred flows a nanosecond: how many of a list are open at a time nobody knows before."""
 
 
+@pytest.mark.long
 def test_a_run_that_passes_its_forecast_by_half_is_stopped_and_others_are_kept(
     switchbed: Program, tmp_path: Path
 ) -> None:
@@ -158,6 +159,8 @@ def test_a_run_that_passes_its_forecast_by_half_is_stopped_and_others_are_kept(
     assert not [path for path in tmp_path.iterdir() if "ran" in path.name]
     both = '[compare]\n"traffic.file" = ["few.csv", "many.csv"]\n'
     (tmp_path / "both.toml").write_text(CROWD + both)
+    ran = switchbed("run", "both.toml", "--jobs", "1", code=2)
+    assert re.search(rf"^switchbed: traffic.file=many.csv: both.toml: {stops}", ran.stderr, re.M)
     swept = switchbed("sweep", "both.toml", "--store", "store", "--jobs", "1", code=1)
     assert re.search(rf"failed: traffic.file=many.csv: both.toml: {stops}", swept.stderr)
     found = switchbed("query", "select count(*) as n from flows", "--store", "store", "--csv")

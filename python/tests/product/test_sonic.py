@@ -152,6 +152,7 @@ def test_a_profile_without_its_greatest_threshold_is_refused() -> None:
         load(other, "one port")
 
 
+@pytest.mark.long
 @settings(max_examples=400)
 @given(st.sampled_from(fields()), st.data())
 @example(("a ToR", "WRED_PROFILE", "AZURE_LOSSLESS", "green_min_threshold"), None)

@@ -168,6 +168,7 @@ def test_the_paired_interval_covers_the_ratio_whatever_the_seeds_do_to_both(
     assert within(holds(found, truth), stats.LEVEL, 800)
 
 
+@pytest.mark.long
 @settings(max_examples=2, derandomize=True, phases=ONCE)
 @given(SEEDS, st.sampled_from([30, 80]))
 def test_the_bootstrap_interval_covers_a_median_and_a_mean(seed: int, n: int) -> None:

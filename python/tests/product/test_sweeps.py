@@ -81,6 +81,7 @@ def test_a_store_by_the_name_of_before_is_the_same_store(
     assert contents(store) == before
 
 
+@pytest.mark.long
 def test_sweeps_at_the_same_time_write_the_same_store(
     command: list[str], switchbed: Program, sweep: Path, tmp_path: Path
 ) -> None:
@@ -154,7 +155,7 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> No
 def test_a_terminal_shows_rate_failures_and_time_remaining(
     command: list[str], tmp_path: Path
 ) -> None:
-    flows = (f"{i / 1e5},{i % 4},{(i + 1) % 4},30000" for i in range(60_000))
+    flows = (f"{i / 1e5},{i % 4},{(i + 1) % 4},30000" for i in range(20_000))
     header = FLOWS.partition("\n")[0]
     (tmp_path / "right.csv").write_text("\n".join([header, *flows]))
     (tmp_path / "wrong.csv").write_text(FLOWS)
