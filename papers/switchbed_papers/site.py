@@ -12,9 +12,9 @@ from pathlib import Path
 import switchbed
 from switchbed import _native, library
 from switchbed_papers import pictures, shares
-from switchbed_papers.fabrics import linux_page
+from switchbed_papers.fabrics import linux_page, synthesis
 from switchbed_papers.fabrics import page as fabrics_page
-from switchbed_papers.fabrics.cells import CELLS, CONDITIONS, LINUX, LOADS
+from switchbed_papers.fabrics.cells import CELLS, CONDITIONS, FOLDER, LINUX, LOADS
 from switchbed_papers.fabrics.experiment import RESULTS
 from switchbed_papers.live import figures as live_figures
 from switchbed_papers.live import page as live_page
@@ -37,6 +37,7 @@ def write(site: Path) -> None:
         "reproductions": functools.partial(page.render, shown=True),
         "fabrics": fabrics_page.render,
         "fabrics-linux": linux_page.render,
+        "synthesis": synthesis.render,
         "live-papers": live_page.render,
     }
     folder = PAPERS / "switchbed_papers"
@@ -80,6 +81,14 @@ def draw(site: Path) -> None:
     loads = [f"linux-{load}.png" for load in LOADS]
     of_linux = functools.partial(linux_page.draw, fabrics_page.committed(LINUX))
     _kept(site / "fabrics", loads, of_linux, *tables)
+    advantages = functools.partial(synthesis.draw, fabrics_page.committed(LINUX))
+    questions = FOLDER / "synthesis.toml"
+    _one(
+        site / "fabrics" / f"{synthesis.PICTURE}.png",
+        lambda file: advantages(file.parent),
+        questions,
+        *tables,
+    )
     for figure in live_figures.load():
         result = live_results.read()[figure.name]
         if result.drawn:

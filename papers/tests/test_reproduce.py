@@ -28,7 +28,7 @@ from switchbed_papers.reproduce import (
     page,
 )
 from switchbed_papers.reproduce import experiment as experiments
-from switchbed_papers.reproduce.rows import Row, Rows
+from switchbed_papers.reproduce.rows import Row, Rows, mean
 from switchbed_papers.reproduce.verdict import Measured, Target, judge
 
 INF = float("inf")
@@ -46,6 +46,21 @@ def test_every_paper_can_be_read_and_every_scenario_would_run() -> None:
             assert any(claim.experiment == experiment.id for claim in paper.claims.values())
         for claim in paper.claims.values():
             assert claim.id.startswith(f"{paper.name}.")
+
+
+def test_mean_does_not_depend_on_the_order() -> None:
+    values = pl.Series([0.1 * i**3 for i in range(1000)])
+    orders = [values.shuffle(seed) for seed in range(20)]
+    assert len({sum(each) for each in orders}) > 1
+    assert {mean(each) for each in orders} == {mean(values)}
+
+
+def test_measures_group_in_the_order_of_rows() -> None:
+    """Else what is summed of groups depends on the threads that Polars had."""
+    for paper in claims.papers().values():
+        lines = (paper.folder / "measure.py").read_text().splitlines()
+        groups = [line for line in lines if ".group_by(" in line]
+        assert [line for line in groups if "maintain_order=True" not in line] == []
 
 
 @pytest.mark.long

@@ -1,5 +1,6 @@
 """What AF-QCN's claims need beyond the built-in measures."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from switchbed.result import Result
 from switchbed_papers.reproduce.experiment import fct
 from switchbed_papers.reproduce.measures import Points
-from switchbed_papers.reproduce.rows import Figures, Rows, number
+from switchbed_papers.reproduce.rows import Figures, Rows, mean, number
 
 SETTLES_S = 0.5
 """Left out after each change of rates, caps or flows, and at the start."""
@@ -39,10 +40,10 @@ def shares(result: Result) -> Figures:
     found |= {f"off_{percent}": 100 - found[f"within_{percent}"] for percent in (10, 25, 50)}
     found["worst_percent"] = _worst(active, changes)
     found |= _fine(fine, changes)
-    for name, values in active.group_by("class"):
+    for name, values in active.group_by("class", maintain_order=True):
         key = f"class{name[0]}"
-        found[f"{key}.mean_gbps"] = number(values["goodput_bps"].mean()) / 1e9
-        found[f"{key}.over_fair"] = number((values["goodput_bps"] / values["fair_bps"]).mean())
+        found[f"{key}.mean_gbps"] = mean(values["goodput_bps"]) / 1e9
+        found[f"{key}.over_fair"] = mean(values["goodput_bps"] / values["fair_bps"])
     series = result.series
     if len(series):
         found |= _queue(series, changes)
@@ -74,7 +75,7 @@ def _fine(goodput: Any, changes: tuple[float, ...]) -> Figures:
         return {}
     off = (pl.col("goodput_bps") / pl.col("fair_bps") - 1).abs()
     fair = goodput.filter(pl.col("fair_bps") > 0)
-    worst = fair.group_by("time_s").agg(off.max().alias("off")).sort("time_s")
+    worst = fair.group_by("time_s", maintain_order=True).agg(off.max().alias("off")).sort("time_s")
     after = fair.filter(pl.col("time_s") > SETTLES_S)
     for change in changes:
         after = after.filter(~pl.col("time_s").is_between(change, change + SETTLES_S))
@@ -112,13 +113,20 @@ def _queue(series: Any, changes: tuple[float, ...]) -> Figures:
     length = sum(len(span) for span in spans)
     thin = series.filter((series["time_s"] * 100).round() % 5 == 0)
     return {
-        "queue_kb": sum(number(span.sum()) for span in spans) / length / 1e3,
-        "queue_sd_kb": (sum(len(s) * number(s.var()) for s in spans) / length) ** 0.5 / 1e3,
+        "queue_kb": sum(len(span) * mean(span) for span in spans) / length / 1e3,
+        "queue_sd_kb": (sum(map(_variance, spans)) / length) ** 0.5 / 1e3,
         "queue_curve": [
             (round(float(t), 3), round(float(b) / 1e3, 2))
             for t, b in thin.select("time_s", "bytes").rows()
         ],
     }
+
+
+def _variance(lengths: Any) -> float:
+    """The sample variance, times the number of samples."""
+    middle = mean(lengths)
+    squares = math.fsum((float(each) - middle) ** 2 for each in lengths)
+    return len(lengths) / (len(lengths) - 1) * squares
 
 
 def _worst(active: Any, changes: tuple[float, ...]) -> float:
@@ -129,10 +137,9 @@ def _worst(active: Any, changes: tuple[float, ...]) -> float:
     worst = 0.0
     for begin, end in pairwise(edges):
         part = active.filter(pl.col("time_s").is_between(begin, end))
-        if len(part):
-            means = part.group_by("class").agg(pl.col("goodput_bps", "fair_bps").mean())
-            off = (means["goodput_bps"] / means["fair_bps"] - 1).abs().max()
-            worst = max(worst, 100 * float(off))
+        for _, values in part.group_by("class", maintain_order=True):
+            off = abs(mean(values["goodput_bps"]) / mean(values["fair_bps"]) - 1)
+            worst = max(worst, 100 * off)
     return worst
 
 
@@ -151,10 +158,11 @@ def bins(result: Result) -> Figures:
         part = flows.filter(
             (pl.col("size_bytes") >= 1000 * low) & (pl.col("size_bytes") < 1000 * high)
         )
-        found[f"from_{low}_kb.mean_us"] = 1e6 * number(part["fct_s"].mean() or 0)
+        found[f"from_{low}_kb.mean_us"] = 1e6 * mean(part["fct_s"]) if len(part) else 0.0
         found[f"from_{low}_kb.n"] = len(part)
     goodput = result.goodput.filter(pl.col("time_s") > SETTLES_S).filter(pl.col("class") < 4)
-    means = [number(v["goodput_bps"].mean()) for _, v in goodput.group_by("class")]
+    by_class = goodput.group_by("class", maintain_order=True)
+    means = [mean(values["goodput_bps"]) for _, values in by_class]
     found["long_spread_percent"] = 100 * (max(means) / min(means) - 1)
     thin = goodput.filter((pl.col("time_s") * 100).round() % 5 == 0)
     rows = thin.select("time_s", "class", "goodput_bps").rows()

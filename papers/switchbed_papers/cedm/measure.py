@@ -10,7 +10,7 @@ from switchbed.result import Result
 from switchbed.theory import cedm
 from switchbed_papers.reproduce.experiment import fct
 from switchbed_papers.reproduce.measures import Points
-from switchbed_papers.reproduce.rows import Figures, Rows, number
+from switchbed_papers.reproduce.rows import Figures, Rows, mean, number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,12 +26,15 @@ SETTLED_S = 60e-3
 def queue(result: Result) -> Figures:
     """The summary's figures, how far the lowest queue after the warm-up is below the threshold (and
     that in a span of 2 ms, in the median), and a window of the series for drawing."""
+    import polars as pl
+
     series = result.series
     settled = series.filter(series["time_s"] >= float(result.summary()["simulated_s"]) / 2)
     lowest = number(settled["bytes"].min())
     window = settled.head(400)
-    by_2_ms = settled.group_by((settled["time_s"] / 2e-3).floor().alias("part")).agg(low="bytes")
-    in_2_ms = number(by_2_ms["low"].list.min().median())
+    part = (settled["time_s"] / 2e-3).floor().alias("part")
+    by_2_ms = settled.group_by(part, maintain_order=True).agg(low=pl.col("bytes").min())
+    in_2_ms = number(by_2_ms["low"].median())
     return fct(result) | {
         "lowest_kb": lowest / 1e3,
         "below_kb": (FIG3_K_BYTES - lowest) / 1e3,
@@ -57,11 +60,11 @@ def amplitude(result: Result) -> Figures:
     import polars as pl
 
     series = result.series.filter(result.series["time_s"] >= SETTLED_S)
-    by_span = series.group_by((pl.col("time_s") / SPAN_S).floor()).agg(
+    span = (pl.col("time_s") / SPAN_S).floor()
+    by_span = series.group_by(span, maintain_order=True).agg(
         most=pl.col("bytes").max(), least=pl.col("bytes").min()
     )
-    packets = by_span.select((pl.col("most", "least").mean()) / PACKET_BYTES).row(0)
-    most, least = map(float, packets)
+    most, least = (mean(by_span[end]) / PACKET_BYTES for end in ("most", "least"))
     found = {"max_pkt": most, "min_pkt": least, "amplitude_pkt": most - least}
     return loss(result) | found
 

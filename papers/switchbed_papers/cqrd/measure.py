@@ -6,7 +6,7 @@ from switchbed.quantity import size
 from switchbed.result import Result
 from switchbed_papers.reproduce.experiment import fct
 from switchbed_papers.reproduce.measures import Points
-from switchbed_papers.reproduce.rows import Figures, Rows, number
+from switchbed_papers.reproduce.rows import Figures, Rows, mean
 
 MET = ("output", "path")
 OTHER = ("oq", "hcf", "cq")
@@ -53,7 +53,7 @@ def goodputs(result: Result) -> Figures:
     for what, among in chosen.items():
         for name, least in (("large", SMALL_BYTES), ("giant", GIANT_BYTES)):
             over = among.filter(among["size_bytes"] > least)["mbps"]
-            found[f"{what}{name}.goodput_mbps"] = number(over.mean()) if len(over) else None
+            found[f"{what}{name}.goodput_mbps"] = mean(over) if len(over) else None
     return found
 
 

@@ -7,7 +7,7 @@ from switchbed.result import Result
 from switchbed.theory import eecn
 from switchbed_papers.reproduce.experiment import fct
 from switchbed_papers.reproduce.measures import Points
-from switchbed_papers.reproduce.rows import Figures, Rows, number
+from switchbed_papers.reproduce.rows import Figures, Rows, mean, number
 
 PACKET_BYTES = 1000
 THRESHOLD_PKT = 60
@@ -28,7 +28,7 @@ def steady(result: Result) -> Figures:
     return fct(result) | {
         "under_percent": 100 * float((packets < THRESHOLD_PKT).sum()) / count,
         "typical_percent": 100 * float(packets.is_between(40, 60).sum()) / count,
-        "mean_pkt": number(packets.mean()),
+        "mean_pkt": mean(packets),
         "max_pkt": number(packets.max()),
         "utilisation": 100 * result.summary()["bottleneck"]["utilisation"],
         "cdf_pkt": [float(packets[min(count * i // 100, count - 1)]) for i in range(101)],
@@ -71,7 +71,7 @@ def shares(result: Result) -> Figures:
     settled = rates.filter((phase > 0.2) & rates["fair_bps"].is_not_null())
     off = 100 * (settled["rate_bps"] / settled["fair_bps"] - 1)
     return fct(result) | {
-        "off_percent": number(off.abs().mean()),
+        "off_percent": mean(off.abs()),
         "rates": [
             (float(t), int(row), float(rate) / 1e6)
             for t, row, rate in rates.select("time_s", "row", "rate_bps").rows()
@@ -125,8 +125,8 @@ def fig9_sooner(rows: Rows) -> Points:
         by_seed.setdefault(row.seed, []).append(
             FIG9_LEFT_MS if took_ms is None else min(took_ms, FIG9_LEFT_MS)
         )
-    mean = {s: {k: sum(v) / len(v) for k, v in of.items()} for s, of in found.items()}
-    step, ours = mean.get("per-queue", {}), mean.get("e-ecn", {})
+    means = {s: {k: sum(v) / len(v) for k, v in of.items()} for s, of in found.items()}
+    step, ours = means.get("per-queue", {}), means.get("e-ecn", {})
     return {"": {seed: 100 * (1 - v / step[seed]) for seed, v in ours.items() if seed in step}}
 
 

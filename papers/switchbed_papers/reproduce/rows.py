@@ -1,6 +1,7 @@
 """What is kept of the runs of an experiment: a row a run."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,6 +14,13 @@ Figures = dict[str, Any]
 def number(value: object) -> float:
     """A figure of a column, which Polars may give as anything that a column may hold."""
     return float(cast(float, value))
+
+
+def mean(values: Iterable[object]) -> float:
+    """The mean of a column's values, the same in any order: how Polars cuts and groups a frame, and
+    so the last digits of its sums, depends on its threads."""
+    found = [number(value) for value in values]
+    return math.fsum(found) / len(found)
 
 
 @dataclass(frozen=True)
