@@ -1,6 +1,7 @@
 //! The network as a graph of directed links, and the way through it.
 
 use super::Topology;
+use super::ways::Choice;
 use std::ops::Range;
 use std::sync::Arc;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
@@ -75,9 +76,28 @@ pub struct Graph {
     pub switches: Vec<(String, Vec<Cable>)>,
     /// The way through it.
     pub route: Arc<dyn Route>,
+    /// How switches choose among equal-cost ports.
+    pub choice: Choice,
+    /// The link of each switch's first port.
+    first: Vec<LinkId>,
 }
 
 impl Graph {
+    /// A network of these cables, where a flow's packets take one path.
+    pub(super) fn of(
+        hosts: Vec<Cable>,
+        switches: Vec<(String, Vec<Cable>)>,
+        route: Arc<dyn Route>,
+    ) -> Graph {
+        let mut links = hosts.len();
+        let mut first = Vec::with_capacity(switches.len());
+        for (_, ports) in &switches {
+            first.push(LinkId::at(links));
+            links += ports.len();
+        }
+        Graph { hosts, switches, route, choice: Choice::default(), first }
+    }
+
     /// The graph of a topology; `host_delay` is added to both directions of every
     /// host's cable.
     pub fn new(topology: &Topology, host_delay: Span) -> Graph {
@@ -136,13 +156,14 @@ impl Graph {
     }
 
     /// The same as links.
-    pub fn links(&self, src: HostId, hop: Hop) -> Vec<LinkId> {
-        let first = |switch: SwitchId| {
-            let before = self.switches[..switch.index()].iter();
-            self.hosts.len() + before.map(|(_, ports)| ports.len()).sum::<usize>()
-        };
-        let ports = self.hops(src, hop).map(|(switch, port)| first(switch) + port.index());
-        std::iter::once(src.index()).chain(ports).map(LinkId::at).collect()
+    pub(super) fn links(&self, src: HostId, hop: Hop) -> Vec<LinkId> {
+        let ports = self.hops(src, hop).map(|(switch, port)| self.link(switch, port));
+        std::iter::once(LinkId::at(src.index())).chain(ports).collect()
+    }
+
+    /// The link behind a switch's port.
+    pub fn link(&self, switch: SwitchId, port: PortId) -> LinkId {
+        LinkId(self.first[switch.index()].0 + port.0)
     }
 
     /// The switches on the way, each with the port that the way leaves it by.
@@ -156,7 +177,8 @@ impl Graph {
         })
     }
 
-    fn cable(&self, switch: SwitchId, port: PortId) -> Cable {
+    /// The cable behind a port of a switch.
+    pub fn cable(&self, switch: SwitchId, port: PortId) -> Cable {
         self.switches[switch.index()].1[port.index()]
     }
 }

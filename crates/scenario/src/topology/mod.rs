@@ -13,6 +13,7 @@ mod parking_lot;
 pub mod ports;
 mod ring;
 mod star;
+pub mod ways;
 pub use clos::{Clos, Tiers};
 pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;

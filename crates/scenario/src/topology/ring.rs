@@ -75,7 +75,7 @@ impl Shape for Ring {
             }
             named.push((format!("switch{switch}"), ports));
         }
-        Graph { hosts, switches: named, route: Arc::new(Circle { switches, hosts_each, way }) }
+        Graph::of(hosts, named, Arc::new(Circle { switches, hosts_each, way }))
     }
 }
 

@@ -293,7 +293,7 @@ mod tests {
                 // Pins in mixed radix: four take each way as often.
                 for pin in 0..4 {
                     let hop = Hop { dst: HostId(dst), key: Hop::PINNED | pin };
-                    for link in graph.links(HostId(src), hop) {
+                    for link in graph.ways(HostId(src), hop).fixed().unwrap() {
                         loads[link.index()] += x * y / 4.0 / rates[link.index()].as_bps() as f64;
                     }
                 }
