@@ -177,6 +177,12 @@ impl Graph {
         })
     }
 
+    /// The switch and port that a link is behind, which is no host's.
+    pub fn port_of(&self, link: LinkId) -> (SwitchId, PortId) {
+        let switch = self.first.partition_point(|&first| first <= link) - 1;
+        (SwitchId::at(switch), PortId(link.0 - self.first[switch].0))
+    }
+
     /// The cable behind a port of a switch.
     pub fn cable(&self, switch: SwitchId, port: PortId) -> Cable {
         self.switches[switch.index()].1[port.index()]

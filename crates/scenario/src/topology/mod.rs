@@ -11,6 +11,7 @@ pub mod hosts;
 mod leaf_spine;
 mod parking_lot;
 pub mod ports;
+pub mod rates;
 mod ring;
 mod star;
 pub mod ways;
@@ -20,6 +21,7 @@ pub use fat_tree::FatTree;
 use graph::Graph;
 pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
+use rates::HostRates;
 pub use ring::{Ring, Way};
 pub use star::Star;
 use switchbed_config::kinds;
@@ -65,8 +67,13 @@ pub trait Shape {
     /// The number of hosts.
     fn hosts(&self) -> u32;
 
-    /// Rate and propagation of a host's link. A load is a fraction of its rate.
+    /// Rate and propagation of a host's link.
     fn access(&self) -> (Rate, Span);
+
+    /// The rates of hosts' links.
+    fn host_rates(&self) -> HostRates {
+        HostRates::Same(self.access().0)
+    }
 
     /// The propagation between the first switch and the last of the longest way.
     fn across(&self) -> Span;
@@ -121,11 +128,6 @@ pub const MAX_WAY: Span = Span::from_ms(5_000);
 const SOME: ParamKind = count(1, MAX_SWITCH_PORTS);
 
 impl Topology {
-    /// The rate of a host's link: what a load is a fraction of.
-    pub fn host_rate(&self) -> Rate {
-        self.access().0
-    }
-
     /// The propagation of the longest way between two hosts.
     pub fn one_way(&self) -> Span {
         self.access().1 * 2 + self.across()

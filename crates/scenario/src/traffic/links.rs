@@ -6,7 +6,8 @@
 use super::Traffic;
 use crate::topology::Topology;
 use crate::topology::graph::{Graph, Node};
-use switchbed_units::ids::{HostId, LinkId, SwitchId};
+use crate::topology::rates::HostRates;
+use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 use switchbed_units::{Rate, Span};
 
 /// A source's demand: host `i` sends `x_i · y_j` bits of payload a second to each host `j` but itself.
@@ -19,12 +20,12 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Every sender offers `each_bps`, spread evenly over the receivers but itself.
-    pub(super) fn spread(from: &[u32], to: &[u32], each_bps: f64) -> Demand {
+    /// Every sender offers its `each_bps`, spread evenly over the receivers but itself.
+    pub(super) fn spread(from: &[u32], to: &[u32], each_bps: impl Fn(u32) -> f64) -> Demand {
         let mut sorted = to.to_vec();
         sorted.sort_unstable();
         let others = |host: &u32| to.len() - usize::from(sorted.binary_search(host).is_ok());
-        let share = |host: &u32| (*host, each_bps / others(host).max(1) as f64);
+        let share = |host: &u32| (*host, each_bps(*host) / others(host).max(1) as f64);
         let one = |&host: &u32| (host, 1.0);
         let (small, large) = (from.iter().map(share), to.iter().map(one));
         Demand { from: small.collect(), to: large.collect() }
@@ -50,8 +51,7 @@ pub struct LinkLoad {
 /// A network and the ways through it, on which loads are laid.
 pub struct Links {
     graph: Graph,
-    /// The first link of each switch.
-    first: Vec<usize>,
+    lines: HostRates,
 }
 
 /// Most steps that laying a demand out takes: a second or two.
@@ -66,13 +66,7 @@ impl Links {
             return None;
         }
         let graph = Graph::new(topology, Span::ZERO);
-        let mut first = Vec::with_capacity(graph.switches.len());
-        let mut links = graph.hosts.len();
-        for (_, ports) in &graph.switches {
-            first.push(links);
-            links += ports.len();
-        }
-        Some(Links { graph, first })
+        Some(Links { graph, lines: topology.host_rates() })
     }
 
     /// The load that these sources offer each link together, by [`LinkId`]: hosts' links first.
@@ -81,7 +75,7 @@ impl Links {
         let rates: Vec<Rate> = self.graph.hosts.iter().chain(ports).map(|c| c.rate).collect();
         let mut bps = vec![0.0; rates.len()];
         for source in traffic {
-            if let Some(demand) = source.demand(self.graph.hosts[0].rate) {
+            if let Some(demand) = source.demand(&self.lines) {
                 self.lay(&demand, &mut bps);
             }
         }
@@ -94,9 +88,9 @@ impl Links {
         if link < self.graph.hosts.len() {
             return LinkLoad { port: format!("host{link}"), load, fabric: false };
         }
-        let switch = self.first.partition_point(|&first| first <= link) - 1;
-        let (name, ports) = &self.graph.switches[switch];
-        let port = link - self.first[switch];
+        let (switch, port) = self.graph.port_of(LinkId::at(link));
+        let (name, ports) = &self.graph.switches[switch.index()];
+        let port = port.index();
         let fabric = matches!(ports[port].to, Node::Switch(_));
         LinkLoad { port: format!("{name}:{port}"), load, fabric }
     }
@@ -109,6 +103,10 @@ impl Links {
             loads.iter().enumerate().filter(|(_, load)| **load > 0.0).collect();
         order.sort_by(|a, b| b.1.total_cmp(a.1).then(a.0.cmp(&b.0)));
         order.into_iter().map(named).filter(|link| link.fabric == fabric).take(most).collect()
+    }
+
+    fn link(&self, switch: usize, port: usize) -> usize {
+        self.graph.link(SwitchId::at(switch), PortId::at(port)).index()
     }
 
     /// Adds a demand's bits a second to those of each link.
@@ -132,7 +130,7 @@ impl Links {
         for (switch, (_, ports)) in self.graph.switches.iter().enumerate() {
             for (port, cable) in ports.iter().enumerate() {
                 if let Node::Host(host) = cable.to {
-                    bps[self.first[switch] + port] += y[host.index()] * (all_x - x[host.index()]);
+                    bps[self.link(switch, port)] += y[host.index()] * (all_x - x[host.index()]);
                 }
             }
         }
@@ -176,7 +174,7 @@ impl Links {
                 let (ways, _) = next(switch);
                 let each = sent[switch] / ways.len() as f64;
                 for port in ways {
-                    bps[self.first[switch] + port as usize] += each;
+                    bps[self.link(switch, port as usize)] += each;
                     if let Node::Switch(next) = self.graph.switches[switch].1[port as usize].to {
                         if sent[next.index()] == 0.0 && next.index() != to {
                             levels[level - 1].push(next.index());
@@ -312,7 +310,8 @@ mod tests {
                 let traffic = poisson(0.7, from.clone(), to.clone());
                 let links = Links::new(&topology).unwrap();
                 let loads = links.loads([&traffic]);
-                let expected = by_pairs(&topology, &traffic.demand(RATE).unwrap());
+                let expected =
+                    by_pairs(&topology, &traffic.demand(&HostRates::Same(RATE)).unwrap());
                 for (link, (load, expected)) in loads.iter().zip(&expected).enumerate() {
                     assert!(
                         (load - expected).abs() < 1e-9,

@@ -27,6 +27,7 @@ use crate::Run;
 use crate::protocol::{Protocol, Under};
 use crate::switch::Switch;
 use crate::topology::Topology;
+use crate::topology::rates::HostRates;
 use crate::transport::Transport;
 pub use arrivals::Load;
 use flows::{Begun, Wrong};
@@ -50,7 +51,7 @@ use switchbed_config::param::{Params, SectionSpec, Unfit};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Node, Table};
 use switchbed_config::{kinds, params};
-use switchbed_units::{Bytes, Rate};
+use switchbed_units::Bytes;
 
 kinds! {
     /// A source of flows. A scenario may have several; their flows are numbered in the
@@ -138,10 +139,10 @@ pub trait Source {
     /// What it comes to, as far as can be told beforehand.
     fn expected(&self, around: &Around<'_>) -> Expected;
 
-    /// The payload that it offers for long, by pairs of hosts whose links have this rate; `None`: none that
+    /// The payload that it offers for long, by pairs of hosts whose links have these rates; `None`: none that
     /// is known.
-    fn demand(&self, line: Rate) -> Option<Demand> {
-        let _ = line;
+    fn demand(&self, lines: &HostRates) -> Option<Demand> {
+        let _ = lines;
         None
     }
 
