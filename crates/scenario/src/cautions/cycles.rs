@@ -14,10 +14,9 @@ type Port = (SwitchId, PortId);
 const MOST: usize = 20_000_000;
 
 /// What is to be said of a scenario's routes, known before it runs.
-pub(super) fn possible(scenario: &Scenario) -> Option<String> {
+pub(super) fn possible(scenario: &Scenario, graph: &Graph) -> Option<String> {
     let pfc = scenario.switch.pfc.as_ref()?;
-    let graph = Graph::new(&scenario.topology, scenario.host.delay);
-    let cycle = cycle(&waits(&graph))?;
+    let cycle = cycle(&waits(graph))?;
     let name = |&(switch, port): &Port| format!("{}:{}", graph.switches[switch.index()].0, port.0);
     let mut names: Vec<String> = cycle.iter().map(name).collect();
     names.push(names[0].clone());

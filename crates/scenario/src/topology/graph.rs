@@ -1,7 +1,9 @@
 //! The network as a graph of directed links, and the way through it.
 
+use super::SwitchGroup;
 use super::Topology;
 use super::ways::Choice;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
@@ -68,6 +70,22 @@ pub trait Route: Send + Sync {
     }
 }
 
+/// Switches of a tier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tier {
+    /// The name of all, which none of them needs to have.
+    pub name: String,
+    /// At least one.
+    pub switches: Vec<SwitchId>,
+}
+
+impl Tier {
+    /// The first switch and the last.
+    pub(crate) fn ends(&self) -> [SwitchId; 2] {
+        [self.switches[0], self.switches[self.switches.len() - 1]]
+    }
+}
+
 /// A network: the cables of each switch in the order of its ports, and one a host.
 pub struct Graph {
     /// Each host's cable to its switch.
@@ -78,6 +96,12 @@ pub struct Graph {
     pub route: Arc<dyn Route>,
     /// How switches choose among equal-cost ports.
     pub choice: Choice,
+    /// Each host's name.
+    pub host_names: Vec<String>,
+    /// Switches by tier.
+    pub tiers: Vec<Tier>,
+    by_name: HashMap<String, SwitchId>,
+    hosts_by_name: HashMap<String, HostId>,
     /// The link of each switch's first port.
     first: Vec<LinkId>,
 }
@@ -85,6 +109,7 @@ pub struct Graph {
 impl Graph {
     /// A network of these cables, where a flow's packets take one path.
     pub(super) fn of(
+        groups: &[SwitchGroup],
         hosts: Vec<Cable>,
         switches: Vec<(String, Vec<Cable>)>,
         route: Arc<dyn Route>,
@@ -95,7 +120,36 @@ impl Graph {
             first.push(LinkId::at(links));
             links += ports.len();
         }
-        Graph { hosts, switches, route, choice: Choice::default(), first }
+        let mut next = 0..;
+        let tier = |group: &SwitchGroup| {
+            let count = group.count.unwrap_or(1) as usize;
+            let switches = next.by_ref().take(count).map(SwitchId).collect();
+            Tier { name: group.name.to_string(), switches }
+        };
+        let mut tiers: Vec<Tier> = groups.iter().map(tier).collect();
+        tiers.retain(|tier| !tier.switches.is_empty());
+        let named = |(nth, (name, _)): (usize, &(String, _))| (name.clone(), SwitchId::at(nth));
+        let by_name = switches.iter().enumerate().map(named).collect();
+        let host_names: Vec<String> = (0..hosts.len()).map(|host| format!("host{host}")).collect();
+        let named = |(nth, name): (usize, &String)| (name.clone(), HostId::at(nth));
+        let hosts_by_name = host_names.iter().enumerate().map(named).collect();
+        let choice = Choice::default();
+        Graph { hosts, switches, route, choice, host_names, tiers, by_name, hosts_by_name, first }
+    }
+
+    /// The switch of this name.
+    pub fn switch(&self, name: &str) -> Option<SwitchId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The host of this name.
+    pub fn host(&self, name: &str) -> Option<HostId> {
+        self.hosts_by_name.get(name).copied()
+    }
+
+    /// A switch's name.
+    pub fn name(&self, switch: SwitchId) -> &str {
+        &self.switches[switch.index()].0
     }
 
     /// The graph of a topology; `host_delay` is added to both directions of every

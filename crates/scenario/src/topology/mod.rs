@@ -24,6 +24,7 @@ pub use parking_lot::ParkingLot;
 use rates::HostRates;
 pub use ring::{Ring, Way};
 pub use star::Star;
+use std::borrow::Cow;
 use switchbed_config::kinds;
 use switchbed_config::mistake::Mistake;
 use switchbed_config::param::{ParamKind, Params, SectionSpec, Unfit, count};
@@ -94,10 +95,10 @@ pub trait Shape {
 }
 
 /// Switches of a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchGroup {
     /// Their name, or what it begins with.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// How many there are, named `name` and a number from 0; `None`: one, named `name`.
     pub count: Option<u32>,
     /// Ports of each.
@@ -106,11 +107,11 @@ pub struct SwitchGroup {
 
 impl SwitchGroup {
     fn one(name: &'static str, ports: u32) -> Self {
-        SwitchGroup { name, count: None, ports }
+        SwitchGroup { name: name.into(), count: None, ports }
     }
 
     fn many(name: &'static str, count: u32, ports: u32) -> Self {
-        SwitchGroup { name, count: Some(count), ports }
+        SwitchGroup { name: name.into(), count: Some(count), ports }
     }
 }
 

@@ -4,11 +4,10 @@
 //! offer no known load.
 
 use super::Traffic;
-use crate::topology::Topology;
 use crate::topology::graph::{Graph, Node};
 use crate::topology::rates::HostRates;
+use switchbed_units::Rate;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
-use switchbed_units::{Rate, Span};
 
 /// A source's demand: host `i` sends `x_i · y_j` bits of payload a second to each host `j` but itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,24 +48,21 @@ pub struct LinkLoad {
 }
 
 /// A network and the ways through it, on which loads are laid.
-pub struct Links {
-    graph: Graph,
+pub struct Links<'a> {
+    graph: &'a Graph,
     lines: HostRates,
 }
 
 /// Most steps that laying a demand out takes: a second or two.
 const MOST_STEPS: usize = 1_000_000_000;
 
-impl Links {
-    /// The links of a topology; `None` where it is too large for loads to be laid out in a few seconds.
-    pub fn new(topology: &Topology) -> Option<Links> {
-        let groups = topology.switch_groups();
-        let switches: usize = groups.iter().map(|g| g.count.unwrap_or(1) as usize).sum();
-        if switches.saturating_mul(topology.switch_ports() as usize) > MOST_STEPS {
-            return None;
-        }
-        let graph = Graph::new(topology, Span::ZERO);
-        Some(Links { graph, lines: topology.host_rates() })
+impl<'g> Links<'g> {
+    /// The links of a graph whose hosts have these rates; `None` where it is too large for loads to be laid out
+    /// in a few seconds.
+    pub fn new(graph: &'g Graph, lines: HostRates) -> Option<Links<'g>> {
+        let ports: usize = graph.switches.iter().map(|(_, ports)| ports.len()).sum();
+        let steps = graph.switches.len().saturating_mul(ports);
+        (steps <= MOST_STEPS).then_some(Links { graph, lines })
     }
 
     /// The load that these sources offer each link together, by [`LinkId`]: hosts' links first.
@@ -86,7 +82,7 @@ impl Links {
     pub fn named(&self, link: LinkId, load: f64) -> LinkLoad {
         let link = link.index();
         if link < self.graph.hosts.len() {
-            return LinkLoad { port: format!("host{link}"), load, fabric: false };
+            return LinkLoad { port: self.graph.host_names[link].clone(), load, fabric: false };
         }
         let (switch, port) = self.graph.port_of(LinkId::at(link));
         let (name, ports) = &self.graph.switches[switch.index()];
@@ -190,9 +186,11 @@ impl Links {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::Topology;
     use crate::topology::graph::Hop;
     use crate::topology::{Clos, Dumbbell, LeafSpine, ParkingLot, Ring, Star, Tiers, Way};
     use crate::{Load, Poisson, Service};
+    use switchbed_units::Span;
 
     const RATE: Rate = Rate::from_gbps(10);
     const DELAY: Span = Span::from_us(1);
@@ -308,7 +306,8 @@ mod tests {
             let some = vec![hosts - 1, 1];
             for (from, to) in [(&all, &all), (&all, &some), (&some, &all)] {
                 let traffic = poisson(0.7, from.clone(), to.clone());
-                let links = Links::new(&topology).unwrap();
+                let graph = Graph::new(&topology, Span::ZERO);
+                let links = Links::new(&graph, topology.host_rates()).unwrap();
                 let loads = links.loads([&traffic]);
                 let expected =
                     by_pairs(&topology, &traffic.demand(&HostRates::Same(RATE)).unwrap());
@@ -325,7 +324,8 @@ mod tests {
     #[test]
     fn many_to_one_loads_the_receivers_link_with_all_of_it() {
         let star = Topology::Star(Star { hosts: 5, rate: RATE, delay: DELAY });
-        let links = Links::new(&star).unwrap();
+        let graph = Graph::new(&star, Span::ZERO);
+        let links = Links::new(&graph, star.host_rates()).unwrap();
         let loads = links.loads([&poisson(0.9, vec![0, 1, 2, 3], vec![4])]);
         let busiest = &links.busiest(&loads, false, 2);
         assert_eq!((busiest[0].port.as_str(), busiest[1].port.as_str()), ("switch:4", "host0"));

@@ -27,6 +27,7 @@ use crate::Run;
 use crate::protocol::{Protocol, Under};
 use crate::switch::Switch;
 use crate::topology::Topology;
+use crate::topology::graph::Graph;
 use crate::topology::rates::HostRates;
 use crate::transport::Transport;
 pub use arrivals::Load;
@@ -178,10 +179,12 @@ pub trait Source {
 }
 
 /// What traffic is checked against.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Site<'a> {
     /// Whose hosts send.
     pub topology: &'a Topology,
+    /// Its graph.
+    pub graph: &'a Graph,
     /// Whose queues classes go to.
     pub switch: &'a Switch,
     /// When it ends.
@@ -256,7 +259,7 @@ pub(crate) fn resolve(
         Section::open(origin, &path, keys, Some(&sources[i]), Some(site.mtu))
     };
     let source = |i: usize| {
-        let section = open(i)?.on(site.topology).on(transports);
+        let section = open(i)?.on(site.graph).on(transports);
         let mut entry = Entry::from_values(&mut section.values()?);
         entry.complete(site).map_err(|unfit| section.unfit(unfit))?;
         section.close(&format!("kind = \"{}\"", entry.word()))?;
@@ -268,7 +271,7 @@ pub(crate) fn resolve(
         let why = "has probes alone, which never end; write stop = \"1s\", or until in [run]";
         return Err(origin.mistake(at, "traffic", why));
     }
-    overload::check(site.topology, &mut found, open)?;
+    overload::check(site, &mut found, open)?;
     Ok(found)
 }
 

@@ -10,6 +10,7 @@ use switchbed_scenario::event::Change;
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
+use switchbed_scenario::topology::ports::is_host;
 use switchbed_scenario::traffic::{Around, Expected, Listed};
 use switchbed_scenario::{NicFifo, NicQueue, Transport};
 use switchbed_scenario::{QueueProbe, Scenario};
@@ -92,7 +93,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let open: f64 = sources.iter().map(|source| source.open).sum();
     let ahead = Ahead { lasts_s: lasts, packets_per_s: line, open };
     // A host is two ways.
-    let ways = measure.capture.iter().map(|name| 1 + u32::from(name.starts_with("host")));
+    let ways = measure.capture.iter().map(|name| 1 + u32::from(is_host(name)));
     let captured = (lasts * line).min(measure.capture_packets as f64);
     let sum = |f: fn(&Expected) -> f64| sources.iter().map(f).sum::<f64>();
     let port = PORT_BYTES + QUEUE_BYTES * u64::from(switch.queues);
