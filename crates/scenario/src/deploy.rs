@@ -3,8 +3,8 @@
 
 use super::scheme;
 use crate::scheme::SchemeInfo;
-use crate::topology::SwitchGroup;
-use crate::{SchemeChoice, Switch, Topology};
+use crate::topology::graph::{self, Graph, Tier};
+use crate::{SchemeChoice, Switch};
 use serde::Serialize;
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin, list_of};
@@ -12,6 +12,7 @@ use switchbed_config::param::{FRACTION, Param, ParamKind, SectionSpec};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{Data, Entry, Node, Table};
 use switchbed_units::Bytes;
+use switchbed_units::ids::SwitchId;
 
 /// Some switches, and what is different there; what is `None` is as everywhere.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -67,7 +68,7 @@ impl Deploy {
 /// What an entry is checked against.
 pub(crate) struct Context<'a> {
     pub origin: &'a Origin,
-    pub topology: &'a Topology,
+    pub graph: &'a Graph,
     pub switch: &'a Switch,
     pub mtu: Bytes,
     pub compared: &'a [&'static SchemeInfo],
@@ -143,17 +144,19 @@ impl Context<'_> {
                 _ => "switches".to_owned(),
             };
             let wrong = |why: String| section.wrong(&key, item, &why);
-            let groups = self.topology.switch_groups();
             let text = item.as_text().unwrap_or_default();
-            let found = groups.iter().find_map(|group| Some((group, range(group, text)?)));
-            let (group, found) = found.ok_or_else(|| wrong(there_are(&groups)))?;
-            for name in found {
+            let found = found(self.graph, text).ok_or_else(|| wrong(there_are(self.graph)))?;
+            for switch in found {
+                let name = self.graph.name(switch).to_owned();
                 if names.contains(&name) {
                     return Err(wrong(format!("{name} is named twice")));
                 }
                 names.push(name);
+                let count = self.graph.ports(graph::Node::Switch(switch));
+                if !ports.contains(&count) {
+                    ports.push(count);
+                }
             }
-            ports.push(group.ports);
         }
         match names.is_empty() {
             true => Err(section.wrong(key!(switches), &node, "at least one switch is needed")),
@@ -162,30 +165,31 @@ impl Context<'_> {
     }
 }
 
-/// The switches of a group that a text names.
-fn range(group: &SwitchGroup, text: &str) -> Option<Vec<String>> {
-    let rest = text.strip_prefix(group.name)?;
-    let Some(count) = group.count else { return rest.is_empty().then(|| vec![text.to_owned()]) };
-    let all = (0, count - 1);
-    let (first, last) = match rest.split_once('-') {
-        None if rest.is_empty() => all,
-        None => (rest.parse().ok()?, rest.parse().ok()?),
-        Some((first, last)) => (first.parse().ok()?, last.parse().ok()?),
-    };
-    let fits = first <= last && last < count;
-    fits.then(|| (first..=last).map(|i| format!("{}{i}", group.name)).collect())
+/// The switches that a text names: a tier, a switch, or a range of numbers behind a name.
+fn found(graph: &Graph, text: &str) -> Option<Vec<SwitchId>> {
+    if let Some(tier) = graph.tiers.iter().find(|tier| tier.name == text) {
+        return Some(tier.switches.clone());
+    }
+    if let Some(switch) = graph.switch(text) {
+        return Some(vec![switch]);
+    }
+    let (first, last) = text.rsplit_once('-').map_or((text, None), |(of, last)| (of, Some(last)));
+    let name = first.trim_end_matches(|c: char| c.is_ascii_digit());
+    let first: u32 = first[name.len()..].parse().ok()?;
+    let last: u32 = last.map_or(Ok(first), str::parse).ok()?;
+    // A range that is longer than all names something that there is not.
+    let fits = first <= last && (last - first) < graph.switches.len() as u32;
+    let all = (first..=last).map(|nth| graph.switch(&format!("{name}{nth}")));
+    fits.then(|| all.collect()).flatten()
 }
 
-/// What there is to choose from.
-fn there_are(groups: &[SwitchGroup]) -> String {
-    let names: Vec<String> = groups
-        .iter()
-        .map(|group| match group.count {
-            None => group.name.to_owned(),
-            Some(1) => format!("{}0", group.name),
-            Some(count) => format!("{0}0 to {0}{1}", group.name, count - 1),
-        })
-        .collect();
+/// The switches by tier, for a message.
+fn there_are(graph: &Graph) -> String {
+    let tier = |tier: &Tier| match tier.ends().map(|switch| graph.name(switch)) {
+        [first, last] if first == last => first.to_owned(),
+        [first, last] => format!("{first} to {last}"),
+    };
+    let names: Vec<String> = graph.tiers.iter().map(tier).collect();
     let names = list_of(names.iter().map(String::as_str));
     format!("the topology has {names}: write a tier, a switch, a range or a list of these")
 }

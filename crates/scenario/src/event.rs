@@ -1,8 +1,9 @@
 //! What changes during a run.
 
+use crate::Run;
 use crate::topology::bounds;
+use crate::topology::graph::Graph;
 use crate::topology::ports::check_port;
-use crate::{Run, Topology};
 use serde::Serialize;
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin};
@@ -159,7 +160,7 @@ pub const SECTION: SectionSpec = SectionSpec {
 pub(crate) fn resolve(
     origin: &Origin,
     root: &Table,
-    topology: &Topology,
+    graph: &Graph,
     run: &Run,
     (mtu, pfc): (Bytes, Option<&Pfc>),
 ) -> Result<Vec<Event>, Mistake> {
@@ -170,7 +171,7 @@ pub(crate) fn resolve(
     };
     let mut events = Vec::new();
     for i in 0..nodes.len() {
-        events.push(event(section(i)?, topology, run, (mtu, pfc))?);
+        events.push(event(section(i)?, graph, run, (mtu, pfc))?);
     }
     if run.until.is_none()
         && let Some(i) = events.iter().position(|event| stays_down(event, &events))
@@ -198,7 +199,7 @@ fn stays_down(event: &Event, events: &[Event]) -> bool {
 
 fn event(
     section: Section<'_>,
-    topology: &Topology,
+    graph: &Graph,
     run: &Run,
     (mtu, pfc): (Bytes, Option<&Pfc>),
 ) -> Result<Event, Mistake> {
@@ -209,7 +210,7 @@ fn event(
         return Err(section.refuse(key!(at), format!("the run ends at {until} (run.until)")));
     }
     if let Some(port) = section.maybe::<String>(key!(port))? {
-        check_port(&port, topology).map_err(|why| section.refuse(key!(port), why))?;
+        check_port(&port, graph).map_err(|why| section.refuse(key!(port), why))?;
         if let Some(lose) = packets(&section, key!(lose))? {
             let flow = section.maybe(key!(flow))?;
             section.close("a line that loses packets")?;

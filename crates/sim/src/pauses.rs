@@ -51,33 +51,18 @@ pub struct Waited {
     pub victim: Span,
 }
 
-/// The links of a network's switches, by port, and the other direction of each.
-struct Reverses {
-    /// Each switch's first.
-    first: Vec<usize>,
-    of: Vec<Option<LinkId>>,
-}
-
-impl Reverses {
-    fn new(graph: &Graph, ports: &[PortInfo]) -> Reverses {
-        let mut first = Vec::new();
-        let mut next = graph.hosts.len();
-        for (_, cables) in &graph.switches {
-            first.push(next);
-            next += cables.len();
-        }
-        let mut inputs = vec![0; first.len()];
-        let back = graph.reverse_ports();
-        let of = |port: &PortInfo| {
-            let Node::Switch(switch) = port.cable.to else { return None };
-            let nth = &mut inputs[switch.index()];
-            *nth += 1;
-            let port = back[switch.index()][*nth - 1];
-            Some(LinkId::at(first[switch.index()] + port.index()))
-        };
-        let of = ports.iter().map(of).collect();
-        Reverses { first, of }
-    }
+/// The other direction of each link.
+fn reverses(graph: &Graph, ports: &[PortInfo]) -> Vec<Option<LinkId>> {
+    let mut inputs = vec![0; graph.switches.len()];
+    let back = graph.reverse_ports();
+    let of = |port: &PortInfo| {
+        let Node::Switch(switch) = port.cable.to else { return None };
+        let nth = &mut inputs[switch.index()];
+        *nth += 1;
+        let port = back[switch.index()][*nth - 1];
+        Some(graph.link(switch, port))
+    };
+    ports.iter().map(of).collect()
 }
 
 /// All pauses by now, in the order of their beginnings.
@@ -96,10 +81,10 @@ pub(crate) fn pauses(
         }
     }
     pauses.sort_by_key(|pause| (pause.from, pause.link, pause.class));
-    let reverses = Reverses::new(graph, ports);
+    let reverses = reverses(graph, ports);
     let mut causes: BTreeMap<(LinkId, u8), Vec<Asked>> = BTreeMap::new();
     for (switch, of) in network.causes() {
-        let link = |port: PortId| LinkId::at(reverses.first[switch.index()] + port.index());
+        let link = |port: PortId| graph.link(switch, port);
         for &Cause { at, port, class, by } in of {
             let by = by.map(|(port, held)| (link(port), held));
             causes.entry((link(port), class)).or_default().push((at, by));
@@ -109,7 +94,7 @@ pub(crate) fn pauses(
     for nth in 0..pauses.len() {
         let Pause { link, class, from, .. } = pauses[nth];
         before.entry((link, class)).or_default().push(nth);
-        let Some(back) = reverses.of[link.index()] else { continue };
+        let Some(back) = reverses[link.index()] else { continue };
         let asked = causes.get(&(back, class)).map_or(&[][..], Vec::as_slice);
         // A frame takes so long at least.
         let cable = ports[back.index()].cable;
@@ -134,23 +119,20 @@ pub(crate) fn pauses(
     pauses
 }
 
-/// How long each flow waited that did at all; `now` ends those under way.
+/// How long each flow waited that did at all, of those whose path is fixed; `now` ends those under way.
 pub(crate) fn waited(
     pauses: &[Pause],
     graph: &Graph,
     flows: &[FlowRecord],
     now: Time,
 ) -> Vec<Waited> {
-    if graph.route.adapts() {
-        return Vec::new();
-    }
     let mut by_queue: BTreeMap<(LinkId, u8), Vec<&Pause>> = BTreeMap::new();
     for pause in pauses {
         by_queue.entry((pause.link, pause.class)).or_default().push(pause);
     }
     let of = |flow: &FlowRecord| {
         let end = flow.end.unwrap_or(now);
-        let way = graph.links(flow.src, Hop { dst: flow.dst, key: flow.key });
+        let way = graph.ways(flow.src, Hop { dst: flow.dst, key: flow.key }).fixed()?;
         let mut held: Vec<(Time, Time, bool)> = Vec::new();
         for link in &way {
             let Some(pauses) = by_queue.get(&(*link, flow.class)) else { continue };

@@ -31,7 +31,7 @@ impl PortInfo {
 pub(crate) fn of(graph: &Graph) -> Vec<PortInfo> {
     let hosts = graph.hosts.iter().enumerate();
     let mut ports: Vec<PortInfo> =
-        hosts.map(|(h, &cable)| PortInfo { name: format!("host{h}"), cable }).collect();
+        hosts.map(|(h, &cable)| PortInfo { name: graph.host_names[h].clone(), cable }).collect();
     for (name, cables) in &graph.switches {
         let named = |(p, &cable)| PortInfo { name: format!("{name}:{p}"), cable };
         ports.extend(cables.iter().enumerate().map(named));

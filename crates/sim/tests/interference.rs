@@ -54,7 +54,7 @@ fn an_endless_flow_is_a_giant() {
     let scenario = Scenario {
         topology: Topology::Star(Star {
             hosts: 4,
-            rate: scenario.topology.host_rate(),
+            rate: scenario.topology.host_rates().most(),
             delay: Span::from_us(1),
         }),
         ..scenario

@@ -3,6 +3,7 @@
 
 use crate::common::*;
 use switchbed_scenario::event::{Change, Event};
+use switchbed_scenario::topology::rates::HostRates;
 use switchbed_scenario::traffic::{Flows, Hosts};
 use switchbed_scenario::*;
 use switchbed_scenario::{QueueProbe, Scenario};
@@ -170,7 +171,7 @@ fn the_load_is_what_each_client_asks_for() {
     );
     let hosts = Hosts {
         count: 10,
-        rate: Rate::from_gbps(1),
+        rates: HostRates::Same(Rate::from_gbps(1)),
         mss: Bytes::new(1460),
         header: Bytes::new(40),
     };

@@ -3,13 +3,19 @@
 use crate::common::{Arrivals, arrive, arrive_together, listed};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use switchbed_scenario::topology::rates::HostRates;
 use switchbed_scenario::traffic::{ConnectionUse, FlowStart, Flows, Hosts, list};
 use switchbed_scenario::{Connections, LongLived, OneHost, Service, Sizes, Traffic, sizes};
 use switchbed_sim::ids::HostId;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 fn hosts(count: u32) -> Hosts {
-    Hosts { count, rate: Rate::from_gbps(10), mss: Bytes::new(1460), header: Bytes::new(40) }
+    Hosts {
+        count,
+        rates: HostRates::Same(Rate::from_gbps(10)),
+        mss: Bytes::new(1460),
+        header: Bytes::new(40),
+    }
 }
 
 /// MQ-ECN's fig9: 144 hosts, 8 services, two to a workload.
@@ -33,7 +39,7 @@ fn constant(name: &str, bytes: u64) -> Sizes {
 }
 
 fn flows(traffic: &[Traffic], hosts: Hosts, seed: u64) -> Flows {
-    Flows::new(traffic.iter().map(|source| (source, hosts)), seed).unwrap()
+    Flows::new(traffic.iter().map(|source| (source, hosts.clone())), seed).unwrap()
 }
 
 /// That a count of independent events is within `sigmas` standard deviations of `expected`.

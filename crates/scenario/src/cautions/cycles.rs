@@ -3,7 +3,7 @@
 //! (Dally and Seitz, IEEE Transactions on Computers C-36, 1987).
 
 use crate::Scenario;
-use crate::topology::graph::{Graph, Hop, Node};
+use crate::topology::graph::{Graph, Node};
 use std::collections::{BTreeMap, BTreeSet};
 use switchbed_units::ids::{HostId, PortId, SwitchId};
 
@@ -14,10 +14,9 @@ type Port = (SwitchId, PortId);
 const MOST: usize = 20_000_000;
 
 /// What is to be said of a scenario's routes, known before it runs.
-pub(super) fn possible(scenario: &Scenario) -> Option<String> {
+pub(super) fn possible(scenario: &Scenario, graph: &Graph) -> Option<String> {
     let pfc = scenario.switch.pfc.as_ref()?;
-    let graph = Graph::new(&scenario.topology, scenario.host.delay);
-    let cycle = cycle(&waits(&graph))?;
+    let cycle = cycle(&waits(graph))?;
     let name = |&(switch, port): &Port| format!("{}:{}", graph.switches[switch.index()].0, port.0);
     let mut names: Vec<String> = cycle.iter().map(name).collect();
     names.push(names[0].clone());
@@ -40,26 +39,27 @@ fn waits(graph: &Graph) -> BTreeMap<Port, BTreeSet<Port>> {
             edges.entry(switch).or_insert(HostId::at(host));
         }
     }
-    let widest = graph.switches.iter().map(|(_, ports)| ports.len()).max().unwrap_or(0);
-    let keys = (widest * widest).min(256) as u32;
-    if edges.len() * edges.len() * keys as usize > MOST {
+    let ports: usize = graph.switches.iter().map(|(_, ports)| ports.len()).sum();
+    if edges.len() * ports > MOST {
         return waits;
     }
     for &dst in edges.values() {
-        for (&from, key) in edges.keys().flat_map(|from| (0..keys).map(move |key| (from, key))) {
-            let hop = Hop { dst, key: Hop::PINNED | key };
-            let (mut at, mut by) = (from, None::<Port>);
-            for _ in 0..=graph.switches.len() {
-                let port = (at, graph.route.route(hop, at));
-                let cable = &graph.switches[at.index()].1[port.1.index()];
-                let Node::Switch(next) = cable.to else { break };
-                if let Some(by) = by {
-                    waits.entry(by).or_default().insert(port);
+        let mut reached: BTreeSet<SwitchId> = edges.keys().copied().collect();
+        let mut next: Vec<SwitchId> = reached.iter().copied().collect();
+        while let Some(at) = next.pop() {
+            for port in graph.route.ways(dst, at).map(|port| (at, PortId(port))) {
+                let Node::Switch(to) = graph.cable(port.0, port.1).to else { continue };
+                let after = graph.route.ways(dst, to).map(|port| (to, PortId(port)));
+                let after =
+                    after.filter(|&(at, port)| matches!(graph.cable(at, port).to, Node::Switch(_)));
+                waits.entry(port).or_default().extend(after);
+                if reached.insert(to) {
+                    next.push(to);
                 }
-                (at, by) = (next, Some(port));
             }
         }
     }
+    waits.retain(|_, after| !after.is_empty());
     waits
 }
 

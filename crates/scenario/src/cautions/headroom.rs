@@ -6,7 +6,7 @@ use switchbed_qdisc::memory::chip::Asic;
 use switchbed_qdisc::memory::pfc::{Input, Pfc};
 
 /// What is to be said of a scenario's headroom, known before it runs.
-pub(super) fn too_small(scenario: &Scenario) -> Option<String> {
+pub(super) fn too_small(scenario: &Scenario, graph: &Graph) -> Option<String> {
     let pfc = scenario.switch.pfc.as_ref()?;
     let given = pfc.headroom?;
     let cell = scenario.switch.sharing.asic.map_or(1, |Asic(chip)| chip.cell);
@@ -16,7 +16,6 @@ pub(super) fn too_small(scenario: &Scenario) -> Option<String> {
         let (longest, shortest) = (scenario.host.mtu, scenario.shortest());
         computed.headroom_cells(input, longest, shortest, cell) * u64::from(cell)
     };
-    let graph = Graph::new(&scenario.topology, scenario.host.delay);
     let inputs = graph.inputs();
     let all = inputs.iter().flatten().count();
     let short: Vec<u64> =

@@ -7,11 +7,10 @@ use crate::roce::longest_way;
 use crate::topology::graph::Graph;
 
 /// Said where a way has more switches than can write into a packet.
-pub(super) fn unseen(scenario: &Scenario) -> Option<String> {
+pub(super) fn unseen(scenario: &Scenario, graph: &Graph) -> Option<String> {
     let protocols = Protocols::of(scenario);
     let roce = protocols.queue_pairs().find(|roce| roce.control.about().int)?;
-    let graph = Graph::new(&scenario.topology, scenario.host.delay);
-    let (_, switches) = longest_way(&graph, roce);
+    let (_, switches) = longest_way(graph, roce);
     let room = int::SWITCHES;
     (switches as usize > room).then(|| {
         format!(

@@ -17,8 +17,8 @@ struct Late {
 }
 
 /// Said where marks come too late even if nothing else is there.
-pub(super) fn never_first(scenario: &Scenario) -> Option<String> {
-    let Late { switch, rate, marks_at, pauses_at } = late(scenario, false)?;
+pub(super) fn never_first(scenario: &Scenario, graph: &Graph) -> Option<String> {
+    let Late { switch, rate, marks_at, pauses_at } = late(scenario, graph, false)?;
     Some(format!(
         "{switch} marks at {rate} from {marks_at:.0} bytes on, and pauses an input that holds {pauses_at:.0} \
          bytes though nothing else is there: marks cannot keep it from pausing; mark earlier, or give groups \
@@ -27,15 +27,15 @@ pub(super) fn never_first(scenario: &Scenario) -> Option<String> {
 }
 
 /// The same where all inputs of a switch hold as much: the bound of DCQCN's paper (section 4).
-pub(super) fn not_always_first(scenario: &Scenario) -> Option<String> {
-    let Late { switch, rate, marks_at, pauses_at } = late(scenario, true)?;
+pub(super) fn not_always_first(scenario: &Scenario, graph: &Graph) -> Option<String> {
+    let Late { switch, rate, marks_at, pauses_at } = late(scenario, graph, true)?;
     Some(format!(
         "{switch} marks at {rate} from {marks_at:.0} bytes on, and pauses inputs at {pauses_at:.0} bytes where \
          all of them hold as much: pauses may come before marks then (the bound of DCQCN's section 4)"
     ))
 }
 
-fn late(scenario: &Scenario, all: bool) -> Option<Late> {
+fn late(scenario: &Scenario, graph: &Graph, all: bool) -> Option<Late> {
     let pfc = scenario.switch.pfc.as_ref()?;
     let protocols = Protocols::of(scenario);
     let answers = |&class: &u8| {
@@ -58,7 +58,6 @@ fn late(scenario: &Scenario, all: bool) -> Option<Late> {
         Some(Value::Rate(rate)) => Some(1.0 / rate.as_bps() as f64),
         _ => None,
     };
-    let graph = Graph::new(&scenario.topology, scenario.host.delay);
     let inputs = graph.inputs();
     let found = inputs.iter().zip(&graph.switches).filter_map(|(inputs, (name, ports))| {
         let links: Vec<Input> =

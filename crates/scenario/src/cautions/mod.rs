@@ -10,26 +10,30 @@ mod policy;
 mod thresholds;
 
 use crate::Scenario;
+use crate::topology::graph::Graph;
 
 /// Warnings that `scenario check` prints.
 pub fn all(scenario: &Scenario) -> Vec<String> {
-    let marking = marking::never_first(scenario).or_else(|| marking::not_always_first(scenario));
-    let known = headroom::too_small(scenario).into_iter().chain(marking);
-    let known = known.chain(cycles::possible(scenario)).chain(policy::unused(scenario));
-    known.chain(always(scenario)).collect()
+    let graph = &Graph::new(&scenario.topology, scenario.host.delay);
+    let marking = marking::never_first(scenario, graph)
+        .or_else(|| marking::not_always_first(scenario, graph));
+    said(scenario, graph, marking)
 }
 
 /// Warnings that a run has of its scenario alone.
 pub fn of_a_run(scenario: &Scenario) -> Vec<String> {
-    let known = headroom::too_small(scenario).into_iter().chain(marking::never_first(scenario));
-    let known = known.chain(cycles::possible(scenario)).chain(policy::unused(scenario));
-    known.chain(always(scenario)).collect()
+    let graph = &Graph::new(&scenario.topology, scenario.host.delay);
+    said(scenario, graph, marking::never_first(scenario, graph))
 }
 
-/// Warnings that a check and a run both end with.
-fn always(scenario: &Scenario) -> Vec<String> {
-    let mut said = thresholds::under_a_packet(scenario);
-    said.extend(hops::unseen(scenario));
+/// Warnings of both, with the one of marks.
+fn said(scenario: &Scenario, graph: &Graph, marking: Option<String>) -> Vec<String> {
+    let mut said: Vec<String> =
+        headroom::too_small(scenario, graph).into_iter().chain(marking).collect();
+    said.extend(cycles::possible(scenario, graph));
+    said.extend(policy::unused(scenario));
+    said.extend(thresholds::under_a_packet(scenario, graph));
+    said.extend(hops::unseen(scenario, graph));
     said.extend(pauses::many(scenario));
     said
 }

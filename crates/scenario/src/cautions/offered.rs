@@ -1,6 +1,7 @@
 //! The load that traffic offers to links, before anything runs.
 
 use crate::Scenario;
+use crate::topology::graph::Graph;
 use crate::traffic::Links;
 use serde::Serialize;
 
@@ -20,7 +21,9 @@ pub struct OfferedLink {
 
 /// The busiest links of hosts and of the fabric, a few of each, busiest first; none where no load is known.
 pub(crate) fn busiest(scenario: &Scenario) -> Vec<OfferedLink> {
-    let Some(links) = Links::new(&scenario.topology) else { return Vec::new() };
+    let graph = Graph::new(&scenario.topology, scenario.host.delay);
+    let lines = scenario.topology.host_rates();
+    let Some(links) = Links::new(&graph, lines) else { return Vec::new() };
     let loads = links.loads(scenario.traffic.iter().map(|entry| &entry.source));
     let mut found: Vec<OfferedLink> = [false, true]
         .into_iter()

@@ -6,18 +6,18 @@ use crate::SchemeChoice;
 use crate::event::Change;
 use crate::scheme::{Value, find};
 use crate::topology::graph::Graph;
+use crate::topology::ports::is_host;
 use switchbed_config::param::ParamKind;
 use switchbed_qdisc::schemes::divides_threshold;
 use switchbed_units::Rate;
 
 /// Each threshold of the scenario's schemes that is under a packet at some switch port's rate.
-pub(super) fn under_a_packet(scenario: &Scenario) -> Vec<String> {
-    let graph = Graph::new(&scenario.topology, scenario.host.delay);
+pub(super) fn under_a_packet(scenario: &Scenario, graph: &Graph) -> Vec<String> {
     let ports = graph.switches.iter().flat_map(|(name, cables)| {
         cables.iter().enumerate().map(move |(port, cable)| (format!("{name}:{port}"), cable.rate))
     });
     let changed = scenario.event.iter().filter_map(|event| match &event.change {
-        Change::Rate { port, rate } if !port.starts_with("host") => Some((port.clone(), *rate)),
+        Change::Rate { port, rate } if !is_host(port) => Some((port.clone(), *rate)),
         _ => None,
     });
     let ports: Vec<(String, Rate)> = ports.chain(changed).collect();

@@ -2,9 +2,9 @@
 
 pub mod monitors;
 
-use crate::Topology;
 use crate::run::FctEnd;
 use crate::run::Run;
+use crate::topology::graph::Graph;
 use crate::topology::ports::PORTS;
 pub use monitors::*;
 use std::ops::Deref;
@@ -120,12 +120,8 @@ impl Field for PortNames {
 }
 
 /// The section as a file has it.
-pub(crate) fn resolve(
-    section: Section<'_>,
-    run: &Run,
-    topology: &Topology,
-) -> Result<Measure, Mistake> {
-    let section = section.on(topology);
+pub(crate) fn resolve(section: Section<'_>, run: &Run, graph: &Graph) -> Result<Measure, Mistake> {
+    let section = section.on(graph);
     let measure = Measure::from_values(&mut section.values()?);
     let Measure { warmup, small, large, series_every, goodput_every, .. } = measure;
     if let Some(until) = run.until

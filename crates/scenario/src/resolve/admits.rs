@@ -28,8 +28,7 @@ struct Needed {
 }
 
 /// The first rule of a scenario's switches by which an empty port refuses what flows need.
-pub(super) fn refused(scenario: &Scenario) -> Option<Refused> {
-    let graph = Graph::new(&scenario.topology, scenario.host.delay);
+pub(super) fn refused(scenario: &Scenario, graph: &Graph) -> Option<Refused> {
     let inputs = graph.inputs();
     let of =
         |name: &str| scenario.deploy.iter().find(|entry| entry.switches.iter().any(|s| s == name));

@@ -5,6 +5,7 @@ use crate::event::Change;
 use crate::int;
 use crate::protocols::Protocols;
 use crate::topology::graph::Graph;
+use crate::topology::ports::is_host;
 use switchbed_config::mistake::{Mistake, Origin};
 use switchbed_config::tree::{At, Node, Table};
 use switchbed_units::Rate;
@@ -13,9 +14,14 @@ use switchbed_units::Rate;
 pub(crate) const DSCPS: u16 = 64;
 
 /// Refuses what a field of a protocol cannot hold.
-pub(crate) fn check(origin: &Origin, root: &Table, scenario: &Scenario) -> Result<(), Mistake> {
+pub(crate) fn check(
+    origin: &Origin,
+    root: &Table,
+    scenario: &Scenario,
+    graph: &Graph,
+) -> Result<(), Mistake> {
     captured_classes(origin, root, scenario)?;
-    int_rates(origin, root, scenario)
+    int_rates(origin, root, scenario, graph)
 }
 
 /// A captured packet has its class as its DSCP.
@@ -43,7 +49,12 @@ fn captured_classes(origin: &Origin, root: &Table, scenario: &Scenario) -> Resul
 
 /// INT tells a line's rate by a code; a sender that takes the nearest code's for it would never fill the
 /// line, or never see it full.
-fn int_rates(origin: &Origin, root: &Table, scenario: &Scenario) -> Result<(), Mistake> {
+fn int_rates(
+    origin: &Origin,
+    root: &Table,
+    scenario: &Scenario,
+    graph: &Graph,
+) -> Result<(), Mistake> {
     let protocols = Protocols::of(scenario);
     let Some(roce) = protocols.queue_pairs().find(|roce| roce.control.about().int) else {
         return Ok(());
@@ -57,7 +68,6 @@ fn int_rates(origin: &Origin, root: &Table, scenario: &Scenario) -> Result<(), M
         )
     };
     let at = |section: &str| root.get(section).map_or(At::Unwritten, |node| node.at);
-    let graph = Graph::new(&scenario.topology, scenario.host.delay);
     let cables = graph.switches.iter().flat_map(|(_, cables)| cables);
     if let Some(cable) = cables.into_iter().find(|cable| !int::knows(cable.rate)) {
         let message = format!("has a link of {}", unknown(cable.rate));
@@ -65,7 +75,7 @@ fn int_rates(origin: &Origin, root: &Table, scenario: &Scenario) -> Result<(), M
     }
     for event in &scenario.event {
         if let Change::Rate { port, rate } = &event.change
-            && !port.starts_with("host")
+            && !is_host(port)
             && !int::knows(*rate)
         {
             let message = format!("changes {port} to {}", unknown(*rate));

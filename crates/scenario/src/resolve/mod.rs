@@ -11,6 +11,7 @@ use crate::protocols::{self, Protocols};
 use crate::scheme::SchemeInfo;
 use crate::sections::SECTIONS;
 use crate::sections::home;
+use crate::topology::graph::Graph;
 use crate::traffic::{Entry, Site};
 use crate::{FctEnd, Host, Roce};
 use switchbed_config::mistake::{Mistake, Origin, list_of};
@@ -54,6 +55,7 @@ pub(crate) fn resolve(
     let (mtu, packet) = (host.mtu, Some(host.mtu));
     let topology = crate::topology::resolve(open(crate::topology::SECTION, packet)?, mtu)?;
     let ports: Vec<u32> = topology.switch_groups().iter().map(|group| group.ports).collect();
+    let graph = Graph::new(&topology, host.delay);
     let switch = crate::switch::resolve(open(crate::switch::SECTION, packet)?, &ports, mtu)?;
     let implied = crate::roce::under(&transport);
     let section = plain(crate::roce::SECTION, packet)?.over(&implied);
@@ -63,18 +65,17 @@ pub(crate) fn resolve(
     let roce = crate::roce::resolve(section, &transport, &switch, mtu, entries.iter().any(own))?;
     let section = open(crate::scheme::SECTION, packet)?;
     let scheme = crate::scheme::read::resolve(section, &switch, &ports, packet, compared)?;
-    let context =
-        crate::deploy::Context { origin, topology: &topology, switch: &switch, mtu, compared };
+    let context = crate::deploy::Context { origin, graph: &graph, switch: &switch, mtu, compared };
     let deploy = context.resolve(root)?;
     let run_section = open(crate::run::SECTION, packet)?;
     let run = crate::run::resolve(&run_section)?;
     let mut measure =
-        crate::measure::resolve(open(crate::measure::SECTION, packet)?, &run, &topology)?;
+        crate::measure::resolve(open(crate::measure::SECTION, packet)?, &run, &graph)?;
     let schemes: Vec<_> =
         [&scheme].into_iter().chain(deploy.iter().filter_map(|d| d.scheme.as_ref())).collect();
     let reaction =
         crate::reaction::resolve(open(crate::reaction::SECTION, packet)?, &schemes, mtu)?;
-    let site = Site { topology: &topology, switch: &switch, run: &run, mtu };
+    let site = Site { topology: &topology, graph: &graph, switch: &switch, run: &run, mtu };
     let classes = Roce::KEY.classes;
     let under = Under {
         transport: Under::table(root.get("transport"), profile.table("transport"), &[]),
@@ -122,7 +123,7 @@ pub(crate) fn resolve(
             "warms persistent connections, and no traffic has connections = \"persistent\"";
         return Err(origin.mistake(warm_at, "transport.warm", message));
     }
-    let event = crate::event::resolve(origin, root, &topology, &run, (mtu, switch.pfc.as_ref()))?;
+    let event = crate::event::resolve(origin, root, &graph, &run, (mtu, switch.pfc.as_ref()))?;
     let overrides = [crate::host::SECTION, crate::transport::SECTION]
         .map(|spec| open(spec, packet)?.overrides(Host::KEY.profile));
     let [of_host, of_transport] = overrides;
@@ -143,7 +144,7 @@ pub(crate) fn resolve(
         measure,
         run,
     };
-    fields::check(origin, root, &scenario)?;
+    fields::check(origin, root, &scenario, &graph)?;
     let transports = Protocols::of(&scenario).all().len();
     if transports > protocols::MOST {
         let at = root.get("traffic").map_or(At::Unwritten, |node| node.at);
@@ -151,7 +152,7 @@ pub(crate) fn resolve(
         let message = format!("has {transports} different transports: at most {most} in one run");
         return Err(origin.mistake(at, "traffic", message));
     }
-    if let Some((key, message)) = admits::refused(&scenario) {
+    if let Some((key, message)) = admits::refused(&scenario, &graph) {
         let section = key.split('.').next().unwrap_or(key);
         let at = root.get(section).map_or(At::Unwritten, |node| node.at);
         return Err(origin.mistake(at, key, message));

@@ -142,7 +142,7 @@ impl Shape for Clos {
             edges,
             cores: edges + aggregations,
         };
-        Graph { hosts, switches, route: Arc::new(route) }
+        Graph::of(&self.switch_groups(), hosts, switches, Arc::new(route))
     }
 }
 

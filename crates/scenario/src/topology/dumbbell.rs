@@ -56,7 +56,7 @@ impl Shape for Dumbbell {
         }
         let names = ["left", "right"];
         let switches = names.into_iter().map(String::from).zip(ports).collect();
-        Graph { hosts, switches, route: Arc::new(Across { left }) }
+        Graph::of(&self.switch_groups(), hosts, switches, Arc::new(Across { left }))
     }
 }
 

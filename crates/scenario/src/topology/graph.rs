@@ -1,6 +1,9 @@
 //! The network as a graph of directed links, and the way through it.
 
+use super::SwitchGroup;
 use super::Topology;
+use super::ways::Choice;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
@@ -67,6 +70,22 @@ pub trait Route: Send + Sync {
     }
 }
 
+/// Switches of a tier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tier {
+    /// The name of all, which none of them needs to have.
+    pub name: String,
+    /// At least one.
+    pub switches: Vec<SwitchId>,
+}
+
+impl Tier {
+    /// The first switch and the last.
+    pub(crate) fn ends(&self) -> [SwitchId; 2] {
+        [self.switches[0], self.switches[self.switches.len() - 1]]
+    }
+}
+
 /// A network: the cables of each switch in the order of its ports, and one a host.
 pub struct Graph {
     /// Each host's cable to its switch.
@@ -75,9 +94,64 @@ pub struct Graph {
     pub switches: Vec<(String, Vec<Cable>)>,
     /// The way through it.
     pub route: Arc<dyn Route>,
+    /// How switches choose among equal-cost ports.
+    pub choice: Choice,
+    /// Each host's name.
+    pub host_names: Vec<String>,
+    /// Switches by tier.
+    pub tiers: Vec<Tier>,
+    by_name: HashMap<String, SwitchId>,
+    hosts_by_name: HashMap<String, HostId>,
+    /// The link of each switch's first port.
+    first: Vec<LinkId>,
 }
 
 impl Graph {
+    /// A network of these cables, where a flow's packets take one path.
+    pub(super) fn of(
+        groups: &[SwitchGroup],
+        hosts: Vec<Cable>,
+        switches: Vec<(String, Vec<Cable>)>,
+        route: Arc<dyn Route>,
+    ) -> Graph {
+        let mut links = hosts.len();
+        let mut first = Vec::with_capacity(switches.len());
+        for (_, ports) in &switches {
+            first.push(LinkId::at(links));
+            links += ports.len();
+        }
+        let mut next = 0..;
+        let tier = |group: &SwitchGroup| {
+            let count = group.count.unwrap_or(1) as usize;
+            let switches = next.by_ref().take(count).map(SwitchId).collect();
+            Tier { name: group.name.to_string(), switches }
+        };
+        let mut tiers: Vec<Tier> = groups.iter().map(tier).collect();
+        tiers.retain(|tier| !tier.switches.is_empty());
+        let named = |(nth, (name, _)): (usize, &(String, _))| (name.clone(), SwitchId::at(nth));
+        let by_name = switches.iter().enumerate().map(named).collect();
+        let host_names: Vec<String> = (0..hosts.len()).map(|host| format!("host{host}")).collect();
+        let named = |(nth, name): (usize, &String)| (name.clone(), HostId::at(nth));
+        let hosts_by_name = host_names.iter().enumerate().map(named).collect();
+        let choice = Choice::default();
+        Graph { hosts, switches, route, choice, host_names, tiers, by_name, hosts_by_name, first }
+    }
+
+    /// The switch of this name.
+    pub fn switch(&self, name: &str) -> Option<SwitchId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The host of this name.
+    pub fn host(&self, name: &str) -> Option<HostId> {
+        self.hosts_by_name.get(name).copied()
+    }
+
+    /// A switch's name.
+    pub fn name(&self, switch: SwitchId) -> &str {
+        &self.switches[switch.index()].0
+    }
+
     /// The graph of a topology; `host_delay` is added to both directions of every
     /// host's cable.
     pub fn new(topology: &Topology, host_delay: Span) -> Graph {
@@ -136,13 +210,14 @@ impl Graph {
     }
 
     /// The same as links.
-    pub fn links(&self, src: HostId, hop: Hop) -> Vec<LinkId> {
-        let first = |switch: SwitchId| {
-            let before = self.switches[..switch.index()].iter();
-            self.hosts.len() + before.map(|(_, ports)| ports.len()).sum::<usize>()
-        };
-        let ports = self.hops(src, hop).map(|(switch, port)| first(switch) + port.index());
-        std::iter::once(src.index()).chain(ports).map(LinkId::at).collect()
+    pub(super) fn links(&self, src: HostId, hop: Hop) -> Vec<LinkId> {
+        let ports = self.hops(src, hop).map(|(switch, port)| self.link(switch, port));
+        std::iter::once(LinkId::at(src.index())).chain(ports).collect()
+    }
+
+    /// The link behind a switch's port.
+    pub fn link(&self, switch: SwitchId, port: PortId) -> LinkId {
+        LinkId(self.first[switch.index()].0 + port.0)
     }
 
     /// The switches on the way, each with the port that the way leaves it by.
@@ -156,7 +231,14 @@ impl Graph {
         })
     }
 
-    fn cable(&self, switch: SwitchId, port: PortId) -> Cable {
+    /// The switch and port that a link is behind, which is no host's.
+    pub fn port_of(&self, link: LinkId) -> (SwitchId, PortId) {
+        let switch = self.first.partition_point(|&first| first <= link) - 1;
+        (SwitchId::at(switch), PortId(link.0 - self.first[switch].0))
+    }
+
+    /// The cable behind a port of a switch.
+    pub fn cable(&self, switch: SwitchId, port: PortId) -> Cable {
         self.switches[switch.index()].1[port.index()]
     }
 }

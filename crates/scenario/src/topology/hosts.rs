@@ -1,6 +1,7 @@
 //! Keys that name hosts: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`.
 
-use super::{MAX_HOSTS, Topology};
+use super::MAX_HOSTS;
+use super::graph::Graph;
 use switchbed_config::mistake::Mistake;
 use switchbed_config::param::{Field, Named, ParamKind, Value, count};
 use switchbed_config::section::Section;
@@ -28,17 +29,17 @@ pub const ONE_HOST: ParamKind = ParamKind::Named(&Named {
 const HOST: ParamKind = count(0, MAX_HOSTS - 1);
 
 fn several(section: &Section<'_>, name: &str, node: &Node) -> Result<Option<Value>, Mistake> {
-    match section.context::<Topology>() {
-        Some(topology) if node.as_text() != Some("all") => {
-            Ok(hosts(section, name, node, topology)?.to_value())
+    match section.context::<Graph>() {
+        Some(graph) if node.as_text() != Some("all") => {
+            Ok(hosts(section, name, node, graph)?.to_value())
         }
         _ => Ok(None),
     }
 }
 
 fn one(section: &Section<'_>, name: &str, node: &Node) -> Result<Option<Value>, Mistake> {
-    let Some(topology) = section.context::<Topology>() else { return Ok(None) };
-    match hosts(section, name, node, topology)?[..] {
+    let Some(graph) = section.context::<Graph>() else { return Ok(None) };
+    match hosts(section, name, node, graph)?[..] {
         [host] => Ok(host.to_value()),
         _ => Err(section.wrong(name, node, "it must be one host, such as 8")),
     }
@@ -49,9 +50,9 @@ fn hosts(
     section: &Section<'_>,
     name: &str,
     node: &Node,
-    topology: &Topology,
+    graph: &Graph,
 ) -> Result<Vec<u32>, Mistake> {
-    let total = topology.hosts();
+    let total = graph.hosts.len() as u32;
     let mut hosts = Vec::new();
     let mut seen = vec![false; total as usize];
     let items = match &node.data {

@@ -69,7 +69,12 @@ impl Shape for LeafSpine {
             let ports = (0..leaves).map(|leaf| across(leaves + spine, leaf, fabric)).collect();
             switches.push((format!("spine{spine}"), ports));
         }
-        Graph { hosts, switches, route: Arc::new(UpDown { leaves, spines, hosts_per_leaf }) }
+        Graph::of(
+            &self.switch_groups(),
+            hosts,
+            switches,
+            Arc::new(UpDown { leaves, spines, hosts_per_leaf }),
+        )
     }
 }
 

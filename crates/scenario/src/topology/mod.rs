@@ -11,16 +11,20 @@ pub mod hosts;
 mod leaf_spine;
 mod parking_lot;
 pub mod ports;
+pub mod rates;
 mod ring;
 mod star;
+pub mod ways;
 pub use clos::{Clos, Tiers};
 pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;
 use graph::Graph;
 pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
+use rates::HostRates;
 pub use ring::{Ring, Way};
 pub use star::Star;
+use std::borrow::Cow;
 use switchbed_config::kinds;
 use switchbed_config::mistake::Mistake;
 use switchbed_config::param::{ParamKind, Params, SectionSpec, Unfit, count};
@@ -64,8 +68,13 @@ pub trait Shape {
     /// The number of hosts.
     fn hosts(&self) -> u32;
 
-    /// Rate and propagation of a host's link. A load is a fraction of its rate.
+    /// Rate and propagation of a host's link.
     fn access(&self) -> (Rate, Span);
+
+    /// The rates of hosts' links.
+    fn host_rates(&self) -> HostRates {
+        HostRates::Same(self.access().0)
+    }
 
     /// The propagation between the first switch and the last of the longest way.
     fn across(&self) -> Span;
@@ -86,10 +95,10 @@ pub trait Shape {
 }
 
 /// Switches of a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchGroup {
     /// Their name, or what it begins with.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// How many there are, named `name` and a number from 0; `None`: one, named `name`.
     pub count: Option<u32>,
     /// Ports of each.
@@ -98,11 +107,11 @@ pub struct SwitchGroup {
 
 impl SwitchGroup {
     fn one(name: &'static str, ports: u32) -> Self {
-        SwitchGroup { name, count: None, ports }
+        SwitchGroup { name: name.into(), count: None, ports }
     }
 
     fn many(name: &'static str, count: u32, ports: u32) -> Self {
-        SwitchGroup { name, count: Some(count), ports }
+        SwitchGroup { name: name.into(), count: Some(count), ports }
     }
 }
 
@@ -120,11 +129,6 @@ pub const MAX_WAY: Span = Span::from_ms(5_000);
 const SOME: ParamKind = count(1, MAX_SWITCH_PORTS);
 
 impl Topology {
-    /// The rate of a host's link: what a load is a fraction of.
-    pub fn host_rate(&self) -> Rate {
-        self.access().0
-    }
-
     /// The propagation of the longest way between two hosts.
     pub fn one_way(&self) -> Span {
         self.access().1 * 2 + self.across()

@@ -70,7 +70,7 @@ impl Shape for ParkingLot {
             };
             named.push((name, ports));
         }
-        Graph { hosts, switches: named, route: Arc::new(Row { last, hosts_each }) }
+        Graph::of(&self.switch_groups(), hosts, named, Arc::new(Row { last, hosts_each }))
     }
 }
 

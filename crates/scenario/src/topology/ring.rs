@@ -75,7 +75,12 @@ impl Shape for Ring {
             }
             named.push((format!("switch{switch}"), ports));
         }
-        Graph { hosts, switches: named, route: Arc::new(Circle { switches, hosts_each, way }) }
+        Graph::of(
+            &self.switch_groups(),
+            hosts,
+            named,
+            Arc::new(Circle { switches, hosts_each, way }),
+        )
     }
 }
 

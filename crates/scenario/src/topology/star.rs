@@ -39,7 +39,7 @@ impl Shape for Star {
     fn graph(&self) -> Graph {
         let cable = |host| access(HostId(host), SwitchId(0), self.access());
         let (up, down) = (0..self.hosts).map(cable).unzip();
-        Graph { hosts: up, switches: vec![("switch".into(), down)], route: Arc::new(ToPort) }
+        Graph::of(&self.switch_groups(), up, vec![("switch".into(), down)], Arc::new(ToPort))
     }
 }
 

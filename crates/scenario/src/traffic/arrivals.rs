@@ -16,13 +16,14 @@ use super::{
     Around, ConnectionUse, Connections, Deal, Demand, Expected, FlowStart, Hosts, Offered,
 };
 use super::{Service, Site, Sizes, SizesByService, TableOffered};
+use crate::topology::rates::HostRates;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_config::param::Unfit;
 use switchbed_qdisc::{Random, params};
 use switchbed_units::ids::HostId;
 use switchbed_units::random::Stream;
-use switchbed_units::{Bytes, PS_PER_S, Rate, Time};
+use switchbed_units::{Bytes, PS_PER_S, Time};
 
 params! {
     /// How much is offered.
@@ -104,7 +105,8 @@ impl Arrivals<'_> {
     fn in_time(&self, site: &Site<'_>) -> Result<(), Unfit> {
         let Load { load, flows, sizes, .. } = self.load;
         let smallest = sizes.iter().map(|table| table.mean_bytes).fold(f64::INFINITY, f64::min);
-        let bps = load * site.topology.host_rate().as_bps() as f64 * self.senders() as f64;
+        let rates = site.topology.host_rates();
+        let bps = rates.total(self.senders(), |rate| load * rate.as_bps() as f64);
         let days = *flows as f64 * smallest * 8.0 / bps / 86_400.0;
         if site.run.until.is_some() || days < CLOCK_DAYS {
             return Ok(());
@@ -116,15 +118,15 @@ impl Arrivals<'_> {
         Err(Unfit::new(key!(load), why))
     }
 
-    /// How many hosts have a load.
-    fn senders(&self) -> usize {
-        if self.request.is_some() { self.to.len() } else { self.from.len() }
+    /// The hosts that have a load.
+    fn senders(&self) -> &[u32] {
+        if self.request.is_some() { self.to } else { self.from }
     }
 
     /// Payload bits a second by pairs of hosts, whatever the service: a pair's flows are rarer where
     /// they are longer.
-    pub(super) fn demand(&self, line: Rate) -> Demand {
-        let each_bps = self.load.load * line.as_bps() as f64;
+    pub(super) fn demand(&self, lines: &HostRates) -> Demand {
+        let each_bps = |host| self.load.load * lines.of(host).as_bps() as f64;
         match self.request {
             None => Demand::spread(self.from, self.to, each_bps),
             Some(_) => Demand::spread(self.to, self.from, each_bps).reversed(),
@@ -134,11 +136,12 @@ impl Arrivals<'_> {
     /// What they come to.
     pub(super) fn expected(&self, around: &Around<'_>) -> Expected {
         let Load { load, sizes, .. } = self.load;
-        let hosts = self.senders();
+        let hosts = self.senders().len();
         let mean_bytes =
             sizes.iter().map(|table| table.mean_bytes).sum::<f64>() / sizes.len() as f64;
         let per_byte = sizes.iter().map(|table| 1.0 / table.mean_bytes).sum::<f64>();
-        let offered = load * around.topology.host_rate().as_bps() as f64 / 8.0 * hosts as f64;
+        let rates = around.topology.host_rates();
+        let offered = rates.total(self.senders(), |rate| load * rate.as_bps() as f64 / 8.0);
         let per_s = offered * per_byte / sizes.len() as f64;
         let flows = (self.load.flows as f64).min((per_s * around.until_s).ceil());
         // A line that is busy for a part ρ of its time, shared evenly, has ρ / (1 − ρ) flows.
@@ -236,7 +239,6 @@ impl Arrivals<'_> {
         let request = self.request;
         let process = &self.process(hosts)?;
         let pairs = Pairs::new(process);
-        let bytes_per_s = process.load * process.hosts.rate.as_bps() as f64 / 8.0;
         let mut senders = Vec::with_capacity(process.senders.len());
         let mut flows_per_s = vec![0.0; process.sizes.len()];
         for &host in &process.senders {
@@ -249,6 +251,7 @@ impl Arrivals<'_> {
                 };
                 return Err(why.into());
             }
+            let bytes_per_s = process.load * process.hosts.rates.of(host).as_bps() as f64 / 8.0;
             let per_weight = bytes_per_s / others as f64;
             let mut weight = 0.0;
             for (group, in_group) in pairs.weights(host, own).enumerate() {

@@ -10,12 +10,13 @@
 use super::{Connections, ListError, Offered, OneHost, Traffic};
 use crate::Scenario;
 use crate::protocols::Protocols;
+use crate::topology::rates::HostRates;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fmt;
 use switchbed_units::ids::HostId;
-use switchbed_units::{Bytes, Rate, Time};
+use switchbed_units::{Bytes, Time};
 
 /// A flow about to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,12 +96,12 @@ impl From<Connections> for ConnectionUse {
 }
 
 /// What traffic needs to know of the hosts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Hosts {
     /// How many there are; they are numbered from 0.
     pub count: u32,
-    /// The rate of a host's link, which a load is a fraction of.
-    pub rate: Rate,
+    /// The rates of their links, which loads are fractions of.
+    pub rates: HostRates,
     /// Payload of a full packet.
     pub mss: Bytes,
     /// Headers of a packet on the wire.
@@ -111,7 +112,8 @@ impl Hosts {
     /// The hosts of a scenario; packets are of an entry's flows of class 0.
     pub fn of(scenario: &Scenario, protocols: &Protocols, entry: u32) -> Self {
         let (mss, header) = protocols.get(entry, 0).framing();
-        Hosts { count: scenario.topology.hosts(), rate: scenario.topology.host_rate(), mss, header }
+        let (count, rates) = (scenario.topology.hosts(), scenario.topology.host_rates());
+        Hosts { count, rates, mss, header }
     }
 
     /// The hosts that an entry names under `key`, in rising order.

@@ -4,12 +4,13 @@ use super::flows::{Begun, Drawn, Wrong};
 use super::keys::{check_classes, check_flows_each};
 use super::{Around, Carried, ConnectionUse, Demand, Expected, FlowStart, HostSet, Hosts};
 use super::{OneHost, Receivers, Site, Sizes, Source};
+use crate::topology::rates::HostRates;
 use switchbed_config::param::Unfit;
 use switchbed_qdisc::{Random, params};
 use switchbed_units::ids::HostId;
 use switchbed_units::quantity::MAX_TIME;
 use switchbed_units::random::Stream;
-use switchbed_units::{PS_PER_S, Rate, Span, Time};
+use switchbed_units::{PS_PER_S, Span, Time};
 
 params! {
     /// Many senders at once to one receiver, round after round.
@@ -61,12 +62,12 @@ impl Incast {
     }
 
     /// Mean time between rounds in seconds; `None`: there is one round.
-    fn gap_s(&self, line: Rate) -> Option<f64> {
+    fn gap_s(&self, lines: &HostRates) -> Option<f64> {
         match self.load {
             Some(load) => {
                 let round_bits =
                     8.0 * self.sizes.mean_bytes * f64::from(self.flows_each) * self.fan();
-                Some(round_bits / (load * line.as_bps() as f64 * self.to.len() as f64))
+                Some(round_bits / lines.total(&self.to, |line| load * line.as_bps() as f64))
             }
             None => self.every.filter(|_| self.rounds > 1).map(Span::as_secs_f64),
         }
@@ -107,7 +108,7 @@ impl Incast {
             Some(_) if site.run.until.is_some() => 0,
             // Twice the mean leaves room for chance.
             Some(_) => {
-                let gap_s = self.gap_s(site.topology.host_rate()).unwrap_or(0.0);
+                let gap_s = self.gap_s(&site.topology.host_rates()).unwrap_or(0.0);
                 (2.0 * gap_s * rounds as f64 * PS_PER_S as f64) as u128
             }
             None if rounds == 1 => 0,
@@ -148,7 +149,7 @@ impl Source for Incast {
 
     fn expected(&self, around: &Around<'_>) -> Expected {
         let round = self.fan() * f64::from(self.flows_each);
-        let gap_s = self.gap_s(around.topology.host_rate()).unwrap_or(0.0);
+        let gap_s = self.gap_s(&around.topology.host_rates()).unwrap_or(0.0);
         let fit = if gap_s > 0.0 { (around.until_s / gap_s).ceil() } else { 1.0 };
         let rounds = (self.rounds as f64).min(fit);
         let flows = round * rounds;
@@ -166,8 +167,8 @@ impl Source for Incast {
         Expected { flows, open, together: round, connections, ..expected }
     }
 
-    fn demand(&self, line: Rate) -> Option<Demand> {
-        let gap_s = self.gap_s(line)?;
+    fn demand(&self, lines: &HostRates) -> Option<Demand> {
+        let gap_s = self.gap_s(lines)?;
         let each_bps = 8.0 * self.sizes.mean_bytes * f64::from(self.flows_each) / gap_s;
         let (drawn, others) = (each_bps / self.to.len() as f64, self.others());
         let part = |&to: &u32| match self.fan_in {
@@ -249,7 +250,7 @@ impl Rounds {
             to: 0,
             start: Time::ZERO + *start,
             clock: 0.0,
-            gap_ps: entry.gap_s(hosts.rate).unwrap_or(0.0) * PS_PER_S as f64,
+            gap_ps: entry.gap_s(&hosts.rates).unwrap_or(0.0) * PS_PER_S as f64,
             connection: carried.connections.into(),
             sizes: stream("traffic sizes"),
             arrivals: stream("traffic arrivals"),

@@ -4,10 +4,10 @@
 //! offer no known load.
 
 use super::Traffic;
-use crate::topology::Topology;
 use crate::topology::graph::{Graph, Node};
-use switchbed_units::ids::{HostId, LinkId, SwitchId};
-use switchbed_units::{Rate, Span};
+use crate::topology::rates::HostRates;
+use switchbed_units::Rate;
+use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 
 /// A source's demand: host `i` sends `x_i · y_j` bits of payload a second to each host `j` but itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,12 +19,12 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Every sender offers `each_bps`, spread evenly over the receivers but itself.
-    pub(super) fn spread(from: &[u32], to: &[u32], each_bps: f64) -> Demand {
+    /// Every sender offers its `each_bps`, spread evenly over the receivers but itself.
+    pub(super) fn spread(from: &[u32], to: &[u32], each_bps: impl Fn(u32) -> f64) -> Demand {
         let mut sorted = to.to_vec();
         sorted.sort_unstable();
         let others = |host: &u32| to.len() - usize::from(sorted.binary_search(host).is_ok());
-        let share = |host: &u32| (*host, each_bps / others(host).max(1) as f64);
+        let share = |host: &u32| (*host, each_bps(*host) / others(host).max(1) as f64);
         let one = |&host: &u32| (host, 1.0);
         let (small, large) = (from.iter().map(share), to.iter().map(one));
         Demand { from: small.collect(), to: large.collect() }
@@ -48,31 +48,21 @@ pub struct LinkLoad {
 }
 
 /// A network and the ways through it, on which loads are laid.
-pub struct Links {
-    graph: Graph,
-    /// The first link of each switch.
-    first: Vec<usize>,
+pub struct Links<'a> {
+    graph: &'a Graph,
+    lines: HostRates,
 }
 
 /// Most steps that laying a demand out takes: a second or two.
 const MOST_STEPS: usize = 1_000_000_000;
 
-impl Links {
-    /// The links of a topology; `None` where it is too large for loads to be laid out in a few seconds.
-    pub fn new(topology: &Topology) -> Option<Links> {
-        let groups = topology.switch_groups();
-        let switches: usize = groups.iter().map(|g| g.count.unwrap_or(1) as usize).sum();
-        if switches.saturating_mul(topology.switch_ports() as usize) > MOST_STEPS {
-            return None;
-        }
-        let graph = Graph::new(topology, Span::ZERO);
-        let mut first = Vec::with_capacity(graph.switches.len());
-        let mut links = graph.hosts.len();
-        for (_, ports) in &graph.switches {
-            first.push(links);
-            links += ports.len();
-        }
-        Some(Links { graph, first })
+impl<'g> Links<'g> {
+    /// The links of a graph whose hosts have these rates; `None` where it is too large for loads to be laid out
+    /// in a few seconds.
+    pub fn new(graph: &'g Graph, lines: HostRates) -> Option<Links<'g>> {
+        let ports: usize = graph.switches.iter().map(|(_, ports)| ports.len()).sum();
+        let steps = graph.switches.len().saturating_mul(ports);
+        (steps <= MOST_STEPS).then_some(Links { graph, lines })
     }
 
     /// The load that these sources offer each link together, by [`LinkId`]: hosts' links first.
@@ -81,7 +71,7 @@ impl Links {
         let rates: Vec<Rate> = self.graph.hosts.iter().chain(ports).map(|c| c.rate).collect();
         let mut bps = vec![0.0; rates.len()];
         for source in traffic {
-            if let Some(demand) = source.demand(self.graph.hosts[0].rate) {
+            if let Some(demand) = source.demand(&self.lines) {
                 self.lay(&demand, &mut bps);
             }
         }
@@ -92,11 +82,11 @@ impl Links {
     pub fn named(&self, link: LinkId, load: f64) -> LinkLoad {
         let link = link.index();
         if link < self.graph.hosts.len() {
-            return LinkLoad { port: format!("host{link}"), load, fabric: false };
+            return LinkLoad { port: self.graph.host_names[link].clone(), load, fabric: false };
         }
-        let switch = self.first.partition_point(|&first| first <= link) - 1;
-        let (name, ports) = &self.graph.switches[switch];
-        let port = link - self.first[switch];
+        let (switch, port) = self.graph.port_of(LinkId::at(link));
+        let (name, ports) = &self.graph.switches[switch.index()];
+        let port = port.index();
         let fabric = matches!(ports[port].to, Node::Switch(_));
         LinkLoad { port: format!("{name}:{port}"), load, fabric }
     }
@@ -109,6 +99,10 @@ impl Links {
             loads.iter().enumerate().filter(|(_, load)| **load > 0.0).collect();
         order.sort_by(|a, b| b.1.total_cmp(a.1).then(a.0.cmp(&b.0)));
         order.into_iter().map(named).filter(|link| link.fabric == fabric).take(most).collect()
+    }
+
+    fn link(&self, switch: usize, port: usize) -> usize {
+        self.graph.link(SwitchId::at(switch), PortId::at(port)).index()
     }
 
     /// Adds a demand's bits a second to those of each link.
@@ -132,7 +126,7 @@ impl Links {
         for (switch, (_, ports)) in self.graph.switches.iter().enumerate() {
             for (port, cable) in ports.iter().enumerate() {
                 if let Node::Host(host) = cable.to {
-                    bps[self.first[switch] + port] += y[host.index()] * (all_x - x[host.index()]);
+                    bps[self.link(switch, port)] += y[host.index()] * (all_x - x[host.index()]);
                 }
             }
         }
@@ -176,7 +170,7 @@ impl Links {
                 let (ways, _) = next(switch);
                 let each = sent[switch] / ways.len() as f64;
                 for port in ways {
-                    bps[self.first[switch] + port as usize] += each;
+                    bps[self.link(switch, port as usize)] += each;
                     if let Node::Switch(next) = self.graph.switches[switch].1[port as usize].to {
                         if sent[next.index()] == 0.0 && next.index() != to {
                             levels[level - 1].push(next.index());
@@ -192,9 +186,11 @@ impl Links {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::Topology;
     use crate::topology::graph::Hop;
     use crate::topology::{Clos, Dumbbell, LeafSpine, ParkingLot, Ring, Star, Tiers, Way};
     use crate::{Load, Poisson, Service};
+    use switchbed_units::Span;
 
     const RATE: Rate = Rate::from_gbps(10);
     const DELAY: Span = Span::from_us(1);
@@ -293,7 +289,7 @@ mod tests {
                 // Pins in mixed radix: four take each way as often.
                 for pin in 0..4 {
                     let hop = Hop { dst: HostId(dst), key: Hop::PINNED | pin };
-                    for link in graph.links(HostId(src), hop) {
+                    for link in graph.ways(HostId(src), hop).fixed().unwrap() {
                         loads[link.index()] += x * y / 4.0 / rates[link.index()].as_bps() as f64;
                     }
                 }
@@ -310,9 +306,11 @@ mod tests {
             let some = vec![hosts - 1, 1];
             for (from, to) in [(&all, &all), (&all, &some), (&some, &all)] {
                 let traffic = poisson(0.7, from.clone(), to.clone());
-                let links = Links::new(&topology).unwrap();
+                let graph = Graph::new(&topology, Span::ZERO);
+                let links = Links::new(&graph, topology.host_rates()).unwrap();
                 let loads = links.loads([&traffic]);
-                let expected = by_pairs(&topology, &traffic.demand(RATE).unwrap());
+                let expected =
+                    by_pairs(&topology, &traffic.demand(&HostRates::Same(RATE)).unwrap());
                 for (link, (load, expected)) in loads.iter().zip(&expected).enumerate() {
                     assert!(
                         (load - expected).abs() < 1e-9,
@@ -326,7 +324,8 @@ mod tests {
     #[test]
     fn many_to_one_loads_the_receivers_link_with_all_of_it() {
         let star = Topology::Star(Star { hosts: 5, rate: RATE, delay: DELAY });
-        let links = Links::new(&star).unwrap();
+        let graph = Graph::new(&star, Span::ZERO);
+        let links = Links::new(&graph, star.host_rates()).unwrap();
         let loads = links.loads([&poisson(0.9, vec![0, 1, 2, 3], vec![4])]);
         let busiest = &links.busiest(&loads, false, 2);
         assert_eq!((busiest[0].port.as_str(), busiest[1].port.as_str()), ("switch:4", "host0"));

@@ -144,7 +144,7 @@ enum Order {
 
 impl Rows {
     fn open(path: &Path, hosts: Hosts, connection: ConnectionUse) -> Result<Rows, ListError> {
-        let open = || Reader::open(path, hosts, connection);
+        let open = || Reader::open(path, hosts.clone(), connection);
         let mut reader = open()?;
         let (mut flows, mut sorted, mut last) = (0, true, Time::ZERO);
         while let Some(flow) = reader.next()? {
@@ -250,6 +250,7 @@ pub fn write(out: impl io::Write, flows: impl IntoIterator<Item = FlowStart>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::rates::HostRates;
     use proptest::prelude::*;
     use std::io::Write;
     use switchbed_units::quantity::MAX_TIME;
@@ -257,7 +258,7 @@ mod tests {
 
     const HOSTS: Hosts = Hosts {
         count: 10,
-        rate: Rate::from_gbps(10),
+        rates: HostRates::Same(Rate::from_gbps(10)),
         mss: Bytes::new(1460),
         header: Bytes::new(40),
     };

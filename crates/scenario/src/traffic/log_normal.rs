@@ -4,9 +4,9 @@
 use super::arrivals::{Arrivals, Clock, Load};
 use super::flows::{Begun, Wrong};
 use super::{Around, Carried, Demand, Expected, HostSet, Hosts, Service, Site, Source};
+use crate::topology::rates::HostRates;
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
-use switchbed_units::Rate;
 
 params! {
     /// Flows that arrive over all sending hosts together with log-normal gaps.
@@ -48,8 +48,8 @@ impl Source for LogNormal {
     fn expected(&self, around: &Around<'_>) -> Expected {
         self.arrivals().expected(around)
     }
-    fn demand(&self, line: Rate) -> Option<Demand> {
-        Some(self.arrivals().demand(line))
+    fn demand(&self, lines: &HostRates) -> Option<Demand> {
+        Some(self.arrivals().demand(lines))
     }
     fn classes(&self) -> u16 {
         self.service.last()

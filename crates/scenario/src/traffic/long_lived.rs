@@ -102,10 +102,15 @@ fn flows(entry: &LongLived, hosts: Hosts) -> Result<Vec<FlowStart>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::rates::HostRates;
     use switchbed_units::{Bytes, Rate};
 
-    const HOSTS: Hosts =
-        Hosts { count: 9, rate: Rate::from_gbps(1), mss: Bytes::new(1460), header: Bytes::new(40) };
+    const HOSTS: Hosts = Hosts {
+        count: 9,
+        rates: HostRates::Same(Rate::from_gbps(1)),
+        mss: Bytes::new(1460),
+        header: Bytes::new(40),
+    };
 
     fn entry(from: &[u32], flows_each: u32, stagger: Span, stop: Option<Span>) -> LongLived {
         let (from, start) = (from.to_vec().into(), Span::from_ms(1));

@@ -27,6 +27,8 @@ use crate::Run;
 use crate::protocol::{Protocol, Under};
 use crate::switch::Switch;
 use crate::topology::Topology;
+use crate::topology::graph::Graph;
+use crate::topology::rates::HostRates;
 use crate::transport::Transport;
 pub use arrivals::Load;
 use flows::{Begun, Wrong};
@@ -50,7 +52,7 @@ use switchbed_config::param::{Params, SectionSpec, Unfit};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Node, Table};
 use switchbed_config::{kinds, params};
-use switchbed_units::{Bytes, Rate};
+use switchbed_units::Bytes;
 
 kinds! {
     /// A source of flows. A scenario may have several; their flows are numbered in the
@@ -138,10 +140,10 @@ pub trait Source {
     /// What it comes to, as far as can be told beforehand.
     fn expected(&self, around: &Around<'_>) -> Expected;
 
-    /// The payload that it offers for long, by pairs of hosts whose links have this rate; `None`: none that
+    /// The payload that it offers for long, by pairs of hosts whose links have these rates; `None`: none that
     /// is known.
-    fn demand(&self, line: Rate) -> Option<Demand> {
-        let _ = line;
+    fn demand(&self, lines: &HostRates) -> Option<Demand> {
+        let _ = lines;
         None
     }
 
@@ -177,10 +179,12 @@ pub trait Source {
 }
 
 /// What traffic is checked against.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Site<'a> {
     /// Whose hosts send.
     pub topology: &'a Topology,
+    /// Its graph.
+    pub graph: &'a Graph,
     /// Whose queues classes go to.
     pub switch: &'a Switch,
     /// When it ends.
@@ -255,7 +259,7 @@ pub(crate) fn resolve(
         Section::open(origin, &path, keys, Some(&sources[i]), Some(site.mtu))
     };
     let source = |i: usize| {
-        let section = open(i)?.on(site.topology).on(transports);
+        let section = open(i)?.on(site.graph).on(transports);
         let mut entry = Entry::from_values(&mut section.values()?);
         entry.complete(site).map_err(|unfit| section.unfit(unfit))?;
         section.close(&format!("kind = \"{}\"", entry.word()))?;
@@ -267,7 +271,7 @@ pub(crate) fn resolve(
         let why = "has probes alone, which never end; write stop = \"1s\", or until in [run]";
         return Err(origin.mistake(at, "traffic", why));
     }
-    overload::check(site.topology, &mut found, open)?;
+    overload::check(site, &mut found, open)?;
     Ok(found)
 }
 

@@ -6,6 +6,7 @@ use super::keys::{check_classes, check_times};
 use super::{
     Around, ConnectionUse, Demand, Expected, FlowStart, HostSet, Hosts, OneHost, Site, Source,
 };
+use crate::topology::rates::HostRates;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_config::param::Unfit;
@@ -60,8 +61,9 @@ impl Source for OnOff {
         if self.burst == Bytes::ZERO {
             return Err(Unfit::new(key!(burst), "a burst has at least 1 byte"));
         }
-        let line = site.topology.host_rate();
-        if self.rate > line {
+        let lines = site.topology.host_rates();
+        if let Some(line) = self.from.iter().map(|&host| lines.of(host)).find(|&of| of < self.rate)
+        {
             let why = format!("it is an average, and a host's link carries {line}");
             return Err(Unfit::new(key!(rate), why));
         }
@@ -86,8 +88,8 @@ impl Source for OnOff {
         Expected { flows, open: sources, connections: sources, ..expected }
     }
 
-    fn demand(&self, _: Rate) -> Option<Demand> {
-        Some(Demand::spread(&self.from, &[self.to.0], self.rate.as_bps() as f64))
+    fn demand(&self, _: &HostRates) -> Option<Demand> {
+        Some(Demand::spread(&self.from, &[self.to.0], |_| self.rate.as_bps() as f64))
     }
 
     fn classes(&self) -> u16 {
@@ -124,9 +126,6 @@ struct Bursts {
     next: BinaryHeap<Reverse<(Time, u32, u32)>>,
     to: u32,
     burst: Bytes,
-    on: Span,
-    /// Mean.
-    off: Span,
     law: Off,
     stop: Time,
     /// How many there will be in all: exactly so many where silences are constant.
@@ -136,6 +135,9 @@ struct Bursts {
 #[derive(Debug)]
 struct Silent {
     class: u8,
+    on: Span,
+    /// Mean.
+    off: Span,
     silences: Stream,
 }
 
@@ -151,10 +153,7 @@ impl Bursts {
         if *burst == Bytes::ZERO {
             return Err("`burst` is 0; give at least 1 byte".into());
         }
-        let (period, on) = (time_of(*burst, *rate)?, time_of(*burst, hosts.rate)?);
-        let Some(off) = period.as_ps().checked_sub(on.as_ps()).map(Span::from_ps) else {
-            return Err(format!("`rate` is {rate}, and a host's link carries {}", hosts.rate));
-        };
+        let period = time_of(*burst, *rate)?;
         let stop = Time::ZERO + entry.stop();
         let mut expected = 0_u64;
         let mut next = BinaryHeap::new();
@@ -165,15 +164,22 @@ impl Bursts {
             let first = first.map(Time::from_ps).filter(|&first| first < stop);
             let first = first.ok_or("the last source would start after `stop`")?;
             expected += stop.since(first).as_ps().div_ceil(period.as_ps());
+            let line = hosts.rates.of(host);
+            let on = time_of(*burst, line)?;
+            let Some(off) = period.as_ps().checked_sub(on.as_ps()).map(Span::from_ps) else {
+                return Err(format!("`rate` is {rate}, and a host's link carries {line}"));
+            };
             let entity = (place as u64) << 32 | u64::from(host);
             next.push(Reverse((first, host, k as u32)));
             sources.push(Silent {
                 class: classes[k % classes.len()],
+                on,
+                off,
                 silences: Stream::new(seed, "traffic silences", entity),
             });
         }
         let (to, burst, law) = (to.0, *burst, *off_law);
-        Ok(Bursts { sources, next, to, burst, on, off, law, stop, expected })
+        Ok(Bursts { sources, next, to, burst, law, stop, expected })
     }
 }
 
@@ -186,12 +192,12 @@ impl Iterator for Bursts {
         let Reverse((start, host, place)) = self.next.pop()?;
         let source = &mut self.sources[place as usize];
         let off_ps = match self.law {
-            Off::Constant => self.off.as_ps(),
+            Off::Constant => source.off.as_ps(),
             Off::Exponential => {
-                (source.silences.exponential() * self.off.as_ps() as f64 + 0.5) as u64
+                (source.silences.exponential() * source.off.as_ps() as f64 + 0.5) as u64
             }
         };
-        let following = start.as_ps().saturating_add(self.on.as_ps()).saturating_add(off_ps);
+        let following = start.as_ps().saturating_add(source.on.as_ps()).saturating_add(off_ps);
         if following < self.stop.as_ps() {
             self.next.push(Reverse((Time::from_ps(following), host, place)));
         }

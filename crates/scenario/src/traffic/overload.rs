@@ -1,7 +1,6 @@
 //! Links that are offered more than they carry.
 
-use crate::topology::Topology;
-use crate::traffic::{Entry, LinkLoad, Links};
+use crate::traffic::{Entry, LinkLoad, Links, Site};
 use switchbed_config::mistake::Mistake;
 use switchbed_config::section::Section;
 use switchbed_units::ids::LinkId;
@@ -11,11 +10,11 @@ const FULL: f64 = 1.0 + 1e-9;
 
 /// Refuses a link's load over 1 that no source across it means; without any, nothing is left to mean.
 pub(crate) fn check<'a>(
-    topology: &Topology,
+    site: &Site<'_>,
     traffic: &mut [Entry],
     section: impl Fn(usize) -> Result<Section<'a>, Mistake>,
 ) -> Result<(), Mistake> {
-    let Some(links) = Links::new(topology) else { return Ok(()) };
+    let Some(links) = Links::new(site.graph, site.topology.host_rates()) else { return Ok(()) };
     let loads = links.loads(traffic.iter().map(|entry| &entry.source));
     let meant: Vec<bool> = traffic
         .iter_mut()

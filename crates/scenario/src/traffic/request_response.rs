@@ -4,9 +4,10 @@
 use super::arrivals::{Arrivals, Clock, Load};
 use super::flows::{Begun, Wrong};
 use super::{Around, Connections, Deal, Demand, Expected, HostSet, Hosts, Service, Site, Source};
+use crate::topology::rates::HostRates;
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
-use switchbed_units::{Bytes, Rate};
+use switchbed_units::Bytes;
 
 params! {
     /// Hosts that ask others for data as a Poisson process.
@@ -56,8 +57,8 @@ impl Source for RequestResponse {
         let expected = self.arrivals().expected(around);
         Expected { connections: 2.0 * expected.connections, ..expected }
     }
-    fn demand(&self, line: Rate) -> Option<Demand> {
-        Some(self.arrivals().demand(line))
+    fn demand(&self, lines: &HostRates) -> Option<Demand> {
+        Some(self.arrivals().demand(lines))
     }
     fn classes(&self) -> u16 {
         self.service.last()

@@ -9,7 +9,7 @@ use super::room::Room;
 use crate::ids::{HostId, LinkId};
 use crate::ports::PortInfo;
 use crate::table::{Table, Values};
-use crate::topology::{Graph, Hop};
+use crate::topology::{Graph, Hop, Ways};
 use std::collections::BTreeMap;
 use switchbed_scenario::measure::Convergence;
 use switchbed_units::{Span, Time};
@@ -171,6 +171,11 @@ impl Following {
         }
     }
 
+    /// Whether all packets of a flow with these ways take the link.
+    fn is_crossed(&self, ways: Ways) -> bool {
+        ways.shares().is_some_and(|shares| shares.contains(&(self.link, 1.0)))
+    }
+
     /// A window ends now.
     fn count(&mut self, underway: impl Iterator<Item = Underway>, graph: &Graph) {
         let now = self.next;
@@ -190,7 +195,7 @@ impl Following {
                 }
                 None => Track {
                     converged: Converged { row: flow.row, start: flow.start, after: None },
-                    crosses: graph.links(flow.src, flow.hop).contains(&self.link),
+                    crosses: self.is_crossed(graph.ways(flow.src, flow.hop)),
                     received: flow.received,
                     streak: 0,
                     since: Time::ZERO,

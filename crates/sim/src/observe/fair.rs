@@ -18,8 +18,8 @@ use switchbed_units::{Rate, Time};
 /// A flow that claims a part of every link of its path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// The links.
-    pub links: Vec<LinkId>,
+    /// The links, each with the part of the flow that takes it.
+    pub links: Vec<(LinkId, f64)>,
     /// Its weight, over 0.
     pub weight: f64,
     /// The most that it can use, in bits per second.
@@ -34,13 +34,13 @@ pub(crate) fn max_min(capacity: impl Fn(LinkId) -> f64, claims: &[Claim]) -> Vec
     // What is left of each link, and the weights of those that still rise.
     let mut links: BTreeMap<LinkId, (f64, f64)> = BTreeMap::new();
     for claim in claims {
-        for &link in &claim.links {
-            links.entry(link).or_insert_with(|| (capacity(link), 0.0)).1 += claim.weight;
+        for &(link, part) in &claim.links {
+            links.entry(link).or_insert_with(|| (capacity(link), 0.0)).1 += claim.weight * part;
         }
     }
     while shares.iter().any(|share| share.is_nan()) {
         let level_of = |claim: &Claim| {
-            let level = |link: &LinkId| (links[link].0 / links[link].1).max(0.0);
+            let level = |(link, _): &(LinkId, f64)| (links[link].0 / links[link].1).max(0.0);
             let full = claim.links.iter().map(level).fold(f64::INFINITY, f64::min);
             full.min(claim.limit_bps / claim.weight)
         };
@@ -54,9 +54,9 @@ pub(crate) fn max_min(capacity: impl Fn(LinkId) -> f64, claims: &[Claim]) -> Vec
             .collect();
         for (i, claim) in claims.iter().enumerate().filter(|&(i, _)| fixed[i]) {
             shares[i] = level * claim.weight;
-            for link in &claim.links {
+            for (link, part) in &claim.links {
                 let left = links.get_mut(link).expect("a link of a claim");
-                *left = (left.0 - shares[i], left.1 - claim.weight);
+                *left = (left.0 - shares[i] * part, left.1 - claim.weight * part);
             }
         }
     }
@@ -90,7 +90,7 @@ pub(crate) struct FairShares {
 #[derive(Clone, Debug)]
 struct Flow {
     class: u8,
-    links: Vec<LinkId>,
+    links: Vec<(LinkId, f64)>,
     /// What it offers, on the wire.
     limit_bps: f64,
     /// Payload over what is on the wire.
@@ -121,7 +121,8 @@ impl FairShares {
             for (k, (&src, &class)) in from.iter().zip(classes.iter().cycle()).enumerate() {
                 let pair = u64::from(src) << 32 | u64::from(to.0);
                 let key = keys(run.seed, pair, u64::from(class) << 32)[0];
-                let links = graph.links(HostId(src), Hop { dst: HostId(to.0), key });
+                let ways = graph.ways(HostId(src), Hop { dst: HostId(to.0), key });
+                let Some(links) = ways.shares() else { continue };
                 let flow =
                     Flow { class, links, limit_bps: rate.as_bps() as f64 / payload, payload };
                 let begin = Time::ZERO + *start + *stagger * k as u64;
@@ -137,7 +138,8 @@ impl FairShares {
             return;
         }
         let key = flow.path.map_or(keys(self.seed, flow.row, 0)[0], |path| Hop::PINNED | path);
-        let links = graph.links(flow.src, Hop { dst: flow.dst, key });
+        let ways = graph.ways(flow.src, Hop { dst: flow.dst, key });
+        let Some(links) = ways.shares() else { return };
         let limit_bps = f64::INFINITY;
         let payload = self.payload.get(flow.traffic as usize).copied().unwrap_or(1.0);
         let flow_of = Flow { class: flow.class, links, limit_bps, payload };
@@ -259,7 +261,7 @@ mod tests {
     use switchbed_units::Span;
 
     fn claim(links: &[u32], weight: f64, limit_bps: f64) -> Claim {
-        Claim { links: links.iter().copied().map(LinkId).collect(), weight, limit_bps }
+        Claim { links: links.iter().map(|&link| (LinkId(link), 1.0)).collect(), weight, limit_bps }
     }
     const NO: f64 = f64::INFINITY;
 
@@ -288,6 +290,10 @@ mod tests {
             &[0.5, 4.75, 4.75, 9.5],
         );
         assert!(max_min(|_| 10.0, &[]).is_empty());
+        // A flow of halves over two links of 10, one of them shared with a whole flow.
+        let halves = Claim { links: vec![(LinkId(0), 0.5), (LinkId(1), 0.5)], ..claims[3].clone() };
+        let whole = claim(&[0], 1.0, NO);
+        close(&max_min(|_| 10.0, &[halves, whole]), &[20.0 / 3.0, 20.0 / 3.0]);
     }
 
     proptest! {
@@ -307,7 +313,7 @@ mod tests {
                 .collect();
             let shares = max_min(|link| capacity[link.index()], &claims);
             let on = |link: LinkId| {
-                claims.iter().zip(&shares).filter(move |(claim, _)| claim.links.contains(&link))
+                claims.iter().zip(&shares).filter(move |(claim, _)| claim.links.contains(&(link, 1.0)))
             };
             let full = |link: LinkId| {
                 let load: f64 = on(link).map(|(_, share)| share).sum();
@@ -315,7 +321,7 @@ mod tests {
             };
             for (claim, share) in claims.iter().zip(&shares) {
                 prop_assert!(*share >= 0.0 && *share <= claim.limit_bps + 1e-9);
-                let bottleneck = claim.links.iter().any(|&link| {
+                let bottleneck = claim.links.iter().any(|&(link, _)| {
                     let most = on(link).map(|(other, s)| s / other.weight).fold(0.0, f64::max);
                     full(link) && share / claim.weight >= most - 1e-9
                 });
@@ -331,8 +337,12 @@ mod tests {
     #[test]
     fn shares_follow_what_comes_and_goes() {
         let at = |s: u64| Time::ZERO + Span::from_ms(1000 * s);
-        let flow =
-            |class, limit_bps| Flow { class, links: vec![LinkId(0)], limit_bps, payload: 0.5 };
+        let flow = |class, limit_bps| Flow {
+            class,
+            links: vec![(LinkId(0), 1.0)],
+            limit_bps,
+            payload: 0.5,
+        };
         let mut shares = FairShares::new(vec![Rate::from_bps(100)], Party::Flow, Shares::default());
         shares.add_source(flow(2, 10.0), at(3), at(4));
         shares.add(0, flow(0, f64::INFINITY), at(0));

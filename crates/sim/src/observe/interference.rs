@@ -8,8 +8,8 @@
 //! it was built: a link that was down meanwhile is not known here.
 
 use crate::flow::FlowRecord;
-use crate::ids::PortId;
-use crate::topology::{Graph, Hop, Node};
+use crate::ids::LinkId;
+use crate::topology::{Graph, Hop};
 use std::collections::BTreeMap;
 use switchbed_units::{Bytes, Time};
 
@@ -39,16 +39,13 @@ impl Interference {
     }
 }
 
-/// A node's port: one direction of a cable.
-type Port = (Node, PortId);
-
 /// A giant flow at an output.
 struct Giant {
     /// Its place among the flows.
     place: usize,
     start: Time,
     end: Time,
-    input: Port,
+    input: LinkId,
 }
 
 /// What each flow met. Giants are those of more than `giant`; endless ones are, too. `end` is
@@ -59,7 +56,7 @@ pub(crate) fn classes(
     giant: Bytes,
     end: Time,
 ) -> Vec<Interference> {
-    let mut giants: BTreeMap<Port, Vec<Giant>> = BTreeMap::new();
+    let mut giants: BTreeMap<LinkId, Vec<Giant>> = BTreeMap::new();
     let is_giant = |flow: &FlowRecord| flow.size.is_none_or(|size| size > giant);
     for (place, flow) in flows.iter().enumerate().filter(|(_, flow)| is_giant(flow)) {
         for (output, input) in hops(graph, flow) {
@@ -71,7 +68,7 @@ pub(crate) fn classes(
     giants.values_mut().for_each(|here| here.sort_by_key(|giant| (giant.start, giant.place)));
     let worst = |(place, flow): (usize, &FlowRecord)| {
         let until = flow.end.unwrap_or(end);
-        let meets = |(output, input): (Port, Port)| {
+        let meets = |(output, input): (LinkId, LinkId)| {
             let here = giants.get(&output).map_or(&[][..], Vec::as_slice);
             let begun = &here[..here.partition_point(|giant| giant.start < until)];
             let others = begun.iter().filter(|g| g.end > flow.start && g.place != place);
@@ -85,20 +82,10 @@ pub(crate) fn classes(
     flows.iter().enumerate().map(worst).collect()
 }
 
-/// The output and the input of each switch on a flow's way.
-fn hops(graph: &Graph, flow: &FlowRecord) -> Vec<(Port, Port)> {
-    let hop = Hop { dst: flow.dst, key: flow.key };
-    let mut cable = &graph.hosts[flow.src.index()];
-    let mut input = (cable.from, PortId(0));
-    let mut hops = Vec::new();
-    while let Node::Switch(switch) = cable.to {
-        let port = graph.route.route(hop, switch);
-        let output = (Node::Switch(switch), port);
-        hops.push((output, input));
-        input = output;
-        cable = &graph.switches[switch.index()].1[port.index()];
-    }
-    hops
+/// The output and the input of each switch on a flow's way, where that is fixed.
+fn hops(graph: &Graph, flow: &FlowRecord) -> Vec<(LinkId, LinkId)> {
+    let way = graph.ways(flow.src, Hop { dst: flow.dst, key: flow.key }).fixed();
+    way.unwrap_or_default().windows(2).map(|pair| (pair[1], pair[0])).collect()
 }
 
 #[cfg(test)]

@@ -98,10 +98,13 @@ impl Monitor for PortNames {
 impl Observer for Underflow {
     /// Both are in the order of time: who has something to send, and each port's transmissions.
     fn follow(&mut self, unsent: &[Unsent], view: &mut View) {
-        let ways: Vec<Vec<LinkId>> =
-            unsent.iter().map(|change| view.graph.links(change.host, change.hop)).collect();
+        let of = |change: &Unsent| view.graph.ways(change.host, change.hop).fixed();
+        let ways: Vec<Option<Vec<LinkId>>> = unsent.iter().map(of).collect();
         for (link, idle) in &mut self.links {
-            let mut changes = unsent.iter().zip(&ways).filter(|(_, way)| way.contains(link));
+            let mut changes = unsent
+                .iter()
+                .zip(&ways)
+                .filter(|(_, way)| way.as_ref().is_some_and(|way| way.contains(link)));
             let mut change = changes.next();
             let watch = view.network.watch_mut(*link);
             let busy = watch.and_then(|watch| watch.of_mut::<Busy>());

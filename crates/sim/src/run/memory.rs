@@ -10,6 +10,7 @@ use switchbed_scenario::event::Change;
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
+use switchbed_scenario::topology::ports::is_host;
 use switchbed_scenario::traffic::{Around, Expected, Listed};
 use switchbed_scenario::{NicFifo, NicQueue, Transport};
 use switchbed_scenario::{QueueProbe, Scenario};
@@ -88,11 +89,11 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         QueueProbe::All => ports,
         QueueProbe::Ports(ports) => ports.len() as f64,
     };
-    let line = topology.host_rate().as_bps() as f64 / 8.0 / SHORT_BYTES;
+    let line = topology.host_rates().most().as_bps() as f64 / 8.0 / SHORT_BYTES;
     let open: f64 = sources.iter().map(|source| source.open).sum();
     let ahead = Ahead { lasts_s: lasts, packets_per_s: line, open };
     // A host is two ways.
-    let ways = measure.capture.iter().map(|name| 1 + u32::from(name.starts_with("host")));
+    let ways = measure.capture.iter().map(|name| 1 + u32::from(is_host(name)));
     let captured = (lasts * line).min(measure.capture_packets as f64);
     let sum = |f: fn(&Expected) -> f64| sources.iter().map(f).sum::<f64>();
     let port = PORT_BYTES + QUEUE_BYTES * u64::from(switch.queues);
@@ -186,7 +187,7 @@ fn in_cards(
 ) -> f64 {
     let Scenario { topology, host, .. } = scenario;
     let mtu = host.mtu.as_f64();
-    let delivered = lasts_s * topology.host_rate().as_bps() as f64 / 8.0 / mtu;
+    let delivered = lasts_s * topology.host_rates().most().as_bps() as f64 / 8.0 / mtu;
     let each = |(source, tcp): (&Expected, &Option<&Transport>)| {
         let Some(tcp) = tcp else { return 0.0 };
         let first = f64::from(tcp.initial_window.min(tcp.receive_window));
@@ -217,7 +218,7 @@ fn in_cards(
 fn in_network(scenario: &Scenario, protocols: &Protocols, sources: &[Expected]) -> f64 {
     let Scenario { topology, switch, scheme, host, transport, .. } = scenario;
     let delay = topology.one_way() + host.delay * 2;
-    let held = 2.0 * delay.as_secs_f64() * topology.host_rate().as_bps() as f64 / 8.0;
+    let held = 2.0 * delay.as_secs_f64() * topology.host_rates().most().as_bps() as f64 / 8.0;
     let queue = match scheme.params().get("threshold") {
         Some(Value::Bytes(threshold)) => *threshold,
         _ => switch.buffer,
