@@ -17,6 +17,9 @@ SYSTEM_PACKAGES := build-essential python3-venv valgrind iproute2 ethtool iperf3
 # Debian packages that `make validate` and `make bench-peers` need on top.
 PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2 qemu-system-x86 busybox-static iproute2
 
+# Without compiled modules each of the tests' programs would compile Polars and matplotlib again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := setup
 .PHONY: help setup setup-all setup-system setup-peers release pgo demo check test lint lint-ci format validate \
 	bench bench-accept bench-core bench-memory bench-peers bench-roce bench-sizes wheels deny site size \

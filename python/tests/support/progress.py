@@ -27,7 +27,7 @@ def wait_for(
     """Looks until it happens, and returns what it saw then. It fails, with what it saw last, once
     neither that nor `moves` has changed for `stalled_s`."""
     begin = changed = time.monotonic()
-    asked, seen, moved = begin, None, moves()
+    asked, seen, moved = begin, None, None
     while not happens(state := look()):
         now, before = time.monotonic(), (seen, moved)
         seen = state
