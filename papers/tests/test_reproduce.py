@@ -24,6 +24,7 @@ from switchbed_papers.reproduce import (
     claims,
     evidence,
     figures,
+    findings,
     measures,
     page,
 )
@@ -41,6 +42,16 @@ def test_every_paper_can_be_read_and_every_scenario_would_run() -> None:
                 jobs = experiments.jobs(paper, experiment, scale, 1)
                 assert jobs
                 assert not any("seed" in job.settings for job in jobs), "no point of a figure's"
+                points = [job.settings for job in jobs]
+                few = {
+                    name: kept
+                    for name, found in evidence.read(paper, experiment).items()
+                    if (kept := Rows([row for row in found if row.settings in points])).rows
+                }
+                # A smaller scale leaves out points that claims are about; full scale none.
+                for finding in findings.findings(paper, experiment, few):
+                    left_out = finding.note.startswith(findings.NOT_HERE)
+                    assert scale is experiment.quick or not left_out, (finding.id, finding.note)
             drawn = experiment.draw
             assert drawn in (None, *figures.BUILT_IN) or paper.function(str(drawn), "draw")
             assert any(claim.experiment == experiment.id for claim in paper.claims.values())
@@ -364,7 +375,7 @@ def test_counts_may_be_zero() -> None:
 
 
 def test_a_setting_that_no_run_has_is_refused() -> None:
-    with pytest.raises(Mistake, match="no run has the settings"):
+    with pytest.raises(Mistake, match="no run has load"):
         measures.measure(PAPER, claim({"kind": "value", "at": {"load": 0.5}}), RUNS)
 
 

@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from switchbed_papers.reproduce import evidence, lint, measures
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper
-from switchbed_papers.reproduce.rows import Rows
+from switchbed_papers.reproduce.rows import NotRun, Rows
 from switchbed_papers.reproduce.setup import LITERAL
 from switchbed_papers.reproduce.verdict import judge
+
+NOT_HERE = "not run at this scale"
+"""Of a claim about points that were left out."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,15 @@ def findings(paper: Paper, experiment: Experiment, rows: Mapping[str, Rows]) -> 
 
 
 def _finding(
+    paper: Paper, experiment: Experiment, claim: Claim, rows: Mapping[str, Rows]
+) -> Finding:
+    try:
+        return _judged(paper, experiment, claim, rows)
+    except NotRun as why:
+        return replace(missing(claim, experiment), note=f"{NOT_HERE}: {why}")
+
+
+def _judged(
     paper: Paper, experiment: Experiment, claim: Claim, rows: Mapping[str, Rows]
 ) -> Finding:
     judging, *_ = rows

@@ -49,6 +49,10 @@ class Row:
         return all(same(self.settings.get(key), value) for key, value in settings.items())
 
 
+class NotRun(Mistake):
+    """Settings that no row has: a smaller scale leaves points out."""
+
+
 @dataclass(frozen=True)
 class Rows:
     """The runs of an experiment."""
@@ -62,7 +66,8 @@ class Rows:
         """Those with these settings."""
         found = Rows([row for row in self.rows if row.fits(settings)])
         if not found.rows:
-            raise Mistake(f"no run has the settings {dict(settings)}")
+            words = ", ".join(f"{key} {value}" for key, value in settings.items())
+            raise NotRun(f"no run has {words}")
         return found
 
     def values(self, key: str) -> list[Any]:
