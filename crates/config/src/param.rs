@@ -69,6 +69,8 @@ pub enum ParamKind {
     Either(&'static [ParamKind]),
     /// A table with these keys.
     Table(&'static [Param]),
+    /// Any number of tables with these keys, `[[section.key]]`.
+    Tables(&'static [Param]),
     /// A kind that a crate above has, with a reader of its own.
     Named(&'static Named),
     /// The parameters of the scheme that is chosen.
@@ -329,6 +331,7 @@ impl ParamKind {
             ParamKind::Table(_) | ParamKind::SchemeParams => {
                 Err("it must be a table, { … }".to_owned())
             }
+            ParamKind::Tables(_) => Err("it must be a list of tables".to_owned()),
         }
     }
 }

@@ -51,6 +51,7 @@ fn read_any(kind: &ParamKind, node: &Node, packet: Option<Bytes>) -> Result<Valu
         }
         ParamKind::Named(named) => read(&named.form, node, packet),
         ParamKind::List(_) => Err("it must be a list, [ … ]".to_owned()),
+        ParamKind::Tables(_) => Err("it must be a list of tables".to_owned()),
         ParamKind::Table(_) | ParamKind::SchemeParams => {
             Err("it must be a table, { … }".to_owned())
         }

@@ -92,6 +92,9 @@ fn of_kind(kind: &ParamKind, notes: &Notes<'_>) -> Json {
             json!({ "anyOf": kinds.iter().map(|kind| of_kind(kind, notes)).collect::<Vec<_>>() })
         }
         ParamKind::Table(keys) => table("", keys, notes),
+        ParamKind::Tables(keys) => {
+            json!({ "type": "array", "minItems": 1, "items": table("", keys, notes) })
+        }
         ParamKind::Named(named) => of_kind(&named.form, notes),
         // Open: which parameters there are depends on the scheme.
         ParamKind::SchemeParams => json!({ "type": "object" }),

@@ -194,6 +194,25 @@ impl<'a> Section<'a> {
         self.given(name).or_else(under).map(open).transpose()
     }
 
+    /// The tables that one of its keys holds, as sections of their own.
+    pub fn tables(&self, name: &str) -> Result<Vec<Section<'a>>, Mistake> {
+        let ParamKind::Tables(keys) = self.param(name).kind else { return Ok(Vec::new()) };
+        let Some(node) = self.given(name) else { return Ok(Vec::new()) };
+        let Some(items) = node.as_list() else {
+            let path = self.key(name);
+            let message = format!("is {node}: it must be written as [[{path}]]");
+            return Err(self.origin.mistake(node.at, &path, message));
+        };
+        let open = |(i, item)| {
+            let path = match items.len() {
+                1 => self.key(name),
+                _ => format!("{}.{i}", self.key(name)),
+            };
+            Section::open(self.origin, &path, keys, Some(item), self.packet)
+        };
+        items.iter().enumerate().map(open).collect()
+    }
+
     /// A list's items.
     pub fn list<T: Field>(&self, name: &str) -> Result<Option<Vec<T>>, Mistake> {
         let items = self.items(name)?;
@@ -231,6 +250,11 @@ impl<'a> Section<'a> {
                 Some(_) if matches!(kind, ParamKind::Table(_)) => {
                     let Some(inner) = self.inner(name)? else { continue };
                     Value::Table(inner.entries()?)
+                }
+                Some(_) if matches!(kind, ParamKind::Tables(_)) => {
+                    let tables = self.tables(name)?;
+                    let table = |table: &Section<'_>| table.entries().map(Value::Table);
+                    Value::List(tables.iter().map(table).collect::<Result<_, _>>()?)
                 }
                 Some(Node { data: Data::List(_), .. }) if takes_list(&kind) => {
                     Value::List(self.items(name)?.unwrap_or_default())

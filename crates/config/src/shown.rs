@@ -59,6 +59,7 @@ pub fn takes(kind: &ParamKind) -> String {
         ParamKind::Either(kinds) => kinds.iter().map(takes).collect::<Vec<_>>().join("; or "),
         ParamKind::Named(named) => takes(&named.form),
         ParamKind::Table(_) | ParamKind::SchemeParams => "a table".to_owned(),
+        ParamKind::Tables(_) => "tables, each under its own header".to_owned(),
     }
 }
 
@@ -82,5 +83,6 @@ pub(crate) fn example(kind: &ParamKind) -> String {
         ParamKind::List(item) => format!("[{}]", example(item)),
         ParamKind::Either(kinds) => kinds.first().map_or(String::new(), example),
         ParamKind::Table(_) | ParamKind::SchemeParams => "{ … }".to_owned(),
+        ParamKind::Tables(_) => "[{ … }]".to_owned(),
     }
 }

@@ -11,7 +11,7 @@ use switchbed_qdisc::{
     Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Pool, Qdisc, SlotId,
 };
 use switchbed_scenario::scheme::{Value, find};
-use switchbed_scenario::{Discipline, Live, LivePort, build};
+use switchbed_scenario::{Discipline, Live, LivePort, SchemeChoice, build};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 #[derive(Clone, Debug)]
@@ -59,7 +59,10 @@ fn cases() -> Vec<Live> {
     let mut odd_rate = live(3, step(6_000));
     odd_rate.live.fraction = 0.995;
     odd_rate.port[2].rate = Rate::from_bps(97 * MBPS + 13);
-    cases.extend([wfq, strict, small, odd_rate]);
+    let red = [("kmin", "3000B"), ("kmax", "9000B"), ("pmax", "0.5")];
+    let queues = vec![notifier("red", &red), notifier("tcn", &[("threshold", "500us")])];
+    let by_queue = live(3, SchemeChoice { queues, ..step(6_000) });
+    cases.extend([wfq, strict, small, odd_rate, by_queue]);
     cases
 }
 

@@ -6,7 +6,7 @@
 mod shares;
 
 use crate::conformance::cases::{self, Case};
-use crate::conformance::driver::{Op, PORTS, Step, check};
+use crate::conformance::driver::{Op, PORTS, Step, check, same};
 use crate::conformance::registered;
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
@@ -69,7 +69,7 @@ fn config() -> ProptestConfig {
 fn every_scheme_keeps_every_promise() {
     let cases = || {
         let combinations = cases::all().into_iter().step_by(if more() { 1 } else { 7 });
-        combinations.chain(registered::cases())
+        combinations.chain(registered::cases()).chain(registered::mixtures())
     };
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -87,5 +87,20 @@ fn promised(case: Case) {
     };
     if let Err(error) = runner.run(&steps(), holds) {
         panic!("{}: {error}", case.name);
+    }
+}
+
+/// A scheme that looks at one queue does not notice that its other queues have other markers.
+#[test]
+fn a_marker_for_each_queue_is_one_for_all() {
+    for (plain, split) in registered::alike() {
+        let mut runner = TestRunner::new(ProptestConfig { cases: 16, ..config() });
+        let holds = |steps: Vec<Step>| {
+            same(&plain, &split, &steps);
+            Ok(())
+        };
+        if let Err(error) = runner.run(&steps(), holds) {
+            panic!("{}: {error}", split.name);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Switches that differ from the rest: another scheme, or other memory, on a tier, on
 //! switches by name, or on the first part of them.
 
-use super::scheme;
+use super::{queue, scheme};
 use crate::scheme::SchemeInfo;
 use crate::topology::graph::{self, Graph, Tier};
 use crate::{SchemeChoice, Switch};
@@ -10,7 +10,8 @@ use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin, list_of};
 use switchbed_config::param::{FRACTION, Param, ParamKind, SectionSpec};
 use switchbed_config::section::Section;
-use switchbed_config::tree::{Data, Entry, Node, Table};
+use switchbed_config::tree::{Data, Node, Table};
+use switchbed_qdisc::schemes::definition::Scope;
 use switchbed_units::Bytes;
 use switchbed_units::ids::SwitchId;
 
@@ -51,6 +52,12 @@ pub const SECTION: SectionSpec = SectionSpec {
             "Their scheme: a name, or a table as [scheme] is. Default: [scheme].",
         ),
         Param::optional(
+            "queue",
+            crate::queue::QUEUES,
+            "The queues that have this scheme: 3, \"0-2\" or a list of these; the others have what queues \
+             have everywhere. Default: all.",
+        ),
+        Param::optional(
             "memory",
             ParamKind::Size,
             "The packet memory of each, in equal parts for its ports. Default: as [switch] has it.",
@@ -70,6 +77,9 @@ pub(crate) struct Context<'a> {
     pub origin: &'a Origin,
     pub graph: &'a Graph,
     pub switch: &'a Switch,
+    pub scheme: &'a SchemeChoice,
+    /// `[switch]` has entries by queue.
+    pub by_queue: bool,
     pub mtu: Bytes,
     pub compared: &'a [&'static SchemeInfo],
 }
@@ -120,14 +130,39 @@ impl Context<'_> {
                 let here = deploy.switch(self.switch);
                 let path = section.key(key!(scheme));
                 let keys = crate::scheme::SECTION.keys;
-                let table = named(node);
+                let table = scheme::read::named(node);
                 let packet = Some(self.mtu);
                 let section = Section::open(self.origin, &path, keys, Some(&table), packet)?;
                 let choice = scheme::read::resolve(section, &here, &ports, packet, self.compared)?;
                 deploy.scheme = Some(choice);
             }
         }
+        if let Some(choice) = deploy.scheme.take() {
+            deploy.scheme = Some(self.on_queues(section, choice)?);
+        } else if section.given(key!(queue)).is_some() {
+            return Err(section.missing_like(key!(scheme), "\"red\""));
+        }
         Ok(deploy)
+    }
+
+    /// A scheme of all queues, or of those that the entry names.
+    fn on_queues(
+        &self,
+        section: &Section<'_>,
+        choice: SchemeChoice,
+    ) -> Result<SchemeChoice, Mistake> {
+        let refuse = |why: String| section.refuse(key!(scheme), why);
+        if self.by_queue && choice.scheme.scope() == Scope::Whole {
+            return Err(refuse(queue::has_its_own(&choice)));
+        }
+        let queues = self.switch.queues;
+        let Some(named) = queue::named_in(section, key!(queue), queues)? else { return Ok(choice) };
+        let of = |queue: usize| match named.contains(&queue) {
+            true => choice.clone(),
+            false => SchemeChoice { queues: Vec::new(), ..self.scheme.at(queue).clone() },
+        };
+        let each = (0..usize::from(queues)).map(of).collect();
+        queue::joined(&choice, each).map_err(|(_, why)| refuse(why))
     }
 
     /// The names of the switches, and the ports of each kind among them.
@@ -192,11 +227,4 @@ fn there_are(graph: &Graph) -> String {
     let names: Vec<String> = graph.tiers.iter().map(tier).collect();
     let names = list_of(names.iter().map(String::as_str));
     format!("the topology has {names}: write a tier, a switch, a range or a list of these")
-}
-
-/// A scheme's table, or the one that a name alone stands for.
-fn named(node: &Node) -> Node {
-    let Data::Text(_) = node.data else { return node.clone() };
-    let name = Entry { key: "name".to_owned(), at: node.at, value: node.clone() };
-    Node { at: node.at, data: Data::Table(Table { entries: vec![name] }) }
 }

@@ -2,15 +2,24 @@
 
 pub use switchbed_qdisc::switch::*;
 
+use crate::queue;
 use switchbed_config::key;
 use switchbed_config::mistake::Mistake;
-use switchbed_config::param::ParamKind;
-use switchbed_config::param::Params;
+use switchbed_config::param::{Param, ParamKind, Params, SectionSpec, join};
 use switchbed_config::section::Section;
 use switchbed_config::tree::Data;
 use switchbed_qdisc::memory::chip::Asic;
 use switchbed_qdisc::memory::pfc::Pfc;
 use switchbed_units::{Bytes, Span};
+
+/// `[switch]`, with its `[[switch.queue]]`.
+pub const SECTION: SectionSpec = SectionSpec {
+    keys: &join::<{ switchbed_qdisc::switch::SECTION.keys.len() + 1 }>(&[
+        switchbed_qdisc::switch::SECTION.keys,
+        &[Param::optional("queue", ParamKind::Tables(queue::SECTION.keys), queue::SECTION.doc)],
+    ]),
+    ..switchbed_qdisc::switch::SECTION
+};
 
 /// `ports` are those of every kind of switch.
 pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result<Switch, Mistake> {
@@ -23,8 +32,16 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         let why = format!("of {queues} queues at least one must be below the strict ones");
         return Err(section.refuse(key!(strict), why));
     }
-    let quantum = quantum(&section, queues)?;
+    let entries = queue::entries(&section, queues)?;
+    let mut quantum = quantum(&section, queues)?;
+    for entry in &entries {
+        if let Some(own) = entry.section.maybe(QUANTUM)? {
+            entry.queues.iter().for_each(|&queue| quantum[queue] = own);
+        }
+    }
     for (i, &bytes) in quantum.iter().enumerate() {
+        let own = entries.iter().find(|entry| entry.queues.contains(&i)).map(|e| &e.section);
+        let section = own.filter(|own| own.given(QUANTUM).is_some()).unwrap_or(&section);
         let least = match discipline {
             Discipline::Wrr if i >= usize::from(strict) => mtu,
             _ => Bytes::new(1),
@@ -34,11 +51,11 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
                 Discipline::Wrr => format!("wrr needs at least a packet, {mtu}, for each queue"),
                 _ => "a quantum is at least 1 byte".to_owned(),
             };
-            return Err(section.refuse(key!(quantum), why));
+            return Err(section.refuse(QUANTUM, why));
         }
         let most = Bytes::new(u32::MAX.into());
         if bytes > most {
-            return Err(section.refuse(key!(quantum), format!("it must be at most {most}")));
+            return Err(section.refuse(QUANTUM, format!("it must be at most {most}")));
         }
     }
     let pfc = pfc(&section, queues, classify)?;
@@ -232,6 +249,9 @@ fn buffer(section: &Section<'_>, memory: Option<Bytes>, ports: u32) -> Result<By
         _ => Ok(part),
     }
 }
+
+/// Of `[switch]` and of its `[[switch.queue]]`.
+const QUANTUM: &str = queue::SECTION.key("quantum");
 
 /// A quantum for each queue.
 fn quantum(section: &Section<'_>, queues: u16) -> Result<Vec<Bytes>, Mistake> {

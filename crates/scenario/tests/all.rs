@@ -1,6 +1,7 @@
 //! The scenario's tests: one program, which links once.
 
 mod before;
+mod by_queue;
 mod events;
 mod expansion;
 mod live;

@@ -105,7 +105,7 @@ queues = 2 -> mtu = "9KB"
 queues = 2 -> threshold = 3
     8: switch.threshold is unknown: did you mean scheme.params.threshold?
 queues = 2 -> colour = 3
-    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable or pfc
+    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc or queue
 to = 8 -> to = 8\nload = 0.5
     20: traffic.load does not apply to kind = "long-lived", which takes kind, from, to, flows_each, classes, start, stagger, stop or transport
 hosts = 9 -> hosts = 9\nleaves = 3
@@ -252,6 +252,30 @@ queues = 2 -> queues = 0
     8: switch.queues is 0: it must be a whole number from 1 to MAX_QUEUES
 queues = 2 -> queues = 2\nstrict = 2
     9: switch.strict is 2: of 2 queues at least one must be below the strict ones
+buffer = "300KB" -> buffer = "300KB"\nqueue = 1
+    10: switch.queue is 1: it must be written as [[switch.queue]]
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 2
+    11: switch.queue.queue is 2: a port has queues 0 to 1
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = [0, "0-1"]
+    11: switch.queue.queue.1 is "0-1": queue 0 is named twice
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = "high"
+    11: switch.queue.queue is "high": queues are written as "all", 3, "0-7" or a list of these
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nquantum = "3KB"
+    10: switch.queue.queue is missing: write queue = 0
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 0\n[[switch.queue]]\nqueue = "0-1"
+    13: switch.queue.1.queue is "0-1": queue 0 has an entry already: no queue is in two entries
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\ncolour = 3
+    12: switch.queue.colour is unknown: switch.queue takes queue, scheme or quantum
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nquantum = "0B"
+    12: switch.queue.quantum is "0B": a quantum is at least 1 byte
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nscheme = "redd"
+    12: switch.queue.scheme.name is "redd": there is no such scheme; did you mean "red"?
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nscheme = { params.kmin = "3KB" }
+    12: switch.queue.scheme.params.kmin is no parameter of per-queue, which takes threshold or mark_at
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nscheme = { name = "mq-ecn", params.threshold = "9pkt" }
+    12: switch.queue.scheme.name is "mq-ecn": mq-ecn cannot be the scheme of some queues only: it looks at all queues of the port; give it to all queues, or choose a scheme that looks at one queue, such as red or per-queue
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nscheme = "fq-codel"
+    12: switch.queue.scheme.name is "fq-codel": fq-codel cannot be the scheme of some queues only: it has a port's queues and scheduler of its own; give it to all queues, or choose a scheme that looks at one queue, such as red or per-queue
 queues = 2 -> queues = 2\nquantum = ["2KB"]
     9: switch.quantum is ["2KB"]: it lists 1 for 2 queues: write one for each
 queues = 2 -> queues = 2\nquantum = ["2KB", 3]
@@ -261,7 +285,7 @@ queues = 2 -> queues = 2\nquantum = "0KB"
 queues = 2 -> queues = 2\ndiscipline = "wrr"\nquantum = "1KB"
     10: switch.quantum is "1KB": wrr needs at least a packet, 1.5KB, for each queue
 name = "per-queue" -> name = "mq-ecn"\n[switch.x]
-    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable or pfc
+    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc or queue
 "dctcp" -> "dctcp"\nmss = "1500B"
     16: transport.mss is "1500B": with a header of 52B it must be at most 1.448KB (host.mtu)
 "dctcp" -> "dctcp"\nheader = "2KB"

@@ -129,12 +129,13 @@ impl Timeline {
 
 /// The shares of the classes when the run starts.
 pub(crate) fn initial_shares(scenario: &Scenario) -> Shares {
-    scenario.scheme.scheme.shares().map_or(Shares::default(), |(_, shares)| shares)
+    let shares = scenario.scheme.each().iter().find_map(|choice| choice.scheme.shares());
+    shares.map_or(Shares::default(), |(_, shares)| shares)
 }
 
 /// Whether a scheme has weights and caps.
 fn has_shares(choice: &SchemeChoice) -> bool {
-    choice.scheme.shares().is_some()
+    choice.each().iter().any(|choice| choice.scheme.shares().is_some())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The simulator's tests: one program, which links once.
 
 mod bursts;
+mod by_queue;
 mod capture;
 mod cards;
 mod common;

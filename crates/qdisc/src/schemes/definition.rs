@@ -52,6 +52,19 @@ impl About {
     }
 }
 
+/// How far a scheme looks as it decides on a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// At the packet's queue, with what the port and its scheduler say of that queue.
+    Queue,
+    /// At other queues of the port too.
+    Port,
+    /// At the memory of the switch.
+    Switch,
+    /// It fills the seats of classifier, buffer and scheduler.
+    Whole,
+}
+
 /// A scheme. All that it must say is its parameters, what it is, and how it is built.
 pub trait Definition: 'static {
     /// Parameters, as [`params!`](switchbed_config::params) declares them.
@@ -59,6 +72,10 @@ pub trait Definition: 'static {
 
     /// What it says of itself.
     const ABOUT: About;
+
+    /// How far it looks. What fills the seats is [`Scope::Whole`] whatever stands here.
+    /// The conformance suite runs each that looks at one queue as a marker a queue.
+    const SCOPE: Scope = Scope::Queue;
 
     /// Fills in what follows from the parameters that are given, and refuses what does not go
     /// together. `limit` is the most that the length a threshold is compared with can reach.
@@ -185,6 +202,11 @@ impl Choice {
         self.0.about()
     }
 
+    /// How far it looks.
+    pub fn scope(&self) -> Scope {
+        if self.about().fills_the_seats() { Scope::Whole } else { self.0.scope() }
+    }
+
     /// Its parameters as a manifest has them.
     pub fn values(&self) -> Values {
         self.0.values()
@@ -263,6 +285,7 @@ impl fmt::Debug for Choice {
 /// A definition and its parameters, the type forgotten.
 trait Chosen: Send + Sync {
     fn about(&self) -> &'static About;
+    fn scope(&self) -> Scope;
     fn values(&self) -> Values;
     fn stands_on(&self, discipline: Discipline) -> Result<(), Unfit>;
     fn layout(&self, ports: u32) -> Option<Layout>;
@@ -277,6 +300,9 @@ struct With<D: Definition>(D::Params);
 impl<D: Definition> Chosen for With<D> {
     fn about(&self) -> &'static About {
         const { &D::ABOUT }
+    }
+    fn scope(&self) -> Scope {
+        D::SCOPE
     }
     fn values(&self) -> Values {
         self.0.to_values()

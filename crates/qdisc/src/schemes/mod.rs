@@ -5,6 +5,7 @@
 
 mod af_qcn;
 mod afd;
+pub mod by_queue;
 mod cedm;
 mod cobalt;
 mod codel;

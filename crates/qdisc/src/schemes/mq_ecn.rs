@@ -24,7 +24,7 @@ use crate::hooks::{Departure, Intent, Marker, ServiceEnd};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::View;
-use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::definition::{About, Definition, Scope, marker};
 use crate::schemes::site::{Built, Site};
 use crate::switch::Discipline;
 use switchbed_config::param::Unfit;
@@ -84,6 +84,8 @@ impl Definition for MqEcn {
         seats: marker("step or RED on the queue, scaled by its share"),
         needs_pool: false,
     };
+
+    const SCOPE: Scope = Scope::Port;
 
     fn complete(params: &mut MqEcnParams, _: Bytes) -> Result<(), Unfit> {
         let key = MqEcnParams::KEY;

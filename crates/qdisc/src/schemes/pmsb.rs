@@ -13,7 +13,7 @@ use crate::hooks::{Intent, Marker};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::View;
 use crate::schemes::StandardThreshold;
-use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::definition::{About, Definition, Scope, marker};
 use crate::schemes::site::{Built, Site};
 use switchbed_units::Bytes;
 use switchbed_units::random::Random;
@@ -31,6 +31,8 @@ impl Definition for Pmsb {
         seats: marker("step on the port and the queue's share"),
         needs_pool: false,
     };
+
+    const SCOPE: Scope = Scope::Port;
 
     fn build(params: &StandardThreshold, site: Site) -> Built {
         let quanta = &site.switch().quantum;

@@ -22,6 +22,7 @@ pub struct Site {
     place: Option<Place>,
     taken: Option<Taken>,
     bare: bool,
+    collecting: bool,
 }
 
 /// Seats that are taken already; the switch's own and the scheme's marker sit in the others.
@@ -45,6 +46,8 @@ pub enum Built {
     Port(Box<dyn Qdisc>),
     /// The scheme alone, and the port's state, for tests that stand around it.
     Bare(Box<dyn Scheme + Send>, PortState),
+    /// A marker alone, and the site that it was made for ([`Site::collecting`]).
+    Marker(Box<dyn Marker + Send>, Box<Site>),
 }
 
 impl Built {
@@ -53,6 +56,7 @@ impl Built {
         match self {
             Built::Port(port) => port,
             Built::Bare(scheme, state) => Box::new(Port::new(state, scheme)),
+            Built::Marker(marker, site) => site.mark(marker).port(),
         }
     }
 }
@@ -76,7 +80,7 @@ impl Site {
             Unmarkable::Drop => state,
             Unmarkable::Pass => state.passing_unmarkable(),
         };
-        Site { switch, state, mtu, place: None, taken: None, bare: false }
+        Site { switch, state, mtu, place: None, taken: None, bare: false, collecting: false }
     }
 
     /// The same, at a place among the switch's ports; else it is the only one.
@@ -93,6 +97,11 @@ impl Site {
     /// The same, where [`Built`] shall be the scheme alone.
     pub fn bare(self) -> Self {
         Site { bare: true, ..self }
+    }
+
+    /// The same, where [`Built`] shall be a marker alone, if the scheme is one.
+    pub fn collecting(self) -> Self {
+        Site { collecting: true, ..self }
     }
 
     /// How many queues there are.
@@ -133,6 +142,10 @@ impl Site {
     /// Puts a marker beside the switch's own classifier, buffer and scheduler. The combinations
     /// that large runs use are compiled whole; the rest is boxed.
     pub fn mark<M: Marker + Send + 'static>(self, marker: M) -> Built {
+        if self.collecting {
+            let site = Site { collecting: false, ..self };
+            return Built::Marker(Box::new(marker), Box::new(site));
+        }
         if self.taken.is_some() {
             return self.beside_taken(Box::new(marker));
         }

@@ -14,7 +14,7 @@ use crate::hooks::{Departure, Intent, Marker};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::View;
-use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::definition::{About, Definition, Scope, marker};
 use crate::schemes::site::{Built, Site};
 use switchbed_config::params;
 use switchbed_units::Bytes;
@@ -83,6 +83,8 @@ impl Definition for PerQueueMin {
         needs_pool: false,
     };
 
+    const SCOPE: Scope = Scope::Port;
+
     fn build(params: &StepParams, site: Site) -> Built {
         let quanta = site.switch().quantum.clone();
         site.mark(Step::per_queue_min(params.standard.threshold, &quanta, params.mark_at))
@@ -104,6 +106,8 @@ impl Definition for PerPort {
         needs_pool: false,
     };
 
+    const SCOPE: Scope = Scope::Port;
+
     fn build(params: &StepParams, site: Site) -> Built {
         let queues = site.queues();
         site.mark(Step::per_port(params.standard.threshold, queues, params.mark_at))
@@ -124,6 +128,8 @@ impl Definition for PerPool {
         seats: marker("step on the switch's pool"),
         needs_pool: true,
     };
+
+    const SCOPE: Scope = Scope::Switch;
 
     fn build(params: &StepParams, site: Site) -> Built {
         let queues = site.queues();

@@ -89,6 +89,13 @@ pub fn check(case: &Case, steps: &[Step]) {
     }
 }
 
+/// Both do the same, to the last probe.
+pub fn same(one: &Case, other: &Case, steps: &[Step]) {
+    let how = How::default();
+    let equal = run(one, steps, &how) == run(other, steps, &how);
+    assert!(equal, "{} differs from {}", other.name, one.name);
+}
+
 /// What happened, without what probes saw between: an idle port's arrival has one fewer.
 fn events(trace: &[Event]) -> impl Iterator<Item = &Event> {
     trace.iter().filter(|event| !matches!(event, Event::Probe { .. }))

@@ -4,7 +4,9 @@
 
 use super::cases::{Case, Limits, QUANTA};
 use switchbed_config::param::{Param, ParamKind, Value, Values};
+use switchbed_qdisc::memory::Place;
 use switchbed_qdisc::schemes::SCHEMES;
+use switchbed_qdisc::schemes::by_queue::{self, ByQueue};
 use switchbed_qdisc::schemes::definition::{Choice, Layout, SchemeInfo};
 use switchbed_qdisc::schemes::site::{Built, Site};
 use switchbed_qdisc::switch::{
@@ -105,6 +107,54 @@ fn case(name: String, choice: Choice) -> Case {
 }
 
 fn on(policy: BufferPolicy, name: String, choice: Choice) -> Case {
+    let of = choice.clone();
+    built(policy, name, choice, move |site| of.build(site()))
+}
+
+/// Each scheme that looks at one queue, and the same as a marker for each queue.
+pub fn alike() -> Vec<(Case, Case)> {
+    let pair = |scheme: &&'static SchemeInfo| {
+        let choice = scheme.with(base(scheme)).expect("the first of the variants");
+        choice.differs_by_queue().ok()?;
+        let each = choice.clone();
+        let split = move |site: &dyn Fn() -> Site| {
+            let member = |_| match each.build(site().collecting()) {
+                Built::Marker(marker, _) => marker,
+                Built::Port(_) | Built::Bare(..) => panic!("it differs by queue"),
+            };
+            let members = (0..QUANTA.len()).map(member).collect();
+            site().mark(ByQueue::new(&[0, 1, 2, 3], members))
+        };
+        let name = format!("{}, a marker for each queue", scheme.name);
+        let split = built(BufferPolicy::Shared, name, choice.clone(), split);
+        Some((case(scheme.name.to_owned(), choice), split))
+    };
+    SCHEMES.iter().collect::<Vec<_>>().iter().filter_map(pair).collect()
+}
+
+/// Queues with different schemes, of which each has every other as its neighbour once.
+pub fn mixtures() -> Vec<Case> {
+    let choice = |scheme: &'static SchemeInfo| scheme.with(base(scheme)).ok();
+    let all: Vec<Choice> = SCHEMES.iter().filter_map(choice).collect();
+    let all: Vec<Choice> = all.into_iter().filter(|of| of.differs_by_queue().is_ok()).collect();
+    let mixture = |first: usize| {
+        let four = [0, 1, 3, 3].map(|step| all[(first + step) % all.len()].clone());
+        let names: Vec<&str> = four.iter().map(|of| of.about().name).collect();
+        let name = names.join(" | ");
+        let build = move |site: &dyn Fn() -> Site| {
+            by_queue::build(&four, site).expect("all look at one queue")
+        };
+        built(BufferPolicy::Shared, name, all[first].clone(), build)
+    };
+    (0..all.len()).map(mixture).collect()
+}
+
+fn built(
+    policy: BufferPolicy,
+    name: String,
+    choice: Choice,
+    build: impl Fn(&dyn Fn() -> Site) -> Built + 'static,
+) -> Case {
     let pool = policy.shares_pool().then_some(POOL);
     let switch = Switch {
         queues: QUANTA.len() as u16,
@@ -131,14 +181,15 @@ fn on(policy: BufferPolicy, name: String, choice: Choice) -> Case {
     let port = if pool.is_some() { None } else { Some(PORT) };
     let reads_pool = choice.about().needs_pool || pool.is_some();
     let pausable = !choice.about().fills_the_seats();
-    let make = move |place| {
+    let make = move |place: Place| {
         let (rate, mtu) = (super::driver::RATE, Bytes::new(1_500));
         // The driver probes four queues, whoever makes them.
         let layout = choice.layout(ports).map(|of| Layout { queues: QUANTA.len(), ..of });
-        let site = Site::new(&switch, layout, ports, rate, mtu).among(place).bare();
-        match choice.build(site) {
+        let site =
+            || Site::new(&switch, layout, ports, rate, mtu).among(Place::clone(&place)).bare();
+        match build(&site) {
             Built::Bare(scheme, _) => scheme,
-            Built::Port(_) => panic!("a site that is bare gives the scheme alone"),
+            Built::Port(_) | Built::Marker(..) => panic!("a bare site gives the scheme alone"),
         }
     };
     Case {

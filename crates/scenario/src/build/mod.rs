@@ -9,6 +9,8 @@ use crate::{SchemeChoice, Switch};
 pub use switchbed_qdisc::memory::{AllHeadroom, Inputs, Place};
 
 use switchbed_qdisc::Qdisc;
+use switchbed_qdisc::schemes::by_queue;
+use switchbed_qdisc::schemes::definition::Choice;
 use switchbed_qdisc::schemes::site::Site;
 use switchbed_units::{Bytes, Rate};
 
@@ -24,7 +26,14 @@ pub fn port(
     outside: &dyn Outside,
     place: Place,
 ) -> Box<dyn Qdisc> {
-    let site = Site::new(switch, scheme.scheme.layout(ports), ports, rate, mtu).among(place);
+    let layout = scheme.scheme.layout(ports);
+    let site = || Site::new(switch, layout, ports, rate, mtu).among(place.clone());
+    if !scheme.queues.is_empty() {
+        let each: Vec<Choice> = scheme.queues.iter().map(|queue| queue.scheme.clone()).collect();
+        let built = by_queue::build(&each, site);
+        return built.unwrap_or_else(|why| panic!("a scenario with it is refused: {why}")).port();
+    }
+    let site = site();
     let site = match &scheme.python {
         Some(_) => site.with(|switch, state| outside.take(scheme, switch, state)),
         None => site,

@@ -23,7 +23,8 @@ pub(super) fn under_a_packet(scenario: &Scenario, graph: &Graph) -> Vec<String> 
     let ports: Vec<(String, Rate)> = ports.chain(changed).collect();
     let deployed = scenario.deploy.iter().filter_map(|deploy| deploy.scheme.as_ref());
     let schemes = std::iter::once(&scenario.scheme).chain(deployed);
-    schemes.flat_map(|scheme| of_scheme(scenario, scheme, &ports)).collect()
+    let each = schemes.flat_map(SchemeChoice::each);
+    each.flat_map(|scheme| of_scheme(scenario, scheme, &ports)).collect()
 }
 
 fn of_scheme(scenario: &Scenario, scheme: &SchemeChoice, ports: &[(String, Rate)]) -> Vec<String> {

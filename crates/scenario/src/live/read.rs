@@ -8,7 +8,7 @@ use crate::scheme::read as scheme;
 use crate::scheme::{SchemeInfo, find};
 use crate::sections::home;
 use crate::{Classify, Switch};
-use crate::{reaction, switch};
+use crate::{queue, reaction, switch};
 use std::net::IpAddr;
 use std::path::Path;
 use switchbed_config::key;
@@ -143,6 +143,8 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
     }
     let scheme_section = open(crate::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(scheme_section, &switch, &all, packet, &[])?;
+    let by_queue = queue::Context { origin, root, switch: &switch, ports: &all, packet };
+    let scheme = by_queue.schemes(&open(crate::switch::SECTION, packet)?, scheme)?;
     if scheme.python.is_some() {
         let at = root.get("scheme").map_or(At::Unwritten, |node| node.at);
         let message = "is \"python\": it runs in the simulator alone; write it in Rust for this";

@@ -65,7 +65,18 @@ pub(crate) fn resolve(
     let roce = crate::roce::resolve(section, &transport, &switch, mtu, entries.iter().any(own))?;
     let section = open(crate::scheme::SECTION, packet)?;
     let scheme = crate::scheme::read::resolve(section, &switch, &ports, packet, compared)?;
-    let context = crate::deploy::Context { origin, graph: &graph, switch: &switch, mtu, compared };
+    let by_queue = crate::queue::Context { origin, root, switch: &switch, ports: &ports, packet };
+    let switch_section = open(crate::switch::SECTION, packet)?;
+    let scheme = by_queue.schemes(&switch_section, scheme)?;
+    let context = crate::deploy::Context {
+        origin,
+        graph: &graph,
+        switch: &switch,
+        scheme: &scheme,
+        by_queue: switch_section.given("queue").is_some(),
+        mtu,
+        compared,
+    };
     let deploy = context.resolve(root)?;
     let run_section = open(crate::run::SECTION, packet)?;
     let run = crate::run::resolve(&run_section)?;

@@ -21,6 +21,8 @@ pub struct SchemeChoice {
     pub scheme: Choice,
     /// Classes of the user's own.
     pub python: Option<Python>,
+    /// Each queue's, in order, where they differ; none of these has any. Else empty.
+    pub queues: Vec<SchemeChoice>,
 }
 
 impl SchemeChoice {
@@ -42,6 +44,23 @@ impl SchemeChoice {
         Ok(scheme.with(params.collect())?.into())
     }
 
+    /// A queue's.
+    pub fn at(&self, queue: usize) -> &SchemeChoice {
+        self.queues.get(queue).unwrap_or(self)
+    }
+
+    /// The different ones of its queues.
+    pub fn each(&self) -> Vec<&SchemeChoice> {
+        let all = if self.queues.is_empty() { std::slice::from_ref(self) } else { &self.queues };
+        let mut different: Vec<&SchemeChoice> = Vec::new();
+        for choice in all {
+            if !different.contains(&choice) {
+                different.push(choice);
+            }
+        }
+        different
+    }
+
     /// Its name.
     pub fn name(&self) -> &'static str {
         match self.python {
@@ -61,22 +80,27 @@ impl SchemeChoice {
 
     /// Whether it does anything about congestion besides dropping what does not fit.
     pub fn acts(&self) -> bool {
-        self.python.is_some() || self.scheme.acts()
+        self.python.is_some() || self.each().iter().any(|choice| choice.scheme.acts())
     }
 }
 
 impl From<Choice> for SchemeChoice {
     fn from(scheme: Choice) -> Self {
-        SchemeChoice { label: scheme.about().name.to_owned(), scheme, python: None }
+        let label = scheme.about().name.to_owned();
+        SchemeChoice { label, scheme, python: None, queues: Vec::new() }
     }
 }
 
 impl Serialize for SchemeChoice {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("SchemeChoice", 3)?;
+        let by_queue = usize::from(!self.queues.is_empty());
+        let mut fields = serializer.serialize_struct("SchemeChoice", 3 + by_queue)?;
         fields.serialize_field("name", self.name())?;
         fields.serialize_field("label", &self.label)?;
         fields.serialize_field("params", &self.params())?;
+        if by_queue > 0 {
+            fields.serialize_field("queues", &self.queues)?;
+        }
         fields.end()
     }
 }

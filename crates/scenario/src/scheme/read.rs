@@ -13,7 +13,7 @@ use switchbed_config::near::near;
 use switchbed_config::param::ParamKind;
 use switchbed_config::param::Unfit;
 use switchbed_config::section::Section;
-use switchbed_config::tree::{At, Data, Entry, Node};
+use switchbed_config::tree::{At, Data, Entry, Node, Table};
 use switchbed_units::Bytes;
 
 /// `ports` are those of every kind of switch.
@@ -62,7 +62,14 @@ pub(crate) fn resolve(
     if let Some(why) = misfits.next() {
         return Err(section.refuse(key!(name), why));
     }
-    Ok(SchemeChoice { label: label.unwrap_or(name), scheme: choice, python: None })
+    Ok(SchemeChoice { label: label.unwrap_or(name), ..choice.into() })
+}
+
+/// A scheme's table, or the one that a name alone stands for.
+pub(crate) fn named(node: &Node) -> Node {
+    let Data::Text(_) = node.data else { return node.clone() };
+    let name = Entry { key: "name".to_owned(), at: node.at, value: node.clone() };
+    Node { at: node.at, data: Data::Table(Table { entries: vec![name] }) }
 }
 
 /// `[scheme.params]` as the file has them.

@@ -49,7 +49,7 @@ pub(super) fn resolve(
         base.choose(values, limit).map_err(|unfit| marks.refuse(unfit.param, unfit.why))?;
     scheme.stands_on(switch.discipline).map_err(|unfit| refuse(&unfit.why))?;
     let python = Python { file, classes, own: own_values(given, own.as_ref())? };
-    Ok(SchemeChoice { label, scheme, python: Some(python) })
+    Ok(SchemeChoice { label, python: Some(python), ..scheme.into() })
 }
 
 /// A table's entries with such keys, and the others.

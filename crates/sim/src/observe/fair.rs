@@ -107,7 +107,8 @@ impl FairShares {
             let (mss, header) = framing(entry);
             mss.as_f64() / (mss.as_f64() + header.as_f64())
         });
-        let party = scheme.scheme.shares().map_or(Party::Flow, |(party, _)| party);
+        let shares = scheme.each().iter().find_map(|choice| choice.scheme.shares());
+        let party = shares.map_or(Party::Flow, |(party, _)| party);
         let rates = ports.iter().map(|port| port.cable.rate).collect();
         let mut shares = FairShares::new(rates, party, initial_shares(scenario));
         (shares.seed, shares.payload) = (run.seed, fractions.collect());

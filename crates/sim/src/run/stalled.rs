@@ -37,12 +37,12 @@ pub(crate) fn refusing(
     (link, queue, refusal): (LinkId, QueueId, Refusal),
 ) -> String {
     let port = &simulation.ports()[link.index()];
-    format!("queue {queue} of {} {}", port.name, rule(scenario, port.is_switch(), refusal))
+    format!("queue {queue} of {} {}", port.name, rule(scenario, queue, port.is_switch(), refusal))
 }
 
 /// The rule by which a port refuses.
-fn rule(scenario: &Scenario, is_switch: bool, refusal: Refusal) -> String {
-    let label = &scenario.scheme.label;
+fn rule(scenario: &Scenario, queue: QueueId, is_switch: bool, refusal: Refusal) -> String {
+    let label = &scenario.scheme.at(queue.into()).label;
     match refusal {
         Refusal::Held => "is held by its peer's pause frames (switch.pfc)".to_owned(),
         Refusal::Down => "has packets, and its line is down ([[event]])".to_owned(),

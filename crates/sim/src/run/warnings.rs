@@ -207,7 +207,7 @@ fn unmarkable(scenario: &Scenario, flows: &[FlowRecord], reports: &[PortReport])
 
 /// A window in which no packet can come and go (E-ECN's equation 3).
 fn short_window(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
-    let t_i = scenario.scheme.scheme.window()?;
+    let t_i = scenario.scheme.each().iter().find_map(|choice| choice.scheme.window())?;
     let switches = reports.iter().filter(|report| report.info.is_switch());
     let slowest = switches.map(|report| report.info.cable.rate).min()?;
     let packet_time = slowest.tx_time(scenario.host.mtu.get() as u32);
@@ -247,7 +247,7 @@ fn why_unmarked(
         None => String::new(),
     };
     let wait = reports[link].info.cable.rate.tx_time(max.min(u32::MAX.into()) as u32);
-    let why = not_for_long(scenario, wait).map_or(String::new(), |why| format!("; {why}"));
+    let why = not_for_long(scenario, queue, wait).map_or(String::new(), |why| format!("; {why}"));
     format!("{where_to}; {longest}{against}{why}")
 }
 
@@ -268,8 +268,8 @@ fn longest_queue(reports: &[PortReport]) -> Option<(u64, usize, QueueId)> {
 
 /// Why an AQM of CoDel's kind did not mark: it first does when packets have waited over `target`, a
 /// twentieth of `interval` unless given, throughout an `interval` (RFC 8289, sections 3.2 and 4.3).
-fn not_for_long(scenario: &Scenario, wait: Span) -> Option<String> {
-    let params = scenario.scheme.params();
+fn not_for_long(scenario: &Scenario, queue: QueueId, wait: Span) -> Option<String> {
+    let params = scenario.scheme.at(queue.into()).params();
     let span = |key| match params.get(key) {
         Some(Value::Span(span)) => Some(*span),
         _ => None,

@@ -119,6 +119,14 @@ fn ends(key: &str, kind: &ParamKind) -> Vec<(String, String)> {
         ParamKind::Table(keys) => {
             keys.iter().flat_map(|p| ends(&format!("{key}.{}", p.name), &p.kind)).collect()
         }
+        ParamKind::Tables(keys) => {
+            let given = |(inner, value): (String, String)| {
+                let value = if value.parse::<f64>().is_ok() { value } else { format!("{value:?}") };
+                (key.to_owned(), format!("[{{ queue = 0, {inner} = {value} }}]"))
+            };
+            let others = keys.iter().filter(|param| param.name != "queue");
+            others.flat_map(|p| ends(p.name, &p.kind)).map(given).collect()
+        }
         ParamKind::Word(_) | ParamKind::Flag | ParamKind::Text | ParamKind::SchemeParams => {
             Vec::new()
         }

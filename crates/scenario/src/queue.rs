@@ -1,0 +1,191 @@
+//! `[[switch.queue]]`: queues of a port that differ from the rest.
+
+use crate::numbers::Numbered;
+use crate::scheme::read::{named, resolve};
+use crate::{SchemeChoice, Switch};
+use switchbed_config::key;
+use switchbed_config::mistake::{Mistake, Origin};
+use switchbed_config::param::{Param, ParamKind, SectionSpec, count};
+use switchbed_config::section::Section;
+use switchbed_config::tree::{At, Data, Node, Table};
+use switchbed_qdisc::MAX_QUEUES;
+use switchbed_qdisc::schemes::definition::Scope;
+use switchbed_units::Bytes;
+
+/// Queues as a file names them.
+pub(crate) const QUEUES: ParamKind = ParamKind::Either(&[
+    QUEUE,
+    ParamKind::Text,
+    ParamKind::List(&ParamKind::Either(&[ParamKind::Text, QUEUE])),
+]);
+const QUEUE: ParamKind = count(0, MAX_QUEUES as u64 - 1);
+
+/// `[[switch.queue]]`.
+pub(crate) const SECTION: SectionSpec = SectionSpec {
+    name: "switch.queue",
+    repeated: true,
+    doc: "Queues of a port that differ from the rest.",
+    keys: &[
+        Param::required(
+            "queue",
+            QUEUES,
+            "Which: 3, \"0-2\" or a list of these. No queue is in two entries.",
+        ),
+        Param::optional(
+            "scheme",
+            ParamKind::Either(&[ParamKind::Text, ParamKind::Table(crate::scheme::SECTION.keys)]),
+            "Their scheme: a name, or a table as [scheme] is. Without a name it is [scheme]'s, and so \
+             are the parameters that it does not give. Default: [scheme].",
+        ),
+        Param::optional(
+            "quantum",
+            ParamKind::Size,
+            "Bytes that each may send in a round, and its weight. Default: switch.quantum.",
+        ),
+    ],
+};
+
+/// An entry that is being read.
+pub(crate) struct Entry<'a> {
+    /// The queues that it is for.
+    pub queues: Vec<usize>,
+    /// Its keys.
+    pub section: Section<'a>,
+}
+
+/// The entries of `[switch]`, which has so many queues.
+pub(crate) fn entries<'a>(switch: &Section<'a>, queues: u16) -> Result<Vec<Entry<'a>>, Mistake> {
+    let mut taken = Vec::new();
+    let mut entries = Vec::new();
+    for section in switch.tables("queue")? {
+        let named = named_in(&section, key!(queue), queues)?;
+        let Some(named) = named else { return Err(section.missing_like(key!(queue), "0")) };
+        if let Some(twice) = named.iter().find(|queue| taken.contains(*queue)) {
+            let why = format!("queue {twice} has an entry already: no queue is in two entries");
+            return Err(section.refuse(key!(queue), why));
+        }
+        taken.extend(&named);
+        entries.push(Entry { queues: named, section });
+    }
+    Ok(entries)
+}
+
+/// The queues that a key names, of so many that a port has.
+pub(crate) fn named_in(
+    section: &Section<'_>,
+    key: &'static str,
+    queues: u16,
+) -> Result<Option<Vec<usize>>, Mistake> {
+    let Some(node) = section.node(key) else { return Ok(None) };
+    let all = Numbered { one: "queue", owner: "a port", total: queues.into() };
+    let numbers = all.read(section, key, &node)?;
+    Ok(Some(numbers.into_iter().map(|number| number as usize).collect()))
+}
+
+/// What a port's scheme is read by.
+pub(crate) struct Context<'a> {
+    pub origin: &'a Origin,
+    pub root: &'a Table,
+    pub switch: &'a Switch,
+    pub ports: &'a [u32],
+    pub packet: Option<Bytes>,
+}
+
+impl Context<'_> {
+    /// `[scheme]` and what the entries of `[switch]` put in its place.
+    pub(crate) fn schemes(
+        &self,
+        section: &Section<'_>,
+        scheme: SchemeChoice,
+    ) -> Result<SchemeChoice, Mistake> {
+        let entries = entries(section, self.switch.queues)?;
+        if !entries.is_empty() && scheme.scheme.scope() == Scope::Whole {
+            return Err(section.refuse("queue", has_its_own(&scheme)));
+        }
+        let mut each = vec![scheme.clone(); usize::from(self.switch.queues)];
+        for Entry { queues, section } in &entries {
+            let Some(node) = section.given(key!(scheme)) else { continue };
+            let path = section.key(key!(scheme));
+            let keys = crate::scheme::SECTION.keys;
+            let table = self.over_default(named(node));
+            let inner = Section::open(self.origin, &path, keys, Some(&table), self.packet)?;
+            let choice = resolve(inner, self.switch, self.ports, self.packet, &[])?;
+            queues.iter().for_each(|&queue| each[queue] = choice.clone());
+        }
+        let names: Vec<&str> = each.iter().map(SchemeChoice::name).collect();
+        joined(&scheme, each).map_err(|(queue, why)| {
+            let given = |entry: &&Entry<'_>| {
+                entry.queues.contains(&queue) && entry.section.given(key!(scheme)).is_some()
+            };
+            let at = self.root.get("scheme").map_or(At::Unwritten, |node| node.at);
+            match entries.iter().find(given) {
+                Some(entry) => self.at_name(&entry.section, names[queue], why),
+                None => {
+                    let message = format!("is \"{}\": {why}", names[queue]);
+                    self.origin.mistake(at, "scheme.name", message)
+                }
+            }
+        })
+    }
+
+    /// The mistake that an entry's scheme is.
+    fn at_name(&self, entry: &Section<'_>, scheme: &str, why: String) -> Mistake {
+        let at = entry.given(key!(scheme)).map_or(entry.at, |node| node.at);
+        let key = format!("{}.name", entry.key(key!(scheme)));
+        self.origin.mistake(at, &key, format!("is \"{scheme}\": {why}"))
+    }
+
+    /// A scheme's table; one without a name changes parameters of `[scheme]`.
+    fn over_default(&self, node: Node) -> Node {
+        let default = self.root.get("scheme").and_then(Node::as_table);
+        let (Data::Table(table), Some(default)) = (&node.data, default) else { return node };
+        let Some(name) = default.get("name").filter(|_| table.get("name").is_none()) else {
+            return node;
+        };
+        let mut table = table.clone();
+        table.insert("name", name.clone());
+        let mut params = default.get("params").and_then(Node::as_table).cloned();
+        if let Some(own) = table.get("params").and_then(Node::as_table) {
+            let params = params.get_or_insert_default();
+            own.entries.iter().for_each(|entry| params.insert(&entry.key, entry.value.clone()));
+        }
+        if let Some(params) = params {
+            let at = table.get("params").map_or(node.at, |params| params.at);
+            table.insert("params", Node { at, data: Data::Table(params) });
+        }
+        Node { at: node.at, data: Data::Table(table) }
+    }
+}
+
+/// What is wrong with a scheme where `[[switch.queue]]` has entries.
+pub(crate) fn has_its_own(scheme: &SchemeChoice) -> String {
+    let name = scheme.name();
+    format!("{name} has a port's queues and scheduler of its own: leave [[switch.queue]] away")
+}
+
+/// The scheme of a port whose queues have these, one each; `default` is what it is called by.
+///
+/// # Errors
+/// A queue whose scheme cannot be one of several, and why.
+pub(crate) fn joined(
+    default: &SchemeChoice,
+    mut each: Vec<SchemeChoice>,
+) -> Result<SchemeChoice, (usize, String)> {
+    if each.iter().all(|choice| *choice == each[0]) {
+        return Ok(each.swap_remove(0));
+    }
+    let differ = each.iter().any(|choice| choice.scheme != each[0].scheme);
+    for (queue, choice) in each.iter().enumerate() {
+        if choice.python.is_some() {
+            let why = "classes of your own sit in seats of the whole port: no queue can have another \
+                       scheme beside them";
+            return Err((queue, why.to_owned()));
+        }
+        if differ {
+            choice.scheme.differs_by_queue().map_err(|why| (queue, why))?;
+        }
+    }
+    let base = if each.contains(default) { default } else { &each[0] };
+    let (label, scheme) = (default.label.clone(), base.scheme.clone());
+    Ok(SchemeChoice { label, scheme, python: None, queues: each })
+}
