@@ -143,18 +143,16 @@ def segments(result: Result) -> Figures:
     return found | {"by_window": 100 * of_window / total, "by_size": 100 * of_size / total}
 
 
-WINDOW = "transport.receive_window"
-
-
 def table2_near(rows: Rows) -> Points:
     """Segments that a share of the window let go, at the shortest round trip."""
-    return {"": rows.where({WINDOW: rows.values(WINDOW)[0]}).by_seed("by_window")}
+    return {"": rows.where({"scenario": "table2"}).by_seed("by_window")}
 
 
 def table2_far(rows: Rows) -> Points:
     """Segments that are as large as there are, at each of the others."""
-    windows = rows.values(WINDOW)[1:]
-    return {str(window): rows.where({WINDOW: window}).by_seed("by_size") for window in windows}
+    runs = rows.where({"scenario": "table2-far"})
+    delays = runs.values("topology.delay")
+    return {f"delay {d}": runs.where({"topology.delay": d}).by_seed("by_size") for d in delays}
 
 
 HOSTS = ("host0", "host1")
