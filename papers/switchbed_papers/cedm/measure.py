@@ -82,13 +82,16 @@ def lemmas(result: Result) -> Figures:
     say of it, in the mean over rounds, and above the same with bursts half as large.
 
     A sender's window is the most that it has out, by the packets that it handed to its card and the
-    ACKs that came back; its burst is the most that it handed over at once."""
+    ACKs that came back; its burst is the most that it handed over at once. ACKs of several packets
+    cannot be counted so, and there is no figure then."""
     changes = result.table("changes").sort("time_s", maintain_order=True)
     ports = {name[0]: of for name, of in changes.group_by("port", maintain_order=True)}
-    acks_each = int(result.scenario["transport"]["ack_every"])
-    senders = [_out(ports[f"host{i}"], ports[f"switch:{i}"], acks_each) for i in range(2)]
+    names = ("lemma1", "half1", "lemma2", "half2")
+    if int(result.scenario["transport"]["ack_every"]) != 1:
+        return fct(result) | {f"{name}_pkt": None for name in names}
+    senders = [_out(ports[f"host{i}"], ports[f"switch:{i}"]) for i in range(2)]
     queue = ports["switch:2"].with_columns(time_s=ports["switch:2"]["time_s"] - WAY_S)
-    found: dict[str, list[float]] = {name: [] for name in ("lemma1", "half1", "lemma2", "half2")}
+    found: dict[str, list[float]] = {name: [] for name in names}
     for index, most, least in extremes(queue, ROUNDS_FROM_S, ROUND_S).rows():
         here = [sender[index] for sender in senders if index in sender]
         if len(here) < len(senders):
@@ -102,13 +105,11 @@ def lemmas(result: Result) -> Figures:
     return fct(result) | above | {"rounds": len(found["lemma1"])}
 
 
-def _out(
-    card: "pl.DataFrame", back: "pl.DataFrame", acks_each: int
-) -> dict[float, tuple[int, int]]:
+def _out(card: "pl.DataFrame", back: "pl.DataFrame") -> dict[float, tuple[int, int]]:
     """A sender's window and burst in each round, from its card's queue and from that of the port
     towards it, which only ACKs cross."""
     sent = handed_over(card, PACKET_BYTES)
-    acks = [(at + WAY_S, acks_each * packets) for at, packets in handed_over(back).items()]
+    acks = [(at + WAY_S, packets) for at, packets in handed_over(back).items()]
     out, seen = 0, 0
     found: dict[float, tuple[int, int]] = {}
     for at, burst in sent.items():
