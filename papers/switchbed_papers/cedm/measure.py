@@ -213,9 +213,9 @@ def corollary1(rows: Rows, beta: float = 1 / 3) -> Points:
     return _inside(rows, "ecn-star", least, lambda k: cedm.amplitude_ecnstar(2, beta, CD, k))
 
 
-def corollary1_of_larger_bursts(rows: Rows) -> Points:
-    """The same with bursts of two thirds of a window in the corollary."""
-    return corollary1(rows, 2 / 3)
+def corollary1_of_smaller_bursts(rows: Rows) -> Points:
+    """The same with bursts of a tenth of a window in the corollary."""
+    return corollary1(rows, 1 / 10)
 
 
 def corollary3(rows: Rows, beta: float = 1 / 3) -> Points:
