@@ -102,24 +102,27 @@ def _differing(again: list[Kept], folder: Path) -> Iterator[str]:
     """The rows that today's engine gives otherwise, or whose scenario resolves otherwise; to be run
     again with `switchbed reproduce PAPER/EXPERIMENT --full --commit`."""
     store = Store(folder / "store")
+    jobs: dict[tuple[str, str, str, int], dict[str, Job]] = {}
     for kept in again:
         row = kept.row
+        of = (kept.paper.name, kept.experiment.id, row.profile, row.seed)
+        if of not in jobs:
+            jobs[of] = _jobs(kept)
         found: Row | None = None
-        if (job := _job(kept)) is not None:
+        if (job := jobs[of].get(row.scenario)) is not None:
             experiments.run(kept.paper, kept.experiment, [job], store, Silent())
             (found,) = experiments.rows([job], store)
         if found is None or not _same(found.figures, row.figures):
-            at = f"{kept.paper.name}/{kept.experiment.id} {row.profile} seed {row.seed}"
-            yield f"{at} {row.settings}"
+            yield f"{'/'.join(map(str, of))} {row.settings}"
 
 
-def _job(kept: Kept) -> Job | None:
-    """A row's run, if its scenario still resolves as it did."""
+def _jobs(kept: Kept) -> dict[str, Job]:
+    """The runs of a row's reading and seed, by their scenarios as they resolve today."""
     row, experiment = kept.row, kept.experiment
     scale = experiment.full if row.profile == JOINT else experiment.other
     one = replace(scale, seeds=1)
     jobs = experiments.jobs(kept.paper, experiment, one, row.seed, row.profile)
-    return next((job for job in jobs if experiments.digest(job.plan) == row.scenario), None)
+    return {experiments.digest(job.plan): job for job in jobs}
 
 
 def _same(ours: Any, theirs: Any) -> bool:

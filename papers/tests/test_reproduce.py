@@ -522,4 +522,12 @@ def test_a_segment_is_what_comes_to_a_card_at_once() -> None:
     steps = [(0.0, 0), (1.0, 1500), (1.0, 0), (1.0, 1500), (1.0, 3000), (13.0, 1500), (25.0, 0)]
     steps += [(30.0, 1500), (30.0, 0)]
     changes = pl.DataFrame(steps, schema=["time_s", "bytes"], orient="row")
-    assert claims.papers()["cedm"].function("handed_over")(changes) == [3, 1]
+    assert claims.papers()["cedm"].function("handed_over")(changes) == {1.0: 3, 30.0: 1}
+
+
+def test_spans_are_whole() -> None:
+    """The sample at the end of a run is no span of its own."""
+    times = [i / 1000 for i in range(61)]
+    frame = pl.DataFrame({"time_s": times, "bytes": [i % 7 for i in range(61)]})
+    found = claims.papers()["cedm"].function("extremes")(frame, 0.02, 0.02)
+    assert found.select("most", "least").rows() == [(6, 0), (6, 0)]

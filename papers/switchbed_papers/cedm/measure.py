@@ -21,20 +21,21 @@ PACKET_BYTES = 1500
 SPAN_S = 20e-3
 SETTLED_S = 60e-3
 """Figure 4's warm-up."""
+ROUNDS_FROM_S, ROUND_S = 5e-3, 300e-6
+"""Rounds over which lemmas 1 and 2 are compared: longer than a round-trip time with its queue."""
+WAY_S = 24.384e-6
+"""Propagation over one link of figure 4's scenario."""
 
 
 def queue(result: Result) -> Figures:
     """The summary's figures, how far the lowest queue after the warm-up is below the threshold (and
     that in a span of 2 ms, in the median), and a window of the series for drawing."""
-    import polars as pl
-
     series = result.series
-    settled = series.filter(series["time_s"] >= float(result.summary()["simulated_s"]) / 2)
+    half_s = float(result.summary()["simulated_s"]) / 2
+    settled = series.filter(series["time_s"] >= half_s)
     lowest = number(settled["bytes"].min())
     window = settled.head(400)
-    part = (settled["time_s"] / 2e-3).floor().alias("part")
-    by_2_ms = settled.group_by(part, maintain_order=True).agg(low=pl.col("bytes").min())
-    in_2_ms = number(by_2_ms["low"].median())
+    in_2_ms = number(extremes(series, half_s, 2e-3)["least"].median())
     return fct(result) | {
         "lowest_kb": lowest / 1e3,
         "below_kb": (FIG3_K_BYTES - lowest) / 1e3,
@@ -57,16 +58,69 @@ def loss(result: Result) -> Figures:
 def amplitude(result: Result) -> Figures:
     """The figures of `loss`, and the queue's amplitude in packets: its greatest length less its
     least, in the mean over spans of 20 ms, and the greatest and least themselves."""
-    import polars as pl
-
-    series = result.series.filter(result.series["time_s"] >= SETTLED_S)
-    span = (pl.col("time_s") / SPAN_S).floor()
-    by_span = series.group_by(span, maintain_order=True).agg(
-        most=pl.col("bytes").max(), least=pl.col("bytes").min()
-    )
-    most, least = (mean(by_span[end]) / PACKET_BYTES for end in ("most", "least"))
+    spans = extremes(result.series, SETTLED_S, SPAN_S)
+    most, least = (mean(spans[end]) / PACKET_BYTES for end in ("most", "least"))
     found = {"max_pkt": most, "min_pkt": least, "amplitude_pkt": most - least}
     return loss(result) | found
+
+
+def extremes(series: "pl.DataFrame", begin_s: float, span_s: float) -> "pl.DataFrame":
+    """The greatest and least queue of each whole span from `begin_s` on. What is left at the end is
+    no span: the sample at the end of a run would be one without an amplitude."""
+    import polars as pl
+
+    spans = math.floor((number(series["time_s"].max()) - begin_s) / span_s + 1e-3)
+    index = ((pl.col("time_s") - begin_s) / span_s).floor()
+    of = series.with_columns(index.alias("span")).filter(pl.col("span").is_between(0, spans - 1))
+    return of.group_by("span", maintain_order=True).agg(
+        most=pl.col("bytes").max(), least=pl.col("bytes").min()
+    )
+
+
+def lemmas(result: Result) -> Figures:
+    """By how many packets the least and the greatest queue of a round are above what lemmas 1 and 2
+    say of it, in the mean over rounds, and above the same with bursts half as large.
+
+    A sender's window is the most that it has out, by the packets that it handed to its card and the
+    ACKs that came back; its burst is the most that it handed over at once. ACKs of several packets
+    cannot be counted so, and there is no figure then."""
+    changes = result.table("changes").sort("time_s", maintain_order=True)
+    ports = {name[0]: of for name, of in changes.group_by("port", maintain_order=True)}
+    names = ("lemma1", "half1", "lemma2", "half2")
+    if int(result.scenario["transport"]["ack_every"]) != 1:
+        return fct(result) | {f"{name}_pkt": None for name in names}
+    senders = [_out(ports[f"host{i}"], ports[f"switch:{i}"]) for i in range(2)]
+    queue = ports["switch:2"].with_columns(time_s=ports["switch:2"]["time_s"] - WAY_S)
+    found: dict[str, list[float]] = {name: [] for name in names}
+    for index, most, least in extremes(queue, ROUNDS_FROM_S, ROUND_S).rows():
+        here = [sender[index] for sender in senders if index in sender]
+        if len(here) < len(senders):
+            continue
+        windows, bursts = zip(*here, strict=True)
+        for name, part in (("lemma", 1.0), ("half", 0.5)):
+            sizes = [part * burst for burst in bursts]
+            found[f"{name}1"].append(least / PACKET_BYTES - cedm.queue_min(windows, sizes, CD))
+            found[f"{name}2"].append(most / PACKET_BYTES - cedm.queue_max(windows, sizes, CD))
+    above = {f"{name}_pkt": mean(values) for name, values in found.items()}
+    return fct(result) | above | {"rounds": len(found["lemma1"])}
+
+
+def _out(card: "pl.DataFrame", back: "pl.DataFrame") -> dict[float, tuple[int, int]]:
+    """A sender's window and burst in each round, from its card's queue and from that of the port
+    towards it, which only ACKs cross."""
+    sent = handed_over(card, PACKET_BYTES)
+    acks = [(at + WAY_S, packets) for at, packets in handed_over(back).items()]
+    out, seen = 0, 0
+    found: dict[float, tuple[int, int]] = {}
+    for at, burst in sent.items():
+        out += burst
+        while seen < len(acks) and acks[seen][0] <= at:
+            out -= acks[seen][1]
+            seen += 1
+        index = math.floor((at - ROUNDS_FROM_S) / ROUND_S)
+        window, largest = found.get(index, (0, 0))
+        found[index] = (max(window, out), max(largest, burst))
+    return found
 
 
 def segments(result: Result) -> Figures:
@@ -74,7 +128,9 @@ def segments(result: Result) -> Figures:
     are as large as there are, and of those that are not but at least LSO's share of the receive
     window; and data packets an ACK."""
     changes = result.table("changes").sort("time_s", maintain_order=True)
-    sizes = {host: handed_over(changes.filter(changes["port"] == host)) for host in HOSTS}
+    sizes = {
+        host: list(handed_over(changes.filter(changes["port"] == host)).values()) for host in HOSTS
+    }
     found = fct(result)
     if acks := len(sizes["host1"]):
         found["packets_an_ack"] = sum(sizes["host0"]) / acks
@@ -88,31 +144,29 @@ def segments(result: Result) -> Figures:
     return found | {"by_window": 100 * of_window / total, "by_size": 100 * of_size / total}
 
 
-WINDOW = "transport.receive_window"
-
-
 def table2_near(rows: Rows) -> Points:
     """Segments that a share of the window let go, at the shortest round trip."""
-    return {"": rows.where({WINDOW: rows.values(WINDOW)[0]}).by_seed("by_window")}
+    return {"": rows.where({"scenario": "table2"}).by_seed("by_window")}
 
 
 def table2_far(rows: Rows) -> Points:
     """Segments that are as large as there are, at each of the others."""
-    windows = rows.values(WINDOW)[1:]
-    return {str(window): rows.where({WINDOW: window}).by_seed("by_size") for window in windows}
+    runs = rows.where({"scenario": "table2-far"})
+    delays = runs.values("topology.delay")
+    return {f"delay {d}": runs.where({"topology.delay": d}).by_seed("by_size") for d in delays}
 
 
 HOSTS = ("host0", "host1")
 
 
-def handed_over(changes: "pl.DataFrame") -> list[int]:
+def handed_over(changes: "pl.DataFrame", least_bytes: int = 1) -> dict[float, int]:
     """How many packets came at each instant at which some did, by the port's queue over time."""
     rows = zip(changes["time_s"], changes["bytes"], strict=True)
     counts: dict[float, int] = {}
     for (_, before), (at, after) in pairwise(rows):
-        if after > before:
+        if after >= before + least_bytes:
             counts[at] = counts.get(at, 0) + 1
-    return list(counts.values())
+    return counts
 
 
 THRESHOLD = "scheme.params.threshold"
@@ -130,32 +184,62 @@ def theory_dctcp(rows: Rows) -> Points:
     return {"": {row.seed: cedm.threshold_dctcp(2, 1 / 3, CD, "paper") for row in rows}}
 
 
-def corollary1(rows: Rows) -> Points:
-    """The simulated amplitude with ECN* in corollary 1's interval: 0 is its lower end, 1 its upper
-    one."""
-    return _inside(rows, "ecn-star", lambda k: cedm.amplitude_ecnstar(2, 1 / 3, CD, k))
+def lemma1(rows: Rows, name: str = "lemma1") -> Points:
+    """The least queue above lemma 1's, in packets, with each transport."""
+    runs = rows.where({"host.lso": True})
+    kinds = runs.values("transport.kind")
+    return {kind: runs.where({"transport.kind": kind}).by_seed(f"{name}_pkt") for kind in kinds}
 
 
-def corollary1_of_larger_bursts(rows: Rows) -> Points:
-    """The same with bursts of two thirds of a window in the corollary."""
-    return _inside(rows, "ecn-star", lambda k: cedm.amplitude_ecnstar(2, 2 / 3, CD, k))
+def lemma1_of_half_bursts(rows: Rows) -> Points:
+    """The same with half of the bursts in the lemma."""
+    return lemma1(rows, "half1")
 
 
-def corollary3(rows: Rows) -> Points:
-    """The simulated amplitude with DCTCP in the interval of corollary 3 as printed."""
-    return _inside(rows, "dctcp", lambda k: cedm.amplitude_dctcp(2, 1 / 3, CD, k, "paper"))
+def lemma2(rows: Rows) -> Points:
+    """The greatest queue above lemma 2's."""
+    return lemma1(rows, "lemma2")
+
+
+def lemma2_of_half_bursts(rows: Rows) -> Points:
+    """The same with half of the bursts in the lemma."""
+    return lemma1(rows, "half2")
+
+
+def corollary1(rows: Rows, beta: float = 1 / 3) -> Points:
+    """The simulated amplitude with ECN* in corollary 1's interval, where by corollary 2 the queue
+    does not empty: 0 is its lower end, 1 its upper one."""
+    least = cedm.threshold_ecnstar(2, 1 / 3, CD)
+    return _inside(rows, "ecn-star", least, lambda k: cedm.amplitude_ecnstar(2, beta, CD, k))
+
+
+def corollary1_of_smaller_bursts(rows: Rows) -> Points:
+    """The same with bursts of a tenth of a window in the corollary."""
+    return corollary1(rows, 1 / 10)
+
+
+def corollary3(rows: Rows, beta: float = 1 / 3) -> Points:
+    """The simulated amplitude with DCTCP in the interval of corollary 3 as printed, where by
+    corollary 4 the queue does not empty."""
+    least = cedm.threshold_dctcp(2, 1 / 3, CD, "paper")
+    return _inside(rows, "dctcp", least, lambda k: cedm.amplitude_dctcp(2, beta, CD, k, "paper"))
 
 
 def corollary3_of_larger_bursts(rows: Rows) -> Points:
     """The same with bursts of two thirds of a window in the corollary."""
-    return _inside(rows, "dctcp", lambda k: cedm.amplitude_dctcp(2, 2 / 3, CD, k, "paper"))
+    return corollary3(rows, 2 / 3)
 
 
-def _inside(rows: Rows, kind: str, bounds: Callable[[float], cedm.Bounds]) -> Points:
+def _inside(rows: Rows, kind: str, least: float, bounds: Callable[[float], cedm.Bounds]) -> Points:
+    """Amplitudes in an interval at thresholds from `least` packets on: lemma 1 has queues below 0
+    where the simulated one is empty."""
     found: Points = {}
     runs = rows.where({"transport.kind": kind, "host.lso": True})
     for threshold in runs.values(THRESHOLD):
-        ends = bounds(size(threshold) / PACKET_BYTES)
+        pkt = size(threshold) / PACKET_BYTES
+        if pkt < least - 1e-9:
+            continue
+        ends = bounds(pkt)
         measured = runs.where({THRESHOLD: threshold}).by_seed("amplitude_pkt")
         found[threshold] = {
             seed: (pkt - ends.low) / (ends.high - ends.low) for seed, pkt in measured.items()
