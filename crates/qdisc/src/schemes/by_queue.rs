@@ -143,6 +143,10 @@ impl Marker for ByQueue {
         self.member_mut(queue).refused(view, queue, packet, why);
     }
 
+    fn refused_at_full(&mut self, view: &View, queue: QueueId, packet: &Packet) {
+        self.member_mut(queue).refused_at_full(view, queue, packet);
+    }
+
     fn depart(
         &mut self,
         view: &View,
