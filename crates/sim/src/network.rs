@@ -144,7 +144,6 @@ impl Network {
         let shared = Arc::new(Shared {
             settings: plan.settings,
             route: graph.route.clone(),
-            adapts: graph.route.adapts(),
             ties: crate::engine::tie::Ties::new(seed),
             frames: plan.frames,
             remembers: remembers(plan.pfc.as_ref(), ranks.len(), switches.len()),

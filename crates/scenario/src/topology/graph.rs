@@ -2,12 +2,12 @@
 
 use super::SwitchGroup;
 use super::Topology;
-use super::ways::Choice;
+use super::ways::{Choice, Set};
 use std::collections::HashMap;
-use std::ops::Range;
+use std::fmt;
 use std::sync::Arc;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
-use switchbed_units::{Bytes, Rate, Span};
+use switchbed_units::{Rate, Span};
 
 /// A place that links join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,21 +52,9 @@ pub trait Route: Send + Sync {
     fn route(&self, hop: Hop, switch: SwitchId) -> PortId;
 
     /// The ports of `switch` that packets to `dst` leave by: one, or as many as its ECMP draws among.
-    fn ways(&self, dst: HostId, switch: SwitchId) -> Range<u32> {
+    fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
         let PortId(port) = self.route(Hop { dst, key: Hop::PINNED }, switch);
-        port..port + 1
-    }
-
-    /// Whether [`Route::choose`] decides in place of [`Route::route`].
-    fn adapts(&self) -> bool {
-        false
-    }
-
-    /// The port that a packet leaves by which is at the switch now; `queued` tells what a port of
-    /// it holds.
-    fn choose(&self, hop: Hop, switch: SwitchId, queued: &dyn Fn(PortId) -> Bytes) -> PortId {
-        let _ = queued;
-        self.route(hop, switch)
+        Set::Run(port, 1)
     }
 }
 
@@ -104,6 +92,12 @@ pub struct Graph {
     hosts_by_name: HashMap<String, HostId>,
     /// The link of each switch's first port.
     first: Vec<LinkId>,
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} hosts, {} switches", self.hosts.len(), self.switches.len())
+    }
 }
 
 impl Graph {

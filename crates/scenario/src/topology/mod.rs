@@ -14,6 +14,7 @@ pub mod ports;
 pub mod rates;
 mod ring;
 mod star;
+pub mod tables;
 pub mod ways;
 pub use clos::{Clos, Tiers};
 pub use dumbbell::Dumbbell;

@@ -17,6 +17,39 @@ pub enum Choice {
     ByState,
 }
 
+/// Ports of a switch that are equally good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set<'a> {
+    /// From this one on so many.
+    Run(u32, u32),
+    /// These, in rising order.
+    Ports(&'a [u32]),
+}
+
+impl<'a> Set<'a> {
+    /// How many there are: at least one.
+    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(self) -> u32 {
+        match self {
+            Set::Run(_, count) => count,
+            Set::Ports(ports) => ports.len() as u32,
+        }
+    }
+
+    /// One of them by its place.
+    pub fn at(self, place: u32) -> PortId {
+        match self {
+            Set::Run(first, _) => PortId(first + place),
+            Set::Ports(ports) => PortId(ports[place as usize]),
+        }
+    }
+
+    /// All.
+    pub fn iter(self) -> impl Iterator<Item = PortId> + use<'a> {
+        (0..self.len()).map(move |place| self.at(place))
+    }
+}
+
 /// Links that a flow takes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ways {
@@ -70,8 +103,8 @@ impl Graph {
             let mut next: BTreeMap<SwitchId, f64> = BTreeMap::new();
             for (switch, part) in at {
                 let ports = self.route.ways(dst, switch);
-                let each = part / ports.len() as f64;
-                for port in ports.map(PortId) {
+                let each = part / f64::from(ports.len());
+                for port in ports.iter() {
                     *shares.entry(self.link(switch, port)).or_insert(0.0) += each;
                     if let Node::Switch(to) = self.cable(switch, port).to {
                         *next.entry(to).or_insert(0.0) += each;

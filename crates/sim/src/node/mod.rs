@@ -36,8 +36,6 @@ use switchbed_units::{Span, Time};
 pub(crate) struct Shared {
     pub(crate) settings: host::Settings,
     pub(crate) route: Arc<dyn Route>,
-    /// Routes depend on queues.
-    pub(crate) adapts: bool,
     pub(crate) ties: Ties,
     pub(crate) frames: Frames,
     /// Which classes are paused before they lose.

@@ -160,10 +160,7 @@ impl AtWork<'_, '_> {
                 self.send_feedbacks(event.at);
             }
             let slot = SlotId::at(event.what());
-            let port = match self.line.shared.adapts {
-                false => transit::out(self.line.packets.arena.cargo(slot)),
-                true => self.choose(slot),
-            };
+            let port = transit::out(self.line.packets.arena.cargo(slot));
             if self.reads_pool {
                 self.settle_in_order(event.at);
             }
@@ -192,14 +189,6 @@ impl AtWork<'_, '_> {
     ) -> T {
         let Link { driver, channel } = &mut self.links[port.index()];
         act(driver, self.line.at(port.index(), channel))
-    }
-
-    /// The port that a packet takes where the way depends on the switch's queues.
-    #[cold]
-    pub(super) fn choose(&self, slot: SlotId) -> PortId {
-        let queued = |port: PortId| self.links[port.index()].driver.port().state().bytes();
-        let hop = transit::hop(self.line.packets.arena.cargo(slot));
-        self.line.shared.route.choose(hop, self.id, &queued)
     }
 
     #[inline(always)]
