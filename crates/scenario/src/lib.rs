@@ -64,7 +64,7 @@ pub use sections::SECTIONS;
 pub use switch::{BufferPolicy, Classify, Discipline, Sharing, Switch, Unmarkable};
 pub use switchbed_config::mistake::Mistake;
 pub use topology::{
-    Clos, Dumbbell, FatTree, LeafSpine, ParkingLot, Ring, Shape, Star, Tiers, Topology,
+    Clos, Dumbbell, FatTree, FromFile, LeafSpine, ParkingLot, Ring, Shape, Star, Tiers, Topology,
 };
 pub use traffic::{
     Carried, Connections, Entry, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson,

@@ -296,7 +296,12 @@ impl Simulation {
             total: flows.total(),
             offered: flows.offered().to_vec(),
             flows,
-            paths: Paths { graph, protocols, fct_end: measure.fct_end },
+            paths: Paths {
+                graph,
+                protocols,
+                fct_end: measure.fct_end,
+                between: Default::default(),
+            },
             deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),
             stalls: Stalls::new(scenario, &ports),
             before: vec![Before::default(); ports.len()],

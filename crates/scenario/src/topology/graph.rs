@@ -75,6 +75,7 @@ impl Tier {
 }
 
 /// A network: the cables of each switch in the order of its ports, and one a host.
+#[derive(Clone)]
 pub struct Graph {
     /// Each host's cable to its switch.
     pub hosts: Vec<Cable>,
@@ -84,6 +85,8 @@ pub struct Graph {
     pub route: Arc<dyn Route>,
     /// How switches choose among equal-cost ports.
     pub choice: Choice,
+    /// Nothing is known of its shape: paths that are as long may differ in rates and delays.
+    pub(super) free: bool,
     /// Each host's name.
     pub host_names: Vec<String>,
     /// Switches by tier.
@@ -108,12 +111,6 @@ impl Graph {
         switches: Vec<(String, Vec<Cable>)>,
         route: Arc<dyn Route>,
     ) -> Graph {
-        let mut links = hosts.len();
-        let mut first = Vec::with_capacity(switches.len());
-        for (_, ports) in &switches {
-            first.push(LinkId::at(links));
-            links += ports.len();
-        }
         let mut next = 0..;
         let tier = |group: &SwitchGroup| {
             let count = group.count.unwrap_or(1) as usize;
@@ -122,13 +119,40 @@ impl Graph {
         };
         let mut tiers: Vec<Tier> = groups.iter().map(tier).collect();
         tiers.retain(|tier| !tier.switches.is_empty());
+        let host_names = (0..hosts.len()).map(|host| format!("host{host}")).collect();
+        Graph::named((host_names, tiers), hosts, switches, route)
+    }
+
+    /// The same where hosts and tiers have names of their own.
+    pub(super) fn named(
+        (host_names, tiers): (Vec<String>, Vec<Tier>),
+        hosts: Vec<Cable>,
+        switches: Vec<(String, Vec<Cable>)>,
+        route: Arc<dyn Route>,
+    ) -> Graph {
+        let mut links = hosts.len();
+        let mut first = Vec::with_capacity(switches.len());
+        for (_, ports) in &switches {
+            first.push(LinkId::at(links));
+            links += ports.len();
+        }
         let named = |(nth, (name, _)): (usize, &(String, _))| (name.clone(), SwitchId::at(nth));
         let by_name = switches.iter().enumerate().map(named).collect();
-        let host_names: Vec<String> = (0..hosts.len()).map(|host| format!("host{host}")).collect();
         let named = |(nth, name): (usize, &String)| (name.clone(), HostId::at(nth));
         let hosts_by_name = host_names.iter().enumerate().map(named).collect();
         let choice = Choice::default();
-        Graph { hosts, switches, route, choice, host_names, tiers, by_name, hosts_by_name, first }
+        Graph {
+            hosts,
+            switches,
+            route,
+            choice,
+            free: false,
+            host_names,
+            tiers,
+            by_name,
+            hosts_by_name,
+            first,
+        }
     }
 
     /// The switch of this name.
@@ -196,6 +220,11 @@ impl Graph {
         }
     }
 
+    /// Whether paths that are as long may differ in rates and delays.
+    pub fn is_free(&self) -> bool {
+        self.free
+    }
+
     /// The cables from one host to another for an ECMP key.
     pub fn path(&self, src: HostId, hop: Hop) -> Vec<Cable> {
         let mut path = vec![self.hosts[src.index()]];
@@ -216,7 +245,19 @@ impl Graph {
 
     /// The switches on the way, each with the port that the way leaves it by.
     fn hops(&self, src: HostId, hop: Hop) -> impl Iterator<Item = (SwitchId, PortId)> {
-        let mut at = self.hosts[src.index()].to;
+        self.hops_on(self.hosts[src.index()].to, hop)
+    }
+
+    /// The same from a switch on.
+    pub(super) fn hops_from(
+        &self,
+        from: SwitchId,
+        hop: Hop,
+    ) -> impl Iterator<Item = (SwitchId, PortId)> {
+        self.hops_on(Node::Switch(from), hop)
+    }
+
+    fn hops_on(&self, mut at: Node, hop: Hop) -> impl Iterator<Item = (SwitchId, PortId)> {
         std::iter::from_fn(move || {
             let Node::Switch(switch) = at else { return None };
             let port = self.route.route(hop, switch);

@@ -1,4 +1,4 @@
-//! Keys that name hosts: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`.
+//! Keys that name hosts: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`, a host's name.
 
 use super::MAX_HOSTS;
 use super::graph::Graph;
@@ -7,7 +7,7 @@ use switchbed_config::param::{Field, Named, ParamKind, Value, count};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{Data, Node};
 
-/// Hosts: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`. The reader hands over the word or their numbers.
+/// Hosts: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`, or names. The reader hands over the word or their numbers.
 pub const HOSTS: ParamKind = ParamKind::Named(&Named {
     name: "hosts",
     form: ParamKind::Either(&[
@@ -64,7 +64,9 @@ fn hosts(
             Data::List(_) => section.wrong(&format!("{name}.{i}"), item, why),
             _ => section.wrong(name, item, why),
         };
-        let (first, last) = range(item, total)
+        let named = item.as_text().and_then(|name| graph.host(name)).map(|host| (host.0, host.0));
+        let (first, last) = named
+            .or_else(|| range(item, total))
             .ok_or_else(|| wrong("hosts are written as \"all\", 3, \"0-7\" or a list of these"))?;
         if first > last {
             return Err(wrong("a range runs from its lesser number to its greater"));

@@ -6,6 +6,7 @@ pub(crate) mod bounds;
 mod clos;
 mod dumbbell;
 mod fat_tree;
+mod file;
 pub mod graph;
 pub mod hosts;
 mod leaf_spine;
@@ -19,6 +20,7 @@ pub mod ways;
 pub use clos::{Clos, Tiers};
 pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;
+pub use file::FromFile;
 use graph::Graph;
 pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
@@ -52,6 +54,8 @@ kinds! {
         FatTree(FatTree) = "fat-tree",
         /// pods of edge and aggregation switches under cores, as many of each as is said.
         Clos(Clos) = "clos",
+        /// nodes and links from a file.
+        File(FromFile) = "file",
     }
 }
 
@@ -172,7 +176,10 @@ impl Topology {
 }
 
 pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Topology, Mistake> {
-    let topology = Topology::from_values(&mut section.values()?);
+    let mut topology = Topology::from_values(&mut section.values()?);
+    if let Topology::File(file) = &mut topology {
+        file.load(mtu)?;
+    }
     topology.fits().map_err(|unfit| section.unfit(unfit))?;
     section.close(&format!("kind = \"{}\"", topology.word()))?;
     bounds::check_all(&section, mtu)?;

@@ -17,5 +17,6 @@ mod roce;
 mod scenarios;
 mod small_queues;
 mod timers;
+mod topologies;
 mod warmup;
 mod warnings;
