@@ -56,6 +56,12 @@ pub trait Route: Send + Sync {
         let PortId(port) = self.route(Hop { dst, key: Hop::PINNED }, switch);
         Set::Run(port, 1)
     }
+
+    /// The part of flows that goes by a port, by its place in the set; `None`: as many as by any other.
+    fn part(&self, dst: HostId, switch: SwitchId, place: u32) -> Option<f64> {
+        let _ = (dst, switch, place);
+        None
+    }
 }
 
 /// Switches of a tier.

@@ -1,8 +1,9 @@
 //! The links that a flow's packets take. Fair shares, convergence, interference, idle time, pauses and the
 //! ideal FCT ask here, and nowhere else; where the path is not known beforehand, they get no answer.
 
-use super::graph::{Cable, Graph, Hop, Node};
+use super::graph::{Cable, Graph, Hop, Node, Route, spread};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use switchbed_units::Span;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 
@@ -45,9 +46,33 @@ impl<'a> Set<'a> {
         }
     }
 
+    /// Whether it is one of them.
+    pub fn contains(self, PortId(port): PortId) -> bool {
+        match self {
+            Set::Run(first, count) => (first..first + count).contains(&port),
+            Set::Ports(ports) => ports.binary_search(&port).is_ok(),
+        }
+    }
+
     /// All.
     pub fn iter(self) -> impl Iterator<Item = PortId> + use<'a> {
         (0..self.len()).map(move |place| self.at(place))
+    }
+}
+
+/// Choice by a hash that is the same at all switches.
+pub(crate) struct Alike(pub(crate) Arc<dyn Route>);
+
+impl Route for Alike {
+    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
+        if hop.key & Hop::PINNED != 0 {
+            return self.0.route(hop, switch);
+        }
+        let set = self.0.ways(hop.dst, switch);
+        set.at(spread(hop.key, SwitchId(0), (1, set.len())))
+    }
+    fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
+        self.0.ways(dst, switch)
     }
 }
 

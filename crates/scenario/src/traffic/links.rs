@@ -169,7 +169,9 @@ impl<'g> Links<'g> {
             for switch in std::mem::take(&mut levels[level]) {
                 let (ways, _) = next(switch);
                 let each = sent[switch] / f64::from(ways.len());
-                for port in ways.iter().map(PortId::index) {
+                for (port, place) in ways.iter().map(PortId::index).zip(0..) {
+                    let part = self.graph.route.part(host, SwitchId::at(switch), place);
+                    let each = part.map_or(each, |part| sent[switch] * part);
                     bps[self.link(switch, port)] += each;
                     if let Node::Switch(next) = self.graph.switches[switch].1[port].to {
                         if sent[next.index()] == 0.0 && next.index() != to {

@@ -14,6 +14,7 @@ mod pfc;
 mod population;
 mod profiles;
 mod roce;
+mod routing;
 mod scenarios;
 mod small_queues;
 mod timers;
