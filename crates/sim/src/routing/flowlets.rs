@@ -94,7 +94,7 @@ mod tests {
     fn flows_share_entries_as_often_as_chance_has_it() {
         // n flows in m entries use m (1 - (1 - 1/m)^n) of them on average: 100 of 512 use 91.0.
         let (n, m) = (100, 512.0_f64);
-        let expected = m * (1.0 - (1.0 - 1.0 / m).powi(n));
+        let expected = m * (1.0 - libm::pow(1.0 - 1.0 / m, f64::from(n)));
         let used = |first: u32| {
             let mut table = Flowlets::new(Span::from_us(50), 512, SwitchId(first % 7));
             (0..n as u32).for_each(|flow| {

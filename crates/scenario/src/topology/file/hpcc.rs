@@ -97,7 +97,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
             return Err(error.wrong("only links without errors (0) are supported"));
         }
         let rate = match rate.text.parse::<f64>() {
-            Ok(bps) if bps >= 1.0 && bps <= 1e17 => Rate::from_bps(bps.round() as u64),
+            Ok(bps) if (1.0..=1e17).contains(&bps) => Rate::from_bps(bps.round() as u64),
             Ok(_) => return Err(rate.wrong("a rate is a number of bits a second of at least 1")),
             Err(_) => quantity::rate(rate.text).map_err(|why| rate.wrong(&why))?,
         };
