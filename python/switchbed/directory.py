@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
-from switchbed import comparing, files, signals, tables
+from switchbed import comparing, files, inputs, signals, tables
 from switchbed._native import SCHEMA_VERSION, Mistake, Plan, Results, __build__, __version__
 from switchbed.prototype import memory, sources
 from switchbed.runner import Outcome, Sweep
@@ -133,6 +133,8 @@ def write_run(
         "hosts": json.loads(plan.hosts),
         "tables": {name: tables.describe(table) for name, table in present.items()},
     }
+    if read := inputs.digests(scenario):
+        manifest["inputs"] = read
     if plan.python:
         manifest["sources"] = _keep_sources(place / "sources", scenario)
     for name, pcapng, _ in results.captures:

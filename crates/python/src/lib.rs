@@ -127,6 +127,14 @@ fn rate_bps(text: &str) -> PyResult<u64> {
     scenario::quantity::rate(text).map(|rate| rate.as_bps()).map_err(Mistake::new_err)
 }
 
+/// The rates that links have in a topology's file, or hosts' alone, in bits a second, each once, rising.
+#[pyfunction]
+fn link_rates(path: PathBuf, form: &str, hosts: bool) -> PyResult<Vec<u64>> {
+    let file = scenario::FromFile::read(&path, form);
+    let file = file.map_err(|mistake| Mistake::new_err(mistake.to_string()))?;
+    Ok(file.rates(hosts).into_iter().map(|rate| rate.as_bps()).collect())
+}
+
 /// A size such as `300KB`, in bytes; `65pkt` where a packet's size is given.
 #[pyfunction]
 #[pyo3(signature = (text, packet_bytes = None))]
@@ -154,9 +162,9 @@ mod _native {
     };
     #[pymodule_export]
     use super::{
-        Mistake, Plan, Progress, Results, Table, check_summary, chips, migrated, monitored_tables,
-        plans, plans_of, policies, profile, profiles, rate_bps, reference, schema, schemes,
-        size_bytes, sizes, time_ps,
+        Mistake, Plan, Progress, Results, Table, check_summary, chips, link_rates, migrated,
+        monitored_tables, plans, plans_of, policies, profile, profiles, rate_bps, reference,
+        schema, schemes, size_bytes, sizes, time_ps,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

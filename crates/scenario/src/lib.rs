@@ -32,6 +32,7 @@ pub mod reaction;
 mod reference;
 mod resolve;
 pub mod roce;
+pub mod routing;
 pub mod run;
 mod scenario;
 mod schema;
@@ -58,6 +59,7 @@ pub use profiles::{Hosts, profile, profiles};
 pub use reaction::{CardReaction, Limiters, Reaction};
 pub use reference::{live_reference, reference};
 pub use roce::{Recovery, Roce};
+pub use routing::Routing;
 pub use run::{FctEnd, Run};
 pub use scenario::Scenario;
 pub use schema::schema;
@@ -66,7 +68,7 @@ pub use sections::SECTIONS;
 pub use switch::{BufferPolicy, Classify, Discipline, Sharing, Switch, Unmarkable};
 pub use switchbed_config::mistake::Mistake;
 pub use topology::{
-    Clos, Dumbbell, FatTree, LeafSpine, ParkingLot, Ring, Shape, Star, Tiers, Topology,
+    Clos, Dumbbell, FatTree, FromFile, LeafSpine, ParkingLot, Ring, Shape, Star, Tiers, Topology,
 };
 pub use traffic::{
     Carried, Connections, Entry, HostSet, Load, LogNormal, LongLived, Off, OnOff, OneHost, Poisson,

@@ -1,20 +1,23 @@
-//! Keys that name things by their numbers: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`.
+//! Keys that name things by their numbers, or by names if they have any: `"all"`, `3`, `"0-7"`,
+//! `[0, 1, "4-6"]`.
 
 use switchbed_config::mistake::Mistake;
 use switchbed_config::section::Section;
 use switchbed_config::tree::{Data, Node};
 
 /// Things that are numbered from 0.
-pub(crate) struct Numbered {
+pub(crate) struct Numbered<'a> {
     /// One of them, as messages call it.
     pub one: &'static str,
     /// Whose they are.
     pub owner: &'static str,
     /// How many there are.
     pub total: u32,
+    /// The number of the one that has this name.
+    pub named: &'a dyn Fn(&str) -> Option<u32>,
 }
 
-impl Numbered {
+impl Numbered<'_> {
     /// The numbers that a key of the section gives, in the order written, none twice.
     pub(crate) fn read(
         &self,
@@ -22,7 +25,7 @@ impl Numbered {
         name: &str,
         node: &Node,
     ) -> Result<Vec<u32>, Mistake> {
-        let Numbered { one, owner, total } = *self;
+        let Numbered { one, owner, total, named } = *self;
         let mut numbers = Vec::new();
         let mut seen = vec![false; total as usize];
         let items = match &node.data {
@@ -35,7 +38,9 @@ impl Numbered {
                 _ => section.wrong(name, item, why),
             };
             let form = format!("{one}s are written as \"all\", 3, \"0-7\" or a list of these");
-            let (first, last) = range(item, total).ok_or_else(|| wrong(&form))?;
+            let named = item.as_text().and_then(named).map(|number| (number, number));
+            let range = named.or_else(|| range(item, total));
+            let (first, last) = range.ok_or_else(|| wrong(&form))?;
             if first > last {
                 return Err(wrong("a range runs from its lesser number to its greater"));
             }

@@ -77,7 +77,7 @@ pub(crate) fn named_in(
     queues: u16,
 ) -> Result<Option<Vec<usize>>, Mistake> {
     let Some(node) = section.node(key) else { return Ok(None) };
-    let all = Numbered { one: "queue", owner: "a port", total: queues.into() };
+    let all = Numbered { one: "queue", owner: "a port", total: queues.into(), named: &|_| None };
     let numbers = all.read(section, key, &node)?;
     Ok(Some(numbers.into_iter().map(|number| number as usize).collect()))
 }

@@ -1,7 +1,9 @@
 //! RoCE's queue pairs: how hosts send without TCP over Ethernet that loses little or nothing.
 
-use crate::topology::graph::{Cable, Graph, Hop};
+use crate::topology::graph::{self, Cable, Graph, Hop};
 use crate::{NicQueue, Switch, Transport};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use switchbed_config::mistake::Mistake;
 use switchbed_config::param::{Params, SectionSpec, Unfit, Values};
 use switchbed_config::section::Section;
@@ -246,22 +248,38 @@ pub(crate) fn card(section: &Section<'_>, nic: NicQueue) -> Result<NicQueue, Mis
 }
 
 /// The round trip of a queue pair's full packet and its ACK between the hosts that are farthest from each other,
-/// and the switches on that way. Farthest from host 0 is one end, farthest from that the other, as in a tree.
+/// and the switches on that way. Of a kind's hosts, farthest from host 0 is one end, farthest from that the other, as in
+/// a tree; of any other network's, all pairs are tried, two hosts a switch.
 pub fn longest_way(graph: &Graph, roce: &Roce) -> (Span, u32) {
+    let data = roce.wire_bytes(roce.mtu.get() as u32);
     let round_trip = |src: HostId, dst: HostId| {
         let way = |from, to, bytes| {
             let took = |cable: Cable| cable.rate.tx_time(bytes) + cable.delay;
             let cables = graph.path(from, Hop { dst: to, key: 0 }).into_iter().map(took);
             cables.fold((Span::ZERO, 0), |(span, cables), took| (span + took, cables + 1))
         };
-        let (there, cables) = way(src, dst, roce.wire_bytes(roce.mtu.get() as u32));
+        let (there, cables) = way(src, dst, data);
         (there + way(dst, src, roce.ack_bytes()).0, cables - 1)
     };
+    if graph.is_free() {
+        let mut slowest: BTreeMap<graph::Node, Vec<(Span, HostId)>> = BTreeMap::new();
+        for (host, cable) in graph.hosts.iter().enumerate() {
+            let took = cable.rate.tx_time(data) + cable.delay;
+            let of = slowest.entry(cable.to).or_default();
+            of.push((took, HostId::at(host)));
+            of.sort_unstable_by_key(|&(took, host)| (Reverse(took), host));
+            of.truncate(2);
+        }
+        let ends: Vec<HostId> = slowest.into_values().flatten().map(|(_, host)| host).collect();
+        let pairs = ends.iter().flat_map(|&src| ends.iter().map(move |&dst| (src, dst)));
+        let pairs = pairs.filter(|(src, dst)| src != dst).map(|(src, dst)| round_trip(src, dst));
+        return pairs.max().unwrap_or((Span::ZERO, 0));
+    }
     let farthest = |from: HostId| {
         let others = (0..graph.hosts.len()).map(HostId::at).filter(|&host| host != from);
         others
             .map(|host| (round_trip(from, host), host))
-            .max_by_key(|&(way, host)| (way, std::cmp::Reverse(host)))
+            .max_by_key(|&(way, host)| (way, Reverse(host)))
     };
     let end = farthest(HostId(0)).map_or(HostId(0), |(_, host)| host);
     farthest(end).map_or((Span::ZERO, 0), |(way, _)| way)

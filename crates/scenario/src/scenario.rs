@@ -1,8 +1,10 @@
 //! A scenario as resolved values: every unit in a type, every default filled in.
 
+use crate::topology::graph::Graph;
 use crate::traffic::Entry;
 use crate::{
-    Deploy, Event, Host, Measure, Reaction, Roce, Run, SchemeChoice, Switch, Topology, Transport,
+    Deploy, Event, Host, Measure, Reaction, Roce, Routing, Run, SchemeChoice, Switch, Topology,
+    Transport,
 };
 use serde::Serialize;
 
@@ -13,6 +15,9 @@ pub struct Scenario {
     pub title: String,
     /// Hosts, switches, links.
     pub topology: Topology,
+    /// How switches choose among equal-cost ports.
+    #[serde(skip_serializing_if = "Routing::is_default")]
+    pub routing: Routing,
     /// Queues, scheduler and buffer of every switch port.
     pub switch: Switch,
     /// The queue-management scheme of every switch port.
@@ -39,4 +44,11 @@ pub struct Scenario {
     pub measure: Measure,
     /// Seed and end.
     pub run: Run,
+}
+
+impl Scenario {
+    /// The graph of its topology, with the hosts' delays, and paths as its switches choose them.
+    pub fn graph(&self) -> Graph {
+        self.routing.on(Graph::new(&self.topology, self.host.delay))
+    }
 }

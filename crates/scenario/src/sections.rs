@@ -3,7 +3,7 @@
 use crate::measure;
 use crate::scheme::schemes;
 use crate::{
-    deploy, event, host, reaction, roce, run, scheme, switch, topology, traffic, transport,
+    deploy, event, host, reaction, roce, routing, run, scheme, switch, topology, traffic, transport,
 };
 use switchbed_config::param::Param;
 use switchbed_config::param::SectionSpec;
@@ -11,6 +11,7 @@ use switchbed_config::param::SectionSpec;
 /// In the order in which a reader wants them. Beside these a file has `title` and `[compare]`.
 pub const SECTIONS: &[SectionSpec] = &[
     topology::SECTION,
+    routing::SECTION,
     switch::SECTION,
     scheme::SECTION,
     deploy::SECTION,

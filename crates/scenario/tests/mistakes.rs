@@ -136,7 +136,7 @@ hosts = 9 ->
 rate = "10Gbps" -> 
     2: topology.rate is missing: write rate = "10Gbps"
 kind = "star" -> 
-    2: topology.kind is missing: write kind = "star", "dumbbell", "parking-lot", "ring", "leaf-spine", "fat-tree" or "clos"
+    2: topology.kind is missing: write kind = "star", "dumbbell", "parking-lot", "ring", "leaf-spine", "fat-tree", "clos" or "file"
 buffer = "300KB" -> 
     7: switch.buffer is missing: write buffer = "300KB"
 name = "per-queue" -> 
@@ -162,7 +162,7 @@ until = "100ms" ->
     );
     assert_eq!(
         read("", &[]).unwrap_err(),
-        "f.toml: topology.kind is missing: write kind = \"star\", \"dumbbell\", \"parking-lot\", \"ring\", \"leaf-spine\", \"fat-tree\" or \"clos\""
+        "f.toml: topology.kind is missing: write kind = \"star\", \"dumbbell\", \"parking-lot\", \"ring\", \"leaf-spine\", \"fat-tree\", \"clos\" or \"file\""
     );
 }
 
@@ -192,9 +192,9 @@ fn values_of_the_wrong_type_or_unit() {
 "25us" -> true
     6: topology.delay is true: it must be a number with a unit, such as "85.2us"
 "star" -> "Star"
-    3: topology.kind is "Star": it must be star, dumbbell, parking-lot, ring, leaf-spine, fat-tree or clos; did you mean "star"?
+    3: topology.kind is "Star": it must be star, dumbbell, parking-lot, ring, leaf-spine, fat-tree, clos or file; did you mean "star"?
 "star" -> 2024-01-01
-    3: topology.kind is "2024-01-01": it must be star, dumbbell, parking-lot, ring, leaf-spine, fat-tree or clos
+    3: topology.kind is "2024-01-01": it must be star, dumbbell, parking-lot, ring, leaf-spine, fat-tree, clos or file
 "a star" -> 1
     1: title is 1: it must be a text in quotes
 "dctcp" -> "dctcp"\ng = 1.5

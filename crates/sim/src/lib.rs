@@ -32,6 +32,7 @@ pub mod packet;
 mod pauses;
 mod ports;
 mod ranks;
+mod routing;
 mod run;
 pub mod simulation;
 mod stall;

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use switchbed_qdisc::memory::pfc::Pfc;
 use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_qdisc::{Qdisc, QueueId};
+use switchbed_scenario::Routing;
 use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -66,6 +67,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) settings: host::Settings,
     pub(crate) frames: Frames,
+    pub(crate) routing: Routing,
     pub(crate) pfc: Option<Pfc>,
     /// By link.
     pub(crate) ranks: &'a [Rank],
@@ -144,7 +146,7 @@ impl Network {
         let shared = Arc::new(Shared {
             settings: plan.settings,
             route: graph.route.clone(),
-            adapts: graph.route.adapts(),
+            routing: plan.routing,
             ties: crate::engine::tie::Ties::new(seed),
             frames: plan.frames,
             remembers: remembers(plan.pfc.as_ref(), ranks.len(), switches.len()),

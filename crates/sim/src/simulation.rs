@@ -216,7 +216,7 @@ impl Simulation {
         outside: &dyn Outside,
         division: Division,
     ) -> Result<Simulation, BuildError> {
-        let Scenario { topology, switch, host, measure, run, .. } = scenario;
+        let Scenario { switch, host, measure, run, .. } = scenario;
         let mut schemes = scenario.deploy.iter().filter_map(|entry| entry.scheme.as_ref());
         let from_outside = |choice: &SchemeChoice| choice.python.is_some();
         if !outside.is_there() && (from_outside(&scenario.scheme) || schemes.any(from_outside)) {
@@ -227,7 +227,7 @@ impl Simulation {
             (&traffic.source, traffic::Hosts::of(scenario, &protocols, entry as u32))
         });
         let mut flows = Flows::new(sources, run.seed).map_err(BuildError::Traffic)?;
-        let graph = Graph::new(topology, host.delay);
+        let graph = scenario.graph();
         let ports = ports::of(&graph);
         let timeline = Timeline::new(scenario, |name| ports::find(&ports, name));
         let timeline = timeline.map_err(BuildError::Event)?;
@@ -249,6 +249,7 @@ impl Simulation {
             graph: &graph,
             settings: host::Settings::new(scenario, protocols.clone(), carriers, word),
             frames,
+            routing: scenario.routing.clone(),
             pfc: switch.pfc.clone(),
             ranks: &ranks,
             seed: run.seed,
@@ -296,7 +297,12 @@ impl Simulation {
             total: flows.total(),
             offered: flows.offered().to_vec(),
             flows,
-            paths: Paths { graph, protocols, fct_end: measure.fct_end },
+            paths: Paths {
+                graph,
+                protocols,
+                fct_end: measure.fct_end,
+                between: Default::default(),
+            },
             deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),
             stalls: Stalls::new(scenario, &ports),
             before: vec![Before::default(); ports.len()],

@@ -2,7 +2,7 @@
 //! connection takes.
 
 pub use switchbed_scenario::topology::graph::{Cable, Graph, Hop, Node, Route};
-pub use switchbed_scenario::topology::ways::{Choice, Ways};
+pub use switchbed_scenario::topology::ways::{Choice, Set, Ways};
 use switchbed_units::random::Random;
 use switchbed_units::random::Stream;
 

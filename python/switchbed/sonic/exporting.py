@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from switchbed import asic, quantity
+from switchbed import asic, links, quantity
 from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.schema import INT_MAX
@@ -390,11 +390,7 @@ class _Export:
         high = quantity.size(params["kmax"], self.mtu)
         low = quantity.size(params["kmin"], self.mtu) if "kmin" in params else high // 2
         if "rate" in params:
-            speeds = {
-                quantity.rate(value)
-                for key, value in self.scenario["topology"].items()
-                if key == "rate" or key.endswith("_rate")
-            }
+            speeds = links.rates(self.scenario["topology"])
             if len(speeds) > 1:
                 self.said.refused(
                     "scheme.params.rate",

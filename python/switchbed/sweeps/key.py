@@ -6,7 +6,8 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from switchbed._native import SCHEMA_VERSION, Mistake, Plan, __build__
+from switchbed import inputs as files
+from switchbed._native import SCHEMA_VERSION, Plan, __build__
 from switchbed.prototype import memory, sources
 
 
@@ -25,20 +26,11 @@ def inputs(plan: Plan) -> str:
     for scheme in sources.schemes(scenario):
         if not memory.holds(file := scheme["params"]["file"]):
             scheme["params"]["file"] = sources.digest(Path(file))
-    for traffic in scenario["traffic"]:
-        if "file" in traffic:
-            traffic["file"] = _content(Path(traffic["file"]))
+    for section, name in files.named(scenario):
+        section[name] = files.digest(Path(section[name]))
     known = {"scenario": scenario, "build": __build__, "schema_version": SCHEMA_VERSION}
     return hashlib.sha256(_canonical(known).encode()).hexdigest()[:32]
 
 
 def _canonical(value: dict[str, Any]) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _content(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise Mistake(f"{path}: cannot be read: {error.strerror}") from error

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from switchbed import quantity
+from switchbed import links, quantity
 from switchbed.sonic.exporting import NEAREST
 from switchbed.sonic.finding import Findings
 from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_ns
@@ -73,9 +73,7 @@ class _Export:
         self.mtu = quantity.size(scenario["host"]["mtu"])
         self.count = int(self.switch["queues"])
         self.strict = int(self.switch["strict"])
-        topology = scenario["topology"]
-        port = quantity.rate(topology.get("host_rate") or topology["rate"])
-        self.rate = choices.rate or port
+        self.rate = choices.rate or links.host_rate(scenario["topology"])
 
     def lines(self) -> tuple[list[str], Findings]:
         parent = "root"

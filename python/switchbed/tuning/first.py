@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from switchbed import quantity, toml
+from switchbed import links, quantity, toml
 from switchbed._native import Mistake
 from switchbed.scenario import Scenario
 from switchbed.tuning.grid import Link
@@ -17,8 +17,7 @@ TIMER = 0.05
 def link(scenario: Mapping[str, Any], rtt: str | None) -> Link:
     """A host's link, and the round trip between the hosts furthest apart with nothing on the way,
     by a probe as long as a packet unless it is given."""
-    topology = scenario["topology"]
-    rate = quantity.rate(topology.get("host_rate") or topology["rate"])
+    rate = links.host_rate(scenario["topology"])
     mtu = quantity.size(scenario["host"]["mtu"])
     return Link(rate, quantity.time(rtt) if rtt else _probed(scenario, mtu), mtu)
 

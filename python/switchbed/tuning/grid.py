@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from switchbed import foreign, library, quantity
+from switchbed import foreign, library, links, quantity
 from switchbed._native import Mistake
 
 STEPS = 13
@@ -179,13 +179,13 @@ def build(
 def unbound(scenario: Mapping[str, Any]) -> dict[str, Any]:
     """The scenario's RED with the same thresholds, but free to have others: without the curve that
     fixes them, and for the line of its hosts' links."""
-    scheme, topology = scenario["scheme"], scenario["topology"]
+    scheme = scenario["scheme"]
     params = {key: value for key, value in scheme["params"].items() if value is not None}
     if scheme["name"] != "red" or not {"curve", "rate"} & set(params):
         return {}
     params.pop("curve", None)
     if "rate" in params:
-        line = quantity.rate(topology.get("host_rate") or topology["rate"])
+        line = links.host_rate(scenario["topology"])
         scale = line / quantity.rate(params["rate"])
         for key in ("kmin", "kmax"):
             params[key] = quantity.bytes_of(scale * quantity.size(params[key]))

@@ -47,9 +47,9 @@ fn waits(graph: &Graph) -> BTreeMap<Port, BTreeSet<Port>> {
         let mut reached: BTreeSet<SwitchId> = edges.keys().copied().collect();
         let mut next: Vec<SwitchId> = reached.iter().copied().collect();
         while let Some(at) = next.pop() {
-            for port in graph.route.ways(dst, at).map(|port| (at, PortId(port))) {
+            for port in graph.route.ways(dst, at).iter().map(|port| (at, port)) {
                 let Node::Switch(to) = graph.cable(port.0, port.1).to else { continue };
-                let after = graph.route.ways(dst, to).map(|port| (to, PortId(port)));
+                let after = graph.route.ways(dst, to).iter().map(|port| (to, port));
                 let after =
                     after.filter(|&(at, port)| matches!(graph.cable(at, port).to, Node::Switch(_)));
                 waits.entry(port).or_default().extend(after);

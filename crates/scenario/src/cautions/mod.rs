@@ -14,7 +14,7 @@ use crate::topology::graph::Graph;
 
 /// Warnings that `scenario check` prints.
 pub fn all(scenario: &Scenario) -> Vec<String> {
-    let graph = &Graph::new(&scenario.topology, scenario.host.delay);
+    let graph = &scenario.graph();
     let marking = marking::never_first(scenario, graph)
         .or_else(|| marking::not_always_first(scenario, graph));
     said(scenario, graph, marking)
@@ -22,7 +22,7 @@ pub fn all(scenario: &Scenario) -> Vec<String> {
 
 /// Warnings that a run has of its scenario alone.
 pub fn of_a_run(scenario: &Scenario) -> Vec<String> {
-    let graph = &Graph::new(&scenario.topology, scenario.host.delay);
+    let graph = &scenario.graph();
     said(scenario, graph, marking::never_first(scenario, graph))
 }
 

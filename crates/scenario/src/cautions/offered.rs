@@ -1,7 +1,6 @@
 //! The load that traffic offers to links, before anything runs.
 
 use crate::Scenario;
-use crate::topology::graph::Graph;
 use crate::traffic::Links;
 use serde::Serialize;
 
@@ -21,7 +20,7 @@ pub struct OfferedLink {
 
 /// The busiest links of hosts and of the fabric, a few of each, busiest first; none where no load is known.
 pub(crate) fn busiest(scenario: &Scenario) -> Vec<OfferedLink> {
-    let graph = Graph::new(&scenario.topology, scenario.host.delay);
+    let graph = scenario.graph();
     let lines = scenario.topology.host_rates();
     let Some(links) = Links::new(&graph, lines) else { return Vec::new() };
     let loads = links.loads(scenario.traffic.iter().map(|entry| &entry.source));

@@ -55,7 +55,8 @@ pub(crate) fn resolve(
     let (mtu, packet) = (host.mtu, Some(host.mtu));
     let topology = crate::topology::resolve(open(crate::topology::SECTION, packet)?, mtu)?;
     let ports: Vec<u32> = topology.switch_groups().iter().map(|group| group.ports).collect();
-    let graph = Graph::new(&topology, host.delay);
+    let routing = crate::routing::resolve(open(crate::routing::SECTION, packet)?)?;
+    let graph = routing.on(Graph::new(&topology, host.delay));
     let switch = crate::switch::resolve(open(crate::switch::SECTION, packet)?, &ports, mtu)?;
     let implied = crate::roce::under(&transport);
     let section = plain(crate::roce::SECTION, packet)?.over(&implied);
@@ -82,6 +83,7 @@ pub(crate) fn resolve(
     let run = crate::run::resolve(&run_section)?;
     let mut measure =
         crate::measure::resolve(open(crate::measure::SECTION, packet)?, &run, &graph)?;
+    crate::routing::check(origin, root, &routing, (&measure, &switch))?;
     let schemes: Vec<_> =
         [&scheme].into_iter().chain(deploy.iter().filter_map(|d| d.scheme.as_ref())).collect();
     let reaction =
@@ -143,6 +145,7 @@ pub(crate) fn resolve(
     let scenario = Scenario {
         title,
         topology,
+        routing,
         switch,
         scheme,
         deploy,

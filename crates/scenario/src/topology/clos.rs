@@ -6,8 +6,8 @@
 //! pinned path p goes by its pod's aggregation p mod A, of A in a pod, and that one's core p / A.
 
 use super::graph::{Graph, Hop, Route, access, across, spread};
+use super::ways::Set;
 use super::{Shape, SwitchGroup};
-use std::ops::Range;
 use std::sync::Arc;
 use switchbed_config::param::{ParamKind, Unfit, count};
 use switchbed_config::params;
@@ -181,7 +181,7 @@ impl Route for UpDown {
         })
     }
 
-    fn ways(&self, dst: HostId, switch: SwitchId) -> Range<u32> {
+    fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
         let PortId(port) = self.route(Hop { dst, key: Hop::PINNED }, switch);
         let among = match switch.0 {
             edge if edge < self.edges && port >= self.hosts_per_edge => self.aggregations_per_pod,
@@ -190,7 +190,7 @@ impl Route for UpDown {
             }
             _ => 1,
         };
-        port..port + among
+        Set::Run(port, among)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::SwitchGroup;
 use super::Topology;
-use super::ways::Choice;
+use super::ways::{Choice, Set};
 use std::collections::HashMap;
-use std::ops::Range;
+use std::fmt;
 use std::sync::Arc;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
-use switchbed_units::{Bytes, Rate, Span};
+use switchbed_units::{Rate, Span};
 
 /// A place that links join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,21 +52,15 @@ pub trait Route: Send + Sync {
     fn route(&self, hop: Hop, switch: SwitchId) -> PortId;
 
     /// The ports of `switch` that packets to `dst` leave by: one, or as many as its ECMP draws among.
-    fn ways(&self, dst: HostId, switch: SwitchId) -> Range<u32> {
+    fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
         let PortId(port) = self.route(Hop { dst, key: Hop::PINNED }, switch);
-        port..port + 1
+        Set::Run(port, 1)
     }
 
-    /// Whether [`Route::choose`] decides in place of [`Route::route`].
-    fn adapts(&self) -> bool {
-        false
-    }
-
-    /// The port that a packet leaves by which is at the switch now; `queued` tells what a port of
-    /// it holds.
-    fn choose(&self, hop: Hop, switch: SwitchId, queued: &dyn Fn(PortId) -> Bytes) -> PortId {
-        let _ = queued;
-        self.route(hop, switch)
+    /// The part of flows that goes by a port, by its place in the set; `None`: as many as by any other.
+    fn part(&self, dst: HostId, switch: SwitchId, place: u32) -> Option<f64> {
+        let _ = (dst, switch, place);
+        None
     }
 }
 
@@ -87,6 +81,7 @@ impl Tier {
 }
 
 /// A network: the cables of each switch in the order of its ports, and one a host.
+#[derive(Clone)]
 pub struct Graph {
     /// Each host's cable to its switch.
     pub hosts: Vec<Cable>,
@@ -96,6 +91,8 @@ pub struct Graph {
     pub route: Arc<dyn Route>,
     /// How switches choose among equal-cost ports.
     pub choice: Choice,
+    /// Nothing is known of its shape: paths that are as long may differ in rates and delays.
+    pub(super) free: bool,
     /// Each host's name.
     pub host_names: Vec<String>,
     /// Switches by tier.
@@ -106,10 +103,35 @@ pub struct Graph {
     first: Vec<LinkId>,
 }
 
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} hosts, {} switches", self.hosts.len(), self.switches.len())
+    }
+}
+
 impl Graph {
     /// A network of these cables, where a flow's packets take one path.
     pub(super) fn of(
         groups: &[SwitchGroup],
+        hosts: Vec<Cable>,
+        switches: Vec<(String, Vec<Cable>)>,
+        route: Arc<dyn Route>,
+    ) -> Graph {
+        let mut next = 0..;
+        let tier = |group: &SwitchGroup| {
+            let count = group.count.unwrap_or(1) as usize;
+            let switches = next.by_ref().take(count).map(SwitchId).collect();
+            Tier { name: group.name.to_string(), switches }
+        };
+        let mut tiers: Vec<Tier> = groups.iter().map(tier).collect();
+        tiers.retain(|tier| !tier.switches.is_empty());
+        let host_names = (0..hosts.len()).map(|host| format!("host{host}")).collect();
+        Graph::named((host_names, tiers), hosts, switches, route)
+    }
+
+    /// The same where hosts and tiers have names of their own.
+    pub(super) fn named(
+        (host_names, tiers): (Vec<String>, Vec<Tier>),
         hosts: Vec<Cable>,
         switches: Vec<(String, Vec<Cable>)>,
         route: Arc<dyn Route>,
@@ -120,21 +142,23 @@ impl Graph {
             first.push(LinkId::at(links));
             links += ports.len();
         }
-        let mut next = 0..;
-        let tier = |group: &SwitchGroup| {
-            let count = group.count.unwrap_or(1) as usize;
-            let switches = next.by_ref().take(count).map(SwitchId).collect();
-            Tier { name: group.name.to_string(), switches }
-        };
-        let mut tiers: Vec<Tier> = groups.iter().map(tier).collect();
-        tiers.retain(|tier| !tier.switches.is_empty());
         let named = |(nth, (name, _)): (usize, &(String, _))| (name.clone(), SwitchId::at(nth));
         let by_name = switches.iter().enumerate().map(named).collect();
-        let host_names: Vec<String> = (0..hosts.len()).map(|host| format!("host{host}")).collect();
         let named = |(nth, name): (usize, &String)| (name.clone(), HostId::at(nth));
         let hosts_by_name = host_names.iter().enumerate().map(named).collect();
         let choice = Choice::default();
-        Graph { hosts, switches, route, choice, host_names, tiers, by_name, hosts_by_name, first }
+        Graph {
+            hosts,
+            switches,
+            route,
+            choice,
+            free: false,
+            host_names,
+            tiers,
+            by_name,
+            hosts_by_name,
+            first,
+        }
     }
 
     /// The switch of this name.
@@ -202,6 +226,11 @@ impl Graph {
         }
     }
 
+    /// Whether paths that are as long may differ in rates and delays.
+    pub fn is_free(&self) -> bool {
+        self.free
+    }
+
     /// The cables from one host to another for an ECMP key.
     pub fn path(&self, src: HostId, hop: Hop) -> Vec<Cable> {
         let mut path = vec![self.hosts[src.index()]];
@@ -222,7 +251,19 @@ impl Graph {
 
     /// The switches on the way, each with the port that the way leaves it by.
     fn hops(&self, src: HostId, hop: Hop) -> impl Iterator<Item = (SwitchId, PortId)> {
-        let mut at = self.hosts[src.index()].to;
+        self.hops_on(self.hosts[src.index()].to, hop)
+    }
+
+    /// The same from a switch on.
+    pub(super) fn hops_from(
+        &self,
+        from: SwitchId,
+        hop: Hop,
+    ) -> impl Iterator<Item = (SwitchId, PortId)> {
+        self.hops_on(Node::Switch(from), hop)
+    }
+
+    fn hops_on(&self, mut at: Node, hop: Hop) -> impl Iterator<Item = (SwitchId, PortId)> {
         std::iter::from_fn(move || {
             let Node::Switch(switch) = at else { return None };
             let port = self.route.route(hop, switch);

@@ -1,4 +1,4 @@
-//! Keys that name hosts: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`.
+//! Keys that name hosts: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`, a host's name.
 
 use super::MAX_HOSTS;
 use super::graph::Graph;
@@ -8,7 +8,7 @@ use switchbed_config::param::{Field, Named, ParamKind, Value, count};
 use switchbed_config::section::Section;
 use switchbed_config::tree::Node;
 
-/// Hosts: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`. The reader hands over the word or their numbers.
+/// Hosts: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`, or names. The reader hands over the word or their numbers.
 pub const HOSTS: ParamKind = ParamKind::Named(&Named {
     name: "hosts",
     form: ParamKind::Either(&[
@@ -54,5 +54,7 @@ fn hosts(
     graph: &Graph,
 ) -> Result<Vec<u32>, Mistake> {
     let total = graph.hosts.len() as u32;
-    Numbered { one: "host", owner: "the topology", total }.read(section, name, node)
+    let named = |name: &str| graph.host(name).map(|host| host.0);
+    let all = Numbered { one: "host", owner: "the topology", total, named: &named };
+    all.read(section, name, node)
 }

@@ -2,9 +2,9 @@
 //! spines. A spine's ports: the leaves. ECMP over the spines.
 
 use super::graph::{Graph, Hop, Route, access, across, spread};
+use super::ways::Set;
 use super::{SOME, Shape, SwitchGroup};
 use std::hint::select_unpredictable;
-use std::ops::Range;
 use std::sync::Arc;
 use switchbed_config::params;
 use switchbed_units::ids::{HostId, PortId, SwitchId};
@@ -96,9 +96,9 @@ impl Route for UpDown {
         PortId(select_unpredictable(number >= self.leaves, leaf, of_leaf))
     }
 
-    fn ways(&self, dst: HostId, switch: SwitchId) -> Range<u32> {
+    fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
         let PortId(port) = self.route(Hop { dst, key: Hop::PINNED }, switch);
         let up = switch.0 < self.leaves && port >= self.hosts_per_leaf;
-        port..port + if up { self.spines } else { 1 }
+        Set::Run(port, if up { self.spines } else { 1 })
     }
 }

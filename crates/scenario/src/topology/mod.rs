@@ -6,6 +6,7 @@ pub(crate) mod bounds;
 mod clos;
 mod dumbbell;
 mod fat_tree;
+mod file;
 pub mod graph;
 pub mod hosts;
 mod leaf_spine;
@@ -14,10 +15,13 @@ pub mod ports;
 pub mod rates;
 mod ring;
 mod star;
+pub mod tables;
 pub mod ways;
+pub(crate) mod weighted;
 pub use clos::{Clos, Tiers};
 pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;
+pub use file::FromFile;
 use graph::Graph;
 pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
@@ -51,6 +55,8 @@ kinds! {
         FatTree(FatTree) = "fat-tree",
         /// pods of edge and aggregation switches under cores, as many of each as is said.
         Clos(Clos) = "clos",
+        /// nodes and links from a file.
+        File(FromFile) = "file",
     }
 }
 
@@ -171,7 +177,10 @@ impl Topology {
 }
 
 pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Topology, Mistake> {
-    let topology = Topology::from_values(&mut section.values()?);
+    let mut topology = Topology::from_values(&mut section.values()?);
+    if let Topology::File(file) = &mut topology {
+        file.load(mtu)?;
+    }
     topology.fits().map_err(|unfit| section.unfit(unfit))?;
     section.close(&format!("kind = \"{}\"", topology.word()))?;
     bounds::check_all(&section, mtu)?;

@@ -1,8 +1,10 @@
 //! The links that a flow's packets take. Fair shares, convergence, interference, idle time, pauses and the
 //! ideal FCT ask here, and nowhere else; where the path is not known beforehand, they get no answer.
 
-use super::graph::{Graph, Hop, Node};
+use super::graph::{Cable, Graph, Hop, Node, Route, spread};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use switchbed_units::Span;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 
 /// How switches choose among equal-cost ports.
@@ -15,6 +17,63 @@ pub enum Choice {
     ByPacket,
     /// By time, or by the load of ports.
     ByState,
+}
+
+/// Ports of a switch that are equally good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set<'a> {
+    /// From this one on so many.
+    Run(u32, u32),
+    /// These, in rising order.
+    Ports(&'a [u32]),
+}
+
+impl<'a> Set<'a> {
+    /// How many there are: at least one.
+    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(self) -> u32 {
+        match self {
+            Set::Run(_, count) => count,
+            Set::Ports(ports) => ports.len() as u32,
+        }
+    }
+
+    /// One of them by its place.
+    pub fn at(self, place: u32) -> PortId {
+        match self {
+            Set::Run(first, _) => PortId(first + place),
+            Set::Ports(ports) => PortId(ports[place as usize]),
+        }
+    }
+
+    /// Whether it is one of them.
+    pub fn contains(self, PortId(port): PortId) -> bool {
+        match self {
+            Set::Run(first, count) => (first..first + count).contains(&port),
+            Set::Ports(ports) => ports.binary_search(&port).is_ok(),
+        }
+    }
+
+    /// All.
+    pub fn iter(self) -> impl Iterator<Item = PortId> + use<'a> {
+        (0..self.len()).map(move |place| self.at(place))
+    }
+}
+
+/// Choice by a hash that is the same at all switches.
+pub(crate) struct Alike(pub(crate) Arc<dyn Route>);
+
+impl Route for Alike {
+    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
+        if hop.key & Hop::PINNED != 0 {
+            return self.0.route(hop, switch);
+        }
+        let set = self.0.ways(hop.dst, switch);
+        set.at(spread(hop.key, SwitchId(0), (1, set.len())))
+    }
+    fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
+        self.0.ways(dst, switch)
+    }
 }
 
 /// Links that a flow takes.
@@ -47,6 +106,9 @@ impl Ways {
     }
 }
 
+/// Paths between two switches that are told apart at most.
+const MOST_PATHS: usize = 64;
+
 impl Graph {
     /// The links that packets of a flow from `src` take.
     pub fn ways(&self, src: HostId, hop: Hop) -> Ways {
@@ -55,6 +117,87 @@ impl Graph {
             Choice::ByFlow => Ways::Fixed(self.links(src, hop)),
             Choice::ByPacket => Ways::Split(self.split(src, hop.dst)),
             Choice::ByState => Ways::Unknown,
+        }
+    }
+
+    /// The longest propagation between two hosts, over the longest of their shortest paths.
+    pub(super) fn longest(&self) -> Span {
+        // The host with the longest delay stands for a switch's hosts.
+        let mut ends: BTreeMap<SwitchId, (Span, HostId)> = BTreeMap::new();
+        for (host, cable) in self.hosts.iter().enumerate() {
+            let Node::Switch(switch) = cable.to else { continue };
+            let own = (cable.delay, HostId::at(host));
+            let most = ends.entry(switch).or_insert(own);
+            *most = own.max(*most);
+        }
+        let mut longest = Span::ZERO;
+        for (&to, &(last, dst)) in &ends {
+            let mut known: Vec<Option<Span>> = vec![None; self.switches.len()];
+            known[to.index()] = Some(last);
+            for (&from, &(first, _)) in &ends {
+                let behind = self.longest_from(from, dst, &mut known);
+                longest = longest.max(first + behind);
+            }
+        }
+        longest
+    }
+
+    /// The longest propagation from a switch to a host; `known` has those of switches that were asked for.
+    fn longest_from(&self, from: SwitchId, dst: HostId, known: &mut [Option<Span>]) -> Span {
+        let mut stack = vec![from];
+        while let Some(&at) = stack.last() {
+            if known[at.index()].is_some() {
+                stack.pop();
+                continue;
+            }
+            let mut most = Span::ZERO;
+            let unknown = stack.len();
+            for port in self.route.ways(dst, at).iter() {
+                let cable = self.cable(at, port);
+                let Node::Switch(next) = cable.to else { continue };
+                match known[next.index()] {
+                    Some(behind) => most = most.max(cable.delay + behind),
+                    None => stack.push(next),
+                }
+            }
+            if stack.len() == unknown {
+                known[at.index()] = Some(most);
+            }
+        }
+        known[from.index()].unwrap_or(Span::ZERO)
+    }
+
+    /// The paths from a switch to the switch of a host, the last cable to the host left out: one of those whose
+    /// cables have the same rates and delays in the same order; of a kind's, whose paths are alike, one.
+    pub fn distinct(&self, from: SwitchId, dst: HostId) -> Vec<Vec<Cable>> {
+        if !self.free {
+            let hops = self.hops_from(from, Hop { dst, key: 0 });
+            let mut path: Vec<Cable> = hops.map(|(at, port)| self.cable(at, port)).collect();
+            path.pop();
+            return vec![path];
+        }
+        let alike = |a: &[Cable], b: &[Cable]| {
+            a.iter().map(|of| (of.rate, of.delay)).eq(b.iter().map(|of| (of.rate, of.delay)))
+        };
+        let mut at: BTreeMap<SwitchId, Vec<Vec<Cable>>> =
+            BTreeMap::from([(from, vec![Vec::new()])]);
+        loop {
+            let mut next: BTreeMap<SwitchId, Vec<Vec<Cable>>> = BTreeMap::new();
+            for (switch, paths) in at {
+                for port in self.route.ways(dst, switch).iter() {
+                    let cable = self.cable(switch, port);
+                    // Every shortest path is as long: all of them end here.
+                    let Node::Switch(to) = cable.to else { return paths };
+                    let known = next.entry(to).or_default();
+                    for path in &paths {
+                        let path = [&path[..], &[cable]].concat();
+                        if known.len() < MOST_PATHS && !known.iter().any(|of| alike(of, &path)) {
+                            known.push(path);
+                        }
+                    }
+                }
+            }
+            at = next;
         }
     }
 
@@ -70,8 +213,8 @@ impl Graph {
             let mut next: BTreeMap<SwitchId, f64> = BTreeMap::new();
             for (switch, part) in at {
                 let ports = self.route.ways(dst, switch);
-                let each = part / ports.len() as f64;
-                for port in ports.map(PortId) {
+                let each = part / f64::from(ports.len());
+                for port in ports.iter() {
                     *shares.entry(self.link(switch, port)).or_insert(0.0) += each;
                     if let Node::Switch(to) = self.cable(switch, port).to {
                         *next.entry(to).or_insert(0.0) += each;

@@ -142,7 +142,7 @@ impl<'g> Links<'g> {
     fn towards(&self, to: usize, host: HostId, mut sent: Vec<f64>, bps: &mut [f64]) {
         let next = |switch: usize| {
             let ways = self.graph.route.ways(host, SwitchId(switch as u32));
-            let port = ways.start as usize;
+            let port = ways.at(0).index();
             match self.graph.switches[switch].1[port].to {
                 Node::Switch(next) => (ways, next.index()),
                 Node::Host(_) => (ways, to),
@@ -168,10 +168,12 @@ impl<'g> Links<'g> {
         for level in (1..levels.len()).rev() {
             for switch in std::mem::take(&mut levels[level]) {
                 let (ways, _) = next(switch);
-                let each = sent[switch] / ways.len() as f64;
-                for port in ways {
-                    bps[self.link(switch, port as usize)] += each;
-                    if let Node::Switch(next) = self.graph.switches[switch].1[port as usize].to {
+                let each = sent[switch] / f64::from(ways.len());
+                for (port, place) in ways.iter().map(PortId::index).zip(0..) {
+                    let part = self.graph.route.part(host, SwitchId::at(switch), place);
+                    let each = part.map_or(each, |part| sent[switch] * part);
+                    bps[self.link(switch, port)] += each;
+                    if let Node::Switch(next) = self.graph.switches[switch].1[port].to {
                         if sent[next.index()] == 0.0 && next.index() != to {
                             levels[level - 1].push(next.index());
                         }
@@ -271,7 +273,8 @@ mod tests {
                         (0..300).map(|key| graph.route.route(Hop { dst, key }, switch).0).collect();
                     taken.sort_unstable();
                     taken.dedup();
-                    let ways: Vec<u32> = graph.route.ways(dst, switch).collect();
+                    let ways: Vec<u32> =
+                        graph.route.ways(dst, switch).iter().map(|p| p.0).collect();
                     assert_eq!(ways, taken, "{topology:?} {dst:?} {switch:?}");
                 }
             }

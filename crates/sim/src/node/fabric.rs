@@ -14,6 +14,7 @@ use crate::observe::queue_stats::Lengths;
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
 use crate::packet::losses::Pattern;
+use crate::routing::{self, Router};
 use crate::topology::Hop;
 use std::collections::{BTreeMap, VecDeque};
 use std::hint::select_unpredictable;
@@ -36,6 +37,8 @@ pub(crate) struct Fabric {
     pub(super) switches: Vec<Switch>,
     /// Each switch's part in flow control, where there is any.
     pub(super) pausing: Vec<Pausing>,
+    /// Each switch's choice of ports, where no hash decides.
+    pub(super) routers: Vec<Box<dyn Router>>,
     /// Hosts' links, one each, then the switches'.
     pub(super) links: Vec<Link>,
     pub(super) cold_links: Vec<ColdLink>,
@@ -101,6 +104,7 @@ impl Fabric {
             pools: Vec::new(),
             switches: Vec::new(),
             pausing: Vec::new(),
+            routers: Vec::new(),
             links: Vec::new(),
             cold_links: Vec::new(),
             packets: Packets::default(),
@@ -145,7 +149,8 @@ impl Fabric {
         seed: u64,
     ) {
         let first = LocalLink::at(self.links.len());
-        let mut switch = Switch::new(id, first, links.len() as u32, Pool::new(pool));
+        let ports = links.len() as u32;
+        let mut switch = Switch::new(id, first, ports, Pool::new(pool));
         for link in links {
             switch.reads_pool |= link.port.needs().pool;
             let rate = link.rate;
@@ -170,6 +175,7 @@ impl Fabric {
         if self.shared.pfc.is_some() {
             self.pausing.push(Pausing::new(back));
         }
+        self.routers.extend(routing::of(&self.shared.routing, seed, id, ports));
     }
 
     fn add_link(&mut self, link: Built, seed: u64) {

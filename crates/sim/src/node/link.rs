@@ -62,7 +62,7 @@ pub(super) mod transit {
         Maybe::of(cargo.words[FROM]).get()
     }
 
-    /// The port that it takes at the switch it goes to, unless that chooses as it arrives.
+    /// The port that it takes at the switch it goes to; where that chooses as it arrives, a guess to fetch by.
     #[inline]
     pub(crate) fn out(cargo: &Cargo) -> PortId {
         PortId(cargo.words[OUT])

@@ -30,14 +30,14 @@ use notice::Notice;
 use std::sync::Arc;
 use switchbed_qdisc::memory::pfc::Pfc;
 use switchbed_qdisc::{Cargo, Packet};
+use switchbed_scenario::Routing;
 use switchbed_units::{Span, Time};
 
 /// What is the same for all nodes.
 pub(crate) struct Shared {
     pub(crate) settings: host::Settings,
     pub(crate) route: Arc<dyn Route>,
-    /// Routes depend on queues.
-    pub(crate) adapts: bool,
+    pub(crate) routing: Routing,
     pub(crate) ties: Ties,
     pub(crate) frames: Frames,
     /// Which classes are paused before they lose.

@@ -96,10 +96,7 @@ impl AtWork<'_, '_> {
             if self.told().is_some() {
                 self.send_feedbacks(event.at);
             }
-            let port = match self.line.shared.adapts {
-                false => transit::out(self.line.packets.arena.cargo(slot)),
-                true => self.choose(slot),
-            };
+            let port = transit::out(self.line.packets.arena.cargo(slot));
             self.arrive(port, slot, event.at);
             self.listen(port, event.at);
         }

@@ -7,6 +7,7 @@ use super::{Parcel, class};
 use crate::engine::{Event, Outbox};
 use crate::ids::{HostId, LocalLink, PortId, SwitchId};
 use crate::packet::{Body, NOTIFICATIONS, Payload};
+use crate::routing::{Header, Ports, Router};
 use crate::topology::Hop;
 use std::collections::VecDeque;
 use switchbed_qdisc::hooks::{Expulsion, Feedback};
@@ -120,6 +121,8 @@ pub(super) struct AtWork<'a, 'b> {
     pub(super) line: Line<'a, 'b>,
     /// Its part in flow control, if there is any.
     pub(super) pausing: Option<&'a mut Pausing>,
+    /// Its choice of ports, where no hash decides.
+    router: Option<&'a mut Box<dyn Router>>,
 }
 
 impl Fabric {
@@ -130,13 +133,33 @@ impl Fabric {
         switch: usize,
         out: &'a mut Outbox<'b, Parcel>,
     ) -> AtWork<'a, 'b> {
-        let Fabric { switches, pausing, links, cold_links, packets, shared, me, .. } = self;
-        let pausing = pausing.get_mut(switch);
+        let Fabric { switches, pausing, routers, links, cold_links, packets, shared, me, .. } =
+            self;
+        let (pausing, router) = (pausing.get_mut(switch), routers.get_mut(switch));
         let Switch { id, first, ports, reads_pool, pool, busy, feedbacks } = &mut switches[switch];
         let own = first.index()..first.index() + *ports as usize;
         let (links, cold) = (&mut links[own.clone()], &mut cold_links[own]);
         let line = Line::new((*first, cold), pool, packets, (shared, *me), out, Some(feedbacks));
-        AtWork { id: *id, reads_pool: *reads_pool, busy, links, line, pausing }
+        AtWork { id: *id, reads_pool: *reads_pool, busy, links, line, pausing, router }
+    }
+}
+
+/// A switch's ports, whose departures by now have happened when they are looked at.
+struct Settled<'s, 'a, 'b> {
+    switch: &'s mut AtWork<'a, 'b>,
+    now: Time,
+}
+
+impl Ports for Settled<'_, '_, '_> {
+    fn queued(&mut self, port: PortId) -> u64 {
+        let now = self.now;
+        // Ports that read the memory of all were settled in the order of time before.
+        let (bytes, backlogged) = self.switch.at(port, |driver, line| {
+            driver.settle(line, now);
+            (driver.port().state().bytes().get(), driver.backlogged())
+        });
+        self.switch.busy.set(port, backlogged);
+        bytes
     }
 }
 
@@ -154,19 +177,28 @@ impl AtWork<'_, '_> {
         if self.pausing.is_some() {
             return self.visit_lossless(events, end);
         }
+        match self.router.is_some() {
+            false => self.visit_each::<false>(events, end),
+            true => self.visit_each::<true>(events, end),
+        }
+    }
+
+    /// The same where ports are chosen as packets arrive, or not.
+    #[inline(always)]
+    fn visit_each<const CHOOSES: bool>(&mut self, events: &[Event], end: Time) -> Time {
         for event in events {
             debug_assert!(class(event.what()) == 0, "switches get packets alone");
             if self.told().is_some() {
                 self.send_feedbacks(event.at);
             }
             let slot = SlotId::at(event.what());
-            let port = match self.line.shared.adapts {
-                false => transit::out(self.line.packets.arena.cargo(slot)),
-                true => self.choose(slot),
-            };
             if self.reads_pool {
                 self.settle_in_order(event.at);
             }
+            let port = match CHOOSES {
+                false => transit::out(self.line.packets.arena.cargo(slot)),
+                true => self.choose(slot, event.at),
+            };
             self.arrive(port, slot, event.at);
             if self.reads_pool {
                 self.expel(port, event.at);
@@ -194,12 +226,21 @@ impl AtWork<'_, '_> {
         act(driver, self.line.at(port.index(), channel))
     }
 
-    /// The port that a packet takes where the way depends on the switch's queues.
-    #[cold]
-    pub(super) fn choose(&self, slot: SlotId) -> PortId {
-        let queued = |port: PortId| self.links[port.index()].driver.port().state().bytes();
+    /// The port that a packet takes which is there now. What is pinned to a path stays on it.
+    fn choose(&mut self, slot: SlotId, now: Time) -> PortId {
         let hop = transit::hop(self.line.packets.arena.cargo(slot));
-        self.line.shared.route.choose(hop, self.id, &queued)
+        let shared = self.line.shared;
+        let set = shared.route.ways(hop.dst, self.id);
+        let Some(router) = self.router.take() else { return shared.route.route(hop, self.id) };
+        let bytes = self.line.packets.arena.packet(slot).len_bytes;
+        // One switch's flows by destination, too: a hash of connections alone would join both ends' packets.
+        let header = Header { flow: hop.key ^ hop.dst.0.wrapping_mul(0x85eb_ca6b), bytes };
+        let port = match hop.key & Hop::PINNED {
+            0 => router.choose(header, set, &mut Settled { switch: self, now }, now),
+            _ => shared.route.route(hop, self.id),
+        };
+        self.router = Some(router);
+        port
     }
 
     #[inline(always)]
@@ -245,10 +286,13 @@ impl AtWork<'_, '_> {
             let hop = Hop { dst: to, key: feedback.flow.0 & !Hop::PINNED };
             let payload = Payload::loose(Body::Notification(feedback));
             let slot = self.line.packets.put(packet, payload, transit::new(hop, None));
-            let port = self.line.shared.route.route(hop, self.id);
             if self.reads_pool {
                 self.settle_in_order(at);
             }
+            let port = match self.router {
+                None => self.line.shared.route.route(hop, self.id),
+                Some(_) => self.choose(slot, at),
+            };
             self.arrive(port, slot, at);
         }
     }

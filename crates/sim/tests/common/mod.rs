@@ -125,6 +125,7 @@ pub fn star(hosts: u32) -> Scenario {
         transport: dctcp(),
         roce: None,
         reaction: None,
+        routing: Routing::default(),
         traffic: Vec::new(),
         event: Vec::new(),
         measure: Measure {

@@ -17,7 +17,7 @@ fn scenario(name: &str, sets: &[&str]) -> Scenario {
 }
 
 /// A run's flows, its ports' counts with the lengths of their queues, and all else as text.
-type Outcome = (Vec<FlowRecord>, String, String);
+pub(super) type Outcome = (Vec<FlowRecord>, String, String);
 
 fn run(scenario: &Scenario, division: Division, batch: u64) -> Outcome {
     let mut run = Simulation::with(scenario, &Nothing, division).expect("builds");
@@ -33,7 +33,7 @@ fn run(scenario: &Scenario, division: Division, batch: u64) -> Outcome {
 }
 
 /// Whatever the threads, shards and pauses: the same.
-fn divided(scenario: &Scenario) -> Outcome {
+pub(super) fn divided(scenario: &Scenario) -> Outcome {
     let whole = run(scenario, Division::ALONE, 1 << 40);
     for (threads, shards, batch) in [(1, 2, 1_000), (1, 5, 1 << 40), (2, 3, 1 << 40)] {
         let parts = run(scenario, Division { threads, shards, worthwhile: 0 }, batch);

@@ -1,0 +1,213 @@
+//! `[routing]`: how switches choose among the ports that lead to a destination over as few links.
+
+use crate::topology::graph::Graph;
+use crate::topology::ways::{Alike, Choice};
+use crate::topology::weighted::Weighted;
+use crate::{Measure, Switch};
+use std::sync::Arc;
+use switchbed_config::mistake::{Mistake, Origin};
+use switchbed_config::param::{Params, SectionSpec, Unfit};
+use switchbed_config::section::Section;
+use switchbed_config::tree::{At, Node, Table};
+use switchbed_config::{kinds, params, words};
+use switchbed_units::{Bytes, Span};
+
+kinds! {
+    /// How switches choose among equal-cost ports.
+    pub enum Routing {
+        /// The rule of choice.
+        kind = "ecmp";
+        /// by a hash of the flow: all its packets take one path.
+        Ecmp(Ecmp) = "ecmp",
+        /// the same, by the capacity that lies behind each port (Zhou et al., EuroSys 2014).
+        Wcmp = "wcmp",
+        /// for each packet anew.
+        Spray(Spray) = "spray",
+        /// for each flowlet anew, at random: packets of a flow that follow each other closely stay together
+        /// (Vanini et al., NSDI 2017).
+        Flowlet(Flowlets) = "flowlet",
+        /// the port with the least load, for each packet or flowlet.
+        Adaptive(Adaptive) = "adaptive",
+    }
+}
+
+params! {
+    /// Choice by a hash.
+    #[derive(Copy)]
+    pub struct Ecmp {
+        /// What the hash is of beside the flow. switch: the switch, so that tiers choose differently. same:
+        /// nothing, so that switches one behind the other choose alike and leave ports unused (polarisation).
+        salt: Salt = "switch";
+    }
+}
+
+words! {
+    /// What a hash is of beside the flow.
+    pub enum Salt {
+        /// The switch.
+        Switch = "switch",
+        /// Nothing.
+        Same = "same",
+    }
+}
+
+params! {
+    /// Choice for each packet.
+    #[derive(Copy)]
+    pub struct Spray {
+        /// random: each port alike, drawn for each packet. round-robin: one after the other at each switch, from a port
+        /// that is drawn.
+        order: Order = "random";
+    }
+}
+
+words! {
+    /// How packets are spread.
+    pub enum Order {
+        /// Drawn for each.
+        Random = "random",
+        /// In turn.
+        RoundRobin = "round-robin",
+    }
+}
+
+params! {
+    /// Choice for each flowlet.
+    #[derive(Copy)]
+    pub struct Flowlets {
+        /// A packet that comes so long after the last one of its entry begins a flowlet (SAI's default of its
+        /// ARS profile).
+        gap: Span = "256us";
+        /// Entries of each switch's table. Flows that a hash leads to one entry share it, and its port.
+        flowlets: u32 = "512" as count(1, 1_048_576);
+    }
+}
+
+params! {
+    /// Choice by load.
+    pub struct Adaptive {
+        /// packet: for each packet. flowlet: for each flowlet.
+        each: Each = "packet";
+        /// A flowlet begins with a packet that comes so long after the last one of its entry.
+        gap: Span = "256us";
+        /// Entries of each switch's table of flowlets.
+        flowlets: u32 = "512" as count(1, 1_048_576);
+        /// Bytes handed to a port are counted for so long; the past load is their moving average, of which the
+        /// newest count is a quarter.
+        every: Span = "16us";
+        /// Weight of a port's past load.
+        past: f64 = "1" as number(0.0, 1e6);
+        /// Weight of the bytes that wait at the port.
+        queued: f64 = "1" as number(0.0, 1e6);
+        /// Loads between two of these sizes are alike, and so are those below the first and above the last; of alike
+        /// ports one is drawn. An empty list: the least load, exactly.
+        bands: Vec<Bytes> = "[\"3KB\", \"6KB\", \"12KB\", \"25KB\", \"50KB\", \"100KB\", \"200KB\"]";
+    }
+}
+
+words! {
+    /// What is chosen for.
+    pub enum Each {
+        /// Each packet.
+        Packet = "packet",
+        /// Each flowlet.
+        Flowlet = "flowlet",
+    }
+}
+
+/// `[routing]`.
+pub const SECTION: SectionSpec = SectionSpec {
+    name: "routing",
+    repeated: false,
+    doc: "How switches choose among the ports that lead to a destination over as few links.",
+    keys: Routing::TABLE,
+};
+
+impl Default for Routing {
+    fn default() -> Self {
+        Routing::Ecmp(Ecmp { salt: Salt::Switch })
+    }
+}
+
+impl Routing {
+    /// Whether it is what a file without the section has.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Routing::default()
+    }
+
+    /// How much of a path is known before a run.
+    pub fn choice(&self) -> Choice {
+        match self {
+            Routing::Ecmp(_) | Routing::Wcmp => Choice::ByFlow,
+            Routing::Spray(_) => Choice::ByPacket,
+            Routing::Flowlet(_) | Routing::Adaptive(_) => Choice::ByState,
+        }
+    }
+
+    /// The graph with paths as this chooses them.
+    pub fn on(&self, mut graph: Graph) -> Graph {
+        graph.choice = self.choice();
+        match self {
+            Routing::Ecmp(Ecmp { salt: Salt::Same }) => graph.route = Arc::new(Alike(graph.route)),
+            Routing::Wcmp => graph.route = Arc::new(Weighted::new(&graph)),
+            _ => {}
+        }
+        graph
+    }
+
+    fn check(&self) -> Result<(), Unfit> {
+        let zero = |key| Err(Unfit::new(key, "it must be greater than 0"));
+        match self {
+            Routing::Flowlet(Flowlets { gap: Span::ZERO, .. }) => zero(Flowlets::KEY.gap),
+            Routing::Adaptive(Adaptive { gap: Span::ZERO, .. }) => zero(Adaptive::KEY.gap),
+            Routing::Adaptive(Adaptive { every: Span::ZERO, .. }) => zero(Adaptive::KEY.every),
+            Routing::Adaptive(Adaptive { bands, .. }) if !bands.is_sorted_by(|a, b| a < b) => {
+                Err(Unfit::new(Adaptive::KEY.bands, "each must be greater than the one before"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The section as a file has it.
+pub(crate) fn resolve(section: Section<'_>) -> Result<Routing, Mistake> {
+    let routing = Routing::from_values(&mut section.values()?);
+    routing.check().map_err(|unfit| section.unfit(unfit))?;
+    section.close(&format!("kind = \"{}\"", routing.word()))?;
+    Ok(routing)
+}
+
+/// Refuses what must know the path of each flow, where a flow has none of its own.
+pub(crate) fn check(
+    origin: &Origin,
+    root: &Table,
+    routing: &Routing,
+    (measure, switch): (&Measure, &Switch),
+) -> Result<(), Mistake> {
+    let choice = routing.choice();
+    if choice == Choice::ByFlow {
+        return Ok(());
+    }
+    let monitors = &measure.monitors;
+    let asked = [
+        ("measure.giant", measure.giant.is_some()),
+        ("measure.convergence", monitors.convergence.is_some()),
+        ("measure.underflow", !monitors.underflow.is_empty()),
+        // Parts are known where packets are sprayed.
+        ("measure.goodput_every", measure.goodput_every.is_some() && choice == Choice::ByState),
+        ("switch.pfc", switch.pfc.is_some()),
+    ];
+    let Some((key, _)) = asked.into_iter().find(|(_, asked)| *asked) else { return Ok(()) };
+    let mut keys = key.split('.');
+    let mut node = root.get(keys.next().unwrap_or(key));
+    for key in keys {
+        node = node.and_then(Node::as_table).and_then(|table| table.get(key)).or(node);
+    }
+    let at = node.map_or(At::Unwritten, |node| node.at);
+    let why = format!(
+        "needs the path of each flow, and with routing.kind = \"{}\" it has none of its own: leave it out, or \
+         choose \"ecmp\" or \"wcmp\"",
+        routing.word()
+    );
+    Err(origin.mistake(at, key, why))
+}

@@ -1,0 +1,362 @@
+//! A topology from a file: nodes, and the links between them, each with its rate and delay. `table` reads our own form,
+//! `hpcc` that of HPCC's simulator and those made from it.
+//!
+//! Hosts and switches are numbered in the order of the file, and so are a switch's ports. Packets take a shortest path,
+//! by links ([`super::tables`]).
+
+mod hpcc;
+mod table;
+
+use super::graph::{self, Cable, Graph, Tier};
+use super::rates::HostRates;
+use super::tables::Tables;
+use super::{MAX_HOSTS, MAX_WAY, Shape, SwitchGroup};
+use crate::file::FILE;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+use switchbed_config::mistake::Mistake;
+use switchbed_config::param::{Field, ParamKind, Value};
+use switchbed_config::{params, text, words};
+use switchbed_units::ids::{HostId, SwitchId};
+use switchbed_units::{Bytes, PS_PER_S, Rate, Span};
+
+words! {
+    /// The form of a topology's file.
+    pub enum Format {
+        /// The form that its first line shows.
+        Auto = "auto",
+        /// Nodes with tiers, then links, as CSV.
+        Table = "table",
+        /// That of HPCC's simulator.
+        Hpcc = "hpcc",
+    }
+}
+
+params! {
+    /// A topology from a file.
+    pub struct FromFile {
+        /// The file, found from the scenario's folder.
+        path: Read;
+        /// Its form. table: CSV, a line "node,tier" and each node with its tier (host: a host), then a line
+        /// "from,to,rate,delay" (also count and mtu) and the links. hpcc: that of HPCC's simulator, "nodes switches
+        /// links", then the switches, then "src dst rate delay error_rate". auto: what the first line shows.
+        format: Format = "auto";
+    }
+}
+
+/// A file that is named, and the network in it.
+#[derive(Clone, Debug)]
+pub struct Read {
+    path: String,
+    network: Arc<Network>,
+}
+
+impl PartialEq for Read {
+    fn eq(&self, other: &Read) -> bool {
+        self.path == other.path && self.network.described == other.network.described
+    }
+}
+
+impl Field for Read {
+    const KIND: ParamKind = FILE;
+    fn from_value(value: Value) -> Option<Self> {
+        let path = String::from_value(value)?;
+        Some(Read { path, network: Arc::default() })
+    }
+    fn to_value(&self) -> Option<Value> {
+        self.path.to_value()
+    }
+}
+
+/// A network as its file has it, and its graph.
+#[derive(Debug, Default)]
+struct Network {
+    described: Described,
+    graph: Option<Graph>,
+    /// The longest propagation between two hosts.
+    longest: Span,
+}
+
+/// Nodes and links of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Described {
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq)]
+struct Node {
+    name: String,
+    /// `None`: a host, which has none.
+    tier: Option<String>,
+    line: u32,
+}
+
+/// A link, both directions alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Link {
+    /// Places among the nodes.
+    ends: [u32; 2],
+    rate: Rate,
+    delay: Span,
+    /// The longest packet that it carries; `None`: any.
+    mtu: Option<Bytes>,
+    line: u32,
+}
+
+/// What is wrong in a file: the line and the column, from 1, where there is one.
+#[derive(Debug)]
+struct Wrong {
+    line: Option<u32>,
+    column: Option<u32>,
+    what: String,
+}
+
+impl Wrong {
+    fn line(line: u32, what: impl Into<String>) -> Wrong {
+        Wrong { line: Some(line), column: None, what: what.into() }
+    }
+    fn field(line: u32, column: usize, what: impl Into<String>) -> Wrong {
+        Wrong { line: Some(line), column: Some(column as u32 + 1), what: what.into() }
+    }
+    fn file(what: impl Into<String>) -> Wrong {
+        Wrong { line: None, column: None, what: what.into() }
+    }
+}
+
+/// Whether a name can stand in a scenario, beside numbers, ranges and ports.
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+        && name != "all"
+}
+
+impl FromFile {
+    /// Reads the file; a packet of `mtu` must fit all links.
+    ///
+    /// # Errors
+    /// The file, and the line where there is one.
+    pub(super) fn load(&mut self, mtu: Bytes) -> Result<(), Mistake> {
+        let path = self.path.path.clone();
+        let network = Network::read(Path::new(&path), self.format, mtu);
+        let network = network.map_err(|Wrong { line, column, what }| Mistake {
+            file: path,
+            line,
+            key: column.map_or(String::new(), |column| format!("column {column}:")),
+            message: what,
+        })?;
+        self.path.network = Arc::new(network);
+        Ok(())
+    }
+
+    /// The topology in a file of a form that is called so.
+    ///
+    /// # Errors
+    /// The file, and the line where there is one.
+    pub fn read(path: &Path, format: &str) -> Result<FromFile, Mistake> {
+        let format = Format::from_value(Value::Word(format.to_owned())).unwrap_or(Format::Auto);
+        let path = Read { path: path.display().to_string(), network: Arc::default() };
+        let mut file = FromFile { path, format };
+        file.load(Bytes::new(1)).map(|()| file)
+    }
+
+    /// The rates of its links, or of hosts' alone, each once, rising.
+    pub fn rates(&self, hosts: bool) -> BTreeSet<Rate> {
+        let Described { nodes, links } = &self.network().described;
+        let at_host =
+            |link: &&Link| link.ends.iter().any(|&end| nodes[end as usize].tier.is_none());
+        links.iter().filter(|link| !hosts || at_host(link)).map(|link| link.rate).collect()
+    }
+
+    fn network(&self) -> &Network {
+        &self.path.network
+    }
+}
+
+impl Network {
+    fn read(path: &Path, format: Format, mtu: Bytes) -> Result<Network, Wrong> {
+        let text = text::read(path)
+            .map_err(|error| Wrong::file(format!("cannot read the topology: {error}")))?;
+        let described = Described::parse(&text, format)?;
+        described.check(mtu)?;
+        let graph = described.graph();
+        if let Some(error) = described.unconnected(&graph) {
+            return Err(error);
+        }
+        let longest = graph.longest();
+        Ok(Network { described, graph: Some(graph), longest })
+    }
+}
+
+impl Described {
+    fn parse(text: &str, format: Format) -> Result<Described, Wrong> {
+        match format {
+            Format::Table => table::parse(text),
+            Format::Hpcc => hpcc::parse(text),
+            Format::Auto if table::is_one(text) => table::parse(text),
+            Format::Auto if hpcc::is_one(text) => hpcc::parse(text),
+            Format::Auto => Err(Wrong::file(
+                "its first line is neither \"node,tier\" (format = \"table\") nor three whole numbers, \
+                 nodes switches links (format = \"hpcc\")",
+            )),
+        }
+    }
+
+    /// What no topology may have.
+    fn check(&self, mtu: Bytes) -> Result<(), Wrong> {
+        let mut names: HashMap<&str, u32> = HashMap::new();
+        for node in &self.nodes {
+            if let Some(before) = names.insert(&node.name, node.line) {
+                let what = format!("{} is a node already, on line {before}", node.name);
+                return Err(Wrong::line(node.line, what));
+            }
+        }
+        let hosts = self.nodes.iter().filter(|node| node.tier.is_none()).count() as u64;
+        if hosts > MAX_HOSTS {
+            return Err(Wrong::file(format!("has {hosts} hosts: at most {MAX_HOSTS}")));
+        }
+        let mut links = vec![0u32; self.nodes.len()];
+        let least = Rate::from_bps((8 * PS_PER_S * mtu.get()).div_ceil(MAX_WAY.as_ps()));
+        for link in &self.links {
+            let [from, to] = link.ends.map(|end| &self.nodes[end as usize]);
+            let wrong = |what: String| Err(Wrong::line(link.line, what));
+            match [from, to].map(|node| node.tier.is_none()) {
+                _ if link.ends[0] == link.ends[1] => {
+                    return wrong(format!("the link joins {} to itself", from.name));
+                }
+                [true, true] => {
+                    let [from, to] = [&from.name, &to.name];
+                    return wrong(format!(
+                        "joins the hosts {from} and {to}: hosts are linked to switches"
+                    ));
+                }
+                _ => {}
+            }
+            if link.rate < least {
+                return wrong(format!(
+                    "a packet of host.mtu, {mtu}, may take {MAX_WAY}: a rate of at least {least}"
+                ));
+            }
+            if link.delay > MAX_WAY {
+                return wrong(format!("a delay is at most {MAX_WAY}"));
+            }
+            if let Some(own) = link.mtu.filter(|&own| own < mtu) {
+                return wrong(format!("carries packets up to {own}, and host.mtu is {mtu}"));
+            }
+            link.ends.iter().for_each(|&end| links[end as usize] += 1);
+        }
+        for (node, &links) in self.nodes.iter().zip(&links) {
+            let kind = if node.tier.is_none() { "host" } else { "switch" };
+            match (links, &node.tier) {
+                (0, _) => {
+                    let what = format!("the {kind} {} has no link", node.name);
+                    return Err(Wrong::line(node.line, what));
+                }
+                (2.., None) => {
+                    let what =
+                        format!("the host {} has {links} links: one is supported", node.name);
+                    return Err(Wrong::line(node.line, what));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The graph. Every host has one link.
+    fn graph(&self) -> Graph {
+        // Each node's number among those of its sort.
+        let (mut hosts, mut switches) = (Vec::new(), Vec::new());
+        let number = |node: &Node| match &node.tier {
+            None => {
+                hosts.push(node.name.clone());
+                graph::Node::Host(HostId::at(hosts.len() - 1))
+            }
+            Some(_) => {
+                switches.push((node.name.clone(), Vec::new()));
+                graph::Node::Switch(SwitchId::at(switches.len() - 1))
+            }
+        };
+        let numbers: Vec<graph::Node> = self.nodes.iter().map(number).collect();
+        let mut up: Vec<Option<Cable>> = vec![None; hosts.len()];
+        for &Link { ends, rate, delay, .. } in &self.links {
+            let [a, b] = ends.map(|end| numbers[end as usize]);
+            for (from, to) in [(a, b), (b, a)] {
+                let cable = Cable { from, to, rate, delay };
+                match from {
+                    graph::Node::Host(host) => up[host.index()] = Some(cable),
+                    graph::Node::Switch(switch) => switches[switch.index()].1.push(cable),
+                }
+            }
+        }
+        let mut tiers: Vec<Tier> = Vec::new();
+        for (node, number) in self.nodes.iter().zip(&numbers) {
+            let (Some(name), &graph::Node::Switch(switch)) = (&node.tier, number) else { continue };
+            match tiers.iter_mut().find(|tier| tier.name == *name) {
+                Some(tier) => tier.switches.push(switch),
+                None => tiers.push(Tier { name: name.clone(), switches: vec![switch] }),
+            }
+        }
+        let up: Vec<Cable> = up.into_iter().flatten().collect();
+        let tables = Arc::new(Tables::new(&up, &switches));
+        let mut graph = Graph::named((hosts, tiers), up, switches, tables);
+        graph.free = true;
+        graph
+    }
+
+    /// The first node that is not connected to the others, if there is one.
+    fn unconnected(&self, graph: &Graph) -> Option<Wrong> {
+        let mut reached = vec![false; graph.switches.len()];
+        let mut next = vec![SwitchId(0)];
+        while let Some(at) = next.pop() {
+            if !std::mem::replace(reached.get_mut(at.index())?, true) {
+                let to = graph.switches[at.index()].1.iter().filter_map(|cable| match cable.to {
+                    graph::Node::Switch(to) => Some(to),
+                    graph::Node::Host(_) => None,
+                });
+                next.extend(to);
+            }
+        }
+        let lost = reached.iter().position(|reached| !reached)?;
+        let (lost, first) = (&graph.switches[lost].0, &graph.switches[0].0);
+        let line = self.nodes.iter().find(|node| node.name == *lost)?.line;
+        Some(Wrong::line(
+            line,
+            format!("no links lead from {lost} to {first}: the network is in parts"),
+        ))
+    }
+}
+
+impl Shape for FromFile {
+    fn hosts(&self) -> u32 {
+        self.network().graph.as_ref().map_or(0, |graph| graph.hosts.len() as u32)
+    }
+    fn access(&self) -> (Rate, Span) {
+        (self.host_rates().most(), Span::ZERO)
+    }
+    fn host_rates(&self) -> HostRates {
+        let hosts = self.network().graph.iter().flat_map(|graph| &graph.hosts);
+        HostRates::Each(hosts.map(|cable| cable.rate).collect())
+    }
+    fn across(&self) -> Span {
+        self.network().longest
+    }
+    fn switch_groups(&self) -> Vec<SwitchGroup> {
+        let switches = self.network().graph.iter().flat_map(|graph| &graph.switches);
+        let group = |(name, ports): &(String, Vec<Cable>)| SwitchGroup {
+            name: name.clone().into(),
+            count: None,
+            ports: ports.len() as u32,
+        };
+        switches.map(group).collect()
+    }
+    fn size(&self) -> &'static str {
+        FromFile::KEY.path
+    }
+    fn graph(&self) -> Graph {
+        let Some(graph) = &self.network().graph else { unreachable!("a topology is read first") };
+        graph.clone()
+    }
+}

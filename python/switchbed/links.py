@@ -1,0 +1,29 @@
+"""Links of a scenario's topology."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from switchbed import quantity
+from switchbed._native import Mistake, link_rates
+
+
+def host_rate(topology: Mapping[str, Any]) -> int:
+    """The rate of the hosts' links in bits a second, where all have the same."""
+    if "path" not in topology:
+        return quantity.rate(topology.get("host_rate") or topology["rate"])
+    first, *others = link_rates(Path(topology["path"]), topology["format"], hosts=True)
+    if others:
+        slowest, fastest = quantity.gbps(first), quantity.gbps(others[-1])
+        raise Mistake(
+            f"{topology['path']}: hosts' links have {slowest} to {fastest}: this needs one rate"
+        )
+    return first
+
+
+def rates(topology: Mapping[str, Any]) -> set[int]:
+    """The rates of all links, in bits a second."""
+    if "path" in topology:
+        return set(link_rates(Path(topology["path"]), topology["format"], hosts=False))
+    named = (value for key, value in topology.items() if key == "rate" or key.endswith("_rate"))
+    return {quantity.rate(rate) for rate in named}
