@@ -1,8 +1,8 @@
 //! `[[switch.queue]]`: queues of a port that differ from the rest.
 
+use crate::SchemeChoice;
 use crate::numbers::Numbered;
 use crate::scheme::read::{named, resolve};
-use crate::{SchemeChoice, Switch};
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin};
 use switchbed_config::param::{Param, ParamKind, SectionSpec, count};
@@ -10,6 +10,7 @@ use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Data, Node, Table};
 use switchbed_qdisc::MAX_QUEUES;
 use switchbed_qdisc::schemes::definition::Scope;
+use switchbed_qdisc::switch::Switch;
 use switchbed_units::Bytes;
 
 /// Queues as a file names them.

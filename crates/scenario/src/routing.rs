@@ -1,7 +1,8 @@
 //! `[routing]`: how switches choose among the ports that lead to a destination over as few links.
 
+use crate::topology::choice::Choice;
 use crate::topology::graph::Graph;
-use crate::topology::ways::{Alike, Choice};
+use crate::topology::ways::Alike;
 use crate::topology::weighted::Weighted;
 use crate::{Measure, Switch};
 use std::sync::Arc;

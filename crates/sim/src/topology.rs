@@ -1,8 +1,9 @@
 //! The graph of links and the way through it, as `scenario` has them, and which of equal ways a
 //! connection takes.
 
+pub use switchbed_scenario::topology::choice::{Choice, Set};
 pub use switchbed_scenario::topology::graph::{Cable, Graph, Hop, Node, Route};
-pub use switchbed_scenario::topology::ways::{Choice, Set, Ways};
+pub use switchbed_scenario::topology::ways::Ways;
 use switchbed_units::random::Random;
 use switchbed_units::random::Stream;
 

@@ -5,8 +5,9 @@ mod outside;
 pub use outside::{Nothing, Outside};
 pub use switchbed_qdisc::schemes::site::Taken;
 
-use crate::{SchemeChoice, Switch};
+use crate::SchemeChoice;
 pub use switchbed_qdisc::memory::{AllHeadroom, Inputs, Place};
+use switchbed_qdisc::switch::Switch;
 
 use switchbed_qdisc::Qdisc;
 use switchbed_qdisc::schemes::by_queue;

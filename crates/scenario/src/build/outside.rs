@@ -1,9 +1,10 @@
 //! Seats that a caller brings along: a scheme that is not compiled in. Nothing here knows
 //! what stands behind them.
 
-use crate::{SchemeChoice, Switch};
+use crate::SchemeChoice;
 use switchbed_qdisc::PortState;
 use switchbed_qdisc::schemes::site::Taken;
+use switchbed_qdisc::switch::Switch;
 
 /// Takes seats of the ports whose scheme is `python`.
 pub trait Outside {

@@ -4,9 +4,9 @@
 mod python;
 
 use super::elsewhere;
+use crate::SchemeChoice;
 use crate::scheme::python::is_open;
 use crate::scheme::{SECTION, SchemeInfo, Value, Values, find, schemes};
-use crate::{SchemeChoice, Switch};
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin, list_of};
 use switchbed_config::near::near;
@@ -14,6 +14,7 @@ use switchbed_config::param::ParamKind;
 use switchbed_config::param::Unfit;
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Data, Entry, Node, Table};
+use switchbed_qdisc::switch::Switch;
 use switchbed_units::Bytes;
 
 /// `ports` are those of every kind of switch.

@@ -2,13 +2,14 @@
 //! else is given for the classes.
 
 use super::{Given, knows, unknown};
+use crate::SchemeChoice;
 use crate::file::found;
 use crate::scheme::python::{Python, PythonParams, is_open};
 use crate::scheme::{Value, Values, find, python};
-use crate::{SchemeChoice, Switch};
 use switchbed_config::mistake::Mistake;
 use switchbed_config::param::Params;
 use switchbed_config::tree::{Data, Entry, Node, Table};
+use switchbed_qdisc::switch::Switch;
 use switchbed_units::quantity;
 
 pub(super) fn resolve(

@@ -5,8 +5,8 @@
 //! pod's edges, then its plane's cores; a core's the pods. ECMP on the way up, at both tiers; one way down. A
 //! pinned path p goes by its pod's aggregation p mod A, of A in a pod, and that one's core p / A.
 
+use super::choice::Set;
 use super::graph::{Graph, Hop, Route, access, across, spread};
-use super::ways::Set;
 use super::{Shape, SwitchGroup};
 use std::sync::Arc;
 use switchbed_config::param::{ParamKind, Unfit, count};

@@ -2,7 +2,7 @@
 
 use super::SwitchGroup;
 use super::Topology;
-use super::ways::{Choice, Set};
+use super::choice::{Choice, Set};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;

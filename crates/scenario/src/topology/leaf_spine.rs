@@ -1,8 +1,8 @@
 //! Leaf–spine: leaves are switches 0…, spines follow. A leaf's ports: its hosts, then the
 //! spines. A spine's ports: the leaves. ECMP over the spines.
 
+use super::choice::Set;
 use super::graph::{Graph, Hop, Route, access, across, spread};
-use super::ways::Set;
 use super::{SOME, Shape, SwitchGroup};
 use std::hint::select_unpredictable;
 use std::sync::Arc;

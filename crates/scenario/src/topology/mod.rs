@@ -3,6 +3,7 @@
 //! to, its graph and the ways through it.
 
 pub(crate) mod bounds;
+pub mod choice;
 mod clos;
 mod dumbbell;
 mod fat_tree;

@@ -4,8 +4,8 @@
 //! Equal sets of ports are kept once, and so are equal rows of sets, a set for each switch with hosts. The entry of a
 //! row's own switch is not used: its hosts have a port each. So all edges of a pod share a row.
 
+use super::choice::Set;
 use super::graph::{Cable, Hop, Node, Route, spread};
-use super::ways::Set;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use switchbed_units::ids::{HostId, PortId, SwitchId};

@@ -1,64 +1,12 @@
 //! The links that a flow's packets take. Fair shares, convergence, interference, idle time, pauses and the
 //! ideal FCT ask here, and nowhere else; where the path is not known beforehand, they get no answer.
 
+use super::choice::{Choice, Set};
 use super::graph::{Cable, Graph, Hop, Node, Route, spread};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use switchbed_units::Span;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
-
-/// How switches choose among equal-cost ports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
-    /// By a flow's key alone: all its packets take one path.
-    #[default]
-    ByFlow,
-    /// For each packet anew, each port alike.
-    ByPacket,
-    /// By time, or by the load of ports.
-    ByState,
-}
-
-/// Ports of a switch that are equally good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Set<'a> {
-    /// From this one on so many.
-    Run(u32, u32),
-    /// These, in rising order.
-    Ports(&'a [u32]),
-}
-
-impl<'a> Set<'a> {
-    /// How many there are: at least one.
-    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
-    pub fn len(self) -> u32 {
-        match self {
-            Set::Run(_, count) => count,
-            Set::Ports(ports) => ports.len() as u32,
-        }
-    }
-
-    /// One of them by its place.
-    pub fn at(self, place: u32) -> PortId {
-        match self {
-            Set::Run(first, _) => PortId(first + place),
-            Set::Ports(ports) => PortId(ports[place as usize]),
-        }
-    }
-
-    /// Whether it is one of them.
-    pub fn contains(self, PortId(port): PortId) -> bool {
-        match self {
-            Set::Run(first, count) => (first..first + count).contains(&port),
-            Set::Ports(ports) => ports.binary_search(&port).is_ok(),
-        }
-    }
-
-    /// All.
-    pub fn iter(self) -> impl Iterator<Item = PortId> + use<'a> {
-        (0..self.len()).map(move |place| self.at(place))
-    }
-}
 
 /// Choice by a hash that is the same at all switches.
 pub(crate) struct Alike(pub(crate) Arc<dyn Route>);

@@ -1,8 +1,8 @@
 //! Choice by a hash, each port as often as the capacity behind it has it (Zhou et al., EuroSys 2014): a port's weight is its
 //! link's rate, or what the next switch can send on towards the destination, if that is less.
 
+use super::choice::Set;
 use super::graph::{Graph, Hop, Node, Route, spread};
-use super::ways::Set;
 use std::collections::HashMap;
 use std::sync::Arc;
 use switchbed_units::ids::{HostId, PortId, SwitchId};

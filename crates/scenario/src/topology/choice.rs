@@ -1,0 +1,56 @@
+//! Ports of a switch that lead to a host on equally short ways, and by what one of them is chosen.
+
+use switchbed_units::ids::PortId;
+
+/// How switches choose among equal-cost ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// By a flow's key alone: all its packets take one path.
+    #[default]
+    ByFlow,
+    /// For each packet anew, each port alike.
+    ByPacket,
+    /// By time, or by the load of ports.
+    ByState,
+}
+
+/// Ports of a switch that are equally good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set<'a> {
+    /// From this one on so many.
+    Run(u32, u32),
+    /// These, in rising order.
+    Ports(&'a [u32]),
+}
+
+impl<'a> Set<'a> {
+    /// How many there are: at least one.
+    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(self) -> u32 {
+        match self {
+            Set::Run(_, count) => count,
+            Set::Ports(ports) => ports.len() as u32,
+        }
+    }
+
+    /// One of them by its place.
+    pub fn at(self, place: u32) -> PortId {
+        match self {
+            Set::Run(first, _) => PortId(first + place),
+            Set::Ports(ports) => PortId(ports[place as usize]),
+        }
+    }
+
+    /// Whether it is one of them.
+    pub fn contains(self, PortId(port): PortId) -> bool {
+        match self {
+            Set::Run(first, count) => (first..first + count).contains(&port),
+            Set::Ports(ports) => ports.binary_search(&port).is_ok(),
+        }
+    }
+
+    /// All.
+    pub fn iter(self) -> impl Iterator<Item = PortId> + use<'a> {
+        (0..self.len()).map(move |place| self.at(place))
+    }
+}
