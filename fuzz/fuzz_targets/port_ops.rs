@@ -15,7 +15,10 @@ use switchbed_qdisc::{Ecn, FlowId, Packet};
 use switchbed_units::{Rate, Span};
 
 thread_local! {
-    static CASES: [Vec<Case>; 2] = [cases::all(), registered::cases()];
+    static CASES: [Vec<Case>; 2] = [
+        cases::all(),
+        registered::cases().into_iter().chain(registered::mixtures()).collect(),
+    ];
 }
 
 fn step(bytes: &[u8; 6]) -> Step {

@@ -10,7 +10,7 @@ use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
 use switchbed_qdisc::schedulers::{Dwrr, Fifo};
 use switchbed_qdisc::schemes::{MarkAt, MqEcn, Rounds, Step};
-use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, Scheme, Seats};
+use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, QueueSet, Scheme, Seats};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Time};
 
@@ -96,7 +96,8 @@ fn measure(c: &mut Criterion, name: &str, mut bed: Bed<impl Qdisc>) {
 
 fn ports(c: &mut Criterion) {
     let step = || Step::per_queue(K, 1, MarkAt::Enqueue);
-    let mq_ecn = || MqEcn::new(K, Rounds::new(0.75, RATE.tx_time(MTU), 0), MarkAt::Enqueue);
+    let mq_ecn =
+        || MqEcn::new(K, Rounds::new(0.75, RATE.tx_time(MTU), QueueSet::EMPTY), MarkAt::Enqueue);
 
     measure(c, "per-queue on FIFO, whole", Bed::new(whole(1, Single, step(), Fifo), 1));
     let port = boxed(1, Box::new(Single), Box::new(step()), Box::new(Fifo));

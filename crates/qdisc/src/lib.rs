@@ -57,6 +57,7 @@ pub mod hooks;
 pub mod memory;
 pub mod port;
 pub mod reaction;
+pub mod rules;
 pub mod schedulers;
 pub mod scheme;
 pub mod schemes;

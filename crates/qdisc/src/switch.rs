@@ -6,9 +6,11 @@ use crate::hooks::{Buffer, Classifier, Scheduler};
 use crate::memory::chip::Asic;
 use crate::memory::pfc::Pfc;
 use crate::memory::{
-    Abm, AllHeadroom, Cells, Dynamic, Fab, GroupMay, Inputs, Lqd, Occamy, Place, Shared, Static,
-    Young,
+    Abm, AllHeadroom, Alpha, Cells, Dynamic, Fab, GroupMay, Inputs, Limited, Lqd, Occamy, Own,
+    Place, Shared, Static, Young,
 };
+use crate::port::set::QueueSet;
+use crate::rules::QueueRules;
 use crate::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use crate::{MAX_QUEUES, QueueId, words};
 use serde::{Serialize, Serializer};
@@ -51,6 +53,9 @@ pub struct Switch {
     /// Which classes pause before they lose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pfc: Option<Pfc>,
+    /// Rules of each queue, in order, where they differ; else empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<QueueRules>,
 }
 
 /// What only some policies go by.
@@ -248,6 +253,29 @@ impl Switch {
 
     /// A port's own buffer, at its place in the switch; `packet` is the longest.
     pub fn buffer(&self, place: &Place, packet: Bytes) -> Box<dyn Buffer + Send> {
+        let alphas = self.alphas(match self.policy {
+            BufferPolicy::Abm => 0.5,
+            BufferPolicy::Occamy => 8.0,
+            _ => 1.0,
+        });
+        let buffer = match alphas.iter().all(|alpha| *alpha == alphas[0]) {
+            true => self.sharing_by(alphas[0], place, packet),
+            false => self.sharing_by(alphas, place, packet),
+        };
+        let limit = |queue| self.rules(queue).limit;
+        let limits: Box<[Option<Bytes>]> = (0..usize::from(self.queues)).map(limit).collect();
+        match limits.iter().any(Option::is_some) {
+            true => Box::new(Limited { limits, buffer }),
+            false => buffer,
+        }
+    }
+
+    fn sharing_by<A: Alpha + Send + 'static>(
+        &self,
+        alpha: A,
+        place: &Place,
+        packet: Bytes,
+    ) -> Box<dyn Buffer + Send> {
         let Sharing { young, alpha_young, saturation, drain_interval, expulsion, asic } =
             self.sharing;
         let alpha_young = alpha_young.unwrap_or(64.0);
@@ -255,33 +283,34 @@ impl Switch {
         match self.policy {
             BufferPolicy::Shared => Box::new(Shared { limit: self.buffer }),
             BufferPolicy::Static => Box::new(Static { limit: part }),
-            BufferPolicy::Dynamic => Box::new(Dynamic { alpha: self.alpha.unwrap_or(1.0) }),
+            BufferPolicy::Dynamic => Box::new(Dynamic { alpha }),
             BufferPolicy::Abm => {
                 let young = young.map(|limit| (Young::new(limit), alpha_young));
                 let saturation = saturation.unwrap_or(Bytes::new(28_000));
                 let interval = drain_interval.unwrap_or(Span::from_us(30));
-                let (alpha, queues) = (self.alpha.unwrap_or(0.5), usize::from(self.queues));
-                Box::new(Abm::new(alpha, young, saturation, interval, place.clone(), queues))
+                let alphas = self.alphas(0.5);
+                Box::new(Abm::new(&alphas, young, saturation, interval, place.clone()))
             }
             BufferPolicy::Fab => Box::new(Fab {
                 young: Young::new(young.unwrap_or(Bytes::new(22_500))),
                 alpha_young,
-                alpha: self.alpha.unwrap_or(1.0),
+                alpha,
             }),
             BufferPolicy::Asic => {
-                let queues = usize::from(self.queues);
-                let of = |Asic(chip)| Cells::of(chip, self.alpha, place.clone(), queues);
-                let plain = |pool| Cells::plain(pool, self.alpha, place.clone(), queues);
+                let of = |queue| Own {
+                    alpha: self.rules(queue).alpha,
+                    reserve: self.rules(queue).reserve,
+                };
+                let queues: Vec<Own> = (0..usize::from(self.queues)).map(of).collect();
+                let of = |Asic(chip)| Cells::of(chip, &queues, place.clone());
+                let plain = |pool| Cells::plain(pool, &queues, place.clone());
                 let cells = asic.and_then(of).or_else(|| self.pool.map(plain));
                 Box::new(cells.expect("a scenario is refused whose chip is not known"))
             }
             BufferPolicy::Lqd => Box::new(Lqd::new(place.clone())),
-            BufferPolicy::Occamy => Box::new(Occamy {
-                alpha: self.alpha.unwrap_or(8.0),
-                rate: expulsion,
-                packet,
-                place: place.clone(),
-            }),
+            BufferPolicy::Occamy => {
+                Box::new(Occamy { alpha, rate: expulsion, packet, place: place.clone() })
+            }
         }
     }
 
@@ -295,9 +324,13 @@ impl Switch {
             Discipline::Dwrr => Box::new(Dwrr::new(queues)),
             Discipline::Wfq => Box::new(Wfq::new(queues)),
         };
-        match self.strict {
-            0 => base,
-            strict => Box::new(Strict::new(strict as QueueId, base)),
+        match (self.queue.is_empty(), self.strict) {
+            (true, 0) => base,
+            (true, strict) => Box::new(Strict::new(strict as QueueId, base)),
+            (false, _) => match self.strict_queues() {
+                QueueSet::EMPTY => base,
+                strict => Box::new(Strict::new(strict, base)),
+            },
         }
     }
 }
@@ -339,6 +372,14 @@ words! {
         Dwrr = "dwrr",
         /// Weighted fair queueing, self-clocked (Golestani 1994).
         Wfq = "wfq",
+    }
+}
+
+impl BufferPolicy {
+    /// Queues have an α.
+    pub fn has_alpha(self) -> bool {
+        use BufferPolicy::*;
+        matches!(self, Dynamic | Abm | Fab | Occamy | Asic)
     }
 }
 

@@ -8,7 +8,9 @@ use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schedulers::{Dwrr, Wrr};
 use switchbed_qdisc::schemes::{MarkAt, MqEcn, Rounds};
-use switchbed_qdisc::{Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
+use switchbed_qdisc::{
+    Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, QueueSet, Seats,
+};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -30,7 +32,8 @@ struct Bed {
 
 impl Bed {
     fn new(scheduler: impl Scheduler + Send + 'static, quanta: &[Bytes]) -> Self {
-        let marker = MqEcn::new(K, Rounds::new(0.75, RATE.tx_time(MTU), 0), MarkAt::Enqueue);
+        let marker =
+            MqEcn::new(K, Rounds::new(0.75, RATE.tx_time(MTU), QueueSet::EMPTY), MarkAt::Enqueue);
         let seats = Seats::new(ByClass, Shared { limit: Bytes::MAX }, marker, scheduler, Nobody);
         Bed {
             port: Box::new(Port::new(PortState::new(RATE, quanta), seats)),

@@ -43,7 +43,9 @@ use switchbed_qdisc::schemes::{
     Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Pmsb, RandomMark, Red, RedSettings, Rounds, SEcn,
     Share, Slope, Spacing, Step, Tcn, Timed, Weights,
 };
-use switchbed_qdisc::{Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
+use switchbed_qdisc::{
+    Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, QueueSet, Seats,
+};
 use switchbed_units::random::{NoRandom, Random};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -222,7 +224,7 @@ impl Setting {
 
     /// The general form, and before it the common one where that is the same.
     fn mq_ecn(&self) -> Vec<AnyMarker> {
-        let (beta, strict) = (self.value("beta"), self.strict);
+        let (beta, strict) = (self.value("beta"), QueueSet::first_of(self.strict.into()));
         let general = |packet_time, share: Box<dyn Share + Send>| -> AnyMarker {
             Box::new(Red::scaled(self.red(packet_time), share, self.quanta.len()))
         };

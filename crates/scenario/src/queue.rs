@@ -5,12 +5,13 @@ use crate::numbers::Numbered;
 use crate::scheme::read::{named, resolve};
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin};
-use switchbed_config::param::{Param, ParamKind, SectionSpec, count};
+use switchbed_config::param::{Field, Param, ParamKind, SectionSpec, count};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Data, Node, Table};
 use switchbed_qdisc::MAX_QUEUES;
+use switchbed_qdisc::rules::QueueRules;
 use switchbed_qdisc::schemes::definition::Scope;
-use switchbed_qdisc::switch::Switch;
+use switchbed_qdisc::switch::{BufferPolicy, Switch, Unmarkable};
 use switchbed_units::Bytes;
 
 /// Queues as a file names them.
@@ -43,6 +44,39 @@ pub(crate) const SECTION: SectionSpec = SectionSpec {
             ParamKind::Size,
             "Bytes that each may send in a round, and its weight. Default: switch.quantum.",
         ),
+        Param::optional(
+            "strict",
+            ParamKind::Flag,
+            "Strict priority over the queues that have not; of several such queues the lowest number goes \
+             first. Default: as switch.strict counts.",
+        ),
+        Param::optional(
+            "alpha",
+            ParamKind::Number { min: 0.001, max: 1000.0 },
+            "Each one's part of the free memory, where switch.policy has an alpha. Default: switch.alpha.",
+        ),
+        Param::optional(
+            "reserve",
+            ParamKind::Size,
+            "Memory that each has for itself, with switch.asic or switch.pfc: what is more than the chip's \
+             reserve is taken from what all share. Default: the chip's; else none.",
+        ),
+        Param::optional(
+            "limit",
+            ParamKind::Size,
+            "The most that each may hold, whatever is free. Default: only the policy bounds it.",
+        ),
+        Param::optional(
+            "lossless",
+            ParamKind::Flag,
+            "Its class pauses before it loses, as those that switch.pfc.priorities lists. Default: false.",
+        ),
+        Param::optional(
+            "unmarkable",
+            Unmarkable::KIND,
+            "What becomes of their arrivals that are to be marked and are not ECN-capable. Default: \
+             switch.unmarkable.",
+        ),
     ],
 };
 
@@ -70,6 +104,106 @@ pub(crate) fn entries<'a>(switch: &Section<'a>, queues: u16) -> Result<Vec<Entry
     }
     Ok(entries)
 }
+
+/// Rules of each queue, for a switch that has none yet: empty where all are alike.
+pub(crate) fn rules(
+    entries: &[Entry<'_>],
+    switch: &Switch,
+    (ports, mtu): (u32, Bytes),
+) -> Result<Vec<QueueRules>, Mistake> {
+    let queues = usize::from(switch.queues);
+    let usual: Vec<QueueRules> = (0..queues).map(|queue| switch.rules(queue)).collect();
+    let mut rules = usual.clone();
+    for Entry { queues, section } in entries {
+        let own = own_rules(section, switch, mtu)?;
+        let lossless = |queue: &&usize| {
+            let pfc = switch.pfc.as_ref();
+            pfc.is_some_and(|pfc| pfc.priorities.iter().any(|class| usize::from(*class) == **queue))
+        };
+        let bounds = [key!(alpha), key!(reserve), key!(limit)];
+        if let (Some(queue), Some(key)) = (
+            queues.iter().find(lossless),
+            bounds.into_iter().find(|key| section.given(key).is_some()),
+        ) {
+            let why = format!(
+                "queue {queue} is lossless and counts at its inputs: write switch.pfc.alpha"
+            );
+            return Err(section.refuse(key, why));
+        }
+        for &queue in queues {
+            let usual = rules[queue];
+            rules[queue] = QueueRules {
+                strict: own.strict.unwrap_or(usual.strict),
+                unmarkable: own.unmarkable.unwrap_or(usual.unmarkable),
+                alpha: own.alpha.or(usual.alpha),
+                reserve: own.reserve,
+                limit: own.limit,
+            };
+        }
+    }
+    let reserved: u64 = rules.iter().filter_map(|own| own.reserve).map(Bytes::get).sum();
+    let all = Bytes::new(reserved.saturating_mul(ports.into()));
+    let reserves = entries.iter().find(|entry| entry.section.given(key!(reserve)).is_some());
+    if let Some(entry) = reserves.filter(|_| all + mtu + mtu > switch.buffer) {
+        let why = format!(
+            "{ports} ports have {all} for their queues alone: two packets must be left of {}",
+            switch.buffer
+        );
+        return Err(entry.section.refuse(key!(reserve), why));
+    }
+    Ok(if rules == usual { Vec::new() } else { rules })
+}
+
+/// What an entry says of [`QueueRules`].
+struct OwnRules {
+    strict: Option<bool>,
+    unmarkable: Option<Unmarkable>,
+    alpha: Option<f64>,
+    reserve: Option<Bytes>,
+    limit: Option<Bytes>,
+}
+
+fn own_rules(section: &Section<'_>, switch: &Switch, mtu: Bytes) -> Result<OwnRules, Mistake> {
+    let policy = switch.policy.word();
+    let alpha: Option<f64> = section.maybe(key!(alpha))?;
+    if alpha.is_some() && !switch.policy.has_alpha() {
+        let why = format!(
+            "switch.policy = \"{policy}\" has no alpha: dynamic, abm, fab, occamy and asic have"
+        );
+        return Err(section.refuse(key!(alpha), why));
+    }
+    let reserve: Option<Bytes> = section.maybe(key!(reserve))?;
+    if reserve.is_some() && switch.policy != BufferPolicy::Asic {
+        let why = format!(
+            "switch.policy = \"{policy}\" reserves nothing: write switch.asic or switch.pfc"
+        );
+        return Err(section.refuse(key!(reserve), why));
+    }
+    let limit: Option<Bytes> = section.maybe(key!(limit))?;
+    if limit.is_some_and(|limit| limit < mtu) {
+        return Err(section.refuse(key!(limit), format!("it must hold a packet, {mtu}")));
+    }
+    let (strict, unmarkable) = (section.maybe(key!(strict))?, section.maybe(key!(unmarkable))?);
+    Ok(OwnRules { strict, unmarkable, alpha, reserve, limit })
+}
+
+/// The queues whose entries say that they are lossless, and the first entry that has the key.
+pub(crate) fn lossless<'e, 'a>(
+    entries: &'e [Entry<'a>],
+) -> Result<(Vec<usize>, Option<&'e Section<'a>>), Mistake> {
+    let mut classes = Vec::new();
+    for entry in entries {
+        if entry.section.maybe(LOSSLESS)? == Some(true) {
+            classes.extend(&entry.queues);
+        }
+    }
+    classes.sort_unstable();
+    let written = entries.iter().find(|entry| entry.section.given(LOSSLESS).is_some());
+    Ok((classes, written.map(|entry| &entry.section)))
+}
+
+/// The key that makes classes lossless.
+pub(crate) const LOSSLESS: &str = SECTION.key("lossless");
 
 /// The queues that a key names, of so many that a port has.
 pub(crate) fn named_in(
@@ -110,7 +244,10 @@ impl Context<'_> {
             let keys = crate::scheme::SECTION.keys;
             let table = self.over_default(named(node));
             let inner = Section::open(self.origin, &path, keys, Some(&table), self.packet)?;
-            let choice = resolve(inner, self.switch, self.ports, self.packet, &[])?;
+            let limit: Option<Bytes> = section.maybe(key!(limit))?;
+            let buffer = limit.map_or(self.switch.buffer, |limit| limit.min(self.switch.buffer));
+            let here = Switch { buffer, ..self.switch.clone() };
+            let choice = resolve(inner, &here, self.ports, self.packet, &[])?;
             queues.iter().for_each(|&queue| each[queue] = choice.clone());
         }
         let names: Vec<&str> = each.iter().map(SchemeChoice::name).collect();

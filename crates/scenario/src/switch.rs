@@ -7,7 +7,7 @@ use switchbed_config::key;
 use switchbed_config::mistake::Mistake;
 use switchbed_config::param::{Param, ParamKind, Params, SectionSpec, join};
 use switchbed_config::section::Section;
-use switchbed_config::tree::Data;
+use switchbed_config::tree::{Data, Node};
 use switchbed_qdisc::memory::chip::Asic;
 use switchbed_qdisc::memory::pfc::Pfc;
 use switchbed_units::{Bytes, Span};
@@ -28,10 +28,6 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
     let classify: Classify = section.get(key!(classify))?;
     let discipline: Discipline = section.get(key!(discipline))?;
     let strict: u16 = section.get(key!(strict))?;
-    if strict >= queues && strict > 0 {
-        let why = format!("of {queues} queues at least one must be below the strict ones");
-        return Err(section.refuse(key!(strict), why));
-    }
     let entries = queue::entries(&section, queues)?;
     let mut quantum = quantum(&section, queues)?;
     for entry in &entries {
@@ -39,11 +35,23 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
             entry.queues.iter().for_each(|&queue| quantum[queue] = own);
         }
     }
+    let mut strict_queues: Vec<bool> = (0..queues).map(|queue| queue < strict).collect();
+    for entry in &entries {
+        if let Some(own) = entry.section.maybe(STRICT)? {
+            entry.queues.iter().for_each(|&queue| strict_queues[queue] = own);
+        }
+    }
+    if strict_queues.iter().all(|strict| *strict) {
+        let why = format!("of {queues} queues at least one must be below the strict ones");
+        let entry = entries.iter().find(|entry| entry.section.given(STRICT).is_some());
+        let of = entry.map_or(&section, |entry| &entry.section);
+        return Err(of.refuse(STRICT, why));
+    }
     for (i, &bytes) in quantum.iter().enumerate() {
         let own = entries.iter().find(|entry| entry.queues.contains(&i)).map(|e| &e.section);
         let section = own.filter(|own| own.given(QUANTUM).is_some()).unwrap_or(&section);
         let least = match discipline {
-            Discipline::Wrr if i >= usize::from(strict) => mtu,
+            Discipline::Wrr if !strict_queues[i] => mtu,
             _ => Bytes::new(1),
         };
         if bytes < least {
@@ -58,7 +66,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
             return Err(section.refuse(QUANTUM, format!("it must be at most {most}")));
         }
     }
-    let pfc = pfc(&section, queues, classify)?;
+    let pfc = pfc(&section, &entries, queues, classify, mtu)?;
     let asic: Option<Asic> = section.maybe(key!(asic))?;
     let memory: Option<Bytes> = if asic.is_some() { None } else { section.maybe(key!(memory))? };
     let buffer = match asic {
@@ -93,7 +101,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
     let sharing = Sharing { asic, ..sharing(&section, policy)? };
     let unmarkable = section.get(key!(unmarkable))?;
     section.close("this switch")?;
-    Ok(Switch {
+    let mut switch = Switch {
         queues,
         classify,
         discipline,
@@ -107,7 +115,10 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         sharing,
         unmarkable,
         pfc,
-    })
+        queue: Vec::new(),
+    };
+    switch.queue = queue::rules(&entries, &switch, (ports, mtu))?;
+    Ok(switch)
 }
 
 /// A chip brings its policy, and so do lossless classes.
@@ -134,8 +145,32 @@ fn policy(
 }
 
 /// Which classes pause before they lose.
-fn pfc(section: &Section<'_>, queues: u16, classify: Classify) -> Result<Option<Pfc>, Mistake> {
-    let Some(inner) = section.inner(key!(pfc))? else { return Ok(None) };
+fn pfc(
+    section: &Section<'_>,
+    entries: &[queue::Entry<'_>],
+    queues: u16,
+    classify: Classify,
+    mtu: Bytes,
+) -> Result<Option<Pfc>, Mistake> {
+    let (lossless, written) = queue::lossless(entries)?;
+    let table = section.given(key!(pfc)).and_then(Node::as_table).cloned();
+    let listed = table.as_ref().is_some_and(|table| table.get(Pfc::KEY.priorities).is_some());
+    if let Some(entry) = written.filter(|_| listed) {
+        let why = "switch.pfc.priorities lists the lossless classes: leave one of the two away";
+        return Err(entry.refuse(queue::LOSSLESS, why));
+    }
+    let at = written.map_or(section.at, |entry| entry.at);
+    let mut table = table.unwrap_or_default();
+    let classes = lossless.iter().map(|&class| Node { at, data: Data::Whole(class as i128) });
+    table.insert(Pfc::KEY.priorities, Node { at, data: Data::List(classes.collect()) });
+    let node = Node { at, data: Data::Table(table) };
+    let path = section.key(key!(pfc));
+    let by_queue = Section::open(section.origin, &path, Pfc::TABLE, Some(&node), Some(mtu))?;
+    let inner = match lossless.is_empty() {
+        true => section.inner(key!(pfc))?,
+        false => Some(by_queue),
+    };
+    let Some(inner) = inner else { return Ok(None) };
     let pfc = Pfc::from_values(&mut inner.values()?);
     let shortest = Span::from_us(1);
     for (key, time) in
@@ -252,6 +287,7 @@ fn buffer(section: &Section<'_>, memory: Option<Bytes>, ports: u32) -> Result<By
 
 /// Of `[switch]` and of its `[[switch.queue]]`.
 const QUANTUM: &str = queue::SECTION.key("quantum");
+const STRICT: &str = queue::SECTION.key("strict");
 
 /// A quantum for each queue.
 fn quantum(section: &Section<'_>, queues: u16) -> Result<Vec<Bytes>, Mistake> {

@@ -115,3 +115,107 @@ fn a_scheme_that_looks_at_the_port_is_beside_no_other() {
     let rest = &after[after.find("[scheme]").unwrap()..];
     assert!(read(&format!("{before}{}{rest}", &after[..end])).is_ok());
 }
+
+/// [`FIVE`] with the first entry's keys in place of its scheme and quantum, and these in `[switch]`.
+fn with(switch: &str, entry: &str) -> String {
+    let own = "scheme = { params.threshold = \"3KB\" }\nquantum = \"3KB\"";
+    FIVE.replace(own, entry).replace("queues = 5\n", &format!("queues = 5\n{switch}\n"))
+}
+
+/// How many packets of a class an idle port takes one after the other.
+fn holds(scenario: &Scenario, class: u8, ecn: Ecn) -> usize {
+    let Scenario { switch, scheme, .. } = scenario;
+    let place = build::first_place(switch, scheme, 3);
+    let (rate, mtu) = (Rate::from_gbps(10), Bytes::new(1500));
+    let mut port = build::port(switch, scheme, 3, rate, mtu, &build::Nothing, place);
+    let (mut arena, mut out) = (Arena::new(), Outcome::default());
+    let mut pool = Pool::new(switch.pool.unwrap_or(Bytes::MAX));
+    let comes = |_: &usize| {
+        let slot = arena.alloc(Packet { len_bytes: 1500, class, ecn, ..Packet::default() });
+        let (now, rng) = (Time::from_ps(1), &mut NoRandom);
+        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng, out: &mut out };
+        matches!(port.enqueue(slot, &mut cx), Enqueued::In(_))
+    };
+    (0..1000).take_while(comes).count()
+}
+
+/// Of 100 KB queue 0, at α = 1, takes n packets while 1500 n <= 100,000 - 1500 (n - 1), 33, and queue 4,
+/// at α = 1/4, while 1500 n <= (100,000 - 1500 (n - 1))/4, 13.
+#[test]
+fn share_memory_by_alphas_of_their_own() {
+    let of = |policy: &str| {
+        let switch = format!("policy = \"{policy}\"\npool = \"100KB\"\nalpha = 0.25");
+        read(&with(&switch, "alpha = 1")).unwrap()
+    };
+    for policy in ["dynamic", "occamy"] {
+        let scenario = of(policy);
+        let held = [0, 1, 4].map(|class| holds(&scenario, class, Ecn::Ect0));
+        assert_eq!(held, [33, 33, 13], "{policy}");
+    }
+    // Five queues of one number are never congested alone, and none has drained.
+    assert_eq!([0, 4].map(|class| holds(&of("abm"), class, Ecn::Ect0)), [33, 13]);
+}
+
+#[test]
+fn hold_no_more_than_their_limits() {
+    let scenario = read(&with("", "limit = \"6.5KB\"")).unwrap();
+    assert_eq!([0, 4].map(|class| holds(&scenario, class, Ecn::Ect0)), [4, 200]);
+    let why =
+        read(&with("", "scheme = { params.threshold = \"9KB\" }\nlimit = \"6.5KB\"")).unwrap_err();
+    assert!(why.contains("it is over the buffer, 6.5KB"), "{why}");
+}
+
+/// Queue 1 marks from its third packet on, and what cannot be marked is dropped; queue 2 of `none` takes
+/// all of the buffer.
+#[test]
+fn let_pass_what_cannot_be_marked() {
+    let entry = "scheme = { params.threshold = \"3KB\" }";
+    let held = |rule: &str| {
+        let scenario = read(&with("", &format!("{entry}\n{rule}"))).unwrap();
+        [0, 4].map(|class| holds(&scenario, class, Ecn::NotEct))
+    };
+    assert_eq!(held(""), [2, 8]);
+    assert_eq!(held("unmarkable = \"pass\""), [200, 8]);
+}
+
+/// Two packets wait in each of queues 2 to 4, of which queue 3 alone is strict.
+#[test]
+fn go_first_where_they_are_strict() {
+    let strict = FIVE.replace("queue = 3\n", "queue = 3\nstrict = true\n");
+    let scenario = read(&strict).unwrap();
+    let Scenario { switch, scheme, .. } = &scenario;
+    let place = build::first_place(switch, scheme, 3);
+    let (rate, mtu) = (Rate::from_gbps(10), Bytes::new(1500));
+    let mut port = build::port(switch, scheme, 3, rate, mtu, &build::Nothing, place);
+    let (mut arena, mut out) = (Arena::new(), Outcome::default());
+    let (mut pool, mut now) = (Pool::new(Bytes::MAX), Time::from_ps(1));
+    for class in [2, 2, 3, 3, 4, 4] {
+        let slot = arena.alloc(Packet { len_bytes: 1500, class, ..Packet::default() });
+        let rng = &mut NoRandom;
+        port.enqueue(slot, &mut Cx { now, arena: &mut arena, pool: &mut pool, rng, out: &mut out });
+    }
+    let mut order = Vec::new();
+    loop {
+        let rng = &mut NoRandom;
+        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng, out: &mut out };
+        let Dequeued::Sent { queue, until, .. } = port.dequeue(&mut cx) else { break };
+        (order, now) = ([order, vec![queue]].concat(), until);
+    }
+    assert_eq!(order, [3, 3, 2, 4, 2, 4]);
+    assert!(read(&with("strict = 1", "strict = false")).unwrap().switch.strict_queues().is_empty());
+}
+
+#[test]
+fn make_their_classes_lossless() {
+    let pfc = "pool = \"4MB\"\npfc.alpha = 0.5\nbuffer = \"4MB\"";
+    let lossless = with(pfc, "lossless = true").replace("\nbuffer = \"300KB\"", "");
+    let scenario = read(&lossless).unwrap();
+    let pfc = scenario.switch.pfc.unwrap();
+    assert_eq!((pfc.priorities, pfc.alpha), (vec![0, 1], Some(0.5)));
+    let twice = lossless.replace("pfc.alpha = 0.5", "pfc.priorities = [3]");
+    let why = read(&twice).unwrap_err();
+    assert!(why.contains("switch.pfc.priorities lists the lossless classes"), "{why}");
+    let alpha = lossless.replace("lossless = true", "lossless = true\nalpha = 2");
+    let why = read(&alpha).unwrap_err();
+    assert!(why.contains("queue 0 is lossless and counts at its inputs"), "{why}");
+}

@@ -265,7 +265,7 @@ buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nquantum = "3KB"
 buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 0\n[[switch.queue]]\nqueue = "0-1"
     13: switch.queue.1.queue is "0-1": queue 0 has an entry already: no queue is in two entries
 buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\ncolour = 3
-    12: switch.queue.colour is unknown: switch.queue takes queue, scheme or quantum
+    12: switch.queue.colour is unknown: switch.queue takes queue, scheme, quantum, strict, alpha, reserve, limit, lossless or unmarkable
 buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nquantum = "0B"
     12: switch.queue.quantum is "0B": a quantum is at least 1 byte
 buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nscheme = "redd"
@@ -276,6 +276,18 @@ buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nscheme = { na
     12: switch.queue.scheme.name is "mq-ecn": mq-ecn cannot be the scheme of some queues only: it looks at all queues of the port; give it to all queues, or choose a scheme that looks at one queue, such as red or per-queue
 buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nscheme = "fq-codel"
     12: switch.queue.scheme.name is "fq-codel": fq-codel cannot be the scheme of some queues only: it has a port's queues and scheduler of its own; give it to all queues, or choose a scheme that looks at one queue, such as red or per-queue
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = "all"\nstrict = true
+    12: switch.queue.strict is true: of 2 queues at least one must be below the strict ones
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nalpha = 2
+    12: switch.queue.alpha is 2: switch.policy = "shared" has no alpha: dynamic, abm, fab, occamy and asic have
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nreserve = "3KB"
+    12: switch.queue.reserve is "3KB": switch.policy = "shared" reserves nothing: write switch.asic or switch.pfc
+buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nlimit = "1KB"
+    12: switch.queue.limit is "1KB": it must hold a packet, 1.5KB
+buffer = "300KB" -> pool = "3MB"\npfc.alpha = 0.5\n[[switch.queue]]\nqueue = 1\nlossless = true\nreserve = "3KB"
+    14: switch.queue.reserve is "3KB": queue 1 is lossless and counts at its inputs: write switch.pfc.alpha
+buffer = "300KB" -> pool = "3MB"\npfc.priorities = [1]\n[[switch.queue]]\nqueue = 0\nreserve = "1MB"
+    13: switch.queue.reserve is "1MB": 9 ports have 9MB for their queues alone: two packets must be left of 3MB
 queues = 2 -> queues = 2\nquantum = ["2KB"]
     9: switch.quantum is ["2KB"]: it lists 1 for 2 queues: write one for each
 queues = 2 -> queues = 2\nquantum = ["2KB", 3]

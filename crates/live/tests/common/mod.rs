@@ -65,6 +65,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
             sharing: Sharing::default(),
             unmarkable: Unmarkable::Drop,
             pfc: None,
+            queue: Vec::new(),
         },
         scheme,
         reaction: None,

@@ -22,7 +22,6 @@ use switchbed_units::{Bytes, Span};
 /// ABM.
 #[derive(Clone, Debug)]
 pub struct Abm {
-    alpha: f64,
     /// Who has a larger α, and which.
     young: Option<(Young, f64)>,
     saturation: f64,
@@ -34,6 +33,7 @@ pub struct Abm {
 /// How a queue drains.
 #[derive(Clone, Copy, Debug)]
 struct Drain {
+    alpha: f64,
     /// What left in this interval.
     bytes: u64,
     /// μ/b.
@@ -41,17 +41,17 @@ struct Drain {
 }
 
 impl Abm {
-    /// At a port of so many queues.
+    /// At a port whose queues have these α.
     pub fn new(
-        alpha: f64,
+        alphas: &[f64],
         young: Option<(Young, f64)>,
         saturation: Bytes,
         interval: Span,
         place: Place,
-        queues: usize,
     ) -> Abm {
-        let queues = vec![Drain { bytes: 0, share: 1.0 }; queues].into();
-        Abm { alpha, young, saturation: saturation.as_f64(), interval, place, queues }
+        let drain = |&alpha: &f64| Drain { alpha, bytes: 0, share: 1.0 };
+        let queues = alphas.iter().map(drain).collect();
+        Abm { young, saturation: saturation.as_f64(), interval, place, queues }
     }
 
     /// α for a queue whose packets have this one: DT's with n and μ/b.
@@ -70,7 +70,7 @@ impl Buffer for Abm {
         packet: &Packet,
         _: &mut dyn Random,
     ) -> Admission {
-        let mut alpha = self.alpha;
+        let mut alpha = self.queues[usize::from(queue)].alpha;
         if let Some((young, alpha_young)) = &mut self.young
             && young.counts(view.now, packet)
         {
@@ -108,7 +108,7 @@ impl Buffer for Abm {
             let bytes = if n == 1 { drain.bytes } else { 0 };
             let share = bytes as f64 / whole;
             let measured = (least..=1.0).contains(&share);
-            *drain = Drain { bytes: 0, share: if measured { share } else { 1.0 } };
+            (drain.bytes, drain.share) = (0, if measured { share } else { 1.0 });
         }
     }
 }
@@ -129,7 +129,7 @@ mod tests {
         let packet = |len_bytes| Packet { len_bytes, ..Packet::default() };
         let abm = |place, young| {
             let (saturation, interval) = (Bytes::new(28_000), Span::from_us(30));
-            Abm::new(0.5, young, saturation, interval, place, 2)
+            Abm::new(&[0.5; 2], young, saturation, interval, place)
         };
         let state = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500); 2]);
         let (arena, mut pool) = (Arena::new(), Pool::new(Bytes::new(1_000_000)));
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_queue_that_hardly_drains_counts_as_if_it_had_the_line() {
         let mut abm =
-            Abm::new(0.5, None, Bytes::new(28_000), Span::from_us(30), Place::first(1, 2), 2);
+            Abm::new(&[0.5; 2], None, Bytes::new(28_000), Span::from_us(30), Place::first(1, 2));
         let state = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500); 2]);
         let (arena, pool) = (Arena::new(), Pool::new(Bytes::MAX));
         let view = View::new(Time::ZERO, &state, &pool, &arena);

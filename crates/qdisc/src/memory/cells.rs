@@ -148,9 +148,24 @@ pub struct Cells {
     cell: u32,
     parts: u32,
     group: Account,
-    queue: Account,
     place: Place,
-    held: Box<[u64]>,
+    queues: Box<[Queue]>,
+}
+
+/// A lossy queue.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    held: u64,
+    account: Account,
+}
+
+/// What a queue has in place of what the memory gives to each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
+    /// α.
+    pub alpha: Option<f64>,
+    /// What it has for itself. What is more than the memory's is taken from what queues share.
+    pub reserve: Option<Bytes>,
 }
 
 /// Why a switch's memory cannot be lossless: what is left for all is less than two of the longest packets.
@@ -163,22 +178,36 @@ pub struct AllHeadroom {
 }
 
 impl Cells {
-    /// At a port of so many queues, with another α for queues if one is given. `None` where it is not
-    /// known how the chip shares its memory among lossy queues.
-    pub fn of(chip: &Chip, alpha: Option<f64>, place: Place, queues: usize) -> Option<Cells> {
-        Some(Self::with(&Memory::of(chip, alpha)?, place, queues))
+    /// At a port whose queues have these. `None` where it is not known how the chip shares its memory
+    /// among lossy queues.
+    pub fn of(chip: &Chip, queues: &[Own], place: Place) -> Option<Cells> {
+        let given = queues.iter().find_map(|own| own.alpha);
+        Some(Self::with(&Memory::of(chip, given)?, queues, place))
     }
 
     /// The same of a memory of so many bytes without cells, partitions and reserves, less the headroom of
     /// lossless groups if there are any.
-    pub fn plain(pool: Bytes, alpha: Option<f64>, place: Place, queues: usize) -> Cells {
+    pub fn plain(pool: Bytes, queues: &[Own], place: Place) -> Cells {
         let headroom = place.headroom();
-        Self::with(&Memory::plain(pool - Bytes::new(headroom), alpha), place, queues)
+        Self::with(&Memory::plain(pool - Bytes::new(headroom), None), queues, place)
     }
 
-    fn with(memory: &Memory, place: Place, queues: usize) -> Cells {
+    fn with(memory: &Memory, queues: &[Own], place: Place) -> Cells {
         let part = |cells: u64| cells / u64::from(memory.parts);
-        let (reserve, alpha) = memory.queue;
+        let (usual, alpha) = memory.queue;
+        let cells = |bytes: Bytes| bytes.get().div_ceil(memory.cell.into());
+        let reserve = |own: &Own| own.reserve.map_or(usual, cells);
+        let more: i64 = queues.iter().map(|own| reserve(own) as i64 - usual as i64).sum();
+        let shared = memory.egress.saturating_add_signed(-more * place.ports() as i64);
+        let queue = |own: &Own| Queue {
+            held: 0,
+            account: Account {
+                reserve: reserve(own),
+                alpha: Some(own.alpha.unwrap_or(alpha)),
+                most: u64::MAX,
+                shared: part(shared),
+            },
+        };
         Cells {
             cell: memory.cell,
             parts: memory.parts,
@@ -188,14 +217,8 @@ impl Cells {
                 most: u64::MAX,
                 shared: part(memory.ingress),
             },
-            queue: Account {
-                reserve,
-                alpha: Some(alpha),
-                most: u64::MAX,
-                shared: part(memory.egress),
-            },
             place,
-            held: vec![0; queues].into(),
+            queues: queues.iter().map(queue).collect(),
         }
     }
 
@@ -295,9 +318,9 @@ impl Cells {
     /// Whether a packet of a lossy class has room.
     fn fits(&self, queue: QueueId, packet: &Packet) -> bool {
         let (cells, input, pools) = (self.cells(packet), self.input(packet), self.place.pools());
-        let held = self.held[usize::from(queue)];
+        let Queue { held, account } = self.queues[usize::from(queue)];
         let group = pools.group(input, |held| held);
-        self.queue.fits(held, cells, pools.queues(self.part(self.place.port()), 0))
+        account.fits(held, cells, pools.queues(self.part(self.place.port()), 0))
             && self.group.fits(group, cells, pools.groups(self.part(input), 0))
     }
 
@@ -321,12 +344,12 @@ impl Cells {
             return;
         }
         let after = |held: u64| if came { held + cells } else { held - cells };
-        let held = self.held[usize::from(queue)];
-        self.held[usize::from(queue)] = after(held);
+        let Queue { held, account } = self.queues[usize::from(queue)];
+        self.queues[usize::from(queue)].held = after(held);
         let change = |account: &Account, held: u64| {
             account.beyond(after(held)) as i64 - account.beyond(held) as i64
         };
-        self.place.pools().queues(self.part(own), change(&self.queue, held));
+        self.place.pools().queues(self.part(own), change(&account, held));
         let group = self.place.pools().group(input, after);
         let used = self.place.pools().groups(part, change(&self.group, group));
         if !came {
@@ -410,9 +433,14 @@ mod tests {
 
     impl Switch {
         fn new(chip: &Chip, ports: u32, queues: usize) -> Switch {
+            Switch::of(chip, ports, &vec![Own::default(); queues])
+        }
+
+        fn of(chip: &Chip, ports: u32, own: &[Own]) -> Switch {
+            let queues = own.len();
             let first = Place::first(ports, queues);
             let places = std::iter::successors(Some(first), |place| Some(place.next()));
-            let port = |place| Cells::of(chip, None, place, queues).unwrap();
+            let port = |place| Cells::of(chip, own, place).unwrap();
             Switch {
                 ports: places.take(ports as usize).map(port).collect(),
                 state: PortState::new(Rate::from_gbps(10), &vec![Bytes::new(1500); queues]),
@@ -488,8 +516,10 @@ mod tests {
         let first = Cells::first_lossless(first, &pfc, memory, inputs_of).unwrap();
         let places = std::iter::successors(Some(first), |place| Some(place.next()));
         let port = |place| match chip {
-            Some(chip) => Cells::of(chip, Some(1.0), place, 1).unwrap(),
-            None => Cells::plain(Bytes::new(pool), None, place, 1),
+            Some(chip) => {
+                Cells::of(chip, &[Own { alpha: Some(1.0), ..Own::default() }], place).unwrap()
+            }
+            None => Cells::plain(Bytes::new(pool), &[Own::default()], place),
         };
         let mut switch = Switch::new(&small(30, 1000), 1, 1);
         switch.ports = places.take(inputs).map(port).collect();
@@ -630,6 +660,19 @@ mod tests {
         assert!(!take(0, 1)); // 16, where 15 are left
         // Another queue has its own two, and with eight beyond them there are eight left.
         assert!(take(1, 900) && !take(1, 200) && take(1, 100));
+    }
+
+    /// 30 cells shared, two a queue: five for queue 1 at each of four ports leave 18 to share. With α = 1
+    /// queue 0 takes 2 + 9, queue 1, with α = 2, 5 + 12.
+    #[test]
+    fn queues_have_reserves_and_alphas_of_their_own() {
+        let own = Own { alpha: Some(2.0), reserve: Some(Bytes::new(500)) };
+        let one = Own { alpha: Some(1.0), ..Own::default() };
+        for (queue, held) in [(0, 11), (1, 17)] {
+            let mut switch = Switch::of(&small(30, 1000), 4, &[one, own]);
+            let all = (0..100).take_while(|_| switch.arrive(0, queue, &packet(100, 0))).count();
+            assert_eq!(all, held, "queue {queue}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! as ABM's authors have it (github.com/inet-tub/ns3-datacenter): dynamic thresholds with a larger α for
 //! flows that have sent little yet.
 
-use super::dynamic_threshold;
+use super::{Alpha, dynamic_threshold};
 use crate::hooks::{Admission, Buffer};
 use crate::port::packet::{FlowId, Packet, QueueId};
 use crate::port::view::View;
@@ -47,16 +47,16 @@ impl Young {
 
 /// FAB.
 #[derive(Clone, Debug)]
-pub struct Fab {
+pub struct Fab<A = f64> {
     /// Who has the larger α.
     pub young: Young,
     /// The larger α.
     pub alpha_young: f64,
     /// The others'.
-    pub alpha: f64,
+    pub alpha: A,
 }
 
-impl Buffer for Fab {
+impl<A: Alpha> Buffer for Fab<A> {
     fn admit(
         &mut self,
         view: &View,
@@ -65,7 +65,7 @@ impl Buffer for Fab {
         _: &mut dyn Random,
     ) -> Admission {
         let young = self.young.counts(view.now, packet);
-        let alpha = if young { self.alpha_young } else { self.alpha };
+        let alpha = if young { self.alpha_young } else { self.alpha.of(queue) };
         dynamic_threshold(view, queue, packet, alpha)
     }
 

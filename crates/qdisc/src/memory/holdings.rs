@@ -177,12 +177,15 @@ impl Place {
         found.map_or(own, |(of, _)| of)
     }
 
-    /// The next queue, in turn, that is longer than this; it has had its turn then.
-    pub(super) fn next_over(&self, limit: f64) -> Option<QueueOf> {
+    /// The next queue, in turn, that is longer than queues of its number may be; it has had its turn
+    /// then.
+    pub(super) fn next_over(&self, limit: impl Fn(QueueId) -> f64) -> Option<QueueOf> {
         let all = self.holdings.bytes.len();
         let first = self.holdings.turn.load(Relaxed) as usize;
         let mut places = (0..all).map(|nth| (first + nth) % all);
-        let long = |&at: &usize| self.holdings.bytes[at].load(Relaxed) as f64 > limit;
+        let long = |&at: &usize| {
+            self.holdings.bytes[at].load(Relaxed) as f64 > limit(self.queue(at).queue)
+        };
         let at = places.find(long)?;
         self.holdings.turn.store((at + 1) as u64 % all as u64, Relaxed);
         Some(self.queue(at))

@@ -9,16 +9,18 @@ pub mod chip;
 mod crosspoint;
 mod fab;
 mod holdings;
+mod limited;
 mod lossless;
 mod lqd;
 mod occamy;
 pub mod pfc;
 
 pub use abm::Abm;
-pub use cells::{AllHeadroom, Cells, GroupMay, Inputs};
+pub use cells::{AllHeadroom, Cells, GroupMay, Inputs, Own};
 pub use crosspoint::{Crosspoint, Overflow};
 pub use fab::{Fab, Young};
 pub use holdings::{Place, QueueOf};
+pub use limited::Limited;
 pub use lqd::Lqd;
 pub use occamy::Occamy;
 
@@ -70,15 +72,35 @@ impl Buffer for Static {
     }
 }
 
+/// α of a port's queues: one for all, or each one's.
+pub trait Alpha {
+    /// A queue's.
+    fn of(&self, queue: QueueId) -> f64;
+}
+
+impl Alpha for f64 {
+    #[inline]
+    fn of(&self, _: QueueId) -> f64 {
+        *self
+    }
+}
+
+impl Alpha for Box<[f64]> {
+    #[inline]
+    fn of(&self, queue: QueueId) -> f64 {
+        self[usize::from(queue)]
+    }
+}
+
 /// Dynamic thresholds (Choudhury and Hahne, IEEE/ACM ToN 1998): a queue may hold as much as
 /// α times what the switch's pool has left.
 #[derive(Clone, Copy, Debug)]
-pub struct Dynamic {
+pub struct Dynamic<A = f64> {
     /// α.
-    pub alpha: f64,
+    pub alpha: A,
 }
 
-impl Buffer for Dynamic {
+impl<A: Alpha> Buffer for Dynamic<A> {
     fn admit(
         &mut self,
         view: &View,
@@ -86,11 +108,11 @@ impl Buffer for Dynamic {
         packet: &Packet,
         _: &mut dyn Random,
     ) -> Admission {
-        dynamic_threshold(view, queue, packet, self.alpha)
+        dynamic_threshold(view, queue, packet, self.alpha.of(queue))
     }
 
     fn full(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
-        dynamic_threshold(view, queue, packet, self.alpha) != Admission::In
+        dynamic_threshold(view, queue, packet, self.alpha.of(queue)) != Admission::In
     }
 
     fn reads_pool(&self) -> bool {

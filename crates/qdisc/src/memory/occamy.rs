@@ -7,8 +7,8 @@
 //! that is found; here one is lost in the time that the longest packet takes at a rate, which is that of all
 //! ports together unless it is given. Losses that are due are made up for as the next packet arrives.
 
-use super::dynamic_threshold;
 use super::holdings::Place;
+use super::{Alpha, dynamic_threshold};
 use crate::hooks::{Admission, Buffer, End, Expulsion};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
@@ -18,9 +18,9 @@ use switchbed_units::{Bytes, Rate};
 
 /// Occamy.
 #[derive(Clone, Debug)]
-pub struct Occamy {
+pub struct Occamy<A = f64> {
     /// α.
-    pub alpha: f64,
+    pub alpha: A,
     /// At which packets are lost; the ports' together if it is not given.
     pub rate: Option<Rate>,
     /// The longest packet.
@@ -29,7 +29,7 @@ pub struct Occamy {
     pub place: Place,
 }
 
-impl Buffer for Occamy {
+impl<A: Alpha> Buffer for Occamy<A> {
     fn admit(
         &mut self,
         view: &View,
@@ -37,11 +37,11 @@ impl Buffer for Occamy {
         packet: &Packet,
         _: &mut dyn Random,
     ) -> Admission {
-        dynamic_threshold(view, queue, packet, self.alpha)
+        dynamic_threshold(view, queue, packet, self.alpha.of(queue))
     }
 
     fn full(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
-        dynamic_threshold(view, queue, packet, self.alpha) != Admission::In
+        dynamic_threshold(view, queue, packet, self.alpha.of(queue)) != Admission::In
     }
 
     fn stored(&mut self, view: &View, queue: QueueId, _: &Packet) {
@@ -63,7 +63,7 @@ impl Buffer for Occamy {
             return None;
         }
         let free = view.pool.capacity.get().saturating_sub(view.pool.used.get());
-        let Some(of) = self.place.next_over(self.alpha * free as f64) else {
+        let Some(of) = self.place.next_over(|queue| self.alpha.of(queue) * free as f64) else {
             // What was not needed is not saved up.
             next.store(now, Relaxed);
             return None;

@@ -227,7 +227,9 @@ impl<S: Scheme> Port<S> {
         let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
         let intent = match self.scheme.intend(&view, queue, &packet, cx.rng) {
             Intent::Pass => Intent::Pass,
-            Intent::Mark if packet.ecn.capable() || self.state.seldom.passes_unmarkable => {
+            Intent::Mark
+                if packet.ecn.capable() || self.state.seldom.passes_unmarkable.contains(queue) =>
+            {
                 Intent::Mark
             }
             Intent::Mark => return Err(self.refuse(refused, DropReason::NotEcnCapable, cx)),

@@ -13,6 +13,13 @@ impl QueueSet {
     /// No queue.
     pub const EMPTY: QueueSet = QueueSet(0);
 
+    /// The first so many queues.
+    pub fn first_of(queues: usize) -> QueueSet {
+        let mut set = QueueSet::EMPTY;
+        (0..queues).for_each(|queue| set.insert(queue as QueueId));
+        set
+    }
+
     /// Adds a queue.
     #[inline]
     pub fn insert(&mut self, queue: QueueId) {

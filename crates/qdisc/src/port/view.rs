@@ -120,8 +120,8 @@ impl Counters {
 /// What few packets count into.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seldom {
-    /// What is to be marked and cannot be goes on, and is counted.
-    pub(crate) passes_unmarkable: bool,
+    /// Queues whose arrivals that are to be marked and cannot be go on, and are counted.
+    pub(crate) passes_unmarkable: QueueSet,
     pub(crate) marked: u64,
     pub(crate) unmarkable: u64,
     pub(crate) notified: u64,
@@ -214,10 +214,10 @@ impl PortState {
         port
     }
 
-    /// The same, where a packet that is to be marked on arrival and is not ECN-capable goes on
-    /// instead of being dropped (RFC 3168, section 5).
-    pub fn passing_unmarkable(mut self) -> Self {
-        self.seldom.passes_unmarkable = true;
+    /// The same, where a packet that is to be marked on arrival at one of these queues and is not
+    /// ECN-capable goes on instead of being dropped (RFC 3168, section 5).
+    pub fn passing_unmarkable(mut self, queues: QueueSet) -> Self {
+        self.seldom.passes_unmarkable = queues;
         self
     }
 

@@ -1,38 +1,64 @@
-//! Strict priority: the first queues of a port, lowest number first, above another
-//! discipline for the rest.
+//! Strict priority: some queues of a port, lowest number first, above another discipline for
+//! the rest.
 
 use crate::hooks::{Scheduler, Selection, ServiceEnd};
 use crate::port::packet::{Packet, QueueId};
+use crate::port::set::QueueSet;
 use crate::port::view::{DropReason, View};
 use switchbed_units::Time;
 
-/// Queues 0…`levels`−1 by strict priority, the others by `below`, which is told of its
-/// own queues only.
+/// Which queues have strict priority: the first so many, or a set.
+pub trait Levels {
+    /// Whether a queue has it.
+    fn has(&self, queue: QueueId) -> bool;
+    /// The first of these that has it.
+    fn first_of(&self, backlogged: QueueSet) -> Option<QueueId>;
+}
+
+impl Levels for QueueId {
+    fn has(&self, queue: QueueId) -> bool {
+        queue < *self
+    }
+    fn first_of(&self, backlogged: QueueSet) -> Option<QueueId> {
+        backlogged.first().filter(|queue| queue < self)
+    }
+}
+
+impl Levels for QueueSet {
+    fn has(&self, queue: QueueId) -> bool {
+        self.contains(queue)
+    }
+    fn first_of(&self, backlogged: QueueSet) -> Option<QueueId> {
+        backlogged.without(backlogged.without(*self)).first()
+    }
+}
+
+/// Queues of `levels` by strict priority, the others by `below`, which hears of its own queues
+/// only. `below` is asked only while all of `levels` are empty.
 #[derive(Clone, Debug)]
-pub struct Strict<S> {
-    levels: QueueId,
+pub struct Strict<S, L = QueueId> {
+    levels: L,
     below: S,
 }
 
-impl<S> Strict<S> {
-    /// `levels` strict-priority queues above `below`.
-    pub fn new(levels: QueueId, below: S) -> Self {
+impl<S, L> Strict<S, L> {
+    /// Strict-priority queues above `below`.
+    pub fn new(levels: L, below: S) -> Self {
         Strict { levels, below }
     }
 }
 
-impl<S: Scheduler> Scheduler for Strict<S> {
+impl<S: Scheduler, L: Levels> Scheduler for Strict<S, L> {
     fn enqueued(&mut self, view: &View, queue: QueueId, packet: &Packet) {
-        if queue >= self.levels {
+        if !self.levels.has(queue) {
             self.below.enqueued(view, queue, packet);
         }
     }
 
     fn select(&mut self, view: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection {
-        match view.port.backlogged().first() {
-            Some(queue) if queue < self.levels => Selection::Queue(queue),
-            // None above has packets, so the discipline below sees its own queues alone.
-            _ => self.below.select(view, ends),
+        match self.levels.first_of(view.port.backlogged()) {
+            Some(queue) => Selection::Queue(queue),
+            None => self.below.select(view, ends),
         }
     }
 
@@ -44,19 +70,19 @@ impl<S: Scheduler> Scheduler for Strict<S> {
         until: Time,
         ends: &mut dyn FnMut(ServiceEnd),
     ) {
-        if queue >= self.levels {
+        if !self.levels.has(queue) {
             self.below.served(view, queue, packet, until, ends);
         }
     }
 
     fn removed(&mut self, view: &View, queue: QueueId, packet: &Packet, why: DropReason) {
-        if queue >= self.levels {
+        if !self.levels.has(queue) {
             self.below.removed(view, queue, packet, why);
         }
     }
 
     fn passes(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
-        queue < self.levels || self.below.passes(view, queue, packet)
+        self.levels.has(queue) || self.below.passes(view, queue, packet)
     }
 
     fn passed(
@@ -67,7 +93,7 @@ impl<S: Scheduler> Scheduler for Strict<S> {
         until: Time,
         ends: &mut dyn FnMut(ServiceEnd),
     ) {
-        if queue >= self.levels {
+        if !self.levels.has(queue) {
             self.below.passed(view, queue, packet, until, ends);
         }
     }

@@ -15,6 +15,7 @@
 use super::power;
 use crate::hooks::ServiceEnd;
 use crate::port::packet::QueueId;
+use crate::port::set::QueueSet;
 use crate::port::view::View;
 use auto_impl::auto_impl;
 use switchbed_units::Span;
@@ -103,15 +104,15 @@ fn decay(beta: f64, t_idle: Span, idle: Span) -> f64 {
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     t_idle: Span,
-    priority_queues: QueueId,
+    priority_queues: QueueSet,
     /// T_round in picoseconds.
     t_round_ps: Smoothed,
 }
 
 impl Rounds {
-    /// `beta` in [0, 1), `t_idle` over zero; the first queues of the port may be
-    /// strict-priority queues.
-    pub fn new(beta: f64, t_idle: Span, priority_queues: QueueId) -> Self {
+    /// `beta` in [0, 1), `t_idle` over zero; some queues of the port may be strict-priority
+    /// queues.
+    pub fn new(beta: f64, t_idle: Span, priority_queues: QueueSet) -> Self {
         Rounds { t_idle, priority_queues, t_round_ps: Smoothed { beta, value: 0.0 } }
     }
 
@@ -120,7 +121,7 @@ impl Rounds {
     #[inline]
     pub(super) fn round_ps(&self, view: &View, queue: QueueId) -> f64 {
         let quantum_ps = view.port.quantum_ps(queue);
-        if queue < self.priority_queues {
+        if self.priority_queues.contains(queue) {
             return quantum_ps;
         }
         quantum_ps.max(self.t_round_ps.after_idling(view, self.t_idle))
@@ -132,7 +133,11 @@ impl Rounds {
     pub(super) fn round_ps_before_idling(&self, view: &View, queue: QueueId) -> f64 {
         let (quantum_ps, round_ps) = (view.port.quantum_ps(queue), self.t_round_ps.value);
         // No `max`: neither is a NaN, and every packet asks.
-        if queue < self.priority_queues || quantum_ps > round_ps { quantum_ps } else { round_ps }
+        if self.priority_queues.contains(queue) || quantum_ps > round_ps {
+            quantum_ps
+        } else {
+            round_ps
+        }
     }
 }
 
@@ -160,21 +165,21 @@ impl Share for Rounds {
 #[derive(Clone, Copy, Debug)]
 pub struct Weights {
     t_idle: Span,
-    priority_queues: QueueId,
+    priority_queues: QueueSet,
     /// Bytes of quantum.
     w_sum: Smoothed,
 }
 
 impl Weights {
     /// As [`Rounds::new`].
-    pub fn new(beta: f64, t_idle: Span, priority_queues: QueueId) -> Self {
+    pub fn new(beta: f64, t_idle: Span, priority_queues: QueueSet) -> Self {
         Weights { t_idle, priority_queues, w_sum: Smoothed { beta, value: 0.0 } }
     }
 }
 
 impl Share for Weights {
     fn divisor(&self, view: &View, queue: QueueId) -> f64 {
-        if queue < self.priority_queues {
+        if self.priority_queues.contains(queue) {
             return 1.0;
         }
         let w_sum = self.w_sum.after_idling(view, self.t_idle);
@@ -185,7 +190,7 @@ impl Share for Weights {
     }
     /// A packet's departure ends its queue's service, which is counted as backlogged.
     fn departs(&mut self, view: &View, queue: QueueId) {
-        if queue >= self.priority_queues {
+        if !self.priority_queues.contains(queue) {
             self.w_sum.sample(backlogged_weight(view, self.priority_queues));
         }
     }
@@ -205,27 +210,27 @@ enum Register {
 #[derive(Clone, Copy, Debug)]
 pub struct Timed {
     period: Span,
-    priority_queues: QueueId,
+    priority_queues: QueueSet,
     register: Register,
     value: Smoothed,
 }
 
 impl Timed {
     /// From the last round time sampled. `period` over zero, the rest as [`Rounds::new`].
-    pub fn rounds(beta: f64, period: Span, priority_queues: QueueId) -> Self {
+    pub fn rounds(beta: f64, period: Span, priority_queues: QueueSet) -> Self {
         let (register, value) = (Register::Round { last_ps: 0.0 }, Smoothed { beta, value: 0.0 });
         Timed { period, priority_queues, register, value }
     }
 
     /// From the weights of the queues that are not empty.
-    pub fn weights(beta: f64, period: Span, priority_queues: QueueId) -> Self {
+    pub fn weights(beta: f64, period: Span, priority_queues: QueueSet) -> Self {
         Timed { register: Register::Weight, ..Timed::rounds(beta, period, priority_queues) }
     }
 }
 
 impl Share for Timed {
     fn divisor(&self, view: &View, queue: QueueId) -> f64 {
-        if queue < self.priority_queues {
+        if self.priority_queues.contains(queue) {
             return 1.0;
         }
         let own = match self.register {
@@ -273,8 +278,8 @@ fn sample_ps(end: ServiceEnd) -> f64 {
     (end.ended - end.started).as_ps() as i64 as f64
 }
 
-fn backlogged_weight(view: &View, priority_queues: QueueId) -> f64 {
-    let queues = view.port.backlogged().iter().filter(|&queue| queue >= priority_queues);
+fn backlogged_weight(view: &View, priority_queues: QueueSet) -> f64 {
+    let queues = view.port.backlogged().without(priority_queues).iter();
     queues.map(|queue| view.port.quantum(queue).as_f64()).sum()
 }
 

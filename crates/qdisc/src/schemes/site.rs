@@ -1,10 +1,11 @@
 //! Where a scheme is to sit: a port of a switch, idle, whose seats it fills or leaves to the
 //! switch.
 
-use crate::QueueId;
+use crate::MAX_QUEUES;
 use crate::classifier::{ByClass, Single};
 use crate::hooks::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use crate::memory::{Place, Shared};
+use crate::port::set::QueueSet;
 use crate::port::view::PortState;
 use crate::port::{Port, Qdisc};
 use crate::schedulers::{Dwrr, Fifo};
@@ -76,10 +77,12 @@ impl Site {
             Some(layout) => PortState::new(rate, &vec![mtu; layout.queues]),
             None => PortState::new(rate, &switch.quantum),
         };
-        let state = match switch.unmarkable {
-            Unmarkable::Drop => state,
-            Unmarkable::Pass => state.passing_unmarkable(),
+        let passing = match (layout, switch.unmarkable) {
+            (Some(_), Unmarkable::Pass) => QueueSet::first_of(MAX_QUEUES),
+            (Some(_), Unmarkable::Drop) => QueueSet::EMPTY,
+            (None, _) => switch.passing_unmarkable(),
         };
+        let state = state.passing_unmarkable(passing);
         Site { switch, state, mtu, place: None, taken: None, bare: false, collecting: false }
     }
 
@@ -114,9 +117,9 @@ impl Site {
         &self.switch
     }
 
-    /// How many of the first queues have strict priority.
-    pub fn strict(&self) -> QueueId {
-        self.switch.strict as QueueId
+    /// The queues with strict priority.
+    pub fn strict(&self) -> QueueSet {
+        self.switch.strict_queues()
     }
 
     /// The line's rate.
@@ -151,11 +154,14 @@ impl Site {
         }
         let (limit, queues) = (self.switch.buffer, self.queues());
         let Switch { classify, policy, discipline, strict, .. } = self.switch;
+        let alike = self.switch.queue.is_empty();
         match (classify, policy, discipline, strict) {
-            (Classify::Class, BufferPolicy::Shared, Discipline::Dwrr, 0) => {
+            (Classify::Class, BufferPolicy::Shared, Discipline::Dwrr, 0) if alike => {
                 self.seats(ByClass, Shared { limit }, marker, Dwrr::new(queues), Nobody)
             }
-            (Classify::Single, BufferPolicy::Shared, Discipline::Fifo, 0) if queues == 1 => {
+            (Classify::Single, BufferPolicy::Shared, Discipline::Fifo, 0)
+                if queues == 1 && alike =>
+            {
                 self.seats(Single, Shared { limit }, marker, Fifo, Nobody)
             }
             _ => {

@@ -6,7 +6,7 @@ use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::hooks::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use switchbed_qdisc::memory::chip::{Chip, Ingress};
 use switchbed_qdisc::memory::{
-    Abm, Cells, Crosspoint, Dynamic, Fab, Lqd, Occamy, Overflow, Place, Shared, Static, Young,
+    Abm, Cells, Crosspoint, Dynamic, Fab, Lqd, Occamy, Overflow, Own, Place, Shared, Static, Young,
 };
 use switchbed_qdisc::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::scheme::Same;
@@ -17,7 +17,7 @@ use switchbed_qdisc::schemes::{
     Afd, AfdSettings, Cedm, CedmSettings, EEcn, MarkAt, MqEcn, RandomMark, Red, RedSettings,
     Rounds, SEcn, Share, Slope, Spacing, Step, Timed, Weights,
 };
-use switchbed_qdisc::{Scheme, Seats};
+use switchbed_qdisc::{QueueSet, Scheme, Seats};
 use switchbed_units::{Bytes, Rate, Span};
 
 /// Quanta of the four queues: one under the MTU, none alike.
@@ -91,7 +91,7 @@ fn af_qcn(party: Party) -> Box<AfQcn> {
 
 /// MQ-ECN as the library's users run it.
 fn mq_ecn(at: MarkAt) -> Box<dyn Marker + Send> {
-    Box::new(MqEcn::new(K, Rounds::new(0.75, T_IDLE, 0), at))
+    Box::new(MqEcn::new(K, Rounds::new(0.75, T_IDLE, QueueSet::EMPTY), at))
 }
 
 /// MQ-ECN's other forms: RED with a share of the line.
@@ -104,7 +104,7 @@ fn young() -> Young {
 }
 
 fn abm(place: Place) -> Abm {
-    Abm::new(0.5, Some((young(), 4.0)), Bytes::new(3_000), Span::from_us(5), place, QUEUES)
+    Abm::new(&[0.5; QUEUES], Some((young(), 4.0)), Bytes::new(3_000), Span::from_us(5), place)
 }
 
 fn fab() -> Fab {
@@ -116,7 +116,7 @@ fn cells(place: Place) -> Cells {
     let (memory, chip) = (POOL.get(), *Chip::named("tomahawk-3").unwrap());
     let ingress = Ingress { size: memory, xoff: None, gross: false };
     let chip = Chip { cell: 100, lossy: Some(memory / 2), ingress, ..chip };
-    Cells::of(&chip, None, place, QUEUES).unwrap()
+    Cells::of(&chip, &[Own::default(); QUEUES], place).unwrap()
 }
 
 fn occamy(place: Place) -> Occamy {
@@ -275,14 +275,20 @@ fn markers() -> Vec<Markers> {
             .reads_pool(),
         new("mq-ecn", |_| mq_ecn(MarkAt::Enqueue)),
         new("mq-ecn, dequeue", |_| mq_ecn(MarkAt::Dequeue)),
-        new("mq-ecn, RED", |_| scaled(MarkAt::Enqueue, Rounds::new(0.75, T_IDLE, 1)))
-            .remembers_refused(),
-        new("mq-ecn, weights", |_| scaled(MarkAt::Dequeue, Weights::new(0.5, T_IDLE, 1)))
-            .remembers_refused(),
-        new("mq-ecn, clock", |_| scaled(MarkAt::Enqueue, Timed::rounds(0.75, CLOCK, 0)))
-            .remembers_refused(),
+        new("mq-ecn, RED", |_| {
+            scaled(MarkAt::Enqueue, Rounds::new(0.75, T_IDLE, QueueSet::first_of(1)))
+        })
+        .remembers_refused(),
+        new("mq-ecn, weights", |_| {
+            scaled(MarkAt::Dequeue, Weights::new(0.5, T_IDLE, QueueSet::first_of(1)))
+        })
+        .remembers_refused(),
+        new("mq-ecn, clock", |_| {
+            scaled(MarkAt::Enqueue, Timed::rounds(0.75, CLOCK, QueueSet::EMPTY))
+        })
+        .remembers_refused(),
         new("mq-ecn, clock and weights", |_| {
-            scaled(MarkAt::Dequeue, Timed::weights(0.75, CLOCK, 1))
+            scaled(MarkAt::Dequeue, Timed::weights(0.75, CLOCK, QueueSet::first_of(1)))
         })
         .remembers_refused(),
         new("red", |_| Box::new(Red::new(red(MarkAt::Enqueue), QUEUES))).remembers_refused(),

@@ -10,7 +10,7 @@ use switchbed_qdisc::hooks::{Expulsion, Feedback};
 use switchbed_qdisc::memory::Place;
 use switchbed_qdisc::port::view::{DropReason, Pool, PortState};
 use switchbed_qdisc::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Port, Qdisc};
-use switchbed_qdisc::{Arena, Ecn, Packet, QueueId, Random, SlotId};
+use switchbed_qdisc::{Arena, Ecn, Packet, QueueId, QueueSet, Random, SlotId};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Ports of the switch.
@@ -185,7 +185,11 @@ impl<'a> Switch<'a> {
             let passes = port == 1;
             let spy = Spy::new(case, place, passes, Arc::clone(&seen));
             let state = PortState::new(RATE, &case.quanta);
-            let state = if passes { state.passing_unmarkable() } else { state };
+            let state = if passes {
+                state.passing_unmarkable(QueueSet::first_of(case.quanta.len()))
+            } else {
+                state
+            };
             let port = Port::new(state, spy);
             assert_eq!(port.needs().pool, case.reads_pool, "{}: needs", case.name);
             Line { port: Box::new(port), seen, wake: None, paused: BTreeMap::new() }

@@ -5,6 +5,7 @@
 use super::cases::{Case, Limits, QUANTA};
 use switchbed_config::param::{Param, ParamKind, Value, Values};
 use switchbed_qdisc::memory::Place;
+use switchbed_qdisc::rules::QueueRules;
 use switchbed_qdisc::schemes::SCHEMES;
 use switchbed_qdisc::schemes::by_queue::{self, ByQueue};
 use switchbed_qdisc::schemes::definition::{Choice, Layout, SchemeInfo};
@@ -108,7 +109,7 @@ fn case(name: String, choice: Choice) -> Case {
 
 fn on(policy: BufferPolicy, name: String, choice: Choice) -> Case {
     let of = choice.clone();
-    built(policy, name, choice, move |site| of.build(site()))
+    built(switch(policy), name, choice, move |site| of.build(site()))
 }
 
 /// Each scheme that looks at one queue, and the same as a marker for each queue.
@@ -126,13 +127,14 @@ pub fn alike() -> Vec<(Case, Case)> {
             site().mark(ByQueue::new(&[0, 1, 2, 3], members))
         };
         let name = format!("{}, a marker for each queue", scheme.name);
-        let split = built(BufferPolicy::Shared, name, choice.clone(), split);
+        let split = built(switch(BufferPolicy::Shared), name, choice.clone(), split);
         Some((case(scheme.name.to_owned(), choice), split))
     };
     SCHEMES.iter().collect::<Vec<_>>().iter().filter_map(pair).collect()
 }
 
-/// Queues with different schemes, of which each has every other as its neighbour once.
+/// Queues with different schemes, of which each has every other as its neighbour once, and queues with
+/// different rules.
 pub fn mixtures() -> Vec<Case> {
     let choice = |scheme: &'static SchemeInfo| scheme.with(base(scheme)).ok();
     let all: Vec<Choice> = SCHEMES.iter().filter_map(choice).collect();
@@ -144,19 +146,15 @@ pub fn mixtures() -> Vec<Case> {
         let build = move |site: &dyn Fn() -> Site| {
             by_queue::build(&four, site).expect("all look at one queue")
         };
-        built(BufferPolicy::Shared, name, all[first].clone(), build)
+        built(switch(BufferPolicy::Shared), name, all[first].clone(), build)
     };
-    (0..all.len()).map(mixture).collect()
+    (0..all.len()).map(mixture).chain(ruled()).collect()
 }
 
-fn built(
-    policy: BufferPolicy,
-    name: String,
-    choice: Choice,
-    build: impl Fn(&dyn Fn() -> Site) -> Built + 'static,
-) -> Case {
+/// A switch whose ports share their memory by this policy.
+fn switch(policy: BufferPolicy) -> Switch {
     let pool = policy.shares_pool().then_some(POOL);
-    let switch = Switch {
+    Switch {
         queues: QUANTA.len() as u16,
         classify: Classify::Class,
         discipline: Discipline::Dwrr,
@@ -176,7 +174,38 @@ fn built(
         },
         unmarkable: Unmarkable::Drop,
         pfc: None,
+        queue: Vec::new(),
+    }
+}
+
+/// Step marking where queues have rules of their own, by policy.
+fn ruled() -> Vec<Case> {
+    let step = SCHEMES.iter().find(|scheme| scheme.name == "per-queue").expect("registered");
+    let choice = step.with(base(step)).expect("the first of the variants");
+    let case = |policy: BufferPolicy| {
+        let mut switch = switch(policy);
+        let rules = |queue: usize| QueueRules {
+            strict: queue == 2,
+            unmarkable: if queue == 1 { Unmarkable::Pass } else { Unmarkable::Drop },
+            alpha: switch.alpha.map(|alpha| alpha * (1 + queue) as f64),
+            reserve: None,
+            limit: (queue == 3).then_some(Bytes::new(5_000)),
+        };
+        switch.queue = (0..QUANTA.len()).map(rules).collect();
+        let (name, of) = (format!("rules by queue, policy = {}", policy.word()), choice.clone());
+        built(switch, name, choice.clone(), move |site| of.build(site()))
     };
+    let shared = POLICIES.iter().map(|of| of.policy);
+    shared.filter(|policy| policy.shares_pool()).chain([BufferPolicy::Shared]).map(case).collect()
+}
+
+fn built(
+    switch: Switch,
+    name: String,
+    choice: Choice,
+    build: impl Fn(&dyn Fn() -> Site) -> Built + 'static,
+) -> Case {
+    let pool = switch.pool;
     let ports = QUANTA.len() as u32;
     let port = if pool.is_some() { None } else { Some(PORT) };
     let reads_pool = choice.about().needs_pool || pool.is_some();

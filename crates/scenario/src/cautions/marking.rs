@@ -3,7 +3,7 @@
 use crate::Scenario;
 use crate::build::Inputs;
 use crate::protocols::Protocols;
-use crate::scheme::Value;
+use crate::scheme::{Value, Values};
 use crate::topology::graph::{Cable, Graph};
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_units::{Bytes, Rate};
@@ -48,7 +48,16 @@ fn late(scenario: &Scenario, graph: &Graph, all: bool) -> Option<Late> {
     if !pfc.priorities.iter().any(answers) {
         return None;
     }
-    let params = scenario.scheme.params();
+    let by_class = pfc.priorities.iter().filter_map(|&class| {
+        let params = scenario.scheme.at(class.into()).params();
+        late_by(scenario, graph, &params, all)
+    });
+    by_class.max_by(|a, b| (a.marks_at - a.pauses_at).total_cmp(&(b.marks_at - b.pauses_at)))
+}
+
+/// The same where lossless queues have these parameters of a scheme.
+fn late_by(scenario: &Scenario, graph: &Graph, params: &Values, all: bool) -> Option<Late> {
+    let pfc = scenario.switch.pfc.as_ref()?;
     let of = |key| match params.get(key) {
         Some(Value::Bytes(bytes)) => Some(bytes.as_f64()),
         _ => None,

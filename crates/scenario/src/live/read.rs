@@ -139,7 +139,10 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
     if switch.pfc.is_some() {
         let why = "a live switch sends no pause frames: leave it away";
         let section = open(crate::switch::SECTION, packet)?;
-        return Err(section.refuse("pfc", why));
+        return Err(match section.given("pfc") {
+            Some(_) => section.refuse("pfc", why),
+            None => origin.mistake(section.at, "switch.queue.lossless", format!("is true: {why}")),
+        });
     }
     let scheme_section = open(crate::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(scheme_section, &switch, &all, packet, &[])?;

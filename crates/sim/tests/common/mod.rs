@@ -108,6 +108,7 @@ pub fn star(hosts: u32) -> Scenario {
             sharing: Sharing::default(),
             unmarkable: Unmarkable::Drop,
             pfc: None,
+            queue: Vec::new(),
         },
         scheme: scheme("per-queue", packets(65)),
         deploy: Vec::new(),
