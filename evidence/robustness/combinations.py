@@ -45,6 +45,9 @@ SHAPES: dict[str, Shape] = {
         "hosts_per_edge",
     ),
 }
+READ = "file"
+"""A kind that has no shape of its own: its networks and their relations are the simulator's tests
+(crates/sim/tests/files/topologies.rs)."""
 RATE, DELAY = "10Gbps", "2us"
 BUFFER, POOL = "45KB", "90KB"
 
@@ -107,7 +110,7 @@ class Case:
 def dimensions() -> dict[str, dict[str, tuple[Choice, ...]]]:
     """The settings of each value of each dimension."""
     schema = json.loads(_native.schema())["properties"]
-    kinds = schema["topology"]["properties"]["kind"]["enum"]
+    kinds = [kind for kind in schema["topology"]["properties"]["kind"]["enum"] if kind != READ]
     if missing := set(kinds) ^ set(SHAPES):
         raise AssertionError(f"topologies without a shape here, or gone: {missing}")
     found: dict[str, dict[str, tuple[Choice, ...]]] = {

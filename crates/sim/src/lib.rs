@@ -10,6 +10,7 @@
 //! | [`packet`] | what travels between hosts |
 //! | [`transport`] | a connection's halves: TCP, or none |
 //! | [`observe`] | what looks on, and decides nothing |
+//! | `routing` | who chooses a port for each packet or flowlet |
 //! | `engine` | windows of time, shards, threads |
 //! | `node` | switches, hosts, links |
 //! | `run` | a run from beginning to end: progress, tables, summary, warnings, memory |

@@ -168,6 +168,8 @@ def test_what_a_page_shows_runs(page: str, tmp_path: Path, forks: Forks) -> None
     names: dict[str, Any] = {}
     printed = ""
     for language, content in blocks(page):
+        if language not in ("toml", "python") and content in saved:
+            continue
         if language == "sh":
             mark = MARK.match(content)
             if mark is None:
@@ -201,7 +203,7 @@ def scenario(content: str, place: Path, forks: Forks) -> None:
         (place / "shown.toml").write_text(content)
         shell("switchbed host show shown.toml", place, forks)
         return
-    if "topology" in values:
+    if {"topology", "traffic"} <= values.keys():
         (place / "shown.toml").write_text(content)
         plans(place / "shown.toml")
         return
@@ -210,12 +212,13 @@ def scenario(content: str, place: Path, forks: Forks) -> None:
         "switch": {"queues": 4, "discipline": "dwrr", "buffer": "300KB"},
         "scheme": {"name": "per-queue", "params": {"threshold": "20pkt"}},
         "transport": {"kind": "dctcp"},
-        "traffic": [{"kind": "poisson", "load": 0.5, "flows": 50, "sizes": "30KB"}],
+        "traffic": [{"kind": "poisson", "load": 0.1, "flows": 50, "sizes": "30KB"}],
     }
     if "memory" in values.get("switch", {}):
         del base["switch"]
         base["topology"]["hosts"] = 8
-    assert sb.Scenario({**base, **values}).plans
+    with contextlib.chdir(place):
+        assert sb.Scenario({**base, **values}).plans
 
 
 @pytest.mark.parametrize("page", PAGES)

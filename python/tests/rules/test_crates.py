@@ -23,6 +23,7 @@ ORDER = (
     "transport",
     "flow",
     "observe",
+    "routing",
     "engine",
     "node",
     "lookahead",

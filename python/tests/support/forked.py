@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,19 +40,36 @@ class Forks:
             words = [arguments, str(folder), dict(os.environ), str(out), str(err)]
             self._parent.stdin.write(json.dumps(words) + "\n")
             self._parent.stdin.flush()
-            answer, live = self._parent.stdout, arguments[:1] == ["live"]
-            wait_for(
-                lambda: (bool(select.select([answer], [], [], 0)[0]), arguments, err.read_text()),
-                lambda seen: seen[0],
-                moves=lambda: worked(self._parent.pid),
-                # Sweeps may wait for each other; nothing waits long for a live switch.
-                stalled_s=STALLED_S if live else HANGS_S,
-                most_s=HANGS_S,
-            )
+            live = arguments[:1] == ["live"]
+            try:
+                wait_for(
+                    lambda: (self._answered(), arguments, err.read_text()),
+                    lambda seen: seen[0],
+                    moves=lambda: worked(self._parent.pid),
+                    # Sweeps may wait for each other; nothing waits long for a live switch.
+                    stalled_s=STALLED_S if live else HANGS_S,
+                    most_s=HANGS_S,
+                )
+            except AssertionError:
+                # The next command would wait for this one.
+                self._kill()
+                raise
             code = int(self._parent.stdout.readline())
             return subprocess.CompletedProcess(
                 ["switchbed", *arguments], code, out.read_text(), err.read_text()
             )
+
+    def _answered(self) -> bool:
+        assert self._parent.stdout is not None
+        return bool(select.select([self._parent.stdout], [], [], 0)[0])
+
+    def _kill(self) -> None:
+        """Ends what runs, and reads the answer of its end."""
+        parent = self._parent.pid
+        for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+        assert self._parent.stdout is not None
+        self._parent.stdout.readline()
 
     def close(self) -> None:
         self._parent.communicate()
