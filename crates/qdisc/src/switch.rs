@@ -54,7 +54,7 @@ pub struct Switch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pfc: Option<Pfc>,
     /// Rules of each queue, in order, where they differ; else empty.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "with_numbers")]
     pub queue: Vec<QueueRules>,
 }
 
@@ -333,6 +333,18 @@ impl Switch {
             },
         }
     }
+}
+
+/// Rules as a file writes them, an entry a queue.
+fn with_numbers<S: Serializer>(rules: &[QueueRules], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Entry {
+        queue: usize,
+        #[serde(flatten)]
+        rules: QueueRules,
+    }
+    let entry = |(queue, &rules)| Entry { queue, rules };
+    serializer.collect_seq(rules.iter().enumerate().map(entry))
 }
 
 /// What all queues have alike once, else a list.

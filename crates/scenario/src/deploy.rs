@@ -162,7 +162,7 @@ impl Context<'_> {
             false => SchemeChoice { queues: Vec::new(), ..self.scheme.at(queue).clone() },
         };
         let each = (0..usize::from(queues)).map(of).collect();
-        queue::joined(&choice, each).map_err(|(_, why)| refuse(why))
+        SchemeChoice::by_queue(&choice, each).map_err(|(_, why)| refuse(why))
     }
 
     /// The names of the switches, and the ports of each kind among them.

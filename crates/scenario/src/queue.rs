@@ -35,7 +35,7 @@ pub(crate) const SECTION: SectionSpec = SectionSpec {
         ),
         Param::optional(
             "scheme",
-            ParamKind::Either(&[ParamKind::Text, ParamKind::Table(crate::scheme::SECTION.keys)]),
+            ParamKind::Either(&[ParamKind::Text, ParamKind::Table(crate::scheme::ALONE)]),
             "Their scheme: a name, or a table as [scheme] is. Without a name it is [scheme]'s, and so \
              are the parameters that it does not give. Default: [scheme].",
         ),
@@ -121,9 +121,11 @@ pub(crate) fn rules(
             pfc.is_some_and(|pfc| pfc.priorities.iter().any(|class| usize::from(*class) == **queue))
         };
         let bounds = [key!(alpha), key!(reserve), key!(limit)];
+        // A resolved scenario writes it for each queue.
+        let is_usual = |key: &&str| *key == key!(alpha) && own.alpha == switch.alpha;
         if let (Some(queue), Some(key)) = (
             queues.iter().find(lossless),
-            bounds.into_iter().find(|key| section.given(key).is_some()),
+            bounds.into_iter().find(|key| section.given(key).is_some() && !is_usual(key)),
         ) {
             let why = format!(
                 "queue {queue} is lossless and counts at its inputs: write switch.pfc.alpha"
@@ -237,11 +239,13 @@ impl Context<'_> {
         if !entries.is_empty() && scheme.scheme.scope() == Scope::Whole {
             return Err(section.refuse("queue", has_its_own(&scheme)));
         }
-        let mut each = vec![scheme.clone(); usize::from(self.switch.queues)];
+        let mut each: Vec<SchemeChoice> =
+            (0..usize::from(self.switch.queues)).map(|queue| scheme.at(queue).clone()).collect();
+        let scheme = SchemeChoice { queues: Vec::new(), ..scheme };
         for Entry { queues, section } in &entries {
             let Some(node) = section.given(key!(scheme)) else { continue };
             let path = section.key(key!(scheme));
-            let keys = crate::scheme::SECTION.keys;
+            let keys = crate::scheme::ALONE;
             let table = self.over_default(named(node));
             let inner = Section::open(self.origin, &path, keys, Some(&table), self.packet)?;
             let limit: Option<Bytes> = section.maybe(key!(limit))?;
@@ -251,7 +255,7 @@ impl Context<'_> {
             queues.iter().for_each(|&queue| each[queue] = choice.clone());
         }
         let names: Vec<&str> = each.iter().map(SchemeChoice::name).collect();
-        joined(&scheme, each).map_err(|(queue, why)| {
+        SchemeChoice::by_queue(&scheme, each).map_err(|(queue, why)| {
             let given = |entry: &&Entry<'_>| {
                 entry.queues.contains(&queue) && entry.section.given(key!(scheme)).is_some()
             };
@@ -299,31 +303,4 @@ impl Context<'_> {
 pub(crate) fn has_its_own(scheme: &SchemeChoice) -> String {
     let name = scheme.name();
     format!("{name} has a port's queues and scheduler of its own: leave [[switch.queue]] away")
-}
-
-/// The scheme of a port whose queues have these, one each; `default` is what it is called by.
-///
-/// # Errors
-/// A queue whose scheme cannot be one of several, and why.
-pub(crate) fn joined(
-    default: &SchemeChoice,
-    mut each: Vec<SchemeChoice>,
-) -> Result<SchemeChoice, (usize, String)> {
-    if each.iter().all(|choice| *choice == each[0]) {
-        return Ok(each.swap_remove(0));
-    }
-    let differ = each.iter().any(|choice| choice.scheme != each[0].scheme);
-    for (queue, choice) in each.iter().enumerate() {
-        if choice.python.is_some() {
-            let why = "classes of your own sit in seats of the whole port: no queue can have another \
-                       scheme beside them";
-            return Err((queue, why.to_owned()));
-        }
-        if differ {
-            choice.scheme.differs_by_queue().map_err(|why| (queue, why))?;
-        }
-    }
-    let base = if each.contains(default) { default } else { &each[0] };
-    let (label, scheme) = (default.label.clone(), base.scheme.clone());
-    Ok(SchemeChoice { label, scheme, python: None, queues: each })
 }

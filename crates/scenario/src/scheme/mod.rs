@@ -7,7 +7,7 @@ pub(crate) mod read;
 use python::Python;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
-use switchbed_config::param::{Param, ParamKind, SectionSpec, Unfit};
+use switchbed_config::param::{Param, ParamKind, SectionSpec, Unfit, join};
 pub use switchbed_config::param::{Value, Values};
 pub use switchbed_qdisc::schemes::definition::{Choice, Definition, SchemeInfo};
 pub use switchbed_qdisc::schemes::register;
@@ -47,6 +47,33 @@ impl SchemeChoice {
     /// A queue's.
     pub fn at(&self, queue: usize) -> &SchemeChoice {
         self.queues.get(queue).unwrap_or(self)
+    }
+
+    /// The scheme of a port whose queues have these, one each; `default` is what it is called by.
+    ///
+    /// # Errors
+    /// A queue whose scheme cannot be one of several, and why.
+    pub(crate) fn by_queue(
+        default: &SchemeChoice,
+        mut each: Vec<SchemeChoice>,
+    ) -> Result<SchemeChoice, (usize, String)> {
+        if each.iter().all(|choice| *choice == each[0]) {
+            return Ok(each.swap_remove(0));
+        }
+        let differ = each.iter().any(|choice| choice.scheme != each[0].scheme);
+        for (queue, choice) in each.iter().enumerate() {
+            if choice.python.is_some() {
+                let why = "classes of your own sit in seats of the whole port: no queue can have another \
+                           scheme beside them";
+                return Err((queue, why.to_owned()));
+            }
+            if differ {
+                choice.scheme.differs_by_queue().map_err(|why| (queue, why))?;
+            }
+        }
+        let base = if each.contains(default) { default } else { &each[0] };
+        let (label, scheme) = (default.label.clone(), base.scheme.clone());
+        Ok(SchemeChoice { label, scheme, python: None, queues: each })
     }
 
     /// The different ones of its queues.
@@ -110,16 +137,23 @@ pub const SECTION: SectionSpec = SectionSpec {
     name: "scheme",
     repeated: false,
     doc: "The queue-management scheme of every switch port.",
-    keys: &[
-        Param::required("name", ParamKind::Text, "A scheme of the registry."),
-        Param::optional(
-            "label",
-            ParamKind::Text,
-            "What plots and tables call it. Default: its name.",
-        ),
-        Param::optional("params", ParamKind::SchemeParams, "The scheme's own parameters."),
-    ],
+    keys: &join::<{ ALONE.len() + 1 }>(&[
+        ALONE,
+        &[Param::optional(
+            "queues",
+            ParamKind::Tables(ALONE),
+            "Each queue's, from queue 0 on, where they differ: how a resolved scenario holds what \
+             [[switch.queue]] says.",
+        )],
+    ]),
 };
+
+/// Keys of one scheme.
+pub(crate) const ALONE: &[Param] = &[
+    Param::required("name", ParamKind::Text, "A scheme of the registry."),
+    Param::optional("label", ParamKind::Text, "What plots and tables call it. Default: its name."),
+    Param::optional("params", ParamKind::SchemeParams, "The scheme's own parameters."),
+];
 
 /// Every scheme that a file may name.
 pub fn schemes() -> impl Iterator<Item = &'static SchemeInfo> + Clone {

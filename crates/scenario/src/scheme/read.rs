@@ -25,6 +25,32 @@ pub(crate) fn resolve(
     packet: Option<Bytes>,
     compared: &[&'static SchemeInfo],
 ) -> Result<SchemeChoice, Mistake> {
+    let has_queues = section.keys().iter().any(|param| param.name == key!(queues));
+    let inner = if has_queues { section.tables(key!(queues))? } else { Vec::new() };
+    let choice = alone(&section, switch, ports, packet, compared)?;
+    if inner.is_empty() {
+        return Ok(choice);
+    }
+    if inner.len() != usize::from(switch.queues) {
+        let (listed, queues) = (inner.len(), switch.queues);
+        let message = format!("lists {listed} for {queues} queues: write one for each");
+        return Err(section.origin.mistake(section.at, &section.key(key!(queues)), message));
+    }
+    let each = inner.iter().map(|queue| alone(queue, switch, ports, packet, compared));
+    SchemeChoice::by_queue(&choice, each.collect::<Result<_, _>>()?).map_err(|(queue, why)| {
+        let key = format!("{}.{queue}.name", section.key(key!(queues)));
+        section.origin.mistake(inner[queue].at, &key, why)
+    })
+}
+
+/// One scheme.
+fn alone(
+    section: &Section<'_>,
+    switch: &Switch,
+    ports: &[u32],
+    packet: Option<Bytes>,
+    compared: &[&'static SchemeInfo],
+) -> Result<SchemeChoice, Mistake> {
     let name: Option<String> = section.maybe(key!(name))?;
     let name = name.ok_or_else(|| section.missing_like(key!(name), "\"mq-ecn\""))?;
     let scheme = find(&name).ok_or_else(|| section.refuse(key!(name), unknown(&name)))?;
