@@ -43,7 +43,7 @@ def test_settings_by_claims_change_one_setting_of_the_joint_set_up_at_a_time() -
     assert along["acks", "2, as ns-3"] == 50.0
     assert [along["flows_seen", flows] for flows in ("2", "5", "10", "20")] == [98.6, 98.6, 50, 50]
     text = "\n".join(matrix.tables(found))
-    # What comes out everywhere depends on nothing.
+    # An outcome that is the same everywhere depends on nothing.
     assert "`fig6`" in text
     assert "`fig6.without`" not in text
     assert "| flows seen | **2** | ✓ |" in text

@@ -9,11 +9,11 @@ use switchbed_units::Bytes;
 /// Rules of one queue. [`Switch::queue`] has them for all queues where they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct QueueRules {
-    /// It has strict priority over those that have not; among several the lowest number goes first.
+    /// Strict priority over queues that have none; among several the lowest number goes first.
     pub strict: bool,
-    /// What becomes of its arrivals that are to be marked and cannot be.
+    /// Fate of arrivals that are to be marked and are not ECN-capable.
     pub unmarkable: Unmarkable,
-    /// Its α, where the policy has one.
+    /// α of the queue, where the policy has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
     /// Memory that it has for itself, of a chip's or a pool's. `None`: the chip's own reserve.

@@ -9,7 +9,7 @@ use switchbed_config::tree::{Data, Node};
 pub(crate) struct Numbered<'a> {
     /// One of them, as messages call it.
     pub one: &'static str,
-    /// Whose they are.
+    /// The owner, as messages call it.
     pub owner: &'static str,
     /// How many there are.
     pub total: u32,

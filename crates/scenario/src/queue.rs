@@ -84,7 +84,7 @@ pub(crate) const SECTION: SectionSpec = SectionSpec {
 pub(crate) struct Entry<'a> {
     /// The queues that it is for.
     pub queues: Vec<usize>,
-    /// Its keys.
+    /// Keys of the entry.
     pub section: Section<'a>,
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn rules(
     Ok(if rules == usual { Vec::new() } else { rules })
 }
 
-/// What an entry says of [`QueueRules`].
+/// The part of [`QueueRules`] that an entry gives.
 struct OwnRules {
     strict: Option<bool>,
     unmarkable: Option<Unmarkable>,
@@ -219,7 +219,7 @@ pub(crate) fn named_in(
     Ok(Some(numbers.into_iter().map(|number| number as usize).collect()))
 }
 
-/// What a port's scheme is read by.
+/// The surroundings by which a port's scheme is read.
 pub(crate) struct Context<'a> {
     pub origin: &'a Origin,
     pub root: &'a Table,
@@ -299,7 +299,7 @@ impl Context<'_> {
     }
 }
 
-/// What is wrong with a scheme where `[[switch.queue]]` has entries.
+/// The refusal of a scheme that has its own queues, beside `[[switch.queue]]`.
 pub(crate) fn has_its_own(scheme: &SchemeChoice) -> String {
     let name = scheme.name();
     format!("{name} has a port's queues and scheduler of its own: leave [[switch.queue]] away")

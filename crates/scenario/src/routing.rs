@@ -36,14 +36,14 @@ params! {
     /// Choice by a hash.
     #[derive(Copy)]
     pub struct Ecmp {
-        /// What the hash is of beside the flow. switch: the switch, so that tiers choose differently. same:
+        /// Input of the hash beside the flow. switch: the switch, so that tiers choose differently. same:
         /// nothing, so that switches one behind the other choose alike and leave ports unused (polarisation).
         salt: Salt = "switch";
     }
 }
 
 words! {
-    /// What a hash is of beside the flow.
+    /// Input of the hash beside the flow.
     pub enum Salt {
         /// The switch.
         Switch = "switch",
@@ -107,7 +107,7 @@ params! {
 }
 
 words! {
-    /// What is chosen for.
+    /// The unit of choice: a packet or a flowlet.
     pub enum Each {
         /// Each packet.
         Packet = "packet",

@@ -6,5 +6,6 @@ mod events;
 mod expansion;
 mod live;
 mod mistakes;
+mod mistakes_of_traffic;
 mod python;
 mod robust;

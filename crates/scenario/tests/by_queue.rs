@@ -108,7 +108,7 @@ fn a_scheme_that_looks_at_the_port_is_beside_no_other() {
     let text = FIVE.replace(name, "name = \"per-port\"\nparams");
     let why = read(&text).unwrap_err();
     assert!(why.contains("per-port cannot be the scheme of some queues only"), "{why}");
-    // It is where only quanta differ.
+    // Allowed where only quanta differ.
     let start = text.find("scheme = { params").unwrap();
     let (before, after) = (&text[..start], &text[text.find("quantum").unwrap()..]);
     let end = after.find("[[switch.queue]]").unwrap();

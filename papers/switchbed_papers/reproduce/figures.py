@@ -90,7 +90,7 @@ PANELS = {
 
 
 def said(claims: Iterable[Claim], schemes: Sequence[str], metric: str) -> Iterator["Said"]:
-    """What a paper says of a metric of one scheme beside the first one's, as ratios."""
+    """A paper's numbers for a metric of one scheme beside the first one's, as ratios."""
     for claim in claims:
         asked = claim.measure
         kind = asked.get("kind")

@@ -50,7 +50,7 @@ class Finding:
     cause: dict[str, Any] | None = None
     """Why it is not reproduced: see why.py; none where it is."""
     warnings: list[str] = field(default_factory=list)
-    """What makes the measure suspect: see lint.py."""
+    """Reasons to doubt the measure: see lint.py."""
     class_: str = ""
     """One of why.py's classes; `class` in JSON."""
 

@@ -41,7 +41,7 @@ def of_the_larger(ratio: float) -> float:
 
 
 def _shown(asked: Mapping[str, Any]) -> Callable[[float], float] | None:
-    """What a measure makes of a ratio."""
+    """A measure's value, from a ratio."""
     kind = asked.get("kind", "")
     return of_the_larger if kind == "above" and asked.get("reading") == LARGER else RATIOS.get(kind)
 

@@ -216,7 +216,7 @@ def _experiment(
 
 
 def _over_loads(paper: Paper, claims: Sequence[Claim], rows: Rows) -> Iterator[str]:
-    """What is measured at each load, loads as columns."""
+    """The measurements at each load, loads as columns."""
     measured: dict[tuple[str, str], dict[str, str]] = {}
     units = {claim.id: claim.unit for claim in claims}
     for claim in claims:

@@ -111,7 +111,7 @@ def _serve() -> None:
     from switchbed.cli import main
     from switchbed.sweeps import command  # noqa: F401
 
-    # What forks leave alone is not copied for them.
+    # Objects that the collector leaves alone are not copied for forks.
     gc.collect()
     gc.freeze()
     while line := sys.stdin.readline():

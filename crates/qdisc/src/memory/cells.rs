@@ -159,12 +159,12 @@ struct Queue {
     account: Account,
 }
 
-/// What a queue has in place of what the memory gives to each.
+/// A queue's own rules, in place of what the memory gives to each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Own {
     /// α.
     pub alpha: Option<f64>,
-    /// What it has for itself. What is more than the memory's is taken from what queues share.
+    /// Bytes for this queue alone. More than the memory reserves comes out of the shared part.
     pub reserve: Option<Bytes>,
 }
 
@@ -389,7 +389,7 @@ impl Buffer for Cells {
     }
 
     fn full(&self, _: &View, queue: QueueId, packet: &Packet) -> bool {
-        // What is lossless has headroom, which only asking for it tells.
+        // A lossless group has headroom, which only asking for it tells.
         self.place.with_lossless(packet.class, |_, _| ()).is_none() && !self.fits(queue, packet)
     }
 

@@ -105,7 +105,7 @@ impl Choice {
     /// Whether queues of one port can have it beside other schemes.
     ///
     /// # Errors
-    /// They cannot, and why.
+    /// The reason why they cannot.
     pub fn differs_by_queue(&self) -> Result<(), String> {
         let about = self.about();
         let why = match self.scope() {

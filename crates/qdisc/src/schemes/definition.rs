@@ -61,7 +61,7 @@ pub enum Scope {
     Port,
     /// At the memory of the switch.
     Switch,
-    /// It fills the seats of classifier, buffer and scheduler.
+    /// The seats of classifier, buffer and scheduler are the scheme's own.
     Whole,
 }
 

@@ -31,7 +31,7 @@ pub enum Ways {
     Fixed(Vec<LinkId>),
     /// Each link takes this part of the flow's packets.
     Split(Vec<(LinkId, f64)>),
-    /// It depends on the run.
+    /// Links that only the run decides.
     Unknown,
 }
 

@@ -99,7 +99,7 @@ impl Graph {
                 continue;
             }
             stack.pop();
-            // What the destination's switch passes on is its host's: other hosts there may be faster.
+            // The destination's switch passes on at its host's rate: other hosts there may be faster.
             let last = self.hosts[dst.index()].to == Node::Switch(at);
             let sum = capacities.iter().fold(0, |sum: u64, &of| sum.saturating_add(of));
             known[at.index()] = Some(if last { u64::MAX } else { sum });

@@ -183,7 +183,7 @@ pub trait Source {
 pub struct Site<'a> {
     /// Whose hosts send.
     pub topology: &'a Topology,
-    /// Its graph.
+    /// The network as a graph.
     pub graph: &'a Graph,
     /// Whose queues classes go to.
     pub switch: &'a Switch,

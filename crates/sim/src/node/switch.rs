@@ -121,7 +121,7 @@ pub(super) struct AtWork<'a, 'b> {
     pub(super) line: Line<'a, 'b>,
     /// Its part in flow control, if there is any.
     pub(super) pausing: Option<&'a mut Pausing>,
-    /// Its choice of ports, where no hash decides.
+    /// Choice of ports, where no hash decides.
     router: Option<&'a mut Box<dyn Router>>,
 }
 

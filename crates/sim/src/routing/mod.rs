@@ -20,7 +20,7 @@ use switchbed_units::{Bytes, Span, Time};
 /// A packet, as far as a choice may look at it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
-    /// What tells its flow from others.
+    /// The key that tells its flow from others.
     pub(crate) flow: u32,
     pub(crate) bytes: u32,
 }

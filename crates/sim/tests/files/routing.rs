@@ -123,7 +123,7 @@ fn adaptive_switches_leave_a_slow_spine_alone() {
         up(&sent)[0] as f64 / up(&sent).iter().sum::<u64>() as f64
     };
     let (spray, adaptive) = (sent(ALL[2]), sent("{ kind = \"adaptive\", bands = [], past = 0 }"));
-    // Its line carries a twentieth of what the host sends, and is never given more than waits there.
+    // The line carries a twentieth of what the host sends, and is never given more than waits there.
     assert!(spray > 0.2 && adaptive < 0.06, "{spray} {adaptive}");
 }
 

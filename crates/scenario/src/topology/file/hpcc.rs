@@ -53,7 +53,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
     let links = links.below(MOST, "the number of links")?;
     let mut line_of: Vec<Option<u32>> = vec![None; nodes as usize];
     let mut left = count;
-    // Their numbers may stand on several lines.
+    // Numbers of switches may stand on several lines.
     while left > 0 {
         let ended = || Wrong::file(format!("ends with {left} of {count} switches to come"));
         let (_, words) = lines.next().ok_or_else(ended)?;

@@ -28,7 +28,7 @@ words! {
         Auto = "auto",
         /// Nodes with tiers, then links, as CSV.
         Table = "table",
-        /// That of HPCC's simulator.
+        /// As HPCC's simulator reads it.
         Hpcc = "hpcc",
     }
 }
@@ -38,7 +38,7 @@ params! {
     pub struct FromFile {
         /// The file, found from the scenario's folder.
         path: Read;
-        /// Its form. table: CSV, a line "node,tier" and each node with its tier (host: a host), then a line
+        /// The file's form. table: CSV, a line "node,tier" and each node with its tier (host: a host), then a line
         /// "from,to,rate,delay" (also count and mtu) and the links. hpcc: that of HPCC's simulator, "nodes switches
         /// links", then the switches, then "src dst rate delay error_rate". auto: what the first line shows.
         format: Format = "auto";
@@ -106,7 +106,7 @@ struct Link {
     line: u32,
 }
 
-/// What is wrong in a file: the line and the column, from 1, where there is one.
+/// A mistake in a file: the line and the column, from 1, where there is one.
 #[derive(Debug)]
 struct Wrong {
     line: Option<u32>,
@@ -204,7 +204,7 @@ impl Described {
         }
     }
 
-    /// What no topology may have.
+    /// Refuses faults that no topology may have.
     fn check(&self, mtu: Bytes) -> Result<(), Wrong> {
         let mut names: HashMap<&str, u32> = HashMap::new();
         for node in &self.nodes {
