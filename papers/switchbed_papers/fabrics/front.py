@@ -47,9 +47,20 @@ class Standing:
         """The runs whose seeds the other has too."""
         return Standing(self.table.filter(pl.col("seed").is_in(other.table["seed"].unique())))
 
+    @cached_property
+    def runs(self) -> dict[str, pl.DataFrame]:
+        """Each scheme's rows by its label, in the order of the seeds."""
+        ordered = self.table.sort("seed", maintain_order=True)
+        return {str(key): of for (key,), of in ordered.group_by("label", maintain_order=True)}
+
+    @cached_property
+    def middles(self) -> dict[tuple[str, str], float]:
+        """What `middle` has found so far, by label and column."""
+        return {}
+
     def values(self, label: str, column: str) -> list[float]:
         """A figure of each seed's run, in the order of the seeds."""
-        found = self.table.filter(pl.col("label") == label).sort("seed")[column]
+        found = self.runs[label][column]
         if found.null_count():
             raise Mistake(f"{label}: a seed has no flows for {column}; give it more --flows")
         return found.to_list()
@@ -76,8 +87,10 @@ class Standing:
 
     def middle(self, label: str, column: str) -> float:
         """The geometric mean over the seeds, which is what ratios compare."""
-        logs = [math.log(value) for value in self.values(label, column)]
-        return math.exp(stats.mean(logs).estimate)
+        if (label, column) not in self.middles:
+            logs = [math.log(value) for value in self.values(label, column)]
+            self.middles[label, column] = math.exp(stats.mean(logs).estimate)
+        return self.middles[label, column]
 
     @cached_property
     def ranked(self) -> list[str]:

@@ -94,6 +94,8 @@ class Rows:
 
 def same(a: Any, b: Any) -> bool:
     """Settings are the same if they are equal, numbers as numbers."""
+    if a == b:
+        return True
     if isinstance(a, int | float) and isinstance(b, int | float):
         return abs(a - b) <= 1e-9 * max(abs(a), abs(b))
-    return bool(a == b)
+    return False
